@@ -56,11 +56,11 @@ pub fn wrong_name(name: &str) -> Option<(String, &'static str)> {
     if name.trim().is_empty() {
         Some(("is empty".to_owned(), REMEDY))
     } else if name.chars().any(char::is_control) {
-        Some(("has a control character".to_owned(), "use letters, digits and signs in one line"))
+        Some(("has a control character".to_owned(), "use printable characters in one line"))
     } else if length > NAME_MAX {
         Some((format!("has {length} characters"), "use at most 200"))
     } else if name.starts_with('.') {
-        Some((format!("`{name}` begins with a point"), "begin it with a letter or a digit"))
+        Some((format!("`{name}` begins with a dot"), "begin it with a letter or a digit"))
     } else {
         None
     }

@@ -54,7 +54,7 @@ mod tests {
     use super::NonMaxU32;
 
     #[test]
-    fn it_takes_no_more_room_than_the_number() {
+    fn an_optional_number_takes_four_bytes() {
         assert_eq!(size_of::<Option<NonMaxU32>>(), size_of::<u32>());
         for number in [0, 1, 77, u32::MAX - 1] {
             assert_eq!(NonMaxU32::new(number).get(), number);
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_says_which_or_that_there_is_none() {
+    fn a_word_holds_a_number_or_none() {
         for number in [None, Some(0), Some(77), Some(u32::MAX - 1)] {
             let word = NonMaxU32::to_word(number.map(NonMaxU32::new));
             assert_eq!(word, number.unwrap_or(u32::MAX));

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips_are_understood_and_strangers_are_not() {
+    fn a_misspelt_word_finds_the_nearest_key_and_an_unknown_word_finds_none() {
         let keys = ["page_size", "pages_per_block", "planes", "read"];
         assert_eq!(nearest("pagesize", &keys), Some("page_size"));
         assert_eq!(nearest("paeg_size", &keys), Some("page_size"));
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn long_names_cost_nothing_and_are_like_none() {
+    fn a_very_long_name_finds_no_suggestion() {
         let long = "page_size".repeat(200_000);
         assert_eq!(nearest(&long, &["page_size"]), None);
         assert_eq!(did_you_mean("olpt", ["oltp", "demo"]), "did you mean `oltp`? ");

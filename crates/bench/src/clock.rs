@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// The cost of some work.
+/// The cost of a piece of work.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cost {
     /// Seconds of processor time of this process.
@@ -11,7 +11,7 @@ pub(crate) struct Cost {
     pub(crate) wall: f64,
 }
 
-/// Does some work and returns its cost.
+/// Runs the work and returns its cost.
 pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, Cost) {
     let (cpu, wall) = (processor_time(), wall_clock());
     let result = work();

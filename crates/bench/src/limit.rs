@@ -1,4 +1,4 @@
-//! The bare event loop: the work that every simulation of these reads must do, and nothing else.
+//! The bare event loop: only the work that every simulation of these reads must do.
 //!
 //! 4 KiB random reads in a closed loop on 16 channels x 8 chips. A request is one look-up in a random
 //! map, a wait for its chip, a wait for its channel, a wait for the host link, and one count in a

@@ -6,7 +6,7 @@
 //! cargo run --release -p bench -- --full  with a drive of 1 TB
 //! ```
 //!
-//! Timings are not tests: the exit code is 0 whatever they are, unless something is broken.
+//! Timings are not tests: the exit code does not depend on them, and is 0 unless a run fails.
 
 mod clock;
 mod direct;
@@ -52,7 +52,7 @@ struct Args {
     rounds: u32,
 }
 
-/// What is measured.
+/// The measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum What {
     /// Memory and time of a large drive

@@ -1,4 +1,4 @@
-//! The memory of this process, where the system tells it (Linux).
+//! The memory of this process, on systems that report it (Linux).
 
 use std::fs;
 

@@ -1,6 +1,6 @@
 //! Measurements side by side: each slice of work follows a slice of the bare event loop.
 //!
-//! A shared machine is faster at one moment than at the next. Two slices in a row see about the same machine, so
+//! A shared machine is faster at one moment than at the next. Two slices in a row run at about the same speed, so
 //! the ratios are steadier than the rates.
 
 use crate::clock::{Cost, timed};

@@ -5,10 +5,12 @@
 //! [`Arbitration`] decides which goes first.
 
 mod account;
+mod cache;
 mod cause;
 mod channel;
 mod command;
 mod config;
+mod cycles;
 mod effect;
 mod execute;
 mod forward;
@@ -16,20 +18,26 @@ mod hold;
 mod meter;
 mod mode;
 mod observe;
+mod pages;
+mod planted;
 mod power;
 mod processor;
 mod queue;
 mod refuse;
 mod serial;
+mod status;
 #[cfg(test)]
 mod tests;
 
 pub use account::{Account, Tally};
 pub use cause::{Cause, CauseSet, Op};
 pub use command::{Class, Command, List, Slot, SlotRef};
-pub use config::{Arbitration, BusOrder, Config, ConfigError, Controllers, Order, Timing, Transfer};
+pub use config::{
+    Arbitration, BusOrder, Completion, Config, ConfigError, Controllers, Cycles, Order, Timing, Transfer,
+};
 pub use mode::ModeTimes;
 pub use observe::{Level, Moment, Observer, Phase, Primitive, RequestStep, Resource, Stop};
+pub use planted::Bug;
 
 use std::collections::VecDeque;
 
@@ -52,6 +60,13 @@ pub enum Event {
         /// The number of the phase that ends. The backend drops the event of an aborted phase.
         generation: u16,
     },
+    /// The status of a die is to be read.
+    Poll {
+        /// The die.
+        die: u32,
+        /// The number of the work that is watched.
+        watch: u16,
+    },
     /// A channel ends a transfer.
     Bus {
         /// The channel.
@@ -73,6 +88,16 @@ pub struct Backend<S, O = ()> {
     timing: Timing,
     arbitration: Arbitration,
     forwards: bool,
+    /// The data of a program of several pages crosses the channel page by page.
+    by_pages: bool,
+    /// The time between two polls of a die's status.
+    polls: Option<Span>,
+    /// A status is read when an array is done.
+    reads_status: bool,
+    /// Nothing but data takes time on the channel.
+    data_only: bool,
+    /// The slots of a page, or of a page of each chip of a gang.
+    page_slots: u32,
     /// A forwarder or software controllers decide when a waiting command may begin on its die.
     intervenes: bool,
     commands: Slab<Command>,
@@ -97,6 +122,7 @@ pub struct Backend<S, O = ()> {
     serial: Option<serial::Serial>,
     account: Account,
     timed: bool,
+    planted: planted::Planted,
     observer: O,
 }
 
@@ -117,6 +143,10 @@ struct Die {
     last: Option<Cause>,
     /// The working time of the array.
     meter: Meter,
+    /// The array is done, and its controller has still to read that from the status.
+    unnoticed: bool,
+    /// The number of the work whose status is read again and again.
+    watch: u16,
     /// Lists under way in controllers that have commands for this die. Counted only where chips are held.
     held_by: u32,
 }
@@ -157,6 +187,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             unfinished: 0,
             last: None,
             meter: Meter::default(),
+            unnoticed: false,
+            watch: 0,
             held_by: 0,
         };
         let channel = Channel {
@@ -189,6 +221,16 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             timing: config.timing.clone(),
             arbitration: config.arbitration,
             forwards: config.arbitration.forwards(),
+            by_pages: config.arbitration.between_pages
+                && !config.arbitration.hold
+                && geometry.stripe * config.timing.one_shot > config.timing.gang,
+            polls: match config.completion {
+                Completion::Polling(interval) if !config.arbitration.hold => Some(interval),
+                _ => None,
+            },
+            reads_status: config.completion != Completion::ReadyBusy || !config.timing.cycles.status.is_zero(),
+            data_only: config.timing.is_data_only(),
+            page_slots: geometry.slots * config.timing.gang,
             intervenes: config.arbitration.forwards() || config.software.is_some(),
             commands: Slab::default(),
             lists: Slab::default(),
@@ -201,9 +243,16 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             serial: None,
             account: Account::default(),
             timed: true,
+            planted: planted::Planted::default(),
             observer,
             media,
         }
+    }
+
+    /// Plants a bug.
+    #[cfg(feature = "sabotage")]
+    pub const fn plant(&mut self, bug: Option<Bug>) {
+        self.planted.bug = bug;
     }
 
     /// Bytes that a backend over such an array takes, without its media.
@@ -306,59 +355,6 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[inline]
     pub fn load(&self, die: DieId) -> u32 {
         self.dies[die.index()].unfinished
-    }
-
-    /// The account up to `now`, by operation and cause. A command counts when it finishes, time as it passes, and
-    /// bytes when their transfer begins.
-    #[must_use]
-    pub fn account(&self, now: Time) -> Account {
-        let mut account = self.account;
-        for die in &self.dies {
-            if let Some(handle) = die.array {
-                let command = &self.commands[handle];
-                account.at(command.op, command.cause).array += die.meter.worked(now);
-            }
-        }
-        for channel in &self.channels {
-            if let Some(handle) = channel.current {
-                let command = &self.commands[handle];
-                let tally = account.at(command.op, command.cause);
-                tally.bus += channel.meter.worked(now);
-                tally.bytes += channel.bytes;
-            }
-        }
-        account
-    }
-
-    /// Resets all counters, e.g. after preconditioning.
-    ///
-    /// # Panics
-    /// If anything is under way.
-    pub fn reset_account(&mut self) {
-        assert!(self.is_at_rest(), "counters are reset while commands are under way");
-        self.account = Account::default();
-        self.dies.iter_mut().for_each(|die| die.meter.reset());
-        self.channels.iter_mut().for_each(|channel| channel.meter.reset());
-        self.controllers.iter_mut().for_each(|controller| controller.busy = Span::ZERO);
-        self.processor.reset();
-    }
-
-    /// Time each die's array worked until `now`.
-    pub fn die_busy(&self, now: Time) -> impl Iterator<Item = Span> + '_ {
-        self.dies.iter().map(move |die| die.meter.busy(now))
-    }
-
-    /// Time each channel was held until `now`.
-    pub fn channel_busy(&self, now: Time) -> impl Iterator<Item = Span> + '_ {
-        self.channels.iter().map(move |channel| channel.meter.busy(now))
-    }
-
-    /// Time each controller held a list until `now`; a foreground controller is the first.
-    pub fn controller_busy(&self, now: Time) -> impl Iterator<Item = Span> + '_ {
-        self.controllers.iter().map(move |controller| {
-            controller.busy
-                + if controller.list.is_some() { now.saturating_since(controller.since) } else { Span::ZERO }
-        })
     }
 
     /// Opens a command list. `tag` is the FTL's own number, which comes back with the list.

@@ -357,7 +357,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     // ANCHOR_END: device
     let summary = outcome.first().summary();
     println!("{} requests, write amplification {:.2}", summary.requests, summary.write_amplification.unwrap_or(0.0));
-    println!("{} reads returned what was written last", oracle.verified().reads);
+    println!("{} reads returned the newest data", oracle.verified().reads);
     drive.check();
     Ok(())
 }

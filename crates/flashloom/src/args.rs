@@ -201,8 +201,8 @@ pub(crate) struct CompareArgs {
     #[arg(long)]
     pub(crate) explain: bool,
 
-    /// Seeds; each result is the mean over them
-    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "0", value_parser = whole(0, u64::MAX))]
+    /// Seeds, separated by commas; each result is the mean over them
+    #[arg(long, value_name = "N,N...", value_delimiter = ',', default_value = "0", value_parser = whole(0, u64::MAX))]
     pub(crate) seeds: Vec<u64>,
 
     #[command(flatten)]

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use base::units::{Bytes, Rate, SECTOR, Span};
-use flash::backend::Controllers;
+use flash::backend::{Controllers, Cycles, Op};
 use ftl::Config;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -141,7 +141,10 @@ impl Limits {
         let on_link = link.map_or(f64::INFINITY, |rate| {
             1.0 / (rate.time(Bytes::new(unit)) + resolved.host.link.overhead).as_secs_f64()
         });
-        let on_channels = per_second(timing.transfer[1] + timing.command, geometry.channels);
+        let on_channels = per_second(
+            timing.transfer[1] + timing.commands(Op::Read, 1) + timing.around_data_out(1),
+            geometry.channels,
+        );
         let on_dies = per_second(mean(&timing.read), dies);
         Self {
             link,
@@ -175,7 +178,7 @@ fn sheet(device: &Device) -> String {
     line("capacity", format!("{host} for the host ({} bytes) of {raw} of flash", host.get()));
     let kept = 1.0 - host.get() as f64 / raw.get() as f64;
     let spare = raw.get() as f64 / host.get() as f64 - 1.0;
-    line("kept back", format!("{:.2}% of the flash, {:.2}% of what the host sees", kept * 100.0, spare * 100.0));
+    line("spare", format!("{:.2}% of the flash, {:.2}% of the host's capacity", kept * 100.0, spare * 100.0));
     let bits = many(part.bits_per_cell(), "bit");
     line("part", format!("{}, {bits} per cell, {} cycles", part.name, part.endurance));
     let chips = match resolved.gang {
@@ -213,10 +216,14 @@ fn sheet(device: &Device) -> String {
     let rows = unit * u64::from(geometry.row_slots() * timing.one_shot);
     line(
         "map",
-        format!("units of {unit}; one read moves up to {}, one program {rows}", unit * u64::from(geometry.row_slots())),
+        format!(
+            "mapping units of {unit}; a read moves up to {}, a program \
+                 {rows}",
+            unit * u64::from(geometry.row_slots())
+        ),
     );
     let controllers = match resolved.backend.controllers {
-        _ if resolved.family.is_serial() => "none: one command list after another".to_owned(),
+        _ if resolved.family.is_serial() => "none: the FTL runs one command list at a time".to_owned(),
         Controllers::None => "none: every command goes to its die".to_owned(),
         Controllers::PerDie => "one for each die".to_owned(),
         Controllers::PerChannel => "one for each channel".to_owned(),
@@ -224,19 +231,21 @@ fn sheet(device: &Device) -> String {
         Controllers::Background(count) => format!("one for host reads, {count} for everything else, each for any die"),
     };
     let controllers = match resolved.backend.software {
-        Some(time) => format!("{controllers}; software, {time} for each command that no host read is for"),
+        Some(time) => format!("{controllers}; in software, {time} for each command except those of host reads"),
         None => controllers,
     };
     line("controllers", controllers);
     let times = |spans: &[Span]| spans.iter().map(Span::to_string).collect::<Vec<_>>().join("/");
     line("times", format!("read {}, program {}, erase {}", times(&timing.read), times(&timing.program), timing.erase));
-    line(
-        "channel",
-        format!(
-            "{} bits; {} for a mapping unit, {} for a page, {} for a command",
-            resolved.spec.flash.width, timing.transfer[1], timing.transfer[geometry.slots as usize], timing.command
-        ),
+    let Cycles { page_in, page_out, turnaround, .. } = timing.cycles;
+    let mut channel = format!(
+        "{} bits; {} for a mapping unit, {} for a page, {} for a command",
+        resolved.spec.flash.width, timing.transfer[1], timing.transfer[geometry.slots as usize], timing.command
     );
+    if !(page_in + page_out + turnaround).is_zero() {
+        channel += &format!("; {} more for a page sent, {page_in} for one received", page_out + turnaround);
+    }
+    line("channel", channel);
     let link = &resolved.host.link;
     let speed = link.rate.map_or_else(|| "costs no time".to_owned(), |rate| rate.to_string());
     line(
@@ -255,11 +264,11 @@ fn sheet(device: &Device) -> String {
         line(name, what);
     }
     if let Some(second) = &resolved.slc_array {
-        line("in front", in_front(second));
+        line("SLC array", slc_array(second));
     }
     if let Some(buffer) = resolved.buffer {
         let policy = match buffer.superblocks {
-            Some(of) => format!(", superblocks leave it together, above {} of them", of.most),
+            Some(of) => format!("; it writes back whole superblocks as soon as it has more than {}", of.most),
             None => String::new(),
         };
         line("buffer", format!("{}, volatile{policy}", unit * u64::from(buffer.units)));
@@ -270,8 +279,16 @@ fn sheet(device: &Device) -> String {
     line("memory", format!("{} to simulate it, {} with --verify;", plain.total(), verify.total()));
     line("", parts.join(", "));
     let cost = resolved.cost();
-    let small = if cost.slc_array > 0.0 { format!(", of which {:.2} in front", cost.slc_array) } else { String::new() };
-    line("cost", format!("{:.2} GiB of MLC flash for the flash{small}; RAM and all else not counted", cost.total()));
+    let small = if cost.slc_array > 0.0 {
+        format!(
+            ", {:.2} of them for the SLC \
+                                                   array",
+            cost.slc_array
+        )
+    } else {
+        String::new()
+    };
+    line("cost", format!("{:.2} GiB of MLC flash{small}; the flash alone", cost.total()));
     let limits = Limits::new(resolved);
     let ((read, read_by), (write, write_by)) = (limits.least(0), limits.least(1));
     line("limits", format!("reads {read} ({read_by}), writes {write} ({write_by}),"));
@@ -282,12 +299,12 @@ fn sheet(device: &Device) -> String {
 }
 
 /// The SLC flash in front of the MLC flash.
-fn in_front(second: &ResolvedSlcArray) -> String {
-    let (part, shape, timing) = (&second.part, &second.part.geometry, &second.backend.timing);
+fn slc_array(array: &ResolvedSlcArray) -> String {
+    let (part, shape, timing) = (&array.part, &array.part.geometry, &array.backend.timing);
     let blocks = many(shape.blocks_per_plane, "block");
     format!(
         "{} of {}: {blocks} x {} of {}, {} cycles; read {}, program {}",
-        second.capacity(),
+        array.capacity(),
         part.name,
         many(shape.pages_per_block, "page"),
         shape.page,
@@ -338,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn every_device_that_comes_along_is_sound() {
+    fn every_builtin_device_passes_the_check() {
         let names: Vec<&str> = ssd::builtin().iter().map(|(name, _)| *name).collect();
         let (outcome, text) = checked(&names);
         outcome.expect("they are sound");
@@ -347,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn every_file_in_the_folder_comes_along() {
+    fn every_file_of_the_devices_folder_is_a_builtin_device() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../devices");
         let entries = |path: &Path| -> Vec<PathBuf> {
             std::fs::read_dir(path).expect("a folder").map(|entry| entry.expect("an entry").path()).collect()
@@ -365,16 +382,16 @@ mod tests {
     }
 
     #[test]
-    fn the_small_flash_of_a_hybrid_disk_is_on_its_sheet() {
+    fn check_prints_the_slc_array_of_an_slc_mlc_drive() {
         let (_, text) = checked(&["chang-c3", "chang-c3-noslc"]);
-        let front: Vec<&str> = text.lines().filter(|line| line.contains("in front  ")).collect();
+        let front: Vec<&str> = text.lines().filter(|line| line.contains("  SLC array  ")).collect();
         let wanted = "256MiB of K9WAG08U1A: 2048 blocks x 64 pages of 2KiB, 100000 cycles; read 25us, program 200us";
         assert!(front.len() == 1 && front[0].ends_with(wanted), "{front:?}");
-        assert_eq!(text.matches("none: one command list after another").count(), 2);
+        assert_eq!(text.matches("none: the FTL runs one command list at a time").count(), 2);
     }
 
     #[test]
-    fn limits_are_those_of_the_papers() {
+    fn the_printed_limits_are_those_of_the_papers() {
         // fmmu.md D1, D2, D4: 9.757 GB/s and 2,382 KIOPS on the channels, 5.377 GB/s in the chips.
         let limits = |name: &str| Limits::new(&device(name.as_ref(), &[]).expect("sound").resolved);
         let fmmu = limits("fmmu-16x8-ram");
@@ -388,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn all_faults_of_all_files_are_reported_and_the_others_checked() {
+    fn check_reports_all_faults_of_all_files_and_checks_the_valid_ones() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("d.toml");
         let text = "name = \"d\"\n[flash]\npart = \"dirik-2009\"\nchannels = 0\nchips = 4\nwidth = 12\n";

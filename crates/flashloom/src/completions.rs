@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn bash_offers_names_and_files_where_either_may_stand() {
+    fn bash_offers_names_and_files_where_both_are_valid() {
         let has = |line: &str, wanted: &[&str], not: &[&str]| {
             let all = offered(line);
             for name in wanted {
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn an_option_takes_a_value_in_all_commands_or_in_none() {
+    fn an_option_takes_a_value_in_every_command_or_in_none() {
         fn flags(command: &Command, all: &mut Vec<String>) {
             let flag = command.get_arguments().filter(|argument| !argument.get_action().takes_values());
             all.extend(flag.filter_map(|flag| Some(format!("--{}", flag.get_long()?))));
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn every_slot_is_in_the_scripts_of_zsh_and_fish() {
+    fn the_scripts_of_zsh_and_fish_complete_every_slot() {
         let (zsh, fish) = (script(Shell::Zsh), script(Shell::Fish));
         assert!(slots().len() >= 12);
         for slot in slots() {

@@ -26,10 +26,10 @@ const INTERRUPTED: u8 = 130;
 
 /// Every exit code and its meaning.
 const CODES: [(u8, &str); 5] = [
-    (0, "The command did what it was asked to do"),
-    (UNEXPECTED, "An expectation of a study does not hold, and the study does not say why"),
-    (INPUT, "An input is at fault: a file, an option, or a place that cannot be written"),
-    (BUG, "Flashloom is at fault; the message says how to replay it"),
+    (0, "The command succeeded"),
+    (UNEXPECTED, "A claim of a study fails, and the study states no reason"),
+    (INPUT, "The input has an error: a file, an option, or a path that cannot be written"),
+    (BUG, "Flashloom has a bug; the message names the command that reproduces it"),
     (INTERRUPTED, "A signal ended the command (Ctrl-C, SIGTERM, SIGHUP); it leaves no half-written file"),
 ];
 
@@ -63,7 +63,8 @@ impl fmt::Display for Failure {
             Self::Bug { message, replay } => {
                 write!(
                     f,
-                    "bug: {message}\nThis is a fault of Flashloom. Please report it, with what replays it: {replay}"
+                    "bug: {message}\nThis is a bug in Flashloom. Please report it with the command that reproduces \
+                     it: {replay}"
                 )
             }
         }
@@ -113,7 +114,7 @@ impl Failure {
     pub(crate) fn study(error: &ExecuteError) -> Self {
         match error {
             ExecuteError::Session(inner, _) if inner.is_bug() => {
-                Self::Bug { message: error.to_string(), replay: "the study named there".to_owned() }
+                Self::Bug { message: error.to_string(), replay: "that of the study named above".to_owned() }
             }
             error => Self::Input(error.to_string()),
         }
@@ -149,7 +150,7 @@ fn printed(outcome: io::Result<()>) -> Result<(), Failure> {
         // The reader closed the pipe because it had enough, as `head` does.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         outcome => outcome.map_err(|error| {
-            let remedy = "send the standard output to a place with room";
+            let remedy = "redirect the standard output to a file or device with free space";
             Failure::Input(format!("the result cannot be printed: {error}; {remedy}"))
         }),
     }
@@ -184,7 +185,7 @@ pub(crate) fn sweep_on_interrupt() {
     });
     // Without a handler an interruption may leave hidden `.part` files; the next run removes them.
     if let Err(error) = set {
-        note(format_args!("interruptions cannot be handled: {error}"));
+        note(format_args!("cannot install the handler of Ctrl-C: {error}"));
     }
 }
 
@@ -196,7 +197,7 @@ pub(crate) fn sweep_on_panic() {
         sweep();
         let command: Vec<_> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
         say(format_args!(
-            "This is a fault of Flashloom. Please report it, with what replays it: {}",
+            "This is a bug in Flashloom. Please report it with the command that reproduces it: {}",
             command.join(" ")
         ));
         std::process::exit(i32::from(BUG));

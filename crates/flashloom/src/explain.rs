@@ -14,7 +14,7 @@ use crate::run::perform;
 pub(crate) fn explain(args: &RunArgs, request: Option<u64>, results: &mut dyn Write) -> Result<(), Failure> {
     if args.output.timeline.is_some() {
         let remedy = "give --timeline to `flashloom run`";
-        return Err(Failure::Input(format!("explain draws no timeline; {remedy}")));
+        return Err(Failure::Input(format!("explain writes no timeline; {remedy}")));
     }
     // `flashloom explain` leaves the results of the run itself to `flashloom run`.
     let watch = match request {

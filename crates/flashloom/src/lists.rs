@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_listed_can_be_printed() {
+    fn every_listed_name_can_be_printed() {
         for name in printed(|out| workloads(None, out)).lines() {
             assert!(!printed(|out| workloads(Some(name), out)).is_empty());
         }
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_is_refused() {
+    fn an_unknown_name_is_refused_with_a_suggestion() {
         let failure = workloads(Some("none"), &mut Vec::new()).expect_err("unknown");
         assert_eq!(failure.to_string(), "error: there is no workload `none`; `flashloom workloads` lists them");
         for (failure, wanted) in [

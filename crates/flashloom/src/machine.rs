@@ -26,7 +26,7 @@ fn limits(root: &Path) -> Vec<Limit> {
     let limit = |bytes, name: &str| Limit { bytes: Bytes::new(bytes), name: name.to_owned() };
     let mut limits: Vec<Limit> = physical.map(|bytes| limit(bytes, "the memory of this machine")).into_iter().collect();
     limits.extend(groups(root));
-    for (resource, name) in [(Resource::As, "the limit of the address space"), (Resource::Data, "the limit of data")] {
+    for (resource, name) in [(Resource::As, "the address-space limit"), (Resource::Data, "the data-segment limit")] {
         if let Some(bytes) = getrlimit(resource).current {
             limits.push(limit(bytes, &format!("{name}, see `ulimit`")));
         }
@@ -61,7 +61,7 @@ fn groups(root: &Path) -> Vec<Limit> {
             let said = fs::read_to_string(folder.join(file)).ok();
             if let Some(bytes) = said.and_then(|said| said.trim().parse().ok()) {
                 let bytes = Bytes::new(bytes);
-                limits.push(Limit { bytes, name: "the limit of the control group, as of a container".into() });
+                limits.push(Limit { bytes, name: "the limit of the control group, e.g. of a container".into() });
             }
         }
     }
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_found_wherever_they_are() {
+    fn memory_limits_of_machine_and_cgroups_are_found() {
         let meminfo = ("proc/meminfo", "MemTotal:       16384 kB\nMemFree:  100 kB\n");
         assert_eq!(bytes(&machine(&[meminfo])), [16 << 20]);
         // Version 2: each group above counts, and `max` is no limit.

@@ -27,7 +27,7 @@ pub(crate) fn extent(text: &str) -> Result<ExtentRule, BadValue> {
         let names = ExtentRule::ALL.map(ExtentRule::name);
         let meant = did_you_mean(text, names);
         BadValue(format!(
-            "`{text}` is no rule for addresses beyond the drive: {meant}choose one of {}",
+            "`{text}` is not a rule for addresses beyond the drive: {meant}choose one of {}",
             names.join(", ")
         ))
     })
@@ -38,7 +38,7 @@ pub(crate) fn event(text: &str) -> Result<Event, BadValue> {
     Event::ALL.into_iter().find(|event| event.name() == text).ok_or_else(|| {
         let names = Event::ALL.map(Event::name);
         let meant = did_you_mean(text, names);
-        BadValue(format!("`{text}` is no event of a block trace: {meant}choose one of {}", names.join(", ")))
+        BadValue(format!("`{text}` is not an event of a block trace: {meant}choose one of {}", names.join(", ")))
     })
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn format(text: &str) -> Result<Format, BadValue> {
     Format::from_name(text).ok_or_else(|| {
         let names: Vec<_> = Format::ALL.iter().map(|format| format.name()).collect();
         let meant = did_you_mean(text, names.iter().copied());
-        BadValue(format!("`{text}` is no known format: {meant}choose one of {}", names.join(", ")))
+        BadValue(format!("`{text}` is not a known format: {meant}choose one of {}", names.join(", ")))
     })
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn flow(text: &str) -> Result<FlowArg, BadValue> {
         let remedy = format!(
             "write WORKLOAD[,queue=N][,depth=N][,open][,name=NAME], e.g. oltp,queue=1,depth=8, with a depth of 1 to {MOST_DEPTH}"
         );
-        BadValue(format!("`{part}` is no valid part of a flow: {remedy}"))
+        BadValue(format!("`{part}` is not a valid part of a flow: {remedy}"))
     };
     for part in parts {
         match part.split_once('=') {
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flows_are_read() {
+    fn flows_are_parsed() {
         let read = flow("a/b.fio,queue=3,depth=16,name=tenant").expect("sound");
         assert_eq!((read.workload, read.name.as_deref()), (PathBuf::from("a/b.fio"), Some("tenant")));
         assert_eq!((read.queue, read.depth, read.open), (3, Some(16), false));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_numbers_are_read_in_their_range() {
+    fn whole_numbers_are_parsed_in_their_range() {
         assert_eq!(whole(1, u32::MAX)("32"), Ok(32));
         assert_eq!(jobs("2").map(NonZeroUsize::get), Ok(2));
         for wrong in ["", "0", "-1", "x", "1.5", "4294967296", "99999999999999999999999"] {
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_above_zero_are_read() {
+    fn numbers_above_zero_are_parsed() {
         assert_eq!(positive("0.5"), Ok(0.5));
         for wrong in ["", "0", "-1", "inf", "NaN", "x"] {
             assert!(positive(wrong).is_err(), "{wrong}");

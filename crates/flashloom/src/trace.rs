@@ -33,9 +33,10 @@ pub(crate) fn trace(command: &TraceCommand, results: &mut dyn Write) -> Result<(
         TraceCommand::Formats => {
             let lines: String =
                 Format::ALL.iter().map(|format| format!("{:<14}{}\n", format.name(), format.about().trim())).collect();
-            let more = "\nA CSV of no known format is read with --csv, which names its columns and their units, by the names in\n\
-                        its header line or by numbers from 1: --csv time=ts:us,op=rw,offset=lba:512B,size=len:B\n\
-                        A tar of traces is read as one recording, its files merged by time. `-` is standard input.\n";
+            let more = "\nFlashloom reads any other CSV with --csv, which names the columns, by header or by number \
+                        from 1, and\n\
+                        their units: --csv time=ts:us,op=rw,offset=lba:512B,size=len:B\n\
+                        It reads a tar of traces as one recording, merged by time. `-` is standard input.\n";
             print(results, &(lines + more))
         }
     }
@@ -73,7 +74,7 @@ fn table(info: &TraceInfo) -> String {
         touched(footprint.units_written),
         info.end_byte
     );
-    let _ = writeln!(text, "updates: {} of what is written had been written before", percent(info.update_ratio));
+    let _ = writeln!(text, "updates: {} of the written data overwrites earlier data", percent(info.update_ratio));
     if info.volumes.len() > 1 {
         let names: Vec<_> =
             info.volumes.iter().take(8).map(|(name, requests)| format!("{name} ({requests})")).collect();
@@ -100,7 +101,7 @@ fn alternatives(info: &TraceInfo, text: &mut String) {
         } else {
             format!("{:.4e}s", time.span_s)
         };
-        let absurd = if time.absurd { "  more than any drive serves" } else { "" };
+        let absurd = if time.absurd { "  more than any drive can serve" } else { "" };
         let rate = significant(time.rate_per_s);
         let _ = writeln!(text, "{:<15}{span:<16}{rate}{}{absurd}", time.unit.name(), taken(time.taken));
     }
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recorded_trace_is_summed_up_and_converted() {
+    fn a_recorded_trace_is_summarised_and_converted() {
         let mut results = Vec::new();
         let asked = TraceCommand::Info { trace: recorded(), part: part(), json: false };
         trace(&asked, &mut results).expect("a trace");
@@ -150,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_that_is_none_is_refused() {
+    fn a_missing_trace_is_refused() {
         let asked = TraceCommand::Info { trace: "no/such".into(), part: part(), json: true };
         let failure = trace(&asked, &mut Vec::new()).expect_err("not there");
         assert!(failure.code() == 2 && failure.to_string().contains("no/such"), "{failure}");

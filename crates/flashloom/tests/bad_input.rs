@@ -10,7 +10,7 @@ impl Place {
         testkit::names(self.0.path())
     }
 
-    /// Expects a refusal whose message has all of `wanted`, and nothing new in the folder.
+    /// Expects a refusal whose message has all of `wanted`, and no new file in the folder.
     #[track_caller]
     fn refused(&self, arguments: &[&str], wanted: &[&str]) {
         let before = self.names();
@@ -24,7 +24,7 @@ impl Place {
         assert_eq!(self.names(), before, "{arguments:?} left something behind");
     }
 
-    /// Expects that the device with `from` replaced by `to` is refused, by `run` as well as by `check`.
+    /// Expects that `run` and `check` refuse the device with `from` replaced by `to`.
     #[track_caller]
     fn device_refused(&self, from: &str, to: &str, wanted: &[&str]) {
         assert!(DEVICE.contains(from));
@@ -41,7 +41,7 @@ impl Place {
 }
 
 #[test]
-fn the_sound_ones_run() {
+fn valid_inputs_run() {
     let place = Place::new();
     for workload in ["w.toml", "t.csv"] {
         let output = place.flashloom(&["run", "d.toml", workload, "--verify"]);
@@ -50,7 +50,7 @@ fn the_sound_ones_run() {
 }
 
 #[test]
-fn files_that_are_not_there() {
+fn missing_files_are_refused() {
     let place = Place::new();
     place.refused(&["run", "none.toml", "w.toml"], &["none.toml: cannot be read", "check its name"]);
     place.refused(&["run", "none", "w.toml"], &["none: is neither a file nor a device", "flashloom devices"]);
@@ -61,7 +61,7 @@ fn files_that_are_not_there() {
 }
 
 #[test]
-fn directories_instead_of_files() {
+fn directories_in_place_of_files_are_refused() {
     let place = Place::new();
     fs::create_dir(place.path("dir")).expect("created");
     fs::create_dir(place.path("dir.toml")).expect("created");
@@ -74,13 +74,13 @@ fn directories_instead_of_files() {
 }
 
 #[test]
-fn devices_that_cannot_be() {
+fn impossible_devices_are_refused() {
     let place = Place::new();
     place.device_refused("channels", "chanels", &["d.toml:5: flash.chanels", "not a known key", "`channels`?"]);
     place.device_refused("\"20%\"", "\"20us\"", &["d.toml:13: ftl.over-provisioning", "`20us`", "e.g."]);
     place.device_refused("\"20%\"", "0.2", &["d.toml:13: ftl.over-provisioning", "`0.2` has no unit", "e.g."]);
     place.device_refused("channels = 2", "channels = 0", &["d.toml:5: flash.channels: is zero", "at least one"]);
-    place.device_refused("\"20%\"", "\"2%\"", &["d.toml:13: ftl.over-provisioning", "no spare block", "at least "]);
+    place.device_refused("\"20%\"", "\"2%\"", &["d.toml:13: ftl.over-provisioning", "no spare block", "at most "]);
     place.device_refused(
         "over-provisioning = \"20%\"",
         "capacity = \"10000000B\"",
@@ -92,7 +92,7 @@ fn devices_that_cannot_be() {
 }
 
 #[test]
-fn queues_and_flows_that_cannot_be() {
+fn impossible_queues_and_flows_are_refused() {
     let place = Place::new();
     for (host, wanted) in [
         ("queues = 0", &["d.toml:10: host.queues: is zero", "at least one"][..]),
@@ -103,7 +103,7 @@ fn queues_and_flows_that_cannot_be() {
         ("[[host.queue]]\nweight = 3", &["d.toml:11: host.queue[0].weight", "round-robin", "weighted"]),
         ("[[host.queue]]\nchannels = [2]", &["d.toml:11: host.queue[0].channels: there is no channel 2", "0 to 1"]),
         ("[[host.queue]]\n[[host.queue]]\ndies = []", &["d.toml:12: host.queue[1].dies: is empty", "leave it out"]),
-        ("[[host.queue]]\ndies = [1]", &["host.queue: all queues together write on 1 of 4 dies", "see less"]),
+        ("[[host.queue]]\ndies = [1]", &["host.queue: all queues together write to 1 of 4 dies", "or raise"]),
     ] {
         place.device_refused("queue-depth = 8", host, wanted);
     }
@@ -111,8 +111,8 @@ fn queues_and_flows_that_cannot_be() {
     let run = |more: &[&'static str]| [&["run", "d.toml", "w.toml"], more].concat();
     place.refused(&run(&["--queue", "1"]), &["submitted to queue 1, but the device has 1", "host.queues"]);
     place.refused(&run(&["--flow", "w.toml,queue=7"]), &["submitted to queue 7, but the device has 1"]);
-    place.refused(&run(&["--flow", "w.toml,fast"]), &["`fast` is no valid part of a flow", "queue=N"]);
-    place.refused(&run(&["--flow", "w.toml,depth=0"]), &["`depth=0` is no valid part of a flow"]);
+    place.refused(&run(&["--flow", "w.toml,fast"]), &["`fast` is not a valid part of a flow", "queue=N"]);
+    place.refused(&run(&["--flow", "w.toml,depth=0"]), &["`depth=0` is not a valid part of a flow"]);
     place.refused(&run(&["--flow", "none.toml"]), &["none.toml: cannot be read"]);
     place.write("two.fio", "[global]\nbs=4k\nsize=1m\n[a]\nrw=read\n[b]\nstonewall\nrw=read\n");
     place.refused(&run(&["--flow", "two.fio"]), &["two.fio: has several stages", "a job file of its own"]);
@@ -131,7 +131,7 @@ fn all_faults_are_reported_at_once() {
 }
 
 #[test]
-fn workloads_that_cannot_be() {
+fn impossible_workloads_are_refused() {
     let place = Place::new();
     let refused = |from: &str, to: &str, wanted: &[&str]| {
         place.write("w.toml", WORKLOAD.replace(from, to));
@@ -150,7 +150,7 @@ fn workloads_that_cannot_be() {
 }
 
 #[test]
-fn traces_that_are_damaged_or_do_not_fit() {
+fn damaged_and_too_large_traces_are_refused() {
     let place = Place::new();
     place.trace_refused(&TRACE[..TRACE.len() - 12], &["t.csv:2: "]);
     place.trace_refused(&TRACE.replace("8192,4096", "8192,-4096"), &["t.csv:2: ", "-4096"]);
@@ -160,7 +160,7 @@ fn traces_that_are_damaged_or_do_not_fit() {
     place.trace_refused("neither\nthis\nnor that\n", &["t.csv: ", "--format"]);
     place.trace_refused("", &["t.csv: "]);
 
-    // A gzip file with a changed byte, and one of which the end is missing.
+    // A gzip file with a changed byte, and a truncated one.
     let whole: Vec<u8> = TRACE.bytes().cycle().take(TRACE.len() * 2_000).collect();
     for damage in [true, false] {
         let mut zipped = gzip(&whole);
@@ -175,7 +175,7 @@ fn traces_that_are_damaged_or_do_not_fit() {
     }
 }
 
-/// Stored blocks: the format without its compression.
+/// A gzip file of stored, uncompressed blocks.
 fn gzip(plain: &[u8]) -> Vec<u8> {
     let mut zipped = vec![0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255];
     for (i, block) in plain.chunks(4000).enumerate() {
@@ -191,7 +191,7 @@ fn gzip(plain: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn places_that_cannot_be_written() {
+fn unwritable_outputs_are_refused() {
     let place = Place::new();
     place.refused(&["run", "d.toml", "w.toml", "--out", "no/such/out"], &["no/such/out: cannot be written", "exists"]);
     place.refused(&["run", "d.toml", "w.toml", "--out", "d.toml/out"], &["d.toml/out: cannot be written"]);
@@ -200,12 +200,12 @@ fn places_that_cannot_be_written() {
     place.refused(&["run", "d.toml", "w.toml", "--save-snapshot", "no/such"], &["no/such: cannot be written"]);
     fs::create_dir(place.path("diary")).expect("created");
     place.write("diary/page", "dear");
-    place.refused(&["run", "d.toml", "w.toml", "--out", "diary"], &["diary: holds something", "another name"]);
+    place.refused(&["run", "d.toml", "w.toml", "--out", "diary"], &["diary: contains files", "another name"]);
     assert!(place.path("diary/page").exists());
 }
 
 #[test]
-fn a_disk_that_wears_out_before_the_run() {
+fn a_drive_that_wears_out_in_preconditioning_is_refused() {
     let place = Place::new();
     let run = ["run", "d.toml", "w.toml", "--precondition", "fill", "--set", "flash.faults.program-failures=\"30%\""];
     let run = [&run[..], &["--save-snapshot", "s"]].concat();
@@ -214,7 +214,7 @@ fn a_disk_that_wears_out_before_the_run() {
 }
 
 #[test]
-fn snapshots_that_are_none_or_of_another_device() {
+fn damaged_snapshots_and_those_of_other_drives_are_refused() {
     let place = Place::new();
     let make = ["run", "d.toml", "w.toml", "--precondition", "fill", "--save-snapshot", "s", "--quiet"];
     assert!(place.flashloom(&make).status.success());
@@ -227,11 +227,11 @@ fn snapshots_that_are_none_or_of_another_device() {
     place.refused(&dftl, &words);
     let whole = fs::read(place.path("s")).expect("there");
     place.write("s", &whole[..whole.len() / 2]);
-    place.refused(&run, &["s: is damaged", "make it again"]);
+    place.refused(&run, &["s: is damaged", "save it again"]);
     let mut changed = whole.clone();
     changed[whole.len() / 2] ^= 1;
     place.write("s", &changed);
-    place.refused(&run, &["s: is damaged", "make it again"]);
+    place.refused(&run, &["s: is damaged", "save it again"]);
     place.write("s", "dear diary");
     place.refused(&run, &["s: is not a snapshot", "--save-snapshot"]);
 }

@@ -48,7 +48,7 @@ const SUBJECTS: [(&str, &str); 9] = [
     ("snapshots", include_str!("bad/snapshots.txt")),
 ];
 
-/// The sound files that rows begin with.
+/// The valid files that the rows change.
 const FILES: [(&str, &str); 7] = [
     ("p.toml", include_str!("bad/part.toml")),
     ("d.toml", crate::common::DEVICE),
@@ -83,24 +83,24 @@ ratio = { at = { channels = 2 }, to = { channels = 1 }, between = [0.0, 1.5] }
     ("t.spc", "0,0,4096,r,0.001\n0,8,4096,w,0.002\n0,16,4096,r,0.003\n"),
 ];
 
-/// What is made of them: the first rows need it as a file that Flashloom wrote.
+/// Commands that write more files from the valid ones: a snapshot and a converted trace.
 const MADE: [&[&str]; 2] = [
     &["run", "d.toml", "w.toml", "--precondition", "fill", "--save-snapshot", "state", "--quiet"],
     &["trace", "convert", "t.csv", "t.parquet"],
 ];
 
-/// So long may a command take that refuses, on a machine that has other things to do too.
+/// The most time that a refusing command may take, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How the part of a message begins that says what is to be done.
-const VERBS: [&str; 46] = [
+/// The first words of remedies.
+const VERBS: [&str; 52] = [
     "add", "allow", "ask", "begin", "bring", "change", "check", "choose", "convert", "correct", "cut", "delete",
-    "describe", "export", "fetch", "give", "have", "keep", "leave", "let", "lay", "list", "lower", "make", "name",
-    "nest", "pack", "paste", "point", "put", "raise", "read", "remove", "rename", "repeat", "run", "say", "scale",
-    "send", "shorten", "skip", "start", "swap", "test", "use", "write",
+    "describe", "export", "fetch", "fill", "free", "give", "have", "keep", "leave", "let", "lay", "list", "lower",
+    "make", "name", "nest", "pack", "paste", "point", "put", "raise", "read", "redirect", "reduce", "remove", "rename",
+    "repeat", "run", "save", "say", "scale", "send", "set", "shorten", "skip", "start", "swap", "test", "use", "write",
 ];
 
-/// What says it in other ways: what is allowed, or what was meant.
+/// Other forms of a remedy: allowed values, or a suggestion.
 const ALLOWED: [&str; 12] = [
     "a value is required for ",
     "e.g. ",
@@ -116,7 +116,7 @@ const ALLOWED: [&str; 12] = [
     "their shares sum to ",
 ];
 
-/// Words that only a programmer of Flashloom knows.
+/// Words that users do not know.
 const JARGON: [&str; 32] = [
     "u8",
     "u16",
@@ -164,7 +164,7 @@ struct Row {
     lines: usize,
 }
 
-/// Words as a shell reads them, as far as rows need it.
+/// The words of a command line, by the shell's rules that rows need.
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut quote, mut open) = (Vec::new(), None, false);
     for c in line.chars() {
@@ -189,7 +189,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// Text with its escapes read, and repeated as it says.
+/// The bytes of a text with escapes, repeated if it begins with a count.
 fn bytes(text: &str) -> Vec<u8> {
     let counted = text.split_once(" x ").and_then(|(times, text)| Some((times.parse().ok()?, text)));
     let (times, text): (usize, &str) = counted.unwrap_or((1, text));
@@ -234,7 +234,7 @@ fn rows() -> Vec<Row> {
     rows
 }
 
-/// How a command ended, and what it printed.
+/// The exit status of a command and its output.
 struct End {
     status: Option<ExitStatus>,
     stdout: String,
@@ -245,7 +245,7 @@ fn run(dir: &Path, arguments: &[String], stdin: &[u8]) -> End {
     let mut command = Command::new(env!("CARGO_BIN_EXE_flashloom"));
     command.current_dir(dir).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it starts");
-    // Whoever refuses does not read to the end.
+    // A refusing command does not read its input to the end.
     let _ = child.stdin.take().expect("a pipe").write_all(stdin);
     let streams: [Box<dyn Read + Send>; 2] =
         [Box::new(child.stdout.take().expect("a pipe")), Box::new(child.stderr.take().expect("a pipe"))];
@@ -277,7 +277,7 @@ fn run(dir: &Path, arguments: &[String], stdin: &[u8]) -> End {
     End { status: Some(status), stdout, stderr }
 }
 
-/// All that lies in a folder, and what is in it.
+/// All paths below a folder, each with its content.
 fn content(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let (mut found, mut folders) = (BTreeMap::new(), vec![folder.to_owned()]);
     while let Some(folder) = folders.pop() {
@@ -310,7 +310,7 @@ fn has_word(text: &str, word: &str) -> bool {
         .any(|(at, _)| !inside(text[..at].chars().next_back()) && !inside(text[at + word.len()..].chars().next()))
 }
 
-/// True if a part of a message says what is to be done, or what is allowed.
+/// True if a part of a message names a remedy or the allowed values.
 fn has_remedy(message: &str) -> bool {
     let marks = ["; ", ": ", "? ", ", ", "\n", " and ", " or "];
     let parts = marks.iter().flat_map(|mark| message.split(mark).skip(1));
@@ -377,7 +377,7 @@ impl Row {
         stdin
     }
 
-    /// True if somebody who may read everything cannot be refused like this.
+    /// True if the row needs an unreadable file and the user may read every file (root).
     fn is_moot(&self, dir: &Path) -> bool {
         let locked = self.steps.iter().filter_map(|step| step.strip_prefix("unreadable "));
         locked.map(|name| dir.join(name)).any(|path| fs::read(path).is_ok())
@@ -395,7 +395,7 @@ impl Row {
             || ["<stdin>", " --", "<WORKLOAD>", "<DEVICE>", "``"].iter().any(|named| message.contains(named))
     }
 
-    /// What is wrong with how this is refused, if anything.
+    /// The faults of the refusal; empty if it is right.
     fn faults(&self, sound: &Path) -> Vec<String> {
         let dir = tempfile::tempdir().expect("a directory");
         for file in fs::read_dir(sound).expect("a directory") {
@@ -427,7 +427,7 @@ impl Row {
         for word in JARGON {
             must(!has_word(&ours, word), format!("says `{word}`, which a user need not know"));
         }
-        must(!stderr.contains("fault of Flashloom"), "blames Flashloom".into());
+        must(!stderr.contains("bug in Flashloom"), "blames Flashloom".into());
         must(self.code != 2 || has_remedy(&stderr), "says nothing to be done".into());
         let told = stderr.lines().count();
         must(told <= self.lines, format!("has {told} lines, more than {}", self.lines));
@@ -448,7 +448,7 @@ impl Row {
     }
 }
 
-/// A folder with the sound files, and what is made of them.
+/// A folder with the valid files and those made from them.
 fn sound() -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a directory");
     for (name, text) in FILES {
@@ -463,7 +463,7 @@ fn sound() -> tempfile::TempDir {
 }
 
 #[test]
-fn the_sound_files_are_taken() {
+fn the_valid_files_of_the_table_run() {
     let dir = sound();
     for line in [
         "run d.toml w.toml --verify --quiet",
@@ -481,7 +481,7 @@ fn the_sound_files_are_taken() {
 }
 
 #[test]
-fn every_row_is_refused_as_it_says() {
+fn every_row_is_refused_with_its_message() {
     let (rows, sound) = (rows(), sound());
     assert!(rows.len() >= 150, "{} rows", rows.len());
     let (next, found) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
@@ -511,9 +511,9 @@ fn every_row_is_refused_as_it_says() {
     assert!(found.is_empty(), "{} of {} rows:\n{told}", found.len(), rows.len());
 }
 
-/// The table can fail: what goes well, what is silent, and words that are not said.
+/// A row of the table fails if its command succeeds, prints nothing, or prints other words.
 #[test]
-fn a_row_that_does_not_hold_is_noticed() {
+fn a_wrong_row_fails() {
     let sound = sound();
     for (arguments, words, wanted) in [
         ("run d.toml w.toml --quiet", &["name"][..], "ends with Some(0) instead of 2"),

@@ -1,5 +1,5 @@
 //! A folder with small valid files, and the command in it.
-#![allow(dead_code)] // Each file of tests uses its part.
+#![allow(dead_code)] // Each test file uses a part of it.
 
 pub(crate) mod schema;
 
@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-/// A small disk.
+/// A small drive.
 pub(crate) const DEVICE: &str = r#"name = "small"
 
 [flash]
@@ -37,7 +37,7 @@ address = { pattern = "uniform" }
 /// An MSR trace: stamps of 100 ns, host, disk, kind, byte, bytes, response time.
 pub(crate) const TRACE: &str = "128166372003061629,hm,0,Read,0,4096,100\n128166372003062629,hm,0,Write,8192,4096,100\n";
 
-/// A disk small enough to be filled many times in a second, with a buffer, and with more keys of its flash.
+/// A drive small enough to be filled many times in a second, with a buffer and more keys of its flash.
 pub(crate) fn buffered(flash: &str) -> String {
     format!(
         r#"name = "small"
@@ -64,7 +64,7 @@ over-provisioning = "40%"
     )
 }
 
-/// All kinds of requests of all sizes for it.
+/// Requests of all kinds and sizes for it.
 pub(crate) const ALL_KINDS: &str = r#"name = "w"
 requests = 20_000
 arrivals = { kind = "closed", depth = 8 }
@@ -81,7 +81,7 @@ flush = { every = 100 }
 pub(crate) struct Place(pub(crate) tempfile::TempDir);
 
 impl Place {
-    /// With `d.toml`, the small disk, `w.toml`, its requests, and `t.csv`, its trace.
+    /// With `d.toml`, the small drive, `w.toml`, its requests, and `t.csv`, its trace.
     pub(crate) fn new() -> Self {
         Self::with(&[("d.toml", DEVICE), ("w.toml", WORKLOAD), ("t.csv", TRACE)])
     }
@@ -116,7 +116,7 @@ impl Place {
         self.command(arguments).output().expect("it starts")
     }
 
-    /// What a command that goes well prints.
+    /// The standard output of a command that must succeed.
     #[track_caller]
     pub(crate) fn printed(&self, arguments: &[&str]) -> String {
         let output = self.flashloom(arguments);

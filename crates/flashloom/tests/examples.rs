@@ -1,4 +1,4 @@
-//! The examples run and print what they should show.
+//! The examples run and pass their own checks.
 
 #[path = "../examples/embed.rs"]
 #[allow(unreachable_pub)] // A program of its own elsewhere.
@@ -11,16 +11,16 @@ mod own_ftl;
 mod own_study;
 
 #[test]
-fn a_drive_is_embedded_step_by_step() {
+fn the_example_embed_runs() {
     embed::main().expect("it runs");
 }
 
 #[test]
-fn an_ftl_of_ones_own_runs_in_the_device_and_loses_nothing() {
+fn the_example_own_ftl_runs_and_loses_nothing() {
     own_ftl::main().expect("it runs");
 }
 
 #[test]
-fn a_sweep_of_sessions_is_a_study() {
+fn the_example_own_study_runs() {
     own_study::main().expect("it runs");
 }

@@ -24,7 +24,7 @@ fn stem(word: &str) -> String {
     cut.unwrap_or(&word).to_owned()
 }
 
-/// The words of a name or a text. Numbers are none.
+/// The words of a name or a text, without numbers.
 fn words(text: &str) -> impl Iterator<Item = String> {
     let parts = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
     // The words of a type's name begin with capitals.
@@ -58,7 +58,7 @@ fn explained(text: &str) -> BTreeSet<String> {
     known
 }
 
-/// Every name that a user meets, and where.
+/// Every name that a user sees, and its place.
 fn names() -> Vec<(String, &'static str)> {
     let mut names: Vec<(String, &str)> = Vec::new();
     let surface = SURFACE.lines().filter(|line| !line.starts_with('#'));
@@ -90,7 +90,7 @@ fn every_term_is_in_the_glossary() {
 }
 
 #[test]
-fn the_glossary_is_short_and_in_order() {
+fn the_glossary_is_short_and_sorted() {
     let text = page("glossary.md");
     let entries = entries(&text);
     assert!(entries.len() > 100, "{} terms", entries.len());
@@ -119,7 +119,7 @@ fn the_glossary_is_short_and_in_order() {
 }
 
 #[test]
-fn words_of_names_are_told_apart() {
+fn names_split_into_words() {
     let of = |text: &str| words(text).collect::<Vec<_>>();
     assert_eq!(of("FtlKind"), ["Ftl", "Kind"]);
     assert_eq!(of("flash_wait_ps"), ["flash", "wait", "ps"]);

@@ -1,4 +1,4 @@
-//! The guide in `docs/src`: every command of every page runs and prints what is shown, and every picture has a command that
+//! The guide in `docs/src`: every command of every page runs and prints the output shown, and every picture has a command that
 //! makes it and shows what that command writes today. What the pages write stays in `target/tmp/guide`; `make docs` draws the
 //! pictures from there.
 
@@ -19,13 +19,13 @@ fn pictures(page: &Page) -> Vec<&str> {
     targets.filter_map(|target| target.split_once("img/")?.1.strip_suffix(".png")).collect()
 }
 
-/// The pictures of a page that none of its commands has made in its folder.
+/// The pictures of a page that its commands have not made in its folder.
 fn unmade<'a>(page: &'a Page, folder: &Path) -> Vec<&'a str> {
     let is_made = |picture: &&str| sources(picture).iter().all(|file| folder.join(file).is_file());
     pictures(page).into_iter().filter(|picture| !is_made(picture)).collect()
 }
 
-/// Runs a page of the guide in a folder of its own; how many commands ran.
+/// Runs a page of the guide in its own folder; returns the number of commands.
 fn play(name: &str, share: Share) -> usize {
     let page = Page::at(&format!("{FOLDER}/{name}.md"));
     let kept = if share == Share::Quick { "guide" } else { "guide-whole" };
@@ -71,14 +71,14 @@ chapters! {
     how_far_to_trust_it
 }
 
-/// All pages of the guide, as their names behind `docs/src`, without `.md`.
+/// The names of all pages of the guide below `docs/src`, without `.md`.
 fn names() -> Vec<String> {
     let pages = pages_below(FOLDER).into_iter();
     pages.map(|path| path[FOLDER.len() + 1..].trim_end_matches(".md").to_owned()).collect()
 }
 
 #[test]
-fn every_other_page() {
+fn every_page_outside_the_chapters_runs_as_shown() {
     for name in names() {
         if !CHAPTERS.contains(&name.replace('-', "_").as_str()) {
             play(&name, Share::Quick);
@@ -88,7 +88,7 @@ fn every_other_page() {
 
 #[test]
 #[ignore = "make soak"]
-fn every_page_with_the_commands_that_take_minutes() {
+fn every_slow_page_runs_as_shown() {
     for name in names() {
         let page = Page::at(&format!("{FOLDER}/{name}.md"));
         if page.commands().iter().any(|shown| shown.takes_minutes) {
@@ -98,7 +98,7 @@ fn every_page_with_the_commands_that_take_minutes() {
 }
 
 #[test]
-fn no_two_pages_have_a_picture_of_one_name() {
+fn picture_names_are_unique_and_every_picture_is_used() {
     let mut all: Vec<(String, String)> = Vec::new();
     for name in names() {
         let page = Page::at(&format!("{FOLDER}/{name}.md"));
@@ -117,7 +117,7 @@ fn no_two_pages_have_a_picture_of_one_name() {
 }
 
 #[test]
-fn a_page_that_does_not_keep_its_word_fails() {
+fn a_page_with_a_wrong_command_or_output_fails() {
     let place = tempfile::tempdir().expect("a directory");
     let page = |text: &str| Page { name: "docs/src/page.md".into(), text: text.into() };
     let sound = "```toml d.toml\nname = 1\n```\n```console\n$ flashloom check d.toml | cat\n...\n$ echo $?\n2\n```\n";
@@ -146,7 +146,7 @@ fn a_page_that_does_not_keep_its_word_fails() {
 }
 
 #[test]
-fn the_parts_of_a_latency_are_explained_in_the_order_of_the_table() {
+fn the_guide_explains_the_parts_of_a_latency_in_the_order_of_the_table() {
     let page = Page::at(&format!("{FOLDER}/explain-it.md"));
     let (_, table) = page.text.split_once("| part | the request waits for |").expect("the table of parts");
     let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));

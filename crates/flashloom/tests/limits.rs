@@ -22,20 +22,20 @@ fn files() -> tempfile::TempDir {
     dir
 }
 
-/// Runs the small workload on the small drive with these arguments besides.
+/// Runs the small workload on the small drive with additional arguments.
 fn run(dir: &Path, more: &[&str]) -> (Option<i32>, String) {
     let output = flashloom(dir, &[&["run", "d.toml", "w.toml", "--quiet"], more].concat());
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
 #[test]
-fn what_is_beyond_its_range_is_refused_with_the_range() {
+fn a_number_beyond_its_range_is_refused_with_the_range() {
     let dir = files();
     for (more, wanted) in [
         (&["--precondition", "random:x1e30"][..], "N above 0, at most 1000"),
         (&["--precondition", "random:x0"], "N above 0, at most 1000"),
         (&["--set", "name="], "name: is empty; give it one"),
-        (&["--set", "name=.."], "name: `..` begins with a point"),
+        (&["--set", "name=.."], "name: `..` begins with a dot"),
         (
             &["--set", "ftl.gc.victim={policy='d-choices',d=4294967295}"],
             "ftl.gc.victim.d: is 4294967295; use 1 to 4096",
@@ -46,9 +46,9 @@ fn what_is_beyond_its_range_is_refused_with_the_range() {
             &["--set", "ftl.gc.start=4000000000", "--set", "ftl.gc.stop=4000000001"],
             "and a pool has 32 superblocks; use 1 to 31",
         ),
-        (&["--set", "flash.blocks=3"], "d.toml: flash.blocks: 3 blocks in each plane leave the host no room"),
+        (&["--set", "flash.blocks=3"], "d.toml: flash.blocks: 3 blocks in each plane leave none for the host"),
         (&["--set", "flash.blocks=4294967295"], "flash.blocks: the array has 68719476720 pages on each die"),
-        (&["--set", "flash.lane-rate=0MB/s"], "`0MB/s` is no data rate that anything works at; write more than zero"),
+        (&["--set", "flash.lane-rate=0MB/s"], "`0MB/s` is a data rate of zero; write one above zero"),
         (&["--set", "host.queue-depth=4294967295"], "host.queue-depth: is 4294967295; use 1 to 32768"),
         (&["--depth", "4294967295"], "a whole number from 1 to 1048576"),
         (&["--depth", "0"], "a whole number from 1 to 1048576"),
@@ -62,19 +62,19 @@ fn what_is_beyond_its_range_is_refused_with_the_range() {
 }
 
 #[test]
-fn a_drive_that_does_not_fit_is_refused_before_it_is_built() {
+fn a_drive_beyond_memory_is_refused_before_it_is_built() {
     let dir = files();
     for (more, wanted) in [
         (&["--set", "buffer.size=1TiB"][..], "for write buffer"),
         (&["--set", "flash.blocks=8000000"], "GiB of memory, "),
-        (&["--set", "flash.channels=65535", "--memory", "100MiB"], "and there are 100MiB (--memory)"),
-        (&["--memory", "64MiB"], "d: the simulation takes "),
+        (&["--set", "flash.channels=65535", "--memory", "100MiB"], "and 100MiB are available (--memory)"),
+        (&["--memory", "64MiB"], "d: the simulation needs "),
     ] {
-        // Whatever the machine has that this runs on.
+        // The memory of the machine does not matter.
         let given = if more.contains(&"--memory") { &[][..] } else { &["--memory", "2GiB"] };
         let (code, said) = run(dir.path(), &[more, given].concat());
         assert_eq!(code, Some(2), "{more:?}: {said}");
-        assert!(said.contains(wanted) && said.contains("say --memory "), "{more:?}: {said}");
+        assert!(said.contains(wanted) && said.contains("give --memory "), "{more:?}: {said}");
     }
     let (code, said) = run(dir.path(), &["--memory", "1GiB", "--verify", "--precondition", "fill"]);
     assert_eq!(code, Some(0), "{said}");
@@ -83,13 +83,13 @@ fn a_drive_that_does_not_fit_is_refused_before_it_is_built() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         if command[0] != "study" || !said.contains("is neither a file") {
             assert_eq!(output.status.code(), Some(2), "{command:?}: {said}");
-            assert!(said.contains("the simulation takes "), "{command:?}: {said}");
+            assert!(said.contains("the simulation needs "), "{command:?}: {said}");
         }
     }
 }
 
 #[test]
-fn check_says_how_much_memory_a_drive_takes() {
+fn check_prints_the_memory_of_a_drive() {
     let dir = files();
     let output = flashloom(dir.path(), &["check", "d.toml"]);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -106,7 +106,7 @@ fn check_says_how_much_memory_a_drive_takes() {
 }
 
 #[test]
-fn a_description_without_an_end_is_refused() {
+fn an_endless_description_is_refused() {
     let dir = files();
     std::fs::write(dir.path().join("long.toml"), format!("{DEVICE}{}", "# much\n".repeat(700_000))).expect("written");
     std::fs::write(dir.path().join("long.fio"), "# much\n".repeat(700_000)).expect("written");
@@ -128,7 +128,7 @@ fn a_description_without_an_end_is_refused() {
 }
 
 #[test]
-fn a_slow_drive_runs_and_one_that_is_slower_than_time_says_so() {
+fn a_slow_drive_runs_and_one_beyond_simulated_time_is_refused() {
     let dir = files();
     for more in [
         &["--set", "flash.lane-rate=1B/s"][..],

@@ -1,4 +1,5 @@
-//! Every link between the pages of the repository leads to a file, and to a heading if it names one. No network is asked.
+//! Every link between the pages of the repository leads to a file, and to a heading if it names one. The test uses no
+//! network.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -41,13 +42,13 @@ fn prose(text: &str) -> String {
     lines.map(|line| format!("{line}\n")).collect()
 }
 
-/// The text outside spans of code, and the spans.
+/// The text outside code spans, and the spans.
 fn without_code(text: &str) -> (String, Vec<&str>) {
     let parts: Vec<&str> = text.split('`').collect();
     (parts.iter().step_by(2).copied().collect(), parts.into_iter().skip(1).step_by(2).collect())
 }
 
-/// What the links of a text lead to.
+/// The targets of the links of a text.
 fn links(text: &str) -> Vec<String> {
     let (text, _) = without_code(text);
     text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target.to_owned()).collect()
@@ -76,7 +77,7 @@ fn plain(path: &Path) -> Option<PathBuf> {
     })
 }
 
-/// Why a link of a page leads nowhere.
+/// The reason why a link of a page is broken.
 fn fault(page: &str, target: &str) -> Option<String> {
     if ["https://", "http://", "mailto:"].iter().any(|scheme| target.starts_with(scheme)) {
         return None;
@@ -99,7 +100,7 @@ fn fault(page: &str, target: &str) -> Option<String> {
     (!anchors(&text).contains(anchor)).then(|| format!("{} has no heading for #{anchor}", path.display()))
 }
 
-/// Paths in spans of code that a reader would open.
+/// Paths in code spans that a reader would open.
 fn named_files(text: &str) -> Vec<String> {
     let (_, spans) = without_code(text);
     let is_path = |span: &&str| {
@@ -111,7 +112,7 @@ fn named_files(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_link_and_every_path_in_a_page_leads_somewhere() {
+fn every_link_and_every_path_in_a_page_exists() {
     let (mut faults, mut links_seen) = (Vec::new(), 0);
     for name in pages_below("") {
         let text = prose(&Page::at(&name).text);
@@ -119,7 +120,7 @@ fn every_link_and_every_path_in_a_page_leads_somewhere() {
             links_seen += 1;
             faults.extend(fault(&name, &target).map(|why| format!("{name}: ({target}) {why}")));
         }
-        // The history names files that are no more.
+        // The changelog names removed files.
         if name != "CHANGELOG.md" {
             let missing = named_files(&text).into_iter().filter(|path| !root().join(path).exists());
             faults.extend(missing.map(|path| format!("{name}: there is no `{path}`")));
@@ -130,7 +131,7 @@ fn every_link_and_every_path_in_a_page_leads_somewhere() {
 }
 
 #[test]
-fn the_table_of_contents_has_every_page_once() {
+fn the_table_of_contents_lists_every_page_once() {
     let summary = Page::at("docs/src/SUMMARY.md");
     let mut listed: Vec<String> = links(&summary.text).iter().map(|target| format!("docs/src/{target}")).collect();
     listed.push("docs/src/SUMMARY.md".to_owned());
@@ -139,7 +140,7 @@ fn the_table_of_contents_has_every_page_once() {
 }
 
 #[test]
-fn a_broken_link_is_noticed() {
+fn a_broken_link_is_found() {
     assert_eq!(fault("README.md", "Makefile"), None);
     assert_eq!(fault("README.md", "https://example.org/nothing"), None);
     assert_eq!(fault("workloads/recorded/README.md", "../record/record.sh"), None);

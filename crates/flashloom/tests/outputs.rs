@@ -14,7 +14,7 @@ const STUDY: &str = "name = \"s\"\ndevice = \"d.toml\"\nworkload = \"w.toml\"\nm
 
 const REQUEST: &str = "128166372003061629,hm,0,Read,0,4096,100\n";
 
-/// A command that writes, how its output is asked for, and the files that it reads.
+/// A writing command, the option of its output, and its input files.
 #[derive(Clone, Copy)]
 struct Writer {
     command: &'static [&'static str],
@@ -33,7 +33,7 @@ const COMPARE: &[&str] = &["compare", "w.toml", "d.toml", "--quiet"];
 const STUDIES: &[&str] = &["study", "s.toml", "--quiet"];
 const RUN_READS: &[&str] = &["d.toml", "w.toml", "t.csv"];
 
-/// Each output that is a file.
+/// Every output file.
 const FILES: [Writer; 13] = [
     writer(RUN, "--report", RUN_READS),
     writer(RUN, "--requests", RUN_READS),
@@ -50,7 +50,7 @@ const FILES: [Writer; 13] = [
     writer(&["trace", "convert", "t.csv"], "", &["t.csv"]),
 ];
 
-/// Each output that is a folder, and a file of its results.
+/// Every output folder, and a file of its results.
 const FOLDERS: [(Writer, &str); 4] = [
     (writer(RUN, "--out", RUN_READS), "config.toml"),
     (writer(EXPLAIN, "--out", &["d.toml", "w.toml"]), "config.toml"),
@@ -67,7 +67,7 @@ fn place() -> Place {
 }
 
 impl Place {
-    /// All files, those in folders too, with their content.
+    /// All files, including those in subfolders, with their content.
     fn content(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let (mut found, mut folders) = (Vec::new(), vec![self.0.path().to_owned()]);
         while let Some(folder) = folders.pop() {
@@ -85,13 +85,13 @@ impl Place {
         found
     }
 
-    /// The exit code, and what is said.
+    /// The exit code and the standard error.
     fn ended(&self, arguments: &[&str]) -> (Option<i32>, String) {
         let Output { status, stderr, .. } = self.flashloom(arguments);
         (status.code(), String::from_utf8_lossy(&stderr).into_owned())
     }
 
-    /// Expects that it goes well, and returns what is said about it.
+    /// Expects success and returns the standard error.
     #[track_caller]
     fn done(&self, arguments: &[&str]) -> String {
         let (code, said) = self.ended(arguments);
@@ -119,7 +119,7 @@ impl Writer {
 }
 
 #[test]
-fn an_input_is_never_overwritten_whatever_it_is_called() {
+fn an_input_is_never_overwritten_under_any_name() {
     let place = place();
     for writer in FILES {
         for input in writer.inputs {
@@ -151,7 +151,7 @@ fn a_folder_of_results_does_not_replace_an_input() {
 }
 
 #[test]
-fn a_file_of_somebody_else_is_replaced_only_if_forced() {
+fn a_foreign_file_is_replaced_only_with_force() {
     let place = place();
     for writer in FILES {
         fs::write(place.path("q"), "dear diary").expect("written");
@@ -160,7 +160,7 @@ fn a_file_of_somebody_else_is_replaced_only_if_forced() {
             "q: exists, and Flashloom did not write it; choose another name, or replace it with --force",
         );
         let said = place.done(&writer.to("q", &["--force"]));
-        assert!(said.contains("note: q: replaced what was there"), "{said}");
+        assert!(said.contains("note: q: replaced the file there"), "{said}");
         let said = place.done(&writer.to("./q", &[]));
         assert!(said.contains("note: ./q: replaced ") && said.contains("of an earlier run"), "{said}");
         fs::remove_file(place.path("q")).expect("removed");
@@ -170,7 +170,7 @@ fn a_file_of_somebody_else_is_replaced_only_if_forced() {
 }
 
 #[test]
-fn a_folder_of_somebody_else_is_not_filled_unless_forced() {
+fn a_foreign_file_in_a_result_folder_is_replaced_only_with_force() {
     let place = place();
     for (writer, name) in FOLDERS {
         place.done(&writer.to("out", &[]));
@@ -182,7 +182,7 @@ fn a_folder_of_somebody_else_is_not_filled_unless_forced() {
         fs::write(place.path("out").join(name), "dear diary").expect("written");
         place.refuses(&writer.to("out", &[]), &format!("out/{name}: exists, and Flashloom did not write it"));
         let said = place.done(&writer.to("out", &["--force"]));
-        assert!(said.contains(&format!("note: out/{name}: replaced what was there")), "{said}");
+        assert!(said.contains(&format!("note: out/{name}: replaced the file there")), "{said}");
         assert!(place.path("out/mine.md").is_file());
         fs::remove_dir_all(place.path("out")).expect("removed");
         place.refuses(&writer.to(".", &[]), ".");
@@ -190,26 +190,26 @@ fn a_folder_of_somebody_else_is_not_filled_unless_forced() {
 }
 
 #[test]
-fn reproduce_keeps_to_the_rule() {
+fn reproduce_replaces_no_foreign_file() {
     let place = place();
     fs::write(place.path("q"), "dear diary").expect("written");
     place.refuses(&["reproduce", "mix", "--report", "q"], "q: exists, and Flashloom did not write it");
-    place.refuses(&["reproduce", "mix", "--out", "."], ".: holds something that is not a result");
+    place.refuses(&["reproduce", "mix", "--out", "."], ".: contains files that are not part of a result");
     place.refuses(&["reproduce", "mix", "--out", "q"], "q: is a file");
 }
 
 #[test]
-fn two_outputs_never_go_to_one_place() {
+fn two_outputs_to_one_path_are_refused() {
     let place = place();
     fs::create_dir(place.path("out")).expect("created");
     symlink("there.html", place.path("link")).expect("linked");
     place.done(&["run", "d.toml", "w.toml", "--report", "there.html"]);
     for (one, other, wanted) in [
-        (["--report", "q"], ["--requests", "./q"], "./q: --report and --requests write to one place"),
-        (["--report", "there.html"], ["--timeline", "link"], "link: --report and --timeline write to one place"),
-        (["--save-snapshot", "q"], ["--requests", "q"], "--save-snapshot and --requests write to one place"),
-        (["--out", "q"], ["--report", "q"], "q: --out and --report write to one place"),
-        (["--out", "out"], ["--report", "out/report.html"], "--report would write among the files of the result"),
+        (["--report", "q"], ["--requests", "./q"], "./q: --report and --requests write to the same path"),
+        (["--report", "there.html"], ["--timeline", "link"], "link: --report and --timeline write to the same path"),
+        (["--save-snapshot", "q"], ["--requests", "q"], "--save-snapshot and --requests write to the same path"),
+        (["--out", "q"], ["--report", "q"], "q: --out and --report write to the same path"),
+        (["--out", "out"], ["--report", "out/report.html"], "--report would write into the directory of the result"),
     ] {
         place.refuses(&[&["run", "d.toml", "w.toml"], &one[..], &other[..]].concat(), wanted);
     }
@@ -218,12 +218,12 @@ fn two_outputs_never_go_to_one_place() {
     let mut run = place.command(&["run", "d.toml", "w.toml", "--report", "results"]);
     let output = run.stdout(results).output().expect("it starts");
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("results: the standard output and --report write to one place"), "{said}");
+    assert!(said.contains("results: the standard output and --report write to the same path"), "{said}");
     fs::remove_file(place.path("results")).expect("removed");
     assert!(place.content() == before);
 }
 
-/// A device of this kind in the folder, if we may make one; or the one of the machine.
+/// A character device in the folder if the test may make one, else that of the machine.
 fn device(place: &Place, name: &str, minor: &str) -> String {
     let path = place.path(name);
     let made = Command::new("mknod").arg(&path).args(["c", "1", minor]).stderr(Stdio::null()).status();
@@ -234,7 +234,7 @@ fn device(place: &Place, name: &str, minor: &str) -> String {
 #[test]
 fn devices_are_written_through() {
     let place = place();
-    // Not those of the machine, where we could destroy them.
+    // Not the machine's devices, which the test could destroy.
     let (null, full) = (device(&place, "null", "3"), device(&place, "full", "7"));
     for writer in FILES {
         place.done(&writer.to(&null, &[]));
@@ -256,8 +256,9 @@ fn pipes_are_written_through() {
         let (read, output) = std::thread::scope(|scope| {
             let reader = scope.spawn(|| fs::read(&pipe).expect("read"));
             let output = place.command(&writer.to("pipe", &[])).output().expect("it starts");
-            // Lets the reader end if nobody has written. Never otherwise: a process that another test starts just then has
-            // this end too, for a moment, and the reader of the next round would take that for its writer.
+            // Ends the reader if the command wrote nothing. Only then: a process that another test starts at that
+            // moment inherits this end for a while, and the reader of the next round would take that process for its
+            // writer.
             if !output.status.success() {
                 drop(fs::OpenOptions::new().read(true).write(true).open(&pipe).expect("opened"));
             }
@@ -270,22 +271,22 @@ fn pipes_are_written_through() {
 }
 
 #[test]
-fn names_that_lead_nowhere_are_refused() {
+fn output_paths_that_do_not_exist_are_refused() {
     let place = place();
     symlink("nowhere", place.path("link")).expect("linked");
     for writer in FILES.into_iter().chain(FOLDERS.map(|(writer, _)| writer)) {
-        place.refuses(&writer.to("link", &["--force"]), "link: is a link to something that is not there");
+        place.refuses(&writer.to("link", &["--force"]), "link: is a link to a missing file");
         place.refuses(&writer.to("no/such/place", &[]), "no/such/place: cannot be written: ");
         place.refuses(&writer.to("/proc/result", &[]), "/proc/result: cannot be written: ");
         place.refuses(&writer.to("", &[]), "value is required for");
     }
     for writer in FILES {
         place.refuses(&writer.to(".", &[]), ".: is a directory");
-        place.refuses(&writer.to("q/", &[]), "q/: ends like a directory");
+        place.refuses(&writer.to("q/", &[]), "q/: ends with a slash, like a directory");
     }
 }
 
-/// Waits until the command has a file in the folder open for itself, whether that has a name or not.
+/// Waits until the command has opened its own file in the folder, with a name or without.
 fn has_begun(child: &mut Child, folder: &Path) {
     let folder = folder.canonicalize().expect("there");
     loop {
@@ -298,10 +299,10 @@ fn has_begun(child: &mut Child, folder: &Path) {
     }
 }
 
-/// Nothing is left after each signal, the last of which no program can handle.
+/// No file is left after any of the signals; no program can handle the last one.
 #[test]
 #[cfg(target_os = "linux")]
-fn whatever_ends_a_command_leaves_nothing() {
+fn a_command_ended_by_a_signal_leaves_no_output() {
     let place = place();
     fs::write(place.path("long.csv"), REQUEST.repeat(1_000_000)).expect("written");
     let out = place.path("new");
@@ -321,8 +322,8 @@ fn whatever_ends_a_command_leaves_nothing() {
         for (signal, code) in
             [("INT", Some(130)), ("TERM", Some(130)), ("HUP", Some(130)), ("QUIT", None), ("KILL", None)]
         {
-            // Whoever runs the tests in the background ignores signals, and programs inherit that. SIGQUIT asks for a
-            // memory image, which nobody wants.
+            // A shell that runs the tests in the background ignores signals, and its programs inherit that. SIGQUIT
+            // would write a memory image, so the limit of its size is zero.
             let mut shell = Command::new("env");
             let shell = shell.args([
                 "--default-signal",
@@ -345,9 +346,9 @@ fn whatever_ends_a_command_leaves_nothing() {
     }
 }
 
-/// A folder of the file system that the project builds in, where files may have to have names, is cleared as well.
+/// The file system of the build folder may have no nameless files; the next command removes named ones too.
 #[test]
-fn what_a_killed_command_left_is_cleared_away() {
+fn the_next_command_removes_the_files_of_a_killed_one() {
     let place = place();
     fs::write(place.path(".flashloom-1-0.part"), "half a page").expect("written");
     place.done(&["run", "d.toml", "w.toml", "--report", "r.html"]);

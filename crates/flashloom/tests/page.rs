@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::common::{ALL_KINDS, buffered};
 
-/// Charts of the page of such a run: nine, and where the time of reads, writes, flushes and discards went.
+/// Charts of the page: nine, and the parts of the latency of reads, writes, flushes and discards.
 const FIGURES: usize = 13;
 
 /// The browser, if there is one.
@@ -30,13 +30,13 @@ fn chromium() -> Option<&'static str> {
     })
 }
 
-/// What a page came to: its elements at the end, and what it wrote on the console.
+/// An opened page: its final HTML and its console lines.
 struct Opened {
     html: String,
     console: Vec<String>,
 }
 
-/// Opens a file, with a query behind its name, in a browser of its own.
+/// Opens a file, with a query after its name, in a new browser.
 fn open(browser: &str, file: &Path, query: &str, options: &[&str]) -> Opened {
     let profile = tempfile::tempdir().expect("a directory");
     let mut command = Command::new(browser);
@@ -67,7 +67,7 @@ struct Place {
 }
 
 impl Place {
-    /// All tests look at the same run.
+    /// All tests share one run.
     fn new() -> Self {
         static RUN: OnceLock<(String, Value)> = OnceLock::new();
         let device = buffered("controllers = \"per-die\"");
@@ -87,13 +87,13 @@ impl Place {
     }
 }
 
-/// The JSON inside a page.
+/// The embedded JSON of a page.
 fn data(html: &str) -> Value {
     let (_, rest) = html.split_once("id=\"data\">").expect("the data");
     serde_json::from_str(rest.split_once("</script>").expect("its end").0).expect("JSON")
 }
 
-/// What each chart of a page was drawn as, and how many lines, boxes and texts it consists of.
+/// The kind of each drawn chart of a page, with its numbers of paths and texts.
 fn charts(html: &str) -> Vec<(String, usize, usize)> {
     let chart = |place: &str| {
         let drawn = place.split_once("data-drawn=\"").map_or("", |(_, rest)| rest.split('"').next().unwrap_or(""));
@@ -103,7 +103,7 @@ fn charts(html: &str) -> Vec<(String, usize, usize)> {
     html.split("data-figure=\"").skip(1).map(chart).collect()
 }
 
-/// The number that a text stands for: times in microseconds, all else in its base unit.
+/// The value of a text: times in microseconds, other quantities in their base unit.
 fn number(text: &str) -> f64 {
     const SUFFIXES: [(&str, f64); 25] = [
         ("", 1.0),
@@ -138,7 +138,7 @@ fn number(text: &str) -> f64 {
     digits.parse::<f64>().expect(text) * factor.unwrap_or_else(|| panic!("the unit of {text}")).1
 }
 
-/// Compares every number that a page shows with the one it stands for, and says how many there were.
+/// Compares every number that a page shows with that of the JSON, and returns their count.
 #[track_caller]
 fn compare(html: &str, json: &Value) -> usize {
     let mut compared = 0;
@@ -147,7 +147,7 @@ fn compare(html: &str, json: &Value) -> usize {
         let shown = number(rest.split_once('<').expect("its end").0);
         let seconds = ["simulated_s", "array_s", "bus_s"].iter().any(|key| pointer.ends_with(key));
         let value = json.pointer(pointer).and_then(Value::as_f64).expect(pointer) * if seconds { 1e6 } else { 1.0 };
-        // Three digits are shown, of small counts the whole ones.
+        // The page shows three digits, and small counts in full.
         let counted = ["requests_per_s", "requests", "commands", "pages"].iter().any(|key| pointer.ends_with(key));
         let off = if counted { 0.5 } else { 0.0 };
         let most = (0.0051 * value.abs()).max(off);
@@ -158,7 +158,7 @@ fn compare(html: &str, json: &Value) -> usize {
 }
 
 #[test]
-fn every_chart_is_drawn_and_every_number_is_that_of_the_json() {
+fn the_browser_draws_every_chart_and_shows_the_numbers_of_the_json() {
     let Some(browser) = chromium() else { return };
     let place = Place::new();
     let opened = open(browser, &place.page(), "", &[]);
@@ -176,7 +176,7 @@ fn every_chart_is_drawn_and_every_number_is_that_of_the_json() {
     assert!(compare(&opened.html, place.json) > 60);
 }
 
-/// Looks into frames of a page, which a browser does not print.
+/// Reads the frames of a page, which a browser does not print.
 const LOOK: &str = "<p id=\"found\"></p><script>\nonload = () => setTimeout(() => {
   const found = [...document.querySelectorAll('iframe')].map((frame) => {
     const page = frame.contentDocument, drawn = [...page.querySelectorAll('svg')], root = page.documentElement;
@@ -189,17 +189,18 @@ const LOOK: &str = "<p id=\"found\"></p><script>\nonload = () => setTimeout(() =
 }, 10000);\n</script>";
 
 #[test]
-fn dark_pages_and_phones_are_drawn_too() {
+fn the_browser_draws_dark_pages_and_narrow_screens() {
     let Some(browser) = chromium() else { return };
     let place = Place::new();
     let (light, dark) = ("#1c1c1c", "#ececea");
-    // Asked for, where light is preferred.
+    // The query asks for dark, the system prefers light.
     let opened = open(browser, &place.page(), "?theme=dark", &[]);
     assert!(opened.console.is_empty(), "{:#?}", opened.console);
     assert!(opened.html.contains("data-theme=\"dark\"") && opened.html.contains(&format!("fill=\"{dark}\"")));
     assert!(opened.html.contains("#ffffff") && opened.html.contains("#141416"), "the style sheet has both");
 
-    // Preferred, and light asked for. Windows without a head are at least 500 wide: a phone is a frame in one.
+    // The system prefers dark, the query asks for light. Headless windows are at least 500 wide, so a frame is the
+    // phone.
     let frames = place.dir.path("frames.html");
     let frame = |query| format!("<iframe src=\"r.html{query}\" style=\"width:390px;height:800px;border:0\"></iframe>");
     let text = format!("<!doctype html><html><body>{}{}{LOOK}</body></html>\n", frame(""), frame("?theme=light"));
@@ -224,7 +225,7 @@ fn dark_pages_and_phones_are_drawn_too() {
 }
 
 #[test]
-fn a_comparison_is_drawn_too() {
+fn the_browser_draws_a_comparison() {
     let Some(browser) = chromium() else { return };
     let place = Place::new();
     let mut command = Command::new(env!("CARGO_BIN_EXE_flashloom"));
@@ -241,14 +242,14 @@ fn a_comparison_is_drawn_too() {
     let (drawn, wanted): (Vec<_>, Vec<_>) =
         charts.iter().zip(figures).map(|((kind, ..), figure)| (Some(kind.as_str()), figure["chart"].as_str())).unzip();
     assert!(drawn == wanted && charts.len() == figures.len(), "{drawn:?}");
-    // Behind each bar of shares stands the latency that they are of, although shares may add up to more than all.
+    // Each bar of shares shows its latency, although shares may add up to more than the whole.
     let labels = figures.iter().filter(seen).flat_map(|figure| figure["rows"].as_array().expect("rows"));
     for label in labels.map(|row| row["label"].as_str().expect("a latency")) {
         assert!(opened.html.contains(&format!(">{label}</text>")), "{label} is not drawn");
     }
 }
 
-/// What a reader would do with the mouse, done to the charts that the page makes.
+/// The mouse actions of a reader, applied to the page's charts.
 const ACT: &str = "<script>{ const library = echarts; const made = [];
 echarts = { init: (...all) => { const chart = library.init(...all); made.push(chart); return chart; } };
 setTimeout(() => {
@@ -270,12 +271,12 @@ setTimeout(() => {
 }, 10000); }</script>";
 
 #[test]
-fn charts_zoom_together_show_values_and_are_light_on_paper() {
+fn charts_zoom_together_show_values_and_print_in_light_colours() {
     let Some(browser) = chromium() else { return };
     let place = Place::new();
     let acted = place.dir.0.path().join("acted.html");
     let html = fs::read_to_string(place.page()).expect("there");
-    // Behind the library, before the script that draws.
+    // After the library, before the script that draws.
     let (before, after) = html.rsplit_once("<script>").expect("scripts");
     fs::write(&acted, format!("{before}{ACT}<script>{after}")).expect("written");
     let opened = open(browser, &acted, "?theme=dark", &["--window-size=1300,900"]);
@@ -298,7 +299,7 @@ fn charts_zoom_together_show_values_and_are_light_on_paper() {
 }
 
 #[test]
-fn the_browser_would_say_if_a_page_broke_or_fetched_something() {
+fn the_browser_reports_a_broken_page_and_a_fetch() {
     let Some(browser) = chromium() else { return };
     let place = Place::new();
     let html = fs::read_to_string(place.page()).expect("there");
@@ -313,7 +314,7 @@ fn the_browser_would_say_if_a_page_broke_or_fetched_something() {
         let said = opened.console.iter().any(|line| line.contains(wanted) && line.contains(file));
         assert!(said, "{file} {wanted}: {:#?}", opened.console);
     }
-    // And a number that is not that of the result is noticed.
+    // A number that differs from the result fails.
     let wrong = html.replacen("data-of=\"/requests\">20.0k<", "data-of=\"/requests\">21.0k<", 1);
     assert_ne!(wrong, html);
     let result = std::panic::catch_unwind(|| compare(&wrong, place.json));

@@ -1,7 +1,7 @@
 //! The guide's pages on the five papers: claims, verdicts, numbers and quotes are those of the repository.
 //!
-//! `papers/NAME.txt` pins what the studies measure. `make test` holds the pages against it and runs the shortest studies,
-//! `make soak` runs all of them (`flashloom reproduce NAME`) and compares every finding.
+//! `papers/NAME.txt` pins what the studies measure. `make test` holds the pages against it and runs the shortest
+//! studies, `make soak` runs all of them (`flashloom reproduce NAME`) and compares every finding.
 
 mod pinned;
 
@@ -19,7 +19,7 @@ const PAPERS: [&str; 5] = ["chang", "dirik", "fmmu", "hydra", "sung"];
 const SHORT: [&str; 6] =
     ["dirik/orthogonal", "dirik/pair", "hydra/energy", "hydra/units", "sung/merges", "sung/spread"];
 
-/// The section whose numbers come from traces that the repository does not have.
+/// The section whose numbers come from traces outside the repository.
 const REAL_TRACES: &str = "## Under real traces";
 
 fn root() -> PathBuf {
@@ -67,7 +67,7 @@ fn rows(page: &str) -> Vec<Row<'_>> {
     rows
 }
 
-/// Why claims hold in part: the items of the list that begin with an identifier in bold.
+/// The reasons why claims hold in part: the list items that begin with an identifier in bold.
 fn reasons(page: &str) -> BTreeMap<&str, String> {
     let mut reasons = BTreeMap::new();
     let mut at = None;
@@ -107,7 +107,7 @@ fn prose(page: &str) -> String {
     prose
 }
 
-/// A line without spans of code, targets of links, and the numbers of sections, figures and tables.
+/// A line without code spans, link targets, and the numbers of sections, figures and tables.
 fn without_code(line: &str) -> String {
     let outside: String = line.split('`').step_by(2).collect();
     let mut text = String::new();
@@ -154,9 +154,9 @@ fn every_claim_is_on_its_page_with_its_verdict() {
     }
 }
 
-/// So that what is pinned is not of other studies than those that are there.
+/// The pinned findings must not be those of older studies.
 #[test]
-fn what_is_pinned_is_what_the_studies_expect() {
+fn the_pinned_findings_are_those_the_studies_expect() {
     for paper in PAPERS {
         let mut expected = Studies::of(paper).expected;
         expected.sort_by(|a, b| (&a.id, &a.study).cmp(&(&b.id, &b.study)));
@@ -202,9 +202,9 @@ fn every_number_of_a_page_is_pinned() {
     }
 }
 
-/// A block of `toml` stands below a line that names its file, and its lines stand in that file, in a row.
+/// A block of `toml` follows a line that names its file, and the file has its lines in a row.
 #[test]
-fn every_quote_of_a_file_is_in_it() {
+fn every_quoted_block_stands_in_its_file() {
     for paper in PAPERS {
         let page = page(paper);
         let (mut file, mut quote) = ("", None::<String>);
@@ -238,7 +238,7 @@ fn every_quote_of_a_file_is_in_it() {
 }
 
 #[test]
-fn the_overview_counts_as_the_pages_do() {
+fn the_overview_counts_the_claims_of_the_pages() {
     let overview = read("docs/src/papers.md");
     for paper in PAPERS {
         let page = page(paper);
@@ -250,9 +250,9 @@ fn the_overview_counts_as_the_pages_do() {
     }
 }
 
-/// `console,norun` blocks are run by nobody: what they name is there.
+/// No test runs `console,norun` blocks, so this one checks that their studies exist.
 #[test]
-fn every_study_that_a_page_runs_is_there() {
+fn every_study_that_a_page_runs_exists() {
     for paper in PAPERS {
         let studies: BTreeSet<String> = Studies::of(paper).expected.into_iter().map(|one| one.study).collect();
         let page = page(paper);
@@ -270,7 +270,7 @@ fn every_page_shows_its_picture() {
     }
 }
 
-/// What a command of Flashloom finds, in the order in which the files have it.
+/// The findings of a Flashloom command, in the order of the files.
 fn found(arguments: &[&str]) -> Vec<Finding> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_flashloom"));
     let output = command.args(arguments).args(["--json", "--quiet"]).output().expect("it starts");
@@ -302,21 +302,21 @@ fn assert_found(mut found: Vec<Finding>, mut pinned: Vec<Finding>) {
 }
 
 #[test]
-fn short_studies_find_what_is_pinned() {
+fn short_studies_give_the_pinned_findings() {
     let pinned = PAPERS.iter().flat_map(|paper| findings(paper)).filter(|one| SHORT.contains(&&*one.study)).collect();
     assert_found(found(&[&["study"], &SHORT[..]].concat()), pinned);
 }
 
 #[test]
 #[ignore = "make soak"]
-fn all_studies_find_what_is_pinned() {
+fn all_studies_give_the_pinned_findings() {
     for paper in PAPERS {
         assert_found(found(&["reproduce", paper]), findings(paper));
     }
 }
 
 #[test]
-fn numbers_are_read_and_compared() {
+fn numbers_in_prose_are_parsed_and_compared() {
     let values = |text| numbers(text).iter().map(|number| number.value.to_string()).collect::<Vec<_>>();
     assert_eq!(values("HY3: 1,165 K/s, x2.44, -21%, 0.16 us."), ["1165", "2.44", "21", "0.16"]);
     let one = |text| numbers(text)[0];

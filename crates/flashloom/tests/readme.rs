@@ -1,4 +1,4 @@
-//! README.md: every file that it shows is one, every command runs, and prints what is shown.
+//! README.md: every file that it shows parses, and every command runs and prints the output shown.
 
 use std::fs;
 use std::path::Path;
@@ -9,44 +9,44 @@ use crate::pictures::assert_demo_fresh;
 use crate::shown::blocks::{Block, Shown, blocks};
 use crate::shown::{Page, Share, furnish};
 
-/// Commands that take half a minute of a processor or more. A test of its own runs each and compares what is shown here.
+/// Commands that take half a minute of a processor or more. Another test runs each and compares the output shown here.
 const ELSEWHERE: [(&str, &str); 2] = [("make demo", "readme.rs"), ("flashloom reproduce dirik", "studies.rs")];
 
 fn readme() -> Page {
     Page::at("README.md")
 }
 
-/// A command in README.md, with what is shown of its output.
+/// A command in README.md, with the lines shown of its output.
 pub(crate) fn shown(command: &str) -> Shown {
     let all = readme().commands();
     all.into_iter().find(|shown| shown.command == command && !shown.output.is_empty()).expect("README.md shows it")
 }
 
-/// A place with what the commands of README.md read.
+/// A folder with the files that the commands of README.md read.
 fn place() -> tempfile::TempDir {
     let place = tempfile::tempdir().expect("a directory");
     furnish(place.path());
     place
 }
 
-/// `watch.rs` runs a little of it in `make test`.
+/// `watch.rs` runs a part of it in `make test`.
 #[test]
 #[ignore = "make soak"]
-fn the_demo_prints_what_is_shown() {
+fn make_demo_prints_the_output_shown() {
     let place = place();
     assert_eq!(readme().compare(&shown("make demo"), place.path()), 0);
     assert_demo_fresh(place.path());
 }
 
 #[test]
-fn every_block_is_a_file_or_a_command_and_prints_what_is_shown() {
+fn every_block_is_a_file_or_a_command_that_prints_the_output_shown() {
     let elsewhere = |shown: &Shown| ELSEWHERE.iter().any(|(command, _)| *command == shown.command);
     let compared = readme().play(place().path(), Share::All, elsewhere);
     assert!(compared >= 3, "{compared} commands");
 }
 
 #[test]
-fn what_is_compared_elsewhere_is_shown_and_compared() {
+fn commands_compared_by_other_tests_are_shown_and_compared() {
     for (command, test) in ELSEWHERE {
         let is_shown = readme().commands().iter().any(|one| one.command == command && !one.output.is_empty());
         assert!(is_shown, "README.md does not show `{command}`");
@@ -58,12 +58,12 @@ fn what_is_compared_elsewhere_is_shown_and_compared() {
 
 /// The commands and options in the forms that `What it does` lists, and in the text.
 #[test]
-fn every_command_and_option_that_is_named_is_there() {
+fn every_named_command_and_option_exists() {
     readme().assert_names();
 }
 
 #[test]
-fn the_parts_of_explain_are_named_as_its_table_names_them() {
+fn the_readme_names_the_parts_of_explain_as_its_table_does() {
     let forms = readme().blocks().into_iter().find_map(|block| match block {
         Block::Forms(text) => Some(text),
         _ => None,
@@ -75,7 +75,7 @@ fn the_parts_of_explain_are_named_as_its_table_names_them() {
 }
 
 #[test]
-fn the_comparison_notices_what_differs() {
+fn the_comparison_finds_a_changed_line() {
     let shown = |output: &str| Shown {
         line: 1,
         command: "flashloom".into(),

@@ -1,5 +1,5 @@
-//! The guide's reference pages: each is what the program says of itself. A test compares; with `FLASHLOOM_BLESS` set it
-//! writes them anew: `FLASHLOOM_BLESS=1 cargo test -p flashloom --test it reference`.
+//! The guide's reference pages: the program's own types generate each. A test compares them; with `FLASHLOOM_BLESS` set
+//! it rewrites them: `FLASHLOOM_BLESS=1 cargo test -p flashloom --test it reference`.
 
 mod effects;
 mod fields;
@@ -33,7 +33,7 @@ pub(crate) fn page(name: &str) -> String {
     fs::read_to_string(book().join(name)).unwrap_or_else(|error| panic!("docs/src/{name}: {error}"))
 }
 
-/// What the command prints.
+/// The standard output of the command.
 fn printed(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_flashloom")).args(arguments).output().expect("it starts");
     assert!(output.status.success(), "{arguments:?}");
@@ -45,7 +45,7 @@ pub(crate) fn schema(kind: &str) -> Value {
     serde_json::from_str(&printed(&["schema", kind])).expect("JSON")
 }
 
-/// A TOML file as JSON; nothing of a file that is none.
+/// A TOML file as JSON; `None` if it is not TOML.
 fn read(text: &str) -> Value {
     text.parse::<toml::Table>().map_or(Value::Null, |table| serde_json::to_value(table).expect("JSON"))
 }
@@ -113,8 +113,8 @@ fn pages() -> Vec<(&'static str, String)> {
 const BANNER: &str = "<!-- Generated: crates/flashloom/tests/reference.rs says how. Do not edit. -->\n\n";
 
 #[test]
-fn reference_pages_are_what_the_program_says() {
-    #[allow(clippy::disallowed_methods)] // Whoever runs the test asks for new pages.
+fn reference_pages_match_the_program() {
+    #[allow(clippy::disallowed_methods)] // The user who runs the test asks for new pages.
     let bless = std::env::var_os("FLASHLOOM_BLESS").is_some();
     let mut stale = Vec::new();
     for (name, text) in pages() {
@@ -136,9 +136,9 @@ fn reference_pages_are_what_the_program_says() {
     );
 }
 
-/// No key, metric or column stands there without a meaning.
+/// No key, metric or column is without a meaning.
 #[test]
-fn every_line_of_the_reference_says_something() {
+fn every_row_of_the_reference_has_a_meaning() {
     for (name, text) in pages() {
         let rows = text.lines().filter(|line| line.starts_with("| `"));
         let mut count = 0;
@@ -151,9 +151,9 @@ fn every_line_of_the_reference_says_something() {
     }
 }
 
-/// Every key of every schema has its line.
+/// Every key of every schema has a row.
 #[test]
-fn every_key_has_its_line() {
+fn every_key_has_a_row_in_the_reference() {
     let fields = fields();
     for (kind, text) in [
         ("device", device_keys(&fields)),

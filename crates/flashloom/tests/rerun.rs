@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// A small disk whose over-provisioning has more digits than anybody needs.
+/// A small drive whose over-provisioning has many digits.
 const DEVICE: &str = r#"name = "small"
 flash = { part = "FMMU-V2", channels = 2, chips = 2, blocks = 24, pages = 16, controllers = "none" }
 host = { link = { preset = "sata-600", overhead = "1.234567us" }, queue-depth = 16, queues = 2, chop = "8KiB" }
@@ -30,7 +30,7 @@ request = [{ at = "1us", kind = "write", size = "64KiB" }, { at = "2ms", kind = 
 
 const JOB: &str = "[global]\niodepth=4\nbs=4k\nsize=8m\n[first]\nrw=randwrite\n[second]\nstonewall\nrw=randread\n";
 
-/// The stages of a run, with its arguments as a shell has them.
+/// The stages of a run, with its arguments in shell notation.
 #[track_caller]
 fn run(place: &Path, command: &str) -> Value {
     let command = format!("{} --json --quiet", command.trim());
@@ -52,7 +52,7 @@ fn hashes(result: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn what_was_written_runs_again() {
+fn the_command_in_a_result_folder_gives_the_same_result() {
     let place = tempfile::tempdir().expect("a directory");
     let dir = place.path();
     let trace = "128166372003061629,h,0,Write,1048576,8192,0\n128166372016853766,h,0,Read,1048576,4096,0\n\
@@ -79,7 +79,7 @@ fn what_was_written_runs_again() {
         }
         let first = run(dir, &format!("flashloom run d.toml {options} --out out-{number}"));
         let out = dir.join(format!("out-{number}"));
-        // Whatever has become of the files.
+        // Even if the files have changed.
         fs::write(dir.join("d.toml"), "name = \"gone\"").expect("written");
         let command = fs::read_to_string(out.join("command.txt")).expect("a command");
         let again = run(&out, &command);

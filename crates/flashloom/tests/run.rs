@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::common::{ALL_KINDS, Place, buffered};
 
-/// A folder with a disk whose flash fails, and requests of all kinds.
+/// A folder with a drive whose flash fails, and a workload with requests of all kinds.
 fn place() -> Place {
     let fails = r#"controllers = "none"
 faults = { program-failures = "0.01%", erase-failures = "0.01%", initial-bad-blocks = "1%" }"#;
@@ -21,7 +21,7 @@ impl Place {
 }
 
 #[test]
-fn a_run_is_the_same_twice_with_or_without_looking_at_data() {
+fn two_runs_have_one_hash_with_and_without_verification() {
     let place = place();
     let first = place.run("--precondition fill,random:x1");
     assert!(first["write_amplification"].as_f64().is_some_and(|waf| waf > 1.0), "{first}");
@@ -33,7 +33,7 @@ fn a_run_is_the_same_twice_with_or_without_looking_at_data() {
 }
 
 #[test]
-fn a_snapshot_is_as_good_as_the_preconditioning_it_saves() {
+fn a_run_from_a_snapshot_equals_one_after_preconditioning() {
     let place = place();
     for (save, load) in [("", ""), ("--verify", "--verify"), ("", "--verify"), ("--verify", "")] {
         let steps = "--precondition fill,random:x0.5";
@@ -42,14 +42,14 @@ fn a_snapshot_is_as_good_as_the_preconditioning_it_saves() {
         for key in ["event_hash", "write_amplification", "erases", "flash", "kinds"] {
             assert_eq!(made[key], loaded[key], "{key}, saved with `{save}`, loaded with `{load}`");
         }
-        // More steps go on from there.
+        // Further steps continue from the snapshot.
         let on = place.run(&format!("--load-snapshot state --precondition steady {load}"));
         assert_eq!(on["event_hash"], place.run(&format!("{steps},steady"))["event_hash"]);
     }
 }
 
 #[test]
-fn a_snapshot_of_two_arrays_holds_both() {
+fn a_snapshot_of_an_slc_mlc_drive_holds_both_arrays() {
     let place = place();
     let text = "name = \"two\"\n[flash]\npart = \"K9GAG08U0M\"\nchannels = 1\nchips = 1\nblocks = 64\npages = 16\n\
                 [slc]\npart = \"K9WAG08U1A\"\nblocks = 8\npages = 16\n\
@@ -75,7 +75,7 @@ fn fio_stages_run_one_after_another() {
 }
 
 #[test]
-fn flows_run_at_once_and_have_results_of_their_own() {
+fn flows_run_at_once_and_have_their_own_results() {
     let place = place();
     let queues = "--set host.queue=[{channels=[0]},{channels=[1]}]";
     let flows = "--flow w.toml,queue=1,name=b --flow w.toml,depth=2";

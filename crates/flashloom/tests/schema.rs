@@ -5,7 +5,7 @@ use crate::common::schema::faults;
 use crate::common::{ALL_KINDS, Place, buffered};
 use serde_json::{Value, json};
 
-/// What prints JSON, with the name of its schema and the version that it says.
+/// Commands that print JSON, each with the name of its schema and the version in its result.
 const KINDS: [(&str, &str, &[&str]); 6] = [
     ("result", "flashloom-result-2", &["run", "d.toml", "w.toml", "--precondition", "fill", "--verify"]),
     ("study-result", "flashloom-study-2", &["study", "s.toml"]),
@@ -20,7 +20,7 @@ const STUDY: &str = "name = \"s\"\ndevice = \"d.toml\"\nworkload = \"w.toml\"\ns
     [[claim]]\nid = \"A\"\nsays = \"a\"\n\
     [[claim.expect]]\nmetric = \"read.mean\"\nknown = \"why\"\nwithin = { between = [\"0ns\", \"1ns\"] }\n";
 
-/// Small disks of every family, by the files that describe them.
+/// Small drives of every family, by the files that describe them.
 const FAMILIES: [(&str, &str); 5] = [
     (
         "page.toml",
@@ -51,7 +51,7 @@ const FAMILIES: [(&str, &str); 5] = [
     ),
 ];
 
-/// A folder with disks of all families, and what they are to do.
+/// A folder with drives of all families, and their workloads.
 fn place() -> Place {
     let fails = "faults = { program-failures = \"0.01%\", erase-failures = \"0.01%\", initial-bad-blocks = \"1%\" }";
     let reads = ALL_KINDS.replace("50%", "100%").replace("5%\"\nsizes", "0%\"\nsizes").replace("flush =", "# flush =");
@@ -62,7 +62,7 @@ fn place() -> Place {
         ("s.toml", STUDY.to_owned()),
         ("j.fio", "[global]\niodepth=4\nbs=4k\nsize=1m\n[a]\nrw=write\n[b]\nstonewall\nrw=randread\n".to_owned()),
         ("t.csv", crate::common::TRACE.to_owned()),
-        // A layout that does not name its units, and sizes that may be pages.
+        // A layout without units of measure, and sizes that may be pages.
         ("ones.trace", (0..200).map(|i| format!("{}.5 0 {} 1 {}\n", i, i * 97 % 1000, i % 2)).collect()),
     ];
     let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
@@ -85,7 +85,7 @@ fn sound(schema: &Value, result: &Value, what: &str) {
 }
 
 #[test]
-fn every_kind_of_result_is_as_its_schema_says_and_has_its_version() {
+fn every_kind_of_result_matches_its_schema_and_has_its_version() {
     let place = place();
     for (name, version, arguments) in KINDS {
         let schema = schema(&place, name);
@@ -104,13 +104,13 @@ fn every_kind_of_result_is_as_its_schema_says_and_has_its_version() {
 }
 
 #[test]
-fn runs_of_every_family_are_as_the_schema_says() {
+fn results_of_every_family_match_the_schema() {
     let place = place();
     let schema = schema(&place, "result");
     let mut runs: Vec<String> = Vec::new();
     for (name, _) in FAMILIES {
         runs.push(format!("run {name} w.toml --precondition fill,random:x0.5 --out out --force"));
-        // Of a disk that has written nothing there is nothing to divide by.
+        // A drive that has written nothing has no write amplification.
         runs.push(format!("run {name} r.toml --verify"));
     }
     runs.push("run hydra-prototype oltp --limit 200".into());
@@ -128,7 +128,7 @@ fn runs_of_every_family_are_as_the_schema_says() {
 }
 
 #[test]
-fn the_folder_of_a_study_and_of_a_comparison_has_a_result_of_studies() {
+fn the_folders_of_a_study_and_of_a_comparison_hold_a_study_result() {
     let place = place();
     let schema = schema(&place, "study-result");
     for arguments in [&["study", "s.toml"][..], &["compare", "w.toml", "d.toml", "fast.toml"]] {
@@ -139,7 +139,7 @@ fn the_folder_of_a_study_and_of_a_comparison_has_a_result_of_studies() {
 }
 
 #[test]
-fn what_a_trace_leaves_open_is_in_its_result() {
+fn the_doubts_about_a_trace_are_in_its_result() {
     let place = place();
     let schema = schema(&place, "trace-info-result");
     let result = place.json(&["trace", "info", "ones.trace", "--json"]);
@@ -168,7 +168,7 @@ fn objects(value: &Value, at: &str, found: &mut Vec<String>) {
 const OPEN: [&str; 2] = ["/by_name_j", "/parts"];
 
 #[test]
-fn a_key_that_nobody_knows_is_refused_wherever_it_is() {
+fn the_schema_refuses_an_unknown_key_in_any_object() {
     let place = place();
     for (name, _, arguments) in KINDS {
         let schema = schema(&place, name);
@@ -186,7 +186,7 @@ fn a_key_that_nobody_knows_is_refused_wherever_it_is() {
 }
 
 #[test]
-fn a_key_that_is_missing_or_of_another_kind_is_refused() {
+fn the_schema_refuses_a_missing_key_and_a_wrong_type() {
     let place = place();
     let schema = schema(&place, "result");
     let result = place.json(&["run", "d.toml", "w.toml", "--json", "--quiet"]);
@@ -214,7 +214,7 @@ fn a_key_that_is_missing_or_of_another_kind_is_refused() {
 }
 
 #[test]
-fn the_validator_finds_what_each_word_of_a_schema_forbids() {
+fn the_validator_enforces_each_keyword_of_a_schema() {
     for (schema, sound, wrong) in [
         (json!({ "type": ["integer", "null"] }), json!(null), json!(1.5)),
         (json!({ "const": "a" }), json!("a"), json!("b")),

@@ -1,6 +1,7 @@
 //! Pages whose files, commands and outputs are tests: README.md and the guide.
 //!
-//! With `FLASHLOOM_BLESS` set a page gets the outputs of today, the same lines of each as it shows: look at every change.
+//! With `FLASHLOOM_BLESS` set, the tests rewrite the shown lines of each output with those of today: review every
+//! change.
 
 pub(crate) mod blocks;
 mod refresh;
@@ -16,7 +17,7 @@ use refresh::refreshed;
 /// Pages that quote files and show commands without their output; tests of their own compare them.
 const WITH_TESTS_OF_THEIR_OWN: [&str; 2] = ["docs/src/papers", "docs/src/reference"];
 
-/// Programs that a page may run beside `flashloom`. Readers have all of them.
+/// Programs that a page may run beside `flashloom`, which readers have.
 const PROGRAMS: [&str; 6] = ["flashloom", "cargo", "cat", "grep", "gzip", "head"];
 
 /// The repository.
@@ -40,7 +41,7 @@ pub(crate) fn flashloom(arguments: &[&str], folder: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_flashloom")).args(arguments).current_dir(folder).output().expect("it starts")
 }
 
-/// Gives a folder what the commands of a page read: the repository's own devices, workloads and studies.
+/// Links the files that the commands of a page read into a folder: the repository's devices, workloads and studies.
 pub(crate) fn furnish(folder: &Path) {
     for name in ["workloads", "devices", "studies"] {
         std::os::unix::fs::symlink(root().join(name), folder.join(name)).expect("linked");
@@ -58,7 +59,7 @@ pub(crate) struct Page {
 /// How much of a page is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Share {
-    /// All but commands whose comment says that they take minutes.
+    /// All but the commands whose comment gives minutes.
     Quick,
     All,
 }
@@ -92,7 +93,7 @@ impl Page {
         assert!(is_there, "{} names `make {target}`, which the Makefile has not", self.name);
     }
 
-    /// Runs a command as a reader would who has the repository and has built it.
+    /// Runs a command like a reader who has built the repository.
     fn run(&self, shown: &Shown, folder: &Path) -> Output {
         if let Some(target) = shown.command.strip_prefix("make ") {
             let recipe = recipe(target);
@@ -104,7 +105,7 @@ impl Page {
             let program = stage.split_whitespace().next().unwrap_or_default();
             assert!(PROGRAMS.contains(&program), "{}:{}: `{program}` is none of {PROGRAMS:?}", self.name, shown.line);
         }
-        // A page says `flashloom` and `cargo` as a reader does, in the repository.
+        // A page calls `flashloom` and `cargo` as a reader of the repository does.
         let flashloom = format!("flashloom() {{ '{}' \"$@\"; }}", env!("CARGO_BIN_EXE_flashloom"));
         let cargo = format!(
             "cargo() {{ '{}' \"$1\" --quiet --offline --locked --manifest-path '{}' -p flashloom \"${{@:2}}\"; }}",
@@ -115,8 +116,8 @@ impl Page {
         Command::new("bash").args(["-c", &script]).current_dir(folder).output().expect("bash starts")
     }
 
-    /// Runs a command and compares what it prints. What it says on standard error may be shown, too. Returns its exit code, and
-    /// if the output is another one, why and what to show instead.
+    /// Runs a command and compares its output. The page may show standard error too. Returns the exit code, and if the
+    /// output differs, the reason and the lines to show instead.
     fn differs(&self, shown: &Shown, folder: &Path) -> (i32, Option<(String, Vec<String>)>) {
         let output = self.run(shown, folder);
         let status = output.status.code().unwrap_or(-1);
@@ -126,7 +127,7 @@ impl Page {
         if shown.output.is_empty() && self.has_tests_of_its_own() {
             return (status, None);
         }
-        assert!(!shown.output.is_empty() || output.stdout.is_empty(), "{place}: show what it prints:\n{printed}");
+        assert!(!shown.output.is_empty() || output.stdout.is_empty(), "{place}: show the output:\n{printed}");
         let ways = [printed.to_string(), format!("{printed}{said}"), format!("{said}{printed}")];
         let wrong: Vec<String> = ways.iter().filter_map(|way| shown.differs(way)).collect();
         if wrong.len() < ways.len() {
@@ -137,15 +138,15 @@ impl Page {
         (status, fresh.map(|(_, lines)| (why, lines)))
     }
 
-    /// Runs a command, compares what it prints, and returns its exit code.
+    /// Runs a command, compares its output, and returns its exit code.
     pub(crate) fn compare(&self, shown: &Shown, folder: &Path) -> i32 {
         let (status, differs) = self.differs(shown, folder);
         assert!(differs.is_none(), "{}", differs.expect("it differs").0);
         status
     }
 
-    /// True if the page is to get the outputs of today; what is no page of the repository gets none.
-    #[allow(clippy::disallowed_methods)] // Whoever runs the tests asks them to write files.
+    /// True if the test may rewrite the page, which must be a page of the repository.
+    #[allow(clippy::disallowed_methods)] // The user who runs the tests asks for written files.
     fn is_blessed(&self) -> bool {
         std::env::var_os("FLASHLOOM_BLESS").is_some() && root().join(&self.name).is_file()
     }
@@ -159,8 +160,8 @@ impl Page {
         fs::write(root().join(&self.name), lines.join("\n") + "\n").expect("written");
     }
 
-    /// Writes all files of the page into a folder, runs its commands there one after another, and compares. A command that
-    /// fails is followed by `echo $?` and its exit code. Returns how many commands ran.
+    /// Writes all files of the page into a folder, runs its commands there one after another, and compares. A command
+    /// that fails is followed by `echo $?` and its exit code. Returns how many commands ran.
     pub(crate) fn play(&self, folder: &Path, share: Share, is_compared_elsewhere: impl Fn(&Shown) -> bool) -> usize {
         let (mut files, mut used, mut compared) = (Vec::new(), BTreeSet::new(), 0);
         let (blocks, mut fresh) = (self.blocks(), Vec::new());
@@ -215,7 +216,7 @@ impl Page {
                 }
             }
         }
-        // A file may be named by another one: a study names its device.
+        // Another file may name a file: a study names its device.
         let named = |file: &str| {
             used.contains(file) || blocks.iter().any(|b| matches!(b, Block::File(_, text) if text.contains(file)))
         };
@@ -228,7 +229,7 @@ impl Page {
         compared
     }
 
-    /// An included example exists and has the part that is asked for.
+    /// An included example exists and has the named part.
     fn assert_included(&self, path: &str) {
         let (file, anchor) = path.split_once(':').unwrap_or((path, ""));
         let file = root().join(&self.name).parent().expect("a folder").join(file);
@@ -241,7 +242,7 @@ impl Page {
         }
     }
 
-    /// Every command, option and target of `make` in the text is there.
+    /// Every command, option and `make` target in the text exists.
     pub(crate) fn assert_names(&self) {
         let place = tempfile::tempdir().expect("a directory");
         let help = |command: &[&str]| {
@@ -261,7 +262,7 @@ impl Page {
         ];
         let every: String = with_options.map(help).concat();
         let mut commands = BTreeSet::new();
-        // Spans of code about other programs name options of theirs.
+        // Code spans about other programs name their options.
         let spans = self.text.split('`').filter(|span| !span.starts_with("cargo ") && !span.starts_with("mdbook "));
         let ours = spans.collect::<Vec<_>>().join("`");
         let words: Vec<&str> = ours.split(|c: char| c.is_whitespace() || "`,;|()[]{}".contains(c)).collect();

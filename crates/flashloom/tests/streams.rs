@@ -1,4 +1,4 @@
-//! A full, closed or unread standard output or standard error does not change the exit code of the outcome.
+//! A full, closed or unread standard output or standard error: the exit code stays right.
 #![cfg(unix)]
 
 use std::fs::{self, File};
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 const DEVICE: &str = "name = \"d\"\n[flash]\npart = \"dirik-2009\"\nchannels = 1\nchips = 1\nblocks = 64\n[ftl]\nover-provisioning = \"20%\"\n";
 
-/// Claims what does not hold.
+/// A study whose claim fails.
 const STUDY: &str = "name = \"s\"\ndevice = \"d.toml\"\nworkload = \"w.toml\"\nmetrics = [\"read.mean\"]\n\
                      [[claim]]\nid = \"X\"\nsays = \"x\"\n[[claim.expect]]\nmetric = \"read.mean\"\nwithin = { between = [\"0ns\", \"1ns\"] }\n";
 
@@ -37,7 +37,7 @@ const PRINTING: [&str; 18] = [
     "study mine.toml --json",
 ];
 
-/// Command lines that say something on the standard error, and the codes that they end with.
+/// Command lines that write to the standard error, with their exit codes.
 const SAYING: [(&str, i32); 9] = [
     ("run d.toml w.toml --report r.html --timeline t.json --window 0s..1ns", 0),
     ("trace convert t.csv t.parquet", 0),
@@ -75,7 +75,7 @@ fn full() -> Stdio {
     File::options().write(true).open("/dev/full").expect("there").into()
 }
 
-/// A pipe that nobody reads.
+/// A pipe without a reader.
 fn broken() -> Stdio {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
@@ -89,14 +89,17 @@ fn a_full_standard_output_is_an_error_for_every_command() {
         let output = place.command(line).stdout(full()).output().expect("it starts");
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{line}: {said}");
-        assert!(said.contains("error: the result cannot be printed: ") && said.contains("; send "), "{line}: {said}");
+        assert!(
+            said.contains("error: the result cannot be printed: ") && said.contains("; redirect "),
+            "{line}: {said}"
+        );
         let status = place.command(line).stdout(full()).stderr(full()).status().expect("it starts");
-        assert_eq!(status.code(), Some(2), "{line}, with nobody to hear why");
+        assert_eq!(status.code(), Some(2), "{line}, with a full standard error");
     }
 }
 
 #[test]
-fn a_reader_who_has_seen_enough_is_no_error() {
+fn a_closed_pipe_on_standard_output_is_no_error() {
     let place = Place::new();
     for line in PRINTING {
         let output = place.command(line).stdout(broken()).output().expect("it starts");
@@ -107,7 +110,7 @@ fn a_reader_who_has_seen_enough_is_no_error() {
 }
 
 #[test]
-fn a_standard_error_that_nobody_reads_changes_nothing() {
+fn a_closed_standard_error_changes_no_result() {
     let place = Place::new();
     for (line, code) in SAYING {
         for stderr in [full, broken] {
@@ -119,7 +122,7 @@ fn a_standard_error_that_nobody_reads_changes_nothing() {
     }
 }
 
-/// The file that is opened next must not become the standard error, and receive its messages.
+/// The next opened file must not become the standard error and receive its messages.
 #[test]
 fn closed_streams_are_not_mistaken_for_files() {
     let place = Place::new();

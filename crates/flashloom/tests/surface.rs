@@ -1,4 +1,4 @@
-//! The public names of the library, one by one in `surface.txt`, so that a name comes or goes only on purpose.
+//! The public names of the library, one by one in `surface.txt`, so that no change adds or removes a name by accident.
 
 use std::fs;
 use std::path::Path;
@@ -35,7 +35,7 @@ fn surface(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn names_come_and_go_on_purpose() {
+fn the_public_names_are_those_of_surface_txt() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let read = |path: &str| fs::read_to_string(root.join(path)).expect(path);
     let (here, said) = (surface(&read("src/lib.rs")), read("tests/surface.txt"));
@@ -52,7 +52,7 @@ fn names_come_and_go_on_purpose() {
 }
 
 #[test]
-fn every_way_to_export_a_name_is_seen() {
+fn every_form_of_export_is_listed() {
     let text = "pub use a::b;\n\n/// Doc.\npub mod m {\n    pub use c::{\n        D, E as F, g::H,\n    };\n}\n\npub use x::{Y};\npub fn z() {}\n";
     assert_eq!(surface(text), ["Y", "b", "fn z() {}", "m::D", "m::F", "m::H"]);
 }

@@ -15,7 +15,7 @@ impl Place {
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
         let mut stdin = child.stdin.take().expect("a pipe");
-        // A reader that has seen enough, or refuses, closes it.
+        // A reader with enough requests, or a refusing one, closes the pipe.
         let _ = stdin.write_all(bytes);
         drop(stdin);
         child.wait_with_output().expect("it ends")
@@ -77,7 +77,7 @@ fn a_trace_from_a_pipe_runs_like_one_from_a_file() {
 }
 
 #[test]
-fn faults_in_a_pipe_are_told_with_their_line() {
+fn faults_in_a_pipe_are_reported_with_their_line() {
     let place = Place::new();
     let bad = spc(5) + "0,1,x,w,1.0\n";
     let output = place.fed(&["run", "d.toml", "-"], bad.as_bytes());
@@ -93,7 +93,7 @@ fn faults_in_a_pipe_are_told_with_their_line() {
     );
 }
 
-/// DiskSim's layout in whole numbers: microseconds, nanoseconds, who knows. 50 apart.
+/// DiskSim's layout in whole numbers, 50 apart: the unit of time is unknown.
 fn bare() -> String {
     (0..200).fold(String::new(), |mut text, n| {
         let _ = writeln!(text, "{} 0 {} 8 1", n * 50, n % 64 * 24);
@@ -102,7 +102,7 @@ fn bare() -> String {
 }
 
 #[test]
-fn a_guess_is_told_and_another_unit_can_be_named() {
+fn a_guessed_time_unit_is_reported_and_can_be_overridden() {
     let place = Place::new();
     place.write("t.trace", bare().as_bytes());
     let output = place.flashloom(&["run", "d.toml", "t.trace", "--json", "--quiet"]);
@@ -112,17 +112,17 @@ fn a_guess_is_told_and_another_unit_can_be_named() {
     let result = json(&output);
     let notes = result["notes"].as_array().expect("a list");
     assert!(notes.iter().any(|note| note.as_str().is_some_and(|note| note.contains("--time-unit ns confirms"))));
-    // In microseconds it takes a thousand times as long, and nothing is in doubt.
+    // In microseconds it takes a thousand times as long, and no doubt remains.
     let named = place.flashloom(&["run", "d.toml", "t.trace", "--time-unit", "us", "--json", "--quiet"]);
     assert_eq!(error(&named), "");
     let named = json(&named);
     assert!(named["notes"].as_array().is_none_or(Vec::is_empty), "{named}");
     assert!(named["simulated_s"].as_f64() > Some(9e-3), "{named}");
-    // The alternatives, each with what it would mean.
+    // The alternatives, each with its meaning.
     let info = place.flashloom(&["trace", "info", "t.trace"]);
     let text = String::from_utf8_lossy(&info.stdout).into_owned();
     for wanted in
-        ["--time-unit", "9.95us", "9.95ms", "taken  more than any drive serves", "--size-unit", "4KiB", "32KiB"]
+        ["--time-unit", "9.95us", "9.95ms", "taken  more than any drive can serve", "--size-unit", "4KiB", "32KiB"]
     {
         assert!(text.contains(wanted), "`{wanted}` is not in {text}");
     }
@@ -131,7 +131,7 @@ fn a_guess_is_told_and_another_unit_can_be_named() {
     assert_eq!(info["doubts"][0]["about"], "time-unit");
     let output = place.flashloom(&["trace", "convert", "t.trace", "t.parquet"]);
     assert!(output.status.success() && error(&output).contains("note: read as mqsim"), "{}", error(&output));
-    // Studies and comparisons tell it before they run, and take the units as well.
+    // Studies and comparisons report it before they run, and take the units of measure too.
     let compare = |more: &[&str]| place.flashloom(&[&["compare", "t.trace", "d.toml", "--quiet"], more].concat());
     let (plain, named) = (compare(&[]), compare(&["--time-unit", "us", "--size-unit", "512B"]));
     assert!(plain.status.success() && error(&plain).contains("note: t.trace: read as mqsim"), "{}", error(&plain));
@@ -146,14 +146,14 @@ fn a_guess_is_told_and_another_unit_can_be_named() {
     place.write("s.toml", format!("{study}run = {{ time-unit = \"minutes\" }}\n").as_bytes());
     let output = place.flashloom(&["study", "s.toml", "--quiet"]);
     assert!(
-        output.status.code() == Some(2) && error(&output).contains("run.time-unit: `minutes` is no unit of time"),
+        output.status.code() == Some(2) && error(&output).contains("run.time-unit: `minutes` is not a unit of time"),
         "{}",
         error(&output)
     );
 }
 
 #[test]
-fn a_csv_of_any_columns_is_brought_in() {
+fn a_csv_with_any_columns_is_read() {
     let place = Place::new();
     let text = "stamp;what;where;bytes\n1,000;RD;0x10;4096\n1,002;WR;32;8192\n1,003;RD;16;4096\n";
     place.write("t.csv", text.as_bytes());
@@ -174,7 +174,9 @@ fn a_csv_of_any_columns_is_brought_in() {
     place.write("s.toml", study.as_bytes());
     let output = place.flashloom(&["study", "s.toml", "--quiet"]);
     assert!(output.status.success(), "{}", error(&output));
-    for (columns, wanted) in [("time=stamp", "no column of the CSV is the op"), ("x", "names no column")] {
+    for (columns, wanted) in
+        [("time=stamp", "--csv names no column for the op"), ("x", "`x` does not describe a column")]
+    {
         let output = place.flashloom(&["run", "d.toml", "t.csv", "--csv", columns]);
         let told = error(&output);
         assert!(
@@ -185,7 +187,7 @@ fn a_csv_of_any_columns_is_brought_in() {
 }
 
 #[test]
-fn what_comes_after_the_end_of_time_is_refused_at_its_line() {
+fn a_request_after_the_end_of_time_is_refused_at_its_line() {
     let place = Place::new();
     // A week in three requests, by Windows file times.
     place.write("week.csv", b"1000,a,0,Read,0,512,1\n3024000001000,a,0,Read,0,512,1\n6048000001000,a,0,Read,0,512,1\n");
@@ -218,7 +220,7 @@ fn what_comes_after_the_end_of_time_is_refused_at_its_line() {
 }
 
 #[test]
-fn described_workloads_end_before_time_does() {
+fn a_described_workload_beyond_the_end_of_time_is_refused() {
     let place = Place::new();
     let workload = |arrivals: &str, limits: &str| {
         format!(
@@ -242,7 +244,7 @@ fn described_workloads_end_before_time_does() {
             "{arrivals}: {told}"
         );
     }
-    // With a duration the workload ends, and so does time not.
+    // A duration ends the workload before the end of time.
     place.write("w.toml", workload(slow, "duration = \"15000000s\"").as_bytes());
     assert_eq!(json(&place.flashloom(&["run", "d.toml", "w.toml", "--json", "--quiet"]))["requests"], 2);
     place.write("w.fio", b"[a]\nrw=randread\nbs=4k\nsize=1m\nrate_iops=1\nnumber_ios=9\nruntime=300d\ntime_based\n");

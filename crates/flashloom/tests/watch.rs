@@ -1,4 +1,4 @@
-//! Observed runs and drives side by side: what they print and write, and the options that they refuse.
+//! Observed runs and comparisons: their outputs, and the options that they refuse.
 
 use std::fs;
 use std::process::{Command, Output};
@@ -49,7 +49,7 @@ fn requests_are_explained() {
 }
 
 #[test]
-fn disks_are_compared() {
+fn drives_are_compared() {
     let dir = tempfile::tempdir().expect("a directory");
     let out = dir.path().join("out").display().to_string();
     let run = ["compare", "oltp", "dirik-1x2", "demo", "--limit", "100", "--precondition", "none", "--quiet"];
@@ -62,7 +62,7 @@ fn disks_are_compared() {
     let (json, _) = said(&flashloom(&[&run[..], &["--json", "--report", &page]].concat()));
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json["rows"].as_array().expect("rows").len(), 2);
-    // The page has what is printed: the best are marked, and the numbers name their places in the same JSON.
+    // The page shows the printed table: it marks the best values, and each number names its place in the same JSON.
     let page = fs::read_to_string(&page).expect("written");
     assert!(
         page.contains("2 drives under oltp") && page.contains(" class=\"best\" data-of=\"/rows/"),
@@ -73,8 +73,8 @@ fn disks_are_compared() {
     let (data, _) = data.split_once("</script>").expect("its end");
     let data: serde_json::Value = serde_json::from_str(data).expect("JSON");
     assert_eq!(data["result"], json);
-    // Latencies of reads and of writes, what the flash did, and where the time went: of reads and of the slowest of them,
-    // of writes, which are too few for a slowest in a hundred, and of flushes.
+    // Latencies of reads and of writes, what the flash did, and where the time went: of reads and of the slowest of
+    // them, of writes, which are too few for a slowest in a hundred, and of flushes.
     assert_eq!(data["figures"].as_array().map(Vec::len), Some(4 + 4));
     assert!(
         json["rows"][0]["explained"][1]["bands"][0]["parts_us"]["array"].is_number(),
@@ -86,7 +86,7 @@ fn disks_are_compared() {
 }
 
 #[test]
-fn make_demo_asks_for_what_there_is() {
+fn the_command_of_make_demo_runs() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let makefile = fs::read_to_string(format!("{root}/Makefile")).expect("a Makefile");
     let command = makefile.lines().find_map(|line| line.split_once("run -p flashloom -- ")).expect("the demo").1;
@@ -95,7 +95,7 @@ fn make_demo_asks_for_what_there_is() {
     let dir = tempfile::tempdir().expect("a directory");
     let mut run = Command::new(env!("CARGO_BIN_EXE_flashloom"));
     fs::create_dir(dir.path().join("out")).expect("a directory");
-    // New disks and the first requests, because filling five of them takes a while.
+    // New drives and the first requests, because filling five drives takes a while.
     let run = run.current_dir(dir.path()).args(here.split(' ')).args(["--precondition", "none", "--limit", "60"]);
     let output = run.output().expect("it starts");
     let (table, errors) = said(&output);
@@ -131,7 +131,7 @@ fn a_report_shows_the_window_of_the_timeline() {
 }
 
 #[test]
-fn slips_are_said_and_nothing_is_written() {
+fn wrong_options_are_refused_and_nothing_is_written() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("t.json").display().to_string();
     for (args, wanted) in [
@@ -141,7 +141,7 @@ fn slips_are_said_and_nothing_is_written() {
         (&["run", "demo", "oltp", "--timeline", "/no/such/place.json"], "/no/such/place.json"),
         (&["explain", "demo", "oltp", "--limit", "10", "--request", "10"], "counted from 0"),
         (&["explain", "demo", "oltp", "--limit", "10", "--timeline", &path], "flashloom run"),
-        (&["compare", "oltp", "no-such-disk"], "no-such-disk"),
+        (&["compare", "oltp", "no-such-drive"], "no-such-drive"),
         (&["compare", "no-such-workload.csv", "demo"], "no-such-workload.csv"),
         (&["compare", "oltp", "demo", "--precondition", "full"], "--precondition full"),
         (&["compare", "oltp", "demo", "--as-published"], "--as-published"),

@@ -59,7 +59,7 @@ impl<S: Sector, O: Observer> Flash<'_, S, O> {
     /// If the device has no SLC array.
     #[inline]
     pub fn slc_array(&mut self) -> &mut Backend<S> {
-        self.slc_array.as_mut().expect("a device with a second array")
+        self.slc_array.as_mut().expect("the device has an SLC array")
     }
 }
 

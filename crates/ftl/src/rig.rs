@@ -1,4 +1,4 @@
-//! A test rig: an FTL on a flash array, without the rest of a device.
+//! A test rig: an FTL on a flash array, without host side and buffer.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -56,6 +56,7 @@ pub(crate) fn describe(text: &str) -> (AnyConfig, Array, Option<Array>) {
             timing,
             controllers: described.flash.controllers,
             transfer: described.flash.transfer,
+            completion: described.flash.completion,
             arbitration: described.flash.arbitration,
             software: None,
         },
@@ -294,7 +295,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "maps to")]
-    fn an_ftl_is_checked_against_its_flash() {
+    fn the_check_finds_a_map_that_disagrees_with_the_flash() {
         let mut rig = Rig::new(&text(FtlKind::Page));
         rig.write(&[0, 1, 2, 3], None);
         rig.run_until_idle();
@@ -303,13 +304,13 @@ mod tests {
     }
 
     #[test]
-    fn every_family_runs_without_a_device() {
+    fn every_ftl_family_runs_without_a_device() {
         for kind in FtlKind::EVERY {
             let mut rig = Rig::new(&text(kind));
             let units = rig.units();
             assert!(units > 100, "{kind:?}: {units}");
             for round in 1..4 {
-                // Neighbours together, and those of the last round again.
+                // Writes neighbours together, and rewrites those of the last round.
                 for first in (0..units).step_by(7) {
                     let lpns: Vec<u32> = (first..(first + 4).min(units)).collect();
                     rig.write(&lpns, Some(Stamp(u64::from(round * units + first))));

@@ -116,13 +116,17 @@ pub enum Sabotage {
     FailedEraseReused,
     /// A copy of the SLC log's tail counts although its program failed.
     TailCopyBelieved,
+    /// The data of a program enters the cache register while a page waits there for the array.
+    CacheOverwritten,
+    /// A program that has let a host read pass between two pages of its data goes on with the page after the next.
+    PageSkipped,
     /// Another source than the seed decides.
     Undetermined,
 }
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 55] = [
+    pub const EVERY: [Self; 57] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -177,6 +181,8 @@ impl Sabotage {
         Self::SectorOutdone,
         Self::FailedEraseReused,
         Self::TailCopyBelieved,
+        Self::CacheOverwritten,
+        Self::PageSkipped,
         Self::Undetermined,
     ];
 }
@@ -201,6 +207,16 @@ impl Planted {
     #[must_use]
     pub fn is(self, bug: Sabotage) -> bool {
         self.bug == Some(bug)
+    }
+
+    /// The same bug in the backend, if it is one of the backend's.
+    #[must_use]
+    pub const fn in_backend(self) -> Option<flash::backend::Bug> {
+        match self.bug {
+            Some(Sabotage::CacheOverwritten) => Some(flash::backend::Bug::CacheOverwritten),
+            Some(Sabotage::PageSkipped) => Some(flash::backend::Bug::PageSkipped),
+            _ => None,
+        }
     }
 
     /// A number that no seed decides: the count of earlier calls.

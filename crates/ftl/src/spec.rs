@@ -122,7 +122,7 @@ impl FtlSpec {
     pub fn idle(&self) -> Vec<Idle> {
         let wear = &self.wear;
         let is_set = wear.check_every != WearSpec::default().check_every && wear.threshold.is_none();
-        let idle = Idle::new("ftl.wear.check-every", is_set, "wear is checked only with ftl.wear.threshold");
+        let idle = Idle::new("ftl.wear.check-every", is_set, "the FTL checks wear only with ftl.wear.threshold");
         vec![idle.remedy("leave it out, or give the threshold")]
     }
 }

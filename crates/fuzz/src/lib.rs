@@ -1,4 +1,4 @@
-//! Random input for everything that reads input.
+//! Random input for all parsers and for drives.
 //!
 //! A [`Target`] is one parser, or the path from a description to a drive that has run. [`mutate::damage`] derives its
 //! inputs from a small corpus of valid ones. An input is a function of the target and a seed, so one line replays a
@@ -112,7 +112,7 @@ pub enum Damage {
     Toml,
 }
 
-/// Reads an input; the number seeds everything else that is random.
+/// Parses an input; the number seeds all other random draws.
 pub type Reader = dyn Fn(&[u8], u64, &Scratch) -> Verdict + Send + Sync;
 
 /// A reader of input under test.
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_found_and_has_a_seed() {
+    fn a_panic_is_reported_with_its_seed() {
         let planted = Target {
             name: "planted".into(),
             corpus: vec![b"1,2,3".to_vec()],

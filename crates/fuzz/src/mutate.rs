@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seed_always_does_the_same_damage_and_others_do_other() {
+    fn a_seed_repeats_its_damage_and_other_seeds_differ() {
         let damaged = |seed| {
             let mut input = b"0,303567,3584,w,0.026214\n1,2,3,r,4\n".repeat(3);
             damage(&mut Rng::stream(seed, "fuzz"), &mut input, &["word"], b"another input, 12");
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_too_short_to_be_damaged() {
+    fn an_empty_input_can_be_damaged() {
         for seed in 0..2000 {
             let mut input = Vec::new();
             damage(&mut Rng::stream(seed, "fuzz"), &mut input, &[], b"");

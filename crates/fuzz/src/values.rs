@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_damaged_table_is_still_toml_and_another() {
+    fn a_damaged_table_is_a_different_valid_toml() {
         let text = b"name = \"x\"\n[flash]\nblocks = 8\nsize = \"4MiB\"\nflags = [1, 2]\n[ftl]\ngc = { start = 2 }\n";
         let mut different = 0;
         for seed in 0..200 {

@@ -10,7 +10,7 @@ use study::watch::journey::Part;
 use super::figure::{Axis, Chart, Figure, Number, Part as Piece, Scale, Stack};
 use super::grid::grid;
 
-const NOTE: &str = "The share of each part in the latency. The mean latency stands behind the bar.";
+const NOTE: &str = "The share of each part in the latency. The number after the bar is the mean latency.";
 
 /// A bar for a band of requests, divided by where their time went.
 pub(crate) fn stack_of_parts(name: String, band: &Band) -> Stack {

@@ -251,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_short_and_what_is_none_is_null() {
+    fn numbers_are_short_and_a_missing_one_is_null() {
         let json = |value: f64| serde_json::to_string(&Number(value)).expect("a number");
         assert_eq!([1.0 / 3.0, 3.0, -0.0, 123_456_789.0].map(json), ["0.333333", "3", "0", "123457000"]);
         assert_eq!([f64::NAN, f64::INFINITY, 1e-12].map(json), ["null", "null", "1e-12"]);

@@ -4,11 +4,23 @@ use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyl
 
 /// A table whose first column is text and whose others are numbers.
 pub(crate) fn grid(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>, text_columns: usize) -> String {
+    spaced(header, rows, text_columns, 1)
+}
+
+/// The same table with narrower gaps if it is wider than `width`.
+pub(crate) fn fitted(header: &[&str], rows: Vec<Vec<String>>, text_columns: usize, width: usize) -> String {
+    let wide = spaced(header, rows.clone(), text_columns, 1);
+    let fits = wide.lines().all(|line| line.chars().count() <= width);
+    if fits { wide } else { spaced(header, rows, text_columns, 0) }
+}
+
+/// A table with this many more blanks between columns than the least.
+fn spaced(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>, text_columns: usize, blanks: u16) -> String {
     let mut table = Table::new();
     table.load_style(style()).set_header(header.to_vec());
     table.add_rows(rows);
     for (i, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((u16::from(i > 0), 1));
+        column.set_padding((u16::from(i > 0) * blanks, 1));
         column.set_cell_alignment(if i < text_columns { CellAlignment::Left } else { CellAlignment::Right });
     }
     table.lines().map(|line| line.trim_end().to_owned() + "\n").chain(["\n".to_owned()]).collect()

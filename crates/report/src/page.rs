@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn the_data_is_json_and_nothing_in_it_leaves_its_place() {
+    fn the_data_is_json_and_cannot_close_its_script() {
         let html = a_page().html();
         let (_, data) = html.split_once("id=\"data\">").expect("the data");
         let (data, rest) = data.split_once("</script>").expect("its end");
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_read_needs_no_script() {
+    fn text_and_tables_need_no_script() {
         let html = a_page().html();
         for wanted in [
             "<h1>a &lt;page&gt;</h1>",
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_fetched_and_no_part_ends_the_script_it_is_in() {
+    fn the_page_fetches_nothing_and_no_part_closes_its_script() {
         let html = a_page().html();
         assert!(html.contains("default-src 'none'"));
         for part in [LIBRARY, CHARTS, SCRIPT] {
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn the_library_is_the_version_that_is_asked_for() {
+    fn the_chart_library_has_the_pinned_version() {
         let version = |text: &str, at: &str| {
             let json: serde_json::Value = serde_json::from_str(text).expect("JSON");
             json.pointer(at).and_then(serde_json::Value::as_str).expect("a version").to_owned()

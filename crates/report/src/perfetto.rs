@@ -40,6 +40,7 @@ fn us(span: Span) -> f64 {
 pub(super) const fn label_of(primitive: Primitive) -> &'static str {
     match primitive {
         Primitive::Command => "command",
+        Primitive::Status => "status",
         Primitive::DataIn => "data in",
         Primitive::DataOut => "data out",
         Primitive::Hold => "hold",
@@ -165,7 +166,7 @@ mod tests {
     use crate::testing::watched;
 
     #[test]
-    fn the_file_is_one_json_object_whose_requests_begin_and_end_and_whose_names_are_all_there() {
+    fn the_timeline_is_one_json_object_with_paired_requests_and_all_names() {
         let window = Window { from: Span::from_ms(2), until: Span::from_ms(4) };
         let drive = watched(Watch::default().timeline(Timeline::new(window)));
         let timeline = drive.observer().seen().expect("a timeline");
@@ -176,7 +177,7 @@ mod tests {
         let of = |phase: &str| events.iter().filter(|event| event["ph"] == phase).collect::<Vec<_>>();
         let works: Vec<_> = of("X").into_iter().filter(|event| event["args"].is_object()).collect();
         assert_eq!(works.len(), timeline.slices().len());
-        assert!(of("X").len() > works.len(), "units hold lists");
+        assert!(of("X").len() > works.len(), "controllers hold lists");
         assert_eq!(of("b").len(), of("e").len());
         assert!(!of("b").is_empty() && !of("C").is_empty());
         let threads: Vec<_> =
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_watched_is_a_table() {
+    fn the_explained_latencies_are_a_table() {
         let mut drive = watched(Watch::default().explaining());
         let text = explained_table(&drive.observer_mut().explained());
         assert!(text.contains("beyond p99.9") && text.contains("waited in flash behind"), "{text}");

@@ -107,7 +107,7 @@ mod tests {
     use workload::Pacing;
 
     #[test]
-    fn every_request_has_its_row() {
+    fn every_request_has_a_row() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("requests.parquet");
         let out = Outputs::new([""; 0], false).file("--requests", &path, Kind::Requests).expect("writable");

@@ -54,7 +54,7 @@ pub(crate) fn reported<T>(
     erase_counts: &[u32],
     check: impl FnOnce(Report<'_>, &Summary) -> T,
 ) -> T {
-    let about = About { seed: 7, device: "a <disk>".into(), workload: "a mix".into(), ..About::default() };
+    let about = About { seed: 7, device: "a <drive>".into(), workload: "a mix".into(), ..About::default() };
     let report = Report { erase_counts, ..Report::new(&about, result) };
     check(report, &Summary::new(&report))
 }

@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_sectors_are_found() {
+    fn the_buffer_returns_the_newest_sectors() {
         let mut b = buffer();
         assert_eq!(take(&mut b, 7, 0b0011, 1), Taken::New);
         assert_eq!(take(&mut b, 7, 0b0110, 2), Taken::Absorbed);
@@ -387,27 +387,27 @@ mod tests {
     }
 
     #[test]
-    fn it_fills_up_and_writes_back_from_high_to_low() {
+    fn write_back_starts_at_the_high_watermark_and_stops_at_the_low_one() {
         let mut b = buffer();
         (0..4).for_each(|lpn| assert_eq!(take(&mut b, lpn, 1, 1), Taken::New));
         assert_eq!(take(&mut b, 9, 1, 1), Taken::Full);
         let out: Vec<_> =
             std::iter::from_fn(|| b.is_due(1, None, false).and_then(|set| b.next_to_write(set))).collect();
         assert_eq!(out.iter().map(|h| b.entry(*h).lpn.get()).collect::<Vec<_>>(), [0, 1, 2]);
-        assert_eq!(b.len(), 4, "a unit stays until flash has it");
+        assert_eq!(b.len(), 4, "a mapping unit stays until its program ends");
         out.iter().for_each(|h| assert_eq!(b.flushed(*h), None));
         assert_eq!(b.len(), 1);
     }
 
     #[test]
-    fn a_unit_written_again_goes_again() {
+    fn a_mapping_unit_rewritten_during_its_program_is_programmed_again() {
         let mut b = buffer();
         take(&mut b, 5, 0b1, 1);
         let flush = b.begin_flush();
         assert!(b.is_due(9, Some(flush), false).is_some());
         let h = b.next_to_write(0).expect("urgent");
         assert_eq!(take(&mut b, 5, 0b1, 2), Taken::New);
-        assert_eq!(b.next_to_write(0), None, "never two programs of a unit at once");
+        assert_eq!(b.next_to_write(0), None, "never two programs of a mapping unit at once");
         b.flushed(h);
         assert!(b.is_durable(flush), "the flush came before the second write");
         let second = b.begin_flush();
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn a_discard_reaches_units_on_their_way() {
+    fn a_discard_reaches_mapping_units_under_program() {
         let mut b = buffer();
         take(&mut b, 5, 0b1, 1);
         take(&mut b, 6, 0b1, 1);
@@ -429,9 +429,9 @@ mod tests {
         b.discard(Lpn::new(6));
         assert!(b.find(Lpn::new(5)).expect("still known").zeros);
         assert!(b.find(Lpn::new(6)).is_none());
-        assert_eq!(b.flushed(h), Some(Lpn::new(5)), "what flash has of it must go");
+        assert_eq!(b.flushed(h), Some(Lpn::new(5)), "the copy on flash must be discarded");
         assert!(b.is_durable(flush));
-        // Written after the discard, while still on its way: zeros around the new sector.
+        // A write after the discard, during the program: zeros surround the new sector.
         take(&mut b, 8, 0b1111, 3);
         let flush = b.begin_flush();
         assert!(b.is_due(9, Some(flush), false).is_some());
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_are_filled_unless_somebody_would_wait_for_ever() {
+    fn a_partial_program_is_sent_only_if_nothing_else_would_make_room() {
         let mut b =
             Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0, ..ResolvedBuffer::default() }, 4, 2);
         (0..3).for_each(|lpn| assert_eq!(take(&mut b, lpn, 1, 1), Taken::New));
@@ -463,7 +463,7 @@ mod tests {
         assert!(b.is_durable(flush));
     }
     #[test]
-    fn a_unit_goes_where_its_last_writer_is_confined_to() {
+    fn a_mapping_unit_goes_to_the_dies_of_its_last_writer() {
         let mut b =
             Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0, ..ResolvedBuffer::default() }, 4, 3);
         let take = |b: &mut Buffer<Stamp>, lpn, set| b.take(Lpn::new(lpn), set, 1, |_| Stamp(1));
@@ -479,7 +479,7 @@ mod tests {
         assert_eq!(b.is_due(2, None, true), Some(2), "the one with the most");
         let out: Vec<_> = std::iter::from_fn(|| b.next_to_write(2)).collect();
         assert_eq!(out.iter().map(|h| b.entry(*h).lpn.get()).collect::<Vec<_>>(), [1, 2, 0]);
-        // Written again on its way: the program under way stays in its set, the next goes to the other.
+        // A rewrite during the program: that program stays in its set, the next goes to the other.
         assert_eq!(take(&mut b, 1, 1), Taken::New);
         assert_eq!(b.entry(out[0]).set, 2);
         b.flushed(out[0]);
@@ -490,8 +490,8 @@ mod tests {
     }
 
     #[test]
-    fn what_was_discarded_for_one_set_is_not_taken_for_another() {
-        // The place of the discarded unit is used again, by a unit of the other set and of the same epoch.
+    fn a_stale_queue_entry_of_one_set_does_not_name_a_mapping_unit_of_another() {
+        // A mapping unit of the other set and of the same epoch reuses the place of the discarded one.
         let mut b =
             Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0, ..ResolvedBuffer::default() }, 4, 2);
         b.take(Lpn::new(7), 0, 1, |_| Stamp(1));

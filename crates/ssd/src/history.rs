@@ -64,7 +64,7 @@ mod tests {
     use flash::nand::Stamp;
 
     #[test]
-    fn the_newest_write_of_a_unit_counts() {
+    fn the_history_holds_the_newest_write_of_a_mapping_unit() {
         let mut history = History::new(4, Vec::new());
         let held = |history: &History, sector| history.content::<Stamp>(Lba::new(sector));
         assert_eq!(held(&history, 9), Some(Stamp(0)), "nothing has been written");

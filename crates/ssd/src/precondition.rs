@@ -45,20 +45,38 @@ impl Precondition {
         let fault = |message: String, remedy: &str| Some(Fault::new("precondition", message, remedy));
         match self {
             Self::Preload { piece, .. } if piece.get() == 0 => {
-                fault("requests of 0 bytes write nothing".into(), "give them a size, e.g. 26KiB")
+                fault("a piece of 0 bytes writes nothing".into(), "use a size above zero, e.g. 26KiB")
             }
             Self::Preload { extent, .. } if *extent > drive.capacity().bytes() => {
                 let capacity = drive.capacity().bytes();
                 fault(
-                    format!("{extent} are to be written on a drive of {capacity}"),
-                    "write less, or use a larger drive",
+                    format!("the extent of {extent} is larger than the drive, {capacity}"),
+                    "use a smaller extent, or a larger drive",
                 )
             }
             Self::RandomOverwrite(times) if !(*times > 0.0 && *times <= MOST_TIMES) => {
-                fault(format!("{times} capacities are to be overwritten"), "give a number above 0, at most 1000")
+                fault(format!("cannot overwrite {times} capacities"), "give a number above 0, at most 1000")
             }
             _ => None,
         }
+    }
+
+    /// The first fault of these steps on such a drive, and the step that has it. `is_new` tells whether the drive is
+    /// empty before them.
+    ///
+    /// An empty drive copies nothing while it fills up: its write amplification settles long before its steady state.
+    #[must_use]
+    pub fn first_fault(steps: &[Self], drive: &Resolved, is_new: bool) -> Option<(Self, Fault)> {
+        let mut is_full = !is_new;
+        steps.iter().find_map(|step| {
+            is_full |= *step == Self::Fill;
+            let early = || {
+                let message = "the drive has empty mapping units, and write amplification settles too early";
+                Fault::new("precondition", message, "fill the drive first: use fill,steady")
+            };
+            let fault = step.fault(drive).or_else(|| (*step == Self::Steady && !is_full).then(early))?;
+            Some((*step, fault))
+        })
     }
 }
 

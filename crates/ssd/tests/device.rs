@@ -42,7 +42,7 @@ fn one(drive: &mut Ssd<Stamp>, tag: u64, what: Io) -> Completion<Stamp> {
 }
 
 #[test]
-fn single_requests_take_what_the_flash_takes() {
+fn a_single_request_takes_the_time_of_its_flash_commands() {
     // dirik.md, section D, at 25 MB/s: 1-page read 106.9 us, 1-page write 281.9 us, 8 KB read 355.7 us in cache
     // mode, 8 KB write 881.9 us.
     let mut d = drive("[ftl]\nplacement = { policy = \"request-round-robin\" }\n");
@@ -54,7 +54,7 @@ fn single_requests_take_what_the_flash_takes() {
 }
 
 #[test]
-fn the_link_takes_its_share() {
+fn the_link_adds_its_overhead_and_its_transfer_time() {
     let mut plain = drive("");
     let mut linked = drive("[host]\nlink = { rate = \"1MB/s\", overhead = \"10us\", duplex = \"half\" }\n");
     for kind in [IoKind::Write, IoKind::Read] {
@@ -84,14 +84,14 @@ fn overlapping_requests_keep_their_order() {
     submit(&mut d, 5, io(IoKind::Read, 100, 4));
     let completions = finish(&mut d);
     let order: Vec<u64> = completions.iter().map(|c| c.tag).collect();
-    assert_eq!(order[0], 5, "what overlaps nothing does not wait: {order:?}");
+    assert_eq!(order[0], 5, "a request without overlap does not wait: {order:?}");
     let data = |tag| completions.iter().find(|c| c.tag == tag).map(|c| c.data.iter().map(|s| s.0).collect::<Vec<_>>());
     assert_eq!(data(2), Some(vec![1; 4]));
     assert_eq!(data(4), Some(vec![1, 1, 3, 3, 3, 3, 1, 1]));
 }
 
 #[test]
-fn the_queue_depth_bounds_what_the_device_works_on() {
+fn the_queue_depth_bounds_the_requests_under_way() {
     let mut d = drive("[host]\nqueue-depth = 1\n");
     submit(&mut d, 1, io(IoKind::Write, 0, 4));
     submit(&mut d, 2, io(IoKind::Write, 64, 4));
@@ -117,7 +117,7 @@ fn unwritten_and_discarded_sectors_read_as_zeros_without_flash() {
     one(&mut d, 2, io(IoKind::Write, 0, 8));
     one(&mut d, 3, io(IoKind::Discard, 2, 6));
     let read = one(&mut d, 4, io(IoKind::Read, 0, 8));
-    // A mapping unit has four sectors: only the second unit lies inside the discard.
+    // A mapping unit has four sectors: only the second one lies inside the discard.
     assert_eq!(read.data.iter().map(|s| s.0).collect::<Vec<_>>(), [2, 2, 2, 2, 0, 0, 0, 0]);
     assert_eq!(read.commands, 1);
 }
@@ -151,7 +151,7 @@ fn requests_wait_until_recovery_is_over() {
 }
 
 #[test]
-fn power_off_in_order_loses_nothing() {
+fn an_orderly_power_off_loses_nothing() {
     let mut d = drive("[buffer]\nsize = \"64KiB\"\n");
     (0..20).for_each(|i| submit(&mut d, i + 1, io(IoKind::Write, i * 4, 4)));
     assert_eq!(d.power_off().len(), 20);
@@ -162,7 +162,7 @@ fn power_off_in_order_loses_nothing() {
 }
 
 #[test]
-fn no_tag_of_the_host_means_anything_to_the_device() {
+fn every_tag_of_the_host_is_served_alike() {
     let mut d = drive("[buffer]\nsize = \"64KiB\"\nflush = \"ignore\"\n");
     submit(&mut d, u64::MAX, io(IoKind::Write, 0, 4));
     assert_eq!(finish(&mut d).len(), 1);
@@ -171,13 +171,13 @@ fn no_tag_of_the_host_means_anything_to_the_device() {
     assert_eq!(ignored, [Span::ZERO; 2]);
     submit(&mut d, u64::MAX, io(IoKind::Write, 4, 4));
     let tags: Vec<_> = d.power_off().iter().map(|completion| completion.tag).collect();
-    assert_eq!(tags, [u64::MAX], "what completes on the way is the host's");
+    assert_eq!(tags, [u64::MAX], "power-off returns the completions of the host only");
     d.power_on(d.now());
     assert_eq!(one(&mut d, 7, io(IoKind::Read, 0, 8)).data, [Stamp(u64::MAX); 8], "it is written back all the same");
 }
 
 #[test]
-fn an_uncorrectable_page_is_reported_and_stays_lost_through_collection() {
+fn garbage_collection_keeps_an_uncorrectable_page_uncorrectable() {
     let mut d = drive("[ftl]\nover-provisioning = \"40%\"\n");
     one(&mut d, 1, io(IoKind::Write, 0, 4));
     d.media_mut().faults_mut().fail_read(0);
@@ -195,7 +195,7 @@ fn an_uncorrectable_page_is_reported_and_stays_lost_through_collection() {
 }
 
 #[test]
-fn a_worn_out_device_says_so_and_still_reads() {
+fn a_worn_out_drive_refuses_writes_and_still_reads() {
     let mut d = drive("[flash.faults]\nwear-out = true\n[ftl]\nover-provisioning = \"40%\"\n");
     // The part's 100,000 cycles would take too long: let every erase fail instead.
     (0..2000).for_each(|nth| d.media_mut().faults_mut().fail_erase(nth));
@@ -217,7 +217,7 @@ fn a_worn_out_device_says_so_and_still_reads() {
 }
 
 #[test]
-fn copy_back_keeps_collection_off_the_bus() {
+fn copy_back_keeps_garbage_collection_off_the_bus() {
     let bytes = |copy_back| {
         let part = "[flash.custom-part]";
         let mut spec = spec(&format!("[ftl]\nover-provisioning = \"40%\"\ngc = {{ copy-back = {copy_back} }}\n"));
@@ -262,7 +262,7 @@ fn static_wear_levelling_bounds_the_spread() {
 }
 
 #[test]
-fn preconditioning_is_the_same_flash_without_the_time() {
+fn preconditioning_fills_the_flash_in_no_simulated_time() {
     let mut d = drive("[ftl]\nover-provisioning = \"30%\"\n");
     let filled = d.precondition(Precondition::Fill, &mut |_, _| {});
     assert_eq!((filled.units * 4, filled.write_amplification), (d.capacity().get(), 1.0));
@@ -275,7 +275,7 @@ fn preconditioning_is_the_same_flash_without_the_time() {
 }
 
 #[test]
-fn preconditioning_says_how_far_it_is_and_ends_when_it_has_settled() {
+fn preconditioning_reports_progress_and_ends_at_the_steady_state() {
     let mut spec = spec("[ftl]\nover-provisioning = \"30%\"\n");
     spec.flash.blocks = Some(2048);
     let mut d = Ssd::<()>::new(&spec.resolve().expect("valid"), 7);
@@ -290,7 +290,7 @@ fn preconditioning_says_how_far_it_is_and_ends_when_it_has_settled() {
 }
 
 #[test]
-fn a_failure_of_the_last_superblock_costs_no_more_than_that() {
+fn a_failed_program_in_the_last_free_superblock_refuses_no_write() {
     // For any failed program, also that of the superblock kept for collection: collection goes on, and no write is
     // refused.
     let run = |fail: &dyn Fn(&mut Ssd<Stamp>)| {
@@ -338,9 +338,9 @@ fn overwritten(nth: Option<usize>) -> (Ssd<Stamp, Vec<Phase>>, Vec<Cause>) {
 }
 
 #[test]
-fn a_superblock_in_which_a_program_failed_is_closed_to_the_host_and_to_the_collector() {
+fn a_failing_superblock_takes_no_program_of_host_or_collector() {
     // The media refuse every program behind a failed one, so the test only provokes it: the first program of either
-    // stream fails, and the FTL must not use the rest of its superblock.
+    // stream fails, and the FTL must not use the remaining pages of its superblock.
     let (sound, causes) = overwritten(None);
     assert_eq!(sound.media().bad_blocks(), 0);
     for cause in [Cause::Host, Cause::Gc] {
@@ -367,7 +367,7 @@ impl Observer for Levels {
 }
 
 #[test]
-fn whoever_watches_hears_how_full_everything_is() {
+fn observers_see_the_levels_of_queues_buffer_and_free_blocks() {
     // One request is active, and two wait for it.
     let resolved = spec("[host]\nqueue-depth = 1\n").resolve().expect("valid");
     let mut d = Ssd::observed(&resolved, 7, Levels::default());

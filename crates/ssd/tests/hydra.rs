@@ -12,7 +12,7 @@ const ROW: u64 = 16;
 
 /// The prototype with fewer blocks, full, and without a link.
 fn drive(change: impl FnOnce(&mut Spec)) -> Ssd<Stamp> {
-    let text = ssd::builtin().iter().find(|(name, _)| *name == "hydra-prototype").expect("it comes along").1;
+    let text = ssd::builtin().iter().find(|(name, _)| *name == "hydra-prototype").expect("it is built in").1;
     let mut spec: Spec = toml::from_str(text).expect("a device");
     (spec.flash.blocks, spec.host.link) = (Some(96), ssd::LinkSpec::default());
     spec.ftl.over_provisioning = "50%".parse().expect("a share");
@@ -70,7 +70,7 @@ fn merges(drive: &Ssd<Stamp>) -> u64 {
 }
 
 #[test]
-fn a_flush_is_a_merge_of_everything_or_a_log_or_nothing() {
+fn a_flush_merges_logs_or_does_nothing() {
     let mut merging = with("");
     // A merge copies 128 rows on two dies.
     let least = Span::from_us(64 * 220);
@@ -95,7 +95,7 @@ fn a_flush_is_a_merge_of_everything_or_a_log_or_nothing() {
 }
 
 #[test]
-fn what_was_logged_is_merged_later() {
+fn logged_data_is_merged_later() {
     let mut drive = with("buffer.flush = \"log\"");
     flush(&mut drive, 8, 1);
     assert_eq!(merges(&drive), 0);
@@ -108,7 +108,7 @@ fn what_was_logged_is_merged_later() {
 }
 
 #[test]
-fn what_was_logged_is_there_after_a_power_cut_and_merged_then() {
+fn logged_data_survives_a_power_cut_and_is_merged_after_it() {
     let mut drive = with("buffer.flush = \"log\"");
     flush(&mut drive, 3, 1);
     flush(&mut drive, 2, 2);
@@ -132,7 +132,7 @@ fn what_was_logged_is_there_after_a_power_cut_and_merged_then() {
 }
 
 #[test]
-fn pages_of_the_log_have_numbers_that_no_row_of_the_host_has() {
+fn log_pages_have_numbers_beyond_the_rows_of_the_host() {
     let mut drive = with("buffer.flush = \"log\"");
     // Pages on flash with numbers of rows, and with others.
     let numbers = |drive: &Ssd<Stamp>| {
@@ -168,7 +168,7 @@ fn a_row_of_64_sectors_is_logged_whole() {
 }
 
 #[test]
-fn a_log_that_is_full_of_what_counts_is_emptied_by_merges() {
+fn merges_empty_a_log_full_of_live_rows() {
     // 64 KiB of buffer: the log has room for a block on each die, and three more.
     let mut drive = with("buffer.flush = \"log\"\nbuffer.size = \"64KiB\"");
     let pages = 2 * 64 * (2 + 1 + 2);
@@ -193,7 +193,7 @@ fn an_uncontended_read_of_4_kib_takes_46_us() {
 }
 
 #[test]
-fn software_controllers_take_their_cycles_for_every_command() {
+fn software_controllers_take_cycles_for_every_command() {
     let busy = |keys: &str| {
         let mut drive = with(keys);
         flush(&mut drive, 1, 1);
@@ -220,7 +220,7 @@ fn without_the_synthesizer_a_read_waits_for_the_processor() {
 }
 
 #[test]
-fn recovery_takes_the_time_of_its_pages() {
+fn recovery_takes_the_time_to_read_its_pages() {
     let time = |keys: &str| {
         let mut drive = with(keys);
         flush(&mut drive, 4, 1);

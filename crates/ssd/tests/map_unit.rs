@@ -41,7 +41,7 @@ fn commands(drive: &Ssd<Stamp>, op: Op, cause: Cause) -> u64 {
 }
 
 #[test]
-fn requests_wait_for_the_answers_of_the_map() {
+fn requests_wait_for_the_answers_of_the_map_unit() {
     let mut ram = drive("{ kind = \"ram\" }");
     let mut table = drive(TABLE);
     let service = Span::from_ms(1);
@@ -63,7 +63,7 @@ fn requests_wait_for_the_answers_of_the_map() {
 }
 
 #[test]
-fn each_piece_of_a_chopped_request_asks_for_itself() {
+fn each_piece_of_a_chopped_request_asks_the_map_unit() {
     let questions = |chop: Option<u64>, buffered: bool| {
         let mut spec = spec(TABLE);
         spec.host.chop = chop.map(base::units::Bytes::new);
@@ -91,7 +91,7 @@ fn each_piece_of_a_chopped_request_asks_for_itself() {
 }
 
 #[test]
-fn without_a_cache_each_question_loads_and_each_change_stores() {
+fn without_a_cache_each_lookup_loads_and_each_update_stores() {
     let mut d = drive(UNCACHED);
     one(&mut d, 1, IoKind::Write, 0, 2);
     assert_eq!(
@@ -107,7 +107,7 @@ fn without_a_cache_each_question_loads_and_each_change_stores() {
 }
 
 #[test]
-fn a_drive_that_was_switched_off_in_order_has_nothing_to_write_again() {
+fn after_an_orderly_power_off_no_translation_page_is_rewritten() {
     let mut d = drive(UNCACHED);
     d.precondition(Precondition::Fill, &mut |_, _| {});
     d.precondition(Precondition::RandomOverwrite(0.5), &mut |_, _| {});
@@ -132,7 +132,7 @@ fn a_drive_that_was_switched_off_in_order_has_nothing_to_write_again() {
 }
 
 #[test]
-fn what_a_cache_has_is_stored_when_the_drive_is_switched_off_in_order() {
+fn an_orderly_power_off_stores_the_cached_map_entries() {
     let caches = "cmt = \"1KiB\", ways = 2";
     for map in [
         format!("{{ kind = \"dftl\", {caches}, write-buffers = 2 }}"),
@@ -172,7 +172,7 @@ fn requests_wait_until_stale_translation_pages_have_been_written() {
 }
 
 #[test]
-fn translation_pages_need_room() {
+fn a_drive_without_room_for_its_translation_pages_is_refused() {
     let mut small = spec(UNCACHED);
     small.flash.blocks = Some(12);
     let faults = small.resolve().expect_err("too little is left");
@@ -183,7 +183,7 @@ fn translation_pages_need_room() {
 }
 
 #[test]
-fn translation_pages_are_put_together_while_another_program_of_them_is_under_way() {
+fn translation_pages_gather_while_a_program_of_others_is_under_way() {
     let stores = |gather: Option<u32>| {
         let mut spec = spec(UNCACHED);
         spec.ftl.map_gather = gather;
@@ -207,10 +207,10 @@ fn translation_pages_are_put_together_while_another_program_of_them_is_under_way
 }
 
 #[test]
-fn as_many_translation_pages_are_put_together_as_a_program_has_room_for() {
+fn a_gather_beyond_the_room_of_a_program_is_refused() {
     for (map, gather, wanted) in [
-        (UNCACHED, 0, "0 translation pages in a program of 2 mapping units"),
-        (UNCACHED, 3, "3 translation pages in a program of 2 mapping units"),
+        (UNCACHED, 0, "one program cannot gather 0 translation pages: it holds 2 mapping units"),
+        (UNCACHED, 3, "one program cannot gather 3 translation pages: it holds 2 mapping units"),
         (TABLE, 1, "there are no translation pages"),
     ] {
         let mut spec = spec(map);
@@ -289,7 +289,7 @@ fn answer(unit: &mut impl MapUnit, now: Time, ask: Ask) -> (Time, Answer) {
 }
 
 #[test]
-fn a_map_unit_can_be_written_outside_this_crate() {
+fn another_crate_can_define_a_map_unit() {
     let mut own = Own { places: vec![None; 100], waiting: VecDeque::new(), counters: Counters::default() };
     let spec = MapSpec::Table { service: Span::from_us(1) };
     let mut table = AnyMapUnit::new(&spec, 100, Bytes::new(4096)).expect("it is a map unit");

@@ -78,7 +78,7 @@ fn partial(changes: &str, n: u64) -> (f64, LogMerges) {
 }
 
 #[test]
-fn a_partial_merge_takes_what_the_thesis_says() {
+fn a_partial_merge_takes_the_time_of_the_thesis() {
     for n in [1, 2, 8, 32, 63] {
         let us = n as f64;
         let (without, counted) = partial(SAME, n);
@@ -87,7 +87,7 @@ fn a_partial_merge_takes_what_the_thesis_says() {
         let (with, same) = partial(APART, n);
         near(with, (75.0 * us + 1500.0).max(75.0 + 250.0 * us));
         near(counted.saving.as_us_f64(), without - with);
-        assert_eq!(same, counted, "what is merged does not depend on where it is (SU1)");
+        assert_eq!(same, counted, "the place of blocks does not change the merges (SU1)");
     }
 }
 
@@ -102,7 +102,7 @@ fn full(changes: &str) -> (f64, Counters) {
 }
 
 #[test]
-fn a_full_merge_takes_what_the_thesis_says() {
+fn a_full_merge_takes_the_time_of_the_thesis() {
     let (without, counted) = full(SAME);
     near(without, 3300.0);
     let merges = counted.log_merges.expect("it has log blocks");
@@ -115,7 +115,7 @@ fn a_full_merge_takes_what_the_thesis_says() {
 }
 
 #[test]
-fn a_full_merge_keeps_its_sources_until_it_is_done_unless_told_otherwise() {
+fn a_full_merge_erases_its_sources_after_its_programs() {
     let copied = |changes: &str| full(&changes.replace(", erase = \"read\"", "")).0;
     // The programs end at 75 + 4 * 250 us; then both erases, side by side if they are on different buses.
     near(copied(SAME), 1075.0 + 2.0 * 1500.0);
@@ -138,12 +138,12 @@ fn a_switch_merge_copies_nothing_and_gains_nothing() {
 }
 
 #[test]
-fn a_log_block_in_order_is_so_after_a_power_cut_too() {
+fn an_ordered_log_block_stays_ordered_after_a_power_cut() {
     for (kind, log) in [("bast", SAME), ("fast", "log = { blocks = 2 }\n")] {
         let mut drive = drive(kind, log);
         let pages = u64::from(drive.media().geometry().pages);
         write(&mut drive, 0..pages + 1);
-        // Of two blocks with pages in order, the one with more valid pages becomes the data block.
+        // If both blocks have their pages in order, the block with more valid pages becomes the data block.
         write(&mut drive, 0..pages / 2 - 1);
         drive.cut_power();
         drive.power_on(drive.now());
@@ -171,7 +171,7 @@ fn fast_merges_the_oldest_log_block_with_all_its_data_blocks() {
 }
 
 #[test]
-fn fast_gives_sequences_a_log_block_that_becomes_the_data_block() {
+fn the_sequential_log_block_of_fast_becomes_the_data_block() {
     let mut drive = drive("fast", "log = { blocks = 2 }\n");
     let pages = u64::from(drive.media().geometry().pages);
     write(&mut drive, 0..2 * pages);
@@ -184,7 +184,7 @@ fn fast_gives_sequences_a_log_block_that_becomes_the_data_block() {
 }
 
 #[test]
-fn what_was_discarded_is_not_copied_and_not_read() {
+fn a_merge_neither_reads_nor_copies_discarded_pages() {
     let mut drive = drive("bast", "log = { blocks = 1 }\n");
     let pages = u64::from(drive.media().geometry().pages);
     write(&mut drive, 0..4);
@@ -219,7 +219,7 @@ fn one_bus_keeps_one_controller_busy_and_four_buses_four() {
 }
 
 #[test]
-fn a_shared_unit_takes_no_chip_that_another_holds() {
+fn a_shared_controller_takes_no_chip_that_another_holds() {
     // PMCD: two reads of one chip follow each other although four controllers are free; two reads of two chips
     // overlap.
     let mut drive = drive("bast", "log = { blocks = 2 }\n");
@@ -266,7 +266,7 @@ fn all_modes(kind: &str) -> Vec<(LogMerges, f64)> {
 }
 
 #[test]
-fn where_blocks_are_changes_times_and_no_merge() {
+fn block_allocation_changes_times_and_no_merge() {
     for kind in ["bast", "fast"] {
         let modes = all_modes(kind);
         let [(merges, tmcd_same), (_, tmcd_apart), (_, pmcd_same), (_, pmcd_apart)] = modes[..] else {

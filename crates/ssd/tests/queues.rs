@@ -109,7 +109,7 @@ fn an_idle_queue_leaves_its_share_to_the_others() {
 }
 
 #[test]
-fn a_burst_is_taken_at_a_time_and_each_queue_in_its_order() {
+fn arbitration_takes_a_burst_from_each_queue_in_order() {
     // One at a time: the order of completion is that of arbitration.
     let mut d = drive("[host]\nqueue-depth = 1\nqueues = 2\nburst = 3\n");
     d.precondition(Precondition::Fill, &mut |_, _| {});
@@ -152,7 +152,7 @@ fn a_thousand_commands_may_be_outstanding() {
 
 #[test]
 #[should_panic(expected = "a request to queue 2, of 2 queues")]
-fn a_queue_that_is_not_there_is_refused() {
+fn an_unknown_queue_is_refused() {
     let mut d = drive("[host]\nqueues = 2\n");
     d.submit(Time::ZERO, Tenant::reader(2, 1).next(0, &mut Rng::stream(1, "x")));
 }
@@ -168,7 +168,7 @@ fn halves(drive: &Ssd<()>) -> [Tenant; 2] {
 }
 
 #[test]
-fn confined_writes_stay_where_they_belong() {
+fn confined_writes_stay_in_their_dies() {
     for policy in ["request-round-robin", "page-round-robin", "block-striping", "address-striping", "least-loaded"] {
         for buffer in ["", "[buffer]\nsize = \"64KiB\"\n"] {
             let placement = format!("placement = {{ policy = \"{policy}\" }}\n");
@@ -179,7 +179,7 @@ fn confined_writes_stay_where_they_belong() {
             d.drain(&mut Vec::new());
             d.check();
             let moved = d.counters().flash.of(Op::Program, Cause::Gc).slots;
-            assert!(moved > 1_000, "{policy} {buffer}: garbage collection has moved {moved} units");
+            assert!(moved > 1_000, "{policy} {buffer}: garbage collection has moved {moved} mapping units");
             let (media, mut seen) = (d.media(), [0; 4]);
             for psn in (0..media.geometry().slot_count()).map(Psn::new) {
                 let Spare::Data { lpn, .. } = media.spare(psn) else { continue };
@@ -211,7 +211,7 @@ fn a_tenant_that_fills_its_dies_is_refused_and_the_other_is_not() {
     d.drain(&mut Vec::new());
     d.check();
     let reads = run(&mut d, &[Tenant { kind: IoKind::Read, ..first }], 1_000);
-    assert!(reads.iter().all(|read| read.status == Status::Done), "what was written can be read");
+    assert!(reads.iter().all(|read| read.status == Status::Done), "written data can be read");
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn a_buffer_that_cannot_be_written_back_makes_the_drive_read_only() {
 }
 
 #[test]
-fn queues_and_confinement_give_the_same_run_twice() {
+fn two_runs_with_queues_and_confinement_have_one_hash() {
     let hash = || {
         let mut d = drive(CONFINED);
         let tenants = halves(&d);

@@ -1,4 +1,4 @@
-//! A hybrid SLC/MLC disk as a host sees it: times of requests on an idle disk, from Chang's Table 1.
+//! An SLC/MLC drive as a host sees it: times of requests on an idle drive, from Chang's Table 1.
 
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors};
@@ -13,7 +13,7 @@ fn drive(slc: &str) -> Ssd<Stamp> {
 
 fn drive_with(slc: &str, chang: &str) -> Ssd<Stamp> {
     let text = format!(
-        "name = \"hybrid\"\nflash = {{ part = \"K9GAG08U0M\", channels = 1, chips = 1, blocks = 12, pages = 8, \
+        "name = \"slc-mlc\"\nflash = {{ part = \"K9GAG08U0M\", channels = 1, chips = 1, blocks = 12, pages = 8, \
          lane-rate = \"1000GB/s\" }}\n{slc}\n[host]\nlink = \"none\"\n[ftl]\nkind = \"chang\"\ncapacity = \"224KiB\"\n{chang}\n"
     );
     let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}"));
@@ -41,7 +41,7 @@ fn close(got: f64, expected: f64) {
 }
 
 #[test]
-fn small_writes_go_to_the_slc_flash_and_are_read_from_there() {
+fn small_writes_go_to_the_slc_flash_and_reads_find_them_there() {
     let mut ssd = drive(SLC);
     // The throttle is active as long as neither flash has been erased: the second write is taken.
     close(one(&mut ssd, IoKind::Write, 3, 1), 800.0);
@@ -51,7 +51,7 @@ fn small_writes_go_to_the_slc_flash_and_are_read_from_there() {
     close(one(&mut ssd, IoKind::Read, 4, 1), 60.0);
     let counters = ssd.counters();
     assert!((counters.slc_controllers() - 1.0).abs() < 1e-12, "eight sectors are a page of the MLC flash");
-    let slc_mlc = counters.slc_mlc.expect("a hybrid disk");
+    let slc_mlc = counters.slc_mlc.expect("an SLC/MLC drive");
     assert_eq!((slc_mlc.accepted, slc_mlc.throttled, slc_mlc.slc_sectors), (1, 1, 8));
     let slc_array = counters.slc_array.expect("two arrays");
     assert_eq!(slc_array.flash.of(Op::Program, Cause::Host).pages, 2);
@@ -62,7 +62,7 @@ fn small_writes_go_to_the_slc_flash_and_are_read_from_there() {
 
 /// Sec. 5.4: two bytes for each logical and each physical block, five for each entry of the hash table.
 #[test]
-fn the_tables_are_counted_as_the_paper_counts_them() {
+fn table_bytes_are_those_of_the_paper() {
     let slc_mlc = |ssd: &Ssd<Stamp>| ssd.counters().slc_mlc.expect("its counters");
     let (with, without) = (slc_mlc(&drive(SLC)), slc_mlc(&drive("")));
     assert_eq!((without.table_bytes, with.table_bytes), (2 * (7 + 12), 2 * (7 + 12) + 5 * 16));
@@ -72,7 +72,7 @@ fn the_tables_are_counted_as_the_paper_counts_them() {
 /// Sec. 3.4: the FTL notes a write that the throttle turns away, and takes the next write of the page; a discarded
 /// page is not noted.
 #[test]
-fn a_discarded_page_is_turned_away_again() {
+fn the_throttle_rejects_a_discarded_page_again() {
     let mut ssd = drive(SLC);
     let accepted = |ssd: &mut Ssd<Stamp>| {
         one(ssd, IoKind::Write, 3, 1);
@@ -86,7 +86,7 @@ fn a_discarded_page_is_turned_away_again() {
 
 /// A page that needs unreadable sectors of the SLC flash is lost, and not filled with invented data.
 #[test]
-fn what_the_slc_flash_has_lost_stays_lost() {
+fn sectors_lost_in_the_slc_flash_stay_uncorrectable() {
     let mut ssd = mapped_by_pages("", SLC);
     (0..2).for_each(|_| _ = one(&mut ssd, IoKind::Write, 3, 1));
     assert_eq!(ssd.counters().slc_mlc.expect("its counters").accepted, 1);
@@ -110,7 +110,7 @@ fn what_the_slc_flash_has_lost_stays_lost() {
 fn large_writes_go_to_the_mlc_flash() {
     let mut ssd = drive(SLC);
     close(one(&mut ssd, IoKind::Write, 0, 4), 4.0 * 800.0);
-    assert_eq!(ssd.counters().slc_mlc.expect("a hybrid disk").slc_sectors, 0);
+    assert_eq!(ssd.counters().slc_mlc.expect("an SLC/MLC drive").slc_sectors, 0);
 }
 
 /// Sec. 4.1: a fold takes gm (trm + twm) + n4 tem, and comes before the write that needs its block.
@@ -141,7 +141,7 @@ fn a_log_block_in_order_is_switched_without_a_copy() {
 
 /// Sec. 3.5: if the mapping cache does not know a logical block, the FTL scans the pages of its log blocks.
 #[test]
-fn a_logical_block_that_is_not_known_is_looked_for() {
+fn a_logical_block_missing_from_the_mapping_cache_is_found_by_a_scan() {
     let mut ssd = drive("");
     one(&mut ssd, IoKind::Write, 0, 3);
     ssd.cut_power();
@@ -156,7 +156,7 @@ fn a_logical_block_that_is_not_known_is_looked_for() {
 /// Density control: the most accessed logical block is folded before others, into two blocks in SLC mode. Its pages
 /// then take half and five sixths of the time (Sec. 5.3.1).
 #[test]
-fn what_is_accessed_often_is_in_slc_mode() {
+fn the_most_accessed_block_moves_to_slc_mode() {
     let density = "chang = { density = { extra = \"64KiB\", rank-every = 4 } }";
     let text = format!(
         "name = \"density\"\nflash = {{ part = \"K9GAG08U0M\", channels = 1, chips = 1, blocks = 13, pages = 8, \
@@ -206,13 +206,13 @@ fn a_throttled_log_copies_nothing_to_its_head() {
     for _ in 0..40 {
         one(&mut ssd, IoKind::Write, 8, 1);
     }
-    let before = ssd.counters().slc_mlc.expect("a hybrid disk");
+    let before = ssd.counters().slc_mlc.expect("an SLC/MLC drive");
     assert!(before.copied_back > 0 && before.written_back == 0, "{before:?}");
     close(one(&mut ssd, IoKind::Read, 0, 1), 50.0);
     for _ in 0..40 {
         one(&mut ssd, IoKind::Write, 8, 1);
     }
-    let after = ssd.counters().slc_mlc.expect("a hybrid disk");
+    let after = ssd.counters().slc_mlc.expect("an SLC/MLC drive");
     assert_eq!((after.written_back, after.mlc_pages), (8, before.mlc_pages + 1), "{after:?}");
     close(one(&mut ssd, IoKind::Read, 0, 1), 60.0);
 }
@@ -231,13 +231,13 @@ fn mapped_by_pages(chang: &str, slc: &str) -> Ssd<Stamp> {
 }
 
 #[test]
-fn the_dies_of_a_map_of_pages_work_side_by_side() {
+fn the_dies_of_a_page_map_work_in_parallel() {
     let mut ssd = mapped_by_pages("", "");
     close(one(&mut ssd, IoKind::Write, 0, 1), 800.0);
     close(one(&mut ssd, IoKind::Write, 4, 2), 800.0);
     close(one(&mut ssd, IoKind::Write, 8, 5), 3.0 * 800.0);
     close(one(&mut ssd, IoKind::Read, 4, 2), 60.0);
-    // The rest of a partly written page is read first.
+    // The FTL first reads the other sectors of a partly written page.
     let io = Io { kind: IoKind::Write, start: Lba::new(35), sectors: Sectors::new(1) };
     ssd.submit(ssd.now(), Request { tag: 1, queue: QueueId::default(), io, data: vec![Stamp(77)] });
     let mut completions = Vec::new();
@@ -249,7 +249,7 @@ fn the_dies_of_a_map_of_pages_work_side_by_side() {
 
 /// A block is collected by a list of reads, all on its die, and one of programs on both; then it is erased.
 #[test]
-fn a_block_of_a_map_of_pages_is_collected() {
+fn a_page_map_collects_its_blocks() {
     let mut ssd = mapped_by_pages("", "");
     // Rewrites a page of each block until the FTL needs a block that it keeps for copies and lanes.
     let mut slowest: f64 = 0.0;
@@ -265,7 +265,7 @@ fn a_block_of_a_map_of_pages_is_collected() {
 /// The tail of the log in front of a page map: data that has not been written since its copy to the head goes to the
 /// MLC flash.
 #[test]
-fn a_sector_has_a_second_chance_where_there_are_no_log_blocks() {
+fn a_log_sector_has_a_second_chance_before_the_page_map() {
     let mut ssd = mapped_by_pages(", throttle = false, threshold = \"fixed\", hash-entries = 64, probes = 64", SLC);
     one(&mut ssd, IoKind::Write, 9, 1);
     // A write takes two of the 32 pages; three blocks of eight are filled before the tail is cleaned.
@@ -286,7 +286,7 @@ fn a_sector_has_a_second_chance_where_there_are_no_log_blocks() {
 
 /// The least free space suffices for writing without end.
 #[test]
-fn the_least_spare_of_a_map_of_pages_is_enough() {
+fn a_page_map_runs_with_the_least_spare_capacity() {
     let text = |blocks: u64| {
         format!(
             "name = \"pages\"\nflash = {{ part = \"K9GAG08U0M\", channels = 1, chips = 2, blocks = 12, pages = 8 }}\n\

@@ -65,7 +65,10 @@ fn a_preloaded_drive_reads_as_fast_as_the_mean_of_its_page_types() {
             assert_eq!(finish(&mut drive).len(), 1);
         }
         let read = drive.counters().flash.op(Op::Read);
-        assert_eq!((read.commands, read.array), (all, Span::from_us(35 + 49 + 66) * (all / 3)), "pieces of {units}");
+        // Beside the array's own time, tWB keeps a die busy.
+        let busy = read.array / all;
+        assert!(read.commands == all && busy >= Span::from_us(50), "pieces of {units}: {busy}");
+        assert!(busy - Span::from_us(50) <= Span::from_ns(200), "pieces of {units}: {busy}");
     }
 }
 

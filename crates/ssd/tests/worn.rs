@@ -50,7 +50,7 @@ fn precondition(ftl: &str, failures: &str) -> u32 {
 }
 
 #[test]
-fn log_blocks_that_cannot_be_merged_lose_nothing() {
+fn worn_out_log_block_drives_lose_nothing() {
     for kind in ["bast", "fast"] {
         for erase in ["copied", "read"] {
             let ftl = format!("kind = \"{kind}\"\nlog = {{ erase = \"{erase}\", parallel = 2 }}");
@@ -62,7 +62,7 @@ fn log_blocks_that_cannot_be_merged_lose_nothing() {
 }
 
 #[test]
-fn a_page_map_and_chains_say_when_they_are_worn_out() {
+fn worn_out_page_map_and_slc_mlc_drives_lose_nothing() {
     for ftl in ["", "kind = \"chang\"", "map-unit = \"2KiB\"\nmap = { kind = \"dftl\" }"] {
         assert!(precondition(ftl, "program-failures = \"6%\"") > 4, "{ftl}");
         precondition(ftl, "program-failures = \"0.2%\", erase-failures = \"1%\"");

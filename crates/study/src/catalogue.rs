@@ -46,13 +46,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_dash_is_the_standard_input_and_no_name() {
+    fn a_dash_means_standard_input() {
         assert!(workload(Path::new("-")).expect("a trace").is_trace());
         assert!(device(Path::new("-")).is_err());
     }
 
     #[test]
-    fn a_slip_of_the_finger_is_named_with_what_was_meant() {
+    fn a_misspelt_name_is_refused_with_a_suggestion() {
         let refused =
             |name: &str, of: fn(&Path) -> Result<(), Faults>| of(Path::new(name)).expect_err(name).to_string();
         let text = refused("olpt", |path| workload(path).map(drop));

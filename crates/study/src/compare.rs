@@ -341,9 +341,9 @@ mod tests {
     }
 
     #[test]
-    fn the_disks_of_the_papers_have_one_array_one_capacity_and_one_link() {
+    fn the_compared_drives_have_one_array_one_capacity_and_one_link() {
         let resolved = |name: &str| {
-            let (_, text) = ssd::builtin().iter().find(|(other, _)| *other == name).expect("it comes along");
+            let (_, text) = ssd::builtin().iter().find(|(other, _)| *other == name).expect("it is built in");
             toml::from_str::<ssd::Spec>(text)
                 .expect("TOML")
                 .resolve()
@@ -376,7 +376,7 @@ mod tests {
 
     #[test]
     #[allow(clippy::float_cmp)] // The very same numbers, not computed twice.
-    fn every_column_has_its_best() {
+    fn every_column_marks_its_best_drive() {
         let comparison = compared(&["compare-dirik", "compare-fmmu", "mix-buffered-page"], 300);
         let names: Vec<_> = comparison.rows.iter().map(|row| row.device.as_str()).collect();
         assert_eq!(names, ["dirik", "fmmu", "mix-buffered-page"]);
@@ -400,11 +400,11 @@ mod tests {
         assert_eq!(row.values["read_mean_us"], (means[0] + means[1]) / 2.0);
         let json: serde_json::Value = serde_json::from_str(&comparison.json()).expect("JSON");
         assert_eq!(json["rows"][1]["values"]["table_ram_bytes"], row_of(&comparison, 1, "table_ram_bytes"));
-        assert!(json["rows"][1].get("explained").is_none(), "nobody watched");
+        assert!(json["rows"][1].get("explained").is_none(), "nothing was explained");
     }
 
     #[test]
-    fn where_the_time_went_is_shown_of_every_disk() {
+    fn the_latency_of_every_drive_is_explained() {
         let run = RunSpec { explain: true, verify: true, ..RunSpec::default() };
         let comparison = compared_as(&["compare-dirik", "compare-chang"], RunSpec { limit: Some(300), ..run });
         let plain = compared(&["compare-dirik", "compare-chang"], 300);
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn files_go_by_their_names() {
+    fn a_drive_is_named_after_its_file() {
         assert_eq!(name(Path::new("devices/mine.toml")), "mine");
         assert_eq!(name(Path::new("compare-sung")), "sung");
         assert_eq!(name(Path::new("demo")), "demo");

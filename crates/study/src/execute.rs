@@ -22,7 +22,7 @@ use crate::session::{Session, SessionError};
 use crate::summary::Summary;
 
 pub use crate::session::Program;
-pub use claims::{Claim, Finding, Verdict, claims, natural};
+pub use claims::{Claim, Finding, Isolation, LeftOut, Verdict, claims, natural};
 pub use document::{SCHEMA, Studies, json};
 
 /// The outcome of a study.
@@ -249,10 +249,10 @@ mod tests {
     }
 
     #[test]
-    fn claims_are_judged_and_written_down() {
+    fn claims_are_judged_and_written_to_the_json() {
         let outcomes = [outcome(2)];
         let claims = claims(&outcomes);
-        let verdicts: Vec<_> = claims.iter().map(|claim| (claim.id.as_str(), claim.verdict())).collect();
+        let verdicts: Vec<_> = claims.iter().map(|claim| (claim.id.as_str(), claim.verdict)).collect();
         assert_eq!(verdicts, [("B1", Verdict::Fails), ("B2", Verdict::Holds)]);
         let each: Vec<_> = claims[0].findings.iter().map(|finding| finding.verdict).collect();
         assert_eq!(each, [Verdict::Fails, Verdict::Differs]);
@@ -263,19 +263,19 @@ mod tests {
     }
 
     #[test]
-    fn every_read_is_checked_if_asked() {
+    fn verify_checks_every_read() {
         let text = [STUDY, CLAIMS].concat().replace("limit = 150", "limit = 150, verify = true");
         let plan = Plan::new(&Document::parse(Path::new("s.toml"), text).expect("TOML")).expect("sound");
         let checked = run(plan, &Program::default(), None, &|_, _| {}).expect("it runs");
         let plain = outcome(1);
         for (checked, plain) in checked.runs.iter().flatten().zip(plain.runs.iter().flatten()) {
             assert!(checked.verified.as_ref().is_some_and(|verified| verified["reads"] > 0), "{checked:?}");
-            assert_eq!(checked.event_hash, plain.event_hash, "what is carried must not change when it is carried");
+            assert_eq!(checked.event_hash, plain.event_hash, "the payload must not change the events");
         }
     }
 
     #[test]
-    fn a_run_that_ends_early_says_where() {
+    fn the_error_of_a_run_that_ends_early_names_its_point() {
         let text = "name = \"s\"\ndevice = \"demo\"\nworkload = \"no-such-trace.csv\"\n";
         let plan = Plan::new(&Document::parse(Path::new("s.toml"), text.to_owned()).expect("TOML")).expect("sound");
         let error = run(plan, &Program::default(), None, &|_, _| {}).expect_err("there is no trace").to_string();

@@ -193,13 +193,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_recorded_gives_no_number() {
+    fn an_empty_histogram_has_no_percentile() {
         let empty = Histogram::default();
         assert_eq!((empty.mean(), empty.min(), empty.max(), empty.quantile(0.5)), (None, None, None, None));
     }
 
     #[test]
-    fn the_ends_of_the_range_are_held() {
+    fn the_histogram_keeps_the_smallest_and_the_largest_span() {
         let histogram = of(&[0, u64::MAX]);
         assert_eq!(histogram.quantile(0.0), Some(Span::ZERO));
         assert_eq!(histogram.quantile(1.0), Some(Span::MAX));
@@ -208,14 +208,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_percentile_of_any_samples(mut samples in prop::collection::vec(0u64..=1 << 52, 1..200), q in 0.0..=1.0) {
+        fn any_percentile_agrees_with_sorted_samples(mut samples in prop::collection::vec(0u64..=1 << 52, 1..200), q in 0.0..=1.0) {
             let histogram = of(&samples);
             samples.sort_unstable();
             assert_close(&histogram, &samples, q);
         }
 
         #[test]
-        fn merging_is_recording_both(a in prop::collection::vec(any::<u64>(), 0..50), b in prop::collection::vec(any::<u64>(), 0..50)) {
+        fn merging_two_histograms_equals_recording_both(a in prop::collection::vec(any::<u64>(), 0..50), b in prop::collection::vec(any::<u64>(), 0..50)) {
             let mut merged = of(&a);
             merged.merge(&of(&b));
             let both = of(&[a, b].concat());

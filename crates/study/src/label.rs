@@ -51,7 +51,7 @@ impl<'de> Deserialize<'de> for Label {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = toml::Value::deserialize(deserializer)?;
         Self::of(&value)
-            .ok_or_else(|| de::Error::custom(format!("`{value}` is no name of a point: write a number or a text")))
+            .ok_or_else(|| de::Error::custom(format!("`{value}` is not a name for a point: write a number or a text")))
     }
 }
 

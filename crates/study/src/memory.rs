@@ -67,8 +67,9 @@ impl fmt::Display for TooLarge {
         let enough = all.div_ceil(1 << 20);
         write!(
             f,
-            "{}: the simulation takes {} of memory{several}, {}, and there are {} ({}); use {fewer}a smaller drive or \
-             buffer or a larger ftl.map-unit, leave --verify out, or say --memory {enough}MiB if there is more",
+            "{}: the simulation needs {} of memory{several}, {}, and {} are available ({}); use {fewer}a smaller \
+             drive or buffer or a larger ftl.map-unit, leave --verify out, or give --memory {enough}MiB if the \
+             machine has it",
             first.name,
             Bytes::new(*all),
             parts.join(", "),
@@ -92,18 +93,25 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_with_numbers_and_a_remedy() {
+    fn a_drive_beyond_memory_is_refused_with_numbers_and_a_remedy() {
         let given = |mib: u64| Limit { bytes: Bytes::new(mib << 20), name: "--memory".into() };
         assert!(check(vec![need("a", 100)], 1, &given(196)).is_ok());
         let message = check(vec![need("a", 100)], 1, &given(195)).expect_err("too much").to_string();
-        let wanted = "a: the simulation takes 196MiB of memory, 75MiB for blocks, 25MiB for the map, and there are 195MiB \
-                      (--memory); use a smaller drive";
-        assert!(message.contains(wanted) && message.ends_with("say --memory 196MiB if there is more"), "{message}");
+        let wanted = "a: the simulation needs 196MiB of memory, 75MiB for blocks, 25MiB for the map, and 195MiB are \
+                      available (--memory); use a smaller drive";
+        assert!(
+            message.contains(wanted)
+                && message.ends_with(
+                    "give --memory 196MiB if the machine has \
+                                                               it"
+                ),
+            "{message}"
+        );
         // The largest needs count, as many as run at once.
         let needs = || vec![need("a", 100), need("b", 300), need("c", 200)];
         assert!(check(needs(), 1, &given(396)).is_ok());
         let message = check(needs(), 2, &given(595)).expect_err("too much").to_string();
-        assert!(message.contains("b: the simulation takes 596MiB of memory (2 runs at once)"), "{message}");
+        assert!(message.contains("b: the simulation needs 596MiB of memory (2 runs at once)"), "{message}");
         assert!(message.contains("use fewer --jobs, a smaller"), "{message}");
         assert!(check(needs(), 2, &given(596)).is_ok());
         assert!(check(Vec::new(), 2, &given(1)).is_ok());

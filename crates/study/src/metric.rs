@@ -90,8 +90,8 @@ pub const HELP: [&str; 20] = [
     "map.STAT of the map unit with questions, hits, hit-ratio (CMT), page-hits, page-hit-ratio (CTP), loads, stores, \
      flushes, flushed-blocks, loads-at-most, mshrs.cmt, mshrs.ctp (most in use), time and flush-time (mean busy \
      time of a question and of a flush)",
-    "log.STAT of the merges of log blocks with switch, partial, full, k (data blocks of a full merge), pages.partial and pages.full \
-     (copied by each), erases (that they come to: one for each, and k more for a full one), saving (of time on an idle \
+    "log.STAT of the merges of log blocks with merges (all of them), switch, partial, full, k (data blocks of a full \
+     merge), pages.partial and pages.full (copied by each), erases (that they come to: one for each, and k more for a full one), saving (of time on an idle \
      device, if each merge ran on controllers of its own instead of one)",
     "slc.STAT of a hybrid SLC/MLC drive with small, accepted, updates (shares of writes), throttled, unplaced, threshold, k, \
      alpha, n1, n2, n3, n4, p1, p2, expected (the closed form and its factors), switches, levelled, wear (erases of SLC by \
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_found_by_name() {
+    fn metrics_are_found_by_name() {
         let summary = summary();
         assert_eq!(of("read.p50"), summary.kinds["read"].latency_us.get("p50").copied());
         assert_eq!(of("erases.mean"), Some(2.0));
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_metric_is_refused() {
+    fn an_unknown_metric_is_refused() {
         for wrong in
             ["", "read", "read.median", "trim.mean", "commands.fly", "commands.erase.whim", "read.mean /", "a / b"]
         {

@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_write_of_every_sector_is_wanted() {
+    fn the_oracle_expects_the_newest_write_of_every_sector() {
         let mut oracle = Oracle::blank(ONE);
         let first = write(&mut oracle, 0, 4094, 4);
         let second = write(&mut oracle, 1, 4095, 2);
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_without_data_and_one_of_a_discarded_sector_are_found() {
+    fn a_read_without_data_and_reappearing_discarded_data_are_found() {
         let mut oracle = Oracle::blank(ONE);
         let old = write(&mut oracle, 0, 0, 2);
         let short = Completion { data: vec![old[0]], ..done(1, IoKind::Read, 0, &old) };
@@ -383,18 +383,20 @@ mod tests {
     }
 
     #[test]
-    fn a_discard_counts_for_whole_units() {
+    fn a_discard_zeroes_whole_mapping_units_only() {
         for (start, sectors, gone) in [(0, 8, 0..8), (1, 6, 0..0), (3, 9, 4..12), (4, 3, 0..0), (5, 7, 8..12)] {
             let mut oracle = Oracle::blank(Sectors::new(4));
             let mut content = write(&mut oracle, 0, 0, 12);
             oracle.completed(&done(1, IoKind::Discard, start, &vec![0; sectors])).expect("a discard");
             content[gone].fill(0);
-            oracle.completed(&done(2, IoKind::Read, 0, &content)).expect("whole units read as zeros, others stay");
+            oracle
+                .completed(&done(2, IoKind::Read, 0, &content))
+                .expect("whole mapping units read as zeros, others stay");
         }
     }
 
     #[test]
-    fn a_refused_write_counts_in_part_and_a_broken_one_makes_unknown() {
+    fn a_refused_write_may_be_done_in_part_and_an_uncorrectable_one_makes_its_sectors_unknown() {
         let mut oracle = Oracle::blank(ONE);
         let old = write(&mut oracle, 0, 0, 2);
         let mut write = done(1, IoKind::Write, 0, &[1, 2]);
@@ -414,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_with_a_past_is_held_to_what_it_first_returned() {
+    fn a_used_drive_must_return_the_same_unknown_data_again() {
         let mut oracle = Oracle::adopting(ONE);
         oracle.completed(&done(0, IoKind::Read, 5, &[42])).expect("unknown");
         oracle.completed(&done(1, IoKind::Read, 5, &[42])).expect("the same");
@@ -423,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn what_preconditioning_wrote_is_wanted_until_the_host_writes() {
+    fn the_oracle_expects_preconditioned_data_until_the_host_writes() {
         let stamp = |sector, version| <Stamp as flash::nand::Sector>::preconditioned(Lba::new(sector), version).0;
         let mut oracle = Oracle::blank(ONE);
         Payload::<u64>::begin(&mut oracle, Some(&History::new(2, vec![3, 0, 9])));

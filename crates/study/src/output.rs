@@ -64,8 +64,8 @@ impl Outputs {
     /// Reserves the destination for an option; refuses it if another option has it.
     fn take(&mut self, option: &str, path: &Path, target: Target) -> Result<(), OutputError> {
         if let Some((other, _)) = self.taken.iter().find(|(_, taken)| *taken == target) {
-            let reason = format!("{other} and {option} write to one place");
-            return Err(OutputError::new(path, reason, "give each its own"));
+            let reason = format!("{other} and {option} write to the same path");
+            return Err(OutputError::new(path, reason, "give each option its own path"));
         }
         self.taken.push((option.to_owned(), target));
         Ok(())
@@ -88,7 +88,7 @@ impl Outputs {
                 return out(To::Stream(file));
             }
             Place::New(_) if path.as_os_str().as_encoded_bytes().ends_with(b"/") => {
-                return Err(OutputError::new(path, "ends like a directory", "give the name of a file"));
+                return Err(OutputError::new(path, "ends with a slash, like a directory", "give the name of a file"));
             }
             Place::New(to) => {
                 self.take(option, path, Target::New(to.clone()))?;
@@ -102,8 +102,8 @@ impl Outputs {
             }
         };
         if self.folder.as_ref().is_some_and(|folder| folder::holds(folder, &to)) {
-            let reason = format!("{option} would write among the files of the result");
-            return Err(OutputError::new(path, reason, "give it a place outside of the result's directory"));
+            let reason = format!("{option} would write into the directory of the result");
+            return Err(OutputError::new(path, reason, "use a path outside that directory"));
         }
         let folder = to.parent().unwrap_or(Path::new("."));
         let staged = Staged::create(folder).map_err(|error| unwritable(path, &error))?;
@@ -117,7 +117,7 @@ impl Outputs {
     pub fn folder(&mut self, option: &str, path: &Path, names: &[String]) -> Result<OutFolder, OutputError> {
         for (i, name) in names.iter().enumerate() {
             if names[..i].contains(name) {
-                let reason = "two of the studies are called the same, and would write one file".to_owned();
+                let reason = "two studies have the same name and would write the same file".to_owned();
                 return Err(OutputError::new(&path.join(name), reason, "give each study its own name"));
             }
         }

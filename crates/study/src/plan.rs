@@ -2,6 +2,7 @@
 //! outcome.
 
 mod builtin;
+mod claim;
 mod grid;
 
 use std::collections::BTreeMap;
@@ -17,11 +18,11 @@ use workload::trace::{Columns, ExtentRule, Format, NamedUnits, SizeUnit, TimeUni
 
 pub use crate::label::{Assignment, Label, OneOrMany};
 pub use builtin::builtin;
+pub use claim::ClaimSpec;
 pub(crate) use grid::describe;
 pub use grid::{Plan, Point};
 
 use crate::config::did_you_mean;
-use crate::expect::ExpectSpec;
 use crate::metric::Metric;
 
 /// A study.
@@ -115,7 +116,7 @@ impl UnknownRule {
             Self::Format => {
                 let name = quoted(&run.format);
                 let remedy = one_of(Format::ALL.iter().map(|format| format.name()).collect(), &name);
-                Fault::new("format", format!("`{name}` is an unknown format of traces"), remedy)
+                Fault::new("format", format!("`{name}` is not a trace format"), remedy)
             }
             Self::Columns => {
                 let error = run.csv.as_ref().and_then(|text| text.parse::<Columns>().err());
@@ -127,17 +128,17 @@ impl UnknownRule {
                 let size = |key, text: &Option<String>| Some((key, text.as_ref()?.parse::<SizeUnit>().err()?));
                 let wrong = time.or_else(|| size("size-unit", &run.size_unit));
                 let wrong = wrong.or_else(|| size("address-unit", &run.address_unit));
-                let (key, error) = wrong.expect("one of them is no unit");
+                let (key, error) = wrong.expect("one of them is not a unit");
                 Fault::new(key, error.message(), error.remedy())
             }
             Self::Extent => {
                 let name = quoted(&run.extent);
                 let remedy = one_of(ExtentRule::ALL.iter().map(|rule| rule.name()).collect(), &name);
-                Fault::new("extent", format!("`{name}` is an unknown rule for addresses of traces"), remedy)
+                Fault::new("extent", format!("`{name}` is not a rule for addresses of traces"), remedy)
             }
             Self::Volumes => {
                 let name = quoted(&run.volumes);
-                let message = format!("`{name}` is an unknown rule for volumes of traces");
+                let message = format!("`{name}` is not a rule for volumes of traces");
                 Fault::new("volumes", message, "write single, overlay or stride:SIZE, e.g. stride:1GiB")
             }
         }
@@ -276,25 +277,6 @@ pub struct PointSpec {
     /// Changes of keys.
     #[serde(default, skip_serializing_if = "Changes::is_empty")]
     pub set: Changes,
-}
-
-/// A claim about the outcome, and the expectations that test it.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ClaimSpec {
-    /// The claim's name, e.g. `DJ1`.
-    pub id: String,
-    /// The claim in words.
-    pub says: String,
-    /// The place where the claim is made.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub source: String,
-    /// A note for readers of the verdict.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub note: String,
-    /// The expectations; the claim holds if all of them hold.
-    #[serde(rename = "expect")]
-    pub expectations: Vec<ExpectSpec>,
 }
 
 /// The parsed text, if there is one.

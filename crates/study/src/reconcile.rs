@@ -233,14 +233,14 @@ mod tests {
     use workload::Pacing;
 
     #[test]
-    fn the_books_of_a_sound_disk_balance() {
+    fn the_counters_of_a_correct_drive_reconcile() {
         let result = settled(small::mixed());
         assert_eq!(reconcile(&result), Ok(()));
         assert!(checks(&result).len() > 15);
     }
 
     #[test]
-    fn flows_that_do_not_add_up_have_no_result() {
+    fn flows_that_do_not_add_up_to_the_run_are_refused() {
         let mut result = two_flows();
         assert_eq!(reconcile(&result), Ok(()));
         result.flows.pop();
@@ -249,11 +249,11 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_counts_wrongly_has_no_result() {
+    fn a_drive_that_miscounts_is_refused() {
         let mut source = List::cycle(&[IoKind::Write], 100, 8, 256, 0, Pacing::Closed { depth: 1 });
         let runner = Runner::new().settle(Span::from_secs(1));
-        let mut disk = small::four_servers().with(Bug::Miscounts);
-        let result = runner.run(&mut disk, &mut source, &mut Blank).expect("it runs");
+        let mut drive = small::four_servers().with(Bug::Miscounts);
+        let result = runner.run(&mut drive, &mut source, &mut Blank).expect("it runs");
         let text = reconcile(&result).expect_err("it miscounts").to_string();
         assert!(text.contains("time of all dies and array time of all commands, in ps: 5000000000 is not"), "{text}");
     }

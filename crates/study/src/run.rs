@@ -112,7 +112,7 @@ impl<'a> Runner<'a> {
     /// If `factor` is not a positive number.
     #[must_use]
     pub fn time_scale(mut self, factor: f64) -> Self {
-        assert!(factor > 0.0 && factor.is_finite(), "{factor} does not scale time");
+        assert!(factor > 0.0 && factor.is_finite(), "{factor} cannot scale time");
         self.rules.time_scale = Some(factor);
         self
     }

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn points_stay_equally_far_apart_and_within_their_number() {
+    fn points_stay_equidistant_and_within_the_capacity() {
         for capacity in [8, 9, 40] {
             let series = filled(100, capacity);
             assert!(series.points.len() <= capacity);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_completes_at_the_last_point_belongs_to_it() {
+    fn a_request_that_completes_at_the_last_point_belongs_to_it() {
         let mut series = filled(1, 8);
         series.record(IoKind::Read, Span::from_ps(9));
         series.finish(counters_at(Time::from_ps(10)));

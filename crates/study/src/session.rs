@@ -212,7 +212,7 @@ impl<'a> Session<'a> {
     /// If `factor` is not a positive number.
     #[must_use]
     pub fn time_scale(mut self, factor: f64) -> Self {
-        assert!(factor > 0.0 && factor.is_finite(), "{factor} does not scale time");
+        assert!(factor > 0.0 && factor.is_finite(), "{factor} cannot scale time");
         self.settings.time_scale = Some(factor);
         self
     }
@@ -333,8 +333,8 @@ impl<'a> Session<'a> {
             memory::check(vec![Need { name: device.name.clone(), memory }], 1, limit)
                 .map_err(SessionError::TooLarge)?;
         }
-        let faults = |step: &Precondition| Some((*step, step.fault(&device.resolved)?));
-        match self.settings.steps.iter().find_map(faults) {
+        let is_new = self.settings.load.is_none();
+        match Precondition::first_fault(&self.settings.steps, &device.resolved, is_new) {
             Some((step, fault)) => Err(SessionError::Precondition { step, fault }),
             None => Ok(()),
         }

@@ -65,9 +65,12 @@ impl fmt::Display for LoadError {
                         return write!(f, "{path}: {message}; {remedy}");
                     }
                     SnapshotError::Foreign => "give a file that --save-snapshot wrote",
-                    SnapshotError::Version(_) | SnapshotError::Damaged => "make it again with --save-snapshot",
-                    SnapshotError::Geometry { .. } => "use the device it was made with, or make one of this device",
-                    SnapshotError::Sector { .. } => "make it again the way it is used",
+                    SnapshotError::Version(_) | SnapshotError::Damaged => "save it again with --save-snapshot",
+                    SnapshotError::Geometry { .. } => {
+                        "use the device of the snapshot, or save a snapshot of this \
+                                                       device"
+                    }
+                    SnapshotError::Sector { .. } => "save it again with the options of this run",
                 };
                 match reason {
                     SnapshotError::Version(found) => write!(
@@ -87,7 +90,7 @@ impl fmt::Display for LoadError {
                 if keys.len() > LISTED {
                     write!(f, ", and {} more keys differ", keys.len() - LISTED)?;
                 }
-                f.write_str("; use the device it was made with, or make one of this device with --save-snapshot")
+                f.write_str("; use the device of the snapshot, or save a snapshot of this device with --save-snapshot")
             }
         }
     }

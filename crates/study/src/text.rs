@@ -1,7 +1,5 @@
 //! Numbers for people: three significant digits with a unit of measure or a prefix.
 
-use base::units::Rate;
-
 /// A time in microseconds as text: three significant digits and a suitable unit.
 #[must_use]
 pub fn duration(us: f64) -> String {
@@ -55,8 +53,9 @@ pub fn rate(bytes_per_s: u64) -> String {
     match bytes_per_s {
         rate if rate >= 1_000_000_000 => format!("{}GB/s", digits(rate as f64 * 1e-9)),
         rate if rate >= 1_000_000 => format!("{}MB/s", digits(rate as f64 * 1e-6)),
+        rate if rate >= 1000 => format!("{}kB/s", digits(rate as f64 * 1e-3)),
         0 => "-".into(),
-        rate => Rate::new(rate).to_string(),
+        rate => format!("{rate}B/s"),
     }
 }
 
@@ -65,11 +64,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_keep_three_digits_that_count() {
+    fn numbers_keep_three_significant_digits() {
         assert_eq!(
             [duration(0.25), duration(12.345), duration(999.6), duration(1500.0)],
             ["250ns", "12.3us", "1000us", "1.50ms"]
         );
         assert_eq!([count(999.0), count(12_345.0), count(1_234_567.0)], ["999", "12.3k", "1.23M"]);
+        assert_eq!(
+            [rate(0), rate(999), rate(123_456), rate(1_234_567), rate(2_500_000_000)],
+            ["-", "999B/s", "123kB/s", "1.23MB/s", "2.50GB/s"]
+        );
     }
 }

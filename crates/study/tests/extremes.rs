@@ -211,7 +211,7 @@ fn run(document: &Document) -> Result<(), Faults> {
             outstanding -= completions.len();
             completions.clear();
             moments += 1;
-            assert!(moments < MOMENTS, "{outstanding} requests do not come to their end");
+            assert!(moments < MOMENTS, "{outstanding} requests never end");
         }
     }
     assert!(drive.counters().at < Time::MAX);

@@ -3,7 +3,7 @@
 //! The [`settings()`] are generated from the registries of the policies (`VictimSpec::EVERY`, `PlacementSpec::every`
 //! and so on), so the registry line of a new policy adds it to the suite. A [`Check`] tests one property under one kind
 //! of stress. A failure names the check, the setting, and the seed that replays it. Planted bugs show that the checks
-//! find what they look for: `tests/sabotage.rs`.
+//! find such bugs: `tests/sabotage.rs`.
 
 mod books;
 mod determinism;
@@ -40,7 +40,7 @@ pub struct Effort {
     pub paged_stride: u64,
     /// Successive power cuts of one drive.
     pub lives: u32,
-    /// Operations that fail, each in a run of its own.
+    /// Failing operations, each in its own run.
     pub failures: u64,
     /// Average erases of each block in a wear test.
     pub erases: u32,
@@ -49,7 +49,7 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// For `make test`. Each setting has a seed of its own, so together the settings are cut at every moment.
+    /// For `make test`. Each setting has its own seed, so together the settings are cut at every moment.
     pub const TEST: Self = Self { stride: 5, paged_stride: 25, lives: 75, failures: 12, ..Self::WHOLE };
     /// The whole suite: `make soak` begins with it.
     pub const WHOLE: Self = Self {
@@ -105,7 +105,7 @@ impl Trial<'_> {
     }
 }
 
-/// Counts of what a check did.
+/// Counts of a check's requests, cuts and failures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Requests completed.
@@ -146,17 +146,17 @@ macro_rules! checks {
     ($to:ident) => {
         $to! {
             reads_return_the_newest_write: "integrity", integrity::integrity;
-            the_books_balance: "books", books::books;
-            two_runs_are_one: "determinism", determinism::determinism;
+            the_counters_reconcile: "books", books::books;
+            two_runs_of_a_seed_are_equal: "determinism", determinism::determinism;
             no_write_overtakes_another: "order", order::order;
             wear_is_bounded: "wear", wear::wear;
             failing_programs_lose_nothing: "program failures", faults::program_failures;
             failing_erases_lose_nothing: "erase failures", faults::erase_failures;
             preconditioning_with_faults_loses_nothing: "preconditioning", precondition::precondition;
-            cuts_of_a_new_drive: "power cuts, new", power::cuts_of_a_new_drive;
-            cuts_of_a_full_drive: "power cuts, full", power::cuts_of_a_full_drive;
-            one_cut_after_another: "power cuts, one after another", power::cuts_one_after_another;
-            a_cut_behind_each_flush: "power cuts, after flushes", power::cuts_after_flushes;
+            power_cuts_of_a_new_drive_lose_nothing: "power cuts, new", power::cuts_of_a_new_drive;
+            power_cuts_of_a_full_drive_lose_nothing: "power cuts, full", power::cuts_of_a_full_drive;
+            repeated_power_cuts_lose_nothing: "power cuts, one after another", power::cuts_one_after_another;
+            a_power_cut_after_each_flush_loses_nothing: "power cuts, after flushes", power::cuts_after_flushes;
         }
     };
 }

@@ -1,7 +1,7 @@
 //! The simplest drive: a few servers with the same service time for every request.
 //!
-//! A formula gives its numbers, so tests of everything that runs or observes a drive compare with them. A test can
-//! also plant a bug in it, to see whether the bug is found.
+//! A formula gives its numbers, so the tests of runners and observers compare with them. A test can also plant a bug in
+//! it, to check that the bug is found.
 
 use std::collections::{BTreeMap, VecDeque};
 

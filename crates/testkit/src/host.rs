@@ -38,7 +38,7 @@ pub struct Host {
     /// Requests and sectors completed, by kind.
     requests: [u64; 4],
     sectors: [u64; 4],
-    /// The drive reported that it has lost too many blocks: nothing is checked any more.
+    /// The drive reported that it has lost too many blocks; the host checks no more.
     worn_out: bool,
     may_wear_out: bool,
     may_lose: bool,
@@ -66,7 +66,7 @@ impl Host {
         }
     }
 
-    /// Allows the drive to give up, if it has many faults.
+    /// Allows the drive to become read-only, if it has many faults.
     #[must_use]
     pub const fn that_may_wear_out(mut self, may: bool) -> Self {
         self.may_wear_out = may;
@@ -91,7 +91,7 @@ impl Host {
         &mut self.ssd
     }
 
-    /// True if the drive has given up.
+    /// True if the drive has become read-only.
     #[must_use]
     pub const fn worn_out(&self) -> bool {
         self.worn_out
@@ -166,7 +166,7 @@ impl Host {
         let mut steps = 0;
         while self.step() {
             steps += 1;
-            assert!(steps < REST, "the device never comes to rest");
+            assert!(steps < REST, "the device never becomes idle");
         }
         assert!(self.under_way.is_empty(), "requests that never complete: {:?}", self.under_way.keys());
     }
@@ -272,7 +272,7 @@ impl Host {
                 pieces.push((start, data));
                 continue;
             }
-            // A piece with an unreadable sector is read again by mapping units.
+            // The host reads a piece with an unreadable sector again, one mapping unit at a time.
             for start in (start..end).step_by(unit as usize) {
                 pieces.extend(self.read_sectors(start, unit.min(end - start)).map(|data| (start, data)));
             }

@@ -1,13 +1,13 @@
 //! Removes keys from a drawn description that the resolver refuses because they have no effect.
 
-use flash::backend::{Arbitration, Controllers, Transfer};
+use flash::backend::{Arbitration, Completion, Controllers, Transfer};
 use ftl::{ProcessorSpec, SlcMlcSpec};
 use ssd::{BufferSpec, GcSpec, PlacementSpec, QueueArbitration, Spec, WearSpec};
 
 /// Removes every key that is refused because it has no effect on this device.
 ///
 /// # Panics
-/// If such a key is not known here.
+/// If such a key is unknown here.
 pub fn leave_out_idle(spec: &mut Spec) {
     let faults = spec.resolve().map_or_else(|faults| faults, |_| Vec::new());
     for fault in faults.iter().filter(|fault| fault.message.starts_with("has no effect here")) {
@@ -22,8 +22,11 @@ fn leave_out(spec: &mut Spec, path: &str) {
     match path {
         "flash.multi-plane" => spec.flash.multi_plane = None,
         "flash.cache-mode" => spec.flash.cache_mode = true,
+        "flash.cache-across-lists" => spec.flash.cache_across_lists = false,
         "flash.transfer" => spec.flash.transfer = Transfer::default(),
         "flash.arbitration.bus" => spec.flash.arbitration.bus = Arbitration::default().bus,
+        "flash.arbitration.between-pages" => spec.flash.arbitration.between_pages = true,
+        "flash.completion" => spec.flash.completion = Completion::default(),
         "flash.controllers" => spec.flash.controllers = Controllers::default(),
         "ftl.gc" => spec.ftl.gc = GcSpec::default(),
         "ftl.gc.copy-back" => spec.ftl.gc.copy_back = false,
@@ -43,7 +46,7 @@ fn leave_out(spec: &mut Spec, path: &str) {
             let buffer = spec.buffer.as_mut().expect("a buffer");
             buffer.low = BufferSpec::new(buffer.size).low;
         }
-        _ => panic!("{path} has no effect, and nobody knows what it is without it"),
+        _ => panic!("{path} has no effect, and its default is unknown"),
     }
 }
 
@@ -63,6 +66,6 @@ fn leave_out_of_chang(chang: &mut SlcMlcSpec, key: &str) {
         "safety-valve" => chang.safety_valve = plain.safety_valve,
         "mapping-cache" => chang.mapping_cache = plain.mapping_cache,
         "scan-data-blocks" => chang.scan_data_blocks = plain.scan_data_blocks,
-        _ => panic!("ftl.chang.{key} has no effect, and nobody knows what it is without it"),
+        _ => panic!("ftl.chang.{key} has no effect, and its default is unknown"),
     }
 }

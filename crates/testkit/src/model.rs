@@ -230,7 +230,7 @@ impl Model {
             parts.push((bank, part));
         } else {
             for page in pages {
-                let (bank, at_bank) = self.map[page].expect("only what has been written is read");
+                let (bank, at_bank) = self.map[page].expect("a read covers written pages only");
                 let i = parts.iter().position(|(other, _)| *other == bank).unwrap_or_else(|| {
                     parts.push((bank, Part::new(request, at, false)));
                     parts.len() - 1

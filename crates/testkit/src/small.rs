@@ -71,7 +71,7 @@ pub fn with_log_blocks() -> (Ssd<()>, List) {
 #[must_use]
 pub fn with_slc() -> (Ssd<()>, List) {
     let drive = filled(
-        "name = \"hybrid\"\n\
+        "name = \"slc-mlc\"\n\
          flash = { part = \"dirik-2009\", channels = 1, chips = 1, blocks = 64, pages = 16, planes = 1 }\n\
          slc = { part = \"dirik-2009\", blocks = 16, pages = 16 }\n[ftl]\nkind = \"chang\"\n\
          over-provisioning = \"40%\"\nchang = { throttle = false }\n",

@@ -2,7 +2,7 @@
 
 use base::engine::Rng;
 use base::units::{Bytes, Ratio};
-use flash::backend::{Arbitration, BusOrder, Controllers, Op, Order, Transfer};
+use flash::backend::{Arbitration, BusOrder, Completion, Controllers, Op, Order, Transfer};
 use flash::nand::{Part, Stamp};
 use ftl::{
     Allocation, DensitySpec, EraseWhen, HydraSpec, LogSpec, MappingSpec, Probing, ProcessorSpec, SlcMlcSpec, Striping,
@@ -78,6 +78,12 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
     part.features.copy_back = rng.chance(0.5);
     part.timing.one_shot = pick(rng, &[1, 1, 2, 3]);
     part.bus.command = pick(rng, &["0ns", "200ns"]).parse().expect("a time");
+    let mut cycles = Rng::stream(rng.clone().bits(), "swarm.cycles");
+    if cycles.chance(0.3) {
+        let mut time = |text: &str| pick(&mut cycles, &["0ns", text]).parse().expect("a time");
+        (part.bus.change_column, part.bus.t_ccs, part.bus.t_adl) = (time("175ns"), time("500ns"), time("400ns"));
+        (part.bus.t_rhw, part.bus.t_wb, part.bus.status) = (time("100ns"), time("90ns"), time("130ns"));
+    }
     part.timing.cache_program_copy = pick(rng, &["0us", "3us"]).parse().expect("a time");
     let orders: Vec<_> = Digits::every().collect();
     let order = pick(rng, &orders);
@@ -111,13 +117,19 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
             dies: None,
             multi_plane: Some(rng.chance(0.6)),
             cache_mode: rng.chance(0.5),
+            cache_across_lists: Rng::stream(rng.clone().bits(), "swarm.cache").chance(0.4),
             controllers: or_later(pick(rng, &Controllers::EVERY[..4]), &mut later, &Controllers::EVERY),
             transfer: Transfer::default(),
             software_controllers: later.chance(0.1).then(|| "50us".parse().expect("a time")),
+            completion: match cycles.chance(0.1) {
+                true => Completion::Polling("20us".parse().expect("a time")),
+                false => Completion::ReadyBusy,
+            },
             arbitration: Arbitration {
                 commands: pick(rng, &Order::EVERY),
                 bus: or_later(pick(rng, &BusOrder::EVERY[..3]), &mut later, &BusOrder::EVERY),
                 hold: later.chance(0.1),
+                between_pages: Rng::stream(rng.clone().bits(), "swarm.pages").chance(0.7),
             },
             faults: flash_faults,
             custom_part: Some(part),
@@ -211,7 +223,7 @@ fn or_log_blocks(mut spec: Spec, rng: &mut Rng) -> Spec {
     spec
 }
 
-/// In a part of the cases, the device with block chains, mostly with SLC flash in front of them.
+/// In some cases, a drive under Chang's FTL, mostly with an SLC array.
 fn or_two_arrays(mut spec: Spec, rng: &mut Rng) -> Spec {
     if spec.ftl.kind != FtlKind::Page || !rng.chance(0.2) {
         return spec;

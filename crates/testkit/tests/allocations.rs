@@ -35,7 +35,7 @@ fn drive(extra: &str) -> Ssd<()> {
     drive
 }
 
-/// A closed loop: `pick` says what is asked next.
+/// A closed loop: `pick` draws the next request.
 struct Loop<P> {
     drive: Ssd<()>,
     pick: P,
@@ -46,7 +46,7 @@ struct Loop<P> {
 }
 
 impl<P: FnMut(&mut Rng, u64) -> Io> Loop<P> {
-    /// Keeps `depth` requests under way until so many have completed.
+    /// Keeps `depth` requests under way until `requests` have completed.
     fn run(&mut self, requests: u64, depth: u64) {
         let mut left = requests;
         while left > 0 {
@@ -62,7 +62,8 @@ impl<P: FnMut(&mut Rng, u64) -> Io> Loop<P> {
         }
     }
 
-    /// The least allocations, with their bytes, of stretches of so many requests: the first without any is the last.
+    /// The least allocations, with their bytes, of stretches of `requests` requests. Ends at the first stretch without
+    /// any.
     fn least(&mut self, requests: u64) -> (u64, u64) {
         let mut least = (u64::MAX, u64::MAX);
         for _ in 0..STRETCHES {
@@ -108,7 +109,7 @@ fn anywhere(kind: IoKind) -> impl FnMut(&mut Rng, u64) -> Io {
     move |rng, units| io(kind, rng.below(units), 1)
 }
 
-/// Reads, writes, discards and flushes of 4 KiB to 64 KiB on a few units: most wait for another.
+/// Reads, writes, discards and flushes of 4 KiB to 64 KiB on a few mapping units: most wait for another request.
 fn overlapping(rng: &mut Rng, units: u64) -> Io {
     let length = rng.below(16) + 1;
     let place = if rng.chance(0.8) { rng.below(64) } else { rng.below(units - length) };
@@ -132,7 +133,7 @@ const FMMU: &str = r#"multi-plane = false }
 
 /// Hydra's prototype with fewer blocks, which merges instead of collecting.
 fn hydra(blocks: u32, change: impl FnOnce(&mut Spec)) -> Ssd<()> {
-    let text = ssd::builtin().iter().find(|(name, _)| *name == "hydra-prototype").expect("it comes along").1;
+    let text = ssd::builtin().iter().find(|(name, _)| *name == "hydra-prototype").expect("it is built in").1;
     let mut spec: Spec = toml::from_str(text).expect("a device");
     spec.flash.blocks = Some(blocks);
     change(&mut spec);
@@ -169,13 +170,13 @@ fn merges_and_flushes_allocate_nothing() {
     }
 }
 
-/// 64 blocks of sixteen pages of 2 KiB, with and without SLC flash in front. Requests cause folds or collections.
+/// 64 blocks of sixteen pages of 2 KiB, with and without SLC flash. Requests cause folds or collections.
 #[test]
-fn a_hybrid_disk_allocates_nothing() {
+fn an_slc_mlc_drive_allocates_nothing() {
     for mapping in ["chains", "pages"] {
         for slc in ["", "slc = { part = 'K9WAG08U1A', blocks = 8, pages = 16 }"] {
             let text = format!(
-                "name = 'hybrid'\nflash = {{ part = 'dirik-2009', channels = 2, chips = 2, blocks = 16, pages = 16, \
+                "name = 'slc-mlc'\nflash = {{ part = 'dirik-2009', channels = 2, chips = 2, blocks = 16, pages = 16, \
                  planes = 1 }}\n{slc}\nftl = {{ kind = 'chang', over-provisioning = '50%', \
                  chang = {{ mapping = '{mapping}' }} }}\n"
             );
@@ -193,27 +194,27 @@ fn a_hybrid_disk_allocates_nothing() {
                 (counted.count_total, counted.bytes_total)
             });
             assert_eq!(stretches.min(), Some((0, 0)), "{mapping}, {slc}");
-            let slc_mlc = warm.drive.counters().slc_mlc.expect("a hybrid disk");
+            let slc_mlc = warm.drive.counters().slc_mlc.expect("an SLC/MLC drive");
             assert!(slc_mlc.folds > 0 && (slc.is_empty() || slc_mlc.cleaned > 0), "{mapping}, {slc}: {slc_mlc:?}");
         }
     }
 }
 
-/// Without payload, at most two bytes for each page of 2 KiB: seven for a row of four, and what superblocks take.
+/// Without payload, at most two bytes for each page of 2 KiB: seven for a row of four, and the tables of superblocks.
 #[test]
-fn hydras_state_is_two_bytes_a_page() {
+fn hydra_keeps_two_bytes_per_page() {
     let mut drive = None;
     let counted = allocation_counter::measure(|| drive = Some(hydra(1024, |_| {})));
     let resolved = drive.as_ref().expect("it was made").resolved();
     let pages = u64::from(resolved.geometry.slot_count()) * u64::from(resolved.geometry.sectors) / 4;
-    // What a drive has whatever its size is: above all what the buffer and the commands under way take.
+    // Memory that does not depend on the drive's size: above all the buffer and the commands under way.
     let fixed = 1 << 20;
     let bytes = counted.bytes_current.max(0) as u64;
     assert!(bytes > pages && bytes < 2 * pages + fixed, "{bytes} bytes for {pages} pages");
 }
 
 #[test]
-fn the_counter_counts() {
+fn the_allocation_counter_counts() {
     let counted = allocation_counter::measure(|| drop(std::hint::black_box(vec![1u8; 100])));
     assert_eq!((counted.count_total, counted.bytes_total), (1, 100));
 }

@@ -1,23 +1,23 @@
 //! No cycles: the files of a crate use each other in one direction only.
 //!
 //! A file uses another if it names an item that the other defines; re-exports are followed to the definition. Two cases
-//! are no cycle: a file in a folder may use what the file above declares, because it adds a mechanism to that type, and
-//! tests may use everything.
+//! are no cycle: a file in a folder may use the declarations of the file above, because it adds a mechanism to that
+//! type, and tests may use any file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// The crates whose files are looked at.
+/// The crates whose files the test reads.
 const CRATES: [&str; 5] = ["base", "ftl", "ssd", "study", "report"];
 
-/// A module's way from the root of its crate.
+/// A module's path from the root of its crate.
 type Module = Vec<String>;
 
 /// The files of a crate, each with its code.
 type Files = BTreeMap<Module, String>;
 
-/// What a file imports, and what it exports again under which name.
+/// The imports of a file, and its re-exports by name.
 #[derive(Default)]
 struct Imports {
     used: Vec<Module>,
@@ -90,7 +90,7 @@ fn imports(code: &str) -> Imports {
     imports
 }
 
-/// The file that defines what a path names.
+/// The file that defines the item of a path.
 fn definition(files: &Files, all: &BTreeMap<Module, Imports>, path: &[String], depth: usize) -> Option<Module> {
     let end = (0..=path.len()).rev().find(|end| files.contains_key(&path[..*end]))?;
     let (file, rest) = path.split_at(end);
@@ -125,7 +125,7 @@ fn absolute(files: &Files, file: &[String], path: &[String]) -> Option<Module> {
     Some(at)
 }
 
-/// Files of a crate that use each other, as names.
+/// The names of a crate's files that use each other.
 fn circles(files: &Files) -> Vec<Vec<String>> {
     let all: BTreeMap<Module, Imports> =
         files.iter().map(|(file, text)| (file.clone(), imports(&shipped(text)))).collect();
@@ -133,7 +133,7 @@ fn circles(files: &Files) -> Vec<Vec<String>> {
     for (file, imports) in &all {
         for path in &imports.used {
             let Some(path) = absolute(files, file, path) else { continue };
-            // A module that is only named is not used yet.
+            // A name of a module alone is no use.
             let Some(other) = definition(files, &all, &path, 0).filter(|other| *other != path) else { continue };
             if other != *file && !file.starts_with(&other) {
                 edges.entry(file).or_default().insert(other);
@@ -160,7 +160,7 @@ fn circles(files: &Files) -> Vec<Vec<String>> {
     found.into_iter().collect()
 }
 
-/// The files that the `mod`s of a crate lead to.
+/// The files that the `mod` lines of a crate name.
 fn read(source: &Path, file: &Path, module: Module, into: &mut Files) {
     let text = fs::read_to_string(source.join(file)).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let folder = if module.is_empty() { Path::new("").to_owned() } else { file.with_extension("") };
@@ -178,7 +178,7 @@ fn read(source: &Path, file: &Path, module: Module, into: &mut Files) {
 }
 
 #[test]
-fn no_files_of_a_crate_use_each_other() {
+fn no_modules_of_a_crate_use_each_other() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("crates/");
     for name in CRATES {
         let mut files = Files::new();
@@ -190,7 +190,7 @@ fn no_files_of_a_crate_use_each_other() {
 }
 
 #[test]
-fn a_planted_circle_is_found_and_what_is_none_is_not() {
+fn planted_circles_are_found_and_no_others() {
     let files = |texts: &[(&str, &str)]| -> Files {
         texts.iter().map(|(file, text)| (words(file), (*text).to_owned())).collect()
     };

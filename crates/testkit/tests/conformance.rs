@@ -35,13 +35,13 @@ macro_rules! tests {
 
 testkit::checks!(tests);
 
-/// Every cut and every failure: minutes.
+/// Every cut and every failure, which takes minutes.
 mod whole {
     use super::{Effort, apply};
 
     #[test]
     #[ignore = "make soak"]
-    fn a_cut_at_every_moment_of_a_new_drive() {
+    fn a_power_cut_at_any_event_of_a_new_drive_loses_nothing() {
         apply("power cuts, new", Effort::WHOLE, 0, 1);
     }
 
@@ -59,32 +59,32 @@ mod whole {
 
     #[test]
     #[ignore = "make soak"]
-    fn one_cut_after_another() {
+    fn repeated_power_cuts_lose_nothing() {
         apply("power cuts, one after another", Effort::WHOLE, 0, 1);
     }
 
     #[test]
     #[ignore = "make soak"]
-    fn a_cut_at_every_moment_of_a_full_drive_even() {
+    fn a_power_cut_at_any_event_of_a_full_drive_loses_nothing_even() {
         apply("power cuts, full", Effort::WHOLE, 0, 2);
     }
 
     #[test]
     #[ignore = "make soak"]
-    fn a_cut_at_every_moment_of_a_full_drive_odd() {
+    fn a_power_cut_at_any_event_of_a_full_drive_loses_nothing_odd() {
         apply("power cuts, full", Effort::WHOLE, 1, 2);
     }
 }
 
-/// What the soak once found, with its longer scripts: a drive with garbage enough refused writes after a failure.
+/// The soak's longer scripts once found drives with enough garbage that refused writes after a failure.
 #[test]
-fn what_was_found_before_is_not_found_again() {
+fn seeds_that_once_failed_pass() {
     for (name, setting, seed) in [
         ("program failures", "buffered, AddressStriping channel-chip-die-plane", 440_022),
         ("program failures", "CostBenefit, AddressStriping channel-chip-die-plane", 495_015),
         ("erase failures", "Random, PageRoundRobin channel-chip-die-plane", 495_018),
         ("erase failures", "two chips on a channel", 2_775_000),
-        ("program failures", "units Shared(2), Fifo", 2_775_007),
+        ("program failures", "controllers Shared(2), Fifo", 2_775_007),
     ] {
         let all = settings();
         let setting = all.iter().find(|known| known.name == setting).expect("a setting of the suite");

@@ -18,14 +18,14 @@ use workload::generate::{Generator, GeneratorSpec};
 
 use exceptions::{EXCEPTIONS, Exception};
 
-/// What became of a key that was set to other values.
+/// The outcome of setting a key to other values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     /// No other value is accepted.
     Refused,
-    /// Other values are accepted, and nothing happens at another time or wears another block.
+    /// Other values are accepted, and no event and no erase count changes.
     Nothing,
-    /// Something does.
+    /// An event or an erase count changes.
     Changes,
 }
 
@@ -38,12 +38,12 @@ fn read(description: &Value) -> Option<Resolved> {
     spec.resolve().ok()
 }
 
-/// What the resolved description comes to when it is read again is what was resolved.
+/// The resolved description, written and parsed again, resolves to the same device.
 fn reads_back(resolved: &Resolved, of: &str) {
     let text = toml::to_string(&resolved.spec).unwrap_or_else(|error| panic!("{of}: {error}"));
     let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{of}: {text}: {error}"));
     let again = spec.resolve().unwrap_or_else(|faults| panic!("{of}: {text}: {faults:?}"));
-    // A run is a function of this and the seed.
+    // A run depends on the resolved device and the seed alone.
     assert_eq!(format!("{again:?}"), format!("{resolved:?}"), "{of}");
 }
 
@@ -65,7 +65,7 @@ impl<'a> Plain<'a> {
         Self { fixture, described, resolved, before }
     }
 
-    /// Sets a key to other values, and says what came of it.
+    /// Sets a key to other values, and returns the outcome.
     fn outcome(&self, key: &Key) -> Outcome {
         let mut best = Outcome::Refused;
         for value in &key.alternatives {
@@ -73,7 +73,7 @@ impl<'a> Plain<'a> {
             let what = format!("{}, {} = {value}", self.fixture.name, key.name);
             reads_back(&resolved, &what);
             if resolved.spec == self.resolved.spec {
-                // Said in other words.
+                // The same value in another notation.
                 continue;
             }
             let changes = self.before.iter().any(|(load, before)| {
@@ -89,7 +89,7 @@ impl<'a> Plain<'a> {
     }
 }
 
-/// Does something for every number below `count`, on all cores.
+/// Calls a function for every number below `count`, on all cores.
 fn each(count: usize, work: impl Fn(usize) + Sync) {
     let next = AtomicUsize::new(0);
     let work = || {
@@ -111,19 +111,19 @@ fn every_key_has_an_effect_or_is_refused() {
     each(fixtures.len(), |i| {
         let plain = Plain::new(&fixtures[i]);
         for key in keys_of(&schema, &plain.described) {
-            // What is only printed is printed alike of every device: one has to do.
+            // Printing does not depend on the device, so one device suffices.
             let printed =
                 EXCEPTIONS.iter().any(|exception| exception.devices.is_empty() && exception.covers(&key.name));
             if printed && !["page, one queue", "chang, chains behind SLC"].contains(&&*plain.fixture.name) {
                 continue;
             }
             let outcome = plain.outcome(&key);
-            let mut outcomes = outcomes.lock().expect("nobody has panicked");
+            let mut outcomes = outcomes.lock().expect("no thread has panicked");
             let known = outcomes.entry(key.name).or_default().entry(&*plain.fixture.name).or_insert(outcome);
             *known = outcome.max(*known);
         }
     });
-    let outcomes = outcomes.into_inner().expect("nobody has panicked");
+    let outcomes = outcomes.into_inner().expect("no thread has panicked");
     let mut wrong = Vec::new();
     let mut used = BTreeSet::new();
     for (key, by_device) in &outcomes {
@@ -165,7 +165,7 @@ fn is_table(outcomes: &BTreeMap<String, BTreeMap<&str, Outcome>>, key: &str) -> 
 }
 
 #[test]
-fn a_device_that_comes_along_runs_as_it_is_written_down() {
+fn a_builtin_device_resolves_the_same_after_being_written() {
     let all = ssd::builtin();
     each(all.len(), |i| {
         let (name, text) = all[i];
@@ -241,7 +241,7 @@ const WORKLOADS: [&str; 4] = [
     "#,
 ];
 
-/// Everything that a workload asks for; nothing if its description is refused.
+/// All requests of a workload; `None` if its description is refused.
 fn asked(description: &Value) -> Option<(GeneratorSpec, String)> {
     let spec: GeneratorSpec = serde_json::from_value(description.clone()).ok()?;
     let drawn = |spec: &GeneratorSpec| {
@@ -300,10 +300,10 @@ fn every_key_of_a_workload_has_an_effect_or_is_refused() {
     assert!(wrong.is_empty(), "{} faults:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Keys of a workload that are there for its readers.
+/// Keys of a workload that only inform its readers.
 const WORDS: [&str; 3] = ["name", "description", "stream[].name"];
 
-/// Shares that add up to the whole with those beside them, so that one alone cannot be another.
+/// Shares that add up to the whole with their neighbours, so that none can change alone.
 const SUMS: [&str; 7] = [
     "stream[].share",
     "stream[].sizes[].share",

@@ -1,4 +1,4 @@
-//! The memory that a description predicts for the simulator is the memory that it really allocates.
+//! The memory that a description predicts for the simulator is the memory that it allocates.
 //!
 //! [`allocation_counter`] records the peak of a thread while a drive is made, filled, overwritten at random, and
 //! switched off and on again, with stamps and without. The peak comes when the power returns to a full drive.
@@ -9,12 +9,12 @@ use base::units::{Lba, Ratio, Sectors, Time};
 use flash::nand::{Sector, Stamp};
 use ssd::{Drive, FtlKind, FtlSpec, Precondition, Purpose, QueueId, Request, Resolved, Spec, Ssd};
 
-/// How far the estimate may be from what is allocated.
+/// The most that an estimate may differ from the allocated memory.
 const TOLERANCE: f64 = 0.25;
-/// The same of drives that are little more than tables: nothing of them is a guess.
+/// The tolerance for drives that are mostly tables, whose sizes are exact.
 const OF_TABLES: f64 = 0.1;
 
-/// A sector that holds something.
+/// A sector with content.
 trait Content: Sector {
     const SOMETHING: Self;
 }
@@ -32,14 +32,14 @@ fn resolved(text: &str) -> Resolved {
     spec.resolve().unwrap_or_else(|faults| panic!("{text}: {faults:?}"))
 }
 
-/// Writes over the whole drive through the front door, so that the buffer and all caches are full.
+/// Overwrites the whole drive by host requests, so that the buffer and all caches are full.
 fn write_on<S: Sector>(drive: &mut Ssd<S>, content: S, requests: u64) {
     let (mut rng, mut completions) = (Rng::stream(1, "memory"), Vec::new());
     let unit = drive.discard_granularity().get();
     let units = drive.capacity().get() / unit;
     let mut outstanding = 0;
     for tag in 0..requests {
-        // Every unit once, and then anywhere.
+        // Each mapping unit once, and then random ones.
         let place = if requests > units && tag < units { tag } else { rng.below(units) };
         let io = Io { kind: IoKind::Write, start: Lba::new(place * unit), sectors: Sectors::new(unit) };
         let data = vec![content; unit as usize];
@@ -69,7 +69,7 @@ fn allocated<S: Content>(resolved: &Resolved, precondition: bool, requests: u64)
     counted.bytes_max
 }
 
-/// Compares what is said with what is allocated: of a used drive in both directions, and a new one takes no more.
+/// Compares the prediction with the allocated memory: both bounds for a used drive, the upper bound for a new one.
 fn compare(name: &str, text: &str, requests: u64) {
     compare_within(TOLERANCE, name, text, requests);
 }
@@ -77,8 +77,8 @@ fn compare(name: &str, text: &str, requests: u64) {
 fn compare_within(tolerance: f64, name: &str, text: &str, requests: u64) {
     let resolved = resolved(text);
     let units = resolved.capacity().get() / u64::from(resolved.geometry.sectors);
-    // Garbage is everywhere before a map of pages has all of its places. Families of blocks merge for nearly every write,
-    // which is slow and takes no more memory the hundredth time.
+    // A page map takes its full memory only with garbage in all blocks. Families of blocks merge for nearly every
+    // write, which is slow and takes no more memory the hundredth time.
     let overwritten = if matches!(resolved.family, ftl::AnyConfig::Page(_)) { units } else { 100 };
     let mut wrong = Vec::new();
     for (verify, precondition) in [(false, false), (false, true), (true, true)] {
@@ -88,7 +88,7 @@ fn compare_within(tolerance: f64, name: &str, text: &str, requests: u64) {
         let found = match (precondition, verify) {
             (false, _) => allocated::<()>(&resolved, false, 0),
             (true, false) => allocated::<()>(&resolved, true, requests),
-            // Nothing has content before it is written.
+            // A sector has no content before its first write.
             (true, true) => allocated::<Stamp>(&resolved, true, units + overwritten),
         };
         let off = said / found as f64 - 1.0;
@@ -102,14 +102,14 @@ fn compare_within(tolerance: f64, name: &str, text: &str, requests: u64) {
 
 const FLASH: &str = "name = 'm'\nflash = { part = 'dirik-2009', ";
 
-/// 32,768 pages of 2 KiB: families with blocks are slow to fill.
+/// 32,768 pages of 2 KiB, because block-mapped families fill slowly.
 const SMALL: &str = "channels = 2, chips = 2, blocks = 128, pages = 64, planes = 1 }\n";
 
 /// 65,536 pages of 2 KiB.
 const ARRAY: &str = "channels = 2, chips = 2, blocks = 256, pages = 64, planes = 1 }\n";
 
 #[test]
-fn the_page_mapped_ftl_takes_what_it_says() {
+fn the_page_mapped_ftl_takes_the_memory_it_predicts() {
     let op = "over-provisioning = '30%'";
     compare("page", &format!("{FLASH}{ARRAY}ftl = {{ {op} }}\n"), 1_000);
     let table = format!("{FLASH}{ARRAY}ftl = {{ {op}, map = {{ kind = 'table' }} }}\n");
@@ -119,7 +119,7 @@ fn the_page_mapped_ftl_takes_what_it_says() {
 }
 
 #[test]
-fn map_units_take_what_they_say() {
+fn map_units_take_the_memory_they_predict() {
     for (name, map) in [
         ("uncached", "{ kind = 'uncached' }"),
         ("dftl", "{ kind = 'dftl', cmt = '256KiB', write-buffers = 64 }"),
@@ -131,20 +131,20 @@ fn map_units_take_what_they_say() {
 }
 
 #[test]
-fn families_with_blocks_take_what_they_say() {
+fn block_and_log_block_ftls_take_the_memory_they_predict() {
     for (name, ftl, more, requests) in [
         ("bast", "kind = 'bast', log = { blocks = 16 }", "", 300),
         ("fast", "kind = 'fast', log = { blocks = 16 }", "", 300),
         ("chang", "kind = 'chang'", "", 300),
         ("chang-pages", "kind = 'chang', chang = { mapping = 'pages' }", "", 300),
-        // As many as fill the small flash.
+        // As many requests as fill the SLC array.
         ("chang-slc", "kind = 'chang'", "slc = { part = 'K9WAG08U1A', size = '8MiB' }\n", 6_000),
     ] {
         compare(name, &format!("{FLASH}{SMALL}ftl = {{ over-provisioning = '30%', {ftl} }}\n{more}"), requests);
     }
     for ftl in FtlKind::EVERY.into_iter().flat_map(FtlKind::samples) {
         let plain: Spec = toml::from_str(&format!("{FLASH}{SMALL}")).expect("an array");
-        // Of blocks that are kept free nothing is in memory.
+        // Reserved free blocks take no memory.
         let ftl = FtlSpec { over_provisioning: Ratio::new(0.15), ..ftl };
         let text = toml::to_string(&Spec { ftl, ..plain }).expect("a table");
         compare("sample", &text, 300);
@@ -152,7 +152,7 @@ fn families_with_blocks_take_what_they_say() {
 }
 
 #[test]
-fn hydra_takes_what_it_says() {
+fn hydra_takes_the_memory_it_predicts() {
     let hydra = "name = 'h'\n[flash]\npart = 'K9K8G08U0M'\nchannels = 1\nchips = 8\nblocks = 256\ngang = 4\nwidth = 32\n\
                  [ftl]\nkind = 'hydra'\nover-provisioning = '25%'\n";
     compare("hydra", hydra, 100);
@@ -160,9 +160,9 @@ fn hydra_takes_what_it_says() {
 }
 
 #[test]
-fn unusual_shapes_take_what_they_say() {
+fn unusual_shapes_take_the_memory_they_predict() {
     let op = "ftl = { over-provisioning = '60%' }\n";
-    // Many dies with next to nothing in them, and many blocks of few pages.
+    // Many tiny dies, and many blocks of few pages.
     compare("dies", &format!("{FLASH}channels = 512, chips = 8, blocks = 8, pages = 2, planes = 1 }}\n{op}"), 1_000);
     compare_within(
         OF_TABLES,
@@ -180,7 +180,7 @@ fn unusual_shapes_take_what_they_say() {
 }
 
 #[test]
-fn what_nobody_has_is_said_without_being_allocated() {
+fn a_prediction_beyond_any_memory_allocates_nothing() {
     for (array, least) in [
         (
             "channels = 65535, chips = 1, blocks = 16, pages = 16, planes = 1 }\nftl = { over-provisioning = '60%' }\n",

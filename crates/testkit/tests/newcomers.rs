@@ -16,27 +16,28 @@ struct File {
 
 /// A kind of mechanism.
 struct Kind {
-    /// As CONTRIBUTING calls it.
+    /// Its name in CONTRIBUTING.
     name: &'static str,
-    /// Its own file or folder, as CONTRIBUTING counts it.
+    /// Its own file or folder in CONTRIBUTING's table.
     own: &'static str,
-    /// Files beside its own that it is written into.
+    /// The other files that a newcomer edits.
     promised: &'static [&'static str],
-    /// Where code could know one of them.
+    /// The folders whose code could name a mechanism of this kind.
     within: &'static [&'static str],
-    /// All that are there, from the file that registers them.
+    /// All registered mechanisms, from the file that registers them.
     members: fn(&str) -> Vec<Member>,
-    /// Files that name one, or [`ALL`], and need not name another: the file, which, why.
+    /// Files that may name one mechanism, or [`ALL`], and need not name a newcomer: the file, the mechanism, the
+    /// reason.
     uses: &'static [(&'static str, &'static str, &'static str)],
 }
 
-/// One of a kind.
+/// A mechanism of a kind.
 #[derive(Debug)]
 struct Member {
     name: String,
-    /// Words of code that mean it.
+    /// The identifiers that name it.
     words: Vec<String>,
-    /// How the paths of its own files begin.
+    /// The prefixes of its own files' paths.
     own: Vec<String>,
 }
 
@@ -52,7 +53,7 @@ const SHIPPED: &[&str] = &[
     "crates/fuzz/src/",
 ];
 
-/// What a list of a whole kind names.
+/// Marks a use that lists a whole kind.
 const ALL: &str = "all";
 
 const KINDS: [Kind; 5] = [
@@ -192,7 +193,7 @@ fn formats(registry: &str) -> Vec<Member> {
     let member = |entry: &str| {
         let entry = entry.trim();
         let (name, rest) = entry.split_once(", ")?;
-        // The module that reads it, and whose own file that is.
+        // The module that reads the format, which is its own file.
         let open = rest.rsplit_once("open")?.1.trim_start_matches("::<");
         let module = open.split("::").next()?;
         let module = if module.starts_with(',') { name.to_lowercase() } else { module.to_owned() };
@@ -205,8 +206,8 @@ fn formats(registry: &str) -> Vec<Member> {
     entries.filter_map(member).collect()
 }
 
-/// Families of their own folders, from what `lib.rs` exports of each; the page-mapped one is what the others are told
-/// apart from.
+/// The FTL families with their own folders, from the exports of `lib.rs`, without the page-mapped one: code
+/// distinguishes the others from it.
 fn families(registry: &str) -> Vec<Member> {
     let exported = registry.split("pub use ").skip(1).filter_map(|line| line.split_once("::{"));
     let member = |(folder, rest): (&str, &str)| {
@@ -235,13 +236,13 @@ fn checks(registry: &str) -> Vec<Member> {
     between(registry, "$to! {\n", "\n        }").lines().filter_map(member).collect()
 }
 
-/// What of a file is compiled into what ships: no comments, no tests.
+/// The code of a file that ships: no comments, no tests.
 fn shipped(file: &File) -> String {
     let text = file.text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
 }
 
-/// Modules that only tests have, as the beginnings of their paths.
+/// Test modules, as prefixes of their paths.
 fn test_modules(files: &[File]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for file in files {
@@ -263,7 +264,7 @@ fn has_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| !inner(at) && !longer(at))
 }
 
-/// Files that a newcomer of this kind would have to touch without a promise, each with the reason.
+/// Files that a newcomer of this kind would have to edit without a promise, each with the reason.
 fn unpromised(kind: &Kind, files: &[File]) -> Vec<(String, String)> {
     let registry = kind.promised.iter().map(|path| files.iter().find(|file| file.path == *path).expect(path));
     let members: Vec<_> = registry.flat_map(|file| registered(kind, file)).collect();
@@ -288,7 +289,7 @@ fn unpromised(kind: &Kind, files: &[File]) -> Vec<(String, String)> {
     found
 }
 
-/// Members that this file registers, if it is the one that does.
+/// The members that this file registers, if it is the registry.
 fn registered(kind: &Kind, file: &File) -> Vec<Member> {
     let is_registry = match kind.name {
         "a trace format" => file.path.ends_with("/format.rs"),
@@ -312,7 +313,7 @@ fn collect(folder: &Path, root: &Path, files: &mut Vec<File>) {
             collect(&path, root, files);
         } else if ["rs", "toml", "md", "txt"].contains(&name.rsplit('.').next().expect("a piece")) {
             let path_in = path.strip_prefix(root).expect("below").to_str().expect("UTF-8").replace('\\', "/");
-            // This file names what is promised of all.
+            // This file names every promised file.
             if path_in != "crates/testkit/tests/newcomers.rs" && path_in != "CHANGELOG.md" {
                 files.push(File { path: path_in, text: fs::read_to_string(&path).expect("UTF-8") });
             }
@@ -328,7 +329,7 @@ fn repository() -> Vec<File> {
 }
 
 #[test]
-fn a_newcomer_touches_the_promised_files_and_no_other() {
+fn a_newcomer_edits_only_the_promised_files() {
     let files = repository();
     let mut faults = String::new();
     for kind in &KINDS {
@@ -340,7 +341,7 @@ fn a_newcomer_touches_the_promised_files_and_no_other() {
 }
 
 #[test]
-fn contributing_promises_what_is_tested() {
+fn contributing_lists_the_promised_files() {
     let files = repository();
     let contributing = &files.iter().find(|file| file.path == "CONTRIBUTING.md").expect("there").text;
     for kind in &KINDS {
@@ -360,7 +361,7 @@ fn contributing_promises_what_is_tested() {
 
 /// There are several examples of each kind, each promised file names some of them, and each use is one.
 #[test]
-fn promises_and_uses_are_no_more_than_needed() {
+fn every_promised_file_and_every_allowed_use_is_needed() {
     let files = repository();
     for kind in &KINDS {
         let find = |path: &str| files.iter().find(|file| file.path == path).unwrap_or_else(|| panic!("no {path}"));
@@ -378,7 +379,11 @@ fn promises_and_uses_are_no_more_than_needed() {
             member.words.iter().any(|word| has_word(&find(path).text, word)) || member.own.iter().any(is_module)
         };
         for path in kind.promised {
-            assert!(members.iter().any(|member| named(path, member)), "{path} need not be promised for {}", kind.name);
+            assert!(
+                members.iter().any(|member| named(path, member)),
+                "{path} names no member, so CONTRIBUTING need not promise it for {}",
+                kind.name
+            );
         }
         for (path, name, why) in kind.uses {
             let code = shipped(find(path));
@@ -390,7 +395,7 @@ fn promises_and_uses_are_no_more_than_needed() {
 }
 
 #[test]
-fn a_name_that_is_planted_elsewhere_is_found() {
+fn a_name_planted_in_another_file_is_found() {
     let repository = repository();
     for kind in &KINDS {
         let promised = repository.iter().filter(|file| kind.promised.contains(&&*file.path));
@@ -404,7 +409,7 @@ fn a_name_that_is_planted_elsewhere_is_found() {
             let text = format!("//! x\nfn f() {{ {}; }}\n", word(member));
             files.push(File { path: path.clone(), text });
             assert_eq!(unpromised(kind, &files), [(path.clone(), format!("names {}", member.name))], "{}", kind.name);
-            // In a comment or a test it says nothing.
+            // A name in a comment or a test does not count.
             for text in [format!("// {}\n", word(member)), format!("#[cfg(test)]\nmod tests {{ {} }}\n", word(member))]
             {
                 files.last_mut().expect("planted").text = text;

@@ -23,7 +23,7 @@ use base::units::{Lba, Sectors, Span, Time};
 use proptest::prelude::*;
 use ssd::{Drive, QueueId, Request, Spec, Ssd};
 
-/// Pages that are written before, and read.
+/// Preloaded pages, which the test reads.
 const OLD: u64 = 650;
 
 /// One bank.
@@ -39,10 +39,10 @@ struct Bank {
 /// Pages of 2 KB, so that 65 of them are five requests of 26 KB.
 const SLOW: Bank = Bank { mbps: 25, cache: true, gang: 1, pages: 65 };
 
-/// A request, and how long before it the last one came.
+/// A request, and the gap since the previous arrival.
 type Asked = (Span, IoKind, u64);
 
-/// What became of a request: its service time and its wait.
+/// A served request: its service time and its wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Served {
     kind: IoKind,
@@ -66,9 +66,9 @@ impl Bank {
         Ssd::new(&spec.resolve().expect("a valid device"), 1)
     }
 
-    /// Serves the requests in an order. Reads walk through what was written before in requests of 13 pages, writes go
-    /// where nothing has been, so that none waits for another at the host's side. Where the pages of a write go is
-    /// decided when it comes, so the order of service does not change it.
+    /// Serves the requests in an order. Reads walk through the preloaded data in requests of 13 pages, and writes go to
+    /// unwritten addresses, so that no request waits for another at the host side. The drive places a write when it
+    /// arrives, so the order of service does not change the place.
     fn serve(self, order: &str, asked: &[Asked]) -> Vec<Served> {
         let written = asked.iter().filter(|(_, kind, _)| *kind == IoKind::Write).map(|(.., pages)| pages).sum();
         let mut drive = self.drive(order, written);
@@ -90,7 +90,7 @@ impl Bank {
         drive.drain(&mut completions);
         assert_eq!(completions.len(), asked.len());
         assert_eq!(drive.counters().flash.op(flash::backend::Op::Erase).commands, 0, "nothing is collected");
-        // One server: a service begins when the one before ends, or when its request comes.
+        // One server: a service begins when the previous one ends, or when its request arrives.
         let mut served: Vec<_> = completions.iter().map(|completion| (completion.tag, None, completion)).collect();
         let mut free = Time::ZERO;
         for (_, served, completion) in &mut served {
@@ -188,7 +188,7 @@ fn poisson(gap: Span) -> impl FnMut(&mut Rng) -> Span {
 }
 
 #[test]
-fn waits_weighted_with_service_are_conserved() {
+fn waits_weighted_by_service_are_conserved() {
     for (turn, mbps) in [25, 100, 400].into_iter().enumerate() {
         for (cache, gang) in [(true, 1), (false, 1), (true, 4), (false, 2)] {
             let bank = Bank { mbps, cache, gang, pages: 64 };
@@ -203,7 +203,7 @@ fn waits_weighted_with_service_are_conserved() {
 }
 
 #[test]
-fn what_a_read_gains_costs_a_write_the_ratio_of_their_services() {
+fn a_read_gains_what_a_write_loses_by_the_ratio_of_their_services() {
     // dirik.md, D6: 26 KB at 25 and at 100 MB/s, in cache mode.
     for (mbps, ratio) in [(25, 0.41), (100, 0.15)] {
         let bank = Bank { mbps, ..SLOW };
@@ -232,7 +232,7 @@ fn what_a_read_gains_costs_a_write_the_ratio_of_their_services() {
 }
 
 #[test]
-fn a_bank_that_rests_is_found_out() {
+fn an_idle_bank_with_work_breaks_the_conservation() {
     let us = Span::from_us;
     let served = |at: u64, service, wait| Served {
         kind: IoKind::Read,
@@ -247,14 +247,14 @@ fn a_bank_that_rests_is_found_out() {
     // Three come within 20 us; the second and the third may change places.
     assert!(holds(&[served(0, 50, 0), served(10, 30, 40), served(20, 100, 60)]));
     assert!(holds(&[served(0, 50, 0), served(10, 30, 140), served(20, 100, 30)]));
-    // The bank rests for a microsecond before the last, or begins it a microsecond early.
+    // The bank idles for a microsecond before the last request, or begins it a microsecond early.
     assert!(!holds(&[served(0, 50, 0), served(10, 30, 40), served(20, 100, 61)]));
     assert!(!holds(&[served(0, 50, 0), served(10, 30, 40), served(20, 100, 59)]));
 }
 
 proptest! {
     #[test]
-    fn it_holds_for_any_arrivals_and_sizes(
+    fn conservation_holds_for_any_arrivals_and_sizes(
         asked in prop::collection::vec((0u64..3_000_000_000, any::<bool>(), 1u64..=13), 1..60),
         mbps in prop::sample::select(vec![25u64, 50, 400]),
         cache in any::<bool>(),
@@ -263,7 +263,7 @@ proptest! {
         let asked: Vec<Asked> = asked
             .into_iter()
             .map(|(gap, read, pages)| {
-                // A third come together with the one before.
+                // A third arrive together with the previous request.
                 let gap = Span::from_ps(gap.saturating_sub(1_000_000_000));
                 (gap, if read { IoKind::Read } else { IoKind::Write }, pages)
             })

@@ -16,7 +16,7 @@ use flash::nand::Part;
 use ssd::{Completion, Drive, QueueId, Request, Spec, Ssd};
 use testkit::model::{Model, Pace, Served, Shape};
 
-/// Pages that are written before, and read.
+/// Preloaded pages, which the streams read.
 const OLD: u64 = 1024;
 const REQUESTS: usize = 300;
 const LONGEST: u64 = 32;
@@ -40,7 +40,7 @@ struct Organisation {
 enum Link {
     None,
     Ata133,
-    /// Slow enough to decide, with an overhead.
+    /// A link slow enough to limit the rate, with an overhead.
     Slow,
 }
 
@@ -67,8 +67,8 @@ impl Link {
 }
 
 impl Organisation {
-    /// All that are compared: every number of channels, banks and chips in a gang, at every rate, with and without
-    /// cache mode. The rest is drawn.
+    /// All compared organisations: every number of channels, banks and chips in a gang, at every rate, with and without
+    /// cache mode. The other values are drawn.
     fn all() -> Vec<Self> {
         let mut rng = Rng::stream(1, "second.organisations");
         let mut pick = |of: u64| rng.below(of) as usize;
@@ -107,13 +107,13 @@ impl Organisation {
 
     fn engine(&self) -> Ssd<()> {
         let (channels, banks, gang, mbps) = (self.channels, self.banks, self.gang, self.mbps);
-        // Four times the pages that are written: rows are not always full, nor banks equally.
+        // Four times the written pages, because rows and banks do not fill evenly.
         let written = 2 * OLD + REQUESTS as u64 * LONGEST;
         let blocks = 12 + 4 * written / u64::from(64 * channels * banks * gang);
         let text = format!(
             "name = \"second\"\n[flash]\nchannels = {channels}\nchips = {banks}\ngang = {gang}\nblocks = {blocks}\n\
              lane-rate = \"{mbps}MB/s\"\ncache-mode = {}\ncontrollers = \"per-die\"\n\
-             [host]\nqueue-depth = {}\nlink = {}\n\
+             arbitration = {{ bus = \"fifo\" }}\n[host]\nqueue-depth = {}\nlink = {}\n\
              [ftl]\ncapacity = \"{}KiB\"\nplacement = {{ policy = \"request-round-robin\" }}\n",
             self.cache,
             self.places,
@@ -127,7 +127,7 @@ impl Organisation {
         Ssd::new(&spec.resolve().expect("a valid device"), 1)
     }
 
-    /// The numbers come from the paper, not from what the engine made of the part.
+    /// The numbers come from the paper, not from the engine's resolved part.
     fn shape(&self) -> Shape {
         Shape {
             channels: self.channels as usize,
@@ -167,7 +167,7 @@ fn size(rng: &mut Rng) -> u64 {
     }
 }
 
-/// What is written before: everything once, in order, and half as much again anywhere.
+/// The preload: every page once, in order, and half as many random overwrites.
 fn preload() -> Vec<Io> {
     let mut rng = Rng::stream(1, "second.preload");
     let mut requests = Vec::new();
@@ -184,7 +184,7 @@ fn preload() -> Vec<Io> {
     requests
 }
 
-/// A stream in which so many percent read. Reads begin and end in the middle of pages.
+/// A stream with `reads` percent of reads, which begin and end inside pages.
 fn stream(rng: &mut Rng, reads: u64) -> Vec<Io> {
     let mut fresh = OLD;
     let mut draw = |_| {
@@ -275,7 +275,7 @@ fn deviation(requests: &[Io], engine: &[Served], second: &[Served]) -> f64 {
     pairs.filter_map(|(a, b)| Some((a? / b? - 1.0).abs())).fold(0.0, f64::max)
 }
 
-/// What a class of points came to.
+/// The results of a class of points.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     points: u32,
@@ -356,7 +356,7 @@ fn a_second_model_of_another_device_does_not_agree() {
     let same = right.shape();
     assert!(off(same.clone()) < TOLERANCE);
     let slower = |span: Span| Span::from_ps(span.as_ps() * 103 / 100);
-    // One request at a time: much of this hides behind a slow bus that several banks keep busy.
+    // One request at a time, because a slow bus that several banks keep busy hides much of the difference.
     let others = [
         Shape { transfer: slower(same.transfer), ..same.clone() },
         Shape { program: slower(same.program), ..same.clone() },

@@ -41,7 +41,7 @@ fn several_queues_confined_to_dies_lose_nothing() {
 }
 
 #[test]
-fn two_runs_are_one() {
+fn two_runs_of_a_seed_are_equal() {
     let swarm = Swarm { requests: 800, cuts: 3, faults: true, queues: false };
     for seed in 0..20 {
         assert_eq!(swarm.run(seed), swarm.run(seed), "seed {seed}");
@@ -51,9 +51,9 @@ fn two_runs_are_one() {
 }
 
 #[test]
-fn everything_registered_is_drawn() {
+fn every_registered_variant_is_drawn() {
     let mut drawn = BTreeSet::new();
-    // Placements and victims are drawn for every family, and left out where they would have no effect.
+    // The swarm draws placements and victims for every family, and omits those without effect.
     for seed in 0..3_000 {
         let spec = swarm::draw_device(&mut Rng::stream(seed, "swarm"), true);
         let (flash, ftl) = (&spec.flash, &spec.ftl);
@@ -74,7 +74,7 @@ fn everything_registered_is_drawn() {
             format!("static wear levelling: {}", ftl.wear.threshold.is_some()),
             format!("copy-back: {}", ftl.gc.copy_back),
             format!("held channels: {}", flash.arbitration.hold),
-            format!("software units: {}", flash.software_controllers.is_some()),
+            format!("software controllers: {}", flash.software_controllers.is_some()),
             format!("{:?}", spec.buffer.as_ref().map(|buffer| buffer.policy)),
             format!("{:?}, {:?}", ftl.kind, spec.buffer.as_ref().map(|buffer| buffer.policy)),
             format!("replicated map: {}", ftl.hydra.as_ref().is_some_and(|hydra| hydra.replicate)),
@@ -89,7 +89,7 @@ fn everything_registered_is_drawn() {
     let buses = BusOrder::EVERY.into_iter().map(|bus| format!("{bus:?}"));
     let arbitrations = QueueArbitration::EVERY.into_iter().map(|arbitration| format!("{arbitration:?}"));
     let switches = ["buffer", "static wear levelling", "copy-back", "several queues", "confined", "depth of a queue"];
-    let switches = switches.into_iter().chain(["held channels", "software units", "replicated map"]);
+    let switches = switches.into_iter().chain(["held channels", "software controllers", "replicated map"]);
     let switches = switches.flat_map(|name| [false, true].map(|on| format!("{name}: {on}")));
     let policies = kinds.chain(maps).chain(victims).chain(placements).chain(units).chain(orders).chain(buses);
     let buffers = BufferPolicy::EVERY
@@ -102,9 +102,9 @@ fn everything_registered_is_drawn() {
     assert_eq!(orders(&format!("{drawn:?}")), 24, "orders of the dimensions that were drawn");
 }
 
-/// Seeds that once found something.
+/// Seeds that once found a bug.
 #[test]
-fn what_was_found_before_is_not_found_again() {
+fn seeds_that_once_failed_pass() {
     // Two worn pools above their limits: the write that waits for room is refused, and does not wait for ever.
     let swarm = Swarm { requests: 1200, cuts: 0, faults: true, queues: false };
     let _outcome = swarm.run(77_006_838);

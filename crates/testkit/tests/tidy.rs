@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// A text file of the repository: where it is, with `/` between the parts, and what it says.
+/// A text file of the repository: its path, with `/` between the parts, and its text.
 struct File {
     path: String,
     text: String,
 }
 
-/// What is wrong: the file, the line (0 for the file as a whole) and why.
+/// A violation: the file, the line (0 for the whole file) and the reason.
 type Violation = (String, usize, String);
 
 struct Rule {
@@ -20,7 +20,7 @@ struct Rule {
     check: fn(&[File]) -> Vec<Violation>,
     /// Files that break the rule, and in which lines.
     planted: &'static [(&'static str, &'static str, &'static [usize])],
-    /// Files that look like it but keep the rule.
+    /// Files that look like violations but keep the rule.
     innocent: &'static [(&'static str, &'static str)],
 }
 
@@ -58,7 +58,7 @@ fn conflict_markers(files: &[File]) -> Vec<Violation> {
 
 // --- imports run only downward ---
 
-/// Which of our crates a crate may build on.
+/// The crates of the workspace that a crate may depend on.
 const ARROWS: [(&str, &[&str]); 15] = [
     ("align", &[]),
     ("base", &[]),
@@ -77,7 +77,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("fuzz", &["base", "flash", "ftl", "ssd", "workload", "study", "testkit"]),
 ];
 
-/// What a manifest depends on, tests aside, with the lines.
+/// The dependencies of a manifest, without those of tests, with their lines.
 fn dependencies(manifest: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut inside = false;
@@ -113,7 +113,7 @@ fn arrows(files: &[File]) -> Vec<Violation> {
     found
 }
 
-// --- the core reads nothing but what it is handed ---
+// --- the core reads only its arguments ---
 
 const CORE: [&str; 6] = [
     "crates/base/src/",
@@ -124,7 +124,7 @@ const CORE: [&str; 6] = [
     "crates/workload/src/generate.rs",
 ];
 const FORBIDDEN: [&str; 5] = ["fs", "env", "thread", "net", "process"];
-/// Words of `std::io` that reach out; its traits are how bytes are handed in and out.
+/// Words of `std::io` that do I/O; its traits alone pass bytes in and out.
 const STREAMS: [&str; 6] = ["stdin", "stdout", "stderr", "println!", "eprintln!", "print!"];
 
 fn sans_io(files: &[File]) -> Vec<Violation> {
@@ -146,7 +146,7 @@ fn sans_io(files: &[File]) -> Vec<Violation> {
     found
 }
 
-// --- nobody need listen ---
+// --- closed streams cause no panic ---
 
 /// Macros that panic if the standard output or error is full or closed.
 const PANICKING: [&str; 4] = ["println!", "eprintln!", "print!", "eprint!"];
@@ -188,7 +188,7 @@ fn reachable(files: &[File]) -> Vec<Violation> {
         }
     }
     let dead = |file: &&File| {
-        // A test that no `mod` names is not run: `tests/main.rs` is the one program of a crate's tests.
+        // A test that no `mod` names does not run: `tests/main.rs` is the one test program of a crate.
         let inside = ["/src/", "/tests/"].iter().any(|folder| file.path.contains(folder));
         let in_source = file.path.starts_with("crates/") && inside;
         let root = ["/src/lib.rs", "/src/main.rs", "/tests/main.rs"].iter().any(|root| file.path.ends_with(root));
@@ -197,7 +197,7 @@ fn reachable(files: &[File]) -> Vec<Violation> {
     rust(files).filter(dead).map(|file| at(file, 0, "no `mod` in the file above it names it")).collect()
 }
 
-/// A package holds its crate's folder and nothing beside it: what else is compiled in would be missing there.
+/// A package holds its crate's folder only, so a file from another folder would be missing in the package.
 fn packaged(files: &[File]) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in rust(files).filter(|file| file.path.starts_with("crates/") && file.path.contains("/src/")) {
@@ -246,9 +246,9 @@ fn ascii(files: &[File]) -> Vec<Violation> {
     found
 }
 
-// --- what is written ---
+// --- prose and markers ---
 
-/// Put together here, so that this file does not break its own rule.
+/// Concatenated, so that this file keeps its own rule.
 const MARKERS: [&str; 6] = [
     concat!("to", "do!"),
     concat!("unimpl", "emented!"),
@@ -497,10 +497,10 @@ const RULES: [Rule; 14] = [
     },
 ];
 
-/// The one file that is built and not written (see the README beside it).
+/// The only built file (see the README beside it).
 const BUNDLE: &str = "crates/report/assets/echarts.min.js";
 
-/// Folders that are not ours to keep tidy: those of the root, and those anywhere.
+/// Folders that the rules ignore: those at the root, and those anywhere.
 const BESIDE: [&str; 5] = [".git", ".venv", "target", "out", "shared"];
 const ELSEWHERE: [&str; 2] = ["node_modules", "__pycache__"];
 const TEXT: [&str; 13] = ["rs", "toml", "md", "sh", "py", "pyi", "ts", "js", "mjs", "html", "css", "txt", "run"];
@@ -544,7 +544,7 @@ fn the_repository_is_tidy() {
 }
 
 #[test]
-fn every_rule_finds_what_breaks_it_and_nothing_else() {
+fn every_rule_finds_its_violations_and_nothing_else() {
     for rule in &RULES {
         let file = |path: &str, text: &str| File { path: path.into(), text: text.into() };
         let planted: Vec<_> = rule.planted.iter().map(|(path, text, _)| file(path, text)).collect();

@@ -1,9 +1,9 @@
-//! No identifier has a word that the field does not use: each such word was replaced, and this list keeps it away.
+//! No identifier has a word that the field does not use: this list names each replaced word and its replacement.
 
 use std::fs;
 use std::path::Path;
 
-/// Words that no identifier is, each with the word to use.
+/// Forbidden identifiers, each with the word to use.
 const NOWHERE: [(&str, &str); 22] = [
     ("house", "place_unplaced"),
     ("house_set", "place_unplaced_of_set"),
@@ -29,7 +29,7 @@ const NOWHERE: [(&str, &str); 22] = [
     ("ChangSpec", "SlcMlcSpec"),
 ];
 
-/// Words that no item is called, though a local variable may be.
+/// Words forbidden as names of items, but not of local variables.
 const NO_ITEM: [(&str, &str); 7] = [
     ("rest", "on_idle"),
     ("work", "run_due"),
@@ -40,10 +40,10 @@ const NO_ITEM: [(&str, &str); 7] = [
     ("Wanted", "PageRead"),
 ];
 
-/// What begins an item.
+/// The keywords that begin an item.
 const ITEMS: [&str; 8] = ["fn", "mod", "struct", "enum", "trait", "type", "const", "static"];
 
-/// The identifiers of a line without its strings and its comment.
+/// The identifiers of a line, without strings and comments.
 fn identifiers(line: &str) -> Vec<&str> {
     let mut names = Vec::new();
     for part in line.split("//").next().unwrap_or_default().split('"').step_by(2) {
@@ -52,7 +52,7 @@ fn identifiers(line: &str) -> Vec<&str> {
     names
 }
 
-/// What a line has that it should not have.
+/// The forbidden words of a line.
 fn found(line: &str) -> Vec<String> {
     let plain = line.replace("\\\"", "");
     let names = identifiers(&plain);
@@ -74,7 +74,7 @@ fn walk(folder: &Path, each: &mut dyn FnMut(&Path, &str)) {
 }
 
 #[test]
-fn no_name_is_a_word_of_the_list() {
+fn no_name_is_a_listed_old_word() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("all crates");
     let mut all = Vec::new();
     let mut lines = 0;
@@ -93,7 +93,7 @@ fn no_name_is_a_word_of_the_list() {
 }
 
 #[test]
-fn a_word_is_found_in_code_and_not_in_prose() {
+fn a_listed_word_is_found_in_code_and_not_in_prose() {
     for line in ["self.kick(flash);", "fn rest(&mut self)", "struct Unit {", "use study::lab;", "let homeless = 1;"] {
         assert_eq!(found(line).len(), 1, "{line}");
     }

@@ -39,7 +39,7 @@ fn root(a: f64) -> f64 {
 }
 
 #[test]
-fn cleaning_follows_the_published_curve() {
+fn write_amplification_follows_the_published_curve() {
     for over_provisioning in [0.07, 0.1, 0.15, 0.2, 0.28, 0.4, 0.5] {
         let logical = BLOCKS * (1.0 - over_provisioning);
         let a = (BLOCKS - 2.5 - 1.0) / logical;
@@ -53,7 +53,7 @@ fn cleaning_follows_the_published_curve() {
             greedy * 100.0
         );
         assert!(oldest.abs() < 0.03, "{percent} %: the oldest block first is off by {oldest}");
-        // With 64 pages a block greedy finds emptier ones than the oldest; the less spare space the more.
+        // With 64 pages per block greedy finds blocks emptier than the oldest; less spare space widens the gap.
         assert!(greedy < 0.01 && greedy > -0.12, "{percent} %: greedy is off by {greedy}");
     }
 }

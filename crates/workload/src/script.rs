@@ -122,11 +122,7 @@ impl Script {
             let path = format!("request[{i}]");
             if request.at < last {
                 let message = format!("arrives at {}, after one of {last}", request.at);
-                faults.push(Fault::new(
-                    path.clone() + ".at",
-                    message,
-                    "list the requests in the order of their arrival",
-                ));
+                faults.push(Fault::new(path.clone() + ".at", message, "list the requests in the order of arrival"));
             }
             last = last.max(request.at);
             requests.push(Arrival { at: Time::ZERO + request.at, io: request.io(&path, capacity, &mut faults) });
@@ -146,18 +142,14 @@ impl Script {
         }
         if spec.repeat > 1 && spec.every < last {
             let message = format!("a pass begins {} after another, which takes {last}", spec.every);
-            faults.push(Fault::new("every", message, "let the passes follow each other further apart"));
+            faults.push(Fault::new("every", message, "start the passes further apart"));
         }
         let passes = u64::from(spec.repeat.saturating_sub(1));
         let end = spec.every.as_ps().checked_mul(passes).and_then(|begin| begin.checked_add(last.as_ps()));
         if end.is_none() {
             let message =
                 format!("{} passes, {} apart, end after simulated time does (213 days)", spec.repeat, spec.every);
-            faults.push(Fault::new(
-                "repeat",
-                message,
-                "repeat it less often, or let the passes follow each other sooner",
-            ));
+            faults.push(Fault::new("repeat", message, "repeat it less often, or start the passes closer together"));
         }
         if !faults.is_empty() {
             return Err(faults);
@@ -196,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_come_in_order_pass_after_pass() {
+    fn a_script_repeats_its_requests_in_order() {
         let text = "name = \"s\"\nrepeat = 2\nevery = \"1ms\"\n[[request]]\nkind = \"write\"\nsize = \"2KiB\"\n\
                     [[request]]\nat = \"5us\"\nkind = \"read\"\nstart = \"4KiB\"\nsize = \"4KiB\"\n[[request]]\nat = \"5us\"\nkind = \"flush\"\n";
         let mut script = script(text).expect("sound");
@@ -211,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_that_asks_nothing_is_blamed_on_the_right_key() {
+    fn a_script_without_requests_is_refused_at_its_key() {
         let request = "[[request]]\nkind = \"flush\"\n";
         for (text, key) in [
             (format!("name = \"s\"\nrepeat = 0\n{request}"), "repeat"),
@@ -223,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn every_script_that_comes_along_is_sound() {
+    fn every_builtin_script_is_valid() {
         let scripts = crate::generate::builtin().iter().filter(|(_, text)| text.contains("\n[[request]]"));
         let mut count = 0;
         for (name, text) in scripts {
@@ -237,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn passes_end_before_time_does() {
+    fn a_script_beyond_the_end_of_time_is_refused() {
         let text = |repeat: u64| {
             format!(
                 "name = \"s\"\nrepeat = {repeat}\nevery = \"1000s\"\n[[request]]\nkind = \"write\"\nsize = \"2KiB\"\n"
@@ -252,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_found() {
+    fn every_fault_of_a_script_is_found() {
         let text = "name = \"s\"\ndepth = 0\nrepeat = 2\n[[request]]\nat = \"9us\"\nkind = \"write\"\nsize = \"1000B\"\n\
                     [[request]]\nkind = \"read\"\nstart = \"8KiB\"\nsize = \"512B\"\n[[request]]\nkind = \"flush\"\nsize = \"1KiB\"\n";
         let paths: Vec<_> = script(text).expect_err("faulty").into_iter().map(|fault| fault.path).collect();

@@ -16,7 +16,7 @@ pub fn unreadable(path: &Path, error: &Error) -> (String, String) {
         },
         ErrorKind::PermissionDenied => (
             "permission denied".to_owned(),
-            "make it and its folders readable, e.g. with chmod +r, or run as a user who may read them",
+            "make it and its folders readable, e.g. with chmod +r, or run as a user with read permission",
         ),
         ErrorKind::IsADirectory => ("it is a directory".to_owned(), "name a file in it"),
         ErrorKind::NotADirectory => {
@@ -27,7 +27,7 @@ pub fn unreadable(path: &Path, error: &Error) -> (String, String) {
             ("its symbolic links lead in a circle".to_owned(), "point one of the links to a file")
         }
         ErrorKind::InvalidInput | ErrorKind::InvalidFilename => {
-            ("no file can have this name".to_owned(), "give a shorter name without zero bytes")
+            ("a file cannot have this name".to_owned(), "give a shorter name without zero bytes")
         }
         _ => (error.to_string(), "check the file and the disk it is on"),
     };
@@ -55,7 +55,7 @@ mod tests {
             ("a", "lead in a circle; point one"),
             (".", "it is a directory; name a file in it"),
             ("file/x", "a part of its path is a file, not a directory; check the path"),
-            (&long, "no file can have this name; give a shorter name"),
+            (&long, "a file cannot have this name; give a shorter name"),
         ] {
             let path = path(name);
             let error = fs::read(&path).expect_err("unreadable");

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn order_time_and_event_matter() {
+    fn the_hash_depends_on_order_time_and_event() {
         let of = |events: &[(u64, u64)]| {
             let mut h = EventHash::default();
             events.iter().for_each(|(t, e)| h.add(Time::from_ps(*t), *e));

@@ -4,19 +4,14 @@
 //! are scheduled in the order of their due times, so they share a lane, a sorted queue. An event goes to the lane
 //! with the latest last event that is not later than it; the next event is the least of the lanes' heads. An event
 //! that fits no lane goes to a heap.
-//!
-//! A small table remembers the lane of each span, so that most events find theirs without a search.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 
-use crate::units::{Span, Time};
+use crate::units::Time;
 
 /// A device has fewer distinct spans under way than lanes; with fewer lanes, the heap costs more.
 const LANES: usize = 12;
-
-/// The logarithm of the number of spans whose lane is remembered.
-const HINT_BITS: u32 = 4;
 
 /// Events in the order of their time, and of their insertion where times are equal.
 #[derive(Clone, Debug)]
@@ -29,20 +24,8 @@ pub struct EventQueue<E> {
     /// Lanes that have ever been used.
     used: usize,
     heap: BinaryHeap<Reverse<Entry<E>>>,
-    /// The lane of the next event (`LANES` for the heap) and its key; `EMPTY` if no event waits.
-    next: (usize, Key),
-    /// When the latest event that was removed was due: spans count from here.
-    now: Time,
-    hints: [Hint; 1 << HINT_BITS],
     sequence: u64,
     len: usize,
-}
-
-/// The lane of the latest event that lay `span` ahead.
-#[derive(Clone, Copy, Debug, Default)]
-struct Hint {
-    span: Span,
-    lane: u8,
 }
 
 /// The order of events.
@@ -84,9 +67,6 @@ impl<E: Copy> Default for EventQueue<E> {
             tails: [Time::ZERO; LANES],
             used: 0,
             heap: BinaryHeap::new(),
-            next: (LANES, EMPTY),
-            now: Time::ZERO,
-            hints: [Hint::default(); 1 << HINT_BITS],
             sequence: 0,
             len: 0,
         }
@@ -110,7 +90,7 @@ impl<E: Copy> EventQueue<E> {
     #[must_use]
     #[inline]
     pub fn next_time(&self) -> Option<Time> {
-        (self.len > 0).then_some(self.next.1.0)
+        (self.len > 0).then(|| self.first().1.0)
     }
 
     /// The number of waiting events.
@@ -131,37 +111,7 @@ impl<E: Copy> EventQueue<E> {
         let key = (at, self.sequence);
         self.sequence += 1;
         self.len += 1;
-        let span = at.saturating_since(self.now);
-        let slot = (span.as_ps().wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - HINT_BITS)) as usize;
-        let Hint { span: hinted, lane } = self.hints[slot];
-        let lane = usize::from(lane);
-        // The last event of an empty lane is past, so any event fits.
-        let lane = if hinted == span && self.tails[lane] <= at {
-            lane
-        } else {
-            match self.find_lane(at) {
-                Some(lane) => {
-                    self.hints[slot] = Hint { span, lane: lane as u8 };
-                    lane
-                }
-                None => LANES,
-            }
-        };
-        if key < self.next.1 {
-            self.next = (lane, key);
-        }
-        let Some(queue) = self.lanes.get_mut(lane) else { return self.heap.push(Reverse(Entry { key, event })) };
-        if queue.is_empty() {
-            self.heads[lane] = key;
-            self.used = self.used.max(lane + 1);
-        }
-        self.tails[lane] = at;
-        queue.push_back(Entry { key, event });
-    }
-
-    /// The lane with the latest last event that is not later than `at`; else an empty one.
-    #[inline(never)]
-    fn find_lane(&self, at: Time) -> Option<usize> {
+        // The lane with the latest last event that is not later than `at`; else an empty one.
         let mut chosen = None;
         let mut empty = (self.used < LANES).then_some(self.used);
         for lane in 0..self.used {
@@ -171,27 +121,31 @@ impl<E: Copy> EventQueue<E> {
                 chosen = Some(lane);
             }
         }
-        chosen.or(empty)
+        let Some(lane) = chosen.or(empty) else { return self.heap.push(Reverse(Entry { key, event })) };
+        if chosen.is_none() {
+            self.heads[lane] = key;
+            self.used = self.used.max(lane + 1);
+        }
+        self.tails[lane] = at;
+        self.lanes[lane].push_back(Entry { key, event });
     }
 
     /// Removes the next event if it is due at `to` or earlier.
     #[inline]
     pub fn pop_due(&mut self, to: Time) -> Option<(Time, E)> {
-        let (lane, key) = self.next;
-        if key.0 > to || self.len == 0 {
+        if self.len == 0 {
+            return None;
+        }
+        let (lane, key) = self.first();
+        if key.0 > to {
             return None;
         }
         self.len -= 1;
-        self.now = key.0;
-        let entry = match self.lanes.get_mut(lane) {
-            Some(queue) => {
-                let entry = queue.pop_front()?;
-                self.heads[lane] = queue.front().map_or(EMPTY, |next| next.key);
-                entry
-            }
-            None => self.heap.pop()?.0,
+        let Some(queue) = self.lanes.get_mut(lane) else {
+            return self.heap.pop().map(|Reverse(entry)| (entry.key.0, entry.event));
         };
-        self.next = self.first();
+        let entry = queue.pop_front()?;
+        self.heads[lane] = queue.front().map_or(EMPTY, |next| next.key);
         Some((entry.key.0, entry.event))
     }
 
@@ -205,9 +159,7 @@ impl<E: Copy> EventQueue<E> {
     pub fn clear(&mut self) {
         self.lanes.iter_mut().for_each(VecDeque::clear);
         self.heads = [EMPTY; LANES];
-        self.tails = [Time::ZERO; LANES];
         self.heap.clear();
-        self.next = (LANES, EMPTY);
         self.len = 0;
     }
 }

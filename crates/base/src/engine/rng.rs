@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stream_never_changes() {
+    fn the_numbers_of_a_stream_never_change() {
         // Golden values: a change here changes every published result.
         let mut rng = Rng::stream(42, "golden");
         let drawn: Vec<u64> = (0..3).map(|_| rng.bits()).collect();

@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_used_again() {
+    fn the_slab_reuses_the_place_of_a_removed_value() {
         let mut slab = Slab::default();
         let a = slab.insert('a');
         let b = slab.insert('b');

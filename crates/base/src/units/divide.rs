@@ -57,12 +57,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_divides_exactly(n in any::<u32>(), by in 1..=u32::MAX) {
+        fn a_divisor_divides_exactly(n in any::<u32>(), by in 1..=u32::MAX) {
             prop_assert_eq!(Divisor::new(by).split(n), (n / by, n % by));
         }
 
         #[test]
-        fn it_divides_exactly_by_small_numbers(n in any::<u32>(), by in 1..5000u32) {
+        fn a_small_divisor_divides_exactly(n in any::<u32>(), by in 1..5000u32) {
             prop_assert_eq!(Divisor::new(by).split(n), (n / by, n % by));
         }
     }
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_are_exact() {
+    fn the_smallest_and_largest_numbers_are_divided_exactly() {
         for by in [1, 2, 3, 7, 255, 256, 1 << 31, u32::MAX] {
             for n in [0, 1, by - 1, by, u32::MAX - 1, u32::MAX] {
                 assert_eq!(Divisor::new(by).split(n), (n / by, n % by), "{n} / {by}");

@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn energy_of_the_papers_program() {
+    fn a_program_of_changs_paper_takes_39_6_uj() {
         // chang.md A1, Table 1: 3.3 V x 15 mA x 800 us = 39.6 uJ.
         let e = Energy::of(Voltage::from_mv(3300), Current::from_ua(15_000), Span::from_us(800));
         assert!((e.as_joules() - 39.6e-6).abs() < 1e-12);

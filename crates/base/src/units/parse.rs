@@ -41,7 +41,7 @@ impl fmt::Display for ParseUnitError {
                 "`{text}` is not a {kind}: write a number of at least zero with one of the units {units}, e.g. \"{example}\""
             ),
             Wrong::TooSmall => {
-                write!(f, "`{text}` is no {kind} that anything works at: write more than zero, e.g. \"{example}\"")
+                write!(f, "`{text}` is a {kind} of zero: write one above zero, e.g. \"{example}\"")
             }
             Wrong::TooLarge => {
                 write!(f, "`{text}` is too large for a {kind}: write at most {most}, e.g. \"{example}\"")
@@ -321,7 +321,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn quantities_read_as_written() {
+    fn each_notation_of_a_quantity_is_parsed() {
         assert_eq!("25us".parse(), Ok(Span::from_us(25)));
         assert_eq!("1.5 ms".parse(), Ok(Span::from_us(1500)));
         assert_eq!("4KiB".parse(), Ok(Bytes::new(4096)));
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_units_name_the_right_ones() {
+    fn an_error_about_a_wrong_unit_names_the_right_units() {
         for text in ["25", "25MB", "us", "-3us", "1e3us", "", "twenty us", "1.2.3us"] {
             let message = text.parse::<Span>().expect_err(text).to_string();
             assert!(message.contains("ps, ns, us, ms, s") && message.contains("25us"), "{message}");
@@ -343,7 +343,7 @@ mod tests {
             assert!(message.contains("is too large for a time: write at most 18446744s"), "{message}");
         }
         let message = "0MB/s".parse::<Rate>().expect_err("nothing").to_string();
-        assert_eq!(message, "`0MB/s` is no data rate that anything works at: write more than zero, e.g. \"667MB/s\"");
+        assert_eq!(message, "`0MB/s` is a data rate of zero: write one above zero, e.g. \"667MB/s\"");
     }
 
     #[test]
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn no_decimal_of_a_share_is_lost() {
+    fn a_share_keeps_every_decimal() {
         for (text, wanted) in [("12.414348435332%", 0.124_143_484_353_32), ("0.00000001%", 1e-10), ("7%", 0.07)] {
             let share: Ratio = text.parse().expect(text);
             assert_eq!((share.get().to_bits(), share.exact().as_str()), (f64::to_bits(wanted), text));
@@ -368,7 +368,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_reads_back(value in any::<u64>()) {
+        fn a_written_quantity_parses_to_the_same_value(value in any::<u64>()) {
             prop_assert_eq!(Span::from_ps(value).exact().parse(), Ok(Span::from_ps(value)));
             prop_assert_eq!(Bytes::new(value).exact().parse(), Ok(Bytes::new(value)));
             prop_assert_eq!(Voltage::from_mv(value).exact().parse(), Ok(Voltage::from_mv(value)));
@@ -379,7 +379,7 @@ mod tests {
         }
 
         #[test]
-        fn shares_read_back_bit_by_bit(bits in any::<u64>(), billion in any::<u32>(), nearby in -2..=2_i64) {
+        fn a_written_share_parses_to_the_same_bits(bits in any::<u64>(), billion in any::<u32>(), nearby in -2..=2_i64) {
             // Arbitrary shares, and the neighbours of shares with few decimals.
             let any = f64::from_bits(bits);
             let near = f64::from_bits((f64::from(billion) * 1e-9).to_bits().saturating_add_signed(nearby));
@@ -392,7 +392,7 @@ mod tests {
         }
 
         #[test]
-        fn a_share_is_what_is_written(percent in "[0-9]{1,3}(\\.[0-9]{1,20})?") {
+        fn a_share_parses_to_the_percentage_written(percent in "[0-9]{1,3}(\\.[0-9]{1,20})?") {
             let share: Ratio = format!("{percent}%").parse().expect("a share");
             prop_assert_eq!(share.exact().parse(), Ok(share));
             let meant: f64 = format!("{percent}e-2").parse().expect("a number");

@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn transfer_times_keep_their_picoseconds() {
+    fn transfer_times_keep_picoseconds() {
         // fmmu.md A1: 4,096 B of data and a quarter of the 1.5 KB OOB at 667 MB/s.
         assert_eq!(Rate::new(667_000_000).time(Bytes::new(4_480)).as_ps(), 6_716_642);
         assert_ne!(Rate::new(667_000_000).time(Bytes::new(1)), Rate::new(1_000_000_000).time(Bytes::new(1)));

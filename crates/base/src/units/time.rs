@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn time_ends_and_does_not_begin_anew() {
+    fn time_saturates_at_its_maximum() {
         let day = Span::from_secs(86_400);
         assert_eq!(Time::ZERO + day * 213, Time::from_ps(213 * 86_400 * 1_000_000_000_000));
         assert_eq!(Time::ZERO + day * 213 + day, Time::MAX);

@@ -2,9 +2,10 @@
 
 use std::ops::{AddAssign, Sub};
 
-use base::units::{Bytes, Span};
+use crate::nand::Sector;
+use base::units::{Bytes, Span, Time};
 
-use super::{Cause, Op};
+use super::{Backend, Cause, Observer, Op};
 
 /// The sums over the commands of one operation and one cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,5 +96,60 @@ impl Account {
             }
         }
         difference
+    }
+}
+
+impl<S: Sector, O: Observer> Backend<S, O> {
+    /// The account up to `now`, by operation and cause. A command counts when it finishes, time as it passes, and
+    /// bytes when their transfer begins.
+    #[must_use]
+    pub fn account(&self, now: Time) -> Account {
+        let mut account = self.account;
+        for die in &self.dies {
+            if let Some(handle) = die.array {
+                let command = &self.commands[handle];
+                account.at(command.op, command.cause).array += die.meter.worked(now);
+            }
+        }
+        for channel in &self.channels {
+            if let Some(handle) = channel.current {
+                let command = &self.commands[handle];
+                let tally = account.at(command.op, command.cause);
+                tally.bus += channel.meter.worked(now);
+                tally.bytes += channel.bytes;
+            }
+        }
+        account
+    }
+
+    /// Resets all counters, e.g. after preconditioning.
+    ///
+    /// # Panics
+    /// If anything is under way.
+    pub fn reset_account(&mut self) {
+        assert!(self.is_at_rest(), "counters are reset while commands are under way");
+        self.account = Account::default();
+        self.dies.iter_mut().for_each(|die| die.meter.reset());
+        self.channels.iter_mut().for_each(|channel| channel.meter.reset());
+        self.controllers.iter_mut().for_each(|controller| controller.busy = Span::ZERO);
+        self.processor.reset();
+    }
+
+    /// Time each die's array worked until `now`.
+    pub fn die_busy(&self, now: Time) -> impl Iterator<Item = Span> + '_ {
+        self.dies.iter().map(move |die| die.meter.busy(now))
+    }
+
+    /// Time each channel was held until `now`.
+    pub fn channel_busy(&self, now: Time) -> impl Iterator<Item = Span> + '_ {
+        self.channels.iter().map(move |channel| channel.meter.busy(now))
+    }
+
+    /// Time each controller held a list until `now`; a foreground controller is the first.
+    pub fn controller_busy(&self, now: Time) -> impl Iterator<Item = Span> + '_ {
+        self.controllers.iter().map(move |controller| {
+            controller.busy
+                + if controller.list.is_some() { now.saturating_since(controller.since) } else { Span::ZERO }
+        })
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::nand::Sector;
 use base::engine::{EventQueue, Handle};
-use base::units::{Bytes, Time};
+use base::units::{Bytes, Span, Time};
 
 use super::queue::CLASSES;
 use super::{Backend, BusOrder, Command, Event, Observer, Phase, Primitive, Resource, Stage, Transfer};
@@ -13,7 +13,7 @@ impl Stage {
     const fn under(self, order: BusOrder) -> usize {
         match (order, self) {
             (BusOrder::Fifo, _)
-            | (BusOrder::CommandFirst, Self::Command | Self::DataIn | Self::Patch)
+            | (BusOrder::CommandFirst, Self::Command | Self::DataIn | Self::Patch | Self::Status)
             | (BusOrder::DataFirst, Self::DataOut) => 0,
             (BusOrder::CommandFirst | BusOrder::DataFirst | BusOrder::ReadFirst, _) => CLASSES - 1,
         }
@@ -22,6 +22,7 @@ impl Stage {
     pub(super) const fn primitive(self) -> Primitive {
         match self {
             Self::Command => Primitive::Command,
+            Self::Status => Primitive::Status,
             Self::DataIn | Self::Patch => Primitive::DataIn,
             Self::DataOut => Primitive::DataOut,
         }
@@ -59,11 +60,16 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.wait_for_channel(number, handle);
     }
 
-    fn wait_for_channel(&mut self, number: u32, handle: Handle<Command>) {
-        let class = match self.arbitration.bus {
+    /// The queue of a command on its channel.
+    pub(super) fn class_on_channel(&self, handle: Handle<Command>) -> usize {
+        match self.arbitration.bus {
             BusOrder::ReadFirst => self.urgency(handle),
             order => self.commands[handle].stage.under(order),
-        };
+        }
+    }
+
+    fn wait_for_channel(&mut self, number: u32, handle: Handle<Command>) {
+        let class = self.class_on_channel(handle);
         self.channels[number as usize].queue.push(&mut self.commands, class, handle);
     }
 
@@ -85,18 +91,23 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             }
         }
         let (data, bytes) = match command.sectors {
+            0 if command.stage == Stage::DataIn && self.by_pages => {
+                let (from, until) = command.next_page(self.page_slots);
+                let data = self.timing.transfer[until as usize] - self.timing.transfer[from as usize];
+                (data, self.timing.slot_bytes * u64::from(until - from))
+            }
             0 => (self.timing.transfer[command.count as usize], self.timing.slot_bytes * u64::from(command.count)),
             part => (self.timing.sectors[part as usize], self.timing.bytes_of(part)),
         };
-        let time = match command.stage {
-            Stage::Command => self.timing.command,
-            Stage::DataIn | Stage::Patch => self.timing.command + data,
-            Stage::DataOut => data,
-        };
+        let no_data = matches!(command.stage, Stage::Command | Stage::Status);
+        let data = if no_data { Span::ZERO } else { data };
+        let time = if self.data_only { data } else { data + self.cycles(handle) };
+        let command = &self.commands[handle];
+        let channel = &mut self.channels[number as usize];
         let until = now + time;
         channel.current = Some(handle);
         channel.last = Some(command.cause);
-        channel.bytes = if command.stage == Stage::Command { Bytes::default() } else { bytes };
+        channel.bytes = if no_data { Bytes::default() } else { bytes };
         let generation = channel.meter.begin(now, until);
         self.observer.phase(Phase {
             resource: Resource::Channel(number),

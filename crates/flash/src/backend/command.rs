@@ -105,6 +105,8 @@ pub(super) enum Stage {
     DataOut,
     /// Command, address and data into a register that holds a page already: the second phase of a copy-back.
     Patch,
+    /// Reading the status of the die.
+    Status,
 }
 
 /// How far the processor has issued a command, if the controllers are software (see [`super::Config::software`]).
@@ -140,12 +142,18 @@ pub struct Command {
     pub(super) class: Class,
     pub(super) stage: Stage,
     pub(super) preparation: Preparation,
+    /// The command, a read in cache mode, has been given the time of its copy to the cache register.
+    pub(super) copied: bool,
     /// The command, a copy-back with data in, has taken effect.
     pub(super) begun: bool,
+    /// Its data has come in.
+    pub(super) patched: bool,
     pub(super) count: u32,
     /// Sectors that cross the channel; zero stands for all slots or, for a copy-back, for none.
     pub(super) sectors: u32,
     pub(super) padding: u32,
+    /// Slots of a program whose data has crossed the channel, while it crosses page by page.
+    pub(super) crossed: u32,
     /// Pages of a scan, whose spare areas the command reads; zero for any other command.
     pub(super) scanned: u32,
     pub(super) waits: u16,
@@ -183,10 +191,13 @@ impl Command {
             class,
             stage: Stage::Command,
             preparation: Preparation::None,
+            copied: false,
             begun: false,
+            patched: false,
             count: 0,
             sectors: 0,
             padding: 0,
+            crossed: 0,
             scanned: 0,
             waits: 0,
             done: false,
@@ -216,7 +227,7 @@ impl Command {
 
     /// True for a copy-back in its first phase that still expects data.
     pub(super) const fn wants_data(&self) -> bool {
-        self.begun && !matches!(self.stage, Stage::Patch)
+        self.begun && !self.patched
     }
 
     /// Sectors that cross the channel, if set. Otherwise all slots cross it or, for a copy-back, none.

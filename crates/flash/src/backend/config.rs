@@ -76,12 +76,15 @@ pub enum Order {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BusOrder {
-    /// First come, first served.
-    #[default]
+    /// First come, first served. A command of a fraction of a microsecond waits behind the pages that others send, so
+    /// chips stand still that would have worked meanwhile, and then all want the channel at once (a convoy).
     Fifo,
-    /// New commands, with the data they bring, before data that waits in a chip. This keeps the chips busy.
+    /// New commands, with the data they bring, before data that waits in a chip. This keeps the chips busy, and is
+    /// what controllers do: the firmware of the Cosmos+ OpenSSD starts reads, erases and programs before it fetches
+    /// what has been read.
+    #[default]
     CommandFirst,
-    /// Data that waits in a chip before new commands. Several simulators do this; chips then work in convoys.
+    /// Data that waits in a chip before new commands, as several simulators have it. The worst convoys.
     DataFirst,
     /// Commands and data of host reads before everything else. If host reads go first at the dies too, a host read
     /// passes between the primitives of other dies, and on its own die between whole operations (Seong et al., Sec.
@@ -89,8 +92,20 @@ pub enum BusOrder {
     ReadFirst,
 }
 
-/// Arbitration: the order of waiting lists, commands and transfers.
+/// How a controller learns that an array is done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Completion {
+    /// From the pin R/B# of the chip, at once. It then reads the status of a program, an erase or a copy-back.
+    #[default]
+    ReadyBusy,
+    /// By reading the status over the channel: for the first time this long after the array has begun, and again as
+    /// long after each status that was busy.
+    Polling(Span),
+}
+
+/// Arbitration: the order of waiting lists, commands and transfers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Arbitration {
     /// The order at the controllers and the dies.
@@ -102,6 +117,32 @@ pub struct Arbitration {
     /// reads included.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub hold: bool,
+    /// Whether a host read that waits for the channel goes between two pages of a program's data. Each page of the
+    /// planes and the word line of a program has an address cycle of its own (ONFI: multi-plane program), so a
+    /// controller can turn to another chip there. If not, all data of a program crosses in one piece. No page is
+    /// interrupted, nor the pages of ganged chips, which are one page here.
+    pub between_pages: bool,
+}
+
+impl Default for Arbitration {
+    fn default() -> Self {
+        Self { commands: Order::default(), bus: BusOrder::default(), hold: false, between_pages: true }
+    }
+}
+
+/// Times on the channel besides command, address and data cycles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cycles {
+    /// Before the data of a page that comes in: tADL.
+    pub page_in: Span,
+    /// Before the data of a page that goes out: Change Read Column and tCCS.
+    pub page_out: Span,
+    /// After data that went out: tRHW.
+    pub turnaround: Span,
+    /// Before the array works: tWB.
+    pub busy: Span,
+    /// To read the status of a die.
+    pub status: Span,
 }
 
 /// The times of commands and transfers, resolved for one geometry.
@@ -117,10 +158,16 @@ pub struct Timing {
     pub cache_read: Option<Span>,
     /// Register copy of a cache-mode program; `None` if cache mode is off.
     pub cache_program: Option<Span>,
+    /// Cache mode joins commands of different lists and superblocks, too.
+    pub cache_across: bool,
     /// Rows programmed by one array operation.
     pub one_shot: u32,
-    /// Time of the command and address cycles.
+    /// Chips of a gang, which share command and data lines.
+    pub gang: u32,
+    /// Command and address cycles of one plane.
     pub command: Span,
+    /// The other times on the channel and before the array.
+    pub cycles: Cycles,
     /// Bytes of a slot on the channel.
     pub slot_bytes: Bytes,
     /// Channel time of n slots, at index n.
@@ -179,8 +226,17 @@ impl Timing {
             erase: part.timing.erase,
             cache_read: (cache_mode && part.features.cache_read).then_some(part.timing.cache_read_copy),
             cache_program: (cache_mode && part.features.cache_program).then_some(part.timing.cache_program_copy),
+            cache_across: false,
             one_shot,
+            gang: 1,
             command: part.bus.command,
+            cycles: Cycles {
+                page_in: part.bus.t_adl,
+                page_out: part.bus.change_column + part.bus.t_ccs,
+                turnaround: part.bus.t_rhw,
+                busy: part.bus.t_wb,
+                status: part.bus.status,
+            },
             transfer: (0..=slots).map(|n| rate.time(slot_bytes * u64::from(n))).collect(),
             sectors: sectors.map(|n| rate.time(part_of(slot_bytes, n, geometry.sectors))).collect(),
             slot_bytes,
@@ -193,6 +249,12 @@ impl Timing {
     #[must_use]
     pub fn memory(&self) -> u64 {
         (self.transfer.len() + self.sectors.len()) as u64 * size_of::<Span>() as u64
+    }
+
+    /// True if nothing but data takes time on the channel.
+    pub(super) fn is_data_only(&self) -> bool {
+        let Cycles { page_in, page_out, turnaround, status, .. } = self.cycles;
+        self.command + page_in + page_out + turnaround + status == Span::ZERO
     }
 
     /// Bytes of n sectors on the channel, with their share of the spare bytes, rounded down.
@@ -224,6 +286,8 @@ pub struct Config {
     pub controllers: Controllers,
     /// The path of data; [`Transfer::Controller`] requires controllers.
     pub transfer: Transfer,
+    /// How controllers learn that an array is done; a channel that is held carries no polls.
+    pub completion: Completion,
     /// The arbitration.
     pub arbitration: Arbitration,
     /// The processor time for each command of a background list, if the controllers are software; hardware
@@ -237,7 +301,7 @@ mod tests {
 
     /// A new variant does not compile here until it has a number, and the test fails until it is in `EVERY`.
     #[test]
-    fn everything_is_registered() {
+    fn every_variant_is_in_its_list() {
         let controllers = |controllers: &Controllers| match controllers {
             Controllers::None => 0,
             Controllers::PerDie => 1,

@@ -4,6 +4,7 @@ use crate::nand::Sector;
 use base::engine::{EventHash, EventQueue, Handle};
 use base::units::{Span, Time};
 
+use super::planted::Bug;
 use super::queue::CLASSES;
 use super::{
     Backend, Class, Command, Controllers, Event, List, Observer, Op, Order, Phase, Primitive, Resource, Stage, Stop,
@@ -167,6 +168,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
         let state = &mut self.dies[die as usize];
         if state.array.is_some() || state.register.is_some() {
+            if self.timing.cache_across {
+                self.load_cache(now, die, events);
+            }
             return;
         }
         let Some(handle) = state.queue.pop(&self.commands) else { return };
@@ -186,10 +190,18 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if self.forwards {
             self.forward_to(now, die, events);
         }
+        if self.timing.cache_across {
+            self.load_cache(now, die, events);
+        }
         false
     }
 
-    fn begin<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
+    pub(super) fn begin<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) {
         let command = &mut self.commands[handle];
         let die = &mut self.dies[command.die.index()];
         if now > command.ready {
@@ -226,11 +238,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         events: &mut EventQueue<E>,
     ) {
         let (time, primitive) = self.array_work(handle);
+        if self.timing.cache_across {
+            self.commands[handle].copied = self.streams(handle);
+        }
         self.take_effect(handle);
         if self.commands[handle].refused {
             return self.pass_over(now, handle, events);
         }
-        self.start_array(now, handle, (copy, time), primitive, events);
+        self.start_array(now, handle, (copy + self.timing.cycles.busy, time), primitive, events);
     }
 
     /// Skips a refused program: its die is done with it at once.
@@ -243,19 +258,20 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         events.push(now, Event::Array { die: number, generation }.into());
     }
 
-    /// Begins a phase of an array: `time` of work, after a delay of `copy`.
+    /// Begins a phase of an array: `time` of work, after a delay that occupies the die (a copy between its registers,
+    /// tWB).
     #[inline]
-    fn start_array<E: From<Event> + Copy>(
+    pub(super) fn start_array<E: From<Event> + Copy>(
         &mut self,
         now: Time,
         handle: Handle<Command>,
-        (copy, time): (Span, Span),
+        (delay, time): (Span, Span),
         primitive: Primitive,
         events: &mut EventQueue<E>,
     ) {
         let command = &self.commands[handle];
         let number = command.die.get();
-        let from = now + copy;
+        let from = now + delay;
         let until = from + time;
         self.observer.phase(Phase {
             resource: Resource::Array(number),
@@ -275,6 +291,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             self.keep_channel(handle, until);
         }
         events.push(until, Event::Array { die: number, generation }.into());
+        if self.polls.is_some() {
+            self.watch(from, number, events);
+        }
     }
 
     /// The array time and the primitive of a command; of a copy-back with data in, those of the first phase.
@@ -307,32 +326,6 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
     }
 
-    /// True if a read follows or precedes another one in cache mode.
-    fn streams(&self, handle: Handle<Command>) -> bool {
-        let die = &self.dies[self.commands[handle].die.index()];
-        let with = |other: Option<Handle<Command>>| other.is_some_and(|other| self.follows(handle, other));
-        with(die.register) || with(die.queue.peek())
-    }
-
-    /// True if cache mode can run two commands back to back: neighbours of one list in one superblock, whose pages
-    /// were or are being written in order. A software controller issues the second when the first is done.
-    fn follows(&self, first: Handle<Command>, second: Handle<Command>) -> bool {
-        let (a, b) = (&self.commands[first], &self.commands[second]);
-        let neighbours = a.list == b.list && a.op == b.op && a.die == b.die;
-        neighbours && a.target.superblock == b.target.superblock && self.is_prepared(second)
-    }
-
-    /// In cache mode, lets the command behind `before` begin while `before` is still in the die.
-    fn pipeline<E: From<Event> + Copy>(&mut self, now: Time, before: Handle<Command>, events: &mut EventQueue<E>) {
-        let die = self.commands[before].die.index();
-        let Some(head) = self.dies[die].queue.peek() else { return };
-        if !self.follows(before, head) {
-            return;
-        }
-        self.dies[die].queue.pop(&self.commands);
-        self.begin(now, head, events);
-    }
-
     /// Handles an event that the backend scheduled. Drops the event of an aborted phase.
     #[inline]
     pub fn handle<E: From<Event> + Copy>(
@@ -349,6 +342,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 }
                 hash.add(now, u64::from(die) << 2);
                 self.array_done(now, die, events);
+            }
+            Event::Poll { die, watch } => {
+                if self.dies[die as usize].watch != watch {
+                    return;
+                }
+                hash.add(now, u64::from(die) << 2 | 3);
+                self.poll(now, die, events);
             }
             Event::Bus { channel, generation } => {
                 if !self.channels[channel as usize].meter.awaits(generation) {
@@ -382,6 +382,21 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if self.arbitration.hold {
             self.charge_channel(now, self.channel_of(handle));
         }
+        if self.reads_status && self.awaits_status(now, number, handle, events) {
+            return;
+        }
+        self.array_over(now, number, handle, events);
+    }
+
+    /// Goes on behind the work of an array whose controller knows that it is done.
+    #[inline]
+    pub(super) fn array_over<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        number: u32,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) {
         let die = &mut self.dies[number as usize];
         match self.commands[handle].op {
             Op::Read if die.register.is_some() => die.held = true,
@@ -415,6 +430,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         handle: Handle<Command>,
         events: &mut EventQueue<E>,
     ) {
+        if self.timing.cache_across && self.copies_late(now, handle, events) {
+            return;
+        }
         let die = &mut self.dies[number as usize];
         die.held = false;
         die.array = None;
@@ -428,22 +446,25 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     /// Moves a page from the register into the array. In cache mode the register takes the next page.
-    fn execute_array_loaded<E: From<Event> + Copy>(
+    pub(super) fn execute_array_loaded<E: From<Event> + Copy>(
         &mut self,
         now: Time,
         handle: Handle<Command>,
         events: &mut EventQueue<E>,
     ) {
         let Some(copy) = self.timing.cache_program else { return self.execute_array(now, handle, events) };
-        // The copy takes time only if another page follows.
+        // The copy takes time only if another page follows, or may follow from another list.
         let die = &self.dies[self.commands[handle].die.index()];
-        let follower = die.queue.peek().is_some_and(|head| self.follows(handle, head));
+        let follower = self.timing.cache_across || die.queue.peek().is_some_and(|head| self.follows(handle, head));
         self.execute_array_after(now, handle, if follower { copy } else { Span::ZERO }, events);
         self.pipeline(now, handle, events);
     }
 
     fn bus_done<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
         let handle = self.charge_channel(now, number);
+        if self.by_pages && self.commands[handle].stage == Stage::DataIn && self.goes_on(now, number, handle, events) {
+            return;
+        }
         if !self.arbitration.hold {
             self.free_channel(now, number, events);
         }
@@ -452,7 +473,17 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let die = &mut self.dies[die_number as usize];
         match command.stage {
             Stage::Command => self.execute_array(now, handle, events),
-            Stage::DataIn if die.array.is_some() => die.loaded = true,
+            Stage::Status => self.status_read(now, handle, events),
+            Stage::DataIn if die.array.is_some() => {
+                if self.reads_status && self.begins_unnoticed(now, die_number, handle, events) {
+                    return;
+                }
+                let die = &mut self.dies[die_number as usize];
+                die.loaded = true;
+                if self.planted.is(Bug::CacheOverwritten) {
+                    self.overwrite_cache(die_number);
+                }
+            }
             Stage::DataIn => {
                 die.register = None;
                 self.execute_array_loaded(now, handle, events);
@@ -461,7 +492,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 die.register = None;
                 // The first phase changed the media.
                 let row = self.media.geometry().page_and_plane(command.target.offset).0;
-                let time = (Span::ZERO, self.timing.program_time(row));
+                self.commands[handle].patched = true;
+                let time = (self.timing.cycles.busy, self.timing.program_time(row));
                 self.start_array(now, handle, time, Primitive::Program, events);
             }
             Stage::DataOut => {
@@ -476,7 +508,12 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     #[inline]
-    fn finish<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
+    pub(super) fn finish<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) {
         self.count(handle);
         self.notify(now, handle, Stop::Finished);
         let command = &mut self.commands[handle];

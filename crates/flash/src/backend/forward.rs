@@ -44,7 +44,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             return;
         }
         for handle in occupants.into_iter().flatten() {
-            let untouched = matches!(self.commands[handle].stage, Stage::Command | Stage::DataIn);
+            let command = &self.commands[handle];
+            let untouched = matches!(command.stage, Stage::Command | Stage::DataIn) && command.crossed == 0;
             // The command behind an occupant that has begun gives way when that one is done.
             if untouched && occupants.iter().all(Option::is_some) {
                 continue;

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phase_is_charged_when_it_ends_and_read_as_it_passes() {
+    fn a_phase_is_charged_at_its_end_and_read_while_it_runs() {
         let mut meter = Meter::default();
         meter.begin(at(10), at(40));
         assert_eq!([5, 10, 25, 40, 90].map(|us| meter.busy(at(us)).as_us_f64() as u64), [0, 0, 15, 30, 30]);
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phase_that_is_broken_off_goes_on_as_another_and_its_event_is_known() {
+    fn an_interrupted_phase_continues_as_another_and_its_old_event_is_recognised() {
         let mut meter = Meter::default();
         let first = meter.begin(at(0), at(100));
         assert!(meter.awaits(first));

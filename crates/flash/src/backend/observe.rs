@@ -22,6 +22,8 @@ pub enum Resource {
 pub enum Primitive {
     /// Command and address cycles of an operation without data to send.
     Command,
+    /// Reading the status of a die.
+    Status,
     /// Data in, with its command and address cycles.
     DataIn,
     /// Data out.

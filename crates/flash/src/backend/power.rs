@@ -62,6 +62,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             }
             let die = &mut self.dies[number];
             (die.array, die.register, die.held, die.loaded) = (None, None, false, false);
+            (die.unnoticed, die.watch) = (false, die.watch.wrapping_add(1));
             die.queue.clear();
             (die.unfinished, die.held_by) = (0, 0);
             die.last = None;

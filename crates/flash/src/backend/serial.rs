@@ -154,7 +154,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             let phases: [(Resource, Primitive, Span); 3] = [
                 (channel, sent.primitive(), before),
                 (Resource::Array(die), works, array),
-                (channel, Primitive::DataOut, after),
+                (channel, if op == Op::Read { Primitive::DataOut } else { Primitive::Status }, after),
             ];
             for (resource, primitive, time) in phases.into_iter().filter(|(.., time)| *time > Span::ZERO) {
                 let until = from + time;
@@ -197,6 +197,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 }
                 match op {
                     Op::Read => {}
+                    // Only its status was still to be read.
+                    _ if begun >= before + array => {}
                     Op::Program | Op::CopyBack if self.commands[command].refused => {}
                     Op::Program | Op::CopyBack => self.media.tear_program(target, count),
                     Op::Erase => self.media.tear_erase(target.superblock),
@@ -219,30 +221,37 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     fn times(&self, handle: Handle<Command>) -> Times {
         let command = &self.commands[handle];
         let geometry = self.media.geometry();
-        let cycles = self.timing.command;
+        let timing = &self.timing;
+        let busy = timing.cycles.busy;
         let page = |offset| geometry.page_and_plane(offset).0;
         match command.op {
             Op::Read if command.scanned > 0 => {
                 let pages = u64::from(command.scanned);
                 let whole = self.timing.transfer[geometry.slots as usize];
                 Times {
-                    before: cycles * pages,
-                    array: self.read_time(command.target.superblock, 0) * pages,
-                    after: whole * pages,
+                    before: timing.commands(Op::Read, pages),
+                    array: (busy + self.read_time(command.target.superblock, 0)) * pages,
+                    after: (whole + timing.around_data_out(1)) * pages,
                 }
             }
             Op::Read => {
                 let first = handle.index() * self.slots_per_command as usize;
                 let (superblock, offset) = geometry.locate(self.slots[first].psn);
                 let array = self.read_time(superblock, page(offset));
-                Times { before: cycles, array, after: self.timing.transfer[command.count as usize] }
+                let pages = self.pages_of(handle);
+                let after = timing.transfer[command.count as usize] + timing.around_data_out(pages);
+                Times { before: timing.commands(Op::Read, pages), array: busy + array, after }
             }
             Op::Program => Times {
-                before: cycles + self.timing.transfer[command.count as usize],
-                array: self.program_time(command, page(command.target.offset)),
-                after: Span::ZERO,
+                before: timing.before_data_in(self.pages_of(handle)) + timing.transfer[command.count as usize],
+                array: busy + self.program_time(command, page(command.target.offset)),
+                after: timing.cycles.status,
             },
-            Op::Erase => Times { before: cycles, array: self.timing.erase, after: Span::ZERO },
+            Op::Erase => Times {
+                before: timing.commands(Op::Erase, self.pages_of(handle)),
+                array: busy + timing.erase,
+                after: timing.cycles.status,
+            },
             Op::CopyBack => unreachable!("copy-backs are not carried out in turn"),
         }
     }

@@ -5,15 +5,19 @@ use crate::nand::{FaultSpec, Faults, Part};
 use base::engine::{EventHash, EventQueue};
 use base::units::{Lpn, Psn, Rate};
 
+mod cache;
 mod charges;
 mod copy_back;
+mod cycles;
 mod diagrams;
 mod hydra;
 mod lanes;
 mod memory;
+mod pages;
 mod refuse;
 mod serial;
 mod software;
+mod status;
 
 /// A bench: a backend with its event queue and clock.
 struct Bench<S = ()> {
@@ -60,6 +64,7 @@ impl Shape {
             timing,
             controllers: self.controllers,
             transfer: Transfer::Bus,
+            completion: Completion::default(),
             arbitration: self.arbitration,
             software: None,
         };
@@ -179,7 +184,7 @@ fn multi_page_times_of_dirik_section_d() {
 }
 
 #[test]
-fn a_command_does_not_keep_cache_mode_from_overlapping() {
+fn command_cycles_do_not_stop_the_overlap_of_cache_mode() {
     // Each later page's command goes before the data of the page ahead, so that the array works during the transfer.
     // At 100 MB/s the array decides: command and tR + copy for each of four pages, and the last page's data.
     let mut bench = Shape { command: Span::from_us(1), rate: Rate::new(100_000_000), ..Shape::default() }.build();
@@ -212,7 +217,7 @@ fn a_superblock_reads_a_row_at_a_time() {
 }
 
 #[test]
-fn banks_overlap_and_the_bus_does_not() {
+fn banks_work_in_parallel_and_the_bus_serves_one_at_a_time() {
     // Two writes of a page each to two banks: the second waits for the bus only.
     let mut bench = Shape { chips: 2, ..Shape::default() }.build();
     for bank in 0..2 {
@@ -232,7 +237,7 @@ fn banks_overlap_and_the_bus_does_not() {
 }
 
 #[test]
-fn wait_and_cause_are_kept() {
+fn a_list_records_its_wait_and_the_cause_of_the_wait() {
     let mut bench = Shape::default().build();
     let first = bench.list(Op::Program, 0, 0, 1);
     let second = bench.list(Op::Program, 0, 1, 1);
@@ -268,17 +273,21 @@ fn order(controllers: Controllers, commands: Order) -> Vec<u32> {
 }
 
 #[test]
-fn reads_go_first_where_they_may() {
+fn a_read_overtakes_waiting_programs_under_read_first() {
     for controllers in [Controllers::PerDie, Controllers::PerChannel, Controllers::Shared(1)] {
         assert_eq!(order(controllers, Order::Fifo), [1, 2, 0]);
         assert_eq!(order(controllers, Order::ReadFirst), [1, 0, 2], "the list under way is not interrupted");
     }
     assert_eq!(order(Controllers::None, Order::Fifo), [1, 2, 0]);
-    assert_eq!(order(Controllers::None, Order::ReadFirst), [0, 1, 2], "without units the read goes between pages");
+    assert_eq!(
+        order(Controllers::None, Order::ReadFirst),
+        [0, 1, 2],
+        "without controllers the read goes between pages"
+    );
 }
 
 #[test]
-fn the_papers_queueing_example() {
+fn dj13_queueing_example_has_its_mean_waits() {
     // DJ13: read x, write 4x. First come, first served: mean (4 + 5)/2 = 4.5x; read first: (1 + 5)/2 = 3x.
     let mean = |commands| {
         let mut bench = Shape {
@@ -402,7 +411,7 @@ fn a_read_of_the_wrong_page_aborts() {
 }
 
 #[test]
-fn busy_times_reconcile_with_the_account_at_any_moment() {
+fn busy_times_equal_the_account_at_any_moment() {
     let mut bench = Shape { channels: 2, chips: 2, ..Shape::default() }.build();
     for die in 0..4 {
         let list = bench.list(Op::Program, die * 16, 0, 5);
@@ -420,7 +429,7 @@ fn busy_times_reconcile_with_the_account_at_any_moment() {
 }
 
 #[test]
-fn time_off_does_the_same_to_the_flash() {
+fn untimed_commands_leave_the_same_flash_as_timed_ones() {
     let mut timed = Shape { stripe: 2, ..Shape::default() }.build();
     let mut untimed = Shape { stripe: 2, ..Shape::default() }.build();
     untimed.backend.set_timed(false);
@@ -439,7 +448,7 @@ fn time_off_does_the_same_to_the_flash() {
 }
 
 #[test]
-fn a_power_cut_leaves_the_media_and_nothing_else() {
+fn after_a_power_cut_only_the_media_remains() {
     let mut bench = Shape::default().build();
     bench.time(Op::Program, 2);
     let list = bench.list(Op::Program, 1, 0, 3);

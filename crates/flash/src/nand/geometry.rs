@@ -72,7 +72,7 @@ impl fmt::Display for GeometryError {
         match self {
             Self::Zero(what) => write!(f, "no {what}: there must be at least one"),
             Self::Stripe { planes, stripe } => {
-                write!(f, "{planes} planes cannot be worked on {stripe} at a time: use a divisor of {planes}")
+                write!(f, "{planes} planes do not divide into commands of {stripe}: use a divisor of {planes}")
             }
             Self::UnitTooLarge(sectors) => {
                 write!(f, "a mapping unit of {sectors} sectors: at most 64 sectors (32KiB) are possible")
@@ -277,7 +277,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_slot_is_found_where_it_was_put(g in shape(), pick in any::<u32>()) {
+        fn every_slot_number_splits_into_its_address_and_joins_again(g in shape(), pick in any::<u32>()) {
             let psn = Psn::new(pick % g.slot_count());
             let (superblock, offset) = g.locate(psn);
             prop_assert_eq!(g.slot(superblock, offset), psn);
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_shapes_say_what_is_wrong() {
+    fn an_impossible_geometry_is_refused_with_its_reason() {
         let error = |channels, planes, stripe, blocks| {
             Geometry::new(channels, 1, 1, planes, stripe, blocks, 64, 1, 8).expect_err("impossible").to_string()
         };

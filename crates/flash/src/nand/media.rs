@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_programmed_reads_back() {
+    fn a_programmed_page_reads_back() {
         let mut m = media(1);
         assert!(program(&mut m, 2, 0, 4));
         assert!(program(&mut m, 2, 4, 3));
@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn it_takes_the_memory_that_it_says() {
+    fn the_media_take_the_memory_they_predict() {
         let mut m = media(1);
         (0..4 * 6).for_each(|row| assert!(program(&mut m, row / 6, row % 6 * 4, 4)));
         let Spares::Wide(spares) = &m.spares else { panic!("slots are small") };
@@ -506,7 +506,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "program inside a page")]
-    fn a_page_is_programmed_whole() {
+    fn a_program_inside_a_page_is_refused() {
         program(&mut media(1), 0, 1, 1);
     }
 
@@ -536,7 +536,7 @@ mod tests {
     }
 
     #[test]
-    fn an_erase_makes_room_and_counts() {
+    fn an_erase_empties_the_superblock_and_is_counted() {
         let mut m = media(1);
         program(&mut m, 0, 0, 4);
         assert!(!m.is_erased(SuperblockId::new(0)));
@@ -547,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_strike_as_planned() {
+    fn planned_faults_fail_their_operations() {
         let mut m = media(1);
         m.faults_mut().fail_program(1);
         m.faults_mut().fail_erase(0);
@@ -569,7 +569,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_tears_programs_page_by_page_and_erases_whole() {
+    fn a_power_cut_tears_programs_page_by_page_and_erases_whole() {
         let mut survived = 0;
         for seed in 0..200 {
             let mut m = media(1);
@@ -590,7 +590,7 @@ mod tests {
     }
 
     #[test]
-    fn superblock_openings_are_ordered() {
+    fn a_superblock_opened_later_has_a_later_birth() {
         let mut m = media(1);
         program(&mut m, 1, 0, 4);
         program(&mut m, 0, 0, 4);

@@ -99,10 +99,35 @@ pub struct Timing {
 pub struct Bus {
     /// Bytes per second of one 8-bit lane.
     pub rate: Rate,
-    /// Command and address cycles of one operation; may be zero.
+    /// Command and address cycles of one plane: of a read, of an erase, and of each page of a program; may be zero.
     pub command: Span,
+    /// Command and address cycles of Change Read Column, once for each page that is sent; zero if missing.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub change_column: Span,
+    /// ONFI's tCCS, from the end of Change Read Column to the first byte, once for each page that is sent; zero if
+    /// missing.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub t_ccs: Span,
+    /// ONFI's tADL, from the address to the first byte of a page that is programmed; zero if missing.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub t_adl: Span,
+    /// ONFI's tRHW, from the last byte that is sent to the next command; zero if missing.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub t_rhw: Span,
+    /// ONFI's tWB, from the last cycle of a command to the begin of the array's work; zero if missing. The die is
+    /// occupied, the channel is not.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub t_wb: Span,
+    /// Read Status: its command cycle, ONFI's tWHR and the status byte; zero if missing. A controller reads the status
+    /// after each program, erase and copy-back, and again and again if `flash.completion` is polling.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub status: Span,
     /// True if the spare bytes of a page cross the channel with its data; false if they cost it no time.
     pub transfer_spare: bool,
+}
+
+const fn is_zero(span: &Span) -> bool {
+    span.is_zero()
 }
 
 /// Commands beyond read, program and erase.

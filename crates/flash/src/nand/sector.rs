@@ -97,12 +97,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_preconditioned_sector_says_where_it_belongs_and_which_write_it_was() {
+    fn a_preconditioned_sector_holds_its_address_and_version() {
         for (sector, version) in [(0, 1), (7, 2), ((1 << ADDRESS_BITS) - 1, (1 << VERSION_BITS) - 1)] {
             let stamp = Stamp::preconditioned(Lba::new(sector), version);
             assert_eq!(stamp.as_preconditioned(), Some((Lba::new(sector), version)));
         }
         assert_eq!(Stamp(1 << 24).as_preconditioned(), None, "the stamp of a host");
-        assert_eq!(Bytes512::preconditioned(Lba::new(3), 4), Bytes512::default(), "a served disk begins with zeros");
+        assert_eq!(Bytes512::preconditioned(Lba::new(3), 4), Bytes512::default(), "a served drive begins with zeros");
     }
 }

@@ -46,14 +46,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn packing_is_exact(lpn in 0..u32::MAX - 1, version in any::<u32>()) {
+        fn a_packed_spare_area_unpacks_to_the_same(lpn in 0..u32::MAX - 1, version in any::<u32>()) {
             let spare = Spare::Data { lpn: Lpn::new(lpn), version };
             prop_assert_eq!(Spare::unpack(spare.pack()), spare);
         }
     }
 
     #[test]
-    fn the_two_special_states_are_exact() {
+    fn empty_and_torn_spare_areas_unpack_to_the_same() {
         assert_eq!(Spare::unpack(Spare::Empty.pack()), Spare::Empty);
         assert_eq!(Spare::unpack(Spare::Torn.pack()), Spare::Torn);
     }

@@ -4,7 +4,7 @@ use base::fault::Faults;
 use base::units::Span;
 
 use super::FlashSpec;
-use crate::backend::{Controllers, Transfer};
+use crate::backend::{Completion, Controllers, Transfer};
 
 /// More controllers than any array has dies for; each takes memory.
 const CONTROLLERS_MAX: u32 = 65_536;
@@ -32,6 +32,9 @@ impl FlashSpec {
             }
             _ => {}
         }
+        if self.completion == Completion::Polling(Span::ZERO) {
+            faults.add("flash.completion", "polls without a pause", "give it a time, e.g. { polling = \"10us\" }");
+        }
         if self.transfer == Transfer::Controller {
             let remedy = "use per-die, per-channel or shared controllers, or leave it out";
             match self.controllers {
@@ -40,14 +43,14 @@ impl FlashSpec {
                     faults.add("flash.transfer", "foreground and background controllers share the buses", remedy);
                 }
                 _ if self.arbitration.hold => {
-                    let message = "no bus can be held where controllers move the data";
+                    let message = "conflicts with flash.transfer: controllers move the data, and commands hold no bus";
                     faults.add("flash.arbitration.hold", message, "leave it out, or flash.transfer");
                 }
                 _ => {}
             }
         }
         if self.software_controllers.is_some_and(Span::is_zero) {
-            let remedy = "leave it out: the controllers are then hardware, which takes no time";
+            let remedy = "leave it out for controllers in hardware, which take no time";
             faults.add("flash.software-controllers", "the processor takes no time for a command", remedy);
         }
     }

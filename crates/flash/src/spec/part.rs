@@ -49,7 +49,7 @@ impl FlashSpec {
                 let size = flash.size.map_or(0, Bytes::get) / u64::from(value.max(1)) * fits as u64;
                 format!("use at most {}, or a larger ftl.map-unit", Bytes::new(size))
             }
-            (fits, _) => format!("use at most {fits} with all else as it is"),
+            (fits, _) => format!("use at most {fits}, or fewer of another dimension"),
         };
         Fault::new(path, message, remedy)
     }
@@ -115,7 +115,7 @@ impl FlashSpec {
         }
         let row_size = Bytes::new(row);
         if size.get() < row {
-            let message = format!("{size} is less than a block in each plane, {row_size}");
+            let message = format!("{size} is less than one block per plane, {row_size}");
             faults.add("flash.size", message, format!("use at least {row_size}, or fewer channels and chips"));
             return None;
         }

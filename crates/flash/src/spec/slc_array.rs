@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::part::named_part;
-use crate::backend::{Arbitration, Config, Controllers, Timing, Transfer};
+use crate::backend::{Arbitration, Completion, Config, Controllers, Timing, Transfer};
 use crate::nand::{Geometry, Part, PartError};
 
 /// A small SLC array in front of the main array (Chang, Sec. 3.1). Its dies work one after another, and it has the
@@ -68,7 +68,12 @@ impl SlcSpec {
         }
         let block = part.geometry.block().get();
         if block == 0 {
-            faults.add("slc.custom-part.geometry", "a block holds nothing", "give it pages, and pages a size");
+            faults.add(
+                "slc.custom-part.geometry",
+                "a block has no capacity",
+                "set pages_per_block and page above \
+                                                                               zero",
+            );
             return None;
         }
         part.geometry.blocks_per_plane = match (slc.size, slc.blocks) {
@@ -91,7 +96,15 @@ impl SlcSpec {
             }
         };
         if part.geometry.blocks_per_plane < 2 {
-            faults.add("slc.size", "the log has a head and a tail", "give it two blocks or more");
+            faults.add(
+                "slc.size",
+                "the SLC log needs two blocks, one for its head and one for its tail",
+                "use the \
+                                                                                                           size of \
+                                                                                                           two \
+                                                                                                           blocks or \
+                                                                                                           more",
+            );
             return None;
         }
         for error in part.validate() {
@@ -112,8 +125,7 @@ impl SlcSpec {
             }
         }
         if part.timing.one_shot > 1 || part.geometry.page.get() > 64 * SECTOR.get() {
-            let message =
-                "its pages are no logs of sectors: one page is programmed at a time, and holds 64 sectors at most";
+            let message = "cannot hold the SLC log, which programs one page at a time, of 64 sectors at most";
             faults.add("slc.part", message, "choose another part");
         }
         if !faults.0.is_empty() {
@@ -132,6 +144,7 @@ impl SlcSpec {
             timing,
             controllers: Controllers::None,
             transfer: Transfer::Bus,
+            completion: Completion::default(),
             arbitration: Arbitration::default(),
             software: None,
         };

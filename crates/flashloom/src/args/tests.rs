@@ -4,7 +4,7 @@ use super::*;
 use clap::{CommandFactory, FromArgMatches};
 
 #[test]
-fn the_command_line_is_sound() {
+fn the_command_line_passes_the_checks_of_clap() {
     Cli::command().debug_assert();
     RunArgs::augment_args(clap::Command::new("run")).debug_assert();
 }
@@ -17,7 +17,7 @@ fn parsed(arguments: &[&str]) -> Result<RunArgs, clap::Error> {
 
 /// Tries a wrong value on every option of every command that takes one: the error must not name Rust's types.
 #[test]
-fn no_value_of_an_option_is_refused_in_the_words_of_the_language() {
+fn no_error_about_an_option_names_a_type_of_rust() {
     fn options(command: &clap::Command, way: &[String], all: &mut Vec<(Vec<String>, String)>) {
         for inner in command.get_subcommands() {
             options(inner, &[way, &[inner.get_name().to_owned()]].concat(), all);
@@ -39,7 +39,7 @@ fn no_value_of_an_option_is_refused_in_the_words_of_the_language() {
             }
             refused += 1;
             let text = error.to_string();
-            assert!(["e.g.", "choose one of", "; say "].iter().any(|way| text.contains(way)), "{option}: {text}");
+            assert!(["e.g.", "choose one of", "; write "].iter().any(|way| text.contains(way)), "{option}: {text}");
             let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric() && c != '-').collect();
             for word in ["digit", "u32", "u64", "non-zero", "type", "parse", "literal", "float", "string"] {
                 assert!(!words.contains(&word), "{option}: {text}");
@@ -50,7 +50,7 @@ fn no_value_of_an_option_is_refused_in_the_words_of_the_language() {
 }
 
 #[test]
-fn options_are_read_and_checked() {
+fn options_are_parsed_and_checked() {
     let args = parsed(&["--depth", "32", "--precondition", "fill,random:x2", "--set", "a.b=1", "--set", "c=2"])
         .expect("sound");
     assert_eq!(args.issue.pacing(), Some(Pacing::Closed { depth: 32 }));

@@ -16,9 +16,9 @@ use workload::Pacing;
 use super::*;
 
 /// A drive that tests can inspect.
-struct Disk<S>(FixedDrive<S>);
+struct Tested<S>(FixedDrive<S>);
 
-impl<S: Copy + Default> Drive<S> for Disk<S> {
+impl<S: Copy + Default> Drive<S> for Tested<S> {
     fn capacity(&self) -> Sectors {
         self.0.capacity()
     }
@@ -39,7 +39,7 @@ impl<S: Copy + Default> Drive<S> for Disk<S> {
     }
 }
 
-impl<S: Copy + Default> Inspect for Disk<S> {
+impl<S: Copy + Default> Inspect for Tested<S> {
     fn erase_counts(&self) -> Vec<u32> {
         vec![1, 2, 3]
     }
@@ -48,7 +48,7 @@ impl<S: Copy + Default> Inspect for Disk<S> {
     }
 }
 
-fn disk<S: Copy + Default>() -> FixedDrive<S> {
+fn drive<S: Copy + Default>() -> FixedDrive<S> {
     FixedDrive::new(Sectors::new(1 << 16), 4, Span::from_us(100))
 }
 
@@ -58,13 +58,13 @@ fn mix() -> List {
 }
 
 fn args(arguments: &[&str]) -> RunArgs {
-    let all = ["run", "disk.toml", "mix.toml", "--quiet"].iter().chain(arguments);
+    let all = ["run", "drive.toml", "mix.toml", "--quiet"].iter().chain(arguments);
     let matches = RunArgs::augment_args(clap::Command::new("run")).try_get_matches_from(all).expect("sound");
     RunArgs::from_arg_matches(&matches).expect("sound")
 }
 
 fn on<S, P: Payload<S>>(
-    mut disk: Disk<S>,
+    mut drive: Tested<S>,
     payload: &mut P,
     arguments: &[&str],
     stages: usize,
@@ -73,27 +73,27 @@ where
     S: Copy + Default,
 {
     let (args, mut results) = (args(arguments), Vec::new());
-    let device = Device { name: "disk".into(), ..crate::device::device(Path::new("demo"), &[])? };
+    let device = Device { name: "drive".into(), ..crate::device::device(Path::new("demo"), &[])? };
     let stages = (1..=stages).map(|n| Stage { name: format!("part {n}"), source: Box::new(mix()) }).collect();
     let flow = Flow::new(Workload { stages, config: toml::Table::new(), notes: Vec::new() }).named("mix");
     let session = session(&args, &device).flow(flow.pacing(args.issue.pacing()));
-    report(&args, session, |session| session.run_on(&mut disk, payload), &mut results)?;
+    report(&args, session, |session| session.run_on(&mut drive, payload), &mut results)?;
     Ok(String::from_utf8(results).expect("text"))
 }
 
 fn run(arguments: &[&str]) -> Result<String, Failure> {
-    on(Disk(disk()), &mut Blank, arguments, 1)
+    on(Tested(drive()), &mut Blank, arguments, 1)
 }
 
-fn verified(disk: FixedDrive<u64>, arguments: &[&str], stages: usize) -> Result<String, Failure> {
-    let granularity = disk.discard_granularity();
-    on(Disk(disk), &mut Oracle::blank(granularity), arguments, stages)
+fn verified(drive: FixedDrive<u64>, arguments: &[&str], stages: usize) -> Result<String, Failure> {
+    let granularity = drive.discard_granularity();
+    on(Tested(drive), &mut Oracle::blank(granularity), arguments, stages)
 }
 
 #[test]
 fn a_run_prints_a_table_or_json() {
     let table = run(&[]).expect("it runs");
-    assert!(table.starts_with("disk under mix (closed, depth 8)\n") && table.contains("energy: 800J"), "{table}");
+    assert!(table.starts_with("drive under mix (closed, depth 8)\n") && table.contains("energy: 800J"), "{table}");
     let json: serde_json::Value = serde_json::from_str(&run(&["--json", "--depth", "2"]).expect("runs")).expect("JSON");
     assert_eq!(json["pacing"], "closed, depth 2");
     assert_eq!(json["kinds"]["read"]["queue_wait_us"]["max"], 0.0);
@@ -105,7 +105,7 @@ fn two_runs_print_the_same() {
 }
 
 #[test]
-fn files_are_written_whole() {
+fn every_output_file_is_written_whole() {
     let dir = tempfile::tempdir().expect("a directory");
     let [out, log, page] = ["out", "all.parquet", "page.html"].map(|name| dir.path().join(name));
     let [out, log, shown] = [&out, &log, &page].map(|path| path.to_string_lossy().into_owned());
@@ -116,16 +116,16 @@ fn files_are_written_whole() {
 }
 
 #[test]
-fn a_run_that_fails_leaves_nothing_and_says_whose_fault_it_is() {
+fn a_failed_run_leaves_no_file_and_its_exit_code_tells_bug_from_input() {
     let dir = tempfile::tempdir().expect("a directory");
     let [out, page] = ["out", "page.html"].map(|name| dir.path().join(name).to_string_lossy().into_owned());
     let arguments = ["--verify", "--seed", "9", "--out", &out, "--report", &page];
 
-    let failure = verified(disk().with(Bug::Forgets(400)), &arguments, 1).expect_err("it forgets");
+    let failure = verified(drive().with(Bug::Forgets(400)), &arguments, 1).expect_err("it forgets");
     assert_eq!(failure.code(), 101);
     assert!(failure.to_string().contains("of write 400") && failure.to_string().contains("--seed 9"), "{failure}");
 
-    let failure = verified(disk().with(Bug::Miscounts), &arguments, 1).expect_err("it miscounts");
+    let failure = verified(drive().with(Bug::Miscounts), &arguments, 1).expect_err("it miscounts");
     assert!(failure.code() == 101 && failure.to_string().contains("do not reconcile"), "{failure}");
 
     let small = FixedDrive::new(Sectors::new(10), 1, Span::from_us(1));
@@ -135,37 +135,37 @@ fn a_run_that_fails_leaves_nothing_and_says_whose_fault_it_is() {
 }
 
 #[test]
-fn a_verified_run_says_what_it_compared() {
-    let text = verified(disk(), &["--verify"], 1).expect("sound");
+fn a_verified_run_reports_the_sectors_it_compared() {
+    let text = verified(drive(), &["--verify"], 1).expect("sound");
     assert!(text.contains("verified: 3200 sectors of 400 reads"), "{text}");
 }
 
 #[test]
-fn stages_are_told_apart() {
+fn each_stage_has_its_own_results() {
     let dir = tempfile::tempdir().expect("a directory");
     let out = dir.path().join("out");
     let arguments = ["--out", &out.to_string_lossy(), "--json"];
-    let text = verified(disk(), &arguments, 2).expect("sound");
+    let text = verified(drive(), &arguments, 2).expect("sound");
     let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!((&json[0]["workload"], &json[1]["workload"]), (&"part 1".into(), &"part 2".into()));
     assert_eq!(json[1]["requests"], json[0]["requests"]);
     assert_eq!(names(&out), ["stage-1", "stage-2", "summary.json"]);
     let page = dir.path().join("page.html");
-    verified(disk(), &["--report", &page.to_string_lossy()], 2).expect("sound");
+    verified(drive(), &["--report", &page.to_string_lossy()], 2).expect("sound");
     let html = fs::read_to_string(&page).expect("there");
     assert!(html.contains("<h2>Stage 1: part 1</h2>") && html.contains("data-of=\"/1/kinds/read/latency_us/p99\""));
     // The first stage has exactly the requests that the command asks for.
     let json: serde_json::Value =
-        serde_json::from_str(&verified(disk(), &["--limit", "2000", "--json"], 2).expect("sound")).expect("JSON");
+        serde_json::from_str(&verified(drive(), &["--limit", "2000", "--json"], 2).expect("sound")).expect("JSON");
     assert_eq!(json["requests"], 2_000);
 
-    // The second stage writes the same sectors as the first; the oracle must tell its writes from those of the first.
-    let failure = verified(disk().with(Bug::Forgets(2_400)), &[], 2).expect_err("it forgets in the second stage");
+    // The second stage writes the sectors of the first; the oracle must distinguish the writes of the stages.
+    let failure = verified(drive().with(Bug::Forgets(2_400)), &[], 2).expect_err("it forgets in the second stage");
     assert!(failure.to_string().contains("of write 2400"), "{failure}");
 }
 
 #[test]
-fn a_place_that_cannot_be_written_is_known_before_the_run() {
+fn an_output_that_cannot_be_written_is_refused_before_the_run() {
     let failure = run(&["--out", "no/such/place/out"]).expect_err("no such place");
     assert!(failure.code() == 2 && failure.to_string().contains("cannot be written"), "{failure}");
     for option in ["--requests", "--report"] {
@@ -174,5 +174,9 @@ fn a_place_that_cannot_be_written_is_known_before_the_run() {
     }
     let failure = run(&["--out", "one", "--report", "one"]).expect_err("one place for two results");
     assert_eq!(failure.code(), 2);
-    assert_eq!(failure.to_string(), "error: one: --out and --report write to one place; give each its own");
+    assert_eq!(
+        failure.to_string(),
+        "error: one: --out and --report write to the same path; give each option its own \
+                                     path"
+    );
 }

@@ -2,17 +2,17 @@
 
 use serde_json::{Map, Value};
 
-/// Everything in `value` that its schema does not allow, with the way to it.
+/// All violations of the schema in `value`, with their paths.
 ///
 /// # Panics
-/// If the schema has a word that this does not know: nothing is taken for valid unseen.
+/// If the schema has an unknown keyword, because its check would be skipped.
 pub(crate) fn faults(schema: &Value, value: &Value) -> Vec<String> {
     let mut found = Vec::new();
     Walk { root: schema, found: &mut found }.value(schema, value, "");
     found
 }
 
-/// Words that say nothing about values.
+/// Keywords that do not constrain values.
 const SILENT: [&str; 6] = ["$schema", "$defs", "title", "description", "format", "default"];
 
 struct Walk<'a> {
@@ -47,7 +47,7 @@ impl Walk<'_> {
         self.found.push(format!("{at}: {why}"));
     }
 
-    /// What a branch has against a value, without noting it.
+    /// The violations of one branch, without recording them.
     fn against(&self, schema: &Value, value: &Value, at: &str) -> Vec<String> {
         let mut found = Vec::new();
         Walk { root: self.root, found: &mut found }.value(schema, value, at);

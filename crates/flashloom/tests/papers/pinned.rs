@@ -1,18 +1,18 @@
-//! What the repository pins of a paper's claims: the text of its studies, and what they measured.
+//! The pinned facts about a paper's claims: the text of its studies, and their measured values.
 
 use std::collections::BTreeMap;
 use std::fs;
 
 use super::root;
 
-/// A number as a page shows it: its value, and half a unit of its last digit.
+/// A number as a page shows it: its value, and half of its last digit's place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Number {
     pub(super) value: f64,
     pub(super) half: f64,
 }
 
-/// The numbers of a text, `1,165` and `0.16` among them. Digits of a name (`HY3`, `W2`) are none.
+/// The numbers of a text, `1,165` and `0.16` among them. Digits of a name (`HY3`, `W2`) are no numbers.
 pub(super) fn numbers(text: &str) -> Vec<Number> {
     let mut found = Vec::new();
     let mut before = ' ';
@@ -36,7 +36,7 @@ pub(super) fn numbers(text: &str) -> Vec<Number> {
     found
 }
 
-/// A measured value may be shown rounded, in another unit, as a share, or as a ratio where it is a difference.
+/// A page may show a measured value rounded, in another unit of measure, as a share, or a difference as a ratio.
 pub(super) fn shows(shown: Number, measured: f64) -> bool {
     let forms = [
         measured,
@@ -60,7 +60,7 @@ pub(super) struct Expected {
     pub(super) is_explained: bool,
 }
 
-/// A finding, as `flashloom reproduce` has it.
+/// A finding of `flashloom reproduce`.
 #[derive(Debug, PartialEq, Eq, Clone)]
 pub(super) struct Finding {
     pub(super) id: String,
@@ -73,7 +73,7 @@ pub(super) struct Finding {
 pub(super) struct Studies {
     /// In the order of their names, and of the expectations in each.
     pub(super) expected: Vec<Expected>,
-    /// All that the studies say of a claim, numbers included.
+    /// The studies' texts on a claim, numbers included.
     pub(super) said: BTreeMap<String, String>,
     /// The text of all study files.
     pub(super) text: String,
@@ -93,7 +93,8 @@ impl Studies {
             let name = document["name"].as_str().expect("a name").to_owned();
             for claim in document["claim"].as_array().into_iter().flatten() {
                 let id = claim["id"].as_str().expect("an id").to_owned();
-                for expectation in claim["expect"].as_array().expect("expectations") {
+                // A claim may only isolate a reason of another study.
+                for expectation in claim.get("expect").and_then(toml::Value::as_array).into_iter().flatten() {
                     studies.expected.push(Expected {
                         id: id.clone(),
                         study: name.clone(),
@@ -110,7 +111,7 @@ impl Studies {
     }
 }
 
-/// What `flashloom reproduce` measured for a paper, from `tests/papers/NAME.txt`.
+/// The findings of `flashloom reproduce` for a paper, from `tests/papers/NAME.txt`.
 pub(super) fn findings(paper: &str) -> Vec<Finding> {
     let file = root().join("crates/flashloom/tests/papers").join(format!("{paper}.txt"));
     let text = fs::read_to_string(&file).expect("findings");

@@ -1,5 +1,5 @@
-//! Which keys of a device count under which family of FTLs, and in which range: found by setting each key of small
-//! drives of every family to other values, and reading what is refused.
+//! The FTL families under which each key of a device counts, and the key's range. The test sets each key of small
+//! drives of every family to other values and reads the refusals.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,26 +10,26 @@ use ssd::{FtlKind, Resolved, Spec};
 use testkit::keys::drives::fixtures;
 use testkit::keys::{Key, keys};
 
-/// How a fault begins that refuses a key because it would do nothing.
+/// The beginning of a fault that refuses a key without effect.
 const NO_EFFECT: &str = "has no effect here: ";
 
 /// The range of a number that cannot be zero.
 const POSITIVE: &str = "1 or more";
 
-/// What is known of one key.
+/// The facts found about one key.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Effect {
-    /// Families under which another value is taken.
+    /// Families that accept another value.
     taken: BTreeSet<&'static str>,
     /// Families under which the key was tried.
     tried: BTreeSet<&'static str>,
     /// Families that refuse it themselves.
     refused: BTreeSet<&'static str>,
-    /// Why it is refused where it would have no effect, and under which families.
+    /// The reasons why families refuse it as a key without effect, each with its families.
     reasons: BTreeMap<String, BTreeSet<&'static str>>,
-    /// What is said of numbers beyond its range.
+    /// The faults of numbers beyond its range.
     ranges: BTreeSet<String>,
-    /// Values that say the same as no value.
+    /// Values that equal the default.
     same: BTreeSet<String>,
 }
 
@@ -40,7 +40,7 @@ impl Effect {
         ranges.next().filter(|_| ranges.next().is_none()).map(String::as_str)
     }
 
-    /// The value that it has where it is left out, if it has always the same.
+    /// The default, if it is the same for all drives.
     pub(crate) fn left_out(&self) -> Option<&str> {
         self.same.first().filter(|_| self.same.len() == 1).map(String::as_str)
     }
@@ -52,7 +52,8 @@ impl Effect {
         if names.iter().any(&refused) { names.into_iter().filter(|name| !refused(name)).collect() } else { Vec::new() }
     }
 
-    /// Why it is refused where it would have no effect, and under which families if not under all that have the key.
+    /// The reasons why families refuse it as a key without effect, each with its families unless all that have the key
+    /// do.
     pub(crate) fn reasons(&self) -> impl Iterator<Item = (&str, Vec<&'static str>)> {
         self.reasons.iter().map(|(why, families)| {
             let only = families != &self.tried;
@@ -66,12 +67,12 @@ impl Effect {
 pub(crate) struct Effects(BTreeMap<String, Effect>);
 
 impl Effects {
-    /// Nothing is known of any key.
+    /// No facts about any key.
     pub(crate) fn unknown() -> Self {
         Self::default()
     }
 
-    /// Looks at every key of a device.
+    /// Tries every key of a device.
     pub(crate) fn of_devices(schema: &Value) -> Self {
         let mut all: BTreeMap<String, Effect> = BTreeMap::new();
         let fixtures: Vec<Value> =
@@ -91,7 +92,8 @@ impl Effects {
         Self(all)
     }
 
-    /// What is known of a key. A table is taken where a key in it is, and refused where all of them are.
+    /// The facts about a key. A family accepts a table if it accepts one of its keys, and refuses it if it refuses all
+    /// of them.
     pub(crate) fn get(&self, name: &str) -> Effect {
         let is_inside = |rest: &str| rest.starts_with(['.', '(', '[']);
         let inside = || self.0.iter().filter(|(other, _)| other.strip_prefix(name).is_some_and(is_inside));
@@ -112,7 +114,7 @@ fn read(description: &Value) -> Option<Spec> {
     serde_json::from_value(description.clone()).ok()
 }
 
-/// What the families have against a description, given the drive that it is without the change.
+/// The faults that the families find in a description, given the drive without the change.
 fn refused_by_family(spec: &Spec, before: &Resolved) -> Faults {
     let mut faults = Faults::default();
     let confines = spec.host.queue.iter().any(|queue| queue.dies.is_some() || queue.channels.is_some());
@@ -135,7 +137,7 @@ fn refused_by_family(spec: &Spec, before: &Resolved) -> Faults {
     for idle in family.idle(&site).into_iter().filter(|idle| idle.is_set) {
         faults.add(idle.path, idle.why, idle.remedy);
     }
-    // What has a number in it is about this drive.
+    // A text with a number is about this drive only.
     faults.0.retain(|fault| !fault.message.contains(|c: char| c.is_ascii_digit()) && !fault.message.contains("zero"));
     faults
 }

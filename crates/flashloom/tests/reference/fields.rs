@@ -12,7 +12,7 @@ use serde_json::Value;
 pub(crate) struct Fields(BTreeMap<&'static str, &'static [&'static str]>);
 
 impl Fields {
-    /// Reads a value as a `T`, and notes the fields of each type on the way. It does not matter whether the value is sound.
+    /// Reads a value as a `T`, and notes the fields of each type on the way. The value need not be valid.
     pub(crate) fn note<'de, T: Deserialize<'de>>(&mut self, value: &'de Value) {
         let mut found = Vec::new();
         let _ = T::deserialize(Noting { value, found: &Found(std::cell::RefCell::new(&mut found)) });
@@ -24,7 +24,7 @@ impl Fields {
         self.0.contains_key(of)
     }
 
-    /// Where a field stands in its type; behind all others if it is not known.
+    /// The position of a field in its type; an unknown field comes last.
     pub(crate) fn place(&self, of: &str, field: &str) -> usize {
         let place = self.0.get(of).and_then(|fields| fields.iter().position(|name| *name == field));
         place.unwrap_or(usize::MAX)
@@ -35,7 +35,7 @@ type Type = (&'static str, &'static [&'static str]);
 
 struct Found<'a>(std::cell::RefCell<&'a mut Vec<Type>>);
 
-/// A value that notes as which types it is read.
+/// A value that records the types it is read as.
 #[derive(Clone, Copy)]
 struct Noting<'de, 'a> {
     value: &'de Value,

@@ -12,24 +12,24 @@ use super::fields::Fields;
 use super::schema::{described, form_name, is, is_required, properties, tag, written};
 use testkit::keys::Schema;
 
-/// What a page of keys is made from.
+/// The sources of a page of keys.
 pub(crate) struct Source<'a> {
     /// The schema of the file.
     pub(crate) schema: &'a Value,
     /// The order of keys.
     pub(crate) fields: &'a Fields,
-    /// What is known of keys besides.
+    /// The effects of keys.
     pub(crate) effects: &'a Effects,
 }
 
-/// Where a table is.
+/// The place of a table.
 #[derive(Clone, Debug)]
 struct Place {
     /// As its header names it in a file: `ftl.map`.
     path: String,
-    /// The same with the forms of tables: `flash.units(shared)`.
+    /// The same with the forms of tables: `flash.controllers(shared)`.
     name: String,
-    /// Whether it is one of a list.
+    /// Whether it is an item of a list.
     listed: bool,
 }
 
@@ -66,7 +66,7 @@ struct Row {
 struct Page<'a> {
     source: &'a Source<'a>,
     text: String,
-    /// Sections that are there or will be, by the name of their type.
+    /// The written and queued sections, by the name of their type.
     sections: BTreeMap<&'a str, Place>,
     waiting: VecDeque<(Place, &'a Value, Option<&'a str>)>,
     quantities: BTreeSet<&'a str>,
@@ -85,7 +85,7 @@ pub(crate) fn sections(source: &Source<'_>) -> String {
     let name = source.schema["title"].as_str();
     page.table(&root, source.schema, name);
     while let Some((place, node, name)) = page.waiting.pop_front() {
-        // Tables within a table come right behind it.
+        // Tables within a table follow it.
         let others = std::mem::take(&mut page.waiting);
         page.section(&place, node, name);
         page.waiting.extend(others);
@@ -116,7 +116,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// The rows of a table of one form, and what is to be said below it.
+    /// The rows of a table of one form, and the notes below it.
     fn table(&mut self, place: &Place, form: &'a Value, name: Option<&'a str>) {
         let keys = self.sorted(form, name);
         let rows: Vec<Row> = keys.iter().map(|key| self.row(place, form, key, "", name)).collect();
@@ -142,7 +142,7 @@ impl<'a> Page<'a> {
             }
         }
         let all = forms.len();
-        // Keys of one name stand together.
+        // Keys of one name are neighbours.
         let first: Vec<String> = rows.iter().map(|(row, _)| row.key.clone()).collect();
         rows.sort_by_key(|(row, _)| first.iter().position(|key| *key == row.key));
         let rows: Vec<Row> = rows
@@ -167,7 +167,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// The keys of a table: in the order of their type, or else those that must be there first.
+    /// The keys of a table: in the order of their type, or else the required ones first.
     fn sorted(&self, form: &'a Value, name: Option<&str>) -> Vec<&'a str> {
         let mut keys: Vec<&str> = properties(form).into_iter().flatten().map(|(key, _)| key.as_str()).collect();
         keys.sort_by_key(|key| {
@@ -190,13 +190,13 @@ impl<'a> Page<'a> {
             let _ = write!(kind, ", {range}");
         }
         let counts = code(effect.counts());
-        // Types that are read by hand may take what is left out from another key.
+        // Types with a parser of their own may take a missing value from another key.
         let found = effect.left_out().filter(|_| of.is_some_and(|of| self.source.fields.knows(of)));
         let default = self.default(form, key, found);
         Row { key: key.to_owned(), meaning, kind, default, counts }
     }
 
-    /// What a key may be. Tables get sections of their own.
+    /// The kind of a key's value. Tables get their own sections.
     fn kind(&mut self, place: &Place, node: &'a Value) -> String {
         let (found, name) = self.schema().resolve(node);
         if let Some(name) = name.filter(|name| quantity(name).is_some()) {
@@ -215,7 +215,7 @@ impl<'a> Page<'a> {
         kinds.join(", ")
     }
 
-    /// Says where the section of a table is; the first time, it is put in line.
+    /// A link to the section of a table; the first link queues the section.
     fn announce(&mut self, place: &Place, node: &'a Value, name: Option<&'a str>) -> String {
         if let Some(other) = name.and_then(|name| self.sections.get(name)) {
             return format!("table, as {}", other.link());
@@ -304,7 +304,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// What the values of a key mean, where it has names for values.
+    /// The meanings of a key's named values.
     fn values(&mut self, key: &str, node: &'a Value) {
         let node = if node["items"].is_null() { node } else { &node["items"] };
         let forms = self.schema().forms(node);
@@ -321,7 +321,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Where keys are refused because they would do nothing: a line for each reason.
+    /// The refusals of keys without effect: a line for each reason.
     fn refusals(&mut self, keys: &[(&str, String)]) {
         let mut lines: Vec<(String, Vec<&str>)> = Vec::new();
         for (key, name) in keys {
@@ -375,7 +375,7 @@ fn is_optional(node: &Value) -> bool {
     is(node, "null") || node["anyOf"].as_array().is_some_and(|all| all.iter().any(|one| one["type"] == "null"))
 }
 
-/// Words as code, one after another.
+/// A list of words as code.
 fn code(words: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     words.into_iter().map(|word| format!("`{}`", word.as_ref())).collect::<Vec<_>>().join(", ")
 }
@@ -392,14 +392,15 @@ fn plural(kind: &str) -> String {
     kind.replace("table of", "tables of")
 }
 
-/// What a quantity is called.
+/// The name of a quantity.
 fn label(node: &Value) -> String {
     let text = described(node).to_lowercase();
     let text = text.trim_start_matches("a ").trim_end_matches('.');
     text.split(", with its unit").next().unwrap_or(text).trim_end_matches(" with its unit").to_owned()
 }
 
-/// The units of a quantity, as its type says them of a text that is none; nothing if the name is not that of a quantity.
+/// The units of measure of a quantity, from its type's error for a wrong text; none if the name is not that of a
+/// quantity.
 fn quantity(name: &str) -> Option<String> {
     fn refusal<T: std::str::FromStr<Err: std::fmt::Display>>() -> Option<String> {
         "x".parse::<T>().err().map(|error| error.to_string())

@@ -1,4 +1,4 @@
-//! The page for users of MQSim is written by hand; what it names of ours has to exist.
+//! The page for users of MQSim is hand-written; every key and option that it names must exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,12 +38,12 @@ fn keys() -> Keys {
     keys
 }
 
-/// The words of a cell that stand as code.
+/// The code spans of a cell.
 fn code(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }
 
-/// What is wrong with a name of ours.
+/// The fault of a name of Flashloom's; `None` if the name exists.
 fn fault(name: &str, keys: &Keys, help: &str) -> Option<String> {
     if name.starts_with("--") {
         let is_there = help.split_whitespace().any(|word| word == name);
@@ -83,7 +83,7 @@ fn the_table_for_mqsim_names_keys_that_exist() {
                 wrong.extend(fault(name, &keys, &help));
                 count += 1;
             }
-            // A remark names keys of ours by their whole path.
+            // A remark names Flashloom's keys by their whole path.
             for name in row.last().into_iter().flat_map(|cell| code(cell)).filter(|name| name.contains('.')) {
                 let is_path = name.split('.').all(|part| part.starts_with(|c: char| c.is_ascii_lowercase()));
                 if is_path && !name.contains("..") && !name.ends_with(".parquet") {
@@ -102,7 +102,7 @@ fn the_table_for_mqsim_names_keys_that_exist() {
 }
 
 #[test]
-fn a_name_that_is_none_is_found() {
+fn an_unknown_name_in_the_table_for_mqsim_is_found() {
     let (keys, help) = (keys(), super::printed(&["run", "--help"]));
     for wrong in ["flash.chanels", "ftl.map.kind = \"dtfl\"", "--sed", "ftl"] {
         assert_eq!(fault(wrong, &keys, &help).is_some(), wrong != "ftl", "{wrong}");

@@ -1,4 +1,4 @@
-//! The pages that are no keys: metrics, columns, exit codes, trace formats.
+//! The reference pages other than keys: metrics, columns, exit codes, trace formats.
 
 use std::fmt::Write as _;
 
@@ -18,7 +18,7 @@ fn head(text: &mut String, cells: &[&str]) {
     let _ = write!(text, "\n| {} |\n|{}\n", cells.join(" | "), " --- |".repeat(cells.len()));
 }
 
-/// What a metric counts, and how a study writes it.
+/// The dimension of a metric, with the unit of measure in a study.
 fn dimension(metric: &Metric) -> String {
     let name = serde_json::to_value(metric.dimension()).expect("a name");
     match name.as_str().expect("a name") {
@@ -78,7 +78,7 @@ pub(crate) fn columns() -> String {
     text
 }
 
-/// Every exit code, from what the command says of itself.
+/// Every exit code, from the help text of the command.
 pub(crate) fn exit_codes(help: &str) -> String {
     let mut text = String::from(
         "# Exit codes\n\nA result goes to the standard output, messages go to the standard error. The exit code says whose \

@@ -22,7 +22,7 @@ pub(crate) fn tag(form: &Value) -> Option<(&str, &str)> {
     properties(form)?.iter().find_map(|(key, node)| Some((key.as_str(), node["const"].as_str()?)))
 }
 
-/// What a form of several is called in the names of keys, as `testkit` has it.
+/// The name of one of several forms in the names of keys, as in `testkit`.
 pub(crate) fn form_name(forms: &[&Value], form: &Value) -> String {
     if forms.len() < 2 {
         return String::new();

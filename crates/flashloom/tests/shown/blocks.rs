@@ -1,17 +1,17 @@
-//! What a page shows: files, commands, and what they print.
+//! The blocks of a page: files, commands, and the commands' outputs.
 
-/// A command and what is shown of its output.
+/// A command and the lines shown of its output.
 #[derive(Clone, Debug)]
 pub(crate) struct Shown {
     /// Its line in the page, counted from one.
     pub(crate) line: usize,
     /// The command, without its comment.
     pub(crate) command: String,
-    /// The comment says that it takes minutes.
+    /// Whether its comment gives minutes.
     pub(crate) takes_minutes: bool,
-    /// The lines; `...` stands for any that are left out.
+    /// The lines; `...` replaces omitted ones.
     pub(crate) output: Vec<String>,
-    /// How many lines of the page stand before them.
+    /// The number of the page's lines before them.
     pub(crate) output_at: usize,
 }
 
@@ -90,7 +90,7 @@ fn commands(body: &[(usize, &str)]) -> Vec<Shown> {
 }
 
 impl Shown {
-    /// What is shown and is not in `printed`, or stands there in another order.
+    /// The shown line that `printed` lacks or has in another order.
     pub(crate) fn differs(&self, printed: &str) -> Option<String> {
         let printed: Vec<&str> = printed.trim_end().lines().map(str::trim_end).collect();
         let (mut at, mut anywhere) = (0, false);

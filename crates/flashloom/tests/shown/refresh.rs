@@ -1,6 +1,6 @@
-//! The lines that a page shows of an output, found again in an output that has changed.
+//! Finds the lines that a page shows of an output again in a changed output.
 
-/// How unlike two lines are: words that stand at another place, and above all another first word.
+/// The difference of two lines: words in another place count, another first word counts most.
 fn distance(shown: &str, printed: &str) -> usize {
     let words = |line: &str| line.split_whitespace().map(ToOwned::to_owned).collect::<Vec<_>>();
     let (shown, printed) = (words(shown), words(printed));
@@ -8,7 +8,7 @@ fn distance(shown: &str, printed: &str) -> usize {
     shown.len().max(printed.len()) - same + if shown.first() == printed.first() { 0 } else { 4 }
 }
 
-/// The lines of `printed` that stand for those of `shown`, with `...` where `shown` has it, and how unlike they are.
+/// The lines of `printed` that replace those of `shown`, with `...` where `shown` has it, and their difference.
 pub(crate) fn refreshed(shown: &[String], printed: &str) -> (usize, Vec<String>) {
     let printed: Vec<&str> = printed.trim_end().lines().map(str::trim_end).collect();
     let unlike = |wanted: &[String], from: usize| -> usize {
@@ -39,7 +39,7 @@ pub(crate) fn refreshed(shown: &[String], printed: &str) -> (usize, Vec<String>)
 }
 
 #[test]
-fn the_lines_of_a_changed_output_are_found_again() {
+fn a_changed_output_refreshes_the_lines_shown() {
     let lines = |text: &str| text.lines().map(ToOwned::to_owned).collect::<Vec<String>>();
     let printed = "run 2 of it\n\nread 5 7us\nwrite 6 9us\n\nbusy: dies 4%\nhash b\n";
     for (shown, fresh) in [
@@ -50,7 +50,7 @@ fn the_lines_of_a_changed_output_are_found_again() {
     ] {
         assert_eq!(refreshed(&lines(shown), printed).1, lines(fresh), "{shown}");
     }
-    // What is shown of standard output is not looked for in a longer text.
+    // Lines of standard output are not searched in a longer text.
     let (stdout, both) = (refreshed(&lines("a 1\nb"), "a 2\nb"), refreshed(&lines("a 1\nb"), "a 2\nb\nnote: c"));
     assert!(stdout.0 < both.0, "{stdout:?} {both:?}");
 }

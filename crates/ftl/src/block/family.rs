@@ -35,7 +35,7 @@ impl Family for BlockFamily {
     fn check_absent(&self, site: &Site<'_>, faults: &mut Faults) {
         if site.ftl.block != BlockSpec::default() {
             let remedy = "leave [ftl.block] out, or set ftl.kind to block";
-            faults.add("ftl.block", "this family has no replacement blocks", remedy);
+            faults.add("ftl.block", "this FTL has no replacement blocks", remedy);
         }
     }
 
@@ -46,7 +46,7 @@ impl Family for BlockFamily {
     fn idle(&self, site: &Site<'_>) -> Vec<Idle> {
         let (gc, placement) = (site.ftl.gc != GcSpec::default(), site.ftl.placement != PlacementSpec::default());
         vec![
-            Idle::new("ftl.gc", gc, "merges collect its garbage"),
+            Idle::new("ftl.gc", gc, "merges reclaim its blocks"),
             Idle::new("ftl.placement", placement, "a logical block's number determines its die"),
         ]
     }
@@ -62,17 +62,17 @@ impl Family for BlockFamily {
         let most = u64::from(blocks.saturating_sub(RESERVE)) * u64::from(dies) * u64::from(geometry.superblock_slots());
         if most == 0 {
             let message =
-                format!("each die has {blocks} blocks and keeps {RESERVE} for merges: nothing is left for the host");
+                format!("each die has {blocks} blocks and merges reserve {RESERVE}: none remains for the host");
             faults.add(site.flash.blocks_key(), message, format!("give each die at least {}", RESERVE + 1));
             return None;
         }
         if units == 0 || units > most {
             let unit = u64::from(geometry.sectors) * SECTOR.get();
             let message = format!(
-                "the host would see {} of {blocks} blocks in each die, of which {RESERVE} are kept for merges",
+                "a capacity of {} does not fit: each die has {blocks} blocks, and merges reserve {RESERVE}",
                 Bytes::new(units * unit),
             );
-            let remedy = format!("let the host see between {} and {}", Bytes::new(unit), Bytes::new(most * unit));
+            let remedy = format!("use a capacity of {} to {}", Bytes::new(unit), Bytes::new(most * unit));
             faults.add(path, message, remedy);
             return None;
         }
@@ -84,19 +84,22 @@ impl Family for BlockFamily {
             let unit = Bytes::new(u64::from(geometry.sectors) * SECTOR.get());
             let message =
                 format!("a page holds {} mapping units of {unit}, and a block map places whole pages", geometry.slots);
-            faults.add("ftl.map-unit", message, "leave it out, or make it a page");
+            faults.add("ftl.map-unit", message, "leave it out, or use the size of a page");
         }
         if geometry.stripe > 1 {
-            let message =
-                format!("{} planes or ganged chips work together, and a block map places whole pages", geometry.stripe);
+            let message = format!(
+                "one command works on {} planes or ganged chips, and a block map places single \
+                         pages",
+                geometry.stripe
+            );
             faults.add("flash.multi-plane", message, "set it to false, and flash.gang to 1");
         }
         if timing.one_shot > 1 {
-            let message = format!("one program takes {} pages, and a block map places whole pages", timing.one_shot);
+            let message = format!("one program writes {} pages, and a block map places single pages", timing.one_shot);
             faults.add("flash.part", message, "choose a part that programs page by page");
         }
         if site.ftl.map != MapSpec::default() {
-            faults.add("ftl.map", "a block map is small, and in RAM", "leave it out");
+            faults.add("ftl.map", "a block map is always in RAM", "leave it out");
         }
         if site.ftl.wear.threshold.is_some() {
             faults.add("ftl.wear.threshold", "a block-mapped FTL has no static wear levelling", "leave it out");

@@ -37,7 +37,7 @@ fn rounds(rig: &mut Rig, pages: std::ops::Range<u32>) -> Vec<u64> {
 }
 
 #[test]
-fn an_overwrite_from_end_to_end_copies_nothing() {
+fn a_sequential_overwrite_of_a_block_copies_nothing() {
     let mut rig = rig(1, "");
     for round in 1..5 {
         write(&mut rig, 0..16, round);
@@ -64,7 +64,7 @@ fn without_replacement_blocks_each_overwrite_is_a_merge() {
 }
 
 #[test]
-fn a_replacement_block_takes_what_comes_in_order() {
+fn a_replacement_block_takes_pages_in_ascending_order() {
     let mut rig = rig(1, "");
     write(&mut rig, 0..16, 1);
     write(&mut rig, [1, 3], 2);
@@ -84,7 +84,7 @@ fn a_replacement_block_takes_what_comes_in_order() {
 }
 
 #[test]
-fn a_chain_may_be_longer() {
+fn a_chain_of_two_replacement_blocks_takes_two_overwrites() {
     let mut rig = rig(2, "");
     write(&mut rig, 0..16, 1);
     write(&mut rig, [1], 2);
@@ -96,7 +96,7 @@ fn a_chain_may_be_longer() {
 }
 
 #[test]
-fn where_no_block_is_free_the_oldest_chain_is_merged() {
+fn without_a_free_block_the_oldest_chain_is_merged() {
     let mut rig = rig(3, "");
     write(&mut rig, 0..16, 1);
     // Six blocks are free, and four of them are reserved.
@@ -110,7 +110,7 @@ fn where_no_block_is_free_the_oldest_chain_is_merged() {
 }
 
 #[test]
-fn what_was_discarded_is_not_copied() {
+fn a_merge_does_not_copy_discarded_pages() {
     let mut rig = rig(1, "");
     write(&mut rig, 0..16, 1);
     write(&mut rig, [1, 3], 2);
@@ -125,7 +125,7 @@ fn what_was_discarded_is_not_copied() {
 }
 
 #[test]
-fn a_merge_that_fails_is_made_again() {
+fn a_merge_whose_program_fails_is_repeated() {
     for failing in 0..4 {
         let mut rig = rig(0, "");
         write(&mut rig, 0..16, 1);
@@ -140,7 +140,7 @@ fn a_merge_that_fails_is_made_again() {
 }
 
 #[test]
-fn a_drive_with_too_many_bad_blocks_refuses_writes_and_keeps_what_it_has() {
+fn a_drive_with_too_many_bad_blocks_refuses_writes_and_keeps_its_data() {
     let mut rig = rig(1, "");
     write(&mut rig, 0..16, 1);
     let mut round = 2;
@@ -159,7 +159,7 @@ fn a_drive_with_too_many_bad_blocks_refuses_writes_and_keeps_what_it_has() {
 }
 
 #[test]
-fn it_takes_the_memory_that_it_says() {
+fn the_block_map_takes_the_memory_it_predicts() {
     let rig = Rig::new(
         "flash = { part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 400, pages = 64, planes = 1 }\n\
          [ftl]\nkind = 'block'\nover-provisioning = '50%'",

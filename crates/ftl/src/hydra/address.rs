@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn every_sector_of_a_superblock_has_a_place_of_its_own() {
+    fn every_sector_of_a_superblock_has_its_own_place() {
         for (buses, chips) in [(1, 1), (2, 1), (1, 2), (4, 2), (8, 4)] {
             let layout = Layout { buses, chips, sectors: 4 * buses, ..PROTOTYPE };
             let sectors = layout.rows() * layout.sectors;
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fullest_bus_counts() {
+    fn a_transfer_takes_the_time_of_the_fullest_bus() {
         assert_eq!(PROTOTYPE.bus_sectors(0xFFFF), 16);
         assert_eq!(PROTOTYPE.bus_sectors(0b1), 4, "one sector occupies its bus for one, and the others wait");
         assert_eq!(PROTOTYPE.bus_sectors(0b1_0001), 8, "both on the first bus");

@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_out_of_blocks_if_pages_wait_and_none_is_free() {
+    fn an_area_is_out_of_blocks_if_pages_wait_and_no_block_is_free() {
         let mut area = Area::new(100, 4, 4, 0);
         assert!(area.is_idle() && !area.is_out_of_blocks(), "nothing waits");
         area.push(Page { number: 0, version: 1 });

@@ -19,7 +19,7 @@ pub struct MergeCounters {
     pub flush_pages: u64,
     /// Failing blocks that spares have replaced.
     pub replaced: u64,
-    /// Time that recovery would take after a power cut now.
+    /// Time that recovery after a power loss would take after a power cut now.
     pub recovery: Span,
     /// Erase count of the most erased superblock less that of the least erased one: the present state, not a count of
     /// events (Seong et al., Fig. 21a).

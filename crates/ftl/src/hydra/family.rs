@@ -18,7 +18,7 @@ pub(crate) struct HydraFamily;
 impl Family for HydraFamily {
     fn check_absent(&self, site: &Site<'_>, faults: &mut Faults) {
         if site.ftl.hydra.is_some() {
-            faults.add("ftl.hydra", "is for Hydra's FTL only", "leave it out, or say ftl.kind = \"hydra\"");
+            faults.add("ftl.hydra", "is for Hydra's FTL only", "leave it out, or set ftl.kind = \"hydra\"");
         }
     }
 
@@ -27,18 +27,18 @@ impl Family for HydraFamily {
         let plain = FtlSpec::default();
         let strange = [
             ("ftl.map", ftl.map != MapSpec::Ram, "the block map is in RAM"),
-            ("ftl.map-unit", ftl.map_unit.is_some(), "the mapping unit is a row of the gang"),
-            ("ftl.placement", ftl.placement != plain.placement, "a logical superblock has its superchip"),
-            ("ftl.gc", ftl.gc != plain.gc, "merges leave no garbage"),
+            ("ftl.map-unit", ftl.map_unit.is_some(), "a row of the gang is its mapping unit"),
+            ("ftl.placement", ftl.placement != plain.placement, "a logical superblock stays on its superchip"),
+            ("ftl.gc", ftl.gc != plain.gc, "merges reclaim its blocks"),
         ];
         for (path, is, why) in strange {
             if is {
-                faults.add(path, format!("has no meaning under Hydra's FTL: {why}"), "leave it out");
+                faults.add(path, format!("has no effect under Hydra's FTL: {why}"), "leave it out");
             }
         }
         let shape = &part.geometry;
         if shape.planes_per_die != 1 {
-            let message = format!("{} planes in a die; Hydra's copy-back works on one", shape.planes_per_die);
+            let message = format!("a die has {} planes, and Hydra's copy-back works on one", shape.planes_per_die);
             faults.add("flash.planes", message, "use planes = 1");
         }
         if part.timing.one_shot != 1 {
@@ -48,14 +48,18 @@ impl Family for HydraFamily {
             faults.add("flash.part", "has no copy-back, which merges need", "use another part, e.g. K9K8G08U0M");
         }
         if site.flash.width / 8 != site.flash.gang {
-            let message = format!("{} bits for a gang of {}: each chip has a bus", site.flash.width, site.flash.gang);
+            let message = format!(
+                "{} bits do not match a gang of {}: each chip has a bus of 8 \
+                                   bits",
+                site.flash.width, site.flash.gang
+            );
             faults.add("flash.width", message, format!("use {}", site.flash.gang.saturating_mul(8)));
         }
         let hydra = ftl.hydra.clone().unwrap_or_default();
         faults.positive("ftl.hydra.chips", hydra.chips);
         let on_channel = u64::from(site.flash.chips) * u64::from(shape.dies_per_chip);
         if hydra.chips > 0 && !on_channel.is_multiple_of(u64::from(hydra.chips)) {
-            let message = format!("{} dies of a channel cannot be interleaved {} at a time", on_channel, hydra.chips);
+            let message = format!("{} dies of a channel do not divide into groups of {}", on_channel, hydra.chips);
             faults.add("ftl.hydra.chips", message, "use a divisor");
         }
         if hydra.processor.is_some_and(|processor| processor.mhz == 0) {
@@ -64,13 +68,13 @@ impl Family for HydraFamily {
         if let Some(cycles) = hydra.processor.and_then(|processor| processor.unit_cycles) {
             let path = "ftl.hydra.processor.unit-cycles";
             if cycles == 0 {
-                faults.add(path, "is zero", "leave it out: the controllers are then hardware and take no time");
+                faults.add(path, "is zero", "leave it out for controllers in hardware, which take no time");
             }
             if site.flash.software_controllers.is_some() {
                 faults.add(
                     path,
-                    "conflicts with flash.software-controllers, which gives the same time",
-                    "leave one of them out",
+                    "conflicts with flash.software-controllers, which sets the same time",
+                    "keep one of the two",
                 );
             }
         }
@@ -94,7 +98,7 @@ impl Family for HydraFamily {
             Idle::new(
                 "flash.cache-mode",
                 !site.flash.cache_mode,
-                "the pages of a list never follow each other on one die",
+                "successive pages of a command list are never on one die",
             ),
             Idle::new(
                 "ftl.map-gather",
@@ -141,7 +145,7 @@ impl Family for HydraFamily {
         // Each superchip keeps one superblock free as the target of merges.
         if geometry.blocks < reserved.saturating_add(2) {
             let message = format!(
-                "{} blocks in a die: {spares} are spare, {} hold the map and its log, and two hold data",
+                "a die has {} blocks, and needs {spares} as spares, {} for the map and its log, and two for data",
                 geometry.blocks,
                 areas.most_blocks()
             );
@@ -237,19 +241,23 @@ fn units(site: &Site<'_>, geometry: &Geometry, layout: &Layout, faults: &mut Fau
         return None;
     }
     if units == 0 {
-        faults.add(path, "nothing is left for the host", "leave it at least one superblock");
+        faults.add(path, "leaves no capacity for the host", "use a capacity of at least one superblock");
         return None;
     }
     let most = u64::from(layout.superchips) * u64::from(layout.superblocks - 1) * rows;
     if units > most {
         let seen = Bytes::new(units * row);
         let message = format!(
-            "the host would see {seen}, but each superchip has {} superblocks and keeps one to merge into",
+            "a capacity of {seen} does not fit: each superchip has {} superblocks, and merges reserve one",
             layout.superblocks
         );
         let raw = f64::from(geometry.slot_count());
         let share = (1.0 - most as f64 / raw) * 100.0 + 0.005;
-        let remedy = format!("let it see at most {}, i.e. over-provision at least {share:.2}%", Bytes::new(most * row));
+        let remedy = format!(
+            "use a capacity of at most {}, which is an over-provisioning of \
+                              {share:.2}%",
+            Bytes::new(most * row)
+        );
         faults.add(path, message, remedy);
         return None;
     }
@@ -261,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_processor_takes_its_cycles() {
+    fn reads_and_merges_take_the_cycles_of_the_processor() {
         let cpu_time = |more: &str| {
             let text = format!(
                 "[flash]\npart = 'K9K8G08U0M'\nchannels = 1\nblocks = 64\nchips = 8\ngang = 4\nwidth = 32\n\

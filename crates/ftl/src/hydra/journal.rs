@@ -359,7 +359,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_is_what_its_words_say() {
+    fn a_journal_record_decodes_to_what_was_encoded() {
         for record in [
             Record::Mapped { logical: 7, position: 3, erases: 9 },
             Record::Mapped { logical: 0, position: 0, erases: 0 },
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn areas_have_blocks_of_their_own() {
+    fn each_area_has_its_own_blocks() {
         let layout = Layout {
             buses: 4,
             chips: 2,

@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn they_take_the_memory_that_they_say() {
+    fn superblock_tables_take_the_memory_they_predict() {
         let (mut superblocks, media) = stock();
         superblocks.take_stock(&media, std::iter::empty());
         let tables = [size_of_val(&*superblocks.actual), size_of_val(&*superblocks.stands_for)];
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_worn_or_the_oldest_is_taken() {
+    fn the_least_worn_or_the_oldest_free_superblock_is_taken() {
         let (mut superblocks, media) = stock();
         [2, 1, 5].into_iter().enumerate().for_each(|(i, erases)| superblocks.set_erases(3 + i as u32, erases));
         superblocks.take_stock(&media, std::iter::empty());
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_read_is_not_free() {
+    fn a_superblock_under_read_is_not_free() {
         let (mut superblocks, media) = stock();
         superblocks.take_stock(&media, [4].into_iter());
         superblocks.pin(4);
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spare_stands_in_until_there_is_none() {
+    fn a_spare_block_replaces_a_bad_one_until_none_is_left() {
         let (mut superblocks, mut media) = stock();
         // Die 2 is the first of superchip 1: its blocks 0 and 1 are bad from the factory, and it has one spare.
         media.retire(SuperblockId::new(10));
@@ -367,7 +367,7 @@ mod tests {
         assert_eq!(superblocks.block(3, 1), SuperblockId::new(15), "the other die has no need");
         assert_eq!((superblocks.state(3), superblocks.state(4)), (State::Free, State::Lost));
         superblocks.set_erases(4, 9);
-        assert_eq!(superblocks.erase_spread(), 0, "what is lost does not count");
+        assert_eq!(superblocks.erase_spread(), 0, "a lost superblock does not count");
         superblocks.erased(5);
         assert_eq!(superblocks.erase_spread(), 1);
         assert_eq!(superblocks.stand_ins(), [None, None, Some(NonMaxU32::new(0)), None]);

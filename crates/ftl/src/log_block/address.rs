@@ -48,7 +48,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_page_has_a_place_of_its_own(units in 1..2000u32, pages in 1..70u32, width in 1..9u32, pick in any::<u32>()) {
+        fn every_page_number_splits_into_block_and_offset_and_joins_again(units in 1..2000u32, pages in 1..70u32, width in 1..9u32, pick in any::<u32>()) {
             let address = Address::new(units, pages, width);
             let lpn = Lpn::new(pick % units);
             let (lbn, offset) = address.split(lpn);
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_are_together_or_apart() {
+    fn the_width_decides_whether_neighbour_pages_share_a_block() {
         let blocks = |width| (0..8).map(|lpn| Address::new(64, 4, width).split(Lpn::new(lpn)).0).collect::<Vec<_>>();
         assert_eq!(blocks(1), [0, 0, 0, 0, 1, 1, 1, 1]);
         assert_eq!(blocks(4), [0, 1, 2, 3, 0, 1, 2, 3]);

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn data_blocks_take_turns_and_log_blocks_keep_off() {
+    fn a_log_block_avoids_the_bus_or_the_chip_of_its_data_block() {
         let (mut tmcd, geometry) = allocator(Allocation::Apart, Controllers::PerChannel);
         // Bus 0 is avoided; the others take turns, each with the chip that has more free blocks.
         assert_eq!(dies(&mut tmcd, &geometry, Use::Log, 0, 6), [2, 4, 6, 3, 5, 7]);
@@ -184,14 +184,14 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_case_is_beside_its_data_block() {
+    fn allocation_same_puts_a_log_block_beside_its_data_block() {
         let (mut same, geometry) = allocator(Allocation::Same, Controllers::PerChannel);
         assert_eq!(dies(&mut same, &geometry, Use::Log, 2, 5), [2, 2, 2, 2, 3], "then the other chip of the bus");
         assert!(dies(&mut same, &geometry, Use::Merge, 2, 4).iter().all(|die| die / 2 != 1), "Fig. 12a");
     }
 
     #[test]
-    fn no_other_place_is_better_than_none() {
+    fn a_log_block_beside_its_data_block_is_better_than_none() {
         let (mut apart, geometry) = allocator(Allocation::Apart, Controllers::PerChannel);
         let taken = dies(&mut apart, &geometry, Use::Log, 0, 32);
         assert!(taken[..24].iter().all(|die| *die > 1) && taken[24..].iter().all(|die| *die < 2), "{taken:?}");
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn the_idlest_of_those_allowed() {
+    fn allocation_idle_takes_the_idlest_allowed_die() {
         let (mut idle, geometry) = allocator(Allocation::Idle, Controllers::PerChannel);
         idle.begin();
         idle.avoid(DieId::new(5), true);

@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_block_has_its_own_and_the_least_recently_written_is_merged() {
+    fn each_data_block_has_its_own_log_block_and_the_least_recently_written_is_merged() {
         let mut logs = Logs::new(9, 4, 2, 1);
         assert_eq!(place(&logs, 4, 3), Choice::Open(Role::Of(3)));
         let first = logs.open(SuperblockId::new(0), Role::Of(3));

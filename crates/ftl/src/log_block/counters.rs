@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_happened_in_between_is_the_difference_of_every_count() {
+    fn the_difference_of_two_counters_subtracts_every_count() {
         let merges = |n: u64| LogMerges {
             switch: n,
             partial: 2 * n,

@@ -22,15 +22,15 @@ impl Family for LogBlockFamily {
         // Reports the fault once, not for both policies.
         if site.ftl.log != LogSpec::default() && !is_used && self.0 == Policy::Bast {
             let remedy = "leave [ftl.log] out, or set ftl.kind to bast or fast";
-            faults.add("ftl.log", "this family has no log blocks", remedy);
+            faults.add("ftl.log", "this FTL has no log blocks", remedy);
         }
     }
 
     fn idle(&self, site: &Site<'_>) -> Vec<Idle> {
         let (gc, placement) = (site.ftl.gc != GcSpec::default(), site.ftl.placement != PlacementSpec::default());
         vec![
-            Idle::new("ftl.gc", gc, "merges collect its garbage"),
-            Idle::new("ftl.placement", placement, "ftl.log.allocation places its blocks"),
+            Idle::new("ftl.gc", gc, "merges reclaim its blocks"),
+            Idle::new("ftl.placement", placement, "ftl.log.allocation decides the placement"),
         ]
     }
 
@@ -44,7 +44,7 @@ impl Family for LogBlockFamily {
         if most == 0 {
             let (blocks, all) = (site.ftl.log.blocks, geometry.superblock_count());
             let message = format!(
-                "of {all} blocks in all {blocks} are log blocks and {} are kept for merges: nothing is left for the host",
+                "the array has {all} blocks, the log uses {blocks} and merges reserve {}: none remains for the host",
                 site.ftl.log.reserve()
             );
             let path = match &site.ftl.log {
@@ -58,13 +58,13 @@ impl Family for LogBlockFamily {
         if units == 0 || units > most {
             let unit = u64::from(geometry.sectors) * SECTOR.get();
             let message = format!(
-                "the host would see {} of {} blocks, of which {} are log blocks and {} are kept for merges",
+                "a capacity of {} does not fit: the array has {} blocks, the log uses {} and merges reserve {}",
                 Bytes::new(units * unit),
                 geometry.superblock_count(),
                 site.ftl.log.blocks,
                 site.ftl.log.reserve()
             );
-            let remedy = format!("let the host see between {} and {}", Bytes::new(unit), Bytes::new(most * unit));
+            let remedy = format!("use a capacity of {} to {}", Bytes::new(unit), Bytes::new(most * unit));
             faults.add(path, message, remedy);
             return None;
         }
@@ -74,14 +74,14 @@ impl Family for LogBlockFamily {
     fn check_array(&self, site: &Site<'_>, geometry: &Geometry, timing: &Timing, sets: usize, faults: &mut Faults) {
         faults.0.extend(site.ftl.log.faults(self.0, geometry, timing.one_shot));
         if site.ftl.map != MapSpec::default() {
-            faults.add("ftl.map", "a family with log blocks has its small maps in RAM", "leave it out");
+            faults.add("ftl.map", "an FTL with log blocks keeps its maps in RAM", "leave it out");
         }
         if site.ftl.wear.threshold.is_some() {
-            faults.add("ftl.wear.threshold", "a family with log blocks has no static wear levelling", "leave it out");
+            faults.add("ftl.wear.threshold", "an FTL with log blocks has no static wear levelling", "leave it out");
         }
         if sets > 1 {
             let message =
-                "a family with log blocks cannot confine a queue to dies: its merges mix the data of all queues";
+                "an FTL with log blocks cannot confine a queue to dies: its merges mix the data of all queues";
             faults.add("host.queue", message, "leave `dies` and `channels` out of the queues");
         }
     }

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sequences_go_to_one_log_block_and_the_rest_to_the_others() {
+    fn sequential_writes_go_to_one_log_block_and_random_writes_to_the_others() {
         let mut logs = Logs::new(9, 4, 3, 1);
         let at = |logs: &Logs, lbn, offset| place(logs, 4, lbn, offset);
         assert_eq!(at(&logs, 3, 0), Choice::Open(Role::Sequential(3)));
@@ -61,7 +61,7 @@ mod tests {
         assert_eq!(at(&logs, 5, 0), Choice::Merge(sequential), "another sequence");
         assert_eq!(at(&logs, 5, 1), Choice::Open(Role::Random));
         let first = logs.open(SuperblockId::new(1), Role::Random);
-        assert_eq!(at(&logs, 6, 2), Choice::Append(first), "whatever the block");
+        assert_eq!(at(&logs, 6, 2), Choice::Append(first), "for any data block");
         for offset in 0..4 {
             logs.take_page(first, 6, offset);
         }

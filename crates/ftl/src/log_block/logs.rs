@@ -290,7 +290,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     #[test]
-    fn they_take_the_memory_that_they_say() {
+    fn log_blocks_take_the_memory_they_predict() {
         // As many log blocks as may be open and being merged; a drive with fewer blocks has one for each.
         for (blocks, open) in [(100, 5), (100, 80), (100, 200)] {
             let mut logs = Logs::new(blocks, 4, open - 2, 2);
@@ -304,7 +304,7 @@ mod tests {
     proptest! {
         /// Against a plain map from page to place.
         #[test]
-        fn the_newest_copy_is_found(steps in prop::collection::vec((0..3u32, 0..4u32, any::<bool>()), 0..24)) {
+        fn the_newest_copy_of_a_page_is_found(steps in prop::collection::vec((0..3u32, 0..4u32, any::<bool>()), 0..24)) {
             let (mut logs, mut model) = (Logs::new(3, 4, 9, 1), BTreeMap::new());
             let mut open = None;
             for (lbn, offset, write) in steps {

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn recovery_gives_the_sequence_to_the_youngest_log_block_in_order() {
+    fn recovery_makes_the_youngest_ordered_log_block_the_sequential_one() {
         let found = [(Some(1), true), (Some(2), true), (Some(3), false), (None, false)];
         let of = [Role::Of(1), Role::Of(2), Role::Of(3)];
         assert_eq!(Policy::Bast.roles(&found[..3]), of, "a log block has one data block, in order or not");

@@ -129,14 +129,18 @@ impl LogSpec {
         let unit = Bytes::new(u64::from(geometry.sectors) * 512);
         if geometry.slots > 1 {
             let message = format!("a page holds {} mapping units of {unit}, and log blocks map pages", geometry.slots);
-            faults.push(Fault::new("ftl.map-unit", message, "leave it out, or make it a page"));
+            faults.push(Fault::new("ftl.map-unit", message, "leave it out, or use the size of a page"));
         }
         if geometry.stripe > 1 {
-            let message = format!("{} planes or ganged chips work together, and log blocks map pages", geometry.stripe);
+            let message = format!(
+                "one command works on {} planes or ganged chips, and log blocks map single \
+                                   pages",
+                geometry.stripe
+            );
             faults.push(Fault::new("flash.multi-plane", message, "set it to false, and flash.gang to 1"));
         }
         if one_shot > 1 {
-            let message = format!("one program takes {one_shot} pages, and log blocks map pages");
+            let message = format!("one program writes {one_shot} pages, and log blocks map single pages");
             faults.push(Fault::new("flash.part", message, "choose a part that programs page by page"));
         }
         faults

@@ -192,7 +192,7 @@ mod tests {
     use crate::rig::Rig;
 
     #[test]
-    fn the_host_takes_no_block_of_the_reserve_but_for_an_orphan() {
+    fn the_host_takes_a_reserved_block_only_for_an_orphan() {
         let mut rig = Rig::new(
             "flash = { part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 40, pages = 16, planes = 1 }\n\
              [ftl]\nkind = 'bast'\nover-provisioning = '60%'",

@@ -54,11 +54,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn turns_follow_the_weights_and_none_is_lost() {
+    fn turns_follow_the_weights_and_an_empty_queue_gives_its_turn_away() {
         let mut arbiter = Arbiter::new([4, 1]);
         let picks: Vec<_> = (0..10).filter_map(|_| arbiter.pick([true, true])).collect();
         assert_eq!(picks, [0, 0, 0, 0, 1, 0, 0, 0, 0, 1], "responses before requests, 4:1");
-        assert!((0..9).all(|_| arbiter.pick([false, true]) == Some(1)), "an empty queue holds nobody up");
+        assert!((0..9).all(|_| arbiter.pick([false, true]) == Some(1)), "an empty queue delays no other");
         assert_eq!(arbiter.pick([false, false]), None);
         arbiter.set([1, 2]);
         let both = |arbiter: &mut Arbiter<2>| (0..300).filter(|_| arbiter.pick([true; 2]) == Some(1)).count();
@@ -66,9 +66,9 @@ mod tests {
     }
 
     #[test]
-    fn the_collector_has_more_turns_the_more_it_copies() {
+    fn the_weight_of_the_collector_grows_with_the_units_it_copies() {
         assert_eq!(collector_weights(0, 256), [15, 1]);
-        assert_eq!(collector_weights(64, 256), [12, 4], "three units freed for each copied");
+        assert_eq!(collector_weights(64, 256), [12, 4], "three mapping units freed for each copied one");
         assert_eq!(collector_weights(128, 256), [8, 8]);
         assert_eq!(collector_weights(256, 256), [1, 15]);
         assert_eq!(collector_weights(5, 0), [1, 15], "no division by zero");

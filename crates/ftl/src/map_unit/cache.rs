@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_used_has_a_second_chance() {
+    fn a_referenced_block_has_a_second_chance() {
         let mut cache = Cache::new(4, 4, 1);
         for key in 0..4 {
             assert_eq!(fill(&mut cache, key), (None, 1));
@@ -183,14 +183,14 @@ mod tests {
     }
 
     #[test]
-    fn a_miss_looks_at_two_blocks_in_the_mean() {
+    fn a_miss_examines_two_blocks_on_average() {
         let mut cache = Cache::new(64, 4, 1);
         let steps: u64 = (0..64_000).map(|key| fill(&mut cache, key).1).sum();
         assert!((127_000..129_000).contains(&steps), "{steps}");
     }
 
     #[test]
-    fn what_is_dirty_or_on_its_way_stays() {
+    fn dirty_and_loading_blocks_are_no_victims() {
         let mut cache = Cache::new(4, 2, 1);
         fill(&mut cache, 0);
         fill(&mut cache, 2);
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(fill(&mut cache, 4).0, Some(2));
         let (victim, _) = cache.victim(6, VictimFilter::Clean);
         cache.allocate(victim.expect("one is clean"), 6);
-        assert_eq!(cache.victim(8, VictimFilter::Clean).0, None, "one is dirty, one on its way");
+        assert_eq!(cache.victim(8, VictimFilter::Clean).0, None, "one block is dirty, one is loading");
         assert_eq!(cache.victim(8, VictimFilter::Loaded).0, Some(0));
         assert_eq!(cache.set(9), 2..4, "the other set is not concerned");
         cache.make_clean(0);

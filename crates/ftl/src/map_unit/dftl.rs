@@ -71,7 +71,7 @@ mod tests {
     use crate::map_unit::{Counters, costs::Costs};
 
     #[test]
-    fn a_page_that_is_being_stored_is_here_with_what_was_merged_into_it() {
+    fn a_page_under_store_is_readable_with_its_merged_entries() {
         let (mut direct, costs, mut counters) = (Direct::new(1, 8), Costs::DFTL, Counters::default());
         let access = |counters| Access { tvpn: 3, loaded: Some(&[7; 8]), costs: &costs, counters };
         assert_eq!(direct.page(3), None);

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_is_last_in_first_out() {
+    fn a_chain_of_dirty_blocks_is_last_in_first_out() {
         let mut dtl = Dtl::new(4, 8);
         for (tvpn, block) in [(2, 5), (1, 0), (2, 3), (2, 7)] {
             dtl.register(tvpn, block);
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn most_dirty_blocks_then_not_updated_then_oldest() {
+    fn the_page_with_most_dirty_blocks_is_flushed_then_not_updated_then_oldest() {
         let mut dtl = Dtl::new(8, 16);
         for (tvpn, block) in [(3, 0), (1, 1), (5, 2), (1, 3), (6, 4)] {
             dtl.register(tvpn, block);

@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_stands_for_one_place_or_for_none() {
+    fn an_entry_encodes_a_place_or_none() {
         for place in [None, Some(Psn::new(0)), Some(Psn::new(u32::MAX - 1))] {
             assert_eq!(decode(encode(place)), place);
         }

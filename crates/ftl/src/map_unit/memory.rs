@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_takes_its_blocks_and_what_stands_beside_them() {
+    fn a_cache_takes_its_blocks_their_states_and_its_sets() {
         let (size, block) = (Bytes::new(64 << 10), Bytes::new(64));
         // 1,024 blocks of 64 bytes in 256 sets, or sixteen pages in four.
         let software = (64 << 10) + 1024 * STATE + 256 * 4;
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_more_is_a_page_more() {
+    fn each_write_buffer_takes_a_page_of_memory() {
         let dftl = |write_buffers| bytes(MapSpec::Dftl(DftlSpec { write_buffers, ..DftlSpec::PUBLISHED }));
         let cdftl = |write_buffers| bytes(MapSpec::Cdftl(CdftlSpec { write_buffers, ..CdftlSpec::PUBLISHED }));
         let fmmu = |write_buffers| bytes(MapSpec::Fmmu(FmmuSpec { write_buffers, ..FmmuSpec::PUBLISHED }));

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_fit_as_the_layouts_say() {
+    fn a_block_holds_as_many_requests_as_its_layout_allows() {
         assert_eq!(fit(64, &[CMT_LOOKUP]), 10);
         assert_eq!(fit(64, &[CMT_UPDATE]), 6);
         assert_eq!(fit(64, &[CMT_COND_UPDATE]), 4);
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_peak_is_kept() {
+    fn the_peak_of_outstanding_requests_is_recorded() {
         let mut mshrs = Mshrs::new(2, 64);
         assert!(mshrs.push(0, 6, 'a') && mshrs.push(1, 6, 'b') && mshrs.push(0, 6, 'c'));
         assert_eq!(mshrs.of(0), ['a', 'c']);

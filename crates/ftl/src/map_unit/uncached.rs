@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn one_processor_answers_what_has_been_loaded() {
+    fn one_processor_answers_loaded_requests_one_at_a_time() {
         let mut unit = uncached(Span::from_us(1), 12);
         let mut out = Output::default();
         for page in 0..3 {
@@ -214,11 +214,11 @@ mod tests {
         });
         assert_eq!(answered.collect::<Vec<_>>(), [1, 2, 3]);
         let busy = [1, 3].map(|us| unit.counters(Time::ZERO + Span::from_us(us)).busy[0]);
-        assert_eq!(busy, [1, 3].map(Span::from_us), "what is still to come does not count");
+        assert_eq!(busy, [1, 3].map(Span::from_us), "future work does not count");
     }
 
     #[test]
-    fn every_question_loads_and_every_change_stores() {
+    fn every_lookup_loads_and_every_update_stores() {
         let mut unit = uncached(Span::ZERO, 10);
         let mut out = Output::default();
         let now = Time::ZERO;

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_is_in_one_buffer_at_most_and_buffers_are_used_again() {
+    fn a_page_has_at_most_one_buffer_and_released_buffers_are_reused() {
         let mut buffers = WriteBuffers::new(2, 3);
         buffers.claim(7).expect("one is free").copy_from_slice(&[1, 2, 3]);
         assert!(buffers.claim(7).is_none() && buffers.get(6).is_none() && buffers.get(900).is_none());

@@ -468,7 +468,7 @@ mod tests {
     use crate::rig::Rig;
 
     #[test]
-    fn the_turns_of_the_collector_follow_the_valid_units_of_each_victim() {
+    fn the_weight_of_the_collector_follows_the_valid_units_of_each_victim() {
         for map in ["dftl", "cdftl", "fmmu"] {
             let mut rig = Rig::new(&format!(
                 "flash = {{ part = 'dirik-2009', channels = 1, chips = 1, blocks = 40, pages = 16 }}\n\
@@ -496,7 +496,7 @@ mod tests {
                 ftl.take_victim(ftl.pool_of(victim), victim, Cause::Gc);
                 let Mapping::MapUnit(map_client) = &ftl.mapping else { panic!("it has a map unit") };
                 let after = format!("{:?}", map_client.unit);
-                assert!(after == format!("{told:?}") && after != before, "{map} was not told of {victim}");
+                assert!(after == format!("{told:?}") && after != before, "{map} was not notified of {victim}");
             }
         }
     }

@@ -43,7 +43,7 @@ impl Family for PageFamily {
         let dies: Vec<DieId> = (0..geometry.die_count()).map(DieId::new).collect();
         let spare = pages.room(geometry, &dies);
         if units == 0 {
-            faults.add(path, "nothing is left for the host", "leave it some of the flash");
+            faults.add(path, "leaves no capacity for the host", "use a capacity above zero, or a share below 100%");
             return None;
         }
         if spare == 0 {
@@ -52,8 +52,8 @@ impl Family for PageFamily {
         }
         if units > spare {
             let message = format!(
-                "the host would see {} of {} of flash, which leaves no spare block: every die (or plane group) of {} \
-                 superblocks keeps {RESERVED} to itself{}",
+                "a capacity of {} on {} of flash leaves no spare block: of its {} superblocks, every die (or plane \
+                 group) reserves {RESERVED} for writing and garbage collection{}",
                 Bytes::new(units * unit),
                 Bytes::new(raw * unit),
                 geometry.blocks,
@@ -63,7 +63,7 @@ impl Family for PageFamily {
                 }
             );
             let remedy = format!(
-                "let the host see at most {}, i.e. over-provision at least {:.2}%, or give each plane more blocks",
+                "use a capacity of at most {}, which is an over-provisioning of {:.2}%, or give each plane more blocks",
                 Bytes::new(spare * unit),
                 (1.0 - spare as f64 / raw as f64) * 100.0 + 0.005
             );
@@ -80,7 +80,10 @@ impl Family for PageFamily {
     fn check_array(&self, site: &Site<'_>, geometry: &Geometry, timing: &Timing, _: usize, faults: &mut Faults) {
         let most = geometry.row_slots() * timing.one_shot;
         if let Some(gather) = site.ftl.map_gather.filter(|gather| *gather == 0 || *gather > most) {
-            let message = format!("{gather} translation pages in a program of {most} mapping units");
+            let message = format!(
+                "one program cannot gather {gather} translation pages: it holds {most} mapping \
+                                   units"
+            );
             faults.add("ftl.map-gather", message, format!("use 1 to {most}"));
         }
     }
@@ -114,8 +117,8 @@ impl PageFamily {
 fn no_room(site: &Site<'_>, geometry: &Geometry, quota: u32) -> Fault {
     let for_map = if quota > 0 { format!(", and {quota} for the translation pages of the map") } else { String::new() };
     let message = format!(
-        "{} blocks in each plane leave the host no room: each plane group keeps {RESERVED} to write to and to copy \
-         to{for_map}",
+        "{} blocks in each plane leave none for the host: each plane group reserves {RESERVED} for writing and \
+         garbage collection{for_map}",
         geometry.blocks
     );
     // One more for data, and one because `MapPages::room` never promises the last superblock.

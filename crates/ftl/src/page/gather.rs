@@ -87,7 +87,7 @@ mod tests {
     use crate::rig::Rig;
 
     #[test]
-    fn pages_come_together_in_the_next_pool_that_has_room() {
+    fn translation_pages_gather_in_the_next_pool_with_room() {
         // Three dies with a translation page each.
         let mut rig = Rig::new(
             "flash = { part = 'K9K8G08U0M', channels = 1, chips = 3, blocks = 80, pages = 16, planes = 1 }\n\

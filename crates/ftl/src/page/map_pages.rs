@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_dies_with_translation_pages_have_less_room_for_data() {
+    fn dies_with_translation_pages_have_less_room_for_data() {
         // Four dies of 12 superblocks of 8 mapping units; both pages are in the first two dies.
         let geometry = Geometry::new(2, 2, 1, 1, 1, 12, 8, 1, 4).expect("small");
         let pages = MapPages { count: 2, entries: 512 };

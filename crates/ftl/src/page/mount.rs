@@ -145,7 +145,7 @@ mod tests {
     use crate::rig::{Rig, describe};
 
     #[test]
-    fn what_failed_before_a_power_cut_is_emptied_and_retired_after_it() {
+    fn a_superblock_that_failed_before_a_power_cut_is_emptied_and_retired_after_it() {
         let (config, array, _) = describe(
             "flash = { part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 16, pages = 8, planes = 1 }\n\
              ftl = { capacity = '128KiB' }",
@@ -158,7 +158,7 @@ mod tests {
         while !rig.ftl.blocks.is_failing(failing) {
             assert!(rig.step(), "its third program fails");
         }
-        assert_eq!(rig.backend.media().bad_blocks(), 0, "it still holds what was programmed before");
+        assert_eq!(rig.backend.media().bad_blocks(), 0, "it still holds the pages programmed before");
         rig.cut_power();
         rig.ftl.check(rig.backend.media());
         rig.write(&[3], None);

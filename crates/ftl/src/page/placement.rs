@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_says_what_counts_fastest() {
+    fn the_order_names_the_fastest_digit_first() {
         let pools = |order: &str| {
             let order = order.parse().expect("an order");
             placer(PlacementSpec::PageRoundRobin { order }).turns.remove(0).pools
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_pages_and_blocks_take_turns() {
+    fn round_robin_turns_at_each_request_page_or_block() {
         let order = Digits::default();
         let mut by_request = placer(PlacementSpec::RequestRoundRobin { order });
         by_request.begin_request(0);
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn load_and_address_decide_where_they_should() {
+    fn least_loaded_takes_the_idlest_pool_and_striping_follows_the_address() {
         let order = Digits::default();
         let mut by_load = placer(PlacementSpec::LeastLoaded { order });
         assert_eq!(by_load.pool(0, 0, |pool| u32::from(pool != 3), |_| false), 3);
@@ -345,7 +345,7 @@ mod tests {
         assert_eq!(by_address.pool(0, 1, |_| 0, |_| false), by_address.pool(0, 9, |_| 0, |_| false));
     }
     #[test]
-    fn those_who_are_confined_take_turns_among_themselves() {
+    fn a_confined_owner_takes_turns_in_its_own_pools() {
         // Dies 1 and 3 are pools 2, 3, 6 and 7.
         for spec in PlacementSpec::every(Digits::default()) {
             let mut placer = placer(spec);
@@ -360,7 +360,7 @@ mod tests {
                     assert_eq!(
                         placer.pool(0, stripe + 1, |_| 0, |_| false),
                         everywhere,
-                        "somebody else's turn has not changed"
+                        "the turn of another owner has not changed"
                     );
                 }
             }

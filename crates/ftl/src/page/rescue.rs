@@ -141,7 +141,7 @@ mod tests {
     }
 
     /// The helper of each pool while `full` pools have no space: two pools for each of two confined queues.
-    fn refuges(full: &[usize], change: impl FnOnce(&mut PageFtl)) -> Vec<Option<u32>> {
+    fn helpers(full: &[usize], change: impl FnOnce(&mut PageFtl)) -> Vec<Option<u32>> {
         let mut rig = small(&[[0, 1], [2, 3]]);
         let ftl = &mut rig.ftl;
         change(ftl);
@@ -151,17 +151,17 @@ mod tests {
     }
 
     #[test]
-    fn confined_units_find_refuge_where_they_belong_or_nowhere() {
-        assert_eq!(refuges(&[], |_| {}), [Some(1), Some(0), Some(3), Some(2)]);
-        assert_eq!(refuges(&[0, 3], |_| {}), [Some(1), None, None, Some(2)]);
+    fn a_rescue_keeps_confined_units_in_their_dies() {
+        assert_eq!(helpers(&[], |_| {}), [Some(1), Some(0), Some(3), Some(2)]);
+        assert_eq!(helpers(&[0, 3], |_| {}), [Some(1), None, None, Some(2)]);
         #[cfg(feature = "sabotage")]
         {
             let bug = crate::Planted::bug(Sabotage::ConfinementForgotten);
-            assert_eq!(refuges(&[0, 3], |ftl| ftl.planted = bug)[1], Some(2));
+            assert_eq!(helpers(&[0, 3], |ftl| ftl.planted = bug)[1], Some(2));
         }
     }
 
-    /// Copies mapping units of the first pool to another, to the end.
+    /// Moves a victim's mapping units from the first pool to another, until the drive is idle.
     fn rescued(change: impl FnOnce(&mut PageFtl)) {
         let mut rig = small(&[]);
         let units = rig.units();
@@ -170,17 +170,21 @@ mod tests {
             rig.run_until_idle();
         });
         change(&mut rig.ftl);
-        assert!(rig.with_ftl(|ftl, flash, _| ftl.move_to_helper(flash, 0, false)), "there is a victim, and a refuge");
+        assert!(
+            rig.with_ftl(|ftl, flash, _| ftl.move_to_helper(flash, 0, false)),
+            "there is a victim, and a helper pool"
+        );
         rig.run_until_idle();
     }
 
     #[test]
-    fn what_finds_refuge_is_promised_room_until_it_is_there() {
+    fn a_rescue_reserves_room_until_its_units_arrive() {
         rescued(|_| {});
         #[cfg(feature = "sabotage")]
         {
             let bug = crate::Planted::bug(Sabotage::HelperUnreserved);
-            std::panic::catch_unwind(|| rescued(|ftl| ftl.planted = bug)).expect_err("the promise is counted off");
+            std::panic::catch_unwind(|| rescued(|ftl| ftl.planted = bug))
+                .expect_err("a rescue without a reservation must fail");
         }
     }
 }

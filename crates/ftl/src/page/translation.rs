@@ -231,7 +231,7 @@ mod tests {
     use crate::rig::Rig;
 
     #[test]
-    fn a_pool_of_pages_that_lacks_a_superblock_takes_one_from_the_data_beside_it() {
+    fn a_pool_of_translation_pages_takes_a_missing_superblock_from_the_data_pool_of_its_die() {
         // Two dies with a translation page each.
         let text = "flash = { part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 80, pages = 16, planes = 1 }\n\
                     [ftl]\nkind = 'page'\nover-provisioning = '60%'\nmap = { kind = 'uncached' }";
@@ -240,7 +240,7 @@ mod tests {
             let AnyFtl::Page(ftl) = &mut rig.ftl else { panic!("a page map") };
             assert_eq!((ftl.groups, ftl.pools.len()), (2, 4));
             let page = Lpn::new(ftl.units + page);
-            assert!(!ftl.make_room_for_pages(page), "both have what they need");
+            assert!(!ftl.make_room_for_pages(page), "both pools have their superblocks");
             let pool = 2 + lacking;
             ftl.pools[pool].usable -= 1;
             let free = ftl.pools[lacking].free.len();

@@ -219,7 +219,7 @@ mod tests {
     const BLOCKS: [(u32, u32); 5] = [(6, 10), (3, 7), (5, 2), (1, 1), (2, 9)];
 
     #[test]
-    fn each_policy_picks_its_own() {
+    fn each_policy_picks_its_victim() {
         assert_eq!(pick(VictimSpec::Greedy, &BLOCKS), Some(1));
         assert_eq!(pick(VictimSpec::Fifo, &BLOCKS), Some(3), "6 is older but has nothing to gain");
         assert_eq!(pick(VictimSpec::WindowedGreedy { window: 2 }, &BLOCKS), Some(5));
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_picked_where_nothing_is_gained() {
+    fn no_policy_picks_a_superblock_without_invalid_units() {
         for spec in VictimSpec::EVERY {
             assert_eq!(pick(spec, &[]), None, "{spec:?}");
             assert_eq!(pick(spec, &[(0, 10), (7, 10)]), None, "{spec:?}");
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn random_reaches_every_candidate() {
+    fn the_random_policy_reaches_every_candidate() {
         let victims = closed(VictimSpec::Random, &BLOCKS);
         let mut rng = Rng::stream(3, "test");
         let mut seen = [0; 8];
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn invalidations_and_removals_are_seen() {
+    fn victims_follow_invalidations_and_removals() {
         let mut victims = closed(VictimSpec::Greedy, &[(0, 5), (1, 5), (2, 4)]);
         let mut rng = Rng::stream(1, "test");
         victims.invalidated(0, SuperblockId::new(1));

@@ -16,6 +16,7 @@ use super::PageFtl;
 use super::pool::Holds;
 use crate::port::{Flash, Owners};
 use crate::sabotage::Sabotage;
+use crate::toolkit::Slots;
 
 impl PageFtl {
     /// Lets a pool's program under assembly wait for more data. Returns false if it should not wait.
@@ -56,10 +57,13 @@ impl PageFtl {
         }
     }
 
-    /// Lists the mapping units of programs that wait for more data.
+    /// Lists the mapping units of lists that wait for more data.
     pub(crate) fn gathered<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, into: &mut Vec<Lpn>) {
-        for assembly in self.pools.iter().filter(|pool| pool.held).filter_map(|pool| pool.program) {
-            into.extend(flash.backend.slots(assembly.command).map(|(_, slot)| slot.lpn));
+        for list in self.pools.iter().filter(|pool| pool.held).filter_map(|pool| pool.list) {
+            let mut slots = Slots::of(flash.backend, list);
+            while let Some((_, slot)) = slots.next(flash.backend) {
+                into.push(slot.lpn);
+            }
         }
     }
 }

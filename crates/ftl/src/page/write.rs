@@ -437,7 +437,7 @@ mod tests {
     use crate::rig::Rig;
 
     #[test]
-    fn units_are_forgotten_that_wait_while_no_program_makes_room() {
+    fn unplaced_units_are_forgotten_if_no_program_is_in_flight() {
         let mut rig = Rig::new(
             "flash = { part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 40, pages = 16, planes = 1 }\n\
              [ftl]\nkind = 'page'\nover-provisioning = '60%'",
@@ -449,6 +449,6 @@ mod tests {
         ftl.unplaced[0].push_back(unit);
         assert!(ftl.forgotten());
         ftl.pools[1].in_flight = 1;
-        assert!(!ftl.forgotten(), "a program will tell it");
+        assert!(!ftl.forgotten(), "a program's end will place it");
     }
 }

@@ -44,7 +44,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_keeps_what_was_used_last(steps in prop::collection::vec(0..12u32, 1..200), room in 1..6u32) {
+        fn the_map_cache_keeps_the_most_recently_used_entries(steps in prop::collection::vec(0..12u32, 1..200), room in 1..6u32) {
             let mut cache = MapCache::new(12, room);
             let mut model: Vec<u32> = Vec::new();
             for lba in steps {

@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_update_gets_a_log_block_and_a_full_one_another() {
+    fn the_first_update_opens_a_log_block_and_a_full_log_block_opens_another() {
         let mut chains = chains();
         fill(&mut chains, 0);
         assert!(!chains.has_log(0));
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reserve_is_left_alone() {
+    fn a_log_block_takes_no_reserved_block() {
         let mut chains = chains();
         for _ in 0..6 {
             chains.blocks.take();
@@ -282,7 +282,7 @@ mod tests {
 
     /// Logical block 0 always has the latest update.
     #[test]
-    fn one_that_is_always_updated_gives_its_full_log_blocks_back() {
+    fn a_constantly_updated_block_gives_its_full_log_blocks_back() {
         let mut chains = chains();
         (0..3).for_each(|lba| fill(&mut chains, lba));
         for lba in [1, 2, 0, 0, 0, 0] {
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn the_log_block_of_one_that_is_alone_is_no_data_block() {
+    fn a_data_block_without_log_blocks_is_no_switch_candidate() {
         let mut chains = chains();
         fill(&mut chains, 0);
         assert_eq!(chains.switch_of(0), None);

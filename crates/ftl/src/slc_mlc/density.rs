@@ -63,19 +63,19 @@ impl DensitySpec {
             faults.push(Fault::new(format!("ftl.chang.density{path}"), message, remedy));
         };
         if self.blocks(block) < 2 || !self.extra.get().is_multiple_of(block.get()) {
-            let message = format!("{} is not two or more whole blocks of {block}", self.extra);
-            add(".extra", message, "use a multiple of a block, at least two of them".into());
+            let message = format!("{} is less than two blocks of {block}, or not a whole number of them", self.extra);
+            add(".extra", message, "use a multiple of a block, at least two blocks".into());
         }
         for (path, time) in [(".read", self.read), (".program", self.program)] {
             if time.is_zero() {
-                add(path, "the array takes no time".into(), "give it, e.g. \"50us\"".into());
+                add(path, "is zero".into(), "give it, e.g. \"50us\"".into());
             }
         }
         if self.rank_every == 0 {
             add(".rank-every", "is zero".into(), "there must be at least one".into());
         }
         if !geometry.pages.is_multiple_of(2) {
-            let message = format!("blocks of {} pages have no half", geometry.pages);
+            let message = format!("a block of {} pages cannot be halved for SLC mode", geometry.pages);
             add("", message, "use an even number of pages".into());
         }
         faults
@@ -246,15 +246,15 @@ mod tests {
     }
 
     #[test]
-    fn a_block_with_an_odd_number_of_pages_has_no_half() {
+    fn an_odd_number_of_pages_cannot_be_halved() {
         let spec = DensitySpec { extra: Bytes::new(30 * 2048), read: read(), program: program(), rank_every: 1 };
         let geometry = Geometry::new(1, 1, 1, 1, 1, 8, 15, 1, 4).expect("a small array");
         let faults = spec.faults(&geometry);
-        assert!(faults.len() == 1 && faults[0].message.contains("15 pages have no half"), "{faults:?}");
+        assert!(faults.len() == 1 && faults[0].message.contains("a block of 15 pages cannot be halved"), "{faults:?}");
     }
 
     #[test]
-    fn the_most_accessed_are_frequent_as_far_as_there_is_room() {
+    fn the_most_accessed_blocks_are_frequent_up_to_the_room_in_slc_mode() {
         let mut density = density();
         accesses(&mut density, &[0, 1, 1, 1, 1, 2, 2, 2, 3, 3, 4, 5]);
         let frequent: Vec<u32> = (0..6).filter(|lba| density.mode_of(*lba, Mode::Full) == Mode::Slc).collect();
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn of_equal_ones_none_is_frequent_and_neither_is_one_access() {
+    fn blocks_with_equal_counts_or_a_single_access_are_not_frequent() {
         let mut density = density();
         accesses(&mut density, &[0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5]);
         assert!((0..6).all(|lba| density.mode_of(lba, Mode::Full) == Mode::Full));
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_rare_makes_room() {
+    fn a_rarely_accessed_block_leaves_slc_mode_for_a_frequent_one() {
         let mut density = density();
         density.count = 2;
         accesses(&mut density, &[1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2]);
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn those_that_are_nearly_as_frequent_stay() {
+    fn a_nearly_as_frequent_block_stays_in_slc_mode() {
         let mut density = density();
         density.count = 2;
         accesses(&mut density, &[1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3]);
@@ -300,7 +300,7 @@ mod tests {
             assert_eq!(density.mode_of(3, mode), mode);
         }
         let is_slc = |lba| lba == 3 || lba == 2;
-        assert_eq!(density.next_change(|_| true, is_slc), None, "nobody makes room for 1");
+        assert_eq!(density.next_change(|_| true, is_slc), None, "no block makes room for 1");
         assert_eq!(density.raise_density(is_slc), Some(to(2, Mode::Full)));
         assert_eq!(density.raise_density(is_slc), Some(to(3, Mode::Full)));
     }

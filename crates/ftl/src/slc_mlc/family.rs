@@ -2,7 +2,7 @@
 
 use base::fault::Faults;
 use base::units::{Bytes, SECTOR};
-use flash::backend::{Arbitration, Controllers, ModeTimes, Timing, Transfer};
+use flash::backend::{Arbitration, Completion, Controllers, ModeTimes, Timing, Transfer};
 use flash::nand::Geometry;
 
 use super::{MappingSpec, SlcMlcConfig, SlcMlcSpec, ThresholdBy};
@@ -21,7 +21,7 @@ impl Family for SlcMlcFamily {
     fn check_absent(&self, site: &Site<'_>, faults: &mut Faults) {
         for (path, is_there) in [("ftl.chang", site.ftl.chang.is_some()), ("slc", site.slc.is_some())] {
             if is_there {
-                faults.add(path, "this FTL does not use it", "leave it out, or say ftl.kind = \"chang\"");
+                faults.add(path, "this FTL does not use it", "leave it out, or set ftl.kind = \"chang\"");
             }
         }
     }
@@ -29,20 +29,31 @@ impl Family for SlcMlcFamily {
     fn idle(&self, site: &Site<'_>) -> Vec<Idle> {
         let chang = spec(site.ftl);
         let chains = chang.mapping == MappingSpec::Chains;
-        let one_by_one = "this FTL hands in one list after another";
+        let one_by_one = "this FTL runs one command list at a time";
         let mut idle = vec![
             Idle::new(
                 "flash.cache-mode",
                 !site.flash.cache_mode && chains,
+                "successive pages of a command list are never on one die",
+            ),
+            Idle::new(
+                "flash.cache-across-lists",
+                site.flash.cache_across_lists && chains,
                 "the pages of a list never follow each other on one die",
             ),
-            Idle::new("flash.controllers", site.flash.controllers == Controllers::None, one_by_one),
             Idle::new(
-                "ftl.gc",
-                site.ftl.gc != GcSpec::default(),
-                "folds collect its garbage, and victims are taken in turn",
+                "flash.completion",
+                site.flash.completion != Completion::default() && chains,
+                "the commands of a list are timed when it begins",
             ),
-            Idle::new("ftl.placement", site.ftl.placement != PlacementSpec::default(), "its blocks are taken in turn"),
+            Idle::new("flash.controllers", site.flash.controllers == Controllers::None, one_by_one),
+            Idle::new("ftl.gc", site.ftl.gc != GcSpec::default(), "folds reclaim its blocks, and victims rotate"),
+            Idle::new(
+                "ftl.placement",
+                site.ftl.placement != PlacementSpec::default(),
+                "it uses its blocks in \
+                                                                                        rotation",
+            ),
         ];
         idle.extend(idle_keys(site, &chang));
         idle
@@ -60,7 +71,8 @@ impl Family for SlcMlcFamily {
         let sectors = u64::from(geometry.sectors);
         if most == 0 {
             let message = format!(
-                "{} blocks in all, of which {spare} are kept to write and to copy to: nothing is left for the host",
+                "the array has {} blocks, and the FTL reserves {spare} for writing and folding: none remains for the \
+                 host",
                 geometry.superblock_count()
             );
             let density = site.ftl.chang.as_ref().is_some_and(|chang| chang.density.is_some());
@@ -71,12 +83,13 @@ impl Family for SlcMlcFamily {
         if units == 0 || units > most || units * sectors >= 1 << 31 {
             let unit = sectors * SECTOR.get();
             let message = format!(
-                "the host would see {} of {} blocks, of which {spare} are kept to write and to copy to",
+                "a capacity of {} does not fit: the array has {} blocks, and the FTL reserves {spare} for writing \
+                 and folding",
                 Bytes::new(units * unit),
                 geometry.superblock_count(),
             );
             let most = most.min((1 << 31) / sectors - 1);
-            let remedy = format!("let the host see between {} and {}", Bytes::new(unit), Bytes::new(most * unit));
+            let remedy = format!("use a capacity of {} to {}", Bytes::new(unit), Bytes::new(most * unit));
             faults.add(path, message, remedy);
             return None;
         }
@@ -91,20 +104,20 @@ impl Family for SlcMlcFamily {
             faults.add("ftl.chang.density", message, "keep one of the two");
         }
         if site.ftl.map != MapSpec::default() {
-            faults.add("ftl.map", "this FTL has its tables in RAM", "leave it out");
+            faults.add("ftl.map", "this FTL keeps its tables in RAM", "leave it out");
         }
         if site.flash.controllers != Controllers::None && site.flash.controllers != Controllers::default() {
-            faults.add("flash.controllers", "this FTL hands in one list after another", "leave it out");
+            faults.add("flash.controllers", "this FTL runs one command list at a time", "leave it out");
         }
         if site.flash.software_controllers.is_some() || site.flash.arbitration != Arbitration::default() {
             faults.add(
                 "flash",
-                "under this FTL nothing waits for a controller or a bus",
+                "under this FTL no command waits for a controller or a bus",
                 "leave software-controllers and arbitration out",
             );
         }
         if site.flash.transfer != Transfer::default() {
-            faults.add("flash.transfer", "this FTL hands in one list after another", "leave it out");
+            faults.add("flash.transfer", "this FTL runs one command list at a time", "leave it out");
         }
         if sets > 1 {
             let message = "this FTL cannot confine a queue to dies: its chains mix the data of all queues";

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn the_printed_search_stops_where_it_begins() {
+    fn the_printed_threshold_search_stops_at_its_start() {
         for counts in [NTFS, EXT3] {
             assert_eq!(1 << by_alternation(&counts), 1);
         }

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_die_or_a_block_can_be_named() {
+    fn a_free_block_can_be_taken_by_die_or_by_number() {
         let mut lists = lists(FreeOrder::Wear);
         assert!(lists.take_this(5) && !lists.take_this(5) && !lists.take_this(0));
         assert_eq!((lists.take_on(1), lists.take_on(1), lists.count()), (Some(6), None, 2));

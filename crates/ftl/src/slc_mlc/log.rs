@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_goes_round_and_leaves_bad_blocks_out() {
+    fn the_log_wraps_round_and_skips_bad_blocks() {
         let mut log = CircularLog::new(vec![false, true, false, false], 2).expect("three blocks");
         assert_eq!((log.blocks(), log.used(), log.room()), (3, 1, (0, 2)));
         assert!(log.advance() && log.advance() && !log.advance());
@@ -155,14 +155,14 @@ mod tests {
     }
 
     #[test]
-    fn it_goes_on_where_it_was_found() {
+    fn a_resumed_log_continues_at_its_head() {
         let mut log = CircularLog::new(vec![false; 5], 4).expect("five blocks");
         log.resume(1, 3, 4);
         assert_eq!((log.used(), log.room(), log.head().get()), (3, (3, 1), 1));
     }
 
     #[test]
-    fn one_block_goes_nowhere() {
+    fn a_log_of_one_block_cannot_advance() {
         let mut log = CircularLog::new(vec![false, true], 4).expect("a block");
         assert!(!log.advance());
         assert!(CircularLog::new(vec![true, true], 4).is_none());

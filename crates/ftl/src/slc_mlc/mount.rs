@@ -7,6 +7,7 @@
 //! written to the SLC flash after it.
 
 use base::units::{Span, SuperblockId};
+use flash::backend::Op;
 use flash::nand::{BlockBirth, Media, Mode, Sector, Spare};
 
 use super::blocks::{Block, Blocks};
@@ -315,7 +316,8 @@ struct Programmed(u64, u32);
 impl std::ops::Mul<&flash::backend::Timing> for Programmed {
     type Output = Span;
     fn mul(self, timing: &flash::backend::Timing) -> Span {
-        (timing.read[0] + timing.command + timing.transfer[self.1 as usize]) * self.0
+        let cycles = timing.commands(Op::Read, 1) + timing.cycles.busy + timing.around_data_out(1);
+        (timing.read[0] + cycles + timing.transfer[self.1 as usize]) * self.0
     }
 }
 

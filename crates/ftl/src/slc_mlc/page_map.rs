@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_go_to_the_dies_in_turn() {
+    fn pages_go_to_the_dies_round_robin() {
         let mut map = page_map();
         let places: Vec<_> = (0..4).map(|_| place(&mut map, Frontier::Host)).collect();
         assert_eq!(places, [(0, 0), (8, 0), (0, 1), (8, 1)]);
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn the_host_waits_where_copies_make_do() {
+    fn copies_use_the_reserve_and_the_host_waits() {
         let mut map = page_map();
         // Ten blocks are filled and one is open; five are reserved: the reserve, and one for each lane.
         for _ in 0..41 {

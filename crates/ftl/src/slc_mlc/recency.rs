@@ -83,7 +83,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_order_is_that_of_use(steps in prop::collection::vec((0..8u32, any::<bool>()), 1..100)) {
+        fn the_list_is_in_order_of_use(steps in prop::collection::vec((0..8u32, any::<bool>()), 1..100)) {
             let mut list = Recency::new(8);
             let mut model: Vec<u32> = Vec::new();
             for (number, used) in steps {

@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tail_that_is_bad_is_one_block_less_to_wear_out() {
+    fn a_bad_tail_block_leaves_the_wear_average() {
         let geometry = Geometry::new(1, 1, 1, 1, 1, 4, 8, 4, 1).expect("a small array");
         let mut log = CircularLog::new(vec![false; 4], 8).expect("four blocks");
         assert!(log.advance() && log.advance());

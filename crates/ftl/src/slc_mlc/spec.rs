@@ -121,21 +121,25 @@ impl SlcMlcSpec {
             faults.push(Fault::new("ftl.chang.probes", message, format!("use 1 to {MOST_PROBES}")));
         }
         if self.density.is_some() && self.mapping == MappingSpec::Pages {
-            let message = "logical blocks are in SLC mode, and pages are mapped";
-            faults.push(Fault::new("ftl.chang.density", message, "leave it out, or say mapping = \"chains\""));
+            let message = "SLC mode applies to logical blocks, and mapping = \"pages\" has none";
+            faults.push(Fault::new("ftl.chang.density", message, "leave it out, or set mapping = \"chains\""));
         }
         faults.extend(self.density.iter().flat_map(|density| density.faults(geometry)));
         let unit = base::units::SECTOR * u64::from(geometry.sectors);
         if geometry.slots > 1 {
             let message = format!("a page holds {} mapping units of {unit}, and this FTL maps pages", geometry.slots);
-            faults.push(Fault::new("ftl.map-unit", message, "leave it out, or make it a page"));
+            faults.push(Fault::new("ftl.map-unit", message, "leave it out, or use the size of a page"));
         }
         if geometry.stripe > 1 {
-            let message = format!("{} planes or ganged chips work together, and this FTL maps pages", geometry.stripe);
+            let message = format!(
+                "one command works on {} planes or ganged chips, and this FTL maps single \
+                                   pages",
+                geometry.stripe
+            );
             faults.push(Fault::new("flash.multi-plane", message, "set it to false, and flash.gang to 1"));
         }
         if one_shot > 1 {
-            let message = format!("one program takes {one_shot} pages, and this FTL maps pages");
+            let message = format!("one program writes {one_shot} pages, and this FTL maps single pages");
             faults.push(Fault::new("flash.part", message, "choose a part that programs page by page"));
         }
         faults

@@ -218,7 +218,7 @@ mod tests {
     const BLOCKS: (u32, u32) = (16, 16);
 
     #[test]
-    fn the_modulus_is_the_largest_prime_below() {
+    fn the_modulus_is_the_largest_prime_below_the_table_size() {
         // Sec. 5.4's sizes.
         for (entries, prime) in [(16_384, 16_381), (32_768, 32_749), (65_536, 65_521)] {
             assert_eq!(Table::new(entries, Probing::Linear, 8, BLOCKS).modulus, prime);
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_finds_no_free_entry_is_refused() {
+    fn a_sector_without_a_free_entry_is_refused() {
         // Modulus 7: 1, 8 and 15 begin at the same entry.
         let mut table = Table::new(8, Probing::Linear, 2, BLOCKS);
         assert!(table.reserve(1) && table.reserve(8) && !table.reserve(15));
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn virtual_sectors_last_as_long_as_their_slot() {
+    fn a_virtual_sector_lasts_until_its_slot_is_erased() {
         let mut table = Table::new(8, Probing::Linear, 4, BLOCKS);
         table.note(3, 17);
         assert_eq!((table.find(3), table.regular(3)), (Some(Found::Virtual(17)), None));
@@ -273,7 +273,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_holds_what_a_map_holds(steps in prop::collection::vec((0..40u32, 0..3u8), 1..200)) {
+        fn the_table_holds_the_entries_of_an_ordered_map(steps in prop::collection::vec((0..40u32, 0..3u8), 1..200)) {
             let mut table = Table::new(16, Probing::Linear, 4, BLOCKS);
             let mut model = std::collections::BTreeMap::new();
             for (i, (sector, what)) in steps.into_iter().enumerate() {

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wear_is_weighed_by_endurance() {
+    fn wear_is_weighted_by_endurance() {
         // C3: 20 to 1. Ten erases of each SLC block are half an erase of each MLC block.
         let slc = |erases| Wear { erases, blocks: 2_048, endurance: 100_000 };
         let mlc = |erases| Wear { erases, blocks: 43_008, endurance: 5_000 };
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn k_falls_with_the_rejection_after_a_thousand_requests() {
+    fn k_falls_at_the_first_rejection_after_a_thousand_requests() {
         let mut throttle = Throttle::new(2_047, 100, 1_000);
         let mut noted = 0;
         for _ in 0..999 {
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn k_grows_back_as_fast_and_no_further() {
+    fn k_grows_back_at_the_same_rate_up_to_its_start() {
         let mut throttle = Throttle::new(150, 100, 10);
         for _ in 0..25 {
             throttle.active(false, || {});

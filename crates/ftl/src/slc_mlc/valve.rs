@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn it_closes_when_updates_become_rare_and_opens_when_they_are_back() {
+    fn the_valve_closes_when_updates_become_rare_and_opens_when_they_return() {
         let mut valve = Valve::new(0.8);
         windows(&mut valve, 20, 800);
         assert!(!valve.is_closed());
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_level_becomes_the_usual_one() {
+    fn a_lasting_new_level_opens_the_valve_again() {
         let mut valve = Valve::new(0.8);
         windows(&mut valve, 1, 900);
         windows(&mut valve, 60, 500);

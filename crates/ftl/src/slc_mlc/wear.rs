@@ -146,7 +146,7 @@ mod tests {
 
     /// Four blocks, the last of which holds data that is never written again.
     #[test]
-    fn cold_data_goes_to_a_worn_block() {
+    fn wear_levelling_moves_cold_data_onto_a_worn_block() {
         let mut pool = DualPool::new(16, 1, 4, (0..4).map(|block| (block, 0)));
         for round in 0..17 {
             (0..3).for_each(|block| pool.erased(block));
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_is_not_spare_takes_nothing() {
+    fn wear_levelling_copies_only_onto_a_spare_block() {
         let mut pool = DualPool::new(2, 1, 3, (0..3).map(|block| (block, 0)));
         for _ in 0..8 {
             pool.erased(0);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn it_looks_no_more_often_than_it_is_told() {
+    fn wear_levelling_scans_once_per_period() {
         let mut pool = DualPool::new(1, 8, 2, (0..2).map(|block| (block, 0)));
         for _ in 0..7 {
             pool.erased(0);

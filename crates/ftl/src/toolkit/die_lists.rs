@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_die_has_one_list_until_it_is_taken() {
+    fn a_die_has_one_list_until_the_list_is_taken() {
         let mut lists = DieLists::new(4);
         [(2, 'a'), (0, 'b'), (2, 'c'), (3, 'd')].into_iter().for_each(|(die, list)| lists.set(DieId::new(die), list));
         assert_eq!([0, 1, 2, 3].map(|die| lists.get(DieId::new(die))), [Some('b'), None, Some('c'), Some('d')]);

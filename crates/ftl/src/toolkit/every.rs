@@ -37,7 +37,7 @@ mod tests {
     use super::Every;
 
     #[test]
-    fn it_is_due_after_the_period_and_then_not_before_the_next() {
+    fn a_trigger_is_due_once_per_period() {
         let mut every = Every::new(3);
         let due: Vec<bool> = (0..7).map(|_| every.tick()).collect();
         assert_eq!(due, [false, false, true, false, false, true, false]);

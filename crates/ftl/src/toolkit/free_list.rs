@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn free_superblocks_come_by_wear_or_in_order() {
+    fn free_superblocks_are_taken_by_wear_or_in_order() {
         let lists = [true, false].map(|by_wear| FreeList::new(by_wear, 4));
         let orders = lists.map(|mut list| {
             [(5, 0), (1, 1), (9, 2), (1, 3)].into_iter().for_each(|(e, sb)| list.push(SuperblockId::new(sb), e));

@@ -40,7 +40,7 @@ mod tests {
     use std::num::NonZeroU32;
 
     #[test]
-    fn the_latest_gate_counts_until_it_is_done() {
+    fn the_latest_gate_holds_until_its_command_is_done() {
         let command = |number| Handle::from_number(NonZeroU32::new(number).expect("not 0"));
         let (first, second, other) = (command(1), command(2), command(3));
         let mut gates = Gates::default();

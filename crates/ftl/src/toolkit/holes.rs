@@ -68,7 +68,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_a_set(steps in prop::collection::vec((any::<bool>(), 0..5u32, 0..130u32), 0..300)) {
+        fn holes_behave_like_an_ordered_set(steps in prop::collection::vec((any::<bool>(), 0..5u32, 0..130u32), 0..300)) {
             let (mut holes, mut model) = (Holes::new(5, 130), BTreeSet::new());
             for (insert, lbn, offset) in steps {
                 if insert {

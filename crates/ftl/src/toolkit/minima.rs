@@ -86,7 +86,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn it_takes_the_memory_that_it_says() {
+    fn minima_take_the_memory_they_predict() {
         let minima = Minima::new(3, 130);
         let taken = size_of_val(&*minima.counts) + size_of_val(&*minima.least);
         assert_eq!(Minima::memory(3, 130), taken as u64);
@@ -94,7 +94,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_minimum_is_the_minimum(steps in prop::collection::vec((0u32..300, 0u32..3, 1u32..50), 1..400)) {
+        fn the_minimum_of_each_pool_equals_that_of_an_ordered_map(steps in prop::collection::vec((0u32..300, 0u32..3, 1u32..50), 1..400)) {
             let (pools, blocks) = (2, 150);
             let mut minima = Minima::new(pools, blocks);
             let mut model = std::collections::BTreeMap::new();

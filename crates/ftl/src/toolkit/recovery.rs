@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn each_superblock_is_bad_or_erased_or_has_an_age() {
+    fn the_survey_finds_each_superblock_bad_erased_or_programmed() {
         let mut backend = array();
         backend.media_mut().retire(SuperblockId::new(1));
         backend.media_mut().faults_mut().fail_program(1);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_highest_version_counts_wherever_it_is() {
+    fn recovery_takes_the_highest_version_in_any_superblock() {
         let mut backend = array();
         for (place, lpn, version) in [((2, 0), 0, 5), ((2, 1), 1, 6), ((3, 0), 0, 8), ((3, 1), 1, 4), ((3, 2), 0, 7)] {
             assert!(program(&mut backend, place, lpn, version));
@@ -146,12 +146,20 @@ mod tests {
         let expected = (vec![(0, 12), (1, 9)], 8);
         assert_eq!(found(&backend, &[2, 3], 2), expected);
         assert_eq!(found(&backend, &[3, 2], 2), expected);
-        assert_eq!(found(&backend, &[2], 2), (vec![(0, 8), (1, 9)], 6), "where nobody looks nothing is found");
-        assert_eq!(found(&backend, &[2, 3], 1), (vec![(0, 12)], 8), "a unit that there is not, but a version");
+        assert_eq!(
+            found(&backend, &[2], 2),
+            (vec![(0, 8), (1, 9)], 6),
+            "a superblock that is not scanned gives nothing"
+        );
+        assert_eq!(
+            found(&backend, &[2, 3], 1),
+            (vec![(0, 12)], 8),
+            "the mapping unit is beyond the map, its version counts"
+        );
     }
 
     #[test]
-    fn of_equal_versions_the_first_that_is_looked_at_counts() {
+    fn recovery_takes_the_first_scanned_of_equal_versions() {
         let mut backend = array();
         for block in [2, 3, 4] {
             assert!(program(&mut backend, (block, 0), 7, 5));
@@ -164,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_torn_is_nothing_and_what_was_there_before_counts() {
+    fn a_torn_program_keeps_the_older_copy() {
         let mut backend = array();
         assert!(program(&mut backend, (2, 0), 0, 1));
         backend.media_mut().faults_mut().fail_program(0);

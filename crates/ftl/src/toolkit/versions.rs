@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mount_goes_on_behind_the_latest_version_it_finds() {
+    fn a_mount_continues_after_the_latest_version_it_finds() {
         let mut versions = Versions::default();
         [3, 7, 5].into_iter().for_each(|found| versions.note(found));
         assert_eq!((versions.latest(), versions.next(), versions.next(), versions.latest()), (7, 8, 9, 9));
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "are used up")]
-    fn versions_are_used_up_after_the_last() {
+    fn the_versions_run_out_after_the_last() {
         let mut versions = Versions::after(u32::MAX - 1);
         assert_eq!(versions.next(), u32::MAX);
         let _ = versions.next();

@@ -90,7 +90,7 @@ fn devices() -> Vec<Vec<u8>> {
     let mut all: Vec<_> = ssd::builtin().iter().map(|(_, text)| text.as_bytes().to_vec()).collect();
     // Written out with all defaults filled in.
     for name in ["demo", "chang-c3", "sung-tmcd"] {
-        let document = study::catalogue::device(Path::new(name)).expect("it comes along");
+        let document = study::catalogue::device(Path::new(name)).expect("it is built in");
         let spec: Spec = document.decode().expect("it is sound");
         all.push(toml::to_string(&spec).expect("a table").into_bytes());
     }

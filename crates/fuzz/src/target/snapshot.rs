@@ -11,7 +11,7 @@ use crate::{Damage, Scratch, Target, Verdict, verdict};
 
 /// A drive of 3 MiB.
 fn small() -> Device {
-    let mut document = device(Path::new("dirik-1x1")).expect("it comes along");
+    let mut document = device(Path::new("dirik-1x1")).expect("it is built in");
     for assignment in ["flash.size=4MiB", "flash.pages=8", "ftl.over-provisioning=60%"] {
         document.set(assignment).expect("a key");
     }

@@ -34,7 +34,7 @@ fn precondition(input: &[u8], _: u64, _: &Scratch) -> Verdict {
 }
 
 fn assignment(input: &[u8], _: u64, _: &Scratch) -> Verdict {
-    let mut document = study::catalogue::device(std::path::Path::new("demo")).expect("it comes along");
+    let mut document = study::catalogue::device(std::path::Path::new("demo")).expect("it is built in");
     verdict(document.set(&utf8(input)))
 }
 

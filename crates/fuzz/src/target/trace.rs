@@ -15,7 +15,7 @@ const CAPACITY: Sectors = Sectors::new(1 << 24);
 /// The most requests read from a trace: damage can repeat lines but not create many.
 const REQUESTS: u32 = 100_000;
 
-/// A sound trace of each format.
+/// A valid trace of each format.
 fn sample(format: Format) -> Vec<u8> {
     format.sample().unwrap_or_else(parquet)
 }

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_of_every_column_has_its_mark() {
+    fn the_best_value_of_every_column_is_marked() {
         let comparison = compared(&["compare-dirik", "compare-fmmu", "mix-buffered-page"], RunSpec::default());
         let text = text_of(&comparison);
         assert!(text.contains("3 drives under oltp, 300 requests each"), "{text}");
@@ -148,12 +148,12 @@ mod tests {
         assert!(best > 4, "{best} marks");
         // One star more is in the line that explains them.
         assert_eq!(text.matches('*').count(), best + 1, "{text}");
-        assert!(!text.contains("-0") && !text.contains("die-wait"), "nobody watched: {text}");
+        assert!(!text.contains("-0") && !text.contains("die-wait"), "nothing was explained: {text}");
         assert_eq!(page(&Program::default(), &comparison).html().matches("class=\"best\"").count(), best);
     }
 
     #[test]
-    fn where_the_time_went_is_shown_of_every_disk() {
+    fn the_page_explains_the_latency_of_every_drive() {
         let run = RunSpec { explain: true, verify: true, ..RunSpec::default() };
         let comparison = compared(&["compare-dirik", "compare-chang"], run);
         let text = text_of(&comparison);

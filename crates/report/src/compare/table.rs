@@ -11,7 +11,7 @@ pub fn table(of: &Comparison) -> String {
     let count = of.rows.first().and_then(|row| row.runs.first()).map_or(0, |run| run.requests);
     let head = format!("{} drives under {}, {count} requests each; * is the best\n\n", of.rows.len(), of.workload);
     let verified = of.verified().map_or_else(String::new, |[reads, sectors]| {
-        format!("verified: {sectors} sectors of {reads} reads returned what was written\n")
+        format!("verified: {sectors} sectors of {reads} reads returned the newest data\n")
     });
     let seen = explained::text(&of.rows);
     format!("{head}{}{}{COST}.\n{verified}\n{seen}", part(of, &LATENCIES), part(of, &FLASH))

@@ -80,7 +80,7 @@ mod tests {
     use crate::testing::{reported, settled};
 
     #[test]
-    fn a_directory_holds_everything() {
+    fn a_result_folder_holds_every_file() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("result");
         let result = settled(small::mixed());

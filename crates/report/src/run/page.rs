@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_has_all_its_figures() {
+    fn a_run_page_has_all_its_figures() {
         let erases: Vec<u32> = (0..500).map(|i| 100 + i * i % 97).collect();
         of(&settled(small::with_log_blocks()), &erases, |page, _| {
             let headings: Vec<_> = page.sections[0].figures.iter().map(|figure| figure.heading.as_str()).collect();
@@ -204,12 +204,12 @@ mod tests {
             let html = page.html();
             // Everything before the scripts: the text and the data.
             let (read, _) = html.split_once("<script>\n").expect("the scripts");
-            assert!(read.contains("<h1>a &lt;disk&gt; under a mix</h1>") && !read.contains("NaN"), "{}", &read[..900]);
+            assert!(read.contains("<h1>a &lt;drive&gt; under a mix</h1>") && !read.contains("NaN"), "{}", &read[..900]);
         });
     }
 
     #[test]
-    fn what_is_drawn_is_what_is_counted() {
+    fn the_charts_draw_the_counted_numbers() {
         let erases = [3, 3, 4, 9];
         of(&settled(small::with_log_blocks()), &erases, |page, summary| {
             let Chart::Lines { lines, .. } = named(page, "Latency") else { panic!("lines") };
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn every_number_of_the_page_is_in_the_result() {
+    fn every_number_of_a_run_page_is_in_the_result() {
         of(&settled(small::mixed()), &[1, 2], |page, _| {
             let result: serde_json::Value = serde_json::from_str(&page.result).expect("JSON");
             let html = page.html();
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_have_lines_and_rows_of_their_own() {
+    fn flows_have_their_own_lines_and_rows() {
         of(&two_flows(), &[], |page, _| {
             let Chart::Lines { lines, .. } = named(page, "Latency by flow") else { panic!("lines") };
             let names: Vec<_> = lines.iter().map(|line| (line.name.as_str(), line.colour)).collect();
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_of_a_map_unit_have_rows_of_their_own() {
+    fn the_parts_of_a_map_unit_have_their_own_rows() {
         for (map, rows) in [("{ kind = \"ram\" }", 0), ("{ kind = \"table\", service = \"2us\" }", 1)] {
             of(&settled(small::with_map(map)), &[], |page, _| {
                 let Chart::Heat { rows: all, .. } = named(page, "Busy over time") else { panic!("a heat map") };
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn stages_are_parts_of_one_page() {
+    fn stages_are_sections_of_one_page() {
         let page =
             reported(&settled(small::mixed()), &[], |report, summary| page(&[(report, summary), (report, summary)]));
         assert_eq!(page.sections[1].heading, "Stage 2: a mix");

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn the_command_says_everything_that_was_said() {
+    fn the_rerun_command_has_every_option_of_the_run() {
         let (files, text) = command(
             "[device]\nname = \"d\"\n[workload]\nname = \"w\"\n\
              [run]\ndepth = 3\nopen = true\ntime-scale = 0.5\nlimit = 9\nqueue = 1\nverify = true\nsnapshot = \"/a b\"\n\

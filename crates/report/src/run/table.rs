@@ -8,7 +8,10 @@ use flash::backend::Cause;
 use study::summary::{Latencies, LogSummary, MapSummary, SlcMlcSummary, Summary, mean};
 use study::text::{count, duration, percent, rate};
 
-use crate::grid::grid;
+use crate::grid::{fitted, grid};
+
+/// The columns of a terminal.
+const WIDTH: usize = 80;
 
 /// The order of rows.
 pub(super) const KINDS: [&str; 4] = ["read", "write", "flush", "discard"];
@@ -51,7 +54,7 @@ fn requests(summary: &Summary) -> String {
             rows.push(row("  service".into(), Default::default(), &kind.service_us));
         }
     }
-    grid(&header, rows, 1)
+    fitted(&header, rows, 1, WIDTH)
 }
 
 /// A row for each kind of request of each flow.
@@ -103,11 +106,11 @@ fn levels(summary: &Summary) -> Vec<String> {
         lines.push(format!("write amplification {waf:.3}{parts}"));
     }
     if summary.absorbed_slots > 0 {
-        lines.push(format!("{} units absorbed by the buffer", count(summary.absorbed_slots as f64)));
+        lines.push(format!("the buffer absorbed {} mapping units", count(summary.absorbed_slots as f64)));
     }
     if summary.unmapped_slots > 0 {
         let units = count(summary.unmapped_slots as f64);
-        lines.push(format!("{units} units read held nothing (never written, or discarded) and cost no flash time"));
+        lines.push(format!("{units} unwritten or discarded mapping units were read, which took no flash time"));
     }
     if let Some(map) = &summary.map {
         lines.extend(self::map(map));
@@ -116,11 +119,11 @@ fn levels(summary: &Summary) -> Vec<String> {
         let [merges, copied, given, log, maps] =
             [of.merges, of.copied, of.given, of.log_pages, of.maps].map(|n| count(n as f64));
         lines.push(format!(
-            "{merges} merges: {copied} rows copied, {given} given; {log} log pages, {maps} maps written"
+            "{merges} merges: {copied} rows copied, {given} rows from the host; written: {log} log pages, {maps} maps"
         ));
-        lines.push(format!("recovery would take {}", Span::from_us(of.recovery_us.round() as u64)));
+        lines.push(format!("recovery after a power loss would take {}", Span::from_us(of.recovery_us.round() as u64)));
         if of.flush_pages > 0 {
-            lines.push(format!("{} pages of flushes without merges", count(of.flush_pages as f64)));
+            lines.push(format!("flushes wrote {} pages without a merge", count(of.flush_pages as f64)));
         }
     }
     if let Some(merges) = &summary.log_merges {
@@ -157,7 +160,7 @@ fn levels(summary: &Summary) -> Vec<String> {
     for (name, what) in [
         ("uncorrectable", "could not be read from flash"),
         ("read_only", "were refused, because the device had become read-only"),
-        ("out_of_range", "lay beyond the device"),
+        ("out_of_range", "addressed sectors beyond the device"),
     ] {
         if let Some(refused) = summary.outcomes.get(name).filter(|count| **count > 0) {
             lines.push(format!("WARNING: {refused} requests {what}"));
@@ -168,7 +171,7 @@ fn levels(summary: &Summary) -> Vec<String> {
     }
     if let Some(verified) = &summary.verified {
         let of = |key| verified.get(key).copied().unwrap_or(0);
-        lines.push(format!("verified: {} sectors of {} reads returned what was written", of("sectors"), of("reads")));
+        lines.push(format!("verified: {} sectors of {} reads returned the newest data", of("sectors"), of("reads")));
     }
     lines.extend(summary.notes.iter().map(|note| format!("note: {note}")));
     lines.push(format!("events {}, hash {}, seed {}", summary.events, summary.event_hash, summary.seed));
@@ -236,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_has_its_units() {
+    fn the_table_of_a_run_prints_units_of_measure() {
         let text = shown(&settled(small::mixed()));
         assert!(fits(&text), "{text}");
         for wanted in ["100us", "200us", "req/s", "write amplification 1.000", "erases per block: 1 to 3", "dies 37.5%"]
@@ -249,7 +252,25 @@ mod tests {
     }
 
     #[test]
-    fn flows_have_rows_of_their_own() {
+    fn the_widest_numbers_fit_eighty_columns() {
+        let text = reported(&settled(small::mixed()), &[1, 3], |_, summary| {
+            let mut summary = summary.clone();
+            for (rate, us) in [(123_456, 123.456), (987_654, 999.4), (999_400_000, 99_940.0), (9_994, 0.123)] {
+                for kind in summary.kinds.values_mut() {
+                    (kind.bytes_per_s, kind.requests_per_s) = (Some(rate), Some(99_940.0));
+                    for latencies in [&mut kind.latency_us, &mut kind.queue_wait_us, &mut kind.service_us] {
+                        latencies.values_mut().for_each(|value| *value = us);
+                    }
+                }
+                assert!(fits(&requests(&summary)), "{}", requests(&summary));
+            }
+            requests(&summary)
+        });
+        assert!(text.contains("9.99kB/s") && text.contains("123ns") && text.contains("99.9k"), "{text}");
+    }
+
+    #[test]
+    fn flows_have_their_own_rows() {
         let text = shown(&two_flows());
         assert!(fits(&text), "{text}");
         for wanted in ["(2 flows)", "flow     queue ", "\nreader   0       read ", "\nwriter   0       write "] {
@@ -258,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn every_family_has_its_lines() {
+    fn the_table_of_every_family_has_its_lines() {
         let table = "{ kind = \"table\", service = \"2us\" }";
         let fmmu = "{ kind = \"fmmu\", cmt = \"1KiB\", ctp = \"4KiB\", ways = 2 }";
         for (drive, wanted) in [

@@ -127,7 +127,7 @@ mod tests {
     use crate::testing::studied;
 
     #[test]
-    fn claims_are_written_down_with_the_study() {
+    fn the_folder_of_a_study_holds_its_claims() {
         let outcomes = [studied(&[STUDY, CLAIMS].concat())];
         let claims = claims(&outcomes);
         let text = claims_table(&claims);

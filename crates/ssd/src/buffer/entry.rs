@@ -274,19 +274,19 @@ mod tests {
 
     fn discarded() -> Entry {
         let mut entry = sent();
-        assert_eq!(entry.discard(), None, "what is on its way cannot be called back");
+        assert_eq!(entry.discard(), None, "a program under way cannot be undone");
         entry
     }
 
     const ABSORBED: Rewritten = Rewritten { taken: Taken::Absorbed, counts: false, zeroed: false };
 
     #[test]
-    fn it_takes_no_more_memory_than_a_line_of_a_cache() {
+    fn an_entry_fits_one_cache_line() {
         assert_eq!((size_of::<Entry>(), size_of::<State>()), (64, 16));
     }
 
     #[test]
-    fn what_is_dirty_absorbs_newer_data() {
+    fn a_dirty_entry_absorbs_newer_data() {
         let mut entry = dirty();
         assert_eq!(entry.rewrite(2, 7), ABSORBED);
         assert_eq!((entry.awaited(), entry.set), (Some(3), 1), "the buffer moves it to another set, and its queue");
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_arrives_and_leaves() {
+    fn a_sent_entry_arrives_clean_and_leaves() {
         let mut entry = sent();
         assert_eq!((entry.is_dirty(), entry.version_under_way(), entry.awaited()), (false, Some(9), Some(3)));
         assert_eq!(entry.arrive(), Arrived::Clean);
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_again_on_its_way_is_dirty_when_that_has_arrived() {
+    fn an_entry_rewritten_during_its_program_is_dirty_after_it() {
         let mut entry = rewritten();
         assert_eq!((entry.set, entry.version_under_way()), (1, None), "the program under way stays in its set");
         assert_eq!(entry.rewrite(4, 8), ABSORBED);
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_discarded_on_its_way_is_forgotten_on_flash() {
+    fn an_entry_discarded_during_its_program_is_discarded_on_flash() {
         let mut entry = discarded();
         assert!(entry.is_discarded());
         assert_eq!((entry.discard(), entry.version_under_way(), entry.awaited()), (None, Some(9), Some(3)));
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_discard_and_a_rewrite_on_the_way_undo_each_other() {
+    fn a_discard_and_a_rewrite_during_the_program_undo_each_other() {
         let mut entry = rewritten();
         assert_eq!(entry.discard(), Some(7), "no flush waits for the newer data any more");
         assert!(entry.is_discarded());
@@ -339,11 +339,11 @@ mod tests {
     }
 
     #[test]
-    fn a_log_stands_for_all_that_is_there() {
+    fn a_log_makes_all_data_of_an_entry_durable() {
         let mut entry = rewritten();
         assert_eq!(entry.log(4), [Some(3), Some(7)]);
         assert!(entry.is_logged() && entry.is_in(4) && !entry.is_in(3) && !entry.is_awaited(u64::MAX));
-        assert_eq!(entry.log(5), [None, None], "nobody waits for it a second time");
+        assert_eq!(entry.log(5), [None, None], "no flush waits for it a second time");
         assert_eq!(entry.rewrite(6, 9), Rewritten { counts: true, ..ABSORBED });
         assert!(!entry.is_logged() && entry.is_awaited(9) && !entry.is_awaited(8));
         assert_eq!(entry.arrive(), Arrived::Dirty);
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_fails_is_counted_off() {
+    fn a_failed_log_makes_the_flush_wait_again() {
         for mut entry in [dirty(), sent(), discarded()] {
             assert_eq!(entry.recount(2), Some(3), "it was not logged");
             entry.log(1);
@@ -362,18 +362,18 @@ mod tests {
         }
         let mut entry = rewritten();
         entry.log(1);
-        assert_eq!((entry.recount(4), entry.awaited()), (None, None), "what is on its way is still in the log");
+        assert_eq!((entry.recount(4), entry.awaited()), (None, None), "the data under program is still in the log");
         assert_eq!((entry.recount(5), entry.arrive(), entry.awaited()), (Some(4), Arrived::Dirty, Some(5)));
     }
 
     #[test]
-    fn what_recovery_finds_in_a_log_is_dirty_and_nobody_waits_for_it() {
+    fn an_entry_restored_from_the_log_is_dirty_and_delays_no_flush() {
         let entry = Entry::restored(Lpn::new(5), 0b10, 3);
         assert!(entry.is_dirty() && entry.is_logged() && !entry.is_awaited(u64::MAX) && entry.is_queued(0, 3, 0));
     }
 
     #[test]
-    fn what_cannot_happen_stops_the_run() {
+    fn an_impossible_step_panics() {
         type Step = fn(&mut Entry);
         let cases: [(Entry, Step); 6] = [
             (sent(), Entry::send),

@@ -135,7 +135,7 @@ mod tests {
         buffer.unlogged(epoch).map(|handle| buffer.entry(handle).lpn.get()).collect()
     }
 
-    /// Logs all units that a flush waits for.
+    /// Logs all mapping units that a flush waits for.
     fn log(buffer: &mut Buffer<Stamp>, epoch: u64) {
         let all: Vec<_> = buffer.unlogged(epoch).collect();
         buffer.begin_log();
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flush_waits_for_the_log_and_the_units_stay() {
+    fn a_flush_waits_for_the_log_and_its_mapping_units_stay_dirty() {
         let mut b = buffer();
         take(&mut b, 0, 0b1);
         let first = b.begin_flush();
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_again_has_to_be_logged_again() {
+    fn a_rewritten_mapping_unit_is_logged_again() {
         let mut b = buffer();
         take(&mut b, 0, 0b1);
         let flush = b.begin_flush();
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_on_its_way_is_logged_with_what_it_is_there() {
+    fn a_mapping_unit_under_program_is_logged_by_its_version() {
         let mut b = buffer();
         take(&mut b, 0, 0b1);
         take(&mut b, 1, 0b1);
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_fails_counts_for_nothing() {
+    fn a_failed_log_makes_nothing_durable() {
         let mut b = buffer();
         (0..4).for_each(|unit| _ = take(&mut b, unit * 4, 0b1));
         let out: Vec<_> = std::iter::from_fn(|| b.next_to_write(0)).collect();
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn an_orderly_end_trusts_no_log() {
+    fn power_off_programs_logged_mapping_units_too() {
         let mut b = buffer();
         take(&mut b, 0, 0b1);
         let flush = b.begin_flush();
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_recovery_brings_back_is_durable_and_dirty() {
+    fn restored_data_is_durable_and_dirty() {
         let mut b = buffer();
         b.restore(Lpn::new(5), 0b1010, |i| Stamp(50 + i as u64));
         let found = b.find(Lpn::new(5)).expect("there");
@@ -241,6 +241,6 @@ mod tests {
         assert_eq!((b.dirty, b.held), (1, 2));
         assert_eq!(take(&mut b, 5, 0b1), Taken::Absorbed);
         let flush = b.begin_flush();
-        assert!(!b.is_durable(flush), "what is new is not");
+        assert!(!b.is_durable(flush), "the new data is not durable");
     }
 }

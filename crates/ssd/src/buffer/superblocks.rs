@@ -146,7 +146,8 @@ mod tests {
     use base::units::Lpn;
     use flash::nand::Stamp;
 
-    /// Superblocks of four units of four sectors; 24 sectors, above 16 of which it writes back, or above 3 superblocks.
+    /// Superblocks of four mapping units of four sectors. The buffer has 24 sectors and writes back above 16 sectors or
+    /// above 3 superblocks.
     fn buffer() -> Buffer<Stamp> {
         let superblocks = ResolvedSuperblocks { units: 4, most: 3, sectors: 24, high: 16 };
         Buffer::new(ResolvedBuffer { superblocks: Some(superblocks), ..ResolvedBuffer::default() }, 4, 1)
@@ -156,7 +157,7 @@ mod tests {
         buffer.take(Lpn::new(unit), 0, mask, |i| Stamp(u64::from(unit) * 10 + i as u64))
     }
 
-    /// Writes back what is due: the units of each superblock.
+    /// Writes back the due superblocks and returns the mapping units of each.
     fn write_back(buffer: &mut Buffer<Stamp>, flush: Option<u64>, waits: bool) -> Vec<Vec<Handle<Entry>>> {
         let mut all = Vec::new();
         while let Some(superblock) = buffer.is_due(1, flush, waits) {
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn sectors_are_counted_and_not_units() {
+    fn the_watermark_counts_sectors() {
         let mut b = buffer();
         (0..4).for_each(|unit| assert_eq!(take(&mut b, unit, 0b1111), Taken::New));
         assert_eq!(write_back(&mut b, None, false).len(), 0, "16 sectors of one superblock");
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn above_the_watermark_all_go_but_the_one_written_last_the_oldest_first() {
+    fn above_the_watermark_all_superblocks_but_the_last_written_go_oldest_first() {
         let mut b = buffer();
         [9, 2, 8, 0, 5].into_iter().for_each(|unit| _ = take(&mut b, unit, 0b111));
         take(&mut b, 1, 0b11);
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn writing_back_is_over_when_only_the_one_written_last_is_left() {
+    fn write_back_ends_when_only_the_last_written_superblock_is_left() {
         let mut b = buffer();
         [9, 2, 8, 5, 0, 1].into_iter().for_each(|unit| _ = take(&mut b, unit, 0b111));
         let out = write_back(&mut b, None, false);
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_superblocks_are_a_reason_too() {
+    fn too_many_superblocks_start_write_back() {
         let mut b = buffer();
         [0, 4, 8].into_iter().for_each(|unit| _ = take(&mut b, unit, 1));
         assert_eq!(b.is_due(1, None, false), None);
@@ -218,21 +219,21 @@ mod tests {
     }
 
     #[test]
-    fn a_flush_takes_the_last_one_as_well() {
+    fn a_flush_writes_back_the_last_written_superblock_too() {
         let mut b = buffer();
         take(&mut b, 0, 1);
         take(&mut b, 4, 1);
         let flush = b.begin_flush();
         take(&mut b, 8, 1);
         let out = write_back(&mut b, Some(flush), false);
-        assert_eq!(units(&b, &out), [[0], [4]], "what came after the flush stays");
+        assert_eq!(units(&b, &out), [[0], [4]], "data written after the flush stays");
         assert!(!b.is_durable(flush));
         out.into_iter().flatten().for_each(|entry| _ = b.flushed(entry));
         assert!(b.is_durable(flush));
     }
 
     #[test]
-    fn a_write_that_finds_no_room_has_the_last_one_written_back() {
+    fn a_write_without_room_writes_back_the_last_written_superblock() {
         let mut b = buffer();
         (0..4).for_each(|unit| _ = take(&mut b, unit, 0b1111));
         assert_eq!(b.is_due(1, None, true), Some(0));
@@ -242,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_again_on_its_way_waits_until_that_has_arrived() {
+    fn a_superblock_under_write_back_is_written_back_again_only_after_it() {
         let mut b = buffer();
         take(&mut b, 0, 1);
         let flush = b.begin_flush();
@@ -250,7 +251,7 @@ mod tests {
         assert_eq!(take(&mut b, 0, 0b10), Taken::New);
         assert_eq!(take(&mut b, 1, 0b10), Taken::New);
         let again = b.begin_flush();
-        assert_eq!(b.is_due(1, Some(again), false), None, "the superblock is on its way");
+        assert_eq!(b.is_due(1, Some(again), false), None, "the superblock is being written back");
         b.flushed(out[0][0]);
         assert!(b.is_durable(flush) && !b.is_durable(again));
         let out = write_back(&mut b, Some(again), false);
@@ -262,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_discarded_unit_leaves_its_superblock() {
+    fn a_discarded_mapping_unit_leaves_its_superblock() {
         let mut b = buffer();
         take(&mut b, 0, 1);
         take(&mut b, 4, 1);

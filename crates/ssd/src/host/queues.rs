@@ -216,7 +216,7 @@ mod tests {
     use QueueArbitration::{RoundRobin, Weighted};
 
     #[test]
-    fn they_take_the_memory_that_they_say() {
+    fn queues_take_the_memory_they_predict() {
         let queue = ResolvedQueue { weight: 1, depth: None, set: 0 };
         let sets = vec![vec![base::units::DieId::new(0); 3], vec![base::units::DieId::new(1)]];
         let resolved = ResolvedQueues { queues: vec![queue; 7], arbitration: RoundRobin, burst: 1, sets };

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_are_read_as_they_are_written() {
+    fn preconditioning_steps_parse_as_they_print() {
         for text in ["fill", "preload:26KiB:2GiB", "random:x0.5", "random:x2", "random:x1000", "steady"] {
             assert_eq!(text.parse::<Precondition>().expect(text).to_string(), text);
         }

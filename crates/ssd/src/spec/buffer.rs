@@ -141,7 +141,7 @@ impl Spec {
         }
         if buffer.flush == FlushPolicy::Log && !(whole && superblock.is_some()) {
             let message = "is \"log\", which only Hydra's FTL has, for a buffer of superblocks";
-            faults.add("buffer.flush", message, "say ftl.kind = \"hydra\" and buffer.policy = \"superblock\"");
+            faults.add("buffer.flush", message, "set ftl.kind = \"hydra\" and buffer.policy = \"superblock\"");
         }
         let share = |ratio: Ratio| (units as f64 * ratio.get()).floor() as u32;
         Some(ResolvedBuffer {
@@ -156,12 +156,12 @@ impl Spec {
     /// Refuses the keys of the superblock policy.
     fn no_superblocks(&self, faults: &mut Faults) -> Option<ResolvedSuperblocks> {
         let buffer = self.buffer.as_ref()?;
-        let remedy = "leave it out, or say buffer.policy = \"superblock\"";
+        let remedy = "leave it out, or set buffer.policy = \"superblock\"";
         if buffer.superblock.is_some() {
-            faults.add("buffer.superblock", "has no meaning where single mapping units are written back", remedy);
+            faults.add("buffer.superblock", "has no effect: the buffer writes back single mapping units", remedy);
         }
         if buffer.max_superblocks.is_some() {
-            faults.add("buffer.max-superblocks", "has no meaning where single mapping units are written back", remedy);
+            faults.add("buffer.max-superblocks", "has no effect: the buffer writes back single mapping units", remedy);
         }
         None
     }
@@ -179,7 +179,7 @@ impl Spec {
                 faults.add(
                     "buffer.superblock",
                     "is missing",
-                    "give the size that leaves the buffer together, e.g. \"1MiB\"",
+                    "set the size that the buffer writes back at once, e.g. \"1MiB\"",
                 );
                 return None;
             }

@@ -62,11 +62,11 @@ mod tests {
     use crate::Spec;
 
     #[test]
-    fn every_device_is_named_sourced_and_sound() {
+    fn every_device_has_a_name_a_source_and_no_fault() {
         for (name, text) in builtin() {
             let spec: Spec = toml::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_eq!(spec.name, *name);
-            assert!(!spec.description.is_empty(), "{name} does not say what it is");
+            assert!(!spec.description.is_empty(), "{name} has no description");
             assert!(text.lines().take_while(|line| line.starts_with('#')).count() >= 4, "{name}: where is it from?");
             let resolved = spec.resolve().unwrap_or_else(|faults| panic!("{name}: {faults:?}"));
             let written = toml::to_string(&resolved.spec).expect(name);
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn the_organisations_of_dirik_hold_the_same() {
+    fn the_organisations_of_dirik_have_one_raw_capacity() {
         let of = |name: &&(&str, &str)| toml::from_str::<Spec>(name.1).expect("sound").resolve().expect("sound");
         let all: Vec<_> = builtin().iter().filter(|(name, _)| name.starts_with("dirik")).collect();
         assert_eq!(all.len(), 12);

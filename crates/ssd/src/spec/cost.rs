@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     #[allow(clippy::float_cmp)] // Powers of two.
-    fn flash_costs_what_the_paper_says() {
+    fn flash_costs_the_price_of_the_paper() {
         // Chang, Sec. 5.6: 256 MiB of SLC flash beside 21 GiB make 1.04.
         let slc_mlc = cost("chang-c3", |_| {});
         assert_eq!(slc_mlc.flash, 21.0);
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     #[allow(clippy::float_cmp)] // Powers of two.
-    fn a_part_may_have_a_price_of_its_own() {
+    fn a_part_may_set_its_own_price() {
         let priced = cost("compare-dirik", |spec| {
             let mut part = flash::nand::Part::preset("K9GAG08U0M").expect("a preset");
             part.cost_per_gib = Some(0.25);

@@ -3,7 +3,7 @@
 //! The default value of a key is never refused, because a resolved description has all keys.
 
 use base::fault::Faults;
-use flash::backend::{BusOrder, Controllers, Transfer};
+use flash::backend::{BusOrder, Completion, Controllers, Transfer};
 use flash::spec::FlashSpec;
 use ftl::{Idle, Site};
 
@@ -30,12 +30,16 @@ impl Spec {
     }
 
     fn idle_flash(&self, site: &Site<'_>) -> Vec<Idle> {
-        let FlashSpec { controllers, transfer, arbitration, cache_mode, .. } = &self.flash;
+        let FlashSpec { controllers, transfer, arbitration, cache_mode, cache_across_lists, .. } = &self.flash;
         let features = &site.part.features;
         let no_cache = !features.cache_read && !features.cache_program;
         let by_controller = *transfer == Transfer::Controller;
+        let planes = self.flash.multi_plane.unwrap_or(features.multi_plane) && site.part.geometry.planes_per_die > 1;
+        let whole = !arbitration.between_pages;
         vec![
             Idle::new("flash.cache-mode", !cache_mode && no_cache, "the part has no cache mode"),
+            Idle::new("flash.cache-across-lists", *cache_across_lists && no_cache, "the part has no cache mode"),
+            Idle::new("flash.cache-across-lists", *cache_across_lists && !cache_mode, "flash.cache-mode is off"),
             Idle::new(
                 "flash.transfer",
                 by_controller && *controllers == Controllers::PerChannel,
@@ -47,6 +51,23 @@ impl Spec {
                 "no command waits for a bus where controllers move the data",
             )
             .remedy("leave it out, or flash.transfer"),
+            Idle::new(
+                "flash.completion",
+                self.flash.completion != Completion::default() && arbitration.hold,
+                "a channel that is held carries no polls",
+            )
+            .remedy("leave it out, or flash.arbitration.hold"),
+            Idle::new(
+                "flash.arbitration.between-pages",
+                whole && !planes && site.part.timing.one_shot == 1,
+                "a program has one page",
+            ),
+            Idle::new(
+                "flash.arbitration.between-pages",
+                whole && arbitration.hold,
+                "no command goes between others on a channel that is held",
+            )
+            .remedy("leave it out, or flash.arbitration.hold"),
         ]
     }
 
@@ -69,13 +90,13 @@ impl Spec {
             Idle::new("host.burst", count == 1 && host.burst > 1, "there is one queue").remedy(more),
             Idle::new("host.arbitration", weighted && count == 1, "there is one queue").remedy(more),
             Idle::new("host.arbitration", weighted && count > 1 && even, "all queues weigh the same")
-                .remedy("leave it out, or give one in [[host.queue]] a weight"),
+                .remedy("leave it out, or give a queue in [[host.queue]] a weight"),
             Idle::new(
                 "buffer.low",
                 self.buffer.as_ref().is_some_and(whole),
                 "a buffer of superblocks writes back until one of them is left",
             )
-            .remedy("leave it out, or say buffer.policy = \"units\""),
+            .remedy("leave it out, or set buffer.policy = \"units\""),
         ]
     }
 }
@@ -85,7 +106,7 @@ mod tests {
     use crate::Spec;
 
     #[test]
-    fn what_has_no_effect_is_refused_and_says_why() {
+    fn a_key_without_effect_is_refused_with_the_reason() {
         let slc = "[slc]\npart = \"K9WAG08U1A\"\nsize = \"2MiB\"";
         for (flash, rest, wanted) in [
             (
@@ -97,7 +118,7 @@ mod tests {
             (
                 "",
                 "ftl = { wear = { check-every = 3 } }",
-                "ftl.wear.check-every: has no effect here: wear is checked only with",
+                "ftl.wear.check-every: has no effect here: the FTL checks wear only with",
             ),
             ("", "host = { burst = 2 }", "host.burst: has no effect here: there is one queue"),
             ("", "host = { arbitration = \"weighted\" }", "host.arbitration: has no effect here: there is one queue"),
@@ -121,21 +142,36 @@ mod tests {
                 "",
                 "flash.arbitration.bus: has no effect here: no command waits for a bus",
             ),
-            ("", "ftl = { kind = \"fast\", gc = { parallel = 3 } }", "ftl.gc: has no effect here: merges collect"),
+            ("", "ftl = { kind = \"fast\", gc = { parallel = 3 } }", "ftl.gc: has no effect here: merges reclaim"),
             (
                 "",
                 "ftl = { kind = \"chang\", placement = { policy = \"block-striping\" } }",
-                "ftl.placement: has no effect here: its blocks",
+                "ftl.placement: has no effect here: it uses its blocks",
             ),
             (
                 "controllers = \"none\"",
                 "ftl = { kind = \"chang\" }",
-                "flash.controllers: has no effect here: this FTL hands in",
+                "flash.controllers: has no effect here: this FTL runs one",
             ),
             (
                 "cache-mode = false",
                 "ftl = { kind = \"chang\" }",
-                "flash.cache-mode: has no effect here: the pages of a list",
+                "flash.cache-mode: has no effect here: successive pages of a command list",
+            ),
+            (
+                "arbitration = { between-pages = false }",
+                "",
+                "flash.arbitration.between-pages: has no effect here: a program has one page; leave it out",
+            ),
+            (
+                "cache-mode = false\ncache-across-lists = true",
+                "",
+                "flash.cache-across-lists: has no effect here: flash.cache-mode is off",
+            ),
+            (
+                "cache-across-lists = true",
+                "ftl = { kind = \"chang\" }",
+                "flash.cache-across-lists: has no effect here: the pages of a list",
             ),
             (
                 "",

@@ -34,7 +34,7 @@ impl Spec {
         let sectors = u64::from(geometry.row_slots()) * u64::from(one_shot) * u64::from(geometry.sectors);
         if sectors > PROGRAM_SECTORS_MAX {
             let message = format!(
-                "one program of {} planes or ganged chips, {one_shot} pages of each, has {}",
+                "one program writes {} planes or ganged chips, {one_shot} pages of each: {} in all",
                 geometry.stripe,
                 SECTOR * sectors
             );
@@ -43,7 +43,7 @@ impl Spec {
             } else {
                 self.flash.dimension("flash.planes", self.flash.planes)
             };
-            faults.add(path, message, format!("make it smaller: at most {} at once", SECTOR * PROGRAM_SECTORS_MAX));
+            faults.add(path, message, format!("reduce it: a program holds at most {}", SECTOR * PROGRAM_SECTORS_MAX));
         }
         self.ftl.check_pools(geometry.blocks, faults);
     }
@@ -67,7 +67,7 @@ mod tests {
     const SMALL: &str = "channels = 1, chips = 2, blocks = 32";
 
     #[test]
-    fn numbers_beyond_their_range_say_the_range_at_their_key() {
+    fn a_number_beyond_its_range_is_refused_at_its_key_with_the_range() {
         for (rest, wanted) in [
             ("ftl = { gc = { victim = { policy = 'd-choices', d = 0 } } }", "ftl.gc.victim.d: is 0; use 1 to 4096"),
             (
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn an_array_that_is_too_large_is_the_fault_of_what_made_it_so() {
+    fn a_too_large_array_is_refused_at_the_key_that_made_it_too_large() {
         for (flash, wanted) in [
             (
                 "channels = 1, chips = 2, blocks = 4294967295",
@@ -131,37 +131,38 @@ mod tests {
             ("channels = 2, chips = 2, blocks = 32, dies = 4294967295", "flash.dies: the array has "),
             (
                 "channels = 2, chips = 2, blocks = 32, gang = 100000",
-                "flash.gang: one program of 100000 planes or ganged",
+                "flash.gang: one program writes 100000 planes or ganged",
             ),
             ("channels = 2, chips = 2, size = '16000000TiB'", "flash.size: "),
             (
                 "channels = 2, chips = 2, size = '1KiB'",
-                "flash.size: 1KiB is less than a block in each plane, 128KiB; use at",
+                "flash.size: 1KiB is less than one block per plane, 128KiB; use at",
             ),
         ] {
             let found = with(flash, "");
             assert!(found.len() == 1 && found[0].starts_with(wanted), "{flash}: {found:?}");
         }
         let found = with("channels = 1, chips = 2, blocks = 4294967295", "");
-        assert!(found[0].ends_with("use at most 268435455 with all else as it is"), "{found:?}");
+        assert!(found[0].ends_with("use at most 268435455, or fewer of another dimension"), "{found:?}");
     }
 
     #[test]
-    fn an_array_without_room_says_what_it_needs() {
+    fn an_array_without_room_is_refused_with_the_size_it_needs() {
         let found = with("channels = 1, chips = 2, blocks = 3", "ftl = { over-provisioning = '50%' }");
-        let wanted = "flash.blocks: 3 blocks in each plane leave the host no room: each plane group keeps 3 to write to and \
-                      to copy to; give it at least 5";
+        let wanted = "flash.blocks: 3 blocks in each plane leave none for the host: each plane group reserves 3 for \
+                      writing and garbage collection; give it at least 5";
         assert_eq!(found, [wanted]);
         // And that is enough.
         assert_eq!(with("channels = 1, chips = 2, blocks = 5", "ftl = { over-provisioning = '80%' }"), [""; 0]);
         for (kind, rest, wanted) in [
+            ("bast", "", "flash.blocks: the array has 6 blocks, the log uses 8 and merges reserve 3: none remains"),
             (
-                "bast",
-                "",
-                "flash.blocks: of 6 blocks in all 8 are log blocks and 3 are kept for merges: nothing is left",
+                "fast",
+                "log = { blocks = 400 }",
+                "ftl.log.blocks: the array has 6 blocks, the log uses 400 and merges \
+                                                reserve 3",
             ),
-            ("fast", "log = { blocks = 400 }", "ftl.log.blocks: of 6 blocks in all 400 are log blocks and 3 are kept"),
-            ("chang", "", "flash.blocks: 6 blocks in all, of which"),
+            ("chang", "", "flash.blocks: the array has 6 blocks, and the FTL reserves"),
         ] {
             let blocks = if kind == "chang" { 2 } else { 3 };
             let found = with(
@@ -175,10 +176,10 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_needed_for_files() {
+    fn a_name_that_is_no_file_name_is_refused() {
         for (name, wanted) in [
             ("''", "name: is empty; give it one, e.g. "),
-            ("'..'", "name: `..` begins with a point"),
+            ("'..'", "name: `..` begins with a dot"),
             ("\"a\\u0000b\"", "name: has a control character"),
             ("\"a\\nb\"", "name: has a control character"),
         ] {

@@ -104,7 +104,7 @@ impl Spec {
             faults.positive(&key("weight"), queue.weight.unwrap_or(1));
             faults.positive(&key("depth"), queue.depth.unwrap_or(1));
             if queue.weight.is_some_and(|weight| weight > 1) && host.arbitration != QueueArbitration::Weighted {
-                let message = "counts for nothing under round-robin arbitration";
+                let message = "has no effect under round-robin arbitration";
                 faults.add(&key("weight"), message, "set host.arbitration = \"weighted\", or leave it out");
             }
             if queue.channels.is_some() && queue.dies.is_some() {
@@ -112,8 +112,8 @@ impl Spec {
             }
             for (name, list) in [("channels", &queue.channels), ("dies", &queue.dies)] {
                 if list.as_ref().is_some_and(Vec::is_empty) {
-                    let message = "is empty: nothing could be written through the queue";
-                    faults.add(&key(name), message, "name some, or leave it out for all of them");
+                    let message = "is empty: the queue could write to no die";
+                    faults.add(&key(name), message, "name at least one, or leave it out for all of them");
                 }
             }
         }
@@ -163,12 +163,12 @@ impl Spec {
         if u64::from(units) > room {
             let unit = u64::from(geometry.sectors) * SECTOR.get();
             let message = format!(
-                "all queues together write on {dies} of {} dies, which have room for {}, and the host sees {}",
+                "all queues together write to {dies} of {} dies, which hold {}, less than the capacity of {}",
                 geometry.die_count(),
                 Bytes::new(room * unit),
                 Bytes::new(u64::from(units) * unit)
             );
-            let remedy = "give the queues more channels or dies, or let the host see less with ftl.over-provisioning";
+            let remedy = "give the queues more channels or dies, or raise ftl.over-provisioning";
             faults.add("host.queue", message, remedy);
         }
     }
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn queues_come_by_number_or_written_out() {
+    fn queues_are_given_by_number_or_as_a_list() {
         let one = resolve("").expect("sound");
         assert_eq!((one.queues.len(), one.sets.len(), one.burst), (1, 1, 1));
         assert_eq!(resolve("host = { queues = 5 }").expect("sound").queues.len(), 5);
@@ -226,20 +226,20 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_found() {
+    fn faults_of_queues_are_found() {
         for (host, wanted) in [
             ("host = { queues = 0 }", "host.queues: is zero"),
             ("host = { queues = 70000 }", "at most 65535"),
             ("host = { burst = 0 }", "host.burst: is zero"),
             ("host = { queues = 2, queue = [{ }] }", "host.queues: conflicts with"),
-            ("[[host.queue]]\nweight = 2", "host.queue[0].weight: counts for nothing under round-robin"),
+            ("[[host.queue]]\nweight = 2", "host.queue[0].weight: has no effect under round-robin"),
             ("[[host.queue]]\nweight = 0", "host.queue[0].weight: is zero"),
             ("[[host.queue]]\ndepth = 0", "host.queue[0].depth: is zero"),
             ("[[host.queue]]\n[[host.queue]]\nchannels = [2]", "host.queue[1].channels: there is no channel 2"),
             ("[[host.queue]]\ndies = [0, 9]", "host.queue[0].dies: there is no die 9: the device has 4; use 0 to 3"),
             ("[[host.queue]]\ndies = []", "host.queue[0].dies: is empty"),
             ("[[host.queue]]\ndies = [0]\nchannels = [0]", "host.queue[0].dies: conflicts with `channels`"),
-            ("[[host.queue]]\ndies = [0, 1]", "host.queue: all queues together write on 2 of 4 dies"),
+            ("[[host.queue]]\ndies = [0, 1]", "host.queue: all queues together write to 2 of 4 dies"),
         ] {
             let faults = resolve(host).expect_err(host).into_iter();
             let faults: Vec<_> = faults.map(|f| format!("{}: {}; {}", f.path, f.message, f.remedy)).collect();

@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn maps_take_what_the_papers_say() {
+    fn maps_take_the_memory_of_the_papers() {
         // Woo and Min, Sec. 5.1: 64 KiB and 1,024 KiB; and 3,482 translation pages.
         let pages = (13_926_u64 << 20).div_ceil(4096).div_ceil(1024);
         assert_eq!(ram("fmmu-16x8").0, Bytes::new((64 << 10) + (1024 << 10) + pages * 4));
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hybrid_disk_has_a_table_for_each_flash() {
+    fn the_slc_mlc_drive_has_a_table_for_each_array() {
         // Chang, Sec. 4.2 and 5.4: 40,960 logical blocks in 43,008, and an entry for every second of 131,072 SLC pages.
         // The mapping cache is calibrated.
         let (tables, cache, hash) = ((40_960 + 43_008) * 4, 4_096 * 128 * 4, 65_536 * 8);
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_of_pages_behind_a_log_has_a_bit_for_each_sector_of_it() {
+    fn a_page_map_behind_an_slc_log_has_a_bit_for_each_log_sector() {
         // 614 blocks of 64 pages of four sectors, and an entry for every second page.
         let (pages, sectors) = (614 * 64, 614 * 64 * 4);
         let map = (6_u64 << 30) / 4096 * 4;

@@ -125,10 +125,12 @@ impl Spec {
             return Err(faults.0);
         }
         timing.slc_mode = family.slc_mode(&self.ftl);
+        (timing.cache_across, timing.gang) = (self.flash.cache_across_lists, self.flash.gang);
         let backend = Config {
             timing,
             controllers: self.flash.controllers,
             transfer: self.flash.transfer,
+            completion: self.flash.completion,
             arbitration: self.flash.arbitration,
             software: self.flash.software_controllers.or_else(|| family.software_controllers(&self.ftl)),
         };
@@ -206,7 +208,7 @@ impl Spec {
         self.check_limits(faults);
         if self.flash.width == 0 || !self.flash.width.is_multiple_of(8) {
             let width = self.flash.width;
-            faults.add("flash.width", format!("a channel of {width} bits"), "use a multiple of 8, e.g. 8, 16 or 32");
+            faults.add("flash.width", format!("is {width} bits"), "use a multiple of 8, e.g. 8, 16 or 32");
         }
         faults.positive("host.queue-depth", self.host.queue_depth);
         self.check_queues(faults);
@@ -220,7 +222,7 @@ impl Spec {
         ] {
             if ratio.get() >= 1.0 {
                 let path = format!("flash.faults.{key}");
-                faults.add(&path, format!("{ratio}: everything would fail"), "use a share below 100%");
+                faults.add(&path, format!("{ratio}: every operation would fail"), "use a share below 100%");
             }
         }
     }
@@ -265,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn units_and_their_order_are_read() {
+    fn controllers_and_their_arbitration_are_parsed() {
         let backend = |flash| resolve(flash).unwrap_or_else(|faults| panic!("{flash}: {faults:?}")).backend;
         assert_eq!(backend("controllers = { background = 4 }").controllers, Controllers::Background(4));
         assert_eq!(backend("software-controllers = \"5us\"").software, Some(Span::from_us(5)));
@@ -279,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_of_units_are_found() {
+    fn faults_of_controllers_are_found() {
         for (flash, wanted) in [
             (
                 "controllers = { background = 0 }",

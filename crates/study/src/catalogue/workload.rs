@@ -184,7 +184,12 @@ struct Stages {
 fn serial(specs: &[GeneratorSpec], capacity: Sectors, seed: u64) -> Result<Vec<Stage>, Vec<base::fault::Fault>> {
     if specs.is_empty() {
         let remedy = "describe at least one as [[stage]], with the keys of a workload";
-        return Err(vec![base::fault::Fault::new("stage", "no stage: nothing would ever be asked", remedy)]);
+        return Err(vec![base::fault::Fault::new(
+            "stage",
+            "there is no stage: the workload would issue no \
+                                                          request",
+            remedy,
+        )]);
     }
     let mut stages = Vec::new();
     for (number, spec) in (0_u64..).zip(specs) {
@@ -269,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn every_workload_that_comes_along_can_be_run() {
+    fn every_builtin_workload_can_be_run() {
         for (name, _) in builtin() {
             let mut workload = open(name).unwrap_or_else(|failure| panic!("{name}: {failure}"));
             assert!(!workload.config.is_empty(), "{name}");

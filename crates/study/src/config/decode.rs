@@ -182,6 +182,6 @@ fn strange(error: &serde_path_to_error::Error<toml::de::Error>) -> Whole {
         Some((wrong, remedy)) if wrong.contains('`') && !wrong.starts_with("invalid") => {
             Whole::new(joined(&steps), wrong, remedy)
         }
-        _ => Whole::new(joined(&steps), "is not what belongs here", "`flashloom schema` says what does"),
+        _ => Whole::new(joined(&steps), "does not fit here", "see `flashloom schema`"),
     }
 }

@@ -101,7 +101,7 @@ impl Document {
             return Err(fault(key, "is not a key".into(), "write names joined by dots, as in ftl.gc").into());
         }
         let slot = make(&mut self.table, &steps)
-            .ok_or_else(|| fault(key, "leads through something that is not a table".into(), "check the key"))?;
+            .ok_or_else(|| fault(key, "passes through a value that is not a table".into(), "check the key"))?;
         *slot = value;
         self.overridden.insert(key.to_owned(), Setter::Option);
         Ok(())

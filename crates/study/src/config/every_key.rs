@@ -163,24 +163,24 @@ fn every_wrong_value<T: DeserializeOwned + JsonSchema>() -> usize {
 }
 
 #[test]
-fn no_wrong_value_at_any_key_of_a_device_is_told_in_the_words_of_the_language() {
+fn no_error_at_a_key_of_a_device_names_a_type_of_rust() {
     assert!(every_wrong_value::<Spec>() > 200);
 }
 
 #[test]
-fn no_wrong_value_at_any_key_of_a_workload_is_told_in_the_words_of_the_language() {
+fn no_error_at_a_key_of_a_workload_names_a_type_of_rust() {
     assert!(every_wrong_value::<GeneratorSpec>() > 50);
     assert!(every_wrong_value::<ScriptSpec>() >= 10);
 }
 
 #[test]
-fn no_wrong_value_at_any_key_of_a_study_is_told_in_the_words_of_the_language() {
+fn no_error_at_a_key_of_a_study_names_a_type_of_rust() {
     assert!(every_wrong_value::<StudySpec>() > 100);
     assert!(every_wrong_value::<RunSpec>() >= 13);
 }
 
 #[test]
-fn the_type_of_every_text_with_a_form_is_known() {
+fn every_formatted_text_has_a_known_type() {
     for schema in
         [Schema::of::<Spec>(), Schema::of::<GeneratorSpec>(), Schema::of::<ScriptSpec>(), Schema::of::<StudySpec>()]
     {
@@ -193,7 +193,7 @@ fn the_type_of_every_text_with_a_form_is_known() {
 }
 
 #[test]
-fn examples_of_the_schemas_are_sound() {
+fn the_examples_of_the_schemas_are_valid() {
     fn sound<T: DeserializeOwned + JsonSchema>() {
         let schema = Schema::of::<T>();
         for substitute in [Substitute::First, Substitute::Second] {
@@ -274,7 +274,7 @@ proptest! {
 
     /// Any combination of faults is reported completely, and no other fault is.
     #[test]
-    fn all_slips_are_found_in_one_round_and_no_others(which in proptest::sample::subsequence(SLIPS.to_vec(), 1..8), device in 0..64_usize) {
+    fn all_wrong_values_of_a_device_are_found_at_once_and_no_others(which in proptest::sample::subsequence(SLIPS.to_vec(), 1..8), device in 0..64_usize) {
         // Other families do not have all of these keys.
         let is_plain = |text: &str| {
             let table = text.parse::<Table>().expect("TOML");
@@ -295,7 +295,7 @@ proptest! {
 
     /// The same for workloads.
     #[test]
-    fn all_slips_in_a_workload_are_found_in_one_round(streams in 1..4_usize, faulty in 0..8_u8) {
+    fn all_wrong_values_of_a_workload_are_found_at_once(streams in 1..4_usize, faulty in 0..8_u8) {
         let mut text = String::from("requests = 10\narrivals = { kind = \"closed\", depth = 4 }\n");
         let mut planted = vec!["name".to_owned()];
         for i in 0..streams {
@@ -319,7 +319,7 @@ proptest! {
 }
 
 #[test]
-fn what_stands_behind_a_fault_is_found_with_it() {
+fn faults_of_types_and_of_ranges_are_found_at_once() {
     let text = "name = \"d\"\n[flash]\npart = \"dirik-2009\"\nchips = -4\nblocks = 64\n[host]\nqueue-depth = 0\n[ftl]\n\
                 map-unit = \"1000B\"\ngc = { start = 3, stop = 3 }\n";
     let document = Document::parse(Path::new("d.toml"), text.to_owned()).expect("TOML");

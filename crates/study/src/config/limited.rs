@@ -12,8 +12,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(MOST + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MOST {
-        let message =
-            "it is larger than 4MiB, the limit for descriptions; traces have other endings than .toml and .fio";
+        let message = "it is larger than 4MiB, the limit of .toml and .fio files; a trace has another ending";
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
     Ok(bytes)
@@ -24,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_is_read_than_a_description_can_be() {
+    fn a_file_larger_than_4_mib_is_refused() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("d.toml");
         std::fs::write(&path, vec![b'#'; MOST as usize]).expect("written");
@@ -36,7 +35,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_has_no_end_is_refused() {
+    fn an_endless_file_is_refused() {
         assert!(read(Path::new("/dev/zero")).expect_err("endless").to_string().contains("larger than 4MiB"));
     }
 }

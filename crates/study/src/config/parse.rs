@@ -124,14 +124,14 @@ mod tests {
     }
 
     #[test]
-    fn values_are_as_toml_has_them() {
+    fn values_are_those_of_the_toml_library() {
         let text = "a = 1\nb = -0x10\n\"c d\".e = [1.5, true, 'x', inf]\nf = 2026-01-02\n[[g]]\nh = { i = 1_000 }\n";
         let text = text.replace("-0x10", "0x10");
         assert_eq!(table(&text).expect("TOML"), text.parse::<Table>().expect("TOML"));
     }
 
     #[test]
-    fn a_number_beyond_64_bits_is_a_fraction_and_one_beyond_all_is_refused() {
+    fn a_number_beyond_64_bits_is_a_fraction_and_a_larger_one_is_refused() {
         let table = table("a = 99999999999999999999\nb = -99999999999999999999\nc = 0xFFFFFFFFFFFFFFFFF\n");
         let table = table.expect("TOML");
         assert_eq!((table["a"].as_float(), table["b"].as_float()), (Some(1e20), Some(-1e20)));

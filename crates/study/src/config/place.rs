@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_found_at_its_line() {
+    fn the_line_of_a_key_is_found() {
         let source = "x = 1\n\n[a]\nb = 2\n[a.c]\nd = [\n 1,\n 2]\n[[t]]\n[[t]]\nu = 1\n";
         let line = |key| place_of(source, &split(key)).line;
         assert_eq!(line("x"), Some(1));

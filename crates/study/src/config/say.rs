@@ -106,7 +106,7 @@ impl Schema {
         match all.split_last() {
             Some((last, [])) => last.clone(),
             Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
-            None => "what may stand here".into(),
+            None => "a value of the schema".into(),
         }
     }
 

@@ -144,7 +144,8 @@ const MAP: [Meaning; 14] = [
     ("flush-time", "Mean busy time of a flush and of the stores that it leads to"),
 ];
 
-const LOG: [Meaning; 8] = [
+const LOG: [Meaning; 9] = [
+    ("merges", "Merges of log blocks of all three kinds"),
     ("switch", "Switch merges: the log block becomes the data block"),
     (
         "partial",

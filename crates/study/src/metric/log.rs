@@ -6,6 +6,7 @@ use crate::summary::LogSummary;
 /// A number of the merges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LogStat {
+    Merges,
     Switch,
     Partial,
     Full,
@@ -20,6 +21,7 @@ impl LogStat {
     /// The metric whose name has these parts after `log`.
     pub(super) fn parse(name: &[&str]) -> Option<Self> {
         Some(match name {
+            ["merges"] => Self::Merges,
             ["switch"] => Self::Switch,
             ["partial"] => Self::Partial,
             ["full"] => Self::Full,
@@ -45,6 +47,7 @@ impl LogStat {
             Self::PagesOfPartial => return merges.pages_of_partial,
             Self::PagesOfFull => return merges.pages_of_full,
             Self::Saving => return Some(merges.saving_s * 1e6),
+            Self::Merges => merges.switch + merges.partial + merges.full,
             Self::Erases => merges.erases,
             Self::Switch => merges.switch,
             Self::Partial => merges.partial,

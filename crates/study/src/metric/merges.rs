@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_number_has_a_name_of_its_own() {
+    fn every_count_of_merges_has_its_own_name() {
         let merges = MergeSummary {
             merges: 1,
             copied: 2,

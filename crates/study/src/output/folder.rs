@@ -64,7 +64,7 @@ impl OutFolder {
         let holds = || fs::read_dir(&folder.path).is_ok_and(|mut entries| entries.next().is_some());
         if earlier.is_empty() && !force && holds() {
             let remedy = "choose another name, or write into it with --force, which leaves other files alone";
-            return Err(OutputError::new(shown, "holds something that is not a result", remedy));
+            return Err(OutputError::new(shown, "contains files that are not part of a result", remedy));
         }
         Ok(folder)
     }

@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_somebody_else_wrote_is_not_taken_for_ours() {
+    fn a_foreign_file_is_not_taken_for_an_output_of_flashloom() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("it");
         let foreign: [&[u8]; 10] = [

@@ -21,13 +21,13 @@ pub(super) enum Place {
     Stream(File),
 }
 
-const WRITABLE: &str = "choose a place that exists and can be written";
+const WRITABLE: &str = "choose a path that exists and is writable";
 
 /// The error that the system reports for `path`.
 pub(super) fn unwritable(path: &Path, error: &io::Error) -> OutputError {
     let remedy = match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room there, or choose another place",
-        io::ErrorKind::BrokenPipe => "keep its reader until everything is written",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free space there, or choose another path",
+        io::ErrorKind::BrokenPipe => "keep the reader of the pipe open until Flashloom has written all data",
         _ => WRITABLE,
     };
     OutputError::new(path, format!("cannot be written: {error}"), remedy)
@@ -37,15 +37,15 @@ pub(super) fn unwritable(path: &Path, error: &io::Error) -> OutputError {
 pub(super) fn find(option: &str, path: &Path) -> Result<Place, OutputError> {
     let fault = |reason: &str, remedy: &'static str| Err(OutputError::new(path, reason, remedy));
     if path.as_os_str().is_empty() {
-        let reason = "is given an empty name";
-        return Err(OutputError::new(Path::new(option), reason, "write one behind it, e.g. result"));
+        let reason = "has an empty path";
+        return Err(OutputError::new(Path::new(option), reason, "write a path after it, e.g. result"));
     }
     let failed = |error: io::Error| unwritable(path, &error);
     let meta = match fs::metadata(path) {
         Ok(meta) => meta,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             if fs::symlink_metadata(path).is_ok() {
-                return fault("is a link to something that is not there", "remove the link, or choose another name");
+                return fault("is a link to a missing file", "remove the link, or choose another name");
             }
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
             let name = path.file_name().ok_or(error).map_err(failed)?;
@@ -85,9 +85,9 @@ pub(super) fn permit(path: &Path, shown: &Path, kind: Kind, force: bool) -> Resu
         return Err(OutputError::new(shown, "is a directory", "give the name of a file"));
     }
     let reason = if !meta.is_file() {
-        "exists, and is no file that Flashloom wrote".to_owned()
+        "exists, and Flashloom did not write it".to_owned()
     } else if meta.permissions().readonly() {
-        "is protected against writing".to_owned()
+        "is write-protected".to_owned()
     } else if meta.len() == 0 {
         return Ok(Before::Empty);
     } else {
@@ -111,7 +111,7 @@ impl Before {
         match self {
             Self::Nothing | Self::Empty => None,
             Self::Ours(kind) => Some(format!("{shown}: replaced {} of an earlier run", kind.name())),
-            Self::Forced => Some(format!("{shown}: replaced what was there, as --force asks")),
+            Self::Forced => Some(format!("{shown}: replaced the file there, because of --force")),
         }
     }
 }

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_dead_program_left_is_cleared_and_what_a_living_one_writes_is_not() {
+    fn part_files_of_dead_processes_are_removed_and_those_of_live_ones_kept() {
         let dir = tempfile::tempdir().expect("a directory");
         // No program holds a lock on it, as after SIGKILL.
         fs::write(dir.path().join(".flashloom-1-0.part"), "half").expect("written");

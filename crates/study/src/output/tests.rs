@@ -33,7 +33,7 @@ fn result(inputs: &[&Path], path: &Path, force: bool, files: &[&str]) -> Result<
 }
 
 #[test]
-fn a_file_of_ours_is_replaced_and_no_other() {
+fn only_an_output_of_flashloom_is_replaced() {
     let dir = dir();
     let path = dir.path().join("r.html");
     assert_eq!(page(&[], &path, false), Ok(Vec::new()));
@@ -46,20 +46,20 @@ fn a_file_of_ours_is_replaced_and_no_other() {
         assert_eq!(fs::read_to_string(&path).expect("there"), text);
     }
     let notes = page(&[], &path, true).expect("replaced");
-    assert!(notes[0].ends_with("replaced what was there, as --force asks"), "{notes:?}");
+    assert!(notes[0].ends_with("replaced the file there, because of --force"), "{notes:?}");
     fs::write(&path, "").expect("written");
     assert_eq!(page(&[], &path, false), Ok(Vec::new()), "nothing is lost with an empty file");
     assert_eq!(names(dir.path()), ["r.html"]);
 }
 
 #[test]
-fn what_appears_during_a_run_is_not_replaced() {
+fn a_file_that_appears_during_a_run_is_not_replaced() {
     let dir = dir();
     let path = dir.path().join("r.html");
     let mut out = Outputs::new([""; 0], false).file("--report", &path, Kind::Page).expect("writable");
     out.fill(|out| out.write_all(PAGE.as_bytes())).expect("written");
     fs::write(&path, "dear diary").expect("written");
-    let error = publish(vec![out], None).expect_err("somebody else's").to_string();
+    let error = publish(vec![out], None).expect_err("a foreign file").to_string();
     assert!(error.contains("Flashloom did not write it"), "{error}");
     assert_eq!((names(dir.path()), fs::read(&path).expect("there")), (vec!["r.html".into()], b"dear diary".into()));
 }
@@ -74,7 +74,13 @@ fn two_outputs_never_go_to_one_file() {
         let mut outputs = Outputs::new([""; 0], true);
         let _one = outputs.file("--report", one, Kind::Page).expect("writable");
         let error = outputs.file("--requests", other, Kind::Requests).expect_err("the same").to_string();
-        assert!(error.contains("--report and --requests write to one place; give each its own"), "{error}");
+        assert!(
+            error.contains(
+                "--report and --requests write to the same path; give each option its own \
+                                path"
+            ),
+            "{error}"
+        );
     }
     let out = dir.path().join("out");
     fs::create_dir(&out).expect("created");
@@ -82,11 +88,11 @@ fn two_outputs_never_go_to_one_file() {
         let mut outputs = Outputs::new([""; 0], true);
         let _out = outputs.folder("--out", &out, &["report.html".to_owned()]).expect("writable");
         let error = outputs.file("--report", &out.join(inside), Kind::Page).expect_err("inside").to_string();
-        assert!(error.contains("--report would write among the files of the result"), "{error}");
+        assert!(error.contains("--report would write into the directory of the result"), "{error}");
     }
     let twice = ["a.toml".to_owned(), "a.toml".to_owned()];
     let error = Outputs::new([""; 0], true).folder("--out", &out, &twice).expect_err("two of one name").to_string();
-    assert!(error.contains("two of the studies are called the same"), "{error}");
+    assert!(error.contains("two studies have the same name"), "{error}");
 }
 
 #[test]
@@ -104,19 +110,19 @@ fn a_result_replaces_all_of_an_earlier_one_and_nothing_else() {
     assert_eq!(names(&out), ["mine.toml", "notes.md", "report.html", "stage-2", "summary.json"]);
     assert_eq!(names(&out.join("stage-2")), ["notes.md"]);
 
-    let error = result(&[], &out, false, &["mine.toml", "study.json"]).expect_err("somebody else's").to_string();
+    let error = result(&[], &out, false, &["mine.toml", "study.json"]).expect_err("a foreign file").to_string();
     assert!(error.contains("out/mine.toml: exists, and Flashloom did not write it"), "{error}");
     let notes = result(&[], &out, true, &["mine.toml", "study.json"]).expect("forced");
-    assert!(notes.len() == 2 && notes[1].contains("mine.toml: replaced what was there"), "{notes:?}");
+    assert!(notes.len() == 2 && notes[1].contains("mine.toml: replaced the file there"), "{notes:?}");
     assert_eq!(names(&out), ["mine.toml", "notes.md", "stage-2", "study.json"]);
 }
 
 #[test]
-fn a_folder_of_somebody_else_is_left_alone() {
+fn a_foreign_folder_is_left_alone() {
     let dir = dir();
     fs::write(dir.path().join("diary"), "dear").expect("written");
     let error = result(&[], dir.path(), false, &["study.json"]).expect_err("not ours").to_string();
-    assert!(error.contains("holds something that is not a result; choose another name"), "{error}");
+    assert!(error.contains("contains files that are not part of a result; choose another name"), "{error}");
     assert_eq!(result(&[], dir.path(), true, &["study.json"]), Ok(Vec::new()));
     assert_eq!(names(dir.path()), ["diary", "study.json"]);
 }
@@ -151,12 +157,12 @@ mod unix {
     use std::os::unix::net::UnixListener;
 
     #[test]
-    fn a_link_stays_and_what_it_leads_to_is_replaced() {
+    fn a_link_stays_and_its_target_is_replaced() {
         let dir = dir();
         let [real, link] = ["real.html", "link.html"].map(|name| dir.path().join(name));
         symlink(&real, &link).expect("linked");
         let error = page(&[], &link, true).expect_err("it leads nowhere").to_string();
-        assert!(error.contains("is a link to something that is not there"), "{error}");
+        assert!(error.contains("is a link to a missing file"), "{error}");
         fs::write(&real, "mine").expect("written");
         assert!(page(&[], &link, false).is_err() && page(&[&real], &link, true).is_err());
         page(&[], &link, true).expect("replaced");
@@ -173,10 +179,10 @@ mod unix {
         assert_eq!(system::identity(null).ok(), system::identity(null).ok());
         assert!(!null.symlink_metadata().expect("there").is_file());
         let mut outputs = Outputs::new([null], false);
-        let _one = outputs.file("--report", null, Kind::Page).expect("a device is nobody's input");
+        let _one = outputs.file("--report", null, Kind::Page).expect("a device is no input");
         let _other = outputs.file("--requests", null, Kind::Requests).expect("and may be shared");
         let full = page(&[], Path::new("/dev/full"), false).expect_err("full").to_string();
-        assert!(full.starts_with("/dev/full: cannot be written: ") && full.contains("make room"), "{full}");
+        assert!(full.starts_with("/dev/full: cannot be written: ") && full.contains("free space"), "{full}");
 
         let dir = dir();
         let socket = dir.path().join("s");
@@ -193,21 +199,21 @@ mod unix {
         page(&[], &path, false).expect("written");
         fs::set_permissions(&path, PermissionsExt::from_mode(0o440)).expect("set");
         let error = page(&[], &path, false).expect_err("protected").to_string();
-        assert!(error.contains("is protected against writing; choose another name"), "{error}");
+        assert!(error.contains("is write-protected; choose another name"), "{error}");
         page(&[], &path, true).expect("forced");
     }
 }
 
 #[test]
-fn names_that_are_none_are_refused() {
+fn invalid_output_names_are_refused() {
     let dir = dir();
     let slash = format!("{}/r.html/", dir.path().display());
     for (path, wanted) in [
-        ("", "--report: is given an empty name"),
+        ("", "--report: has an empty path"),
         ("/", "is a directory"),
         (".", "is a directory"),
         ("no/such/place", "no/such/place: cannot be written: "),
-        (&slash, "ends like a directory"),
+        (&slash, "ends with a slash, like a directory"),
     ] {
         let error = page(&[], Path::new(path), true).expect_err("refused").to_string();
         assert!(error.contains(wanted), "{error}");

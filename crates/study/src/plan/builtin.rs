@@ -26,10 +26,12 @@ const BUILTIN: &[(&str, &str)] = &[
     ("fmmu/synthetic", include_str!("../../studies/fmmu/synthetic.toml")),
     ("fmmu/traces", include_str!("../../studies/fmmu/traces.toml")),
     ("hydra/buffer", include_str!("../../studies/hydra/buffer.toml")),
+    ("hydra/calibration", include_str!("../../studies/hydra/calibration.toml")),
     ("hydra/ceilings", include_str!("../../studies/hydra/ceilings.toml")),
     ("hydra/degrees", include_str!("../../studies/hydra/degrees.toml")),
     ("hydra/energy", include_str!("../../studies/hydra/energy.toml")),
     ("hydra/flush", include_str!("../../studies/hydra/flush.toml")),
+    ("hydra/interleave", include_str!("../../studies/hydra/interleave.toml")),
     ("hydra/iometer", include_str!("../../studies/hydra/iometer.toml")),
     ("hydra/priority", include_str!("../../studies/hydra/priority.toml")),
     ("hydra/processor", include_str!("../../studies/hydra/processor.toml")),
@@ -39,6 +41,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("hydra/wear", include_str!("../../studies/hydra/wear.toml")),
     ("mix/parents", include_str!("../../studies/mix/parents.toml")),
     ("mix/traces", include_str!("../../studies/mix/traces.toml")),
+    ("sung/freedom", include_str!("../../studies/sung/freedom.toml")),
     ("sung/load", include_str!("../../studies/sung/load.toml")),
     ("sung/merges", include_str!("../../studies/sung/merges.toml")),
     ("sung/spread", include_str!("../../studies/sung/spread.toml")),
@@ -60,7 +63,7 @@ mod tests {
     use crate::plan::Plan;
 
     #[test]
-    fn every_study_can_be_run_and_claims_something() {
+    fn every_study_can_be_planned_and_has_a_claim() {
         for (name, text) in builtin() {
             let document = Document::parse(Path::new(name), (*text).to_owned()).expect(name);
             let plan = Plan::new(&document).unwrap_or_else(|faults| panic!("{faults}"));

@@ -152,19 +152,7 @@ impl Grid {
         }
         check("baseline", &spec.baseline, &named, &mut faults);
         for (i, claim) in spec.claims.iter().enumerate() {
-            if claim.expectations.is_empty() {
-                faults.push(Fault::new(format!("claim[{i}]"), "expects nothing", "add a [[claim.expect]]"));
-            }
-            for (j, expectation) in claim.expectations.iter().enumerate() {
-                let key = format!("claim[{i}].expect[{j}]");
-                for (inside, assignment) in expectation.assignments() {
-                    check(&format!("{key}.{inside}"), assignment, &named, &mut faults);
-                }
-                let inside = expectation.faults(&named).into_iter();
-                faults.extend(
-                    inside.map(|fault| Fault::new(format!("{key}.{}", fault.path), fault.message, fault.remedy)),
-                );
-            }
+            faults.extend(claim.faults(&format!("claim[{i}]"), &named));
         }
         if let Some((message, remedy)) = base::fault::wrong_name(&spec.name) {
             faults.push(Fault::new("name", message, remedy));
@@ -275,7 +263,12 @@ fn steps(spec: &StudySpec, number: usize, faults: &mut Vec<Fault>) -> Vec<Step> 
     }
     for (i, step) in steps.iter().enumerate() {
         if steps[..i].iter().any(|other| other.label == step.label) {
-            faults.push(Fault::new(at(""), format!("has two points `{}`", step.label), "name them apart"));
+            faults.push(Fault::new(
+                at(""),
+                format!("has two points named `{}`", step.label),
+                "give each point its \
+                                                                                              own label",
+            ));
         }
     }
     steps
@@ -284,7 +277,7 @@ fn steps(spec: &StudySpec, number: usize, faults: &mut Vec<Fault>) -> Vec<Step> 
 /// The point that sets `key` to this value.
 fn step(axis: &str, key: &str, i: usize, value: &Value, faults: &mut Vec<Fault>) -> Option<Step> {
     let Some(label) = Label::of(value) else {
-        let message = format!("`{value}` is no name of a point");
+        let message = format!("`{value}` is not a name for a point");
         faults.push(Fault::new(format!("{axis}.values[{i}]"), message, "use [[axis.point]] with `at` and `set`"));
         return None;
     };
@@ -320,7 +313,7 @@ fn step(axis: &str, key: &str, i: usize, value: &Value, faults: &mut Vec<Fault>)
 }
 
 /// Reports labels and axes of an assignment that do not exist.
-fn check(key: &str, assignment: &Assignment, axes: &[(String, Vec<Label>)], faults: &mut Vec<Fault>) {
+pub(super) fn check(key: &str, assignment: &Assignment, axes: &[(String, Vec<Label>)], faults: &mut Vec<Fault>) {
     for (name, wanted) in assignment {
         let Some((_, labels)) = axes.iter().find(|(other, _)| other == name) else {
             let known: Vec<_> = axes.iter().map(|(name, _)| name.as_str()).collect();
@@ -391,7 +384,7 @@ fn point(document: &Document, spec: &StudySpec, labels: Vec<Label>, steps: &[&St
             match &mut workload {
                 WorkloadFile::Described(of) => part.apply("workload", &part.set.workload, of, document),
                 WorkloadFile::Jobs(..) | WorkloadFile::Trace(_) => {
-                    let message = format!("sets keys of {}, which has none", workload_path.display());
+                    let message = format!("sets keys of {}, which is a trace or a fio job", workload_path.display());
                     let key = if part.whole { part.key.clone() } else { format!("{}.workload", part.key) };
                     return Err(document.fault(&key, message, "set keys of generators only").into());
                 }
@@ -414,10 +407,9 @@ fn point(document: &Document, spec: &StudySpec, labels: Vec<Label>, steps: &[&St
 
 fn check_run(run: &RunSpec, device: Option<&Device>) -> Result<(), Vec<Fault>> {
     let mut faults = Vec::new();
-    for step in &run.precondition {
-        if let Some(fault) = device.and_then(|device| step.fault(&device.resolved)) {
-            faults.push(Fault::new("precondition", fault.message, fault.remedy));
-        }
+    let steps = &run.precondition;
+    if let Some((_, fault)) = device.and_then(|device| ssd::Precondition::first_fault(steps, &device.resolved, true)) {
+        faults.push(Fault::new("precondition", fault.message, fault.remedy));
     }
     if let Err(unknown) = run.trace_options() {
         faults.push(unknown.fault(run));
@@ -430,7 +422,7 @@ fn check_run(run: &RunSpec, device: Option<&Device>) -> Result<(), Vec<Fault>> {
         faults.push(Fault::new("depth", "a closed loop of depth 0 never issues a request", "use 1 or more"));
     }
     if run.time_scale.is_some_and(|factor| !(factor.is_finite() && factor > 0.0)) {
-        faults.push(Fault::new("time-scale", "does not scale time", "use a number above zero, e.g. 0.5"));
+        faults.push(Fault::new("time-scale", "cannot scale time", "use a number above zero, e.g. 0.5"));
     }
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
@@ -485,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn another_workload_takes_the_place_of_the_study_s_own() {
+    fn another_workload_replaces_that_of_the_study() {
         let text = format!(
             "{HEAD}only = [{{ load = \"a\", banks = 2 }}]\nset = {{ workload = {{ requests = 10 }} }}\n\
              [[axis]]\nname = \"load\"\npoint = [{{ at = \"a\", workload = \"dirik-wd\" }}, {{ at = \"b\" }}]\n\
@@ -503,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn only_some_combinations_are_run_if_asked() {
+    fn only_limits_the_combinations_that_are_run() {
         let text = format!(
             "{HEAD}only = [{{ banks = 1 }}, {{ gang = [1, 4], banks = 2 }}]\n\
              [[axis]]\nname = \"banks\"\nkey = \"device.flash.chips\"\nvalues = [1, 2]\n\
@@ -519,7 +511,7 @@ mod tests {
     fn all_faults_of_a_study_are_found_at_their_lines() {
         let text = format!(
             "{HEAD}seeds = []\nonly = [{{ speed = 1 }}]\n\
-             [[axis]]\nname = \"a\"\nkey = \"disk.chips\"\nvalues = [1]\n\
+             [[axis]]\nname = \"a\"\nkey = \"drive.chips\"\nvalues = [1]\n\
              [[axis]]\nname = \"a\"\nkey = \"device.flash.chips\"\nvalues = [1, 1]\n\
              [[axis]]\nname = \"b\"\n\
              [[claim]]\nid = \"X\"\nsays = \"x\"\nexpect = []\n\
@@ -529,9 +521,9 @@ mod tests {
         for wanted in [
             "s.toml:4: seeds: the list is empty",
             "only[0].speed: is no axis of this study; the axes are a, a, b",
-            "s.toml:8: axis[0].key: `disk.chips` begins with neither device, workload nor run",
+            "s.toml:8: axis[0].key: `drive.chips` begins with neither device, workload nor run",
             "s.toml:11: axis[1].name: `a` occurs twice",
-            "axis[1]: has two points `1`",
+            "axis[1]: has two points named `1`",
             "axis[2]: has neither key and values nor points",
             "claim[0]: expects nothing",
             "claim[1].expect[0].where.a: has no point `7`",
@@ -542,7 +534,7 @@ mod tests {
     }
 
     #[test]
-    fn an_axis_is_blamed_for_its_own_key_and_name_only() {
+    fn a_fault_of_an_axis_names_its_own_key() {
         for (axis, wanted) in [
             ("name = \"\"\nkey = \"device.flash.chips\"", "s.toml:5: axis[0].name: is empty; give it one"),
             (
@@ -560,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_that_a_point_makes_is_blamed_on_the_study() {
+    fn a_fault_of_a_point_names_the_line_of_the_study() {
         let axis = "[[axis]]\nname = \"banks\"\nkey = \"device.flash.chps\"\nvalues = [1, 2]\n";
         let text = plan(&format!("{HEAD}{axis}")).expect_err("faulty").to_string();
         let wanted = "s.toml:7: axis[0].values[0]: at banks=1, sets flash.chps of dirik-1x1: is not a known key; did you mean `chips`?";
@@ -583,9 +575,9 @@ mod tests {
             ("run = { depth = 0 }", "s.toml:4: run.depth: a closed loop of depth 0"),
             ("run = { depth = -1 }", "s.toml:4: run.depth: `-1` is not a whole number from 0 to 4294967295"),
             ("set = { run = { depht = 1 } }", "s.toml:4: set.run.depht: is not a known key; did you mean `depth`?"),
-            ("run = { extent = \"clip\" }", "run.extent: `clip` is an unknown rule"),
-            ("run = { format = \"tape\" }", "run.format: `tape` is an unknown format of traces"),
-            ("run = { precondition = [\"preload:1MiB:99TiB\"] }", "run.precondition: 99TiB are to be written"),
+            ("run = { extent = \"clip\" }", "run.extent: `clip` is not a rule"),
+            ("run = { format = \"tape\" }", "run.format: `tape` is not a trace format"),
+            ("run = { precondition = [\"preload:1MiB:99TiB\"] }", "run.precondition: the extent of 99TiB"),
             ("run = { precondition = [\"soak\"] }", "`soak` is not a preconditioning step"),
         ] {
             let text = plan(&format!("{HEAD}{line}\n")).expect_err("faulty").to_string();

@@ -93,7 +93,8 @@ impl fmt::Display for RunError {
                 END.as_secs_f64() / 86_400.0
             ),
             Self::BusyTime => f.write_str(
-                "the busy times of all dies or channels add up to more than the 213 days that can be told; run fewer \
+                "the busy times of all dies or channels add up to more than 213 days, the limit of simulated time; \
+                 run fewer \
                  requests with --limit, or on fewer dies",
             ),
             Self::Log(error) => write!(f, "the request log cannot be written: {error}"),

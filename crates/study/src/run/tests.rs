@@ -69,7 +69,7 @@ fn arrivals_out_of_order_are_counted_and_served() {
 }
 
 #[test]
-fn the_limit_and_the_pacing_of_the_user_win() {
+fn the_limit_and_the_pacing_of_the_user_override_the_source() {
     let mut source = List::cycle(READ, 100, 8, 256, 1_000_000_000, Pacing::Open);
     let runner = Runner::new().limit(40).pacing(Pacing::Closed { depth: 4 });
     let result = runner.run(&mut small::four_servers(), &mut source, &mut Blank).expect("it runs");
@@ -81,9 +81,9 @@ fn a_closed_loop_ends_after_the_duration_of_its_source() {
     let spec = "name = 'w'\nduration = '1ms'\narrivals = { kind = 'closed', depth = 4 }\n[[stream]]\n\
                 reads = '100%'\nsizes = [{ size = '4KiB' }]\naddress = { pattern = 'uniform' }\n";
     let spec = GeneratorSpec::from_toml(spec).expect("a description");
-    let mut disk = small::four_servers();
-    let mut source = Generator::new(&spec, ssd::Drive::<()>::capacity(&disk), 1).expect("a workload");
-    let result = Runner::new().first_tag(7).run(&mut disk, &mut source, &mut Blank).expect("it runs");
+    let mut drive = small::four_servers();
+    let mut source = Generator::new(&spec, ssd::Drive::<()>::capacity(&drive), 1).expect("a workload");
+    let result = Runner::new().first_tag(7).run(&mut drive, &mut source, &mut Blank).expect("it runs");
     // Ten rounds of 100 us begin within the millisecond.
     assert_eq!((result.completed, result.span()), (40, Span::from_ms(1)));
 }
@@ -133,12 +133,12 @@ fn the_log_holds_every_request_once() {
 }
 
 #[test]
-fn a_sound_disk_is_verified_and_one_that_forgets_is_found_out() {
+fn a_correct_drive_passes_verification_and_one_that_forgets_a_write_fails() {
     let mut oracle = Oracle::blank(Sectors::new(1));
     Runner::new().run(&mut small::four_servers::<u64>(), &mut closed(MIXED, 6_000, 8), &mut oracle).expect("sound");
     assert_eq!(oracle.verified().sectors, 2_000 * 8);
-    let mut disk = small::four_servers::<u64>().with(Bug::Forgets(1_200));
-    let error = Runner::new().run(&mut disk, &mut closed(MIXED, 6_000, 1), &mut Oracle::blank(Sectors::new(1)));
+    let mut drive = small::four_servers::<u64>().with(Bug::Forgets(1_200));
+    let error = Runner::new().run(&mut drive, &mut closed(MIXED, 6_000, 1), &mut Oracle::blank(Sectors::new(1)));
     let Err(RunError::Mismatch(mismatch)) = error else { panic!("{error:?}") };
     assert!(mismatch.to_string().contains("of write 1200"), "{mismatch}");
 }
@@ -181,13 +181,13 @@ impl ssd::Drive<()> for Circles {
 
 #[test]
 #[should_panic(expected = "2 requests are under way, but none was submitted or completed for")]
-fn a_drive_that_turns_in_circles_is_found_out() {
+fn a_drive_that_makes_no_progress_ends_the_run() {
     let mut drive = Circles { step: Span::from_us(1), now: Time::ZERO, events: 0 };
     let _ = Runner::new().run(&mut drive, &mut closed(READ, 20, 2), &mut Blank);
 }
 
 #[test]
-fn a_drive_that_is_slower_than_time_is_long_is_no_fault_of_flashloom() {
+fn a_drive_that_outlasts_simulated_time_is_no_bug() {
     let mut drive = Circles { step: Span::from_secs(10_000_000), now: Time::ZERO, events: 0 };
     let error = Runner::new().run(&mut drive, &mut closed(READ, 20, 2), &mut Blank).expect_err("time is over");
     assert!(matches!(error, RunError::EndOfTime { outstanding: 2, last_sign: Time::ZERO }), "{error:?}");
@@ -208,7 +208,7 @@ fn on_a_drive(text: &str, fill: bool) -> Result<RunResult, RunError> {
 }
 
 #[test]
-fn a_very_slow_drive_just_simulates() {
+fn a_very_slow_drive_is_simulated() {
     let flash = "name = 's'\nflash = { part = 'dirik-2009', channels = 1, chips = 2, blocks = 16, pages = 16";
     let op = "ftl = { over-provisioning = '45%'";
     for (slow, wanted) in [
@@ -228,7 +228,7 @@ fn a_very_slow_drive_just_simulates() {
 }
 
 #[test]
-fn a_drive_that_is_too_slow_for_simulated_time_says_so() {
+fn a_drive_too_slow_for_simulated_time_is_an_error() {
     let flash = "name = 's'\nflash = { part = 'dirik-2009', channels = 1, chips = 2, blocks = 16, pages = 16";
     let op = "ftl = { over-provisioning = '45%'";
     for slow in [
@@ -255,7 +255,7 @@ fn a_mistaken_tag_ends_the_run() {
 }
 
 #[test]
-fn what_cannot_run_says_so() {
+fn a_source_that_cannot_run_is_an_error() {
     let empty = Runner::new().run(&mut small::four_servers(), &mut closed(READ, 0, 1), &mut Blank);
     assert!(matches!(empty, Err(RunError::Empty)));
     let no_depth = Runner::new().run(&mut small::four_servers(), &mut closed(READ, 10, 0), &mut Blank);
@@ -270,7 +270,7 @@ fn what_cannot_run_says_so() {
 }
 
 #[test]
-fn progress_is_told() {
+fn progress_is_reported() {
     let mut told = Vec::new();
     let mut progress = |progress: Progress| told.push(progress.completed);
     let runner = Runner::new().progress(&mut progress);

@@ -84,7 +84,11 @@ impl fmt::Display for SessionError {
         match self {
             Self::NoFlow => f.write_str("the session has no workload; add one"),
             Self::SeveralStages { workload } => {
-                write!(f, "{workload}: has several stages, and flows run at once; give each a job file of its own")
+                write!(
+                    f,
+                    "{workload}: has several stages, and a flow has one; put each stage into a job file of its \
+                           own"
+                )
             }
             Self::TooLarge(error) => error.fmt(f),
             Self::Precondition { step, fault: Fault { message, remedy, .. } } => {

@@ -80,14 +80,14 @@ fn by_hand(device: &Device, count: u64) -> u64 {
 }
 
 #[test]
-fn a_session_comes_to_the_events_of_a_loop_written_out_in_every_family() {
+fn a_session_has_the_events_of_a_hand_written_loop_in_every_family() {
     for of in DEVICES {
         let device = device(of);
         let plain = session(&device, 300, EIGHT).check_drive(true).run().unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(plain.first().event_hash(), by_hand(&device, 300), "{}", of.0);
         let watch = Watch::default().explaining().timeline(Timeline::new(Window::default()));
         let checked = session(&device, 300, EIGHT).verify(true).watch(watch).run().expect("sound");
-        assert_eq!(checked.first().event_hash(), plain.first().event_hash(), "{}: who looks changes nothing", of.0);
+        assert_eq!(checked.first().event_hash(), plain.first().event_hash(), "{}: an observer changes nothing", of.0);
         assert!(checked.first().verified.is_some_and(|verified| verified.reads == 100), "{}", of.0);
         assert!(!checked.first().explained.is_empty() && plain.first().explained.is_empty() && plain.watch.is_none());
     }
@@ -122,7 +122,7 @@ fn a_warm_up_is_not_measured_and_changes_no_event() {
         let last = all[result.warmed_up as usize - 1].end;
         assert_eq!((result.started, result.before.at), (last, last), "{}", of.0);
         assert_eq!(result.series.intervals().map(|interval| interval.span()).sum::<Span>(), result.after.at - last);
-        let watch = warmed.watch.as_ref().expect("somebody watched");
+        let watch = warmed.watch.as_ref().expect("the watch is returned");
         assert_eq!(watch.finished().len(), 200, "{}", of.0);
         for (journey, record) in watch.finished().iter().zip(&records) {
             assert_eq!((journey.tag, journey.latency()), (record.tag, record.end - record.arrival), "{}", of.0);
@@ -169,7 +169,7 @@ fn the_flows_of_a_session_are_warmed_up_together() {
 }
 
 #[test]
-fn a_workload_that_ends_in_its_warm_up_has_no_result() {
+fn a_workload_that_ends_in_its_warm_up_is_an_error() {
     let device = device(DEVICES[0]);
     for warm_up in [WarmUp::Requests(100), WarmUp::Requests(5_000), WarmUp::Time(Span::from_secs(9))] {
         let error = session(&device, 100, EIGHT).warm_up(warm_up).run().expect_err("nothing is left").to_string();
@@ -186,9 +186,9 @@ fn drive() -> FixedDrive<u64> {
 }
 
 /// The simplest drive, for sessions.
-struct Disk(FixedDrive<u64>);
+struct Tested(FixedDrive<u64>);
 
-impl Drive<u64> for Disk {
+impl Drive<u64> for Tested {
     fn capacity(&self) -> Sectors {
         self.0.capacity()
     }
@@ -209,7 +209,7 @@ impl Drive<u64> for Disk {
     }
 }
 
-impl Inspect for Disk {
+impl Inspect for Tested {
     fn erase_counts(&self) -> Vec<u32> {
         Vec::new()
     }
@@ -219,7 +219,7 @@ impl Inspect for Disk {
 }
 
 #[test]
-fn a_lie_in_the_warm_up_and_one_after_it_are_found() {
+fn a_lost_write_is_found_in_the_warm_up_and_after_it() {
     let device = device(DEVICES[0]);
     for (bug, wanted) in
         [(None, None), (Some(Bug::Forgets(50)), Some("of write 50")), (Some(Bug::Forgets(800)), Some("800"))]
@@ -227,8 +227,8 @@ fn a_lie_in_the_warm_up_and_one_after_it_are_found() {
         let kinds = [IoKind::Write, IoKind::Read];
         let source = List::cycle(&kinds, 2_000, 8, 248, 0, EIGHT);
         let session = Session::new(&device).flow(Flow::of("w", source)).warm_up(WarmUp::Requests(400));
-        let mut disk = Disk(bug.map_or_else(drive, |bug| drive().with(bug)));
-        let outcome = session.run_on(&mut disk, &mut Oracle::blank(Sectors::new(1)));
+        let mut tested = Tested(bug.map_or_else(drive, |bug| drive().with(bug)));
+        let outcome = session.run_on(&mut tested, &mut Oracle::blank(Sectors::new(1)));
         match (outcome, wanted) {
             (Ok(outcome), None) => assert_eq!(outcome.first().verified.expect("it was checked").reads, 1_000),
             (Err(error), Some(wanted)) => {
@@ -241,17 +241,17 @@ fn a_lie_in_the_warm_up_and_one_after_it_are_found() {
 }
 
 #[test]
-fn books_that_do_not_balance_are_a_bug() {
+fn counters_that_do_not_reconcile_are_a_bug() {
     let device = device(DEVICES[0]);
     let source = List::cycle(&[IoKind::Write], 100, 8, 256, 0, EIGHT);
     let session = Session::new(&device).flow(Flow::of("w", source)).warm_up(WarmUp::Requests(40));
-    let error = session.run_on(&mut Disk(drive().with(Bug::Miscounts)), &mut Oracle::blank(Sectors::new(1)));
+    let error = session.run_on(&mut Tested(drive().with(Bug::Miscounts)), &mut Oracle::blank(Sectors::new(1)));
     let error = error.expect_err("it miscounts");
     assert!(error.is_bug() && error.to_string().contains("do not reconcile"), "{error}");
 }
 
 #[test]
-fn an_interrupted_session_ends_with_an_error_and_at_once() {
+fn an_interrupted_session_ends_at_once_with_an_error() {
     let device = device(DEVICES[0]);
     let interrupt = AtomicBool::new(false);
     let count = 1 << 20;
@@ -270,13 +270,13 @@ fn an_interrupted_session_ends_with_an_error_and_at_once() {
             && matches!(&error, SessionError::Run { error, .. } if matches!(**error, RunError::Interrupted))
     );
     assert!(seen.get() > 0 && log.len() as u64 == seen.get(), "{} of {}", log.len(), seen.get());
-    // Between two steps of preconditioning, too.
+    // An interruption between two steps of preconditioning, too.
     let both = Session::new(&device).precondition(vec![FILL, FILL]).interrupt(&interrupt);
     assert!(both.prepare::<()>().is_err_and(|error| error.to_string().contains("interrupted")));
 }
 
 #[test]
-fn a_snapshot_is_kept_and_a_session_goes_on_from_it() {
+fn a_session_saves_a_snapshot_and_another_continues_from_it() {
     let dir = tempfile::tempdir().expect("a directory");
     for of in DEVICES {
         let (device, path) = (device(of), dir.path().join(of.0));
@@ -304,15 +304,26 @@ fn a_snapshot_is_kept_and_a_session_goes_on_from_it() {
 }
 
 #[test]
-fn what_cannot_run_is_known_before() {
+fn check_refuses_a_session_that_cannot_run() {
     let device = device(DEVICES[0]);
     let limit = |bytes| Limit { bytes: Bytes::new(bytes), name: "--memory".into() };
     let error = session(&device, 10, EIGHT).memory_limit(limit(1 << 20)).check().expect_err("too large").to_string();
-    assert!(error.starts_with("page: the simulation takes ") && error.contains("1MiB (--memory)"), "{error}");
+    assert!(
+        error.starts_with("page: the simulation needs ") && error.contains("1MiB are available (--memory)"),
+        "{error}"
+    );
     assert!(session(&device, 10, EIGHT).memory_limit(limit(1 << 40)).check().is_ok());
     let wrong = vec![FILL, Precondition::RandomOverwrite(-1.0)];
     let error = Session::new(&device).precondition(wrong).check().expect_err("no such share").to_string();
-    assert!(error.starts_with("--precondition random:x-1: -1 capacities are to be overwritten"), "{error}");
+    assert!(error.starts_with("--precondition random:x-1: cannot overwrite -1 capacities"), "{error}");
+    let steady = |steps: &[Precondition]| Session::new(&device).precondition(steps.to_vec());
+    for steps in [&[Precondition::Steady][..], &[Precondition::RandomOverwrite(1.0), Precondition::Steady]] {
+        let error = steady(steps).check().expect_err("an empty drive").to_string();
+        assert!(error.starts_with("--precondition steady: ") && error.ends_with("use fill,steady"), "{error}");
+    }
+    assert!(steady(&[FILL, Precondition::Steady]).check().is_ok());
+    // A snapshot may hold a full drive.
+    assert!(steady(&[Precondition::Steady]).load_snapshot("state").check().is_ok());
 }
 
 #[test]

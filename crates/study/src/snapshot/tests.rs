@@ -10,7 +10,7 @@ use super::*;
 use crate::oracle::{Oracle, Payload};
 
 /// Small drives, one of each family and of each kind of map.
-const DISKS: [(&str, &str); 9] = [
+const DEVICES: [(&str, &str); 9] = [
     ("page", "map-unit = \"2KiB\""),
     ("table", "map-unit = \"2KiB\"\nmap = { kind = \"table\" }"),
     ("dftl", "map-unit = \"2KiB\"\nmap = { kind = \"dftl\" }"),
@@ -22,7 +22,7 @@ const DISKS: [(&str, &str); 9] = [
     ("slc", "kind = \"chang\"\n[slc]\npart = \"K9K8G08U0M\"\nblocks = 8\npages = 8"),
 ];
 
-fn disk((name, ftl): (&str, &str)) -> Resolved {
+fn device((name, ftl): (&str, &str)) -> Resolved {
     let text = format!(
         "name = \"{name}\"\n[flash]\npart = \"K9K8G08U0M\"\nchannels = 2\nchips = 1\nplanes = 1\nblocks = 32\n\
          pages = 8\n[ftl]\nover-provisioning = \"60%\"\n{ftl}\n"
@@ -65,43 +65,43 @@ fn verify(drive: &mut Ssd<Stamp>) -> Result<u64, crate::oracle::Mismatch> {
 }
 
 #[test]
-fn what_was_saved_without_a_payload_is_verified() {
-    for of in DISKS {
-        let resolved = disk(of);
+fn a_snapshot_without_a_payload_is_verified() {
+    for of in DEVICES {
+        let resolved = device(of);
         let plain = saved(&prepared::<()>(&resolved));
         let stamped = saved(&prepared::<Stamp>(&resolved));
         for bytes in [&plain, &stamped] {
             let mut drive = loaded::<Stamp>(bytes, &resolved).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(verify(&mut drive), Ok(drive.capacity().get()), "{}", of.0);
             let timed = loaded::<()>(bytes, &resolved).unwrap_or_else(|error| panic!("{error}"));
-            assert_eq!(saved(&timed), plain, "{}: what is loaded is what was saved", of.0);
+            assert_eq!(saved(&timed), plain, "{}: the loaded snapshot equals the saved one", of.0);
         }
     }
 }
 
 #[test]
-fn a_lost_unit_is_found() {
-    let resolved = disk(DISKS[0]);
+fn verification_finds_a_lost_mapping_unit() {
+    let resolved = device(DEVICES[0]);
     let drive = prepared::<Stamp>(&resolved);
-    // The same flash with a history in which one mapping unit has one write more.
+    // The same flash with a history that counts one more write of one mapping unit.
     let mut versions = drive.history().expect("it is noted").versions().to_vec();
     versions[7] += 1;
     let history = ssd::History::new(resolved.geometry.sectors, versions);
     let mut drive = drive.noting(Some(history));
-    let mismatch = verify(&mut drive).expect_err("an older write of unit 7");
+    let mismatch = verify(&mut drive).expect_err("an older write of mapping unit 7");
     assert_eq!(mismatch.sector, Lba::new(28), "{mismatch}");
 }
 
 #[test]
-fn a_snapshot_is_loaded_by_what_it_is_of_and_refused_elsewhere() {
+fn a_snapshot_loads_on_drives_of_its_format_and_is_refused_elsewhere() {
     // Drives with the same format of data.
     let alike = |a: &str, b: &str| {
         a == b || [["page", "table"], ["dftl", "fmmu"]].iter().any(|pair| pair.contains(&a) && pair.contains(&b))
     };
-    for of in DISKS {
-        let bytes = saved(&prepared::<()>(&disk(of)));
-        for on in DISKS {
-            match loaded::<Stamp>(&bytes, &disk(on)) {
+    for of in DEVICES {
+        let bytes = saved(&prepared::<()>(&device(of)));
+        for on in DEVICES {
+            match loaded::<Stamp>(&bytes, &device(on)) {
                 Ok(mut drive) => {
                     assert!(alike(of.0, on.0), "{} was loaded into {}", of.0, on.0);
                     drive.check();
@@ -111,7 +111,7 @@ fn a_snapshot_is_loaded_by_what_it_is_of_and_refused_elsewhere() {
                     assert!(!alike(of.0, on.0), "{} is not loaded into {}: {error}", of.0, on.0);
                     let text = error.to_string();
                     assert!(text.contains(&format!("s: is a snapshot of another device, {}: ", of.0)), "{text}");
-                    assert!(text.contains("use the device it was made with"), "{text}");
+                    assert!(text.contains("use the device of the snapshot"), "{text}");
                 }
             }
         }
@@ -119,9 +119,9 @@ fn a_snapshot_is_loaded_by_what_it_is_of_and_refused_elsewhere() {
 }
 
 #[test]
-fn a_refusal_names_the_keys_and_what_decides_nothing_may_differ() {
+fn a_refusal_names_the_keys_that_differ_and_irrelevant_keys_may_differ() {
     let of = |change: &dyn Fn(&mut Spec)| {
-        let mut spec = disk(DISKS[4]).spec;
+        let mut spec = device(DEVICES[4]).spec;
         change(&mut spec);
         spec.resolve().expect("sound")
     };
@@ -137,12 +137,12 @@ fn a_refusal_names_the_keys_and_what_decides_nothing_may_differ() {
         (spec.name, spec.host.queue_depth, spec.ftl.wear.dynamic) = ("other".into(), 3, false);
         spec.ftl.log.allocation = ftl::Allocation::Any;
     });
-    loaded::<()>(&bytes, &other).expect("what is where is the same");
+    loaded::<()>(&bytes, &other).expect("the places of data are the same");
 }
 
 #[test]
-fn any_changed_missing_or_added_byte_is_noticed() {
-    let resolved = disk(DISKS[8]);
+fn a_snapshot_with_a_changed_missing_or_added_byte_is_refused() {
+    let resolved = device(DEVICES[8]);
     let bytes = saved(&Ssd::<Stamp>::new(&resolved, 5));
     assert!(loaded::<Stamp>(&bytes, &resolved).is_ok());
     for len in 0..bytes.len() {
@@ -156,19 +156,19 @@ fn any_changed_missing_or_added_byte_is_noticed() {
     for more in [&b"\0"[..], &[0; 8], &bytes] {
         let longer = [&bytes, more].concat();
         let error = loaded::<Stamp>(&longer, &resolved).expect_err("longer").to_string();
-        assert!(error.contains("s: is damaged: it was cut short or changed; make it again"), "{error}");
+        assert!(error.contains("s: is damaged: it was cut short or changed; save it again"), "{error}");
     }
 }
 
 #[test]
-fn other_versions_are_refused() {
-    let resolved = disk(DISKS[0]);
+fn snapshots_of_other_versions_are_refused() {
+    let resolved = device(DEVICES[0]);
     let mut bytes = saved(&Ssd::<()>::new(&resolved, 5));
     bytes[MAGIC.len()] = 9;
     let newer = loaded::<()>(&bytes, &resolved).expect_err("a later format").to_string();
     assert_eq!(
         newer,
-        "s: is a snapshot of format 9, and this version of Flashloom reads format 4; make it again with --save-snapshot"
+        "s: is a snapshot of format 9, and this version of Flashloom reads format 4; save it again with --save-snapshot"
     );
     let older = loaded::<()>(&zstd::encode_all(&b"flashloom media"[..], 1).expect("memory"), &resolved);
     assert!(older.expect_err("an earlier format").to_string().contains("is a snapshot of format 2"));

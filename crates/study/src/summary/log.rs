@@ -52,7 +52,7 @@ mod tests {
     use crate::testing::{settled, summary};
 
     #[test]
-    fn merges_are_in_every_result() {
+    fn results_of_log_block_drives_hold_the_merges() {
         let result = settled(small::with_log_blocks());
         assert_eq!(reconcile(&result), Ok(()));
         let summary = summary(&result);
@@ -61,6 +61,7 @@ mod tests {
         // Random overwrites: each log block has pages of several data blocks.
         assert!(merges.full > 10 && merges.k.is_some_and(|k| k > 2.0), "{merges:?}");
         for (name, value) in [
+            ("log.merges", Some((merges.switch + merges.partial + merges.full) as f64)),
             ("log.switch", Some(merges.switch as f64)),
             ("log.partial", Some(merges.partial as f64)),
             ("log.full", Some(merges.full as f64)),
@@ -72,7 +73,7 @@ mod tests {
         ] {
             assert_eq!(of(name), value, "{name}");
         }
-        // The identity of erases (Sung, Table 2): one for each switch and partial merge, k + 1 for each full merge.
+        // The identity of erases (Sung, Table 3): one for each switch and partial merge, k + 1 for each full merge.
         assert_eq!(of("commands.erase.merge"), Some(merges.erases as f64));
         // A full merge saves at least one erase and one page, and at most two erases and all its copies.
         assert!(merges.saving_s > 0.0 && merges.saving_s < merges.erases as f64 * 0.02, "{merges:?}");
@@ -82,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_without_log_blocks_says_nothing_of_merges() {
+    fn a_drive_without_log_blocks_reports_no_merges() {
         let summary = summary(&settled(small::with_map("{ kind = \"ram\" }")));
         assert_eq!("log.full".parse::<Metric>().expect("a metric").of(&summary), None);
         assert_eq!(summary.log_merges, None);

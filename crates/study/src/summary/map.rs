@@ -100,7 +100,7 @@ mod tests {
     const UNCACHED: &str = "{ kind = \"uncached\", service = \"3us\" }";
 
     #[test]
-    fn every_map_unit_is_counted_over_the_run_alone() {
+    fn the_counters_of_every_map_unit_cover_the_run_alone() {
         for map in [TABLE, UNCACHED, DFTL, CDFTL, FMMU] {
             let result = settled(small::with_map(map));
             assert_eq!(reconcile(&result), Ok(()));
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_without_a_map_unit_says_nothing_of_one() {
+    fn a_drive_without_a_map_unit_reports_none() {
         let summary = with("{ kind = \"ram\" }");
         assert_eq!(summary.map, None);
         assert_eq!([of(&summary, "map.hits"), of(&summary, "busy.ftl")], [None, None]);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn times_of_questions_are_as_specified() {
+    fn answers_of_the_map_take_their_specified_times() {
         let close = |value: Option<f64>, to: f64| assert!((value.expect("a time") - to).abs() < 1e-9 * to, "{value:?}");
         close(of(&with(TABLE), "map.time"), 2.0);
         let uncached = with(UNCACHED);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ftl_is_as_busy_as_its_cores_or_its_busier_stage() {
+    fn the_ftl_is_as_busy_as_the_mean_core_or_the_busier_stage() {
         let dftl = with(DFTL);
         let [one, two] = dftl.utilisation.ftl_parts[..] else { panic!("two cores") };
         assert!((of(&dftl, "busy.ftl").expect("cores") - (one + two) / 2.0).abs() < 1e-9);
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn each_number_is_the_one_of_its_name() {
+    fn each_map_metric_reads_the_counter_of_its_name() {
         let summary = with(FMMU);
         let map = summary.map.as_ref().expect("a map unit");
         for (name, value) in [
@@ -173,7 +173,7 @@ mod tests {
             ("map.mshrs.ctp", map.mshrs_at_most.ctp),
         ] {
             assert_eq!(of(&summary, name), Some(value as f64), "{name}");
-            assert!(value > 0, "{name} tells nothing here");
+            assert!(value > 0, "{name} has no value here");
         }
         let share = map.page_hits as f64 / (map.page_hits + map.page_misses) as f64;
         assert_eq!(of(&summary, "map.page-hit-ratio"), Some(share));

@@ -107,14 +107,14 @@ mod tests {
     use crate::testing::{settled, summary};
 
     #[test]
-    fn what_went_where_is_in_every_result() {
+    fn results_of_slc_mlc_drives_hold_where_data_went() {
         let result = settled(small::with_slc());
         assert_eq!(reconcile(&result), Ok(()));
         // Sixteen blocks of 32 KiB beside 64 of the same size.
         let about = About { cost: Some(Cost { flash: 4.0, slc_array: 1.0 }), ..About::default() };
         let summary = Summary::new(&Report::new(&about, &result));
         let of = |name: &str| name.parse::<Metric>().expect(name).of(&summary);
-        let slc_mlc = summary.slc_mlc.clone().expect("a hybrid disk");
+        let slc_mlc = summary.slc_mlc.clone().expect("an SLC/MLC drive");
         assert!(slc_mlc.accepted.is_some_and(|share| share > 0.5), "{slc_mlc:?}");
         for (name, value) in [
             ("slc.accepted", slc_mlc.accepted),
@@ -141,8 +141,8 @@ mod tests {
 
     /// The factors stand at the level of the other numbers, where results have always had them.
     #[test]
-    fn the_factors_have_no_level_of_their_own() {
-        let slc_mlc = summary(&settled(small::with_slc())).slc_mlc.expect("a hybrid disk");
+    fn the_cost_factors_stand_beside_the_other_numbers() {
+        let slc_mlc = summary(&settled(small::with_slc())).slc_mlc.expect("an SLC/MLC drive");
         let ssd::WriteCost { alpha, n1, n2, n3, n4, p1, p2 } = slc_mlc.factors;
         let number = |value: f64| serde_json::to_string(&value).expect("a number");
         let mut expected = format!("\"k\":{},", slc_mlc.k);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn another_disk_says_nothing_of_it() {
+    fn a_drive_without_slc_flash_reports_no_slc_numbers() {
         let summary = summary(&settled(small::with_log_blocks()));
         assert_eq!("slc.alpha".parse::<Metric>().expect("a metric").of(&summary), None);
         assert_eq!(summary.slc_mlc, None);

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bins_are_in_order_and_narrow() {
+    fn bins_rise_with_the_latency_and_are_narrow() {
         let mut before = 0;
         for exponent in 0..53 {
             for ns in [1_u64 << exponent, (1 << exponent) + (1 << exponent) / 3] {

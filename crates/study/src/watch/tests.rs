@@ -85,7 +85,7 @@ fn every_request_is_explained_without_a_gap_on_every_kind_of_device() {
     }
 }
 
-/// Checks that no resource does two things at once.
+/// Checks that no resource works for two commands at once.
 fn alone(timeline: &Timeline, name: &str) {
     let mut until: BTreeMap<(bool, u32), Time> = BTreeMap::new();
     for slice in timeline.slices() {
@@ -99,7 +99,7 @@ fn alone(timeline: &Timeline, name: &str) {
 }
 
 #[test]
-fn a_read_alone_takes_its_array_and_its_transfer() {
+fn a_lone_read_is_array_time_and_transfer_time() {
     let resolved = small(", controllers = \"none\"");
     let read = |unit: u64| Io { kind: IoKind::Read, start: Lba::new(unit * 4), sectors: Sectors::new(4) };
     let (_, drive) = run(&resolved, &[read(0)], 1, Watch::default().journeys(None), &mut Vec::new());
@@ -122,7 +122,7 @@ fn a_read_alone_takes_its_array_and_its_transfer() {
 }
 
 #[test]
-fn a_write_in_part_waits_for_the_read_of_the_rest() {
+fn a_partial_write_reads_the_rest_of_its_page_first() {
     let resolved = small("");
     let write = Io { kind: IoKind::Write, start: Lba::new(1), sectors: Sectors::new(1) };
     let (_, drive) = run(&resolved, &[write], 1, Watch::default().journeys(Some(0)), &mut Vec::new());
@@ -131,7 +131,7 @@ fn a_write_in_part_waits_for_the_read_of_the_rest() {
 }
 
 #[test]
-fn bands_are_the_fastest_to_the_slowest() {
+fn bands_run_from_the_fastest_to_the_slowest_requests() {
     let resolved = small(", controllers = \"per-die\"");
     let mut rng = Rng::stream(3, "bands");
     let ios: Vec<_> = (0..2000).map(|_| requests::draw(&mut rng, resolved.capacity().get())).collect();
@@ -170,7 +170,7 @@ fn bands_are_the_fastest_to_the_slowest() {
 }
 
 #[test]
-fn a_window_keeps_what_touches_it() {
+fn a_window_keeps_the_spans_that_touch_it() {
     let resolved = small("");
     let mut rng = Rng::stream(5, "window");
     let ios: Vec<_> = (0..400).map(|_| requests::draw(&mut rng, resolved.capacity().get())).collect();
@@ -187,7 +187,7 @@ fn a_window_keeps_what_touches_it() {
 }
 
 #[test]
-fn windows_are_read() {
+fn windows_are_parsed() {
     let window: Window = "1ms..2500us".parse().expect("a window");
     assert_eq!((window.from, window.until), (Span::from_ms(1), Span::from_us(2500)));
     for (text, wanted) in [("5ms", "FROM..UNTIL"), ("2ms..1ms", "is empty"), ("1..2", "unit"), ("x..y", "")] {
@@ -199,7 +199,7 @@ fn windows_are_read() {
 /// On a drive without parallelism, the commands of a request's list add up, and the next request waits for just as
 /// long.
 #[test]
-fn lists_in_turn_are_seen_on_both_arrays() {
+fn serial_lists_are_observed_on_both_arrays() {
     let text = "name = \"h\"\nhost = { link = \"none\" }\n\
          flash = { part = \"K9GAG08U0M\", channels = 1, chips = 1, blocks = 40, pages = 16 }\n\
          slc = { part = \"K9WAG08U1A\", blocks = 16, pages = 8 }\n\

@@ -45,13 +45,13 @@ impl std::str::FromStr for Window {
 
     /// `FROM..UNTIL`, e.g. `1s..1010ms`.
     fn from_str(text: &str) -> Result<Self, ParseWindowError> {
-        let none = || ParseWindowError("is no window; write FROM..UNTIL, e.g. 1s..1010ms".into());
+        let none = || ParseWindowError("is not a window; write FROM..UNTIL, e.g. 1s..1010ms".into());
         let (from, until) = text.split_once("..").ok_or_else(none)?;
         let parse = |text: &str| text.parse::<Span>().map_err(|error| ParseWindowError(error.to_string()));
         let window = Self { from: parse(from)?, until: parse(until)? };
         if window.from >= window.until {
             return Err(ParseWindowError(format!(
-                "is empty: it ends at {until}, and begins at {from}; write FROM..UNTIL, e.g. 1s..1010ms"
+                "is empty: it begins at {from} and ends at {until}; write FROM..UNTIL, e.g. 1s..1010ms"
             )));
         }
         Ok(window)

@@ -53,16 +53,19 @@ fn units(trial: &Trial<'_>, counters: &Counters) {
         return units_of_two(trial, counters, slc_mlc);
     }
     match trial.resolved.buffer.filter(|buffer| buffer.flush != FlushPolicy::WriteBack) {
-        // The final flush did nothing or wrote a log, so the buffer still has the rest.
+        // The final flush did nothing or wrote a log, so the buffer still holds dirty mapping units.
         Some(buffer) => {
             let room = u64::from(buffer.units * trial.resolved.geometry.sectors);
-            assert!((taken.saturating_sub(room)..=taken).contains(&host), "{host} of {taken} units were programmed");
+            assert!(
+                (taken.saturating_sub(room)..=taken).contains(&host),
+                "{host} of {taken} mapping units were programmed"
+            );
         }
-        None => assert_eq!(host, taken, "units programmed for the host and taken from it"),
+        None => assert_eq!(host, taken, "mapping units programmed for the host and taken from it"),
     }
     for cause in MOVES {
         let (read, programmed) = (flash.of(Op::Read, cause).slots, flash.of(Op::Program, cause).slots);
-        assert_eq!(read, programmed, "units read and programmed for {}", cause.name());
+        assert_eq!(read, programmed, "mapping units read and programmed for {}", cause.name());
     }
     // Pages contain mapping units and padding, nothing else.
     let (slots, whole) = (u64::from(trial.resolved.geometry.slots), whole_rows(trial));
@@ -71,7 +74,7 @@ fn units(trial: &Trial<'_>, counters: &Counters) {
     let units = all.slots - pad.slots;
     assert_eq!(pad.commands + pad.pages, 0, "padding is no command of its own");
     let room = if whole == 0 { all.pages * slots } else { all.commands * whole };
-    assert_eq!(room, units + pad.slots, "slots of all pages programmed, and units and padding in them");
+    assert_eq!(room, units + pad.slots, "slots of all pages programmed, and mapping units and padding in them");
     let copied = flash.op(Op::CopyBack);
     assert_eq!(copied.pages * slots, copied.slots, "copy-back moves whole pages");
 }
@@ -91,7 +94,11 @@ fn units_of_two(trial: &Trial<'_>, counters: &Counters, slc_mlc: &SlcMlcCounters
     assert_eq!(folded, slc_mlc.fold_erases, "blocks erased by folds");
     let taken = counters.host_slots - counters.absorbed_slots;
     let Some(second) = &counters.slc_array else {
-        assert_eq!(flash.of(Op::Program, Cause::Host).slots, taken, "units programmed for the host and taken from it");
+        assert_eq!(
+            flash.of(Op::Program, Cause::Host).slots,
+            taken,
+            "mapping units programmed for the host and taken from it"
+        );
         return;
     };
     let small = &second.flash;
@@ -187,7 +194,8 @@ fn times(trial: &Trial<'_>, counters: &Counters) {
             Op::Program => Some(times.program),
             Op::Erase | Op::CopyBack => None,
         });
-        let (least, most) = (slc_mode.or(least).expect("a time"), most.expect("a time") + copies);
+        let busy = timing.cycles.busy;
+        let (least, most) = (slc_mode.or(least).expect("a time") + busy, most.expect("a time") + copies + busy);
         let within = least * tally.commands <= tally.array && tally.array <= most * tally.commands;
         assert!(within, "{} commands {} for {} worked {}", tally.commands, op.name(), cause.name(), tally.array);
     }

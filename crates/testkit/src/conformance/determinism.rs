@@ -9,7 +9,7 @@ pub(super) fn determinism(trial: &Trial<'_>) -> Work {
     let (first, work) = run(trial);
     let (second, _) = run(trial);
     assert_eq!(first.event_hash, second.event_hash, "the event hashes of two runs");
-    assert_eq!(first, second, "what two runs counted");
+    assert_eq!(first, second, "the counters of two runs");
     work
 }
 

@@ -2,9 +2,9 @@
 //! any two of them. `make test` takes a share of these moments (see [`Effort::stride`](super::Effort)), the soak takes
 //! all.
 //!
-//! At each cut a copy of the drive loses its power, and a new drive is made of nothing but what is left on the media.
-//! Durable data must be there and whole; nothing older may reappear, and nothing of another sector. Then the new drive
-//! is written to, its power fails again, and everything is checked once more.
+//! At each cut a copy of the drive loses its power, and a new drive is made from its media alone.
+//! Durable data must be complete; no older data and no data of another sector may appear. Then the host writes to the
+//! new drive, its power fails again, and the host checks all data once more.
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};

@@ -1,6 +1,6 @@
 //! Preconditioning with every kind of fault. After a restart or a power cut, the drive must hold what each step wrote,
-//! stamp for stamp, and go on from there. A drive that has lost too many blocks must say so, and still hold all data it
-//! took.
+//! stamp for stamp, and go on from there. A drive that has lost too many blocks must report it, and still hold all data
+//! it took.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -46,7 +46,7 @@ fn kinds() -> Vec<(&'static str, FaultSpec)> {
     ]
 }
 
-/// Every step, alone and after the steps that it makes sense after.
+/// Every step, alone and after each step that may precede it.
 fn ways(drive: &Resolved) -> [Vec<Precondition>; 5] {
     let preload = Precondition::Preload {
         piece: Bytes::new(3 * SECTOR.get() * u64::from(drive.geometry.sectors)),

@@ -26,7 +26,7 @@ pub(super) fn without_discards(seed: u64, capacity: u64, lines: u32) -> Vec<Line
     script
 }
 
-/// Plays a script to its end. Checks the books of the FTL after every request.
+/// Plays a script to its end and checks the tables of the FTL after every request.
 pub(super) fn play(host: &mut Host, script: &[Line]) {
     for line in script {
         host.submit(line.io);

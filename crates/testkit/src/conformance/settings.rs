@@ -1,11 +1,12 @@
 //! All settings, each on a drive so small that rare events happen often.
 
+mod channels;
 mod hydra;
 mod samples;
 mod slc_mlc;
 
 use base::units::{Bytes, Ratio};
-use flash::backend::{Arbitration, BusOrder, Controllers, Order, Transfer};
+use flash::backend::{Arbitration, BusOrder, Completion, Controllers, Order, Transfer};
 use flash::nand::{FaultSpec, Part};
 use ftl::{Allocation, EraseWhen, Striping};
 use ssd::{
@@ -52,8 +53,10 @@ fn base(kind: FtlKind, map: MapSpec) -> Spec {
             dies: None,
             multi_plane: None,
             cache_mode: true,
+            cache_across_lists: false,
             controllers: Controllers::default(),
             software_controllers: None,
+            completion: Completion::default(),
             transfer: Transfer::default(),
             arbitration: Arbitration::default(),
             faults: FaultSpec::default(),
@@ -160,7 +163,7 @@ impl Book {
         }
     }
 
-    /// Settings that a map outside RAM can affect: everything that waits for its answers.
+    /// Settings that a map outside RAM can affect: all parts that wait for its answers.
     fn behind_a_map_unit(&mut self) {
         let order = Digits::default();
         for (i, victim) in VictimSpec::EVERY.into_iter().enumerate() {
@@ -247,10 +250,10 @@ impl Book {
             part.timing.cache_program_copy = "3us".parse().expect("a time");
         });
         self.part("two chips on a channel", |_, flash| (flash.channels, flash.chips) = (1, 2));
-        for units in Controllers::EVERY {
+        for controllers in Controllers::EVERY {
             for commands in Order::EVERY {
-                self.part(&format!("units {units:?}, {commands:?}"), |_, flash| {
-                    (flash.controllers, flash.arbitration.commands) = (units, commands);
+                self.part(&format!("controllers {controllers:?}, {commands:?}"), |_, flash| {
+                    (flash.controllers, flash.arbitration.commands) = (controllers, commands);
                     (flash.channels, flash.chips) = (1, 2);
                 });
             }
@@ -269,7 +272,7 @@ impl Book {
             });
         }
         for commands in Order::EVERY {
-            self.part(&format!("software units, {commands:?}"), |_, flash| {
+            self.part(&format!("software controllers, {commands:?}"), |_, flash| {
                 flash.software_controllers = Some("50us".parse().expect("a time"));
                 (flash.arbitration.commands, flash.controllers) = (commands, Controllers::Background(2));
                 (flash.channels, flash.chips) = (1, 2);
@@ -281,9 +284,9 @@ impl Book {
     fn log_blocks(&mut self) {
         let least = if self.kind == FtlKind::Fast { 2 } else { 1 };
         for allocation in Allocation::EVERY {
-            for units in [Controllers::PerChannel, Controllers::Shared(4)] {
-                self.add(format!("{allocation:?}, units {units:?}"), |spec| {
-                    (spec.ftl.log.allocation, spec.flash.controllers) = (allocation, units);
+            for controllers in [Controllers::PerChannel, Controllers::Shared(4)] {
+                self.add(format!("{allocation:?}, controllers {controllers:?}"), |spec| {
+                    (spec.ftl.log.allocation, spec.flash.controllers) = (allocation, controllers);
                 });
             }
         }
@@ -303,9 +306,9 @@ impl Book {
         self.add("page striping, one shared unit", |spec| {
             (spec.ftl.log.striping, spec.flash.controllers) = (Striping::Page, Controllers::Shared(1));
         });
-        for units in [Controllers::None, Controllers::PerDie] {
-            self.add(format!("units {units:?}, reads first"), |spec| {
-                (spec.flash.controllers, spec.flash.arbitration.commands) = (units, Order::ReadFirst);
+        for controllers in [Controllers::None, Controllers::PerDie] {
+            self.add(format!("controllers {controllers:?}, reads first"), |spec| {
+                (spec.flash.controllers, spec.flash.arbitration.commands) = (controllers, Order::ReadFirst);
             });
         }
         self.part("blocks of 12 pages", |part, _| {
@@ -387,8 +390,9 @@ pub fn settings() -> Vec<Setting> {
             settings = book.settings;
         }
     }
-    // Behind all others, whose seeds are their positions.
+    // At the end: the number of a setting is its seed.
     let mut book = Book { kind: FtlKind::Page, map: MapSpec::Ram, settings };
+    book.channels();
     book.word_lines();
     settings = book.settings;
     settings.iter_mut().for_each(|setting| leave_out_idle(&mut setting.spec));

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::walk::Schema;
 
-/// The word that tells a form of a table from the others: the value of its constant key, or its only required key.
+/// The word that identifies a form of a table: the value of its constant key, or its only required key.
 pub(super) fn tag(form: &Value) -> Option<&str> {
     let constant = form["properties"].as_object()?.values().find_map(|node| node["const"].as_str());
     let required = form["required"].as_array().map_or(&[][..], Vec::as_slice);
@@ -22,7 +22,7 @@ pub(super) fn alternatives(schema: Schema<'_>, node: &Value, value: Option<&Valu
         if !form["const"].is_null() {
             others.push(form["const"].clone());
         } else if form["properties"].is_object() {
-            // A table of the same form is changed key by key.
+            // A table of the same form changes key by key.
             let same = value.and_then(Value::as_object).is_some_and(|table| is_of(form, table));
             if !same {
                 others.extend(minimal(schema, form));
@@ -87,7 +87,7 @@ fn plain(schema: Schema<'_>, node: &Value, form: &Value, name: Option<&str>, val
         "Current" => others.extend(scaled(text, Current::as_ua, Current::from_ua, &[])),
         "Ratio" => {
             let share = text.and_then(|text| text.parse::<Ratio>().ok()).map_or(0.0, Ratio::get);
-            // With more digits than users write: none may be lost.
+            // More digits than users write, and none may be lost.
             let others_of =
                 [share * 0.837_264_918_273_645, share * 0.5 + 0.012_345_678_9, share * 0.5 + 0.412_345_678_901_2];
             others.extend(others_of.into_iter().chain([1.0, 0.9, 0.0]).map(|share| json!(Ratio::new(share).exact())));

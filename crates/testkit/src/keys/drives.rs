@@ -17,7 +17,7 @@ endurance = 3
 initial_bad_blocks = "2%"
 geometry = { page = "2KiB", spare = "64B", pages_per_block = 8, blocks_per_plane = 12, planes_per_die = 2, dies_per_chip = 1 }
 timing = { read = ["25us", "40us"], program = ["200us", "500us"], erase = "1500us", cache_read_copy = "3us", cache_program_copy = "4us", one_shot = 1 }
-bus = { rate = "50MB/s", command = "1us", transfer_spare = true }
+bus = { rate = "50MB/s", command = "1us", change_column = "20ns", t_ccs = "30ns", t_adl = "40ns", t_rhw = "50ns", t_wb = "60ns", status = "70ns", transfer_spare = true }
 features = { multi_plane = true, cache_read = true, cache_program = true, copy_back = true }
 electrical = { voltage = "3.3V", read_current = "15mA", program_current = "16mA", erase_current = "17mA", bus_pj_per_byte = 435.6 }
 "#;
@@ -51,7 +51,7 @@ pub struct Fixture {
 /// Devices of every family and mode, so that each key of the schema is set in one of them or can be set there.
 ///
 /// # Panics
-/// If one is not sound.
+/// If a description is not valid.
 #[must_use]
 pub fn fixtures() -> Vec<Fixture> {
     let costs = |text: &str| text.replace("COSTS", COSTS);
@@ -66,6 +66,12 @@ pub fn fixtures() -> Vec<Fixture> {
              gc = { victim = { policy = \"d-choices\", d = 3 }, start = 2, stop = 4, parallel = 3, copy-back = true }\n\
              placement = { policy = \"least-loaded\", order = \"channel-chip-die-plane\" }\n\
              wear = { threshold = 2, check-every = 4 }\n",
+        ),
+        fixture(
+            "page, planes polled",
+            PART,
+            "channels = 2\nchips = 2\ncontrollers = \"none\"\ncompletion = { polling = \"30us\" }\n",
+            "[ftl]\nover-provisioning = \"45%\"\n",
         ),
         fixture(
             "page, wears and fails",
@@ -253,7 +259,7 @@ pub enum Load {
     Mixed,
     /// Bursts and pauses, long and short sequences, and two power cuts.
     Bursts,
-    /// Small writes on a small part of the drive, until everything has been collected many times.
+    /// Small writes on a small part of the drive, until garbage collection has taken all blocks many times.
     Hot,
     /// Small writes on a part of the drive, and then on another, for keys that act on a thousand writes at a time.
     Shift,

@@ -38,7 +38,7 @@ fn write_read(shape: &Shape, pages: u64) -> [u64; 2] {
 }
 
 #[test]
-fn it_has_the_numbers_of_dirik_section_d() {
+fn the_second_model_has_the_times_of_dirik_section_d() {
     // dirik.md, section D: MB/s, one page written and read, 8 KB read without and with cache mode, 8 KB written,
     // 26 KB read.
     let table = [
@@ -57,7 +57,7 @@ fn it_has_the_numbers_of_dirik_section_d() {
 }
 
 #[test]
-fn gangs_rows_commands_and_the_link_count() {
+fn the_second_model_counts_gangs_rows_commands_and_the_link() {
     // Six pages in a gang of four: two operations, all pages on the bus.
     let gang = Shape { gang: 4, ..shape(25, false) };
     assert_eq!(write_read(&gang, 6), [6 * 81_920 + 2 * 200_000, 6 * 81_920 + 2 * 25_000]);
@@ -73,7 +73,7 @@ fn gangs_rows_commands_and_the_link_count() {
 }
 
 #[test]
-fn banks_and_buses_overlap() {
+fn banks_and_buses_overlap_in_the_second_model() {
     let two = [io(IoKind::Write, 0, 1), io(IoKind::Write, 1, 1)];
     let ends = |shape: &Shape| latencies(shape, &two, Pace::Closed(2)).into_iter().map(Span::as_ns).collect::<Vec<_>>();
     assert_eq!(ends(&shape(25, true)), [281_920, 2 * 281_920], "one bank");
@@ -86,7 +86,7 @@ fn banks_and_buses_overlap() {
 }
 
 #[test]
-fn a_page_that_crosses_the_bus_three_percent_slower_shows() {
+fn a_bus_three_percent_slower_changes_the_mean() {
     // The comparison must notice: where the bus is the bottleneck, the means differ by more than 1 %.
     let requests: Vec<_> = (0..200).map(|i| io(IoKind::Write, i * 4, 4)).collect();
     let mean = |shape: &Shape| {

@@ -5,19 +5,19 @@
 pub(crate) struct Exception {
     /// The key, with those in its table.
     pub(crate) key: &'static str,
-    /// The devices on which it has none, by their names or, with a `*`, by the beginning of them; all if there are none.
+    /// The devices on which it has no effect, by name or, with a `*`, by prefix; if the list is empty, all devices.
     pub(crate) devices: &'static [&'static str],
     /// Why.
     pub(crate) reason: &'static str,
 }
 
 impl Exception {
-    /// True if it is about this key.
+    /// True if the exception covers this key.
     pub(crate) fn covers(&self, key: &str) -> bool {
         key.strip_prefix(self.key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     }
 
-    /// True if it is about this key on this device.
+    /// True if the exception covers this key on this device.
     pub(crate) fn is_about(&self, device: &str, key: &str) -> bool {
         self.covers(key)
             && (self.devices.is_empty()
@@ -36,7 +36,7 @@ const fn on(key: &'static str, devices: &'static [&'static str], reason: &'stati
     Exception { key, devices, reason }
 }
 
-/// All of them.
+/// All exceptions.
 pub(crate) const EXCEPTIONS: &[Exception] = &[
     printed("name", "a name"),
     printed("description", "a description"),

@@ -35,7 +35,7 @@ fn classes(jobs: &[Job], notes: &mut Vec<Note>, faults: &mut Faults) {
     for setting in settings {
         match class(&setting.key) {
             Class::Honoured => {}
-            Class::Meaningless(reason) => notes.push(note(setting, format!("without meaning here; {reason}"))),
+            Class::Meaningless(reason) => notes.push(note(setting, format!("has no effect here; {reason}"))),
             Class::Unsupported(remedy) => faults.add(setting.path(), "this option of fio is not supported", remedy),
             Class::Unknown => {
                 let remedy = match nearest(&setting.key) {
@@ -83,7 +83,7 @@ fn stage(
             let message = "of the jobs that run at the same time, some have a rate and some have none";
             faults.add(path, message, "give all of them rate_iops, or none, or separate them by stonewall");
         } else if count > 1 && !poisson {
-            let message = "jobs that run at the same time at fixed rates keep no common beat";
+            let message = "jobs that run at the same time at different fixed rates have no common interval";
             faults.add(
                 path,
                 message,
@@ -96,7 +96,7 @@ fn stage(
     if count > 1 && rated == 0 {
         let reason = format!(
             "{count} jobs run at the same time and share one queue of {depth}; \
-             requests are drawn from them in proportion to their depths, where fio gives each a queue of its own"
+             Flashloom draws requests from them in proportion to their depths; fio gives each job its own queue"
         );
         notes.push(Note { line: first.line, job: first.name.clone(), option: "numjobs".to_owned(), reason });
     }

@@ -81,7 +81,7 @@ pub(super) fn jobs(text: &str, faults: &mut Faults) -> Vec<Job> {
         if key.split_whitespace().next() == Some("include") {
             faults.add(setting.path(), "other files are not included", "paste the file's options here");
         } else if let Some(value) = setting.value.as_deref().filter(|v| v.contains("${") || is_computed(v)) {
-            let message = format!("`{value}` depends on fio's machine or has to be calculated");
+            let message = format!("`{value}` is a variable or an expression, which Flashloom does not evaluate");
             faults.add(setting.path(), message, "write the number itself");
         } else {
             job.set(setting);

@@ -100,7 +100,7 @@ impl<'a> Reader<'a> {
         let runtime = runtime.filter(|span| !span.is_zero());
         let time_based = self.flag("time_based");
         if time_based && runtime.is_none() {
-            self.fault("time_based", "the job would run for ever", "add runtime=");
+            self.fault("time_based", "the job would never end", "add runtime=");
         }
         let loops = self.value("loops", "a number of at least 1", |t| whole(t).filter(|n| *n > 0), 1);
         let requests =
@@ -285,7 +285,7 @@ impl<'a> Reader<'a> {
                 return None;
             }
             if !max.get().is_multiple_of(min.get()) {
-                let message = format!("{max} is not a multiple of {min}, so no request could have it");
+                let message = format!("{max} is not a multiple of {min}, and no request can have this size");
                 self.fault(key, message, "write a multiple of the smallest size");
                 return None;
             }
@@ -343,8 +343,8 @@ impl<'a> Reader<'a> {
             None if !mapped => AddressSpec::Uniform {},
             None if one_size && sequential.is_none() => AddressSpec::Shuffled {},
             None => {
-                let reason = "blocks may be visited more than once per pass: \
-                              the map of visited blocks is kept for requests of one size and without runs only";
+                let reason = "a pass may visit a block more than once: only requests of one size without runs have a \
+                              map of visited blocks";
                 self.remark(&["norandommap", "rw"], reason);
                 AddressSpec::Uniform {}
             }
@@ -362,7 +362,7 @@ impl<'a> Reader<'a> {
         ) == 1;
         let Some(n) = mode.suffix.filter(|n| *n > 1) else { return Some(None) };
         if identical {
-            self.fault("rw_sequencer", "repeating the same offset is not supported", "write rw_sequencer=sequential");
+            self.fault("rw_sequencer", "a repeated offset is not supported", "write rw_sequencer=sequential");
             return None;
         }
         Some(Some(SequentialSpec::Runs([n as u32, n as u32])))
@@ -396,7 +396,7 @@ impl<'a> Reader<'a> {
         let parse = |t: &str| whole(t).and_then(|n| u32::try_from(n).ok());
         let (sync, data) = (self.value("fsync", what, parse, 0), self.value("fdatasync", what, parse, 0));
         if sync > 0 && data > 0 {
-            self.fault("fdatasync", "fsync and fdatasync together are not supported", "a flush is a flush: give one");
+            self.fault("fdatasync", "fsync and fdatasync together are not supported", "both flush: give one of them");
             return None;
         }
         let every = sync.max(data);
@@ -426,7 +426,7 @@ impl<'a> Reader<'a> {
             Some(Amount::Bytes(bytes)) => match bytes.get().checked_mul(loops) {
                 Some(total) => Some(Amount::Bytes(Bytes::new(total))),
                 None => {
-                    self.fault("loops", "more bytes than can be counted", "write fewer loops");
+                    self.fault("loops", "more bytes than a counter of 64 bits holds", "write fewer loops");
                     None
                 }
             },

@@ -67,11 +67,11 @@ pub(super) const HONOURED: &[&str] = &[
     "time_based",
 ];
 
-const FILES: &str = "there are no files: every job works on the one simulated device";
-const HOST: &str = "the host's processor, memory and processes are not simulated";
-const DATA: &str = "the content of the data does not matter to the simulated device";
+const FILES: &str = "every job works on the one simulated device, without files";
+const HOST: &str = "Flashloom does not simulate the host's processor, memory and processes";
+const DATA: &str = "the simulated device ignores the content of data";
 const SEED: &str = "the seed of the run decides all randomness, and every run can be repeated";
-const REPORT: &str = "reports are the business of the study";
+const REPORT: &str = "the study, not the workload, defines reports";
 const CACHE: &str = "requests go straight to the device: there is no page cache";
 
 /// Options without meaning, by reason.
@@ -208,7 +208,7 @@ const MEANINGLESS: &[(&str, &[&str])] = &[
     ),
 ];
 
-const SEPARATE: &str = "delete it; what it does is decided by the study, not by the workload";
+const SEPARATE: &str = "delete it; the study decides this, not the workload";
 const WARM: &str = "delete it and give the study a warm-up instead";
 const TRACE: &str = "replay the trace itself: see the trace formats";
 
@@ -354,7 +354,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_option_is_in_one_class() {
+    fn every_fio_option_is_in_one_class() {
         let tables = MEANINGLESS.iter().chain(UNSUPPORTED).flat_map(|(_, keys)| keys.iter());
         let mut all: Vec<_> = HONOURED.iter().chain(tables).collect();
         all.sort_unstable();
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_of_the_pen_is_recognised() {
+    fn a_misspelt_option_is_recognised() {
         assert_eq!(nearest("iodeph"), Some("iodepth"));
         assert_eq!(nearest("rwmixraed"), Some("rwmixread"));
         assert_eq!(nearest("something_else"), None);

@@ -63,7 +63,7 @@ fn an_empty_job_has_fios_defaults() {
 }
 
 #[test]
-fn random_offsets_visit_every_block_once_unless_told_otherwise() {
+fn random_offsets_visit_every_block_once_with_a_random_map() {
     let visited = |options: &str| {
         let mut starts: Vec<u64> = run(&one(options)).iter().map(|a| a.io.start.get() / 8).collect();
         starts.sort_unstable();
@@ -78,7 +78,7 @@ fn random_offsets_visit_every_block_once_unless_told_otherwise() {
 }
 
 #[test]
-fn mixes_and_positions_are_fios() {
+fn read_write_mixes_and_positions_follow_fio() {
     assert_eq!(stream("rw=randrw").reads, Ratio::new(0.5));
     assert_eq!(stream("rw=randrw rwmixread=70").reads, Ratio::new(0.7));
     assert_eq!(stream("rw=rw rwmixwrite=70").reads, Ratio::new(0.3));
@@ -96,7 +96,7 @@ fn mixes_and_positions_are_fios() {
 }
 
 #[test]
-fn sizes_are_read_as_fio_reads_them() {
+fn sizes_are_parsed_as_fio_parses_them() {
     let exactly = |kib: u64| SizeRange::exactly(Bytes::new(kib << 10));
     let sizes = stream("rw=randrw bs=8k,32k");
     assert_eq!((sizes.read_sizes[0].size, sizes.write_sizes[0].size), (exactly(8), exactly(32)));
@@ -112,7 +112,7 @@ fn sizes_are_read_as_fio_reads_them() {
 }
 
 #[test]
-fn the_amount_of_work_is_fios() {
+fn the_amount_of_work_follows_fio() {
     let count = |options: &str| run(&one(options)).len();
     assert_eq!(count("size=1m"), 256);
     assert_eq!(count("size=1m loops=3"), 768);
@@ -182,13 +182,13 @@ fn later_settings_and_jobs_override_the_defaults() {
 }
 
 #[test]
-fn notes_name_what_has_no_meaning_once() {
+fn notes_name_each_meaningless_option_once() {
     let file = good("[global]\ndirect=1\nrandseed=7\n[a]\nthread\n[b]\nfsync=1\n");
     let notes: Vec<String> = file.notes.iter().map(ToString::to_string).collect();
     for start in [
-        "line 2, [global] direct: without meaning here; requests go straight to the device",
-        "line 3, [global] randseed: without meaning here; the seed of the run",
-        "line 5, [a] thread: without meaning here; the host's",
+        "line 2, [global] direct: has no effect here; requests go straight to the device",
+        "line 3, [global] randseed: has no effect here; the seed of the run",
+        "line 5, [a] thread: has no effect here; Flashloom does not simulate the host's",
         "line 7, [b] fsync: job b writes nothing",
     ] {
         assert_eq!(notes.iter().filter(|note| note.starts_with(start)).count(), 1, "{start}: {notes:#?}");
@@ -254,7 +254,7 @@ fn every_bad_file_has_one_clear_message() {
 }
 
 #[test]
-fn all_faults_come_at_once() {
+fn all_faults_of_a_fio_file_are_reported_at_once() {
     let faults = parse("t", "[a]\nverify=md5\nbs=4q\n[b]\niodepth=0\n[c]\nfrob=1\n").unwrap_err();
     assert_eq!(faults.len(), 4, "{faults:#?}");
     // A fault of a default appears once, not once per job.

@@ -191,17 +191,17 @@ mod tests {
         for (unit, count) in counts.iter().enumerate() {
             let p = probability(unit as u64);
             let sd = (n * p * (1.0 - p)).sqrt();
-            assert!((f64::from(*count) - n * p).abs() <= 5.0 * sd, "unit {unit}: {count}, expected {}", n * p);
+            assert!((f64::from(*count) - n * p).abs() <= 5.0 * sd, "address unit {unit}: {count}, expected {}", n * p);
         }
     }
 
     #[test]
-    fn uniform_is_uniform() {
+    fn uniform_addresses_are_equally_likely() {
         check(&draw(Pattern::Uniform, 200_000), |_| 0.01);
     }
 
     #[test]
-    fn zones_have_their_shares() {
+    fn zones_get_their_shares_of_requests() {
         let zones = vec![
             Zone { first: 0, count: 20, cumulative: 0.8 },
             Zone { first: 20, count: 30, cumulative: 0.8 },
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn pareto_has_its_closed_form() {
+    fn pareto_follows_its_closed_form() {
         let k = (1.0f64 - 0.2).ln() / 0.2f64.ln();
         let cdf = |x: u64| (x as f64 / 100.0).powf(k);
         let drawn = draw(Pattern::pareto(0.2, None), 200_000);
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn spreading_moves_the_hot_units_and_keeps_their_weights() {
+    fn spreading_moves_the_hot_addresses_and_keeps_their_weights() {
         let spread = Permutation::new(100, &mut Rng::stream(8, "spread"));
         let order: Vec<u64> = (0..100).map(|rank| spread.apply(rank)).collect();
         let ranks = Zipf::new(100, 0.99);
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shuffled_pass_hits_every_unit_once_and_passes_differ() {
+    fn a_shuffled_pass_hits_every_address_once_and_passes_differ() {
         let drawn = draw(Pattern::shuffled(UNITS, &mut Rng::stream(2, "shuffle")), 200);
         for pass in drawn.chunks(100) {
             let mut sorted = pass.to_vec();
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn sequences_take_turns_and_start_again() {
+    fn sequential_streams_take_turns_and_wrap_round() {
         assert_eq!(draw(Pattern::sequential(UNITS, 1), 102)[98..], [98, 99, 0, 1]);
         assert_eq!(draw(Pattern::sequential(UNITS, 3), 7), [0, 33, 66, 1, 34, 67, 2]);
         assert_eq!(draw(Pattern::sequential(UNITS, 3), 100)[99], 0);
@@ -282,14 +282,14 @@ mod tests {
     }
 
     #[test]
-    fn a_sequence_of_odd_sizes_never_crosses_the_end() {
+    fn a_sequence_of_odd_sizes_never_crosses_the_end_of_the_region() {
         let mut addresses = Addresses::new(UNITS, Pattern::sequential(UNITS, 1), Rng::stream(6, "address"));
         let ends: Vec<u64> = (0..2000).map(|i| addresses.draw(0, 1 + i % 3).get() + 1 + i % 3).collect();
         assert_eq!(*ends.iter().max().unwrap(), UNITS.end());
     }
 
     #[test]
-    fn long_requests_end_at_the_end() {
+    fn long_requests_never_cross_the_end_of_the_region() {
         for pattern in [
             Pattern::Uniform,
             Pattern::Zipf { ranks: Zipf::new(100, 0.5), spread: None },

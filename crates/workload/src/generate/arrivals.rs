@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn time_ends_instead_of_wrapping() {
+    fn arrivals_end_at_the_end_of_time() {
         let mut arrivals = Arrivals::new(Process::Fixed { gap: 1e19 }, Rng::stream(0, "a"));
         assert_eq!(arrivals.next(), Some(Time::ZERO));
         assert!(arrivals.next().is_some());

@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_are_torn_apart() {
+    fn a_permutation_separates_neighbours() {
         // The mean distance of two independent uniform numbers below n is n/3, its standard
         // deviation n/sqrt(18): over 10,000 pairs 0.0024 n.
         let n = 1_000_003;

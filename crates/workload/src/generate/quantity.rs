@@ -95,7 +95,7 @@ impl FromStr for SizeRange {
         if range.min <= range.max {
             Ok(range)
         } else {
-            let message = format!("`{text}` runs downwards: write the smaller size first, e.g. \"8KiB..64KiB\"");
+            let message = format!("`{text}` ends below its start: write the smaller size first, e.g. \"8KiB..64KiB\"");
             Err(ParseQuantityError(message))
         }
     }
@@ -216,7 +216,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn quantities_read_as_written_and_back() {
+    fn each_notation_of_a_quantity_parses_and_prints_again() {
         for text in ["10GiB", "25%", "1000B", "0B", "300%"] {
             assert_eq!(text.parse::<Amount>().unwrap().to_string(), text);
         }
@@ -229,7 +229,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_quantity_reads_back(count in 1..u64::MAX, more in any::<u64>(), bits in any::<u64>()) {
+        fn every_printed_quantity_parses_to_the_same(count in 1..u64::MAX, more in any::<u64>(), bits in any::<u64>()) {
             let amount = Amount::Bytes(Bytes::new(count));
             prop_assert_eq!(amount.to_string().parse(), Ok(amount));
             let range = SizeRange { min: Bytes::new(count.min(more)), max: Bytes::new(count.max(more)) };
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_quantities_name_the_right_units() {
+    fn an_error_about_a_quantity_names_the_right_units() {
         for text in ["10", "10 apples", "-1B", "%", ""] {
             assert!(text.parse::<Amount>().unwrap_err().to_string().contains("\"10GiB\" or \"25%\""), "{text}");
         }

@@ -41,15 +41,15 @@ pub(super) fn generator(spec: &GeneratorSpec, capacity: Sectors, seed: u64) -> R
         sectors: limit("total", spec.total, capacity.get(), &mut faults),
     };
     if spec.duration.is_some_and(base::units::Span::is_zero) {
-        faults.add("duration", "a workload of no duration", "write a time above zero, or leave it out");
+        faults.add("duration", "a duration of zero", "write a time above zero, or leave it out");
     }
     if spec.streams.is_empty() {
-        faults.add("stream", "no stream: nothing would ever be asked", "add a [[stream]] table");
+        faults.add("stream", "there is no stream: the workload would issue no request", "add a [[stream]] table");
     }
     let endless = |stream: &StreamSpec| stream.requests.is_none() && stream.total.is_none();
     let limited = left.requests.is_some() || left.sectors.is_some() || spec.duration.is_some();
     if !limited && let Some(i) = spec.streams.iter().position(endless) {
-        let message = format!("the workload never ends: neither it nor stream[{i}] has a limit");
+        let message = format!("the workload never ends: neither the workload nor stream[{i}] has a limit");
         faults.add("requests", message, "give `requests`, `duration` or `total`");
     }
     let weights = weights(&spec.streams, &mut faults);
@@ -76,7 +76,7 @@ pub(super) fn generator(spec: &GeneratorSpec, capacity: Sectors, seed: u64) -> R
 fn arrivals(spec: &ArrivalSpec, faults: &mut Faults) -> Option<Process> {
     match *spec {
         ArrivalSpec::Closed { depth: 0 } => {
-            faults.add("arrivals.depth", "a depth of zero: nothing would ever be issued", "write at least 1");
+            faults.add("arrivals.depth", "a depth of zero issues no request", "write at least 1");
             None
         }
         ArrivalSpec::Closed { depth } if depth > crate::source::MOST_DEPTH => {
@@ -270,14 +270,14 @@ impl Scope<'_> {
             Some(share) => share.get(),
             None if only => 1.0,
             None => {
-                self.add(&format!("{key}.share"), "one of several sizes has no share", "write how often it comes");
+                self.add(&format!("{key}.share"), "one of the sizes has no share", "give each size a share");
                 return None;
             }
         };
         let mut sectors = |size: Bytes| match size.sectors() {
             Some(sectors) if !sectors.is_zero() => Some(sectors.get()),
             _ => {
-                let message = format!("{size} is not a multiple of a sector, or is nothing");
+                let message = format!("{size} is zero, or not a multiple of a sector");
                 self.add(&format!("{key}.size"), message, "write a multiple of 512B");
                 None
             }
@@ -285,7 +285,7 @@ impl Scope<'_> {
         let min = sectors(spec.size.min)?;
         let max = if spec.size.max == spec.size.min { min } else { sectors(spec.size.max)? };
         if !(max - min).is_multiple_of(align) {
-            let message = format!("the ends of {} are not a multiple of `align` apart", spec.size);
+            let message = format!("the length of the range {} is not a multiple of `align`", spec.size);
             let step = Bytes::new(align * SECTOR.get());
             self.add(&format!("{key}.size"), message, format!("move an end to a step of {step}, or change `align`"));
             return None;
@@ -315,13 +315,12 @@ impl Scope<'_> {
             let room = Bytes::new(whole * SECTOR.get());
             let message = format!("the region ends beyond the capacity of {room}");
             let key = if spec.region.size.is_some() { "region.size" } else { "region.start" };
-            self.add(key, message, "make it smaller, or leave `size` out for all that is behind `start`");
+            self.add(key, message, "make it smaller, or leave `size` out to use everything after `start`");
             return None;
         }
         let units = Units { start, count: size / align, length: align };
         if units.count == 0 {
-            let message =
-                format!("the region of {} is smaller than one unit of `align`", Bytes::new(size * SECTOR.get()));
+            let message = format!("the region of {} is smaller than `align`", Bytes::new(size * SECTOR.get()));
             self.add("region", message, format!("make it at least {}", Bytes::new(align * SECTOR.get())));
             return None;
         }
@@ -331,7 +330,7 @@ impl Scope<'_> {
     fn flags(&mut self, spec: &StreamSpec, writes: f64) {
         let sequence = matches!(spec.address, AddressSpec::Sequential { .. } | AddressSpec::Shuffled {});
         if spec.sequential.is_some() && sequence {
-            let message = "runs have no meaning in this pattern, which fixes the order of addresses";
+            let message = "runs have no effect: this pattern fixes the order of addresses";
             self.add("sequential", message, "delete it, or choose another pattern");
         }
         match spec.sequential {
@@ -345,7 +344,7 @@ impl Scope<'_> {
             _ => {}
         }
         match spec.flush {
-            Some(FlushSpec::Every(0)) => self.add("flush.every", "a flush after no write", "write at least 1"),
+            Some(FlushSpec::Every(0)) => self.add("flush.every", "a flush after every zero writes", "write at least 1"),
             Some(FlushSpec::Share(p)) if p.get() > 1.0 => {
                 self.add("flush.share", format!("a probability of {p}"), "write at most 100%");
             }
@@ -353,7 +352,7 @@ impl Scope<'_> {
         }
         if writes <= 0.0 && (spec.flush.is_some() || spec.discard_first) {
             let key = if spec.flush.is_some() { "flush" } else { "discard_first" };
-            self.add(key, "the stream writes nothing", "delete it, or lower `reads` and `discards`");
+            self.add(key, "the stream has no writes", "delete it, or lower `reads` and `discards`");
         }
     }
 
@@ -426,7 +425,7 @@ impl Scope<'_> {
             AddressSpec::HotCold { hot_space, hot_access, scrambled } => {
                 let (space, access) = (hot_space.get(), hot_access.get());
                 if space > 1.0 || access > 1.0 {
-                    self.add("address", "more than 100% is hot", "write at most 100%");
+                    self.add("address", "the hot share exceeds 100%", "write at most 100%");
                     return None;
                 }
                 let zones = [(space, access), (1.0 - space, 1.0 - access)];
@@ -449,7 +448,7 @@ impl Scope<'_> {
                     return None;
                 }
                 if *period == Some(0) {
-                    self.add("address.period", "a window that never stays", "write at least 1, or leave it out");
+                    self.add("address.period", "a window of zero requests", "write at least 1, or leave it out");
                 }
                 room = (window * units.length, "address.size");
                 Pattern::window(window, *period)
@@ -457,7 +456,7 @@ impl Scope<'_> {
         };
         if largest > room.0 {
             let message = format!("requests of {} do not fit into {}", size(largest), size(room.0));
-            self.add(room.1, message, "make more room, or the requests (`size`) smaller");
+            self.add(room.1, message, "make the region larger, or the requests (`size`) smaller");
         }
         (self.faults.len() == before).then_some(pattern)
     }
@@ -478,7 +477,7 @@ impl Scope<'_> {
             let end = (units.count as f64 * sum_space.min(1.0)).round() as u64;
             cumulative += access;
             if end == first && *access > 0.0 {
-                let message = format!("zone {i} has {} of the requests and not a single unit", percent(*access));
+                let message = format!("zone {i} has {} of the requests, but no room for one", percent(*access));
                 self.add(key, message, "give it more space, or make the region larger");
                 return None;
             }

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bars_and_ranges_follow_their_shares() {
+    fn sizes_and_ranges_follow_their_shares() {
         let bars = vec![
             Bar { min: 8, count: 1, step: 1, share: 0.5 },
             Bar { min: 16, count: 4, step: 8, share: 0.3 },
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_zero_never_comes() {
+    fn a_size_with_a_share_of_zero_is_never_drawn() {
         let bar = |min, share| Bar { min, count: 1, step: 1, share };
         let mut sizes = Sizes::new(vec![bar(1, 0.0), bar(2, 1.0), bar(3, 0.0)], Rng::stream(1, "sizes"));
         assert!((0..10_000).all(|_| sizes.draw() == 2));

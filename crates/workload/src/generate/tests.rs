@@ -41,7 +41,7 @@ fn stream(lines: &str) -> String {
 
 #[test]
 fn every_workload_runs_and_repeats() {
-    // Chang's disk has 20 GiB.
+    // Chang's drive has 20 GiB.
     let capacity = Sectors::new(CAPACITY.get() * 2);
     let mut names = Vec::new();
     for (name, text) in generators() {
@@ -76,7 +76,7 @@ fn hash(name: &str) -> u64 {
 }
 
 #[test]
-fn the_requests_never_change() {
+fn the_requests_of_a_seed_never_change() {
     // Golden values, equal on every machine: a change here changes every published result.
     assert_eq!(["dirik-wd", "oltp", "zipf-write-4k", "file-write-bursts"].map(hash), GOLDEN);
 }
@@ -85,7 +85,7 @@ const GOLDEN: [u64; 4] =
     [357_360_574_214_712_175, 11_348_551_855_147_981_064, 4_586_787_194_541_492_682, 4_635_245_387_780_860_080];
 
 #[test]
-fn a_description_survives_being_written() {
+fn a_written_description_parses_to_the_same() {
     for (_, text) in generators() {
         let read = spec(text);
         assert_eq!(spec(&toml::to_string(&read).unwrap()), read);
@@ -93,7 +93,7 @@ fn a_description_survives_being_written() {
 }
 
 #[test]
-fn w_d_is_as_the_paper_file_says() {
+fn w_d_has_the_mix_of_its_paper() {
     let mut generator = Generator::new(&named("dirik-wd"), CAPACITY, 7).unwrap();
     assert_eq!((generator.pacing(), generator.len_hint()), (Pacing::Open, Some(30_000)));
     let all = take(&mut generator, usize::MAX);
@@ -168,7 +168,7 @@ fn flushes_follow_writes_and_discards_precede_them() {
 }
 
 #[test]
-fn runs_have_their_lengths() {
+fn sequential_runs_have_their_lengths() {
     let lines = "reads = \"100%\"\nsizes = [{ size = \"4KiB\" }]\naddress = { pattern = \"uniform\" }\n";
     let lengths = |rule: &str| {
         let text = stream(&format!("{lines}sequential = {rule}")).replace("1000", "100_000");
@@ -193,7 +193,7 @@ fn runs_have_their_lengths() {
 }
 
 #[test]
-fn limits_end_a_workload_where_they_say() {
+fn request_byte_and_time_limits_end_a_workload() {
     let body = "reads = \"0%\"\nsizes = [{ size = \"4KiB\" }]\naddress = { pattern = \"shuffled\" }\n";
     let with = |limit: &str, arrivals: &str, body: &str| {
         let mut g = generator(&format!("name = \"t\"\n{limit}\narrivals = {arrivals}\n[[stream]]\n{body}"), 1);
@@ -260,8 +260,8 @@ fn every_bad_input_has_one_clear_message() {
         (with("requests = 1000", ""), "requests", "never ends"),
         (with("requests = 1000", "requests = 0"), "requests", "zero requests"),
         (with("requests = 1000", "total = \"0B\""), "total", "zero bytes"),
-        (with("requests = 1000", "duration = \"0s\""), "duration", "no duration"),
-        (with("depth = 1", "depth = 0"), "arrivals.depth", "nothing would ever be issued"),
+        (with("requests = 1000", "duration = \"0s\""), "duration", "duration of zero"),
+        (with("depth = 1", "depth = 0"), "arrivals.depth", "a depth of zero issues"),
         (
             with("\"closed\", depth = 1", "\"bursts\", length = 20, gap = \"1ms\", rate = \"2k/s\""),
             "arrivals.rate",
@@ -286,7 +286,7 @@ fn every_bad_input_has_one_clear_message() {
             "no share",
         ),
         (with("[{ size = \"4KiB\" }]", "[]"), "stream[0].sizes", "no sizes"),
-        (with("[{ size = \"4KiB\" }]", "[{ size = \"32GiB\" }]"), "stream[0].region", "smaller than one unit"),
+        (with("[{ size = \"4KiB\" }]", "[{ size = \"32GiB\" }]"), "stream[0].region", "smaller than `align`"),
         (line("align = \"100B\""), "stream[0].align", "multiple of a sector"),
         (line("share = \"50%\""), "stream[..].share", "sum to 50%"),
         (line("requests = 0"), "stream[0].requests", "zero"),
@@ -296,8 +296,8 @@ fn every_bad_input_has_one_clear_message() {
         (line("region = { start = \"1000B\" }"), "stream[0].region.start", "multiple of a sector"),
         (line("sequential = { share = \"101%\" }"), "stream[0].sequential.share", "101%"),
         (line("sequential = { runs = [3, 2] }"), "stream[0].sequential.runs", "shortest, longest"),
-        (line("flush = { every = 1 }"), "stream[0].flush", "writes nothing"),
-        (line("discard_first = true"), "stream[0].discard_first", "writes nothing"),
+        (line("flush = { every = 1 }"), "stream[0].flush", "has no writes"),
+        (line("discard_first = true"), "stream[0].discard_first", "has no writes"),
         (with("\"uniform\"", "\"zipf\", theta = 0.0"), "stream[0].address.theta", "above zero"),
         (with("\"uniform\"", "\"pareto\", power = 1.0"), "stream[0].address.power", "between 0 and 1"),
         (with("\"uniform\"", "\"sequential\", streams = 0"), "stream[0].address.streams", "at least 1"),
@@ -311,7 +311,7 @@ fn every_bad_input_has_one_clear_message() {
         (
             with("\"uniform\"", "\"hot-cold\", hot_space = \"0%\", hot_access = \"1%\""),
             "stream[0].address.hot_space",
-            "not a single unit",
+            "no room for one",
         ),
         (
             with("\"uniform\"", "\"hot-cold\", hot_space = \"1%\", hot_access = \"101%\""),
@@ -327,7 +327,7 @@ fn every_bad_input_has_one_clear_message() {
         (
             with("\"uniform\"", "\"working-set\", size = \"1GiB\", period = 0"),
             "stream[0].address.period",
-            "never stays",
+            "a window of zero",
         ),
         (
             stream(&format!("{good}\nalign = \"8KiB\"")).replace("uniform", "shuffled"),
@@ -337,7 +337,7 @@ fn every_bad_input_has_one_clear_message() {
         (
             stream(&format!("{good}\nsequential = {{ share = \"1%\" }}")).replace("uniform", "shuffled"),
             "stream[0].sequential",
-            "no meaning",
+            "no effect",
         ),
     ] {
         let found = faults(&text);
@@ -350,7 +350,7 @@ fn every_bad_input_has_one_clear_message() {
 }
 
 #[test]
-fn all_faults_come_at_once() {
+fn all_faults_of_a_workload_are_reported_at_once() {
     let text = "name = \"t\"\narrivals = { kind = \"closed\", depth = 0 }
         [[stream]]\nreads = \"150%\"\nsizes = [{ size = \"4KiB\", share = \"1%\" }]\naddress = { pattern = \"zipf\", theta = -1.0 }
         [[stream]]\nreads = \"50%\"\nread_sizes = [{ size = \"7B\" }]\nwrite_sizes = []\naddress = { pattern = \"uniform\" }";
@@ -423,7 +423,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_request_ever_leaves_its_region(
+    fn every_request_stays_in_its_region(
         address in address(),
         align in 1u64..40,
         min in 1u64..40,

@@ -68,8 +68,8 @@ pub(crate) fn open(
     };
     let members = members(&stored).map_err(|error| damaged(&error))?;
     if members.len() > MOST {
-        let message = format!("the tar holds {} files; {MOST} are read at most", members.len());
-        return Err(SourceError::new(message, "unpack it and read a part").in_file(&path));
+        let message = format!("the tar holds {} files, and Flashloom reads at most {MOST}", members.len());
+        return Err(SourceError::new(message, "unpack it and read some of the files").in_file(&path));
     }
     let named = options.known_format()?;
     let mut found: Vec<Found> = Vec::new();
@@ -94,7 +94,7 @@ pub(crate) fn open(
     };
     if let Some(Found { name: other, format: of, .. }) = found.iter().find(|found| found.format != format) {
         let message = format!("the tar holds traces of two formats: {first} is {format}, {other} is {of}");
-        return Err(SourceError::new(message, "unpack it and read one at a time").in_file(&path));
+        return Err(SourceError::new(message, "unpack it and read one format at a time").in_file(&path));
     }
     context.stats.members = found.len() as u64;
     context.stats.strangers = strangers;
@@ -122,7 +122,7 @@ fn members(stored: &Stored) -> std::io::Result<Vec<Member>> {
             tar::EntryType::Regular | tar::EntryType::Continuous => {
                 let (from, len) = (entry.raw_file_position(), entry.size());
                 if !stored.holds(from, len) {
-                    return Err(std::io::Error::other(format!("{name} is not there whole")));
+                    return Err(std::io::Error::other(format!("{name} is incomplete")));
                 }
                 members.push(Member { name, from, len });
             }
@@ -250,7 +250,7 @@ mod tests {
         let late = [FIRST, b"1,a,0,Read,0,512,1\n"].concat();
         let strict = TraceOptions { tolerance: base::units::Span::from_ns(1), ..overlaid() };
         let text = read(&tar_of(&[("s.csv", SECOND), ("l.csv", &late)]), &strict).unwrap_err().to_string();
-        assert!(text.contains(":l.csv:3: the time goes back"), "{text}");
+        assert!(text.contains(":l.csv:3: the time is"), "{text}");
     }
 
     #[test]
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn disks_without_a_name_are_kept_apart_by_their_files() {
+    fn nameless_volumes_are_kept_apart_by_their_files() {
         let line =
             |sector: u64| format!("start ; sector ; length ; op\n 1.0 ; {sector} ; 8 ; R ; 0 ; 0\n").into_bytes();
         let (first, second) = (line(0), line(8));
@@ -284,7 +284,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn damage_is_read_or_refused(edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6), cut in any::<prop::sample::Index>()) {
+        fn damaged_archives_are_read_or_refused(edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6), cut in any::<prop::sample::Index>()) {
             let mut bytes = tar_of(&[("first.csv", FIRST), ("second.csv.gz", &gzip(SECOND)), ("README", b"x")]);
             for (at, byte) in edits {
                 // Mostly headers: each begins a block.
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn doubts_of_members_are_told_once() {
+    fn doubts_about_archive_members_are_reported_once() {
         let member = b"100 0 8 8 1\n200 0 16 8 1\n";
         let Seen { notes, .. } = read(&tar_of(&[("a", member), ("b", member)]), &overlaid()).unwrap();
         assert_eq!(notes.iter().filter(|note| note.contains("--time-unit")).count(), 1, "{notes:?}");

@@ -100,7 +100,7 @@ fn refuse(what: impl Into<String>, remedy: impl Into<String>) -> SourceError {
 
 fn place(text: &str) -> Result<Place, SourceError> {
     match text.parse::<usize>() {
-        Ok(0) => Err(refuse("column 0 of a CSV is none", "columns count from 1")),
+        Ok(0) => Err(refuse("a CSV has no column 0", "columns count from 1")),
         Ok(number) => Ok(Place::Numbered(number - 1)),
         Err(_) => Ok(Place::Named(text.to_owned())),
     }
@@ -114,23 +114,32 @@ impl FromStr for Columns {
         let mut values: Vec<(&str, &str)> = Vec::new();
         for part in text.split(',') {
             let Some((key, value)) = part.split_once('=').map(|(key, value)| (key.trim(), value.trim())) else {
-                return Err(refuse(format!("`{part}` names no column of a CSV"), shape()));
+                return Err(refuse(format!("`{part}` does not describe a column of a CSV"), shape()));
             };
             const KEYS: [&str; 10] =
                 ["time", "op", "offset", "size", "volume", "read", "write", "delimiter", "decimal", "header"];
             if !KEYS.contains(&key) {
-                return Err(refuse(format!("`{key}` is no key of a CSV"), format!("choose among {}", KEYS.join(", "))));
+                return Err(refuse(
+                    format!("`{key}` is not a key of --csv"),
+                    format!(
+                        "choose among {}",
+                        KEYS.join(
+                            ", \
+                                                                                                                  "
+                        )
+                    ),
+                ));
             }
             if value.is_empty() {
-                return Err(refuse(format!("`{key}=` says nothing"), shape()));
+                return Err(refuse(format!("`{key}=` has no value"), shape()));
             }
             if values.iter().any(|(other, _)| *other == key) {
-                return Err(refuse(format!("`{key}` of a CSV is given twice"), "give it once"));
+                return Err(refuse(format!("`{key}` occurs twice"), "give it once"));
             }
             values.push((key, value));
         }
         let get = |key: &str| values.iter().find_map(|(other, value)| (*other == key).then_some(*value));
-        let need = |key: &str| get(key).ok_or_else(|| refuse(format!("no column of the CSV is the {key}"), shape()));
+        let need = |key: &str| get(key).ok_or_else(|| refuse(format!("--csv names no column for the {key}"), shape()));
         let with_unit = |key: &str, units: &str| {
             let value = need(key)?;
             let (column, unit) = value.rsplit_once(':').filter(|(column, _)| !column.is_empty()).ok_or_else(|| {
@@ -155,7 +164,7 @@ impl FromStr for Columns {
             None => Delimiter::Comma,
             Some(name) => Delimiter::ALL.into_iter().find(|delimiter| delimiter.name() == name).ok_or_else(|| {
                 let names = Delimiter::ALL.map(Delimiter::name).join(", ");
-                refuse(format!("`{name}` is no delimiter"), format!("choose one of {names}"))
+                refuse(format!("`{name}` is not a delimiter"), format!("choose one of {names}"))
             })?,
         };
         let choice = |key: &str, yes: &str, no: &str, default: bool| match get(key) {
@@ -163,19 +172,19 @@ impl FromStr for Columns {
             Some(value) if value == yes => Ok(true),
             Some(value) if value == no => Ok(false),
             Some(value) => {
-                Err(refuse(format!("`{key}={value}` says nothing"), format!("write {key}={yes} or {key}={no}")))
+                Err(refuse(format!("`{value}` is not a value of `{key}`"), format!("write {key}={yes} or {key}={no}")))
             }
         };
         let decimal_comma = choice("decimal", "comma", "point", false)?;
         if decimal_comma && delimiter == Delimiter::Comma {
-            return Err(refuse("commas cannot both separate columns and begin decimals", "give delimiter=semicolon"));
+            return Err(refuse("commas cannot separate both columns and decimals", "give delimiter=semicolon"));
         }
         let named =
             [&time, &op, &offset, &size].into_iter().chain(&volume).any(|place| matches!(place, Place::Named(_)));
         let header = choice("header", "yes", "no", named)?;
         if named && !header {
             return Err(refuse(
-                "a CSV without a header has no names of columns",
+                "a CSV without a header has no column names",
                 "number the columns from 1, or drop header=no",
             ));
         }
@@ -194,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_description_is_read_and_printed_as_it_was() {
+    fn a_description_of_columns_prints_as_it_parses() {
         let columns: Columns = EXAMPLE.parse().unwrap();
         assert_eq!(columns.to_string(), EXAMPLE);
         assert_eq!((columns.time, columns.op), (Place::Named("ts".into()), Place::Named("rw".into())));
@@ -211,23 +220,23 @@ mod tests {
     }
 
     #[test]
-    fn every_bad_description_says_what_is_missing() {
+    fn the_error_of_a_bad_description_names_its_fault() {
         for (text, what) in [
-            ("", "names no column"),
-            ("time", "names no column"),
-            ("time=ts:us", "no column of the CSV is the offset"),
-            ("op=rw,offset=lba:B,size=len:B", "is the time"),
+            ("", "does not describe a column"),
+            ("time", "does not describe a column"),
+            ("time=ts:us", "--csv names no column for the offset"),
+            ("op=rw,offset=lba:B,size=len:B", "no column for the time"),
             ("time=ts,op=rw,offset=lba:B,size=len:B", "the unit of the time is missing"),
-            ("time=ts:min,op=rw,offset=lba:B,size=len:B", "no unit of time"),
-            ("time=ts:s,op=rw,offset=lba:X,size=len:B", "no unit of sizes"),
-            ("time=ts:s,op=,offset=lba:B,size=len:B", "`op=` says nothing"),
+            ("time=ts:min,op=rw,offset=lba:B,size=len:B", "not a unit of time"),
+            ("time=ts:s,op=rw,offset=lba:X,size=len:B", "not a unit of size"),
+            ("time=ts:s,op=,offset=lba:B,size=len:B", "`op=` has no value"),
             ("time=0:s,op=1,offset=2:B,size=3:B", "column 0"),
-            ("time=ts:s,op=rw,offset=lba:B,size=len:B,op=x", "given twice"),
-            ("time=ts:s,op=rw,offset=lba:B,size=len:B,colour=x", "no key"),
-            ("time=ts:s,op=rw,offset=lba:B,size=len:B,delimiter=x", "no delimiter"),
+            ("time=ts:s,op=rw,offset=lba:B,size=len:B,op=x", "occurs twice"),
+            ("time=ts:s,op=rw,offset=lba:B,size=len:B,colour=x", "not a key"),
+            ("time=ts:s,op=rw,offset=lba:B,size=len:B,delimiter=x", "not a delimiter"),
             ("time=ts:s,op=rw,offset=lba:B,size=len:B,header=no", "without a header"),
-            ("time=ts:s,op=rw,offset=lba:B,size=len:B,header=maybe", "says nothing"),
-            ("time=ts:s,op=rw,offset=lba:B,size=len:B,decimal=comma", "cannot both"),
+            ("time=ts:s,op=rw,offset=lba:B,size=len:B,header=maybe", "is not a value"),
+            ("time=ts:s,op=rw,offset=lba:B,size=len:B,decimal=comma", "cannot separate both"),
             ("time=ts:s,op=rw,offset=lba:B,size=len:B,read=1,write=1", "both a read and a write"),
         ] {
             let error = text.parse::<Columns>().unwrap_err();

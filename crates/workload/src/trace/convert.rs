@@ -61,7 +61,7 @@ pub fn convert(from: &Path, into: &File, to: &Path, options: &TraceOptions) -> R
 }
 
 fn unwritable(to: &Path, why: &str) -> SourceError {
-    SourceError::new(format!("cannot be written: {why}"), "check the folder, its permissions and the room on the disk")
+    SourceError::new(format!("cannot be written: {why}"), "check the folder, its permissions and the free space")
         .in_file(to)
 }
 
@@ -160,7 +160,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
         #[test]
-        fn what_is_written_is_read(
+        fn a_converted_trace_reads_back(
             requests in prop::collection::vec(
                 (0_u64..3, 0_u64..1 << 40, 1_u64..10_000, any::<bool>(), 0_u64..10), 1..200
             )
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn pacing_and_flushes_survive() {
+    fn conversion_keeps_pacing_and_flushes() {
         let from = file(b"fio version 2 iolog\nf write 0 4096\nf sync 0 0\nf trim 4096 512\n");
         let dir = tempfile::tempdir().unwrap();
         let to = dir.path().join("t.parquet");
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_is_what_was_written() {
+    fn convert_reports_the_requests_it_wrote() {
         let from = file(b"0,0,512,w,1.0\n0,1,512,w,2.0\n0,2,512,r,3.0\n");
         let dir = tempfile::tempdir().unwrap();
         let to = dir.path().join("t.parquet");
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_or_written_is_an_error() {
+    fn an_unreadable_input_or_unwritable_output_is_an_error() {
         let from = file(b"0,0,512,w,1.0\n0,0,512");
         let dir = tempfile::tempdir().unwrap();
         let to = dir.path().join("t.parquet");

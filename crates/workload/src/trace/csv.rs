@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_format_says_how_to_bring_it_in() {
+    fn the_error_of_an_unknown_format_names_the_csv_option() {
         for (text, wanted) in [
             ("when,op,LBA,bytes\n5,RD,1,2\n", "--csv 'time=ts:us,op=rw,offset=lba:512B,size=len:B' (with its own"),
             (

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_point_in_the_time_tells_milliseconds_from_nanoseconds() {
+    fn a_decimal_point_in_the_time_means_milliseconds() {
         let (ms, ns) = ("1.500\t0\t80\t2\t1\n2.5\t0\t80\t1\t0\n", "1500 3 80 2 1\n2500 3 80 1 0\n");
         assert_eq!(detected(ms), Some(Format::Disksim));
         assert_eq!(detected(ns), Some(Format::Mqsim));

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_end_is_an_error_by_default() {
+    fn a_request_beyond_the_end_is_an_error_by_default() {
         let mut placer = Placer::new(ExtentRule::Error, Some(Sectors::new(100)));
         assert_eq!(pieces(&mut placer, 0, io(92, 8)), Ok(vec![io(92, 8)]));
         assert_eq!(pieces(&mut placer, 0, io(93, 8)), Err(Misfit::Beyond));
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn wrapping_stays_inside_and_counts() {
+    fn wrapped_requests_stay_inside_and_are_counted() {
         let mut placer = Placer::new(ExtentRule::Wrap, Some(Sectors::new(100)));
         let mut stats = TraceStats::default();
         assert_eq!(placer.place(0, io(250, 8), &mut stats).unwrap().0, io(50, 8));
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn compaction_places_chunks_by_first_touch_and_splits_what_lies_apart() {
+    fn compaction_places_chunks_by_first_touch_and_splits_distant_ones() {
         let mut placer = Placer::new(ExtentRule::Compact, Some(Sectors::new(4 * CHUNK)));
         assert_eq!(pieces(&mut placer, 0, io(10 * CHUNK + 5, 8)), Ok(vec![io(5, 8)]));
         assert_eq!(pieces(&mut placer, 1, io(10 * CHUNK + 5, 8)), Ok(vec![io(CHUNK + 5, 8)]));

@@ -127,7 +127,7 @@ mod tests {
     const HASHED: &str = "0123456789abcdef0123456789ABCDEF";
 
     #[test]
-    fn names_of_processes_may_hold_blanks_and_hashes_are_any_number() {
+    fn process_names_may_hold_blanks_and_any_number_of_hashes_may_follow() {
         let text = format!(
             "1000 12 httpd 800 8 W 6 0 {HASHED}\n3000 7 Web Content 3 808 16 r 6 0 {HASHED} {HASHED}\r\n\
              4000 0 swapper 16 8 R 8 1 \n5000 0 x 0 0 R 8 1 {HASHED}\n"

@@ -143,7 +143,7 @@ impl Format {
     pub(crate) fn detect(input: &mut Input) -> Result<Self, SourceError> {
         if input.head()?.is_empty() {
             let path = input.path().to_path_buf();
-            return Err(SourceError::new("the file is empty", "check where it comes from").in_file(&path));
+            return Err(SourceError::new("the file is empty", "check how it was made").in_file(&path));
         }
         match Self::of(input)? {
             Some(format) => Ok(format),
@@ -163,7 +163,7 @@ impl Format {
         if head.is_binary() {
             let remedy =
                 format!("name it with --format ({names}), or convert it to CSV and name the columns with --csv");
-            return SourceError::new("the format is not known, and it is no text", remedy).in_file(&path);
+            return SourceError::new("the format is not known, and the file is not text", remedy).in_file(&path);
         }
         let (seen, suggested) = match head.lines().next() {
             Some(line) => (format!("the first line is `{}`", text::printable(line)), csv::suggestion(line)),
@@ -173,7 +173,7 @@ impl Format {
         let (columns, own) = suggested;
         let fit = if own { "correct its columns and units" } else { "with its own columns and units" };
         let remedy = format!(
-            "name it with --format ({names}), or say which column is what, for example --csv '{columns}' ({fit}; see \
+            "name it with --format ({names}), or name its columns, for example --csv '{columns}' ({fit}; see \
              `flashloom trace formats`)"
         );
         SourceError::new(format!("the format is not known: {seen}"), remedy).in_file(&path)
@@ -191,7 +191,7 @@ impl Format {
                 Self::Csv => "write the unit behind the column in --csv: time=COLUMN:us",
                 _ => "leave it out, or name another format with --format",
             };
-            let message = format!("{option} has no meaning for {self}, which says its units itself");
+            let message = format!("{option} has no effect: {self} states its units");
             return Err(SourceError::new(message, remedy).in_file(input.path()));
         }
         self.opener()(input, self, options, context)
@@ -265,7 +265,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_unique_and_lead_back() {
+    fn every_format_is_found_by_its_name() {
         for format in Format::ALL {
             assert_eq!(Format::from_name(format.name()), Some(*format));
             assert!(!format.about().is_empty());

@@ -145,8 +145,8 @@ impl fmt::Display for Doubt {
         match self {
             Self::Format { taken } => write!(
                 f,
-                "read as {taken} ({}) because its lines have that shape; nothing else in the file says so: if it is another \
-                 format, name it with --format, or its columns with --csv; --format {taken} confirms",
+                "read as {taken} ({}) because of the shape of its lines alone: if it is another format, name it with \
+                 --format, or its columns with --csv; --format {taken} confirms",
                 taken.about()
             ),
             Self::TimeUnit { format, taken, decimals } => {
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guessed_unit_of_time_is_told_and_a_named_one_is_not() {
+    fn a_guessed_unit_of_time_is_reported_and_a_given_one_is_not() {
         let text = run("", 100_000, &[8], 8);
         let told = doubts(&text, &TraceOptions::default());
         let [Doubt::TimeUnit { format: Format::Mqsim, taken: TimeUnit::Nanosecond, decimals: false }, ..] = told[..]
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_beyond_every_drive_is_told() {
+    fn a_rate_beyond_every_drive_is_reported() {
         let rates = |text: &str, options: &TraceOptions| {
             doubts(text, options).iter().filter(|doubt| matches!(doubt, Doubt::Rate { .. })).count()
         };
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_that_look_like_pages_are_told() {
+    fn sizes_that_look_like_pages_are_reported() {
         let sign = |text: &str| {
             doubts(text, &TraceOptions::default()).into_iter().find_map(|doubt| match doubt {
                 Doubt::SizeUnit { likely: SizeUnit::PAGE, sign, .. } => Some(sign),
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn readings_scale_from_what_was_taken() {
+    fn other_readings_scale_from_the_one_taken() {
         let times = time_readings(TimeUnit::Nanosecond, 2.0, 5e4);
         assert_eq!(times.iter().map(|t| t.unit.name()).collect::<Vec<_>>(), ["s", "ms", "us", "ns"]);
         assert!((times[2].span_s - 2_000.0).abs() < 1e-9 && (times[2].rate_per_s - 50.0).abs() < 1e-9);

@@ -332,7 +332,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn a_small_trace_is_summed_up() {
+    fn a_small_trace_is_summarised() {
         let text = "0,0,4096,w,0.0\n0,8,8192,w,1.0\n0,0,4096,w,2.0\n0,24,4096,r,3.0\n0,1000,512,r,4.0\n";
         let info = info(file(text.as_bytes()).path(), &TraceOptions::default()).unwrap();
         assert_eq!((info.requests, info.reads.requests, info.writes.requests), (5, 2, 3));

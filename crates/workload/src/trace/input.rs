@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_come_whole_through_every_compression_even_in_several_members() {
+    fn every_compression_yields_whole_lines_across_members() {
         let text: String = (0..60_000).map(|n| format!("line {n}\r\n")).collect();
         let (first, second) = text.as_bytes().split_at(text.len() / 2);
         for kind in ALL {
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_file_is_named_as_such() {
+    fn a_path_that_is_no_file_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let error = Input::open(dir.path()).err().unwrap();
         assert_eq!(error.message(), "is a directory");

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn version_two_waits_and_version_three_stamps() {
+    fn version_two_has_waits_and_version_three_time_stamps() {
         let two = "fio version 2 iolog\n/dev/x add\n/dev/x open\n/dev/x write 4096 8192\n/dev/x wait 250 0\n\
                    /dev/x datasync 0 0\n/dev/x trim 0 1024\n/dev/x close\n";
         assert_eq!(detected(two), Some(Format::Iolog));

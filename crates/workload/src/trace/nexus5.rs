@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_low_bit_tells_writes() {
+    fn the_low_bit_marks_writes() {
         let (records, _) =
             read(Format::Nexus5, "16\t8\t4096\t5\t1.5\t1.6\t1.7\t1.8\n8\t8\t4096\t4\t2.5\t2.6\t2.7\t2.8\n");
         assert_eq!(records.iter().map(|r| r.kind).collect::<Vec<_>>(), [IoKind::Write, IoKind::Read]);

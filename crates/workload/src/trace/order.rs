@@ -99,12 +99,12 @@ impl Ordered {
         let back = u64::try_from(back).map_or_else(|_| "more than 213 days".into(), |ps| Span::from_ps(ps).to_string());
         let tolerance = Span::from_ps(self.tolerance as u64);
         let (why, remedy) = if self.newest - record.at > self.tolerance {
-            (format!("the tolerance is {tolerance}"), "allow for more with --tolerance")
+            (format!("the tolerance is {tolerance}"), "allow more with --tolerance")
         } else {
-            (format!("only {} requests are held back to be sorted", self.most), "sort the file by time")
+            (format!("only {} requests can be sorted at once", self.most), "sort the file by time")
         };
-        let message = format!("the time goes back by {back} from the latest before it; {why}");
-        let remedy = format!("{remedy}, or correct the stamp or cut the file here if two recordings were joined");
+        let message = format!("the time is {back} earlier than that of a previous request; {why}");
+        let remedy = format!("{remedy}, or correct the time stamp, or cut the file here if it joins two recordings");
         match self.records.path_of(record.part) {
             Some(path) if self.records.is_binary() => {
                 SourceError::new(format!("record {}: {message}", record.line), remedy).in_file(path)
@@ -147,24 +147,24 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_late_is_named_after_what_came_before_it() {
+    fn a_request_beyond_the_tolerance_is_an_error_after_those_before_it() {
         let (out, error, _) = order(vec![10, 30, 15, 40, 24], 15, 100);
         assert_eq!(out.iter().map(|r| r.at).collect::<Vec<_>>(), [10, 15, 30, 40]);
         let error = error.unwrap();
         assert_eq!(error.line(), Some(5));
-        assert!(error.message().contains("goes back by 16ps"), "{error}");
+        assert!(error.message().contains("is 16ps earlier"), "{error}");
         assert!(error.remedy().contains("--tolerance"));
     }
 
     #[test]
-    fn a_full_window_is_named_as_such() {
+    fn the_error_of_a_full_window_names_its_size() {
         let (_, error, _) = order(vec![10, 11, 12, 13, 9], 1_000, 2);
         assert!(error.unwrap().message().contains("only 2 requests"));
     }
 
     proptest! {
         #[test]
-        fn within_the_tolerance_all_come_out_sorted_and_stable(
+        fn requests_within_the_tolerance_are_sorted_stably(
             steps in prop::collection::vec((0_u64..100, 0_u64..50), 1..300)
         ) {
             let mut now = 0;

@@ -140,7 +140,8 @@ impl Pass {
             self.error(
                 (record.part, record.line),
                 format!("it comes {days} days after the first request; simulated time ends after 213"),
-                "if the clock was set during the recording, shorten the gap with --gap-limit, or cut the file here",
+                "if somebody set the clock during the recording, shorten the gap with --gap-limit, or cut the file \
+                 here",
             )
         })
     }

@@ -111,7 +111,7 @@ fn compare(sample: &Sample, info: &TraceInfo, faults: &mut Vec<String>) {
 }
 
 #[test]
-fn every_sample_is_read_whole_and_agrees_with_what_is_known() {
+fn every_sample_is_read_whole_and_has_its_known_counts() {
     let Some(folder) = folder() else { return };
     let mut faults = Vec::new();
     for sample in SAMPLES {
@@ -124,7 +124,7 @@ fn every_sample_is_read_whole_and_agrees_with_what_is_known() {
 }
 
 #[test]
-fn every_sample_is_a_source_once_it_is_compacted() {
+fn every_compacted_sample_is_a_source() {
     let Some(folder) = folder() else { return };
     for sample in SAMPLES {
         let options = TraceOptions { extent: ExtentRule::Compact, ..options(sample) };
@@ -141,7 +141,7 @@ fn every_sample_is_a_source_once_it_is_compacted() {
 }
 
 #[test]
-fn guesses_are_told_where_they_are_doubtful_and_nowhere_else() {
+fn only_doubtful_guesses_are_reported() {
     let Some(folder) = folder() else { return };
     for sample in SAMPLES.iter().filter(|sample| matches!(sample.format, Disksim | DisksimPages | Mqsim)) {
         // As a user would read it who does not know that sizes are in pages.
@@ -161,7 +161,7 @@ fn guesses_are_told_where_they_are_doubtful_and_nowhere_else() {
 }
 
 #[test]
-fn pages_by_their_unit_are_those_by_the_name_of_the_format() {
+fn the_unit_page_equals_the_format_in_pages() {
     let Some(folder) = folder() else { return };
     let path = folder.join("umass-spc/fin1_leokang.trace.zst");
     let units = NamedUnits { size: Some(SizeUnit::PAGE), ..NamedUnits::default() };

@@ -167,14 +167,14 @@ impl TraceSource {
             match (fault, self.options.volumes) {
                 (VolumeFault::BeyondStride, VolumeRule::Stride(stride)) => self.pass.error(
                     (timed.part, timed.line),
-                    format!("{} + {} of volume {name} leaves its stretch of {stride}", io.start, io.sectors),
+                    format!("{} + {} of volume {name} ends beyond its stride of {stride}", io.start, io.sectors),
                     "give each volume more room, or keep them apart with --extent compact",
                 ),
                 _ => self.pass.error(
                     (timed.part, timed.line),
                     format!(
-                        "a second volume appears, {name} after {}: each has a sector zero of its own, and the device \
-                         has one",
+                        "a second volume appears, {name} after {}: each has its own sector zero, and the device has \
+                         one address space",
                         self.context.volumes.name(0)
                     ),
                     "choose one with --volume NAME, keep them apart with --extent compact or --volumes stride:SIZE, \
@@ -215,7 +215,7 @@ impl TraceSource {
         let (message, remedy) = match misfit {
             Misfit::Beyond => (
                 format!("{} + {} is beyond the capacity of {capacity}", io.start, io.sectors),
-                "use a larger device, or say what becomes of such addresses with --extent wrap or --extent compact",
+                "use a larger device, or fit such addresses with --extent wrap or --extent compact",
             ),
             Misfit::TooLong => {
                 (format!("a request of {} is longer than the device of {capacity}", io.sectors), "use a larger device")

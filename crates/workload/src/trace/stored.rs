@@ -93,8 +93,8 @@ pub(crate) fn spool(stream: &mut dyn Read) -> io::Result<File> {
 /// The error of a stream that could not be kept.
 pub(crate) fn unkept(path: &Path, error: &io::Error) -> SourceError {
     SourceError::new(
-        format!("cannot be kept for a second reading: {error}"),
-        format!("make room in {}, choose another folder with TMPDIR, or give a file", std::env::temp_dir().display()),
+        format!("cannot be stored for a second pass: {error}"),
+        format!("free space in {}, choose another folder with TMPDIR, or give a file", std::env::temp_dir().display()),
     )
     .in_file(path)
 }
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_are_read_beside_each_other() {
+    fn pieces_of_a_stored_file_are_read_independently() {
         let whole = Stored::spool(&mut &b"abcdefghij"[..]).unwrap();
         let (mut first, mut second) = (whole.piece(1, 4), whole.piece(5, 99));
         let mut two = [0; 2];

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_is_a_write_here() {
+    fn the_operation_one_is_a_write() {
         let (records, context) = read(Format::Tencent, "1538000000,64,8,1,17\n1538000000,64,8,0,18\n");
         assert_eq!(records[0].kind, IoKind::Write);
         assert_eq!(records[1].kind, IoKind::Read);

@@ -41,7 +41,7 @@ fn defaults() -> TraceOptions {
 }
 
 #[test]
-fn a_source_may_be_handed_to_another_thread() {
+fn a_source_may_move_to_another_thread() {
     fn is_send<T: Send>() {}
     is_send::<TraceSource>();
 }
@@ -72,7 +72,7 @@ fn every_bad_line_is_named_by_its_number() {
         ("0,18446744073709551615,512,w,15.0", "too large"),
         ("0,5,9999999999999,w,15.0", "2 TiB"),
         ("0,98,1536,w,15.0", "beyond the capacity of 100 sectors"),
-        ("0,5,512,w,12.9", "goes back by 1.1s"),
+        ("0,5,512,w,12.9", "is 1.1s earlier"),
         ("1,5,512,w,15.0", "a second volume appears, 1 after 0"),
         ("0,5,512,w,99999999.0", "after the first request"),
     ] {
@@ -85,7 +85,7 @@ fn every_bad_line_is_named_by_its_number() {
 }
 
 #[test]
-fn damage_beyond_the_limit_is_not_met() {
+fn lines_beyond_the_limit_are_not_read() {
     let options = TraceOptions { limit: Some(5), ..defaults() };
     assert_eq!(arrivals(&format!("{FIVE}damage\n"), &options).len(), 5);
     assert_eq!(error(&format!("{FIVE}damage\n"), &defaults()).line(), Some(6));
@@ -132,7 +132,7 @@ fn long_gaps_are_shortened_if_asked() {
 }
 
 #[test]
-fn volumes_are_chosen_laid_over_or_apart() {
+fn volumes_are_selected_overlaid_or_kept_apart() {
     let text = "3,0,512,w,1.0\n7,0,512,w,1.0\n3,9,512,w,1.0\n";
     let starts = |options: &TraceOptions| -> Vec<u64> {
         arrivals(text, options).iter().map(|arrival| arrival.io.start.get()).collect()
@@ -142,7 +142,7 @@ fn volumes_are_chosen_laid_over_or_apart() {
     assert!(second.message().contains("7 after 3") && second.remedy().contains("--volume NAME"), "{second}");
     assert_eq!(starts(&rule(VolumeRule::Overlay)), [0, 0, 9]);
     assert_eq!(starts(&rule(VolumeRule::Stride(Sectors::new(10)))), [0, 10, 9]);
-    assert!(error(text, &rule(VolumeRule::Stride(Sectors::new(9)))).message().contains("leaves its stretch"));
+    assert!(error(text, &rule(VolumeRule::Stride(Sectors::new(9)))).message().contains("ends beyond its stride"));
     assert_eq!(starts(&TraceOptions { volume: Some("7".into()), ..defaults() }), [0]);
     assert_eq!(starts(&TraceOptions { extent: ExtentRule::Compact, ..defaults() }), [0, 2048, 9]);
     let none = error(text, &TraceOptions { volume: Some("5".into()), ..defaults() });
@@ -150,7 +150,7 @@ fn volumes_are_chosen_laid_over_or_apart() {
 }
 
 #[test]
-fn a_compacted_request_over_distant_chunks_comes_in_pieces_at_one_time() {
+fn a_compacted_request_over_distant_chunks_splits_into_pieces_at_one_time() {
     let text = "0,4096,512,w,1.0\n0,0,512,w,2.0\n0,2044,4096,r,3.0\n";
     let options = TraceOptions { extent: ExtentRule::Compact, ..defaults() };
     let (arrivals, stats) = read(text.as_bytes(), &options).unwrap();
@@ -165,7 +165,7 @@ fn a_compacted_request_over_distant_chunks_comes_in_pieces_at_one_time() {
 }
 
 #[test]
-fn options_that_ask_for_nothing_are_refused() {
+fn options_that_leave_no_request_are_refused() {
     for options in [
         TraceOptions { limit: Some(0), ..defaults() },
         TraceOptions { repeat: 0, ..defaults() },
@@ -197,7 +197,7 @@ fn texts() -> Vec<(Format, String)> {
 }
 
 #[test]
-fn every_sample_is_sound() {
+fn the_sample_of_every_format_is_read() {
     for format in Format::ALL {
         let Some(sample) = format.sample() else { continue };
         let options = TraceOptions { format: Some(*format), volumes: VolumeRule::Overlay, ..defaults() };
@@ -208,7 +208,7 @@ fn every_sample_is_sound() {
 }
 
 #[test]
-fn marks_blanks_and_ends_of_lines_do_not_matter() {
+fn byte_order_marks_blanks_and_line_ends_do_not_matter() {
     // The same requests as other systems write them: a byte order mark, CRLF, blanks, blank lines, comments.
     for (format, text) in texts() {
         let options = TraceOptions { format: Some(format), volumes: VolumeRule::Overlay, ..defaults() };
@@ -223,7 +223,7 @@ fn marks_blanks_and_ends_of_lines_do_not_matter() {
 }
 
 #[test]
-fn wide_letters_are_refused_with_a_remedy() {
+fn utf_16_is_refused_with_a_remedy() {
     let wide: Vec<u8> = [0xff, 0xfe].into_iter().chain(FIVE.bytes().flat_map(|byte| [byte, 0])).collect();
     for format in [None, Some(Format::Spc)] {
         let error = read(&wide, &TraceOptions { format, ..defaults() }).unwrap_err();
@@ -232,7 +232,7 @@ fn wide_letters_are_refused_with_a_remedy() {
 }
 
 #[test]
-fn units_can_be_named_where_they_are_a_convention() {
+fn conventional_units_can_be_overridden() {
     let units = |time, address, size| TraceOptions { units: NamedUnits { time, address, size }, ..defaults() };
     let page = Some(SizeUnit::PAGE);
     let text = "0,2,1,w,1.5\n0,3,2,r,2.25\n";
@@ -249,10 +249,7 @@ fn units_can_be_named_where_they_are_a_convention() {
     {
         let options = units(None, None, page);
         let error = error(text, &TraceOptions { format: Format::from_name(format), ..options });
-        assert!(
-            error.message().contains("--size-unit has no meaning for") && error.message().contains(format),
-            "{error}"
-        );
+        assert!(error.message().contains("--size-unit has no effect: ") && error.message().contains(format), "{error}");
     }
     let both = TraceOptions { columns: Some(Columns::default()), format: Some(Format::Spc), ..defaults() };
     assert!(error(text, &both).message().contains("--format says spc"));
@@ -319,7 +316,7 @@ fn a_pipe_is_read_once_or_kept() {
 proptest! {
     /// Any file is read or refused: no input causes a panic, and no request is beyond the device.
     #[test]
-    fn damage_is_read_or_refused(
+    fn damaged_traces_are_read_or_refused(
         (format, text) in prop::sample::select(texts()),
         edits in prop::collection::vec((0_usize..200, any::<u8>()), 0..4),
         cut in prop::option::of(0_usize..200),

@@ -83,7 +83,7 @@ pub(crate) fn open<F: LineFormat>(
 pub(crate) fn refuse_wide(input: &mut Input) -> Result<(), SourceError> {
     if matches!(input.head()?, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]) {
         let remedy = "convert it with `iconv -f UTF-16 -t UTF-8 FILE`, or export it in UTF-8";
-        return Err(SourceError::new("the text is in UTF-16, and UTF-8 is read", remedy).in_file(input.path()));
+        return Err(SourceError::new("the text is in UTF-16, and Flashloom reads UTF-8", remedy).in_file(input.path()));
     }
     Ok(())
 }
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_numbers_stop_at_the_edge() {
+    fn whole_numbers_parse_up_to_the_largest() {
         assert_eq!(parse_whole(b"18446744073709551615"), Some(u64::MAX));
         assert_eq!(parse_whole(b"18446744073709551616"), None);
         assert_eq!(parse_whole(b"00000000000000000000012"), Some(12));
@@ -407,7 +407,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_read_as_those_of_the_standard_library(
+        fn numbers_parse_as_the_standard_library_parses_them(
             // Digits, their neighbours, and bytes that differ from them only in the upper half.
             text in prop::collection::vec(prop_oneof![20 => b'0'..=b'9', 1 => any::<u8>(), 1 => b'*'..=b'@'], 0..22)
         ) {

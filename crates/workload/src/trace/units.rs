@@ -77,7 +77,7 @@ impl FromStr for TimeUnit {
         let known = Self::ALL.into_iter().find(|unit| unit.name() == text);
         known.or_else(|| matches!(text, "\u{b5}s" | "\u{3bc}s").then_some(Self::Microsecond)).ok_or_else(|| {
             let names = Self::ALL.map(Self::name).join(", ");
-            SourceError::new(format!("`{text}` is no unit of time"), format!("choose one of {names}"))
+            SourceError::new(format!("`{text}` is not a unit of time"), format!("choose one of {names}"))
         })
     }
 }
@@ -121,7 +121,7 @@ impl FromStr for SizeUnit {
     fn from_str(text: &str) -> Result<Self, SourceError> {
         let refuse = || {
             SourceError::new(
-                format!("`{text}` is no unit of sizes"),
+                format!("`{text}` is not a unit of size"),
                 "write B, 512B (a sector), 4KiB (a page) or another power of two of bytes up to 1GiB, e.g. 4KiB",
             )
         };
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_are_read_and_printed_alike() {
+    fn units_print_as_they_parse() {
         for unit in TimeUnit::ALL {
             assert_eq!(unit.to_string().parse(), Ok(unit));
         }
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn extents_are_in_their_units() {
+    fn extents_scale_by_their_units() {
         let units = |address, size| Units::new(TimeUnit::Second, address, size);
         assert_eq!(units(SizeUnit::SECTOR, SizeUnit::PAGE).extent(10, 2), Ok((10, 16)));
         assert_eq!(units(SizeUnit::PAGE, SizeUnit::PAGE).extent(10, 2), Ok((80, 16)));

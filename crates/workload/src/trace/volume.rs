@@ -25,7 +25,11 @@ impl std::str::FromStr for VolumeRule {
     /// Parses `single`, `overlay`, or `stride:SIZE` with the size in whole sectors (`stride:32GiB`).
     fn from_str(text: &str) -> Result<Self, SourceError> {
         let refuse = |what: &str| {
-            SourceError::new(format!("`{text}` is no rule for volumes: {what}"), "say single, overlay or stride:32GiB")
+            SourceError::new(
+                format!("`{text}` is not a rule for volumes: {what}"),
+                "write single, overlay or \
+                                                                                     stride:32GiB",
+            )
         };
         match text.split_once(':') {
             None if text == "single" => Ok(Self::Single),
@@ -34,7 +38,7 @@ impl std::str::FromStr for VolumeRule {
                 let size: Bytes = size.parse().map_err(|e: ParseUnitError| refuse(&e.to_string()))?;
                 match size.sectors() {
                     Some(stride) if !stride.is_zero() => Ok(Self::Stride(stride)),
-                    _ => Err(refuse("the stride is no whole number of 512-byte sectors above zero")),
+                    _ => Err(refuse("the stride is not a whole number of 512-byte sectors above zero")),
                 }
             }
             _ => Err(refuse("it is not known")),

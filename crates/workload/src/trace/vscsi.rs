@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn both_versions_are_told_apart_and_read() {
+    fn both_versions_are_detected_and_read() {
         for build in [one, two] {
             let file = [build(0x2a, 1024, 50, 1_000), build(0x12, 36, 0, 1_001), build(0x28, 512, 9, 1_002)].concat();
             assert_eq!(detected_bytes(&file), Some(Format::Vscsi));

@@ -196,7 +196,7 @@ mod tests {
         1,0,0xFFFFFFFFFFFFFFFF,Flush,1.000000100\n1,\"16,384\",0x2000,Read,1.000000300\n1,512,0x1000,WRITE,1.5\n";
 
     #[test]
-    fn both_ways_of_writing_numbers_are_read() {
+    fn both_notations_of_numbers_are_read() {
         for text in [COMMAS, POINTS] {
             assert_eq!(detected(text), Some(Format::Wpa), "{text}");
             let (records, context) = read(Format::Wpa, text);

@@ -20,7 +20,7 @@ fn follow<S: Sector>(bench: &mut Bench<S>, mut look: impl FnMut(&Backend<S, Vec<
 }
 
 #[test]
-fn nothing_is_charged_before_its_phase_ends() {
+fn a_phase_is_charged_only_at_its_end() {
     let mut bench = Shape { command: Span::from_us(1), ..Shape::default() }.build();
     let list = bench.list(Op::Program, 0, 0, 1);
     bench.submit(list);
@@ -36,7 +36,7 @@ fn nothing_is_charged_before_its_phase_ends() {
 }
 
 #[test]
-fn a_held_channel_and_both_phases_of_a_copy_reconcile_at_any_moment() {
+fn busy_times_of_a_held_channel_and_of_a_copy_equal_the_account_at_any_moment() {
     for hold in [false, true] {
         let arbitration = Arbitration { hold, ..FORWARDED };
         let hydra = Hydra { chips: 1, command: Span::from_us(2), arbitration, ..Hydra::default() };
@@ -54,7 +54,7 @@ fn a_held_channel_and_both_phases_of_a_copy_reconcile_at_any_moment() {
             let sum = |of: fn(&Tally) -> Span| Op::ALL.into_iter().map(|op| of(&account.op(op))).sum::<Span>();
             assert_eq!(backend.die_busy(now).sum::<Span>(), sum(|tally| tally.array));
             assert_eq!(backend.channel_busy(now).sum::<Span>(), sum(|tally| tally.bus));
-            assert!(sum(|tally| tally.bus) >= before, "what was read once stays");
+            assert!(sum(|tally| tally.bus) >= before, "an earlier reading stays");
             before = sum(|tally| tally.bus);
         });
         let array = bench.backend.account(bench.now).op(Op::Erase).array;

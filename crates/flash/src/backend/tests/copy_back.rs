@@ -54,7 +54,7 @@ fn copied(bench: &mut Bench<Stamp>) -> (Vec<Stamp>, Spare) {
 }
 
 #[test]
-fn it_is_read_data_in_and_program() {
+fn a_copy_back_is_a_read_a_data_in_and_a_program() {
     // B7.2: 20 us, five sectors of 3.3 us on four buses, 200 us; the bus is free in the first and the last.
     let mut bench = full(Hydra::default(), 1);
     let list = merge(&mut bench, 0b1_1111, Slot::default());
@@ -70,7 +70,7 @@ fn it_is_read_data_in_and_program() {
 }
 
 #[test]
-fn others_use_the_channel_in_its_first_and_last_phase() {
+fn other_commands_use_the_channel_during_the_read_and_the_program_of_a_copy_back() {
     let mut bench = full(Hydra::default(), 1);
     let list = merge(&mut bench, 0xFFF, Slot::default());
     bench.submit(list);
@@ -85,7 +85,7 @@ fn others_use_the_channel_in_its_first_and_last_phase() {
 }
 
 #[test]
-fn new_sectors_lie_over_those_of_the_source() {
+fn new_sectors_replace_those_of_the_source() {
     for timed in [false, true] {
         let mut bench = full(Hydra::default(), 1);
         bench.backend.set_timed(timed);
@@ -107,7 +107,7 @@ fn new_sectors_lie_over_those_of_the_source() {
 }
 
 #[test]
-fn an_unreadable_source_is_not_made_readable() {
+fn the_copy_of_an_unreadable_source_is_unreadable() {
     let mut bench = full(Hydra::default(), 1);
     bench.backend.media_mut().faults_mut().fail_read(0);
     let list = merge(&mut bench, 0b10, Slot::default());
@@ -129,7 +129,7 @@ fn aborts(slot: Slot, mask: u64, change: impl FnOnce(&mut Bench<Stamp>, Handle<L
 }
 
 #[test]
-fn the_rules_of_the_media_hold() {
+fn a_copy_back_keeps_the_rules_of_the_media() {
     let wrong = Slot { lpn: Lpn::new(78), expected: true, ..Slot::default() };
     assert!(aborts(wrong, 1, |_, _| ()).contains("the map is wrong"));
     let unpaid = aborts(Slot::default(), 0b111, |bench, list| {
@@ -152,7 +152,7 @@ fn the_rules_of_the_media_hold() {
 }
 
 #[test]
-fn a_power_cut_in_any_phase_tears_it() {
+fn a_power_cut_in_any_phase_tears_the_target_of_a_copy_back() {
     // Read until 20 us, data in until 72.8 us, program until 272.8 us. At each end the event is not handled yet.
     let after_cut = |us_tenths: u64, seed| {
         let mut bench = full(Hydra { arbitration: FORWARDED, ..Hydra::default() }, seed);
@@ -176,7 +176,7 @@ fn a_power_cut_in_any_phase_tears_it() {
 }
 
 #[test]
-fn a_power_cut_before_its_first_phase_leaves_the_target_erased() {
+fn a_power_cut_before_a_copy_back_begins_leaves_its_target_erased() {
     // Its command cycles wait behind a page of another die.
     let mut bench = full(Hydra { command: Span::from_us(1), ..Hydra::default() }, 1);
     let list = bench.background(1);

@@ -110,7 +110,7 @@ fn figure_7a_a_held_bus_serves_one_operation_at_a_time() {
 }
 
 #[test]
-fn figure_7b_a_free_bus_lets_all_units_work() {
+fn figure_7b_a_free_bus_lets_all_controllers_work() {
     same(
         &four_units(false),
         &[
@@ -155,7 +155,7 @@ fn figure_8a_without_conflict_a_host_read_waits_for_the_primitive_under_way() {
 }
 
 #[test]
-fn figure_8b_with_conflict_it_waits_for_the_operation_under_way() {
+fn figure_8b_with_conflict_a_host_read_waits_for_the_operation_under_way() {
     same(
         &preempted(3, 28),
         &[
@@ -171,7 +171,7 @@ fn figure_8b_with_conflict_it_waits_for_the_operation_under_way() {
 }
 
 #[test]
-fn figure_8_an_operation_that_has_not_begun_gives_way() {
+fn figure_8_an_operation_that_has_not_begun_yields_to_a_host_read() {
     same(
         &preempted(3, 14),
         &[

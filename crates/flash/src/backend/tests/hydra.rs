@@ -1,7 +1,7 @@
 //! Hydra's array against the arithmetic of its paper: superchips, controllers, and the latency of a host read.
 //!
-//! B buses of a superchip are one channel of 8 B bits with chips whose pages are B x 2 KB; its C chips on each bus are C
-//! such dies. A superpage is a row of each of them. Seong et al., IEEE Trans. Computers 59(7), 2010.
+//! B buses of a superchip are one channel of 8 B bits with chips whose pages are B x 2 KB; its C chips on each bus are
+//! C such dies. A superpage is a row of each of them. Seong et al., IEEE Trans. Computers 59(7), 2010.
 
 use super::*;
 
@@ -10,7 +10,7 @@ pub(super) const ROWS: u32 = 64;
 
 /// The prioritised forwarder.
 pub(super) const FORWARDED: Arbitration =
-    Arbitration { commands: Order::ReadFirst, bus: BusOrder::ReadFirst, hold: false };
+    Arbitration { commands: Order::ReadFirst, bus: BusOrder::ReadFirst, hold: false, between_pages: true };
 
 /// A bus group of the prototype: `buses` of its four buses with eight chips on each.
 #[derive(Clone, Copy)]
@@ -61,6 +61,7 @@ impl Hydra {
             timing,
             controllers: self.controllers,
             transfer: Transfer::Bus,
+            completion: Completion::default(),
             arbitration: self.arbitration,
             software: self.software,
         };
@@ -171,7 +172,7 @@ fn sixteen_sectors_cross_four_buses_in_51_us() {
 }
 
 #[test]
-fn without_chip_interleaving_the_array_shows() {
+fn without_chip_interleaving_the_bus_idles_during_the_array_read() {
     // D2: a superpage every 20 + 51.2 us; HY1: the bus stands still for tR between two of them.
     for (spare, page, mbps) in [(false, 51.2, 115.1), (true, 52.8, 112.5)] {
         let us = sequential_read(Hydra { chips: 1, spare, ..Hydra::default() }, ROWS);
@@ -181,7 +182,7 @@ fn without_chip_interleaving_the_array_shows() {
 }
 
 #[test]
-fn read_ceilings_of_every_interleaving() {
+fn each_chip_interleaving_has_its_read_ceiling() {
     // D3, before the host's 75 MB/s: with two chips the bus never waits but for the first tR.
     let table = [(1, 1, 28.1), (1, 2, 38.8), (2, 1, 56.3), (2, 2, 77.6), (4, 1, 112.5), (4, 2, 155.2)];
     let ceiling = |buses, chips, lane, mbps: f64| {
@@ -207,8 +208,7 @@ fn more_chips_hide_a_longer_read() {
     close(fast(4), 20.0 + f64::from(4 * ROWS) * 13.2);
 }
 
-/// Microseconds until each of `units` background controllers has programmed a superblock, each on a superchip of its
-/// own.
+/// Microseconds until the background controllers have programmed a superblock on each of `superchips` superchips.
 fn programs(hydra: Hydra, superchips: u32, erase: bool) -> f64 {
     let mut bench = hydra.build::<()>();
     for superchip in 0..superchips {
@@ -225,7 +225,7 @@ fn programs(hydra: Hydra, superchips: u32, erase: bool) -> f64 {
 }
 
 #[test]
-fn a_background_unit_programs_65_mbps() {
+fn a_background_controller_programs_65_mbps() {
     // D4: a superpage of 16 KB every 251.2 us (252.8 with spare bytes); the second chip begins a transfer later.
     for (spare, page, mbps) in [(false, 51.2, 65.2), (true, 52.8, 64.8)] {
         let us = programs(Hydra { spare, controllers: Controllers::Background(1), ..Hydra::default() }, 1, false);
@@ -240,7 +240,7 @@ fn a_background_unit_programs_65_mbps() {
 }
 
 #[test]
-fn more_background_units_program_more_until_the_bus_is_full() {
+fn background_controllers_raise_the_program_rate_until_the_bus_saturates() {
     // D4: 65, 130, 155, 155 MB/s. With up to two controllers every chip programs without a pause; from three on the
     // bus does not rest until the last page is programmed.
     let page = 52.8;
@@ -254,7 +254,7 @@ fn more_background_units_program_more_until_the_bus_is_full() {
         };
         close(us, exact);
         let sustained = rate(8192 * u64::from(2 * count * ROWS), us - edge);
-        assert!((sustained / mbps - 1.0).abs() < 0.005, "{count} units: {sustained} MB/s");
+        assert!((sustained / mbps - 1.0).abs() < 0.005, "{count} controllers: {sustained} MB/s");
     }
     // Four superchips and one controller: one after another.
     let one = programs(Hydra { controllers: Controllers::Background(1), ..Hydra::default() }, 4, false);
@@ -262,7 +262,7 @@ fn more_background_units_program_more_until_the_bus_is_full() {
 }
 
 #[test]
-fn a_merge_of_nothing_but_copies() {
+fn a_merge_of_copies_alone_takes_64_copy_backs_and_an_erase() {
     // D5: 64 x 220 us and an erase of 2 ms; 62 merges a second on a superchip, 248 on four with four controllers.
     for superchips in [1, 4] {
         let hydra = Hydra::default();
@@ -282,7 +282,7 @@ fn a_merge_of_nothing_but_copies() {
 }
 
 #[test]
-fn the_foreground_unit_reads_one_list_after_another() {
+fn the_foreground_controller_reads_one_list_after_another() {
     let mut bench = Hydra::default().build::<()>();
     // All background controllers are busy, and lists wait for them.
     for block in 1..3 {
@@ -305,7 +305,7 @@ fn the_foreground_unit_reads_one_list_after_another() {
 }
 
 #[test]
-fn background_lists_of_one_unit_do_not_use_the_foreground_unit() {
+fn background_lists_leave_the_foreground_controller_idle() {
     let mut bench = Hydra { controllers: Controllers::Background(1), ..Hydra::default() }.build::<()>();
     for die in 0..3 {
         let list = bench.background(die);
@@ -317,7 +317,7 @@ fn background_lists_of_one_unit_do_not_use_the_foreground_unit() {
 }
 
 #[test]
-fn reads_go_first_on_the_channel() {
+fn a_host_read_overtakes_waiting_transfers_on_its_channel() {
     // Dies 0 and 1 send background reads, die 2 wants to begin a program; then a host read of die 3 comes.
     let order = |bus| {
         let arbitration = Arbitration { bus, ..FORWARDED };
@@ -341,10 +341,10 @@ fn reads_go_first_on_the_channel() {
 }
 
 #[test]
-fn only_host_reads_first_at_dies_and_on_channels_make_a_program_give_way() {
+fn a_program_yields_only_if_host_reads_go_first_at_dies_and_on_channels() {
     // The program of die 0 waits for the bus, which moves the data of die 1's, when a host read of die 0 comes.
     let arrays = |commands, bus| {
-        let arbitration = Arbitration { commands, bus, hold: false };
+        let arbitration = Arbitration { commands, bus, hold: false, between_pages: true };
         let mut bench = Hydra { controllers: Controllers::None, arbitration, ..Hydra::default() }.build::<()>();
         for die in [1, 0] {
             let list = bench.background(die);
@@ -440,7 +440,7 @@ fn a_host_read_waits_for_one_operation_on_its_die() {
 }
 
 #[test]
-fn a_copy_back_that_is_waited_for_is_helped_to_its_end() {
+fn a_host_read_speeds_up_the_copy_back_it_waits_for() {
     // Its second phase does not queue behind the other controllers' data: read, at most one transfer of another die,
     // data in, program.
     let lists = |bench: &mut Bench| {
@@ -458,7 +458,7 @@ fn a_copy_back_that_is_waited_for_is_helped_to_its_end() {
 }
 
 #[test]
-fn what_gave_way_goes_on_behind_the_host_reads_of_its_die() {
+fn a_preempted_list_resumes_after_the_host_reads_of_its_die() {
     // B9(b): two host reads of one die in one list; the background's next program there is behind both.
     let mut bench = Hydra::default().build::<()>();
     let list = bench.background(0);

@@ -5,7 +5,7 @@ use super::*;
 /// The letter of a phase in a lane: small for the host, capital for the background.
 fn letter(phase: &Phase) -> char {
     let letter = match phase.primitive {
-        Primitive::Command => 'c',
+        Primitive::Command | Primitive::Status => 'c',
         Primitive::DataIn | Primitive::DataOut => 't',
         Primitive::Hold => return '=',
         Primitive::Read => 'r',

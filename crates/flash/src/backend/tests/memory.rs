@@ -4,7 +4,7 @@ use super::*;
 use crate::nand::Stamp;
 
 #[test]
-fn it_takes_the_memory_that_it_says() {
+fn the_backend_takes_the_memory_it_predicts() {
     let part = Part::preset("dirik-2009").expect("a preset");
     // Rows of eight slots, each of four sectors; a program of each die, and there are fewer dies than usual or more.
     for (channels, one_shot) in [(2, 1), (2, 3), (70, 1)] {
@@ -22,6 +22,7 @@ fn it_takes_the_memory_that_it_says() {
                 timing: timing.clone(),
                 controllers,
                 transfer,
+                completion: Completion::default(),
                 arbitration: Arbitration::default(),
                 software: None,
             };

@@ -24,7 +24,7 @@ fn ends<S: Sector>(bench: &mut Bench<S>, lists: &[Handle<List>]) -> Vec<bool> {
 }
 
 #[test]
-fn what_was_handed_in_before_fails_untouched_and_costs_no_array_time() {
+fn programs_submitted_before_a_failure_fail_without_array_time() {
     for (cache, timed) in [(true, true), (false, true), (false, false)] {
         let mut bench = Shape { cache, ..Shape::default() }.build();
         bench.backend.set_timed(timed);
@@ -43,7 +43,7 @@ fn what_was_handed_in_before_fails_untouched_and_costs_no_array_time() {
             [crate::nand::Spare::Torn, crate::nand::Spare::Empty, crate::nand::Spare::Empty]
         );
         let programs = bench.backend.account(bench.now).op(Op::Program);
-        assert_eq!((programs.commands, programs.pages), (3, 3), "what was not begun is not counted");
+        assert_eq!((programs.commands, programs.pages), (3, 3), "an operation that has not begun is not counted");
         if timed && !cache {
             assert_eq!(programs.array, Span::from_us(600));
             assert_eq!(programs.bytes.get(), 7 * 2048, "their data had crossed the channel");
@@ -73,20 +73,20 @@ fn behind(reported: bool, erased: bool) -> bool {
 }
 
 #[test]
-fn what_the_ftl_could_not_know_fails_and_an_erase_ends_it() {
+fn programs_behind_an_unreported_failure_fail_until_an_erase() {
     assert!(behind(false, false));
     assert!(!behind(true, true));
 }
 
 #[test]
 #[should_panic(expected = "behind a program that failed")]
-fn what_the_ftl_knew_is_refused() {
+fn a_program_behind_a_reported_failure_is_refused() {
     behind(true, false);
 }
 
 #[test]
 #[should_panic(expected = "behind a program that failed")]
-fn a_power_cut_excuses_nothing() {
+fn a_program_behind_a_failure_is_refused_after_a_power_cut_too() {
     let mut bench = Shape::default().build();
     bench.backend.media_mut().faults_mut().fail_program(0);
     let first = bench.list(Op::Program, 0, 0, 1);
@@ -99,7 +99,7 @@ fn a_power_cut_excuses_nothing() {
 }
 
 #[test]
-fn copies_with_and_without_data_are_not_begun_either() {
+fn copy_backs_behind_a_failure_do_not_begin() {
     let mut bench = Hydra { chips: 1, ..Hydra::default() }.build::<()>();
     bench.backend.media_mut().faults_mut().fail_program(0);
     let list = bench.background(1);
@@ -118,7 +118,7 @@ fn copies_with_and_without_data_are_not_begun_either() {
 }
 
 #[test]
-fn a_list_in_turn_leaves_out_the_rest_of_a_block_and_so_does_a_cut() {
+fn a_serial_list_skips_the_rest_of_a_failing_block_and_so_does_a_cut() {
     let program = |cut: Option<u64>| {
         let mut bench = Shape { cache: false, ..Shape::default() }.build();
         bench.backend.media_mut().faults_mut().fail_program(1);
@@ -149,7 +149,7 @@ fn a_list_in_turn_leaves_out_the_rest_of_a_block_and_so_does_a_cut() {
 }
 
 #[test]
-fn capacitors_do_not_program_behind_a_failure() {
+fn capacitors_program_nothing_behind_a_failure() {
     let mut bench = Shape::default().build();
     bench.backend.media_mut().faults_mut().fail_program(0);
     let list = bench.list(Op::Program, 0, 0, 3);

@@ -22,7 +22,7 @@ fn two_pages_and_an_erase(bench: &mut Bench) -> Handle<List> {
 }
 
 #[test]
-fn a_list_takes_what_its_commands_take() {
+fn a_serial_list_takes_the_sum_of_its_commands() {
     let mut bench = bench();
     let list = two_pages_and_an_erase(&mut bench);
     let end = begin(&mut bench, list);
@@ -40,7 +40,7 @@ fn a_list_takes_what_its_commands_take() {
 }
 
 #[test]
-fn looks_at_spare_areas_take_as_long_as_reads() {
+fn a_scan_of_spare_areas_takes_as_long_as_reads() {
     let mut bench = bench();
     let list = bench.backend.open_list(Class::Other, 0);
     bench.backend.add_scan(list, Cause::Map, SuperblockId::new(0), 3);
@@ -53,7 +53,7 @@ fn looks_at_spare_areas_take_as_long_as_reads() {
 }
 
 #[test]
-fn what_was_read_goes_to_the_programs_behind_it() {
+fn a_serial_list_forwards_read_data_to_its_programs() {
     let mut bench = bench();
     let list = bench.list(Op::Program, 0, 0, 2);
     let end = begin(&mut bench, list);
@@ -75,7 +75,7 @@ fn what_was_read_goes_to_the_programs_behind_it() {
 
 /// A cut in the second program: the first is complete, the second torn or complete, and the erase has not begun.
 #[test]
-fn a_cut_leaves_what_was_done_and_tears_what_was_under_way() {
+fn a_power_cut_keeps_finished_commands_and_tears_the_one_under_way() {
     let mut torn = 0;
     for seed in 0..32 {
         let mut bench = bench();
@@ -98,7 +98,7 @@ fn a_cut_leaves_what_was_done_and_tears_what_was_under_way() {
 
 /// While the data of a program crosses the bus, its page is untouched.
 #[test]
-fn a_cut_before_the_array_works_touches_nothing() {
+fn a_power_cut_during_the_data_transfer_leaves_the_page_erased() {
     let mut bench = bench();
     let list = bench.list(Op::Program, 0, 0, 1);
     begin(&mut bench, list);
@@ -109,7 +109,7 @@ fn a_cut_before_the_array_works_touches_nothing() {
 
 /// Two pages in SLC mode, the second of them read again; blocks in the other mode take their usual time.
 #[test]
-fn a_block_in_slc_mode_has_times_of_its_own() {
+fn a_block_in_slc_mode_has_its_own_times() {
     let mut bench = bench();
     let (read, program) = (Span::from_us(10), Span::from_us(90));
     bench.backend.timing.slc_mode = Some(ModeTimes { read, program });

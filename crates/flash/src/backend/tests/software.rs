@@ -35,7 +35,7 @@ fn a_faster_processor_is_faster_and_hardware_is_fastest() {
 }
 
 #[test]
-fn host_reads_pass_by() {
+fn a_host_read_bypasses_the_processor() {
     let software = Some(Span::from_us(500));
     let mut bench = Hydra { software, ..Hydra::default() }.build::<()>();
     let list = bench.background(0);
@@ -51,7 +51,7 @@ fn host_reads_pass_by() {
 }
 
 #[test]
-fn ftl_jobs_and_commands_take_turns() {
+fn ftl_jobs_and_commands_alternate_on_the_processor() {
     let software = Some(Span::from_us(10));
     let mut bench = Hydra { software, ..Hydra::default() }.build::<()>();
     bench.backend.use_cpu(bench.now, Span::from_us(30), 7, &mut bench.events);
@@ -93,7 +93,7 @@ fn hardware_leaves_the_processor_to_the_ftl() {
 }
 
 #[test]
-fn a_power_cut_forgets_what_it_thought_about() {
+fn a_power_cut_drops_the_work_of_the_processor() {
     let mut bench = Hydra { software: Some(Span::from_us(10)), ..Hydra::default() }.build::<()>();
     bench.backend.use_cpu(bench.now, Span::from_us(30), 7, &mut bench.events);
     let list = bench.background(0);

@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "behind a program that failed")]
-    fn not_for_another_stream_either() {
+    fn a_block_takes_no_program_of_another_stream_behind_a_failure() {
         let mut media = media(1, 1);
         assert!(!program(&mut media, 0, 4));
         program_for(&mut media, (Stream::Copies, Mode::Full), 6, 2);
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "behind a program that failed")]
-    fn nor_in_slc_mode() {
+    fn a_block_in_slc_mode_takes_no_program_behind_a_failure() {
         let mut media = media(1, 0);
         assert!(!program_for(&mut media, (Stream::Host, Mode::Slc), 0, 4));
         program_for(&mut media, (Stream::Host, Mode::Slc), 4, 4);
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "behind a program that failed")]
-    fn nor_a_word_line_behind_one_that_failed_in_part() {
+    fn a_block_takes_no_word_line_behind_one_that_failed_in_part() {
         let mut media = media(3, 4);
         assert!(!program(&mut media, 0, 12), "the third page of the first plane fails, and the command goes on");
         assert!(matches!(media.spare(media.geometry.slot(BLOCK, 11)), Spare::Data { .. }));
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_programmed_before_is_read_and_an_erase_ends_it() {
+    fn pages_before_a_failure_stay_readable_and_an_erase_clears_it() {
         let mut media = media(1, 2);
         assert!(program(&mut media, 0, 4));
         assert!(!program(&mut media, 4, 4));
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_lost_its_power_has_not_failed() {
+    fn a_program_torn_by_a_power_cut_is_no_failure() {
         let mut media = media(1, 0);
         assert!(!program(&mut media, 0, 4), "it would have failed");
         media.tear_program(Target { superblock: BLOCK, offset: 0 }, 4);

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_durable_version_stays_until_the_next_is() {
+    fn the_durable_version_of_a_page_stays_until_the_next_is_durable() {
         let mut images = Images::default();
         images.stage(3, None, 7, &[1, 2]);
         assert_eq!((images.get(3, 7), images.get(3, 6), images.get(9, 7)), (Some(&[1, 2][..]), None, None));

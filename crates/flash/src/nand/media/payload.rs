@@ -95,7 +95,7 @@ mod tests {
     use base::units::Lpn;
 
     #[test]
-    fn what_preconditioning_writes_takes_no_memory_and_other_content_does() {
+    fn preconditioned_content_takes_no_memory_and_host_data_does() {
         let geometry = Geometry::new(1, 1, 1, 2, 2, 4, 6, 2, 2).expect("a small array");
         let mut m = Media::new(geometry, 10, 1, Faults::new(&FaultSpec::default(), 1));
         let sector = |lpn: u32, version, i| Stamp::preconditioned(Lba::new(u64::from(lpn * 2 + i)), version);

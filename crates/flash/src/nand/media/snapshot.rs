@@ -55,7 +55,7 @@ impl fmt::Display for SnapshotError {
                 write!(f, "is a snapshot of another device: of {found}, and this device has {expected}")
             }
             Self::Sector { found, expected } => {
-                write!(f, "is a snapshot whose sectors hold {found} bytes, where {expected} are wanted")
+                write!(f, "is a snapshot with {found} bytes per sector, and this run needs {expected}")
             }
             Self::Damaged => f.write_str("is damaged: it was cut short or changed"),
         }
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_may_be_bad_and_have_failed() {
+    fn a_snapshot_keeps_a_block_that_is_bad_and_failing() {
         let mut media = used(Stamp);
         media.retire(SuperblockId::new(0));
         assert!(media.is_failing(SuperblockId::new(0)));
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_saved_is_loaded() {
+    fn a_saved_snapshot_loads_to_the_same_media() {
         let media = used(Stamp);
         let loaded = load::<Stamp>(&saved(&media)).expect("a snapshot");
         assert_eq!((&loaded.blocks, &loaded.spares), (&media.blocks, &media.spares));
@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn a_payload_is_derived_where_there_is_none_and_passed_over_where_none_is_wanted() {
+    fn a_load_derives_a_missing_payload_and_skips_an_unwanted_one() {
         let stamped = saved(&used(Stamp));
         let timing = load::<()>(&stamped).expect("a snapshot");
         assert_eq!((&timing.spares, timing.payload.len()), (&used(|_| ()).spares, 0));
@@ -475,11 +475,11 @@ mod tests {
         assert!(stamps.payload.iter().all(Option::is_none));
         assert_eq!(stamps.content(Psn::new(1), 1), Stamp::preconditioned(Lba::new(17), 3));
         let bytes = load::<crate::nand::Bytes512>(&stamped).expect_err("other sectors");
-        assert!(bytes.to_string().contains("hold 8 bytes, where 512 are wanted"), "{bytes}");
+        assert!(bytes.to_string().contains("with 8 bytes per sector, and this run needs 512"), "{bytes}");
     }
 
     #[test]
-    fn any_changed_or_missing_byte_is_noticed() {
+    fn a_snapshot_with_a_changed_or_missing_byte_is_refused() {
         let bytes = saved(&used(Stamp));
         for len in 0..bytes.len() {
             assert!(load::<Stamp>(&bytes[..len]).is_err(), "cut to {len} bytes");
@@ -492,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_is_refused() {
+    fn a_foreign_file_and_a_snapshot_of_another_array_are_refused() {
         let foreign = load::<()>(b"\x10\0\0\0PK\x03\x04 and so on, long enough").expect_err("no snapshot");
         assert!(matches!(foreign, SnapshotError::Foreign));
         let other = Media::<()>::load(geometry(5), 10, 1, faults(), &mut &saved(&used(|_| ()))[..]);

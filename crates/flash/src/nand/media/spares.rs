@@ -108,7 +108,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn both_kinds_keep_what_they_are_given(given in prop::collection::vec((0..32_usize, 0..0xFF_FFFD_u32, any::<u32>()), 0..60)) {
+        fn wide_and_narrow_spares_keep_what_is_stored(given in prop::collection::vec((0..32_usize, 0..0xFF_FFFD_u32, any::<u32>()), 0..60)) {
             let (mut wide, mut narrow) = (spares(4), spares(16));
             prop_assert!(matches!((&wide, &narrow), (Spares::Wide(_), Spares::Narrow(_))));
             for (slot, lpn, version) in given {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_is_too_large_is_not_cut_off() {
+    fn a_number_too_large_for_narrow_spares_is_refused() {
         let mut narrow = spares(16);
         assert!(!narrow.set_word(0, Spare::Data { lpn: Lpn::new(0xFF_FFFE), version: u32::MAX }.pack()));
         assert!(narrow.set_word(0, Spare::Data { lpn: Lpn::new(0xFF_FFFD), version: u32::MAX }.pack()));

@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn every_preset_is_named_sourced_and_valid() {
+    fn every_preset_has_a_name_a_source_and_no_fault() {
         assert_eq!(Part::presets().count(), FILES.len());
         for (part, (name, text)) in Part::presets().zip(FILES) {
             assert_eq!(part.name, name);
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn one_shot_rates_are_those_presented() {
+    fn one_shot_program_rates_are_the_published_ones() {
         for (name, mb) in [("kioxia-wd-128l-tlc", 132.0), ("sk-hynix-176l-tlc", 168.0), ("intel-96l-qlc", 35.2)] {
             let part = part(name);
             let pages = u64::from(part.timing.one_shot * part.geometry.planes_per_die);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn page_types_follow_the_index_in_the_block() {
+    fn the_page_index_in_the_block_decides_the_page_type() {
         let qlc = part("intel-96l-qlc");
         assert_eq!((qlc.bits_per_cell(), qlc.page_types()), (4, 4));
         let times: Vec<_> = (0..5).map(|page| qlc.read_time(page).as_ns()).collect();

@@ -114,7 +114,7 @@ impl fmt::Display for PartError {
                 write!(f, "geometry.page is {page}: use 512B to {MOST_PAGE}, e.g. \"16KiB\"")
             }
             Self::SpareTooLarge { spare, page } => {
-                write!(f, "geometry.spare is {spare}: use at most the page of {page}")
+                write!(f, "geometry.spare is {spare}: use at most the size of a page, {page}")
             }
             Self::TimesPerType { field, given, types } => write!(
                 f,
@@ -144,13 +144,14 @@ impl fmt::Display for PartError {
             Self::Cost { given } => {
                 write!(
                     f,
-                    "cost_per_gib is {given}: write the price of a GiB by that of MLC flash, above 0 and at most 1e9, e.g. 3.36 for SLC"
+                    "cost_per_gib is {given}: write the price of a GiB as a multiple of that of MLC flash, above 0 \
+                     and at most 1e9, e.g. 3.36 for SLC"
                 )
             }
             Self::TooLarge { pages } => {
                 write!(
                     f,
-                    "the die has {pages} pages, more than the 2^32 - 1 that can be numbered: reduce geometry.blocks_per_plane"
+                    "the die has {pages} pages, more than the limit of 2^32 - 1: reduce geometry.blocks_per_plane"
                 )
             }
         }
@@ -244,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_found_and_says_where() {
+    fn every_fault_of_a_part_names_its_key() {
         let zero = |field| vec![PartError::Zero { field }];
         assert_eq!(faults(|p| p.endurance = 0), zero("endurance"));
         assert_eq!(faults(|p| p.geometry.dies_per_chip = 0), zero("geometry.dies_per_chip"));
@@ -273,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn all_faults_come_at_once() {
+    fn all_faults_of_a_part_are_reported_at_once() {
         let found = faults(|p| {
             p.cell = Cell::Mlc;
             p.geometry.pages_per_block = 511;
@@ -285,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_is_refused() {
+    fn an_unknown_key_of_a_part_is_refused() {
         let text = toml::to_string(&Part::preset("K9XXG08").expect("a preset")).expect("TOML");
         let message = toml::from_str::<Part>(&text.replace("erase =", "erasee =")).expect_err("a typo").to_string();
         assert!(message.contains("erasee"), "{message}");

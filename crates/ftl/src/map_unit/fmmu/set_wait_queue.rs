@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_set_keeps_its_order_and_none_holds_up_another() {
+    fn each_set_keeps_its_order_and_delays_no_other() {
         let mut set_wait_queue = SetWaitQueue::new(3, true);
         [(0, 'a'), (1, 'b'), (0, 'c'), (2, 'd')].into_iter().for_each(|(set, what)| set_wait_queue.push(set, what));
         assert_eq!(set_wait_queue.first(), None, "nothing has changed");
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn it_need_not_be_used() {
+    fn an_unused_queue_stays_empty() {
         let mut set_wait_queue = SetWaitQueue::<u32>::new(4, false);
         set_wait_queue.note_change(3);
         set_wait_queue.mark_all_changed();

@@ -66,14 +66,14 @@ fn close(measured: f64, expected: f64) {
 }
 
 #[test]
-fn hits_take_what_figure_10a_says() {
+fn hits_take_the_times_of_figure_10a() {
     close(mean(dftl(1), 100, |_| 5), 1_500.0);
     close(mean(cdftl(1), 8192, blocks), 4_000.0);
     close(mean(FMMU, 8192, blocks), 160.0);
 }
 
 #[test]
-fn misses_take_what_figure_10b_says() {
+fn misses_take_the_times_of_figure_10b() {
     // 40,000 blocks in turn, more than the 17,408 that fit.
     close(mean(dftl(1), 80_000, |i| i % 40_000 * 16), 4_500.0);
     close(mean(cdftl(1), 8192, pages), 4_700.0);
@@ -81,7 +81,7 @@ fn misses_take_what_figure_10b_says() {
 }
 
 #[test]
-fn a_lookup_that_finds_something_takes_a_command_more() {
+fn a_lookup_that_finds_a_mapped_page_takes_one_command_more() {
     // Sec. 5.2: 0.2 us in software. The 17 % of FMMU (Sec. 5.3) leave no room for it.
     close(mean_found(dftl(1), 100, |_| 5), 1_500.0 + 200.0);
     close(mean_found(dftl(1), 80_000, |i| i % 40_000 * 16), 4_500.0 + 200.0);
@@ -95,7 +95,7 @@ fn a_lookup_that_finds_something_takes_a_command_more() {
 }
 
 #[test]
-fn one_command_for_all_that_a_lookup_finds_and_none_for_an_update() {
+fn a_lookup_costs_one_command_for_all_its_places_and_an_update_none() {
     let mut rig = rig(dftl(1)).written(|lpn| lpn + 1);
     let mut takes = |ask| {
         let before = busy(&rig);
@@ -147,7 +147,7 @@ fn flush(spec: MapSpec, dirty: u32) -> f64 {
 }
 
 #[test]
-fn busy_times_are_cut_off_at_the_moment_of_asking() {
+fn busy_times_end_at_the_moment_of_the_query() {
     for (spec, takes) in [(dftl(1), 1_500), (cdftl(2), 1_500), (FMMU, 30)] {
         let mut rig = rig(spec);
         rig.ask(Asker::Host, Ask::Lookup { first: Lpn::new(5), count: 1 });
@@ -165,7 +165,7 @@ fn busy_times_are_cut_off_at_the_moment_of_asking() {
 }
 
 #[test]
-fn flushes_take_what_figure_10c_says() {
+fn flushes_take_the_times_of_figure_10c() {
     let fmmu = flush(FMMU, 64);
     assert!(fmmu < 10.0, "{fmmu} us for all blocks of a page");
     let (one, two) = (flush(dftl(1), 1), flush(cdftl(1), 1));
@@ -180,7 +180,7 @@ fn flushes_take_what_figure_10c_says() {
 }
 
 #[test]
-fn more_ways_cost_more_and_ideal_units_nothing() {
+fn more_ways_cost_more_and_ideal_map_units_cost_nothing() {
     let ways = |ways| mean(MapSpec::Dftl(DftlSpec { ways, ..DftlSpec::PUBLISHED }), 100, |_| 5);
     close(ways(8) - ways(4), ways(16) / 2.0 - ways(8) / 2.0);
     assert!(ways(8) > 1.7 * ways(4), "tags are most of it");

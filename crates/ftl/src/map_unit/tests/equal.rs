@@ -141,7 +141,7 @@ fn compare(unit: AnyMapUnit, small: &Small, raw: &[Raw], latency: Span, written:
     let mut rig = if written { rig.written(|lpn| lpn + 1_000) } else { rig };
     for (i, one) in raw.iter().enumerate() {
         let at = rig.now + Span::from_ns(one.0);
-        assert!((0..100_000).any(|_| !rig.step(at)), "it never comes to rest");
+        assert!((0..100_000).any(|_| !rig.step(at)), "the map unit never becomes idle");
         rig.now = at;
         if i == flush_at {
             rig.begin_flush();
@@ -164,7 +164,7 @@ fn compare(unit: AnyMapUnit, small: &Small, raw: &[Raw], latency: Span, written:
 
 proptest! {
     #[test]
-    fn every_map_unit_answers_as_a_plain_array_does(
+    fn every_map_unit_answers_like_a_plain_array(
         small in small(),
         raw in prop::collection::vec((0u64..3_000, any::<bool>(), 0u8..8, 0u32..80, 0u32..50), 1..120),
         (together, latency, written, flush_at) in (any::<bool>(), 0u64..100, any::<bool>(), 0usize..200),

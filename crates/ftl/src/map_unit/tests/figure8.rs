@@ -35,14 +35,14 @@ fn run(unit: &mut Fmmu, out: &mut Output) -> Time {
 }
 
 #[test]
-fn the_worked_example() {
+fn fmmu_follows_the_worked_example_of_figure_8() {
     let mut unit = SMALL.fmmu();
     let mut out = Output::default();
     // (1)-(2) Mapping unit 10 was programmed at place 1.
     let update = Ask::Update { lpn: Lpn::new(10), to: Some(Psn::new(1)) };
     unit.ask(Time::ZERO, Asker::Host, Ticket(7), update);
     // (3)-(5) The CMT allocates block 10 / 2 = 5, keeps the request in it, and asks for page 10 / 4 = 2.
-    assert_eq!(unit.cmt_of(5), (true, false, 1), "on its way, clean, one register");
+    assert_eq!(unit.cmt_of(5), (true, false, 1), "loading, clean, one register");
     let sent = unit.next_event().expect("a step");
     unit.advance(sent, &mut out);
     // (6)-(7) The CTP does the same with page 2.

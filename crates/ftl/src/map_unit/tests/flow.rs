@@ -1,4 +1,4 @@
-//! Checks the concurrency of map units, the begin and end of flushes, and the turns of host and collector.
+//! Checks the concurrency of map units, the begin and end of flushes, and the turns of host and garbage collection.
 
 use base::units::{Bytes, Lpn, Psn, Span};
 
@@ -41,7 +41,7 @@ fn fmmu_has_as_many_misses_outstanding_as_there_are_chips() {
 }
 
 #[test]
-fn one_load_serves_all_who_wait_for_the_page() {
+fn one_load_answers_all_requests_that_wait_for_its_page() {
     let mut rig = published(MapSpec::Fmmu(FmmuSpec::PUBLISHED), 1024);
     (0..300).for_each(|i| {
         rig.ask(Asker::Host, lookup(i * 16 % 1024 + i / 64));
@@ -115,7 +115,7 @@ fn dirty_pages_are_stored_first_in_first_out() {
 }
 
 #[test]
-fn the_collector_has_its_share_of_the_turns() {
+fn the_collector_gets_turns_by_its_weight() {
     for (valid, expected) in [(0, 2), (64, 8), (128, 16), (240, 30)] {
         let mut rig = published(MapSpec::Fmmu(FmmuSpec::PUBLISHED), 1024);
         rig.ask(Asker::Host, lookup(0));
@@ -127,12 +127,12 @@ fn the_collector_has_its_share_of_the_turns() {
         rig.run_until_idle();
         // One host request starts before the others arrive, in the round of the old weights.
         let collected = rig.answered[3..35].iter().filter(|(ticket, _)| ticket.0 > 60).count();
-        assert!(collected.abs_diff(expected) <= 2, "{collected} of 32 turns with {valid} valid units");
+        assert!(collected.abs_diff(expected) <= 2, "{collected} of 32 turns with {valid} valid mapping units");
     }
 }
 
 #[test]
-fn what_waits_for_a_set_holds_up_no_other_if_it_waits_aside() {
+fn a_request_in_the_set_wait_queue_delays_no_other_set() {
     // Pages 0 and 2 share the one block of set 0, page 1 has the other set.
     for (set_wait_queue, order) in [(true, [0, 1, 2]), (false, [0, 2, 1])] {
         let small = Small { ways: 1, cmt_sets: 16, ctp_sets: 2, low: 0, set_wait_queue, ..SMALL };
@@ -145,7 +145,7 @@ fn what_waits_for_a_set_holds_up_no_other_if_it_waits_aside() {
             super::super::Job::Load(tvpn) => Some(*tvpn),
             super::super::Job::Store(_) => None,
         });
-        assert_eq!(loads.collect::<Vec<_>>(), order, "aside: {set_wait_queue}");
+        assert_eq!(loads.collect::<Vec<_>>(), order, "set wait queue: {set_wait_queue}");
         assert_eq!(rig.answered.len(), 3);
     }
 }

@@ -100,7 +100,7 @@ impl Rig {
     /// Runs all events.
     pub(super) fn run_until_idle(&mut self) {
         let limit = 10_000 + self.asked.len() * 1_000;
-        assert!((0..limit).any(|_| !self.step(Time::MAX)), "it never comes to rest");
+        assert!((0..limit).any(|_| !self.step(Time::MAX)), "the map unit never becomes idle");
     }
 
     fn advance(&mut self) {
@@ -157,7 +157,7 @@ impl Rig {
         assert_eq!(open, 0, "questions without an answer");
         for (lpn, expected) in self.plain.iter().enumerate() {
             let place = self.unit.peek(Lpn::new(lpn as u32), |tvpn| self.images[tvpn as usize].as_deref());
-            assert_eq!(place, *expected, "unit {lpn}");
+            assert_eq!(place, *expected, "mapping unit {lpn}");
         }
     }
 
@@ -177,7 +177,7 @@ impl Rig {
         }
         for (lpn, expected) in self.plain.iter().enumerate() {
             let entry = self.images[lpn / self.page].as_ref().map_or(encode(None), |image| image[lpn % self.page]);
-            assert_eq!(entry, encode(*expected), "unit {lpn} in flash");
+            assert_eq!(entry, encode(*expected), "mapping unit {lpn} in flash");
         }
     }
 }

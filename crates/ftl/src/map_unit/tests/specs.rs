@@ -33,7 +33,7 @@ fn every_kind_is_registered_and_can_be_built() {
 
 /// Woo and Min give all of them the same RAM (Sec. 5.1).
 #[test]
-fn the_published_caches_are_of_one_size() {
+fn the_published_caches_have_one_size() {
     let (cdftl, fmmu) = (CdftlSpec::PUBLISHED, FmmuSpec::PUBLISHED);
     let two_levels = [cdftl.cmt.get() + cdftl.ctp.get(), fmmu.cmt.get() + fmmu.ctp.get()];
     assert_eq!(two_levels, [DftlSpec::PUBLISHED.cmt.get(); 2]);
@@ -41,7 +41,7 @@ fn the_published_caches_are_of_one_size() {
 }
 
 #[test]
-fn the_published_units_are_sound() {
+fn the_published_map_units_are_valid() {
     let mut specs = MapSpec::EVERY.to_vec();
     specs.push(MapSpec::Fmmu(FmmuSpec::default()));
     for cores in [1, 2, 4] {
@@ -60,7 +60,7 @@ fn the_published_units_are_sound() {
 }
 
 #[test]
-fn what_is_unknown_is_refused() {
+fn unknown_kinds_and_keys_are_refused() {
     for text in ["kind = \"fmmu\"\ncores = 2", "kind = \"btree\"", "kind = \"dftl\"\ncmt = 64", "cmt = \"64KiB\""] {
         assert!(toml::from_str::<MapSpec>(text).is_err(), "{text}");
     }
@@ -70,7 +70,7 @@ fn what_is_unknown_is_refused() {
 }
 
 #[test]
-fn what_cannot_be_built_is_a_fault() {
+fn a_map_unit_that_cannot_be_built_is_a_fault() {
     let paths = |spec: MapSpec| spec.faults(PAGE).into_iter().map(|fault| fault.path).collect::<Vec<_>>();
     let dftl = |change: fn(&mut DftlSpec)| {
         let mut spec = DftlSpec::PUBLISHED;

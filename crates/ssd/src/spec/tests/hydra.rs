@@ -16,8 +16,8 @@ const FLASH: &str = "chips = 8\ngang = 4\nwidth = 32";
 const FTL: &str = "over-provisioning = \"40%\"";
 
 #[test]
-fn the_prototype_is_what_section_4_1_says() {
-    let text = crate::builtin().iter().find(|(name, _)| *name == "hydra-prototype").expect("it comes along").1;
+fn the_prototype_is_that_of_section_4_1() {
+    let text = crate::builtin().iter().find(|(name, _)| *name == "hydra-prototype").expect("it is built in").1;
     let spec: Spec = toml::from_str(text).expect("a device");
     let resolved = spec.resolve().expect("sound");
     let hydra = resolved.family.hydra().expect("its FTL");
@@ -33,13 +33,25 @@ fn the_prototype_is_what_section_4_1_says() {
 }
 
 #[test]
-fn faults_are_found() {
+fn faults_of_hydra_are_found() {
     let buffer = "[buffer]\nsize = \"1MiB\"\n";
     for (flash, ftl, rest, wanted) in [
-        ("chips = 8\ngang = 4", FTL, String::new(), "flash.width: 8 bits for a gang of 4: each chip has a bus; use 32"),
-        ("chips = 3\ngang = 4\nwidth = 32", FTL, String::new(), "ftl.hydra.chips: 3 dies of a channel cannot"),
+        (
+            "chips = 8\ngang = 4",
+            FTL,
+            String::new(),
+            "flash.width: 8 bits do not match a gang of 4: each chip has a \
+                                                     bus of 8 bits; use 32",
+        ),
+        ("chips = 3\ngang = 4\nwidth = 32", FTL, String::new(), "ftl.hydra.chips: 3 dies of a channel do not divide"),
         (FLASH, FTL, "[ftl.hydra]\nchips = 0".into(), "ftl.hydra.chips: is zero"),
-        (FLASH, FTL, "[ftl.hydra]\nspare-blocks = 60".into(), "flash.blocks: 64 blocks in a die: 60 are spare"),
+        (
+            FLASH,
+            FTL,
+            "[ftl.hydra]\nspare-blocks = 60".into(),
+            "flash.blocks: a die has 64 blocks, and needs 60 as \
+                                                               spares",
+        ),
         (FLASH, FTL, "[ftl.hydra.processor]\nmhz = 0".into(), "ftl.hydra.processor.mhz: is zero"),
         (FLASH, FTL, "[ftl.hydra.processor]\nunit-cycles = 0".into(), "ftl.hydra.processor.unit-cycles: is zero"),
         (
@@ -49,15 +61,15 @@ fn faults_are_found() {
             "ftl.hydra.processor.unit-cycles: conflicts with",
         ),
         (FLASH, FTL, format!("{buffer}flush = \"log\""), "buffer.flush: is \"log\", which only Hydra's FTL has"),
-        (FLASH, "over-provisioning = \"1%\"", String::new(), "ftl.over-provisioning: the host would see"),
-        (FLASH, "capacity = \"1000KiB\"", "[ftl.map]\nkind = \"table\"".into(), "ftl.map: has no meaning"),
+        (FLASH, "over-provisioning = \"1%\"", String::new(), "ftl.over-provisioning: a capacity of"),
+        (FLASH, "capacity = \"1000KiB\"", "[ftl.map]\nkind = \"table\"".into(), "ftl.map: has no effect"),
         (FLASH, "capacity = \"1004KiB\"", String::new(), "ftl.capacity: is not a whole number of rows of 8192B"),
-        (FLASH, "map-unit = \"4KiB\"", String::new(), "ftl.map-unit: has no meaning"),
-        (FLASH, "over-provisioning = \"100%\"", String::new(), "ftl.over-provisioning: nothing is left"),
-        (FLASH, FTL, "[ftl.gc]\nstart = 1".into(), "ftl.gc: has no meaning"),
+        (FLASH, "map-unit = \"4KiB\"", String::new(), "ftl.map-unit: has no effect"),
+        (FLASH, "over-provisioning = \"100%\"", String::new(), "ftl.over-provisioning: leaves no capacity"),
+        (FLASH, FTL, "[ftl.gc]\nstart = 1".into(), "ftl.gc: has no effect"),
         (FLASH, FTL, "[[host.queue]]\ndies = [0]".into(), "host.queue: confines writes to dies"),
-        (FLASH, FTL, format!("{buffer}superblock = \"1MiB\""), "buffer.superblock: has no meaning"),
-        (FLASH, FTL, format!("{buffer}max-superblocks = 3"), "buffer.max-superblocks: has no meaning"),
+        (FLASH, FTL, format!("{buffer}superblock = \"1MiB\""), "buffer.superblock: has no effect"),
+        (FLASH, FTL, format!("{buffer}max-superblocks = 3"), "buffer.max-superblocks: has no effect"),
         (
             FLASH,
             FTL,
@@ -78,7 +90,7 @@ fn faults_are_found() {
 }
 
 #[test]
-fn its_keys_have_no_meaning_under_a_page_map() {
+fn keys_of_hydra_are_refused_under_a_page_map() {
     let text = "name = \"h\"\n[flash]\npart = \"dirik-2009\"\nchannels = 1\nchips = 1\n[ftl.hydra]\n";
     let spec: Spec = toml::from_str(text).expect("a device");
     let faults = spec.resolve().expect_err("a fault");

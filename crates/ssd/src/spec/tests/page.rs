@@ -15,8 +15,8 @@ fn resolve(ftl: &str, host: &str) -> Result<Resolved, Vec<Fault>> {
 #[test]
 fn requests_are_chopped_into_whole_mapping_units() {
     let chopped = |size: &str| resolve("", &format!("chop = \"{size}\""));
-    assert_eq!(chopped("2KiB").expect("a unit").host.chop, Some(1));
-    assert_eq!(chopped("16KiB").expect("eight units").host.chop, Some(8));
+    assert_eq!(chopped("2KiB").expect("a mapping unit").host.chop, Some(1));
+    assert_eq!(chopped("16KiB").expect("eight mapping units").host.chop, Some(8));
     for size in ["0B", "1KiB", "3KiB"] {
         let faults = chopped(size).expect_err("no multiple");
         let paths: Vec<&str> = faults.iter().map(|fault| fault.path.as_str()).collect();
@@ -25,7 +25,7 @@ fn requests_are_chopped_into_whole_mapping_units() {
 }
 
 #[test]
-fn the_format_says_what_pages_and_mapping_units_take() {
+fn the_format_states_the_sizes_of_pages_and_mapping_units() {
     for (ftl, unit) in [("", "2048"), ("map-unit = \"1KiB\"", "1024"), ("map-unit = \"512B\"", "512")] {
         let format = resolve(ftl, "").expect("sound").format();
         let of = |wanted: &str| format.iter().find(|(key, _)| *key == wanted).map(|(_, value)| value.as_str());
@@ -34,7 +34,7 @@ fn the_format_says_what_pages_and_mapping_units_take() {
 }
 
 #[test]
-fn a_set_of_dies_has_its_share_of_the_room() {
+fn a_set_of_dies_has_its_share_of_the_capacity() {
     let sound = |host: &str| {
         let flash = "part = \"dirik-2009\"\nchannels = 2\nchips = 2\nblocks = 32\npages = 16\nplanes = 1";
         let text = format!("name = \"p\"\n[flash]\n{flash}\n[ftl]\nover-provisioning = \"40%\"\n{host}\n");

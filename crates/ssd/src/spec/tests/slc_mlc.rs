@@ -15,21 +15,24 @@ fn faults(kind: &str, flash: &str, chang: &str, slc: &str) -> Vec<String> {
 const SLC: &str = "[slc]\npart = \"K9WAG08U1A\"\nsize = \"2MiB\"";
 
 #[test]
-fn a_hybrid_disk_is_sound_with_slc_flash_and_without() {
+fn an_slc_mlc_drive_is_valid_with_and_without_slc_flash() {
     for slc in ["", SLC, "[slc]\npart = \"K9WAG08U1A\"\nblocks = 4\npages = 8\nlane-rate = \"1GB/s\""] {
         assert_eq!(faults("chang", "", "", slc), [""; 0], "{slc}");
     }
 }
 
 #[test]
-fn the_faults_of_the_small_flash_are_found() {
+fn faults_of_the_slc_array_are_found() {
     for (slc, wanted) in [
         ("size = \"2MiB\"", "slc.part: no NAND part is named"),
         ("part = \"none\"\nsize = \"2MiB\"", "slc.part: no part is called `none`; use one of "),
         ("part = \"K9WAG08U1A\"", "slc.size: the size of the SLC flash is missing; give it"),
         ("part = \"K9WAG08U1A\"\nsize = \"100KiB\"", "slc.size: 100KiB is not a whole number of blocks of 128KiB"),
         ("part = \"K9WAG08U1A\"\nsize = \"2MiB\"\nblocks = 4", "slc.size: conflicts with slc.blocks; keep one"),
-        ("part = \"K9WAG08U1A\"\nblocks = 1", "slc.size: the log has a head and a tail; give it two"),
+        (
+            "part = \"K9WAG08U1A\"\nblocks = 1",
+            "slc.size: the SLC log needs two blocks, one for its head and one for its tail; use the size",
+        ),
     ] {
         let found = faults("chang", "", "", &format!("[slc]\n{slc}"));
         assert!(found.len() == 1 && found[0].starts_with(wanted), "{slc}: {found:?}");
@@ -37,18 +40,18 @@ fn the_faults_of_the_small_flash_are_found() {
 }
 
 #[test]
-fn what_it_does_not_go_together_with_is_found() {
+fn keys_that_conflict_with_the_slc_mlc_ftl_are_refused() {
     for (kind, flash, chang, slc, wanted) in [
-        ("page", "", "", SLC, "slc: this FTL does not use it; leave it out, or say ftl.kind"),
+        ("page", "", "", SLC, "slc: this FTL does not use it; leave it out, or set ftl.kind"),
         ("page", "", "chang = {}", "", "ftl.chang: this FTL does not use it; leave it out"),
         (
             "chang",
             "controllers = { shared = 2 }",
             "",
             "",
-            "flash.controllers: this FTL hands in one list after another",
+            "flash.controllers: this FTL runs one command list at a time",
         ),
-        ("chang", "arbitration = { hold = true }", "", "", "flash: under this FTL nothing waits for a controller"),
+        ("chang", "arbitration = { hold = true }", "", "", "flash: under this FTL no command waits for a controller"),
         ("chang", "", "chang = { probes = 0 }", SLC, "ftl.chang.probes: is zero; there must be at least one"),
         ("chang", "", "chang = { mapping-cache = 0 }", "", "ftl.chang.mapping-cache: is zero"),
         ("chang", "", "chang = { recluster-every = 0 }", SLC, "ftl.chang.recluster-every: is zero"),
@@ -59,18 +62,36 @@ fn what_it_does_not_go_together_with_is_found() {
             "",
             "chang = { mapping = \"pages\", density = { extra = \"64KiB\" } }",
             "",
-            "ftl.chang.density: logical blocks are in SLC mode, and pages",
+            "ftl.chang.density: SLC mode applies to logical blocks",
         ),
-        ("chang", "", "chang.density = { extra = \"1KiB\" }", "", "ftl.chang.density.extra: 1KiB is not two"),
-        ("chang", "", "chang.density = { extra = \"32KiB\" }", "", "ftl.chang.density.extra: 32KiB is not two"),
-        ("chang", "", "chang.density = { extra = \"64KiB\", read = \"0us\" }", "", "ftl.chang.density.read: the array"),
-        ("chang", "", "chang.density = { extra = \"64KiB\", program = \"0us\" }", "", "ftl.chang.density.program: the"),
+        (
+            "chang",
+            "",
+            "chang.density = { extra = \"1KiB\" }",
+            "",
+            "ftl.chang.density.extra: 1KiB is less than two blocks",
+        ),
+        (
+            "chang",
+            "",
+            "chang.density = { extra = \"32KiB\" }",
+            "",
+            "ftl.chang.density.extra: 32KiB is less than two blocks",
+        ),
+        ("chang", "", "chang.density = { extra = \"64KiB\", read = \"0us\" }", "", "ftl.chang.density.read: is zero"),
+        (
+            "chang",
+            "",
+            "chang.density = { extra = \"64KiB\", program = \"0us\" }",
+            "",
+            "ftl.chang.density.program: is zero",
+        ),
         ("chang", "", "chang.density = { extra = \"64KiB\", rank-every = 0 }", "", "ftl.chang.density.rank-every: is"),
         ("chang", "", "chang.density = { extra = \"64KiB\" }", SLC, "ftl.chang.density: conflicts with slc"),
         ("chang", "", "chang = { hash-entries = 3 }", SLC, "ftl.chang.hash-entries: 3 entries; use 4 to"),
         ("chang", "", "map-unit = \"1KiB\"", "", "ftl.map-unit: a page holds 2 mapping units of 1KiB"),
-        ("chang", "gang = 2", "", "", "flash.multi-plane: 2 planes or ganged chips work together"),
-        ("chang", "", "map = { kind = \"table\" }", "", "ftl.map: this FTL has its tables in RAM"),
+        ("chang", "gang = 2", "", "", "flash.multi-plane: one command works on 2 planes or ganged chips"),
+        ("chang", "", "map = { kind = \"table\" }", "", "ftl.map: this FTL keeps its tables in RAM"),
     ] {
         let found = faults(kind, flash, chang, slc);
         assert!(found.iter().any(|fault| fault.starts_with(wanted)), "{wanted}: {found:?}");
@@ -79,11 +100,11 @@ fn what_it_does_not_go_together_with_is_found() {
                 [ftl]\nkind = \"chang\"\nover-provisioning = \"10%\"\n";
     let spec: Spec = toml::from_str(text).expect("a description");
     let fault = spec.resolve().expect_err("too little is spare").remove(0);
-    assert!(fault.message.contains("of which 4 are kept to write and to copy to"), "{fault:?}");
+    assert!(fault.message.contains("the FTL reserves 4 for writing and folding"), "{fault:?}");
 }
 
 #[test]
-fn what_decides_where_things_are_is_in_the_format() {
+fn the_format_holds_every_key_that_decides_the_place_of_data() {
     let format = |chang: &str, slc: &str| {
         let text = format!(
             "name = \"h\"\nflash = {{ part = \"dirik-2009\", channels = 1, chips = 1, blocks = 32, pages = 16, planes = 1 }}\n\

@@ -68,13 +68,13 @@ fn fault_of(from: &str, to: &str) -> String {
 }
 
 #[test]
-fn a_good_file_is_read() {
+fn a_valid_file_is_read() {
     let document = Document::parse(Path::new("d.toml"), GOOD.into()).expect("TOML");
     assert_eq!(document.decode::<Device>().expect("a device").depth, Some(32));
 }
 
 #[test]
-fn a_misspelt_key_is_named_with_what_was_meant() {
+fn a_misspelt_key_is_refused_with_a_suggestion() {
     assert_eq!(fault_of("depth = 32", "detph = 32"), "d.toml:2: detph: is not a known key; did you mean `depth`?");
     assert_eq!(
         fault_of("depth = 32", "colour = 32"),
@@ -83,7 +83,7 @@ fn a_misspelt_key_is_named_with_what_was_meant() {
 }
 
 #[test]
-fn a_number_without_its_unit_is_named_with_what_to_write() {
+fn a_number_without_its_unit_is_refused_with_the_right_notation() {
     let text = fault_of("\"25us\"", "25");
     assert!(text.starts_with("d.toml:5: flash.read: `25` has no unit; a time is written as text"), "{text}");
     let text = fault_of("\"25us\"", "\"25 parsec\"");
@@ -124,7 +124,7 @@ fn a_missing_key_is_named() {
 }
 
 #[test]
-fn all_faults_are_told_at_once_in_the_order_of_their_lines() {
+fn all_faults_are_reported_at_once_in_the_order_of_their_lines() {
     let source = GOOD
         .replace("depth = 32", "depth = -1")
         .replace("page_size", "pagesize")
@@ -148,13 +148,13 @@ fn broken_toml_is_one_fault_with_its_line() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_named() {
+fn a_missing_file_is_named() {
     let error = load::<Device>(Path::new("no/such.toml")).expect_err("not there").to_string();
     assert!(error.starts_with("no/such.toml: cannot be read: "), "{error}");
 }
 
 #[test]
-fn values_of_the_command_line_win_and_are_checked_alike() {
+fn values_of_the_command_line_override_the_file_and_are_checked_too() {
     let document = || Document::parse(Path::new("d.toml"), GOOD.into()).expect("TOML");
     let mut set = document();
     for assignment in ["flash.read=50us", "depth = 8", "tenants[1].share=10%", "gc.threshold=\"7%\""] {
@@ -171,11 +171,11 @@ fn values_of_the_command_line_win_and_are_checked_alike() {
     assert_eq!(fault("flash.raed=5us"), "--set: flash.raed: is not a known key; did you mean `read`?");
     assert!(fault("flash.read=5").starts_with("--set: flash.read: `5` has no unit"));
     assert_eq!(fault("depth"), "--set: `depth` sets nothing; write key=value");
-    assert!(fault("name.first=x").contains("leads through something that is not a table"));
+    assert!(fault("name.first=x").contains("passes through a value that is not a table"));
 }
 
 #[test]
-fn missing_keys_of_all_tables_come_in_one_round() {
+fn missing_keys_of_all_tables_are_reported_at_once() {
     let source =
         GOOD.replace("name = \"x\"\n", "").replace("page_size = \"4KiB\"\n", "").replace("share = \"30%\"\n", "");
     let all = faults(&source.replace("threshold = \"5%\"\n", ""));
@@ -189,7 +189,7 @@ fn missing_keys_of_all_tables_come_in_one_round() {
 }
 
 #[test]
-fn a_table_that_another_file_changes_blames_that_file() {
+fn a_fault_set_by_another_file_names_that_file() {
     let study = "x = 1\n[[axis]]\nvalues = [1,\n  -2]\n[set.device]\ndetph = 3\n";
     let study = Document::parse(Path::new("s.toml"), study.to_owned()).expect("TOML");
     let mut document = Document::parse(Path::new("d.toml"), GOOD.into()).expect("TOML");
@@ -204,7 +204,7 @@ fn a_table_that_another_file_changes_blames_that_file() {
 }
 
 #[test]
-fn work_grows_with_the_file_and_not_with_its_square() {
+fn parsing_takes_linear_time() {
     let work = |source: String| {
         let document = Document::parse(Path::new("d.toml"), source).expect("TOML");
         let (faults, work) = document.all_faults::<Device>(&|_| Vec::new());
@@ -232,7 +232,7 @@ fn work_grows_with_the_file_and_not_with_its_square() {
 }
 
 #[test]
-fn a_huge_key_is_named_in_short() {
+fn a_huge_key_is_shortened_in_the_message() {
     let text = faults(&format!("{} = 1\n{GOOD}", "k".repeat(1 << 20))).join("\n");
     assert!(
         text.starts_with("d.toml:1: kkkk") && text.contains("...: is not a known key") && text.len() < 600,

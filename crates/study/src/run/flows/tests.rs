@@ -19,14 +19,14 @@ fn flow<'a>(name: &str, source: &'a mut List, queue: u16) -> Flow<'a> {
 }
 
 /// A drive with two queues of weights three and one.
-fn disk() -> Ssd<()> {
+fn drive() -> Ssd<()> {
     let text = "name = \"two\"\n[flash]\npart = \"FMMU-V2\"\nchannels = 2\nchips = 2\nblocks = 32\npages = 16\n\
                 [host]\nqueue-depth = 32\narbitration = \"weighted\"\n[[host.queue]]\nweight = 3\n[[host.queue]]\n\
                 [ftl]\nmap-unit = \"4KiB\"\nover-provisioning = \"30%\"\n";
     let spec: Spec = toml::from_str(text).expect("a description");
-    let mut disk = Ssd::new(&spec.resolve().expect("a device"), 3);
-    disk.precondition(Precondition::Fill, &mut |_, _| {});
-    disk
+    let mut drive = Ssd::new(&spec.resolve().expect("a device"), 3);
+    drive.precondition(Precondition::Fill, &mut |_, _| {});
+    drive
 }
 
 fn two(reads: u64, writes: u64) -> (RunResult, Vec<Record>) {
@@ -34,7 +34,7 @@ fn two(reads: u64, writes: u64) -> (RunResult, Vec<Record>) {
     let mut log = Vec::new();
     let flows = vec![flow("one", &mut one, 0), flow("other", &mut other, 1)];
     let runner = Runner::new().settle(Span::from_secs(1)).log(&mut log);
-    let result = runner.run_flows(&mut disk(), flows, &mut Blank).expect("it runs");
+    let result = runner.run_flows(&mut drive(), flows, &mut Blank).expect("it runs");
     (result, log)
 }
 
@@ -64,7 +64,7 @@ fn the_results_of_flows_add_up_to_those_of_the_run() {
 fn weights_are_shares_of_the_throughput() {
     let (mut one, mut other) = (closed(IoKind::Read, 90_000, 64), closed(IoKind::Read, 30_000, 64));
     let flows = vec![flow("one", &mut one, 0), flow("other", &mut other, 1)];
-    let result = Runner::new().run_flows(&mut disk(), flows, &mut Blank).expect("it runs");
+    let result = Runner::new().run_flows(&mut drive(), flows, &mut Blank).expect("it runs");
     // Three times as many requests in the same time.
     let [one, other] = &result.flows[..] else { panic!("two flows") };
     let ratio = one.requests_per_second().expect("a rate") / other.requests_per_second().expect("a rate");
@@ -73,13 +73,13 @@ fn weights_are_shares_of_the_throughput() {
 }
 
 #[test]
-fn one_flow_among_others_is_a_run() {
+fn a_flow_beside_an_empty_one_equals_a_run_alone() {
     for pacing in [Pacing::Closed { depth: 6 }, Pacing::Open] {
         let source = || List::cycle(&[IoKind::Read, IoKind::Write], 4_000, 8, 1 << 12, 20_000_000, pacing);
-        let alone = Runner::new().run(&mut disk(), &mut source(), &mut Blank).expect("it runs");
+        let alone = Runner::new().run(&mut drive(), &mut source(), &mut Blank).expect("it runs");
         let (mut same, mut none) = (source(), List::new(Vec::new(), Pacing::Closed { depth: 3 }));
         let flows = vec![flow("same", &mut same, 0), flow("none", &mut none, 1)];
-        let result = Runner::new().run_flows(&mut disk(), flows, &mut Blank).expect("it runs");
+        let result = Runner::new().run_flows(&mut drive(), flows, &mut Blank).expect("it runs");
         assert_eq!(result.after.event_hash, alone.after.event_hash, "{pacing:?}");
         assert_eq!((result.flows[0].completed, result.flows[1].completed), (4_000, 0));
         assert_eq!(result.flows[0].span(), alone.span());
@@ -104,12 +104,12 @@ fn open_and_closed_loops_run_side_by_side() {
 }
 
 #[test]
-fn a_limit_is_for_all_and_a_queue_must_be_there() {
+fn a_limit_counts_all_flows_and_an_unknown_queue_is_refused() {
     let (mut one, mut other) = (closed(IoKind::Read, 500, 4), closed(IoKind::Read, 500, 4));
     let flows = vec![flow("one", &mut one, 0), flow("other", &mut other, 0)];
     let result = Runner::new().limit(100).run_flows(&mut small::four_servers(), flows, &mut Blank).expect("it runs");
     assert_eq!((result.completed, result.flows[0].completed, result.flows[1].completed), (100, 50, 50));
     let flows = vec![flow("one", &mut one, 0), flow("other", &mut other, 2)];
-    let error = Runner::new().run_flows(&mut disk(), flows, &mut Blank).expect_err("there are two queues");
+    let error = Runner::new().run_flows(&mut drive(), flows, &mut Blank).expect_err("there are two queues");
     assert!(error.to_string().contains("submitted to queue 2, but the device has 2"), "{error}");
 }

@@ -23,7 +23,8 @@ fn device((buses, chips, superchips): Degrees) -> Spec {
     let flash = &mut spec.flash;
     (flash.channels, flash.chips, flash.gang, flash.width) = (1, chips * superchips, buses, 8 * buses);
     (flash.controllers, flash.cache_mode) = (Controllers::Background(2), false);
-    flash.arbitration = Arbitration { commands: Order::ReadFirst, bus: BusOrder::ReadFirst, hold: false };
+    flash.arbitration =
+        Arbitration { commands: Order::ReadFirst, bus: BusOrder::ReadFirst, hold: false, between_pages: true };
     let ftl = FtlSpec {
         kind: FtlKind::Hydra,
         hydra: Some(HydraSpec { chips, spare_blocks: Some(2), ..HydraSpec::default() }),
@@ -77,12 +78,13 @@ pub(super) fn settings() -> Vec<Setting> {
         hydra(spec).replicate = true;
         with_superblocks(spec, 6, 4);
     });
-    for units in [Controllers::Background(1), Controllers::Background(8), Controllers::None, Controllers::PerDie] {
-        add(&format!("units {units:?}"), PLAIN, &|spec| spec.flash.controllers = units);
+    for controllers in [Controllers::Background(1), Controllers::Background(8), Controllers::None, Controllers::PerDie]
+    {
+        add(&format!("controllers {controllers:?}"), PLAIN, &|spec| spec.flash.controllers = controllers);
     }
     add("no priority", PLAIN, &|spec| spec.flash.arbitration = Arbitration::default());
     add("held channels", PLAIN, &|spec| spec.flash.arbitration.hold = true);
-    add("software units", PLAIN, &|spec| {
+    add("software controllers", PLAIN, &|spec| {
         spec.flash.software_controllers = Some("50us".parse().expect("a time"));
         hydra(spec).processor = Some(ProcessorSpec { synthesizer: false, ..ProcessorSpec::default() });
     });

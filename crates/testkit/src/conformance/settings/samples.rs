@@ -40,15 +40,15 @@ pub(super) fn settings(kind: FtlKind) -> Vec<Setting> {
     if samples.is_empty() {
         return settings;
     }
-    for units in Controllers::EVERY {
+    for controllers in Controllers::EVERY {
         for commands in Order::EVERY {
-            add(0, &format!("units {units:?}, {commands:?}"), &|spec| {
-                (spec.flash.controllers, spec.flash.arbitration.commands) = (units, commands);
+            add(0, &format!("controllers {controllers:?}, {commands:?}"), &|spec| {
+                (spec.flash.controllers, spec.flash.arbitration.commands) = (controllers, commands);
             });
         }
     }
     for transfer in Transfer::EVERY {
-        add(0, &format!("shared units, transfer by {transfer:?}"), &|spec| {
+        add(0, &format!("shared controllers, transfer by {transfer:?}"), &|spec| {
             (spec.flash.controllers, spec.flash.transfer) = (Controllers::Shared(3), transfer);
         });
     }

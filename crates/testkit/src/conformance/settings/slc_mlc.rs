@@ -1,4 +1,4 @@
-//! Settings of Chang's FTL for a disk with SLC and MLC flash, and of the conventional disk without SLC flash.
+//! Settings of Chang's FTL for a drive with SLC and MLC flash, and of the conventional drive without SLC flash.
 
 use base::units::{Bytes, Ratio};
 use flash::nand::Part;
@@ -8,8 +8,8 @@ use ssd::{FtlKind, FtlSpec, MapSpec, SlcSpec, Spec, WearSpec};
 use super::{Setting, base, buffer};
 use crate::swarm::density;
 
-/// Pages of four sectors, blocks of four pages, two channels of twelve blocks; the host sees half of them. The SLC flash
-/// has eight blocks of four pages of two sectors, and a table of sixteen entries.
+/// Pages of four sectors, blocks of four pages, two channels of twelve blocks; the host sees half of them. The SLC
+/// flash has eight blocks of four pages of two sectors, and a table of sixteen entries.
 fn device(slc: bool) -> Spec {
     let mut spec = base(FtlKind::Chang, MapSpec::Ram);
     let part: &mut Part = spec.flash.custom_part.as_mut().expect("a part of its own");

@@ -1,0 +1,64 @@
+//! What a transfer takes besides its data: command and address cycles, and ONFI's waits between them and the data.
+//!
+//! Each plane of a command and each page of its data has cycles of its own. Ganged chips share their lines, so a gang
+//! has those of one chip.
+
+use crate::nand::Sector;
+use base::engine::Handle;
+use base::units::Span;
+
+use super::{Backend, Command, Observer, Op, Stage, Timing};
+
+impl Timing {
+    /// Time of the command and address cycles of an operation on `pages` pages.
+    #[must_use]
+    pub fn commands(&self, op: Op, pages: u64) -> Span {
+        // A copy-back has those of a read and of a program.
+        self.command * if op == Op::CopyBack { 2 * pages } else { pages }
+    }
+
+    /// The same of a program, up to its data.
+    #[must_use]
+    pub fn before_data_in(&self, pages: u64) -> Span {
+        (self.command + self.cycles.page_in) * pages
+    }
+
+    /// Time around the data of `pages` pages that go out.
+    #[must_use]
+    pub fn around_data_out(&self, pages: u64) -> Span {
+        self.cycles.page_out * pages + self.cycles.turnaround
+    }
+}
+
+impl<S: Sector, O: Observer> Backend<S, O> {
+    /// The pages of a command that have cycles of their own: those of its planes and, for a program, of its word line.
+    pub(super) fn pages_of(&self, handle: Handle<Command>) -> u64 {
+        let command = &self.commands[handle];
+        match command.op {
+            Op::Erase => u64::from(self.media.geometry().stripe / self.timing.gang),
+            Op::Program | Op::CopyBack => u64::from(command.count.div_ceil(self.page_slots)),
+            Op::Read if command.count == 1 => 1,
+            Op::Read => {
+                let page = |psn| self.media.geometry().page_of(psn).get() / self.timing.gang;
+                let first = handle.index() * self.slots_per_command as usize;
+                let slots = &self.slots[first..first + command.count as usize];
+                1 + slots.windows(2).filter(|pair| page(pair[0].psn) != page(pair[1].psn)).count() as u64
+            }
+        }
+    }
+
+    /// Channel time of the next transfer of a command besides its data.
+    #[inline(never)]
+    pub(super) fn cycles(&self, handle: Handle<Command>) -> Span {
+        let command = &self.commands[handle];
+        match command.stage {
+            // The second half of a copy-back with data in has cycles of its own.
+            Stage::Command if command.sectors > 0 => self.timing.commands(Op::Read, self.pages_of(handle)),
+            Stage::Command => self.timing.commands(command.op, self.pages_of(handle)),
+            Stage::DataIn if self.by_pages && command.sectors == 0 => self.timing.before_data_in(1),
+            Stage::DataIn | Stage::Patch => self.timing.before_data_in(self.pages_of(handle)),
+            Stage::Status => self.timing.cycles.status,
+            Stage::DataOut => self.timing.around_data_out(self.pages_of(handle)),
+        }
+    }
+}
