@@ -221,6 +221,14 @@ impl Ftl for AnyFtl {
         each!(self, ftl => Ftl::end_write(ftl, flash, owners));
     }
 
+    fn close_programs<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+        each!(self, ftl => Ftl::close_programs(ftl, flash, owners));
+    }
+
+    fn gathered<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, into: &mut Vec<Lpn>) {
+        each!(self, ftl => Ftl::gathered(ftl, flash, into));
+    }
+
     fn discard(&mut self, now: Time, owner: Owner, lpn: Lpn) -> bool {
         each!(self, ftl => Ftl::discard(ftl, now, owner, lpn))
     }

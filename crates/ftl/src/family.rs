@@ -24,6 +24,8 @@ pub struct Site<'a> {
     pub part: &'a Part,
     /// True if a queue may write to some dies only.
     pub confines: bool,
+    /// True if there is a write buffer.
+    pub buffered: bool,
     /// The size of a write buffer whose flushes are logged; none if there is no such buffer.
     pub flush_log: Option<Bytes>,
 }

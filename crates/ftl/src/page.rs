@@ -29,6 +29,7 @@ mod rescue;
 mod translation;
 mod victim;
 mod wear;
+mod word_line;
 mod write;
 
 use std::collections::VecDeque;
@@ -81,6 +82,8 @@ pub struct PageFtl {
     one_shot: u32,
     /// True if a program always covers whole rows, because the chips are ganged or programs are one-shot.
     whole_rows: bool,
+    /// True if no buffer has gathered the writes.
+    gathers: bool,
     gc: GcSpec,
     wear: WearSpec,
     copy_back: bool,
@@ -115,6 +118,8 @@ pub struct PageFtl {
     waited: u32,
     /// The NVM set of the latest of them.
     waited_set: u32,
+    /// True if a mapping unit of the present request waits for space.
+    stalled: bool,
     /// Pools in which the present request has a program or a list.
     touched: Vec<u32>,
     gather: Option<Gather>,
@@ -138,6 +143,7 @@ impl PageFtl {
         let mut ftl = Self {
             one_shot: config.timing.one_shot,
             whole_rows: config.whole_rows,
+            gathers: config.gathers,
             gc: config.gc.clone(),
             wear: config.wear.clone(),
             copy_back: config.copy_back,
@@ -169,6 +175,7 @@ impl PageFtl {
             changed_pools: Vec::new(),
             waited: 0,
             waited_set: 0,
+            stalled: false,
             touched: Vec::new(),
             gather: config.map_gather.map(Gather::new),
             reading: DieLists::new(geometry.die_count()),

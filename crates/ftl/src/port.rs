@@ -292,8 +292,16 @@ pub trait Ftl: Clone + Debug {
         unit: PageWrite,
     );
 
-    /// All mapping units of a write have been handed over.
+    /// All mapping units of a write have been handed over. With time off, a program that is not full may wait for the
+    /// data of later writes, until [`Ftl::close_programs`].
     fn end_write<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>);
+
+    /// No more writes follow for now: programs no longer wait for data.
+    fn close_programs<S: Sector, O: Observer>(&mut self, _flash: &mut Flash<'_, S, O>, _owners: &mut impl Owners<S>) {}
+
+    /// Adds the mapping units of programs that wait for the data of later writes to a list. They must not be written
+    /// again before those programs end.
+    fn gathered<S: Sector, O: Observer>(&self, _flash: &Flash<'_, S, O>, _into: &mut Vec<Lpn>) {}
 
     /// Discards a mapping unit. Returns true if the FTL will report the end to the owner later.
     fn discard(&mut self, now: Time, owner: Owner, lpn: Lpn) -> bool;

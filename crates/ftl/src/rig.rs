@@ -38,6 +38,7 @@ pub(crate) fn describe(text: &str) -> (AnyConfig, Array, Option<Array>) {
         slc: described.slc.as_ref(),
         part: &part,
         confines: false,
+        buffered: false,
         flush_log: None,
     };
     let family = described.ftl.kind.family();

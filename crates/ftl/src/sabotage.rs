@@ -60,6 +60,10 @@ pub enum Sabotage {
     PromiseKept,
     /// A program of whole rows ends at the end of its data.
     RowsUnfilled,
+    /// A program that waits for data is not sent at the end of its pool's other programs.
+    HeldForgotten,
+    /// With time off, a mapping unit is written again while its program waits for data.
+    HeldOvertaken,
     /// A failed program closes the host's open superblock only.
     CopiesGoOn,
     /// A superblock with a failed program is closed like any other.
@@ -122,7 +126,7 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 55] = [
+    pub const EVERY: [Self; 57] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -149,6 +153,8 @@ impl Sabotage {
         Self::GateForgotten,
         Self::PromiseKept,
         Self::RowsUnfilled,
+        Self::HeldForgotten,
+        Self::HeldOvertaken,
         Self::CopiesGoOn,
         Self::FailingForgotten,
         Self::RetiredFreed,

@@ -11,7 +11,7 @@ use flash::nand::Sector;
 use crate::device::{Counts, slc_seed};
 use crate::host::Before;
 use crate::{Resolved, Ssd};
-use ftl::{Ftl, OldPlace, PageWrite, full_mask};
+use ftl::{Ftl, OldPlace, PageWrite, Sabotage, full_mask};
 
 pub use text::ParsePreconditionError;
 
@@ -121,7 +121,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
                 let total = (units as f64 * times).round() as u64;
                 let mut rng = self.precondition_stream();
                 let mut source = || Lpn::new(rng.below(units) as u32);
-                self.write_untimed(total, request, &mut source, &mut done, &mut |done| progress(done, total));
+                self.write_untimed((total, request), &mut source, false, &mut done, &mut |done| progress(done, total));
             }
             Precondition::Steady => self.overwrite_until_steady(units, &mut done, progress),
         }
@@ -176,7 +176,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             next += 1;
             Lpn::new(next - 1)
         };
-        self.write_untimed(count, request, &mut source, done, &mut |done| progress(done, count));
+        self.write_untimed((count, request), &mut source, true, done, &mut |done| progress(done, count));
     }
 
     fn overwrite_until_steady(&mut self, units: u64, done: &mut u64, progress: &mut dyn FnMut(u64, u64)) {
@@ -186,7 +186,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         let mut recent: Vec<f64> = Vec::new();
         for _ in 0..100 {
             let before = self.programmed();
-            self.write_untimed(window, request, &mut source, done, &mut |done| progress(done, units * 10));
+            self.write_untimed((window, request), &mut source, false, done, &mut |done| progress(done, units * 10));
             recent.push((self.programmed() - before) as f64 / window as f64);
             let last = &recent[recent.len().saturating_sub(3)..];
             let (least, most) = last.iter().fold((f64::MAX, 0.0_f64), |(a, b), w| (a.min(*w), b.max(*w)));
@@ -202,28 +202,30 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         account.op(Op::Program).slots + account.op(Op::CopyBack).slots
     }
 
-    /// Writes `count` units that `source` names, as requests of `request` units.
+    /// Writes `count` units that `source` names, as requests of `request` units; `ascending` ones are in the order of
+    /// addresses. One-shot programs gather requests until they are full, as those of a host with many requests under
+    /// way do; the last ones are closed at the end.
     fn write_untimed(
         &mut self,
-        count: u64,
-        request: usize,
+        (count, request): (u64, usize),
         source: &mut dyn FnMut() -> Lpn,
+        ascending: bool,
         done: &mut u64,
         progress: &mut dyn FnMut(u64),
     ) {
         let mask = full_mask(self.resolved.geometry.sectors);
         let request = request.min(count as usize);
         let mut batch: Vec<Lpn> = Vec::with_capacity(request);
+        // Units of programs that wait for more data.
+        let mut held: Vec<Lpn> = Vec::new();
         let mut left = count;
         while left > 0 && self.clients.before.refused == 0 {
             batch.clear();
-            let mut highest = None;
-            // A unit occurs once in a batch, because all of a batch has one version.
+            // A unit occurs once in a batch, because all of a batch has one version; and only one program of it is under
+            // way, because two may end in either order.
             while batch.len() < request && left > 0 {
                 let lpn = source();
-                // Ascending units need no search of the batch.
-                if highest < Some(lpn) || !batch.contains(&lpn) {
-                    highest = highest.max(Some(lpn));
+                if ascending || !(batch.contains(&lpn) || held.contains(&lpn)) {
                     batch.push(lpn);
                 }
                 left -= 1;
@@ -240,19 +242,59 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             let before = *done >> 16;
             *done += batch.len() as u64;
             self.run_ready();
-            let Before { written, refused } = self.clients.before;
-            assert!(written + refused == *done, "of {done} units {written} are written and {refused} are refused");
-            if let Some(history) = &mut self.history {
-                if refused == 0 {
-                    history.note(self.ftl.units(), &batch, version);
-                } else {
-                    history.doubt(self.ftl.units(), &batch);
+            let overtaken = std::mem::take(&mut held);
+            if self.unfinished(*done) > 0 {
+                let flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
+                self.ftl.gathered(&flash, &mut held);
+                if self.unfinished(*done) > held.len() as u64 {
+                    // A write waits for space, which the ends of those programs may make.
+                    self.close_programs(*done);
+                    held.clear();
                 }
+            }
+            if let Some(history) = &mut self.history {
+                history.note(self.ftl.units(), &batch, version);
+                if self.clients.before.refused > 0 {
+                    history.doubt(self.ftl.units(), &batch);
+                    history.doubt(self.ftl.units(), &overtaken);
+                }
+            }
+            if self.resolved.planted.is(Sabotage::HeldOvertaken) {
+                held.clear();
             }
             if *done >> 16 > before {
                 progress(*done);
             }
         }
+        self.close_programs(*done);
+        if let Some(history) = self.history.as_mut().filter(|_| self.clients.before.refused > 0) {
+            history.doubt(self.ftl.units(), &held);
+        }
+    }
+
+    /// Of `done` units handed to the FTL, those that it has neither written nor refused.
+    const fn unfinished(&self, done: u64) -> u64 {
+        let Before { written, refused } = self.clients.before;
+        done - written - refused
+    }
+
+    /// Lets the FTL finish all of `done` units.
+    fn close_programs(&mut self, done: u64) {
+        // Units of a program that fails are written again, and may wait for more data again.
+        let mut held = Vec::new();
+        loop {
+            let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
+            self.ftl.close_programs(&mut flash, &mut self.clients);
+            self.run_ready();
+            let flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
+            self.ftl.gathered(&flash, &mut held);
+            if held.is_empty() {
+                break;
+            }
+            held.clear();
+        }
+        let Before { written, refused } = self.clients.before;
+        assert!(written + refused == done, "of {done} units {written} are written and {refused} are refused");
     }
 
     /// Resets all counters.

@@ -6,4 +6,5 @@ mod map_unit;
 mod merges;
 mod queues;
 mod slc_mlc;
+mod word_lines;
 mod worn;

@@ -142,6 +142,10 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         | Sabotage::PartDiscarded => vec![at(GREEDY, "integrity")],
         Sabotage::PromiseKept => vec![at(GREEDY, "preconditioning")],
         Sabotage::RowsUnfilled => vec![at(&["ganged chips"], "books")],
+        Sabotage::HeldForgotten => vec![at(&["one-shot programs of 2 pages"], "integrity")],
+        Sabotage::HeldOvertaken => {
+            vec![at(&["one-shot programs, AddressStriping channel-chip-die-plane"], "preconditioning")]
+        }
         Sabotage::CopiesGoOn | Sabotage::FailingForgotten | Sabotage::RetiredFreed => {
             vec![at(GREEDY, "program failures")]
         }

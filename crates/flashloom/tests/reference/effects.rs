@@ -124,6 +124,7 @@ fn refused_by_family(spec: &Spec, before: &Resolved) -> Faults {
         slc: spec.slc.as_ref(),
         part: &before.part,
         confines,
+        buffered: spec.buffer.is_some(),
         flush_log: None,
     };
     let family = spec.ftl.kind.family();

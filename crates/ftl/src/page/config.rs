@@ -20,6 +20,8 @@ pub struct PageConfig {
     pub(crate) spare_transfer: Span,
     /// True if a program always covers whole rows, because the chips are ganged or programs are one-shot.
     pub(crate) whole_rows: bool,
+    /// True if writes come without a buffer that has gathered them.
+    pub(crate) gathers: bool,
     pub(crate) sets: Vec<Vec<DieId>>,
     pub(crate) units: u32,
     pub(crate) gc: GcSpec,

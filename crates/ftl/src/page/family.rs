@@ -96,6 +96,7 @@ impl PageFamily {
         let Array { geometry, backend, gang, copy_back, spare_transfer, .. } = array;
         PageConfig {
             whole_rows: gang > 1 || backend.timing.one_shot > 1,
+            gathers: !site.buffered,
             map_pages: MapPages::of(&site.ftl.map, &geometry, units),
             timing: backend.timing,
             spare_transfer,

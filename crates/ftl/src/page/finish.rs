@@ -87,12 +87,14 @@ impl PageFtl {
         }
         flash.backend.release(list);
         if let Some(pool) = pool {
+            self.pools[pool as usize].writes -= 1;
             self.resume(flash, owners, pool);
             self.start_gc(flash, owners, pool);
             self.place_unplaced(flash, owners);
             if self.ends_store(pool) {
                 self.end_write(flash, owners);
             }
+            self.end_hold(flash, owners, pool);
         }
     }
 

@@ -237,13 +237,20 @@ impl Placer {
         }
     }
 
-    /// The pool of a set for the next mapping unit. `stripe` is the program-sized stripe of its address.
-    pub(crate) fn pool(&mut self, set: u32, stripe: u32, load: impl Fn(u32) -> u32) -> u32 {
+    /// The pool of a set for the next mapping unit. `stripe` is the program-sized stripe of its address; a pool that
+    /// `fills` has a program that the mapping unit would otherwise leave padded.
+    pub(crate) fn pool(
+        &mut self,
+        set: u32,
+        stripe: u32,
+        load: impl Fn(u32) -> u32,
+        fills: impl Fn(u32) -> bool,
+    ) -> u32 {
         let turns = &mut self.turns[set as usize];
         let n = turns.pools.len();
         match self.spec {
             PlacementSpec::AddressStriping { .. } => turns.pools[stripe as usize % n],
-            PlacementSpec::LeastLoaded { .. } => {
+            PlacementSpec::LeastLoaded { .. } if !fills(turns.pools[turns.next]) => {
                 // Starts at the last choice, so that equals take turns.
                 let best = (0..n).map(|i| (turns.next + i) % n).min_by_key(|i| load(turns.pools[*i])).unwrap_or(0);
                 turns.next = best;
@@ -310,32 +317,32 @@ mod tests {
         let order = Digits::default();
         let mut by_request = placer(PlacementSpec::RequestRoundRobin { order });
         by_request.begin_request(0);
-        let first = by_request.pool(0, 0, |_| 0);
+        let first = by_request.pool(0, 0, |_| 0, |_| false);
         by_request.program_filled(0, true);
-        assert_eq!(by_request.pool(0, 9, |_| 0), first);
+        assert_eq!(by_request.pool(0, 9, |_| 0, |_| false), first);
         by_request.begin_request(0);
-        assert_ne!(by_request.pool(0, 0, |_| 0), first);
+        assert_ne!(by_request.pool(0, 0, |_| 0, |_| false), first);
 
         let mut by_page = placer(PlacementSpec::PageRoundRobin { order });
-        let first = by_page.pool(0, 0, |_| 0);
+        let first = by_page.pool(0, 0, |_| 0, |_| false);
         by_page.program_filled(0, false);
-        assert_ne!(by_page.pool(0, 0, |_| 0), first);
+        assert_ne!(by_page.pool(0, 0, |_| 0, |_| false), first);
 
         let mut by_block = placer(PlacementSpec::BlockStriping { order });
-        let first = by_block.pool(0, 0, |_| 0);
+        let first = by_block.pool(0, 0, |_| 0, |_| false);
         by_block.program_filled(0, false);
-        assert_eq!(by_block.pool(0, 0, |_| 0), first);
+        assert_eq!(by_block.pool(0, 0, |_| 0, |_| false), first);
         by_block.program_filled(0, true);
-        assert_ne!(by_block.pool(0, 0, |_| 0), first);
+        assert_ne!(by_block.pool(0, 0, |_| 0, |_| false), first);
     }
 
     #[test]
     fn least_loaded_takes_the_idlest_pool_and_striping_follows_the_address() {
         let order = Digits::default();
         let mut by_load = placer(PlacementSpec::LeastLoaded { order });
-        assert_eq!(by_load.pool(0, 0, |pool| u32::from(pool != 3)), 3);
+        assert_eq!(by_load.pool(0, 0, |pool| u32::from(pool != 3), |_| false), 3);
         let mut by_address = placer(PlacementSpec::AddressStriping { order });
-        assert_eq!(by_address.pool(0, 1, |_| 0), by_address.pool(0, 9, |_| 0));
+        assert_eq!(by_address.pool(0, 1, |_| 0, |_| false), by_address.pool(0, 9, |_| 0, |_| false));
     }
     #[test]
     fn a_confined_owner_takes_turns_in_its_own_pools() {
@@ -345,13 +352,13 @@ mod tests {
             let mut seen = std::collections::BTreeSet::new();
             for stripe in 0..40 {
                 placer.begin_request(1);
-                let everywhere = placer.pool(0, stripe, |_| 0);
-                seen.insert(placer.pool(1, stripe, |_| 0));
+                let everywhere = placer.pool(0, stripe, |_| 0, |_| false);
+                seen.insert(placer.pool(1, stripe, |_| 0, |_| false));
                 placer.program_filled(1, true);
                 placer.take_turns(1);
                 if !matches!(placer.spec, PlacementSpec::AddressStriping { .. }) {
                     assert_eq!(
-                        placer.pool(0, stripe + 1, |_| 0),
+                        placer.pool(0, stripe + 1, |_| 0, |_| false),
                         everywhere,
                         "the turn of another owner has not changed"
                     );

@@ -150,6 +150,10 @@ pub(super) struct Pool {
     /// The open list of the present request in this pool, and its program under assembly.
     pub(super) list: Option<Handle<List>>,
     pub(super) program: Option<Assembly>,
+    /// True if they wait for the data of later requests.
+    pub(super) held: bool,
+    /// Lists of writes in progress.
+    pub(super) writes: u32,
 }
 
 /// A program under assembly.
@@ -177,6 +181,8 @@ impl Pool {
             set: 0,
             list: None,
             program: None,
+            held: false,
+            writes: 0,
         }
     }
 

@@ -75,6 +75,14 @@ impl Ftl for PageFtl {
         self.end_write(flash, owners);
     }
 
+    fn close_programs<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+        self.close_programs(flash, owners);
+    }
+
+    fn gathered<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, into: &mut Vec<Lpn>) {
+        self.gathered(flash, into);
+    }
+
     fn discard(&mut self, now: Time, owner: Owner, lpn: Lpn) -> bool {
         self.discard(now, owner, lpn)
     }

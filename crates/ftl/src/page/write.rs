@@ -40,12 +40,17 @@ impl PageFtl {
         }
         let unplaced = &mut self.unplaced[set as usize];
         if !unplaced.is_empty() {
+            self.stalled = true;
             return unplaced.push_back(unit);
         }
         match self.place(flash, set, &unit) {
             Some(pool) => self.accept(flash, owners, pool, unit),
-            None if self.makes_room(set) => self.unplaced[set as usize].push_back(unit),
+            None if self.makes_room(set) => {
+                self.stalled = true;
+                self.unplaced[set as usize].push_back(unit);
+            }
             None => {
+                self.stalled = true;
                 self.unplaced[set as usize].push_back(unit);
                 self.place_unplaced(flash, owners);
             }
@@ -88,6 +93,7 @@ impl PageFtl {
         chosen.in_flight += 1;
         if !chosen.waiting.is_empty() || !self.append(flash, owners, pool, &unit) {
             self.pools[pool as usize].waiting.push_back(unit);
+            self.stalled = true;
             if self.kind_in(pool) == Holds::Pages {
                 self.end_gathering(pool);
                 return self.start_gc(flash, owners, pool);
@@ -153,7 +159,7 @@ impl PageFtl {
         }
     }
 
-    /// Ends a write request: submits the programs under assembly.
+    /// Ends a write request: submits the programs under assembly, except those that wait for more data.
     pub(crate) fn end_write<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -162,16 +168,23 @@ impl PageFtl {
         if std::mem::take(&mut self.waited) > 0 {
             self.placer.program_filled(self.waited_set, false);
         }
+        // With time off, no program in progress makes space for a write that waits.
+        let hurries = std::mem::take(&mut self.stalled) && !flash.backend.is_timed();
         let mut touched = std::mem::take(&mut self.touched);
         touched.retain(|pool| {
             let held = self.is_held(*pool);
             if !held {
-                self.send(flash, *pool);
+                if hurries || !self.hold(flash, *pool) {
+                    self.send(flash, *pool);
+                }
                 self.start_gc(flash, owners, *pool);
             }
             held
         });
         self.touched = touched;
+        if hurries {
+            self.close_programs(flash, owners);
+        }
     }
 
     pub(super) fn program_slots(&self) -> u32 {
@@ -192,8 +205,10 @@ impl PageFtl {
             if self.kind_of(unit.lpn) == Holds::Pages { self.pool_for_page(unit.lpn.get() - self.units) } else { 0 };
         let pools = &self.pools;
         let load = |pool: u32| flash.backend.load(pools[pool as usize].die) + pools[pool as usize].in_flight;
+        let one_shot = self.one_shot > 1;
+        let fills = |pool: u32| one_shot && pools[pool as usize].program.is_some();
         let chosen = match self.kind_of(unit.lpn) {
-            Holds::Data => self.placer.pool(set, stripe, load),
+            Holds::Data => self.placer.pool(set, stripe, load, fills),
             Holds::Pages => home,
         };
         let room = |pool: u32| {
@@ -233,6 +248,9 @@ impl PageFtl {
         let count = flash.backend.command(assembly.command).count();
         if count == assembly.end - assembly.start || self.is_gathered(pool, count) {
             self.end_program(flash, pool);
+            if self.pools[pool as usize].held {
+                self.send(flash, pool);
+            }
         }
         true
     }
@@ -350,12 +368,14 @@ impl PageFtl {
         full
     }
 
-    fn send<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
+    pub(super) fn send<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
+        self.pools[pool as usize].held = false;
         self.end_program(flash, pool);
         if self.kind_in(pool) == Holds::Data {
             self.placer.take_turns(self.pools[pool as usize].set);
         }
         if let Some(list) = self.pools[pool as usize].list.take() {
+            self.pools[pool as usize].writes += 1;
             self.count_store(pool);
             flash.submit(list);
         }

@@ -169,6 +169,7 @@ impl Spec {
             slc: self.slc.as_ref(),
             part,
             confines: self.confines(),
+            buffered: self.buffer.is_some(),
             flush_log: flush_log.map(|buffer| buffer.size),
         }
     }

@@ -220,6 +220,17 @@ impl Book {
         }
     }
 
+    /// One-shot programs that a request fills in several pools at once.
+    fn word_lines(&mut self) {
+        let order = Digits::default();
+        for placement in [PlacementSpec::AddressStriping { order }, PlacementSpec::LeastLoaded { order }] {
+            self.add(format!("one-shot programs, {}", called(&placement, order)), |spec| {
+                spec.flash.custom_part.as_mut().expect("a part of its own").timing.one_shot = 2;
+                spec.ftl.placement = placement;
+            });
+        }
+    }
+
     fn flash(&mut self) {
         for unit in [512, 2048] {
             self.add(format!("mapping unit of {unit} bytes"), |spec| spec.ftl.map_unit = Some(Bytes::new(unit)));
@@ -382,6 +393,7 @@ pub fn settings() -> Vec<Setting> {
     // At the end: the number of a setting is its seed.
     let mut book = Book { kind: FtlKind::Page, map: MapSpec::Ram, settings };
     book.channels();
+    book.word_lines();
     settings = book.settings;
     settings.iter_mut().for_each(|setting| leave_out_idle(&mut setting.spec));
     settings

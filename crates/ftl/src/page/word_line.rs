@@ -1,0 +1,69 @@
+//! Gathers writes into whole one-shot programs.
+//!
+//! A one-shot program takes whole word lines: it pads what its data leave free, and only an erase gives that space
+//! back. So a program of host data that is not full waits for later writes, but only where waiting costs nothing: while
+//! an earlier program of its pool is in progress, and the die could not begin this one anyway. The end of the last of
+//! them sends it. The programs of a write buffer do not wait, because the buffer has gathered their data.
+//!
+//! With time off, every program waits until it is full, until a write finds no space, or until
+//! [`PageFtl::close_programs`].
+
+use base::units::Lpn;
+use flash::backend::Observer;
+use flash::nand::Sector;
+
+use super::PageFtl;
+use super::pool::Holds;
+use crate::port::{Flash, Owners};
+use crate::sabotage::Sabotage;
+use crate::toolkit::Slots;
+
+impl PageFtl {
+    /// Lets a pool's program under assembly wait for more data. Returns false if it should not wait.
+    pub(super) fn hold<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, pool: u32) -> bool {
+        let one_shot = self.one_shot > 1 && self.kind_in(pool) == Holds::Data;
+        let chosen = &mut self.pools[pool as usize];
+        let waits = if flash.backend.is_timed() { self.gathers && chosen.writes > 0 } else { true };
+        chosen.held = one_shot && waits && chosen.program.is_some();
+        chosen.held
+    }
+
+    /// Sends a pool's program that has waited for the end of the pool's other programs.
+    pub(super) fn end_hold<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        pool: u32,
+    ) {
+        let chosen = &self.pools[pool as usize];
+        let ends = chosen.held && chosen.writes == 0 && flash.backend.is_timed();
+        if ends && !self.planted.is(Sabotage::HeldForgotten) {
+            self.send(flash, pool);
+            self.start_gc(flash, owners, pool);
+        }
+    }
+
+    /// Sends all programs that wait for more data.
+    pub(crate) fn close_programs<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+    ) {
+        for pool in 0..self.groups {
+            if self.pools[pool as usize].held {
+                self.send(flash, pool);
+                self.start_gc(flash, owners, pool);
+            }
+        }
+    }
+
+    /// Lists the mapping units of lists that wait for more data.
+    pub(crate) fn gathered<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, into: &mut Vec<Lpn>) {
+        for list in self.pools.iter().filter(|pool| pool.held).filter_map(|pool| pool.list) {
+            let mut slots = Slots::of(flash.backend, list);
+            while let Some((_, slot)) = slots.next(flash.backend) {
+                into.push(slot.lpn);
+            }
+        }
+    }
+}
