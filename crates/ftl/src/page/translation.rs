@@ -12,7 +12,7 @@ use flash::backend::{Cause, Class, Observer, Slot};
 use flash::nand::Sector;
 
 use super::mapping::Mapping;
-use super::{Kind, PageFtl, RESERVED};
+use super::{Kind, PageFtl, reserved};
 use crate::map_unit::MapUnit;
 use crate::port::{Flash, OldPlace, Owners, PageWrite, full_mask};
 
@@ -192,11 +192,12 @@ impl PageFtl {
     fn found_pool_of_pages(&mut self) -> bool {
         let without = (0..self.groups).filter(|group| self.pools[(self.groups + group) as usize].quota == 0);
         let richest = without.max_by_key(|group| (self.pools[*group as usize].free.len(), std::cmp::Reverse(*group)));
-        let Some(group) = richest.filter(|group| self.pools[*group as usize].free.len() > RESERVED + 1) else {
+        let reserved = reserved(self.gc.shared_log);
+        let Some(group) = richest.filter(|group| self.pools[*group as usize].free.len() > reserved + 1) else {
             return false;
         };
-        self.pools[(self.groups + group) as usize].quota = RESERVED + 1;
-        (0..=RESERVED).for_each(|_| self.hand_over(group));
+        self.pools[(self.groups + group) as usize].quota = reserved + 1;
+        (0..=reserved).for_each(|_| self.hand_over(group));
         true
     }
 
