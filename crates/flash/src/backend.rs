@@ -5,6 +5,7 @@
 //! [`Arbitration`] decides which goes first.
 
 mod account;
+mod cache;
 mod cause;
 mod channel;
 mod command;
@@ -16,6 +17,7 @@ mod hold;
 mod meter;
 mod mode;
 mod observe;
+mod planted;
 mod power;
 mod processor;
 mod queue;
@@ -30,6 +32,7 @@ pub use command::{Class, Command, List, Slot, SlotRef};
 pub use config::{Arbitration, BusOrder, Config, ConfigError, Controllers, Order, Timing, Transfer};
 pub use mode::ModeTimes;
 pub use observe::{Level, Moment, Observer, Phase, Primitive, RequestStep, Resource, Stop};
+pub use planted::Bug;
 
 use std::collections::VecDeque;
 
@@ -97,6 +100,7 @@ pub struct Backend<S, O = ()> {
     serial: Option<serial::Serial>,
     account: Account,
     timed: bool,
+    planted: planted::Planted,
     observer: O,
 }
 
@@ -201,9 +205,16 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             serial: None,
             account: Account::default(),
             timed: true,
+            planted: planted::Planted::default(),
             observer,
             media,
         }
+    }
+
+    /// Plants a bug.
+    #[cfg(feature = "sabotage")]
+    pub const fn plant(&mut self, bug: Option<Bug>) {
+        self.planted.bug = bug;
     }
 
     /// Bytes that a backend over such an array takes, without its media.

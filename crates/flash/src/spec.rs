@@ -60,6 +60,12 @@ pub struct FlashSpec {
     /// Whether consecutive pages of one list are read and programmed in cache mode, where the part supports it.
     #[serde(default = "yes")]
     pub cache_mode: bool,
+    /// Whether cache mode joins commands of different lists and blocks, too: a die takes the data of its next program
+    /// while it programs, whoever wrote it (ONFI: Page Cache Program), and reads any page while it sends another (Read
+    /// Cache Random). Every program then spends its copy to the data register. A controller that executes one list at
+    /// a time has few such commands; `controllers = "none"` has all.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub cache_across_lists: bool,
     /// Controllers, which execute one command list at a time.
     #[serde(default)]
     pub controllers: Controllers,

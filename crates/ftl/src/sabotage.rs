@@ -112,13 +112,15 @@ pub enum Sabotage {
     FailedEraseReused,
     /// A copy of the SLC log's tail counts although its program failed.
     TailCopyBelieved,
+    /// The data of a program enters the cache register while a page waits there for the array.
+    CacheOverwritten,
     /// Another source than the seed decides.
     Undetermined,
 }
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 53] = [
+    pub const EVERY: [Self; 54] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -171,6 +173,7 @@ impl Sabotage {
         Self::SectorOutdone,
         Self::FailedEraseReused,
         Self::TailCopyBelieved,
+        Self::CacheOverwritten,
         Self::Undetermined,
     ];
 }
@@ -195,6 +198,15 @@ impl Planted {
     #[must_use]
     pub fn is(self, bug: Sabotage) -> bool {
         self.bug == Some(bug)
+    }
+
+    /// The same bug in the backend, if it is one of the backend's.
+    #[must_use]
+    pub const fn in_backend(self) -> Option<flash::backend::Bug> {
+        match self.bug {
+            Some(Sabotage::CacheOverwritten) => Some(flash::backend::Bug::CacheOverwritten),
+            _ => None,
+        }
     }
 
     /// A number that no seed decides: the count of earlier calls.

@@ -118,6 +118,10 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         let planted = resolved.planted;
         let slc_media = slc_array.as_ref().map(|slc_array| slc_array.media());
         let ftl = F::mount(&family, &Mount { media: &media, slc_array: slc_media, seed, planted });
+        #[cfg_attr(not(feature = "sabotage"), allow(unused_mut))] // A test plants its bug.
+        let mut backend = Backend::new(media, &resolved.backend, observer);
+        #[cfg(feature = "sabotage")]
+        backend.plant(planted.in_backend());
         let sectors = resolved.geometry.sectors;
         let buffer =
             resolved.buffer.map(|buffer| Buffer::new(buffer, sectors, resolved.host.queues.sets.len()).with(planted));
@@ -127,7 +131,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             events.push(Time::ZERO, Event::Host(HostEvent::Ready));
         }
         let mut device = Self {
-            backend: Backend::new(media, &resolved.backend, observer),
+            backend,
             slc_array,
             family,
             ftl,

@@ -22,6 +22,7 @@ fn leave_out(spec: &mut Spec, path: &str) {
     match path {
         "flash.multi-plane" => spec.flash.multi_plane = None,
         "flash.cache-mode" => spec.flash.cache_mode = true,
+        "flash.cache-across-lists" => spec.flash.cache_across_lists = false,
         "flash.transfer" => spec.flash.transfer = Transfer::default(),
         "flash.arbitration.bus" => spec.flash.arbitration.bus = Arbitration::default().bus,
         "flash.controllers" => spec.flash.controllers = Controllers::default(),

@@ -111,6 +111,7 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
             dies: None,
             multi_plane: Some(rng.chance(0.6)),
             cache_mode: rng.chance(0.5),
+            cache_across_lists: Rng::stream(rng.clone().bits(), "swarm.cache").chance(0.4),
             controllers: or_later(pick(rng, &Controllers::EVERY[..4]), &mut later, &Controllers::EVERY),
             transfer: Transfer::default(),
             software_controllers: later.chance(0.1).then(|| "50us".parse().expect("a time")),

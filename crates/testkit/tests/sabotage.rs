@@ -177,6 +177,7 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         Sabotage::HelperUnreserved => {
             vec![at(&["CostBenefit, PageRoundRobin channel-chip-die-plane"], "preconditioning")]
         }
+        Sabotage::CacheOverwritten => vec![at(&["cache mode across lists"], "integrity")],
         // Found beside the code: the suite has no tenants that are confined to some of the dies.
         Sabotage::ConfinementForgotten => Vec::new(),
     }

@@ -140,6 +140,8 @@ pub struct Command {
     pub(super) class: Class,
     pub(super) stage: Stage,
     pub(super) preparation: Preparation,
+    /// The command, a read in cache mode, has been given the time of its copy to the cache register.
+    pub(super) copied: bool,
     /// The command, a copy-back with data in, has taken effect.
     pub(super) begun: bool,
     pub(super) count: u32,
@@ -183,6 +185,7 @@ impl Command {
             class,
             stage: Stage::Command,
             preparation: Preparation::None,
+            copied: false,
             begun: false,
             count: 0,
             sectors: 0,

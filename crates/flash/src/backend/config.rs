@@ -117,6 +117,8 @@ pub struct Timing {
     pub cache_read: Option<Span>,
     /// Register copy of a cache-mode program; `None` if cache mode is off.
     pub cache_program: Option<Span>,
+    /// Cache mode joins commands of different lists and superblocks, too.
+    pub cache_across: bool,
     /// Rows programmed by one array operation.
     pub one_shot: u32,
     /// Time of the command and address cycles.
@@ -179,6 +181,7 @@ impl Timing {
             erase: part.timing.erase,
             cache_read: (cache_mode && part.features.cache_read).then_some(part.timing.cache_read_copy),
             cache_program: (cache_mode && part.features.cache_program).then_some(part.timing.cache_program_copy),
+            cache_across: false,
             one_shot,
             command: part.bus.command,
             transfer: (0..=slots).map(|n| rate.time(slot_bytes * u64::from(n))).collect(),

@@ -167,6 +167,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
         let state = &mut self.dies[die as usize];
         if state.array.is_some() || state.register.is_some() {
+            if self.timing.cache_across {
+                self.load_cache(now, die, events);
+            }
             return;
         }
         let Some(handle) = state.queue.pop(&self.commands) else { return };
@@ -186,10 +189,18 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if self.forwards {
             self.forward_to(now, die, events);
         }
+        if self.timing.cache_across {
+            self.load_cache(now, die, events);
+        }
         false
     }
 
-    fn begin<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
+    pub(super) fn begin<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) {
         let command = &mut self.commands[handle];
         let die = &mut self.dies[command.die.index()];
         if now > command.ready {
@@ -226,6 +237,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         events: &mut EventQueue<E>,
     ) {
         let (time, primitive) = self.array_work(handle);
+        if self.timing.cache_across {
+            self.commands[handle].copied = self.streams(handle);
+        }
         self.take_effect(handle);
         if self.commands[handle].refused {
             return self.pass_over(now, handle, events);
@@ -245,7 +259,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// Begins a phase of an array: `time` of work, after a delay of `copy`.
     #[inline]
-    fn start_array<E: From<Event> + Copy>(
+    pub(super) fn start_array<E: From<Event> + Copy>(
         &mut self,
         now: Time,
         handle: Handle<Command>,
@@ -305,32 +319,6 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 (time, Primitive::Read)
             }
         }
-    }
-
-    /// True if a read follows or precedes another one in cache mode.
-    fn streams(&self, handle: Handle<Command>) -> bool {
-        let die = &self.dies[self.commands[handle].die.index()];
-        let with = |other: Option<Handle<Command>>| other.is_some_and(|other| self.follows(handle, other));
-        with(die.register) || with(die.queue.peek())
-    }
-
-    /// True if cache mode can run two commands back to back: neighbours of one list in one superblock, whose pages
-    /// were or are being written in order. A software controller issues the second when the first is done.
-    fn follows(&self, first: Handle<Command>, second: Handle<Command>) -> bool {
-        let (a, b) = (&self.commands[first], &self.commands[second]);
-        let neighbours = a.list == b.list && a.op == b.op && a.die == b.die;
-        neighbours && a.target.superblock == b.target.superblock && self.is_prepared(second)
-    }
-
-    /// In cache mode, lets the command behind `before` begin while `before` is still in the die.
-    fn pipeline<E: From<Event> + Copy>(&mut self, now: Time, before: Handle<Command>, events: &mut EventQueue<E>) {
-        let die = self.commands[before].die.index();
-        let Some(head) = self.dies[die].queue.peek() else { return };
-        if !self.follows(before, head) {
-            return;
-        }
-        self.dies[die].queue.pop(&self.commands);
-        self.begin(now, head, events);
     }
 
     /// Handles an event that the backend scheduled. Drops the event of an aborted phase.
@@ -415,6 +403,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         handle: Handle<Command>,
         events: &mut EventQueue<E>,
     ) {
+        if self.timing.cache_across && self.copies_late(now, handle, events) {
+            return;
+        }
         let die = &mut self.dies[number as usize];
         die.held = false;
         die.array = None;
@@ -435,9 +426,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         events: &mut EventQueue<E>,
     ) {
         let Some(copy) = self.timing.cache_program else { return self.execute_array(now, handle, events) };
-        // The copy takes time only if another page follows.
+        // The copy takes time only if another page follows, or may follow from another list.
         let die = &self.dies[self.commands[handle].die.index()];
-        let follower = die.queue.peek().is_some_and(|head| self.follows(handle, head));
+        let follower = self.timing.cache_across || die.queue.peek().is_some_and(|head| self.follows(handle, head));
         self.execute_array_after(now, handle, if follower { copy } else { Span::ZERO }, events);
         self.pipeline(now, handle, events);
     }

@@ -5,6 +5,7 @@ use crate::nand::{FaultSpec, Faults, Part};
 use base::engine::{EventHash, EventQueue};
 use base::units::{Lpn, Psn, Rate};
 
+mod cache;
 mod charges;
 mod copy_back;
 mod diagrams;

@@ -36,6 +36,11 @@ impl Family for SlcMlcFamily {
                 !site.flash.cache_mode && chains,
                 "the pages of a list never follow each other on one die",
             ),
+            Idle::new(
+                "flash.cache-across-lists",
+                site.flash.cache_across_lists && chains,
+                "the pages of a list never follow each other on one die",
+            ),
             Idle::new("flash.controllers", site.flash.controllers == Controllers::None, one_by_one),
             Idle::new(
                 "ftl.gc",

@@ -30,12 +30,14 @@ impl Spec {
     }
 
     fn idle_flash(&self, site: &Site<'_>) -> Vec<Idle> {
-        let FlashSpec { controllers, transfer, arbitration, cache_mode, .. } = &self.flash;
+        let FlashSpec { controllers, transfer, arbitration, cache_mode, cache_across_lists, .. } = &self.flash;
         let features = &site.part.features;
         let no_cache = !features.cache_read && !features.cache_program;
         let by_controller = *transfer == Transfer::Controller;
         vec![
             Idle::new("flash.cache-mode", !cache_mode && no_cache, "the part has no cache mode"),
+            Idle::new("flash.cache-across-lists", *cache_across_lists && no_cache, "the part has no cache mode"),
+            Idle::new("flash.cache-across-lists", *cache_across_lists && !cache_mode, "flash.cache-mode is off"),
             Idle::new(
                 "flash.transfer",
                 by_controller && *controllers == Controllers::PerChannel,
@@ -136,6 +138,16 @@ mod tests {
                 "cache-mode = false",
                 "ftl = { kind = \"chang\" }",
                 "flash.cache-mode: has no effect here: the pages of a list",
+            ),
+            (
+                "cache-mode = false\ncache-across-lists = true",
+                "",
+                "flash.cache-across-lists: has no effect here: flash.cache-mode is off",
+            ),
+            (
+                "cache-across-lists = true",
+                "ftl = { kind = \"chang\" }",
+                "flash.cache-across-lists: has no effect here: the pages of a list",
             ),
             (
                 "",

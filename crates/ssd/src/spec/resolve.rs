@@ -125,6 +125,7 @@ impl Spec {
             return Err(faults.0);
         }
         timing.slc_mode = family.slc_mode(&self.ftl);
+        timing.cache_across = self.flash.cache_across_lists;
         let backend = Config {
             timing,
             controllers: self.flash.controllers,

@@ -52,6 +52,7 @@ fn base(kind: FtlKind, map: MapSpec) -> Spec {
             dies: None,
             multi_plane: None,
             cache_mode: true,
+            cache_across_lists: false,
             controllers: Controllers::default(),
             software_controllers: None,
             transfer: Transfer::default(),
@@ -231,6 +232,16 @@ impl Book {
             set_planes(part, 2);
         });
         self.part("no cache mode", |_, flash| flash.cache_mode = false);
+        self.part("cache mode across lists", |part, flash| {
+            part.timing.cache_program_copy = "3us".parse().expect("a time");
+            (flash.cache_across_lists, flash.controllers) = (true, Controllers::None);
+        });
+        self.part("cache mode across lists, units Background(2), reads first", |part, flash| {
+            part.bus.command = "200ns".parse().expect("a time");
+            (flash.cache_across_lists, flash.controllers) = (true, Controllers::Background(2));
+            (flash.arbitration.commands, flash.arbitration.bus) = (Order::ReadFirst, BusOrder::ReadFirst);
+            (flash.channels, flash.chips) = (1, 2);
+        });
         self.part("slow commands and copies", |part, _| {
             part.bus.command = "200ns".parse().expect("a time");
             part.timing.cache_program_copy = "3us".parse().expect("a time");

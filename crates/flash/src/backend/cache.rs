@@ -1,0 +1,94 @@
+//! Cache mode: the array works on one page while another one crosses the channel.
+//!
+//! By default only neighbours of one list and one superblock do so. With [`super::Timing::cache_across`] any two reads
+//! and any two programs of a die do, whoever wants them and wherever they are (ONFI: Read Cache Random, Page Cache
+//! Program).
+
+use crate::nand::Sector;
+use base::engine::{EventQueue, Handle};
+use base::units::{Span, Time};
+
+use super::planted::Bug;
+use super::{Backend, Command, Event, Observer, Op, Primitive};
+
+impl<S: Sector, O: Observer> Backend<S, O> {
+    /// True if a read follows or precedes another one in cache mode.
+    pub(super) fn streams(&self, handle: Handle<Command>) -> bool {
+        let die = &self.dies[self.commands[handle].die.index()];
+        let with = |other: Option<Handle<Command>>| other.is_some_and(|other| self.follows(handle, other));
+        with(die.register) || with(die.queue.peek())
+    }
+
+    /// True if cache mode can run two commands back to back: neighbours of one list in one superblock, whose pages
+    /// were or are being written in order, or any two of one kind on one die. A software controller issues the second
+    /// when the first is done.
+    pub(super) fn follows(&self, first: Handle<Command>, second: Handle<Command>) -> bool {
+        let (a, b) = (&self.commands[first], &self.commands[second]);
+        let neighbours = a.list == b.list && a.target.superblock == b.target.superblock;
+        let one_kind = a.op == b.op && a.die == b.die;
+        one_kind && (neighbours || self.timing.cache_across) && self.is_prepared(second)
+    }
+
+    /// In cache mode, lets the command behind `before` begin while `before` is still in the die.
+    pub(super) fn pipeline<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        before: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) {
+        let die = self.commands[before].die.index();
+        let Some(head) = self.dies[die].queue.peek() else { return };
+        if !self.follows(before, head) {
+            return;
+        }
+        self.dies[die].queue.pop(&self.commands);
+        self.begin(now, head, events);
+    }
+
+    /// Called for an occupied die: if its array programs and its cache register is free, the first program that
+    /// waits takes its data in. A read does not join this way: it would overwrite the page that is being sent.
+    #[inline(never)]
+    pub(super) fn load_cache<E: From<Event> + Copy>(&mut self, now: Time, die: u32, events: &mut EventQueue<E>) {
+        let state = &self.dies[die as usize];
+        let Some(array) = state.array.filter(|_| self.timing.cache_program.is_some()) else { return };
+        if state.register.is_some() {
+            if self.planted.is(Bug::CacheOverwritten) {
+                self.overwrite_cache(die);
+            }
+            return;
+        }
+        if self.commands[array].op == Op::Program {
+            self.pipeline(now, array, events);
+        }
+    }
+
+    /// A planted bug: the data of the next program arrives although a complete page waits in the register.
+    fn overwrite_cache(&mut self, die: u32) {
+        let state = &self.dies[die as usize];
+        let (Some(there), Some(next)) = (state.register.filter(|_| state.loaded), state.queue.peek()) else { return };
+        if !self.follows(there, next) {
+            return;
+        }
+        let [to, from] = [there, next].map(|handle| handle.index() * self.slots_per_command as usize);
+        let slots = self.commands[there].count.min(self.commands[next].count) as usize;
+        let sectors = if S::PRESENT { self.media.geometry().sectors as usize } else { 0 };
+        self.payload.copy_within(from * sectors..(from + slots) * sectors, to * sectors);
+    }
+
+    /// True if a page that has been read goes to the cache register only now, because the read behind it came while
+    /// the array worked. The array spends the copy before it takes that read.
+    pub(super) fn copies_late<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) -> bool {
+        let Some(copy) = self.timing.cache_read else { return false };
+        if self.commands[handle].copied || !self.streams(handle) {
+            return false;
+        }
+        self.commands[handle].copied = true;
+        self.start_array(now, handle, (Span::ZERO, copy), Primitive::Read, events);
+        true
+    }
+}

@@ -1,0 +1,34 @@
+//! Bugs of the backend that tests plant (see `ftl::sabotage`): a constant `false` in everything that ships.
+
+/// One planted bug.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bug {
+    /// The data of a program enters the cache register while a page waits there for the array.
+    CacheOverwritten,
+}
+
+/// The planted bug of a backend: none, and without the feature there cannot be one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Planted {
+    #[cfg(feature = "sabotage")]
+    pub(super) bug: Option<Bug>,
+}
+
+#[cfg(feature = "sabotage")]
+impl Planted {
+    /// True if it is this bug.
+    #[inline]
+    pub(super) fn is(self, bug: Bug) -> bool {
+        self.bug == Some(bug)
+    }
+}
+
+#[cfg(not(feature = "sabotage"))]
+#[allow(clippy::unused_self)] // It stands in for the one above.
+impl Planted {
+    /// Always false.
+    #[inline]
+    pub(super) const fn is(self, _: Bug) -> bool {
+        false
+    }
+}
