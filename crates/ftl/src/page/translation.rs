@@ -28,7 +28,7 @@ impl PageFtl {
         let state = &mut map_client.pages[page as usize];
         if state.storing.is_some() {
             // The version on flash is older than the content that the map unit has evicted.
-            state.wanted = true;
+            state.wanted += 1;
             return;
         }
         if let Some(kept) = map_client.kept.get(&page).cloned() {
@@ -37,7 +37,7 @@ impl PageFtl {
         let Some(psn) = map_client.directory.get(Lpn::new(page)) else {
             return map_client.loaded(flash.now, page, None);
         };
-        map_client.pages[page as usize].loading = true;
+        map_client.pages[page as usize].loading += 1;
         let (superblock, _) = self.geometry.locate(psn);
         self.blocks.pin(superblock);
         // The class is that of host reads, because a host may wait for this read.
@@ -60,7 +60,7 @@ impl PageFtl {
         let page = slot.lpn.get() - self.units;
         if let Mapping::MapUnit(map_client) = &mut self.mapping {
             let state = &mut map_client.pages[page as usize];
-            state.loading = false;
+            state.loading -= 1;
             let version = state.durable.expect("what is loaded is durable");
             let image = flash.backend.media().image(page, version);
             assert!(image.is_some(), "version {version} of translation page {page} is nowhere");
@@ -140,7 +140,7 @@ impl PageFtl {
         } else {
             map_client.stored(flash.now, page);
         }
-        if wanted {
+        for _ in 0..wanted {
             self.load_page(flash, page);
         }
     }
