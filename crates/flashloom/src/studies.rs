@@ -46,9 +46,17 @@ pub(crate) fn study(
     perform(plans, paths, args, true, results)
 }
 
-/// Runs all studies of a paper and prints its claims.
+/// The name of all papers together.
+const ALL: &str = "all";
+
+/// The folder of the studies that belong to no paper.
+const MIXTURES: &str = "mix";
+
+/// Runs all studies of a paper, or of all papers, and prints its claims.
 pub(crate) fn reproduce(paper: &str, args: &StudyArgs, results: &mut dyn Write) -> Result<(), Failure> {
-    let found: Vec<_> = builtin().iter().filter(|(name, _)| paper_of(name) == paper).collect();
+    // The mixtures are ours, and no paper's.
+    let is_wanted = |of: &str| of == paper || (paper == ALL && of != MIXTURES);
+    let found: Vec<_> = builtin().iter().filter(|(name, _)| is_wanted(paper_of(name))).collect();
     if found.is_empty() {
         let (meant, all) = (did_you_mean(paper, papers()), papers().join(", "));
         return Err(Failure::Input(format!("there are no studies of `{paper}`; {meant}choose one of {all}")));
@@ -63,9 +71,9 @@ fn paper_of(study: &str) -> &str {
     study.split_once('/').map_or("", |(paper, _)| paper)
 }
 
-/// The papers that have studies.
+/// What can be reproduced: the papers that have studies, and all of them.
 pub(crate) fn papers() -> Vec<&'static str> {
-    let mut papers: Vec<&str> = builtin().iter().map(|(name, _)| paper_of(name)).collect();
+    let mut papers: Vec<&str> = [ALL].into_iter().chain(builtin().iter().map(|(name, _)| paper_of(name))).collect();
     papers.dedup();
     papers
 }
@@ -112,12 +120,15 @@ fn perform(
     if let Some(page) = &args.report {
         say(format_args!("report: {}", page.display()));
     }
-    let failed: Vec<&str> =
-        claims.iter().filter(|claim| claim.verdict() == Verdict::Fails).map(|claim| claim.id.as_str()).collect();
-    if failed.is_empty() {
-        return Ok(());
-    }
-    Err(Failure::Unexpected(format!("not as expected: {}", failed.join(", "))))
+    let all = |verdict| claims.iter().filter(move |claim| claim.verdict == verdict).map(|claim| claim.id.as_str());
+    let lists = [("not as expected", Verdict::Fails), ("the study is out of date", Verdict::Stale)];
+    let said: Vec<String> = lists
+        .into_iter()
+        .map(|(said, verdict)| (said, all(verdict).collect::<Vec<_>>()))
+        .filter(|(_, ids)| !ids.is_empty())
+        .map(|(said, ids)| format!("{said}: {}", ids.join(", ")))
+        .collect();
+    if said.is_empty() { Ok(()) } else { Err(Failure::Unexpected(said.join("; "))) }
 }
 
 /// Refuses studies if the points that run at once need more memory than the machine has.

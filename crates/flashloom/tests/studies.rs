@@ -105,7 +105,7 @@ fn verdicts(arguments: &[&str]) -> Vec<(String, &'static str)> {
             let findings = claim["findings"].as_array().expect("findings");
             let any = |verdict| findings.iter().any(|finding| finding["verdict"] == verdict);
             for finding in findings {
-                // A reason beside something that holds is out of date.
+                // A reason beside something that holds makes the study stale.
                 let explained = finding["verdict"] == "differs";
                 assert_eq!(finding["reason"].is_string(), explained, "{}: {finding}", claim["id"]);
                 assert!(finding["paper"].as_str().is_some_and(|paper| !paper.is_empty()), "{}", claim["id"]);
@@ -282,6 +282,20 @@ fn a_study_of_ones_own_is_run_and_a_claim_that_fails_is_said() {
 }
 
 #[test]
+fn a_study_that_is_out_of_date_is_said() {
+    let falls = STUDY.replace("\"rises\"", "\"falls\"");
+    let place = place(&format!("{falls}known = \"banks did harm yesterday\"\n"));
+    let path = place.path().join("s.toml").display().to_string();
+    let output = flashloom(&["study", &path, "--quiet"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stderr), "the study is out of date: M1\n");
+    let printed = text(&output.stdout);
+    for wanted in ["STALE", "1 are STALE", "it holds, but the study has a reason why it does not"] {
+        assert!(printed.contains(wanted), "{wanted}: {printed}");
+    }
+}
+
+#[test]
 fn faults_of_a_study_are_said_before_anything_is_run() {
     let study = STUDY.replace("chips\"", "chipz\"").replace("read.mean", "read.median");
     let place = place(&study);
@@ -303,7 +317,7 @@ fn faults_of_a_study_are_said_before_anything_is_run() {
         (&["study", "fmmu/traces", "--workload", "no-such-trace.csv"], "no-such-trace.csv"),
         (
             &["reproduce", "einstein"],
-            "there are no studies of `einstein`; choose one of chang, dirik, fmmu, hydra, mix, sung",
+            "there are no studies of `einstein`; choose one of all, chang, dirik, fmmu, hydra, mix, sung",
         ),
         (&["studies", "einstein"], "there is no study `einstein`; `flashloom studies` lists them"),
     ] {

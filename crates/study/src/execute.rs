@@ -22,7 +22,7 @@ use crate::session::{Session, SessionError};
 use crate::summary::Summary;
 
 pub use crate::session::Program;
-pub use claims::{Claim, Finding, Verdict, claims, natural};
+pub use claims::{Claim, Finding, Isolation, LeftOut, Verdict, claims, natural};
 pub use document::{SCHEMA, Studies, json};
 
 /// The outcome of a study.
@@ -252,7 +252,7 @@ mod tests {
     fn claims_are_judged_and_written_down() {
         let outcomes = [outcome(2)];
         let claims = claims(&outcomes);
-        let verdicts: Vec<_> = claims.iter().map(|claim| (claim.id.as_str(), claim.verdict())).collect();
+        let verdicts: Vec<_> = claims.iter().map(|claim| (claim.id.as_str(), claim.verdict)).collect();
         assert_eq!(verdicts, [("B1", Verdict::Fails), ("B2", Verdict::Holds)]);
         let each: Vec<_> = claims[0].findings.iter().map(|finding| finding.verdict).collect();
         assert_eq!(each, [Verdict::Fails, Verdict::Differs]);

@@ -4,6 +4,7 @@
 //! of the axes that it does not name; the expectation holds if all of these judgements do.
 
 mod judge;
+mod sharp;
 mod values;
 
 use base::fault::Fault;
@@ -15,11 +16,12 @@ use crate::label::{Assignment, Label};
 use crate::metric::{Dimension, Metric};
 
 pub use judge::Judgement;
+pub use sharp::Sharpness;
 pub use values::Values;
 
 /// One expectation: a metric and one of the conditions.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ExpectSpec {
     /// The metric.
     pub metric: Metric,
@@ -36,9 +38,19 @@ pub struct ExpectSpec {
     /// The paper's statement for the table, in short.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub paper: String,
-    /// The known reason why it does not hold. It is judged nevertheless.
+    /// The known reason why it does not hold. It is judged nevertheless, and an error of the study if it holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known: Option<String>,
+    /// The paper's words that ask for no more than a bound on one side, or than an order without a margin. Without them
+    /// such an expectation is printed as loose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asks_no_more: Option<String>,
+    /// What the inputs were fitted to, if it is not what the claim says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibrated: Option<Calibrated>,
+    /// Points of the paper's range that `where` leaves out, because the paper itself makes an exception of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOutSpec>,
     /// The number lies in a range.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Within>,
@@ -66,6 +78,47 @@ pub struct ExpectSpec {
     /// The numbers have this order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<Ascending>,
+}
+
+/// What the inputs of a measurement were fitted to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Calibrated {
+    /// To no number of the paper: every input is stated there, or assumed before anything was measured.
+    No,
+    /// To other numbers of the paper, which this claim is not about.
+    Other,
+    /// To the numbers of this claim, or chosen with its outcome known.
+    This,
+    /// The expectation restates an input. It is judged, but says nothing about the model.
+    Input,
+}
+
+impl Calibrated {
+    /// The kind's name, as in a file.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::No => "no",
+            Self::Other => "other",
+            Self::This => "this",
+            Self::Input => "input",
+        }
+    }
+}
+
+/// Points that an expectation leaves out. The expectation is judged there as well, and it is an error of the study if
+/// another value comes out, or if it holds.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LeftOutSpec {
+    /// The points: these labels take the place of those in the expectation's `where`.
+    #[serde(rename = "where")]
+    pub filter: Assignment,
+    /// The value that the study prints as measured there.
+    pub measured: String,
+    /// The reason: what the paper says about these points.
+    pub reason: String,
 }
 
 /// A bound: a number, or a text with a unit of measure (`"1.2ms"`).
@@ -138,6 +191,9 @@ pub struct Monotonic {
     /// The largest step in the other direction.
     #[serde(default)]
     pub slack: Ratio,
+    /// The least change from the first number to the last.
+    #[serde(default)]
+    pub by: Ratio,
 }
 
 /// `linear`: the numbers lie on the straight line from the first to the last point of an axis whose labels are numbers.
@@ -276,6 +332,8 @@ impl ExpectSpec {
     /// All assignments of labels in the expectation, each with its key.
     pub(crate) fn assignments(&self) -> Vec<(String, &Assignment)> {
         let mut all = vec![("where".to_owned(), &self.filter)];
+        let left_out = self.left_out.iter().enumerate();
+        all.extend(left_out.map(|(i, out)| (format!("left-out[{i}].where"), &out.filter)));
         all.extend(self.per.iter().map(|per| ("per".to_owned(), per)));
         if let Some(RatioOf { at, to, .. }) = &self.ratio {
             all.extend([("ratio.at".to_owned(), at), ("ratio.to".to_owned(), to)]);
@@ -314,8 +372,45 @@ impl ExpectSpec {
         named.then(|| Fault::new("geomean", message, "choose them in `where`"))
     }
 
+    /// The same expectation at points that it leaves out.
+    #[must_use]
+    pub(crate) fn at(&self, out: &LeftOutSpec) -> Self {
+        let mut moved = Self { left_out: Vec::new(), ..self.clone() };
+        moved.filter.extend(out.filter.clone());
+        moved
+    }
+
+    /// The name of a key that has a meaning in an expectation, but none in a measurement that isolates a reason.
+    pub(crate) fn only_expected(&self) -> Option<&'static str> {
+        let keys = [
+            (self.known.is_some(), "known"),
+            (self.calibrated.is_some(), "calibrated"),
+            (!self.left_out.is_empty(), "left-out"),
+        ];
+        keys.into_iter().find_map(|(is_given, name)| is_given.then_some(name))
+    }
+
+    /// The faults of what is said about the expectation.
+    fn words_fault(&self) -> Option<Fault> {
+        let is_empty = |text: &Option<String>| text.as_ref().is_some_and(|text| text.trim().is_empty());
+        if is_empty(&self.asks_no_more) {
+            return Some(Fault::new("asks-no-more", "is empty", "give the paper's words, or leave it out"));
+        }
+        let is_idle = self.asks_no_more.is_some() && !self.is_open();
+        let message = "has no effect here: the expectation has a margin, or bounds on both sides";
+        is_idle.then(|| Fault::new("asks-no-more", message, "leave it out"))
+    }
+
     /// All faults of the expectation but unknown labels.
     pub(crate) fn faults(&self, axes: &[(String, Vec<Label>)]) -> Vec<Fault> {
+        let mut faults = self.condition_faults(axes);
+        if faults.is_empty() {
+            faults.extend(self.words_fault());
+        }
+        faults
+    }
+
+    fn condition_faults(&self, axes: &[(String, Vec<Label>)]) -> Vec<Fault> {
         let mut faults: Vec<Fault> = self.mean_fault(axes).into_iter().collect();
         let mut axis = |key: &str, name: &str, label: Option<&Label>| {
             let Some((_, labels)) = axes.iter().find(|(other, _)| other == name) else {

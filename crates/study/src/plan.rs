@@ -2,6 +2,7 @@
 //! outcome.
 
 mod builtin;
+mod claim;
 mod grid;
 
 use std::collections::BTreeMap;
@@ -17,11 +18,11 @@ use workload::trace::{Columns, ExtentRule, Format, NamedUnits, SizeUnit, TimeUni
 
 pub use crate::label::{Assignment, Label, OneOrMany};
 pub use builtin::builtin;
+pub use claim::ClaimSpec;
 pub(crate) use grid::describe;
 pub use grid::{Plan, Point};
 
 use crate::config::did_you_mean;
-use crate::expect::ExpectSpec;
 use crate::metric::Metric;
 
 /// A study.
@@ -276,25 +277,6 @@ pub struct PointSpec {
     /// Changes of keys.
     #[serde(default, skip_serializing_if = "Changes::is_empty")]
     pub set: Changes,
-}
-
-/// A claim about the outcome, and the expectations that test it.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ClaimSpec {
-    /// The claim's name, e.g. `DJ1`.
-    pub id: String,
-    /// The claim in words.
-    pub says: String,
-    /// The place where the claim is made.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub source: String,
-    /// A note for readers of the verdict.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub note: String,
-    /// The expectations; the claim holds if all of them hold.
-    #[serde(rename = "expect")]
-    pub expectations: Vec<ExpectSpec>,
 }
 
 /// The parsed text, if there is one.

@@ -7,7 +7,7 @@ use serde::Serialize;
 use study::execute::{Claim, Outcome, Program, SCHEMA, Verdict};
 use study::metric::{Dimension, Metric};
 
-use super::tables::tally;
+use super::tables::{band, calibrated, said_below, says_calibration, tally};
 use crate::figure::{Axis, COLOURS, Chart, Course, Figure, Names, Number, Scale};
 use crate::page::{Block, Cell, Page, Row, Section, Table};
 
@@ -48,34 +48,34 @@ pub fn page(program: &Program, outcomes: &[Outcome], claims: &[Claim]) -> Page {
 
 /// The table of claims: the paper's value beside the measured one.
 fn verdicts(claims: &[Claim]) -> Table {
+    let is_said = says_calibration(claims);
     let mut rows = Vec::new();
     for (i, claim) in claims.iter().enumerate() {
         for (j, finding) in claim.findings.iter().enumerate() {
-            let first = j == 0;
+            let is_first = j == 0;
             let said = if finding.paper.is_empty() { &claim.says } else { &finding.paper };
             let class = match finding.verdict {
                 Verdict::Holds => "holds",
                 Verdict::Partly | Verdict::Differs => "differs",
-                Verdict::Fails => "fails",
+                Verdict::Fails | Verdict::Stale => "fails",
             };
             let measured = Cell::of(finding.measured.as_str(), format!("/claims/{i}/findings/{j}/measured"));
-            let id = if first { claim.id.as_str() } else { "" };
-            let verdict = Cell { class, ..finding.verdict.name().into() };
+            let id = if is_first { claim.id.as_str() } else { "" };
+            let mut cells: Vec<Cell> = vec![id.into(), said.as_str().into(), measured, band(finding).into()];
+            cells.extend(is_said.then(|| calibrated(claim, j).into()));
+            cells.push(Cell { class, ..finding.verdict.name().into() });
             let mut notes = Vec::new();
-            if first {
+            if is_first {
                 notes.push(format!("{} ({})", claim.says, claim.source));
-                notes.extend((!claim.note.is_empty()).then(|| claim.note.clone()));
+                notes.extend(said_below(claim));
             }
-            if !finding.offenders.is_empty() {
-                notes.extend(finding.reason.clone());
-                let shown = finding.offenders.iter().take(4).cloned().collect::<Vec<_>>().join("; ");
-                notes.push(format!("{} of {}: {shown}", finding.metric, finding.study));
-            }
-            rows.push(Row { cells: vec![id.into(), said.as_str().into(), measured, verdict], notes });
+            rows.push(Row { cells, notes });
         }
     }
-    let header = ["claim", "paper", "measured", "verdict"].map(ToOwned::to_owned).to_vec();
-    Table { header, texts: 4, rows, ..Table::default() }
+    let mut header: Vec<String> = ["claim", "paper", "measured", "band"].map(ToOwned::to_owned).to_vec();
+    header.extend(is_said.then(|| "fitted".to_owned()));
+    header.push("verdict".to_owned());
+    Table { texts: header.len(), header, rows, ..Table::default() }
 }
 
 /// The section of a study: its charts, its points and its file.

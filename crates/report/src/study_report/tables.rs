@@ -1,6 +1,7 @@
 //! Studies as text: their points and their claims.
 
-use study::execute::{Claim, Outcome, Verdict};
+use study::execute::{Claim, Finding, Isolation, LeftOut, Outcome, Verdict};
+use study::expect::Calibrated;
 use study::metric::Metric;
 
 use crate::grid::{WIDTH, grid, wrapped};
@@ -33,47 +34,117 @@ pub fn points_table(outcome: &Outcome) -> String {
     grid(&header, rows, outcome.plan.axes.len())
 }
 
-/// The claims as a table: the paper's value beside the measured one, with notes below on those that differ.
+/// The claims as a table: the paper's value beside the measured one and how much was asked for, with notes below.
 #[must_use]
 pub fn claims_table(claims: &[Claim]) -> String {
+    let is_said = says_calibration(claims);
     let mut rows = Vec::new();
     let mut notes = String::new();
     for claim in claims {
-        let mut name = claim.id.as_str();
-        for finding in &claim.findings {
+        for (i, finding) in claim.findings.iter().enumerate() {
             let said = if finding.paper.is_empty() { &claim.says } else { &finding.paper };
-            rows.push([name, said, &finding.measured, finding.verdict.name()].map(ToOwned::to_owned).to_vec());
-            name = "";
+            let band = band(finding);
+            let mut row = vec![if i == 0 { &claim.id } else { "" }, said, &finding.measured, &band];
+            row.extend(is_said.then(|| calibrated(claim, i)));
+            row.push(finding.verdict.name());
+            rows.push(row.into_iter().map(ToOwned::to_owned).collect());
         }
-        let mut said = Vec::new();
-        said.extend((!claim.note.is_empty()).then(|| claim.note.clone()));
-        for finding in claim.findings.iter().filter(|finding| !finding.offenders.is_empty()) {
-            said.extend(finding.reason.clone());
-            let shown = finding.offenders.iter().take(4).cloned().collect::<Vec<_>>().join("; ");
-            said.push(format!("{} of {}: {shown}", finding.metric, finding.study));
-        }
+        let said = said_below(claim);
         if !said.is_empty() {
             notes.push('\n');
             fold(&mut notes, "", &format!("{} ({}): {}", claim.id, claim.source, claim.says));
             said.iter().for_each(|line| fold(&mut notes, "  ", line));
         }
     }
-    format!("{}{}\n{notes}", wrapped(&["claim", "paper", "measured", "verdict"], rows), tally(claims))
+    let mut header = vec!["claim", "paper", "measured", "band"];
+    header.extend(is_said.then_some("fitted"));
+    header.push("verdict");
+    let mut sum = String::new();
+    fold(&mut sum, "", &tally(claims));
+    format!("{}{sum}{notes}", wrapped(&header, rows))
+}
+
+/// True if a claim says what its inputs were fitted to.
+pub(super) fn says_calibration(claims: &[Claim]) -> bool {
+    claims.iter().flat_map(|claim| &claim.findings).any(|finding| finding.calibrated.is_some())
+}
+
+/// What the inputs of a finding were fitted to: for the first of a claim, and where another differs from the one before.
+pub(super) fn calibrated(claim: &Claim, finding: usize) -> &'static str {
+    let of = |finding: usize| claim.findings[finding].calibrated;
+    match of(finding) {
+        same if finding > 0 && same == of(finding - 1) => "",
+        Some(calibrated) => calibrated.name(),
+        None => "not said",
+    }
+}
+
+/// The width of a finding's band, and whether it hardly could fail.
+pub(super) fn band(finding: &Finding) -> String {
+    let loose = if finding.sharpness.loose { "loose: " } else { "" };
+    format!("{loose}{}", finding.sharpness.band)
+}
+
+/// What is said about a claim below the table, one paragraph each.
+pub(super) fn said_below(claim: &Claim) -> Vec<String> {
+    let mut said = Vec::new();
+    said.extend((!claim.note.is_empty()).then(|| claim.note.clone()));
+    said.extend((!claim.calibration.is_empty()).then(|| format!("fitted: {}", claim.calibration)));
+    for finding in &claim.findings {
+        if !finding.offenders.is_empty() {
+            said.extend(finding.reason.clone());
+            let shown = finding.offenders.iter().take(4).cloned().collect::<Vec<_>>().join("; ");
+            said.push(format!("{} of {}: {shown}", finding.metric, finding.study));
+        }
+        for LeftOut { points, measured, reason, stale } in &finding.left_out {
+            let stale = stale.as_ref().map_or_else(String::new, |stale| format!(" (STALE: {stale})"));
+            said.push(format!("left out, {}, {points}: {measured}{stale}: {reason}", finding.paper));
+        }
+        said.extend(finding.asks_no_more.iter().map(|words| format!("{}: {words}", finding.paper)));
+    }
+    for Isolation { study, shows, measured, holds, .. } in &claim.isolated {
+        let stale = if *holds { "" } else { " (STALE: it does not)" };
+        said.push(format!("isolated, {study}: {shows}: {measured}{stale}"));
+    }
+    said
 }
 
 /// The number of claims for each verdict, in a sentence without its full stop.
 pub(super) fn tally(claims: &[Claim]) -> String {
-    let count = |verdict| claims.iter().filter(|claim| claim.verdict() == verdict).count();
+    let count = |verdict| claims.iter().filter(|claim| claim.verdict == verdict).count();
     let several = if claims.len() == 1 { "claim" } else { "claims" };
-    let mut tally = format!("{} {several}: {} hold", claims.len(), count(Verdict::Holds));
+    let mut tally = format!("{} {several}: ", claims.len());
+    if says_calibration(claims) {
+        let holds = |wanted: &[Option<Calibrated>]| {
+            claims.iter().filter(|one| one.verdict == Verdict::Holds && wanted.contains(&one.calibrated)).count()
+        };
+        let independent = holds(&[Some(Calibrated::No), Some(Calibrated::Other)]);
+        let calibrated = holds(&[Some(Calibrated::This), Some(Calibrated::Input)]);
+        tally.push_str(&format!("{independent} hold independently, {calibrated} hold calibrated"));
+        if holds(&[None]) > 0 {
+            tally.push_str(&format!(", {} hold without saying", holds(&[None])));
+        }
+    } else {
+        tally.push_str(&format!("{} hold", count(Verdict::Holds)));
+    }
     for (verdict, said) in [
         (Verdict::Partly, "hold in part, for reasons given below"),
         (Verdict::Differs, "differ, for reasons given below"),
         (Verdict::Fails, "FAIL"),
+        (Verdict::Stale, "are STALE: their study is out of date"),
     ] {
         if count(verdict) > 0 {
             tally.push_str(&format!(", {} {said}", count(verdict)));
         }
+    }
+    let unexplained = claims.iter().filter(|claim| claim.is_unexplained()).count();
+    let all: Vec<&Finding> = claims.iter().flat_map(|claim| &claim.findings).collect();
+    let loose = all.iter().filter(|finding| finding.sharpness.loose).count();
+    if unexplained > 0 && says_calibration(claims) {
+        tally.push_str(&format!("; no measurement isolates the reasons of {unexplained}"));
+    }
+    if loose > 0 {
+        tally.push_str(&format!("; {loose} of {} bands are loose", all.len()));
     }
     tally
 }

@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Outcome;
-use crate::expect::Judgement;
+use crate::expect::{Calibrated, ExpectSpec, Judgement, LeftOutSpec, Sharpness};
+use crate::label::{Assignment, Label, OneOrMany};
+use crate::plan::ClaimSpec;
 
 /// The verdict on an expectation or claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -20,6 +22,9 @@ pub enum Verdict {
     Differs,
     /// It does not hold, and no reason is known.
     Fails,
+    /// The study is out of date: something holds beside a reason why it does not, or a point that is left out has
+    /// another value than the study says, or a measurement does not isolate a reason any more.
+    Stale,
 }
 
 impl Verdict {
@@ -31,6 +36,7 @@ impl Verdict {
             Self::Partly => "partly",
             Self::Differs => "differs",
             Self::Fails => "FAILS",
+            Self::Stale => "STALE",
         }
     }
 }
@@ -46,6 +52,14 @@ pub struct Finding {
     pub paper: String,
     /// The measured value.
     pub measured: String,
+    /// How much it asks for.
+    #[serde(flatten)]
+    pub sharpness: Sharpness,
+    /// The paper's words that ask for no more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asks_no_more: Option<String>,
+    /// What its inputs were fitted to; `null` if the study does not say.
+    pub calibrated: Option<Calibrated>,
     /// The verdict.
     pub verdict: Verdict,
     /// The known reason for a difference.
@@ -54,6 +68,38 @@ pub struct Finding {
     /// The points at which it does not hold.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub offenders: Vec<String>,
+    /// The points that it leaves out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Points of the paper's range that an expectation leaves out.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct LeftOut {
+    /// The points.
+    pub points: String,
+    /// The measured value.
+    pub measured: String,
+    /// The reason.
+    pub reason: String,
+    /// Why the study is out of date about them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stale: Option<String>,
+}
+
+/// A measurement that isolates a reason.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Isolation {
+    /// The study that measured it.
+    pub study: String,
+    /// Its metric.
+    pub metric: String,
+    /// What it shows.
+    pub shows: String,
+    /// The measured value.
+    pub measured: String,
+    /// True if it still shows that.
+    pub holds: bool,
 }
 
 /// The result of one claim, over all studies that test it.
@@ -68,21 +114,149 @@ pub struct Claim {
     /// A note for readers.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub note: String,
+    /// The verdict on all expectations together.
+    pub verdict: Verdict,
+    /// What the inputs were fitted to, by the expectation that is fitted most; `null` if a study does not say.
+    /// Expectations that restate an input do not count, unless there are no others.
+    pub calibrated: Option<Calibrated>,
+    /// Which inputs were fitted, and to which numbers.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub calibration: String,
+    /// Half the width of the widest band with two ends, as a share of its middle.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub widest: Option<f64>,
     /// The results of its expectations.
     pub findings: Vec<Finding>,
+    /// Measurements that isolate the reasons of those that differ.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub isolated: Vec<Isolation>,
 }
 
 impl Claim {
-    /// The verdict on all expectations together.
-    #[must_use]
-    pub fn verdict(&self) -> Verdict {
+    fn new(spec: &ClaimSpec) -> Self {
+        Self {
+            id: spec.id.clone(),
+            says: spec.says.clone(),
+            source: spec.source.clone(),
+            note: String::new(),
+            verdict: Verdict::Holds,
+            calibrated: None,
+            calibration: String::new(),
+            widest: None,
+            findings: Vec::new(),
+            isolated: Vec::new(),
+        }
+    }
+
+    /// Adds what one study says about the claim.
+    fn add(&mut self, spec: &ClaimSpec, outcome: &Outcome) {
+        self.findings.extend(spec.expectations.iter().map(|one| finding(one, spec.calibrated, outcome)));
+        self.isolated.extend(spec.isolations.iter().map(|one| isolation(one, outcome)));
+        for (all, text) in [(&mut self.note, &spec.note), (&mut self.calibration, &spec.calibration)] {
+            if !all.contains(text.as_str()) {
+                all.push_str(if all.is_empty() { "" } else { " " });
+                all.push_str(text);
+            }
+        }
+        self.verdict = self.judge();
+        self.calibrated = self.most_calibrated();
+        self.widest = self.findings.iter().filter_map(|finding| finding.sharpness.width).reduce(f64::max);
+    }
+
+    fn judge(&self) -> Verdict {
         let any = |verdict| self.findings.iter().any(|finding| finding.verdict == verdict);
+        let is_stale = any(Verdict::Stale) || self.isolated.iter().any(|one| !one.holds);
         match (any(Verdict::Fails), any(Verdict::Differs), any(Verdict::Holds)) {
             (true, ..) => Verdict::Fails,
+            _ if is_stale => Verdict::Stale,
             (_, true, true) => Verdict::Partly,
             (_, true, false) => Verdict::Differs,
             _ => Verdict::Holds,
         }
+    }
+
+    fn most_calibrated(&self) -> Option<Calibrated> {
+        let of = |finding: &Finding| finding.calibrated;
+        let counts = |one: &Option<Calibrated>| *one != Some(Calibrated::Input);
+        let all: Vec<Option<Calibrated>> = self.findings.iter().map(of).filter(counts).collect();
+        let most = all.iter().copied().max().flatten();
+        match most {
+            None if all.is_empty() => self.findings.first().and_then(of),
+            // It is fitted to the claim, whatever else a study does not say.
+            Some(Calibrated::This) => most,
+            _ if all.contains(&None) => None,
+            _ => most,
+        }
+    }
+
+    /// True if it does not hold, and no measurement isolates a reason.
+    #[must_use]
+    pub fn is_unexplained(&self) -> bool {
+        self.verdict != Verdict::Holds && self.isolated.is_empty()
+    }
+}
+
+/// The result of an expectation.
+fn finding(spec: &ExpectSpec, calibrated: Option<Calibrated>, outcome: &Outcome) -> Finding {
+    let values = outcome.values(&spec.metric);
+    let Judgement { holds, measured, mut offenders } = spec.judge(&values);
+    let left_out: Vec<LeftOut> = spec.left_out.iter().map(|out| left_out(out, spec.at(out).judge(&values))).collect();
+    let is_stale = left_out.iter().any(|out| out.stale.is_some());
+    let verdict = match &spec.known {
+        None if !holds => Verdict::Fails,
+        Some(_) if holds => {
+            offenders.push("it holds, but the study has a reason why it does not".to_owned());
+            Verdict::Stale
+        }
+        _ if is_stale => Verdict::Stale,
+        Some(_) => Verdict::Differs,
+        None => Verdict::Holds,
+    };
+    Finding {
+        study: outcome.plan.spec.name.clone(),
+        metric: spec.metric.to_string(),
+        paper: spec.paper.clone(),
+        measured,
+        sharpness: spec.sharpness(),
+        asks_no_more: spec.asks_no_more.clone(),
+        calibrated: spec.calibrated.or(calibrated),
+        verdict,
+        reason: spec.known.clone(),
+        offenders,
+        left_out,
+    }
+}
+
+/// What an expectation leaves out, beside its judgement there.
+fn left_out(spec: &LeftOutSpec, judgement: Judgement) -> LeftOut {
+    let Judgement { holds, measured, .. } = judgement;
+    let stale = if holds {
+        Some("the expectation holds there, too".to_owned())
+    } else if measured != spec.measured {
+        Some(format!("the study says {}", spec.measured))
+    } else {
+        None
+    };
+    LeftOut { points: points(&spec.filter), measured, reason: spec.reason.clone(), stale }
+}
+
+/// The points of an assignment in words.
+fn points(assignment: &Assignment) -> String {
+    let one = |(axis, labels): (&String, &OneOrMany)| {
+        let labels: Vec<&str> = labels.labels().iter().map(Label::as_str).collect();
+        format!("{axis} {}", labels.join(" or "))
+    };
+    assignment.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+fn isolation(spec: &ExpectSpec, outcome: &Outcome) -> Isolation {
+    let Judgement { holds, measured, .. } = spec.judge(&outcome.values(&spec.metric));
+    Isolation {
+        study: outcome.plan.spec.name.clone(),
+        metric: spec.metric.to_string(),
+        shows: spec.paper.clone(),
+        measured,
+        holds,
     }
 }
 
@@ -92,39 +266,11 @@ pub fn claims(outcomes: &[Outcome]) -> Vec<Claim> {
     let mut all: Vec<Claim> = Vec::new();
     for outcome in outcomes {
         for spec in &outcome.plan.spec.claims {
-            let findings = spec.expectations.iter().map(|expectation| {
-                let Judgement { holds, measured, offenders } = expectation.judge(&outcome.values(&expectation.metric));
-                let verdict = match &expectation.known {
-                    _ if holds => Verdict::Holds,
-                    Some(_) => Verdict::Differs,
-                    None => Verdict::Fails,
-                };
-                Finding {
-                    study: outcome.plan.spec.name.clone(),
-                    metric: expectation.metric.to_string(),
-                    paper: expectation.paper.clone(),
-                    measured,
-                    verdict,
-                    reason: expectation.known.clone(),
-                    offenders,
-                }
+            let at = all.iter().position(|claim| claim.id == spec.id).unwrap_or_else(|| {
+                all.push(Claim::new(spec));
+                all.len() - 1
             });
-            let findings: Vec<Finding> = findings.collect();
-            match all.iter_mut().find(|claim| claim.id == spec.id) {
-                Some(claim) => {
-                    claim.findings.extend(findings);
-                    if claim.note.is_empty() {
-                        claim.note.clone_from(&spec.note);
-                    }
-                }
-                None => all.push(Claim {
-                    id: spec.id.clone(),
-                    says: spec.says.clone(),
-                    source: spec.source.clone(),
-                    note: spec.note.clone(),
-                    findings,
-                }),
-            }
+            all[at].add(spec, outcome);
         }
     }
     all.sort_by(|a, b| natural(&a.id, &b.id));
@@ -144,12 +290,110 @@ pub fn natural(a: &str, b: &str) -> Ordering {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use testkit::small::STUDY;
+
     use super::*;
+    use crate::config::Document;
+    use crate::execute::{Program, run};
+    use crate::plan::Plan;
+
+    /// The claims of a small study in which banks help: reads take less time with 2 than with 1, and with 4 than with 2.
+    fn judged(text: &str) -> Vec<Claim> {
+        let document = Document::parse(Path::new("s.toml"), [STUDY, text].concat()).expect("TOML");
+        let plan = Plan::new(&document).unwrap_or_else(|faults| panic!("{faults}"));
+        claims(&[run(plan, &Program::default(), None, &|_, _| {}).expect("it runs")])
+    }
+
+    fn claim(more: &str) -> Claim {
+        judged(&format!("[[claim]]\nid = \"B\"\nsays = \"banks\"\n{more}")).remove(0)
+    }
+
+    const FALLS: &str =
+        "[[claim.expect]]\nmetric = \"mean\"\nmonotonic = { along = \"banks\", direction = \"falls\" }\n";
+    const RISES: &str =
+        "[[claim.expect]]\nmetric = \"mean\"\nmonotonic = { along = \"banks\", direction = \"rises\" }\n";
 
     #[test]
     fn claims_are_counted_as_people_do() {
         let mut ids = ["DJ10", "DJ2", "HY1", "DJ1", "DJ"];
         ids.sort_by(|a, b| natural(a, b));
         assert_eq!(ids, ["DJ1", "DJ2", "DJ10", "DJ", "HY1"]);
+    }
+
+    #[test]
+    fn a_reason_beside_something_that_holds_is_out_of_date() {
+        let explained = claim(&format!("{FALLS}known = \"a reason of yesterday\"\n"));
+        assert_eq!(explained.verdict, Verdict::Stale);
+        assert_eq!(explained.findings[0].offenders, ["it holds, but the study has a reason why it does not"]);
+        let partly = claim(&format!("{FALLS}{RISES}known = \"they help\"\n"));
+        assert_eq!((partly.verdict, partly.is_unexplained()), (Verdict::Partly, true));
+    }
+
+    #[test]
+    fn a_measurement_that_isolates_a_reason_is_judged_but_does_not_count() {
+        let isolate = FALLS.replace("expect", "isolate");
+        let sound = claim(&format!("{RISES}known = \"they help\"\n{isolate}paper = \"help\"\n"));
+        assert_eq!((sound.verdict, sound.is_unexplained()), (Verdict::Differs, false));
+        let isolated = &sound.isolated[0];
+        assert_eq!((isolated.shows.as_str(), isolated.holds, sound.findings.len()), ("help", true, 1));
+        let isolate = RISES.replace("expect", "isolate");
+        assert_eq!(claim(&format!("{FALLS}{isolate}paper = \"harm\"\n")).verdict, Verdict::Stale);
+    }
+
+    #[test]
+    fn points_that_are_left_out_are_measured_all_the_same() {
+        let out = |more: &str| format!("[[claim.expect]]\nmetric = \"mean\"\nwhere = {{ banks = 4 }}\n{more}\n");
+        let bounded = |measured: &str| {
+            let out = out("per = { banks = 4 }\nwithin = { value = 1.0, tolerance = \"1%\" }");
+            format!(
+                "{out}[[claim.expect.left-out]]\nwhere = {{ banks = 1 }}\nmeasured = \"{measured}\"\nreason = \"r\"\n"
+            )
+        };
+        let wrong = claim(&bounded("1.00"));
+        let said = &wrong.findings[0].left_out[0];
+        assert_eq!((wrong.verdict, said.points.as_str()), (Verdict::Stale, "banks 1"));
+        assert_eq!(said.stale.as_deref(), Some("the study says 1.00"));
+        let right = claim(&bounded(&said.measured));
+        assert_eq!((right.verdict, &right.findings[0].left_out[0].stale), (Verdict::Holds, &None));
+        // A point at which the expectation holds need not be left out.
+        let needless = claim(&bounded(&said.measured).replace("where = { banks = 1 }", "where = { banks = 4 }"));
+        assert_eq!(needless.verdict, Verdict::Stale);
+    }
+
+    #[test]
+    fn a_claim_is_as_fitted_as_its_expectation_that_is_fitted_most() {
+        let of = |claims: &str, each: [&str; 2]| {
+            let said = |one: &str| if one.is_empty() { String::new() } else { format!("calibrated = \"{one}\"\n") };
+            let [a, b] = each.map(|one| [FALLS, &said(one)].concat());
+            let text = if claims.is_empty() { String::new() } else { "calibration = \"these\"\n".to_owned() };
+            claim(&format!("{}{text}{a}{b}", said(claims))).calibrated
+        };
+        assert_eq!(of("", ["", ""]), None);
+        assert_eq!(of("no", ["", ""]), Some(Calibrated::No));
+        assert_eq!(of("no", ["other", ""]), Some(Calibrated::Other));
+        assert_eq!(of("no", ["other", "this"]), Some(Calibrated::This));
+        // What restates an input does not count.
+        assert_eq!(of("no", ["input", ""]), Some(Calibrated::No));
+        assert_eq!(of("this", ["input", "input"]), Some(Calibrated::Input));
+    }
+
+    #[test]
+    fn faults_of_claims_are_found() {
+        let isolate = FALLS.replace("expect", "isolate");
+        for (text, key) in [
+            (FALLS.replace("metric", "calibrated = \"no\"\nmetric"), "claim[0].calibrated"),
+            (format!("calibration = \"all\"\n{FALLS}"), "claim[0].calibrated"),
+            (format!("calibrated = \"this\"\n{FALLS}"), "claim[0].calibration"),
+            (format!("{FALLS}asks-no-more = \"the paper's words\"\n"), "claim[0].expect[0].asks-no-more"),
+            (format!("{FALLS}{isolate}known = \"that\"\n"), "claim[0].isolate[0].known"),
+            (String::new(), "claim[0]"),
+        ] {
+            let text = format!("{STUDY}[[claim]]\nid = \"B\"\nsays = \"banks\"\n{text}");
+            let document = Document::parse(Path::new("s.toml"), text.clone()).expect("TOML");
+            let faults = Plan::new(&document).expect_err("a fault");
+            assert_eq!(faults.0.iter().map(|fault| fault.key.as_str()).collect::<Vec<_>>(), [key], "{text}");
+        }
     }
 }

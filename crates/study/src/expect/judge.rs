@@ -1,5 +1,7 @@
 //! Judges expectations.
 
+use base::units::Ratio;
+
 use super::values::Group;
 use super::{
     Ascending, Bound, Bounded, Condition, DifferenceOf, Direction, Equal, ExpectSpec, Linear, Monotonic, RatioOf,
@@ -20,7 +22,7 @@ pub struct Judgement {
 }
 
 /// A change in words: a share of the old value, or a factor if it is large.
-fn change(ratio: f64) -> String {
+pub(super) fn change(ratio: f64) -> String {
     match ratio {
         ratio if ratio >= 2.0 => format!("x{}", digits(ratio)),
         ratio if (ratio - 1.0).abs() < 0.0995 => format!("{:+.1}%", (ratio - 1.0) * 100.0),
@@ -168,9 +170,17 @@ impl Monotonic {
         let groups = values.along(&self.along);
         let slack = self.slack.get();
         let step = |pair: &[f64]| pair[1] / pair[0];
+        let is_enough = |group: &Group| {
+            let whole = group.values[group.values.len() - 1] / group.values[0];
+            match self.direction {
+                Direction::Falls => whole <= 1.0 - self.by.get(),
+                Direction::Rises => whole >= 1.0 + self.by.get(),
+            }
+        };
         // One value has no direction.
         let holds = |group: &Group| {
             group.values.len() > 1
+                && (self.by == Ratio::default() || is_enough(group))
                 && group.values.windows(2).all(|pair| match self.direction {
                     Direction::Falls => step(pair) <= 1.0 + slack,
                     Direction::Rises => step(pair) >= 1.0 - slack,

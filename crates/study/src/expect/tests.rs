@@ -22,7 +22,7 @@ fn judge(expectation: &str) -> Judgement {
     spec.judge(&Values::new(&axes, spec.metric.dimension(), points))
 }
 
-fn parse(expectation: &str) -> ExpectSpec {
+pub(super) fn parse(expectation: &str) -> ExpectSpec {
     let text = format!("metric = \"read.mean\"\n{expectation}");
     Document::parse("e.toml".as_ref(), text).and_then(|document| document.decode()).expect("sound")
 }

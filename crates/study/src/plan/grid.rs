@@ -152,19 +152,7 @@ impl Grid {
         }
         check("baseline", &spec.baseline, &named, &mut faults);
         for (i, claim) in spec.claims.iter().enumerate() {
-            if claim.expectations.is_empty() {
-                faults.push(Fault::new(format!("claim[{i}]"), "expects nothing", "add a [[claim.expect]]"));
-            }
-            for (j, expectation) in claim.expectations.iter().enumerate() {
-                let key = format!("claim[{i}].expect[{j}]");
-                for (inside, assignment) in expectation.assignments() {
-                    check(&format!("{key}.{inside}"), assignment, &named, &mut faults);
-                }
-                let inside = expectation.faults(&named).into_iter();
-                faults.extend(
-                    inside.map(|fault| Fault::new(format!("{key}.{}", fault.path), fault.message, fault.remedy)),
-                );
-            }
+            faults.extend(claim.faults(&format!("claim[{i}]"), &named));
         }
         if let Some((message, remedy)) = base::fault::wrong_name(&spec.name) {
             faults.push(Fault::new("name", message, remedy));
@@ -320,7 +308,7 @@ fn step(axis: &str, key: &str, i: usize, value: &Value, faults: &mut Vec<Fault>)
 }
 
 /// Reports labels and axes of an assignment that do not exist.
-fn check(key: &str, assignment: &Assignment, axes: &[(String, Vec<Label>)], faults: &mut Vec<Fault>) {
+pub(super) fn check(key: &str, assignment: &Assignment, axes: &[(String, Vec<Label>)], faults: &mut Vec<Fault>) {
     for (name, wanted) in assignment {
         let Some((_, labels)) = axes.iter().find(|(other, _)| other == name) else {
             let known: Vec<_> = axes.iter().map(|(name, _)| name.as_str()).collect();
