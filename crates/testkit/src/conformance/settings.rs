@@ -324,7 +324,7 @@ impl Book {
 
     /// Pools that are nearly full of live data: two blocks of each may fail.
     fn shared_log(&mut self) {
-        let paged = self.map.is_paged();
+        let (paged, uncached) = (self.map.is_paged(), matches!(self.map, MapSpec::Uncached { .. }));
         let blocks = if paged { [16, 8] } else { [10, 6] };
         for blocks in blocks {
             let room = |spec: &mut Spec| {
@@ -343,7 +343,8 @@ impl Book {
         }
         self.add("a shared log, static wear levelling, copy-back", |spec| {
             spec.ftl.gc = GcSpec { shared_log: true, copy_back: true, ..GcSpec::default() };
-            spec.ftl.wear.threshold = Some(4);
+            // Without a cache each write stores a page, in two superblocks: static levelling cannot follow.
+            spec.ftl.wear.threshold = (!uncached).then_some(4);
         });
         if paged {
             self.add("a shared log, translation pages one by one", |spec| {
