@@ -305,7 +305,7 @@ impl PageFtl {
     /// originals are all there, and the mount can erase it. Otherwise each power cut would cost a superblock.
     fn shares_room(&self, pool: u32, free: u32, opens: bool) -> bool {
         let planted = free >= u32::from(opens) && self.planted.is(Sabotage::ReserveTaken);
-        planted || (free >= 1 + u32::from(opens) && self.copies_fit(pool, free, self.program_slots()))
+        planted || (free > u32::from(opens) && self.copies_fit(pool, free, self.program_slots()))
     }
 
     /// Lets a program wait for the program before it, if that one waits for a read.
