@@ -122,7 +122,7 @@ pub struct Output {
 /// executes the results. No call may be later than `next_event`. Work of an internal machine takes effect for the
 /// caller at the end of its service time.
 ///
-/// A translation page has at most one job at a time. If a page was never written, the caller may answer its load at
+/// A translation page has at most one store or several loads in progress at a time. If a page was never written, the caller may answer its load at
 /// once. A load reads the version that was the latest programmed one when the load was issued.
 ///
 /// An image is the content of a translation page: one word for each mapping unit, which [`encode`] writes and

@@ -37,7 +37,7 @@ use std::collections::VecDeque;
 use base::engine::{Handle, Rng};
 use base::units::{DieId, Lpn, Psn, Span, SuperblockId};
 use flash::backend::{Command, List, Timing};
-use flash::nand::{Geometry, Media, Sector};
+use flash::nand::{Geometry, Media, Sector, Stream};
 
 use crate::port::{Mount, PageWrite};
 use crate::sabotage::Planted;
@@ -47,7 +47,7 @@ use blocks::Blocks;
 use gather::Gather;
 use mapping::Mapping;
 use placement::Placer;
-use pool::{ByContent, Holds, Pool};
+use pool::{ByContent, Holds, Pool, Reserve};
 use victim::Victims;
 
 pub use config::PageConfig;
@@ -128,8 +128,10 @@ pub struct PageFtl {
 }
 
 /// Superblocks that a pool never promises to the host: the open ones of both streams, and one that garbage collection
-/// can always copy into.
-pub(crate) const RESERVED: u32 = 3;
+/// can always copy into. With a shared log there is one open superblock.
+pub(crate) const fn reserved(shared_log: bool) -> u32 {
+    if shared_log { 2 } else { 3 }
+}
 
 impl PageFtl {
     fn mount<S: Sector>(config: &PageConfig, from: &Mount<'_, S>) -> Self {
@@ -137,9 +139,12 @@ impl PageFtl {
         let sets = &config.sets;
         let groups = geometry.die_count() * geometry.groups();
         let quotas = config.map_pages.quotas(&geometry);
-        let pool = |i| Pool::new(&geometry, i, config.wear.dynamic, 0);
-        let mut pools: Vec<Pool> = (0..groups).map(pool).collect();
-        pools.extend((0..).zip(quotas).map(|(i, quota)| Pool::new(&geometry, i, config.wear.dynamic, quota)));
+        let pool = |i, quota, holds| {
+            let reserve = Reserve { shared_log: config.gc.shared_log, holds };
+            Pool::new(&geometry, i, config.wear.dynamic, quota, reserve)
+        };
+        let mut pools: Vec<Pool> = (0..groups).map(|i| pool(i, 0, Holds::Data)).collect();
+        pools.extend((0..).zip(quotas).map(|(i, quota)| pool(i, quota, Holds::Pages)));
         let mut ftl = Self {
             one_shot: config.timing.one_shot,
             whole_rows: config.whole_rows,
@@ -195,6 +200,12 @@ impl PageFtl {
         let sets = 2 * members * u64::from(geometry.groups()) * size_of::<u32>() as u64;
         let reading = DieLists::<(Handle<List>, Handle<Command>)>::memory(u64::from(geometry.die_count()));
         mapping::memory(config) + Blocks::memory(geometry) + pools + sets + 2 * Victims::memory(geometry) + reading
+    }
+
+    /// The stream of copies: that of the host if the log is shared.
+    #[inline]
+    const fn copies(&self) -> Stream {
+        if self.gc.shared_log { Stream::Host } else { Stream::Copies }
     }
 
     #[inline]

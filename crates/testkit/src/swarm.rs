@@ -155,6 +155,7 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
                 stop: start + 1,
                 parallel: 1 + rng.below(3) as u32,
                 copy_back: rng.chance(0.5),
+                shared_log: later.chance(0.2),
             },
             wear: WearSpec { dynamic: rng.chance(0.5), threshold: rng.chance(0.3).then_some(4), check_every: 4 },
             kind: pick(rng, &FtlKind::EVERY[..1]),

@@ -91,7 +91,7 @@ impl Studies {
             let text = fs::read_to_string(&file).expect("a study");
             let document: toml::Table = text.parse().expect("TOML");
             let name = document["name"].as_str().expect("a name").to_owned();
-            for claim in document["claim"].as_array().into_iter().flatten() {
+            for claim in document.get("claim").and_then(toml::Value::as_array).into_iter().flatten() {
                 let id = claim["id"].as_str().expect("an id").to_owned();
                 // A claim may only isolate a reason of another study.
                 for expectation in claim.get("expect").and_then(toml::Value::as_array).into_iter().flatten() {

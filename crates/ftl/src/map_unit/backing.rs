@@ -76,6 +76,8 @@ pub(super) struct Plan {
     pub(super) cores: u32,
     /// The most questions that a core works on at once.
     pub(super) outstanding: u32,
+    /// True if one load of a page serves all questions that need it meanwhile.
+    pub(super) shared_loads: bool,
     /// Blocks of the CMT of each core, and their associativity.
     pub(super) blocks: u32,
     pub(super) ways: u32,

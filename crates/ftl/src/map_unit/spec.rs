@@ -57,6 +57,10 @@ pub struct DftlSpec {
     /// random reads in a second, and those of the paper more than ten times as many (Fig. 11(d)): for the paper's
     /// figures set 128 or more.
     pub outstanding: u32,
+    /// One load of a translation page serves all questions that need the page while it is under way. If not, each block
+    /// that misses is loaded by itself: DFTL reads a page several times where requests are neighbours (Woo and Min, Sec.
+    /// 5.3).
+    pub shared_loads: bool,
     /// The most translation pages on their way to flash at once, over all cores. The paper does not limit them; 128 are
     /// as many as its device has chips.
     pub write_buffers: u32,
@@ -72,6 +76,7 @@ impl DftlSpec {
         ways: 4,
         cores: 1,
         outstanding: 1,
+        shared_loads: false,
         write_buffers: 128,
         costs: CostSpec::Published,
     };

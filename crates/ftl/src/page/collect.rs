@@ -7,7 +7,7 @@
 use base::engine::Handle;
 use base::units::{Psn, SuperblockId};
 use flash::backend::{Cause, Class, List, Observer, Op, Slot};
-use flash::nand::{Sector, Spare, Stream, Target};
+use flash::nand::{Sector, Spare, Target};
 
 use super::blocks::State;
 use super::mapping::Mapping;
@@ -112,7 +112,7 @@ impl PageFtl {
 
     /// Slots in the next program of copies.
     pub(super) fn copy_room(&self, pool: u32) -> u32 {
-        match self.pools[pool as usize].open[Stream::Copies] {
+        match self.pools[pool as usize].open[self.copies()] {
             Some(open) => self.program_end(open.next) - open.next,
             None => self.program_slots(),
         }
@@ -169,13 +169,13 @@ impl PageFtl {
         let stalled = !chosen.is_moving() && !gc.gathered.is_empty();
         let enough = free >= self.gc.stop || (promised >= self.gc.stop && !stalled);
         // While a write waits, mapping units of another victim fill the program better than padding.
-        let worthwhile =
-            self.victims[self.kind_in(pool)].is_worthwhile(pool) || (stalled && !chosen.waiting.is_empty());
+        let worthwhile = self.victims[self.kind_in(pool)].is_worthwhile(pool)
+            || ((stalled || self.gc.shared_log) && !chosen.waiting.is_empty());
         if !gc.active || enough || !worthwhile {
             return false;
         }
         // Without a free superblock only the cheapest victim is safe.
-        let dry = free == 0 && chosen.open[Stream::Copies].is_none();
+        let dry = free == 0 && chosen.open[self.copies()].is_none();
         let victims = &self.victims[self.kind_in(pool)];
         let victim = if dry { victims.cheapest(pool) } else { victims.pick(pool, &mut self.rng) };
         // Filling up a program costs nothing; otherwise all gathered mapping units must find a place.
@@ -190,7 +190,9 @@ impl PageFtl {
     pub(super) fn copies_fit(&self, pool: u32, free: u32, more: u32) -> bool {
         let chosen = &self.pools[pool as usize];
         let slots = self.geometry.superblock_slots();
-        let open = chosen.open[Stream::Copies].map_or(0, |open| slots - open.next);
+        // A program of the host under assembly has its place.
+        let taken = chosen.program.filter(|_| self.gc.shared_log).map(|program| program.end);
+        let open = chosen.open[self.copies()].map_or(0, |open| slots - taken.unwrap_or(open.next));
         let moving: u32 = chosen.gc.victims.iter().map(|victim| self.blocks.valid(victim.superblock)).sum();
         let program = self.program_slots();
         (moving + more).div_ceil(program) * program <= open + free * slots
@@ -212,22 +214,32 @@ impl PageFtl {
 
     /// Submits a list that copies the gathered mapping units. Returns false if the pool has no superblock to copy to.
     fn copy<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) -> bool {
-        if self.pools[pool as usize].open(Stream::Copies).is_none() {
+        self.yield_log(flash, pool);
+        let copies = self.copies();
+        if self.pools[pool as usize].open(copies).is_none() {
             if self.pools[pool as usize].free.is_empty() {
                 return false;
             }
             let worn = std::mem::take(&mut self.pools[pool as usize].gc.want_worn);
-            self.open_superblock(pool, Stream::Copies, worn);
+            self.open_superblock(pool, copies, worn);
         }
         self.copy_to(flash, pool, pool);
         true
+    }
+
+    /// Submits the program under assembly of a shared log: copies come behind it.
+    pub(super) fn yield_log<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
+        if self.gc.shared_log && self.pools[pool as usize].program.is_some() {
+            self.send(flash, pool);
+        }
     }
 
     /// Submits a list that copies the gathered mapping units of a pool to the superblock open for copies in pool `to`,
     /// which may be the same.
     pub(super) fn copy_to<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32, to: u32) {
         let room = self.copy_room(to) as usize;
-        let open = self.pools[to as usize].open[Stream::Copies].expect("the caller has opened one");
+        let copies = self.copies();
+        let open = self.pools[to as usize].open[copies].expect("the caller has opened one");
         let chosen = &mut self.pools[pool as usize];
         // Taken out while `self` is in use, and put back to keep its memory.
         let mut all = std::mem::take(&mut chosen.gc.gathered);
@@ -244,7 +256,7 @@ impl PageFtl {
             self.copy_list(flash, list, cause, target, gathered)
         };
         self.blocks.begin_program(open.superblock);
-        self.advance(to, Stream::Copies, covered);
+        self.advance(to, copies, covered);
         all.drain(..room.min(all.len()));
         self.pools[pool as usize].gc.gathered = all;
         flash.submit(list);
@@ -259,9 +271,10 @@ impl PageFtl {
         target: Target,
         gathered: &[Psn],
     ) -> u32 {
-        let program = flash.backend.add_program(list, cause, target, Stream::Copies);
+        let copies = self.copies();
+        let program = flash.backend.add_program(list, cause, target, copies);
         let pool = self.pool_of(target.superblock);
-        self.pass_gate(flash, pool, Stream::Copies, program);
+        self.pass_gate(flash, pool, copies, program);
         let newer = self.planted.is(Sabotage::CopyLooksNewer).then(|| self.versions.next());
         let row = |psn| {
             let (superblock, offset) = self.geometry.locate(psn);
@@ -282,7 +295,7 @@ impl PageFtl {
             let to = flash.backend.push_slot(program, copy);
             flash.backend.forward(command, from, program, to);
         }
-        if let Some(open) = self.pools[pool as usize].open(Stream::Copies) {
+        if let Some(open) = self.pools[pool as usize].open(copies) {
             open.gate = Some(program);
         }
         let slots = self.geometry.slots;
@@ -318,7 +331,7 @@ impl PageFtl {
     ) -> u32 {
         let command = flash.backend.add_copy_back(list, cause, target);
         let pool = self.pool_of(target.superblock);
-        self.pass_gate(flash, pool, Stream::Copies, command);
+        self.pass_gate(flash, pool, self.copies(), command);
         for psn in gathered {
             flash.backend.push_slot(command, Slot { psn: *psn, ..Slot::default() });
         }

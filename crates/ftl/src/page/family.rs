@@ -6,7 +6,7 @@ use flash::backend::Timing;
 use flash::nand::Geometry;
 
 use super::config::PageConfig;
-use super::{MapPages, RESERVED};
+use super::{MapPages, reserved};
 use crate::family::{Array, Family, Setup, Site};
 use crate::idle::Idle;
 use crate::pages;
@@ -39,7 +39,8 @@ impl Family for PageFamily {
     fn units(&self, site: &Site<'_>, geometry: &Geometry, faults: &mut Faults) -> Option<u32> {
         let (path, units) = site.asked_units(geometry, faults)?;
         let (raw, unit) = (u64::from(geometry.slot_count()), u64::from(geometry.sectors) * SECTOR.get());
-        let pages = MapPages::of(&site.ftl.map, geometry, u32::try_from(units).unwrap_or(u32::MAX));
+        let shared_log = site.ftl.gc.shared_log;
+        let pages = MapPages::of(&site.ftl.map, geometry, u32::try_from(units).unwrap_or(u32::MAX), shared_log);
         let dies: Vec<DieId> = (0..geometry.die_count()).map(DieId::new).collect();
         let spare = pages.room(geometry, &dies);
         if units == 0 {
@@ -53,10 +54,11 @@ impl Family for PageFamily {
         if units > spare {
             let message = format!(
                 "a capacity of {} on {} of flash leaves no spare block: of its {} superblocks, every die (or plane \
-                 group) reserves {RESERVED} for writing and garbage collection{}",
+                 group) reserves {} for writing and garbage collection{}",
                 Bytes::new(units * unit),
                 Bytes::new(raw * unit),
                 geometry.blocks,
+                reserved(shared_log),
                 match pages.quotas(geometry).iter().max() {
                     Some(most) => format!(", and up to {most} for the {} translation pages of the map", pages.count),
                     None => String::new(),
@@ -74,7 +76,7 @@ impl Family for PageFamily {
     }
 
     fn room(&self, ftl: &FtlSpec, geometry: &Geometry, units: u32, dies: &[DieId]) -> Option<u64> {
-        Some(MapPages::of(&ftl.map, geometry, units).room(geometry, dies))
+        Some(MapPages::of(&ftl.map, geometry, units, ftl.gc.shared_log).room(geometry, dies))
     }
 
     fn check_array(&self, site: &Site<'_>, geometry: &Geometry, timing: &Timing, _: usize, faults: &mut Faults) {
@@ -97,7 +99,7 @@ impl PageFamily {
         PageConfig {
             whole_rows: gang > 1 || backend.timing.one_shot > 1,
             gathers: !site.buffered,
-            map_pages: MapPages::of(&site.ftl.map, &geometry, units),
+            map_pages: MapPages::of(&site.ftl.map, &geometry, units, site.ftl.gc.shared_log),
             timing: backend.timing,
             spare_transfer,
             sets,
@@ -116,11 +118,12 @@ impl PageFamily {
 /// The fault of planes with too few blocks for host data; `quota` of them are reserved for translation pages.
 fn no_room(site: &Site<'_>, geometry: &Geometry, quota: u32) -> Fault {
     let for_map = if quota > 0 { format!(", and {quota} for the translation pages of the map") } else { String::new() };
+    let reserved = reserved(site.ftl.gc.shared_log);
     let message = format!(
-        "{} blocks in each plane leave none for the host: each plane group reserves {RESERVED} for writing and \
+        "{} blocks in each plane leave none for the host: each plane group reserves {reserved} for writing and \
          garbage collection{for_map}",
         geometry.blocks
     );
     // One more for data, and one because `MapPages::room` never promises the last superblock.
-    Fault::new(site.flash.blocks_key(), message, format!("give it at least {}", RESERVED + quota + 2))
+    Fault::new(site.flash.blocks_key(), message, format!("give it at least {}", reserved + quota + 2))
 }

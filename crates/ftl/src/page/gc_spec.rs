@@ -20,10 +20,14 @@ pub struct GcSpec {
     pub parallel: u32,
     /// Copy whole pages inside their plane without crossing the channel, if the part can.
     pub copy_back: bool,
+    /// Host writes and copies share one open superblock of each pool. A pool then keeps two superblocks to itself
+    /// instead of three, and a pool of translation pages can do with two in all, so planes of few blocks have room for
+    /// data. In return data of different age lie in one block, so collection copies more.
+    pub shared_log: bool,
 }
 
 impl Default for GcSpec {
     fn default() -> Self {
-        Self { victim: VictimSpec::Greedy, start: 2, stop: 3, parallel: 2, copy_back: false }
+        Self { victim: VictimSpec::Greedy, start: 2, stop: 3, parallel: 2, copy_back: false, shared_log: false }
     }
 }

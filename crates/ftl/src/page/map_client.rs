@@ -54,10 +54,10 @@ pub(super) struct Page {
     pub(super) durable: Option<u32>,
     /// The version being programmed.
     pub(super) storing: Option<u32>,
-    /// True while it is being read.
-    pub(super) loading: bool,
-    /// True if it is to be read after its program.
-    pub(super) wanted: bool,
+    /// Reads of it in progress.
+    pub(super) loading: u32,
+    /// Reads that begin after its program.
+    pub(super) wanted: u32,
 }
 
 /// A map unit, with the questions that it was asked and the jobs that it requested.
@@ -256,7 +256,7 @@ impl MapClient {
                 pages[page as usize] = media.image(page, version).map(<[u32]>::to_vec);
                 copy.stored(self.clock, page);
             }
-            if state.loading || state.wanted {
+            for _ in 0..state.loading + state.wanted {
                 copy.loaded(self.clock, page, pages[page as usize].as_deref());
             }
         }

@@ -3,7 +3,7 @@
 use base::units::DieId;
 use flash::nand::Geometry;
 
-use super::RESERVED;
+use super::reserved;
 use crate::map_unit::MapSpec;
 
 /// The translation pages of a device; none if its map is in RAM.
@@ -12,32 +12,37 @@ pub(crate) struct MapPages {
     pub(crate) count: u32,
     /// Map entries of four bytes in each.
     pub(crate) entries: u32,
+    /// True if each pool has one open superblock for host writes and copies.
+    pub(crate) shared_log: bool,
 }
 
 impl MapPages {
     /// The translation pages for a map of `units` mapping units.
-    pub(crate) const fn new(geometry: &Geometry, units: u32) -> Self {
+    const fn new(geometry: &Geometry, units: u32, shared_log: bool) -> Self {
         let entries = geometry.sectors * 128;
-        Self { count: units.div_ceil(entries), entries }
+        Self { count: units.div_ceil(entries), entries, shared_log }
     }
 
     /// The translation pages of a map of `units` mapping units; none if RAM holds the map.
-    pub(crate) const fn of(map: &MapSpec, geometry: &Geometry, units: u32) -> Self {
-        if map.is_paged() { Self::new(geometry, units) } else { Self { count: 0, entries: 0 } }
+    pub(crate) const fn of(map: &MapSpec, geometry: &Geometry, units: u32, shared_log: bool) -> Self {
+        if map.is_paged() { Self::new(geometry, units, shared_log) } else { Self { count: 0, entries: 0, shared_log } }
     }
 
     /// The superblocks that each plane group reserves for them: its share of the pages and a quarter more, the open
-    /// ones and one to collect into, and one for a block that fails, or two if no other group has pages. Empty if there
-    /// are no pages.
+    /// ones and one to collect into, and one for a block that fails, or two if no other group has pages. With a shared
+    /// log the open superblock and one to collect into hold them all if they are few, and the data of the group gives
+    /// one up if a block fails. Empty if there are no pages.
     pub(crate) fn quotas(&self, geometry: &Geometry) -> Vec<u32> {
         if self.count == 0 {
             return Vec::new();
         }
         let groups = geometry.die_count() * geometry.groups();
         let failing = if self.count == 1 { 2 } else { 1 };
+        let slots = geometry.superblock_slots();
         let quota = |group: u32| match (self.count + groups - 1 - group) / groups {
             0 => 0,
-            pages => RESERVED + failing + (pages + pages / 4).div_ceil(geometry.superblock_slots()),
+            pages if self.shared_log => reserved(true) + (pages + pages / 4).saturating_sub(slots / 2).div_ceil(slots),
+            pages => reserved(false) + failing + (pages + pages / 4).div_ceil(slots),
         };
         (0..groups).map(quota).collect()
     }
@@ -49,7 +54,7 @@ impl MapPages {
         let (quotas, groups) = (self.quotas(geometry), geometry.groups());
         let data = |group: u32| {
             let quota = quotas.get(group as usize).copied().unwrap_or(0);
-            u64::from(geometry.blocks.saturating_sub(RESERVED).saturating_sub(quota))
+            u64::from(geometry.blocks.saturating_sub(reserved(self.shared_log)).saturating_sub(quota))
         };
         let of_die = |die: &DieId| (die.get() * groups..(die.get() + 1) * groups).map(data).sum::<u64>();
         let slots = u64::from(geometry.superblock_slots());
@@ -65,14 +70,19 @@ mod tests {
     fn dies_with_translation_pages_have_less_room_for_data() {
         // Four dies of 12 superblocks of 8 mapping units; both pages are in the first two dies.
         let geometry = Geometry::new(2, 2, 1, 1, 1, 12, 8, 1, 4).expect("small");
-        let pages = MapPages { count: 2, entries: 512 };
+        let pages = MapPages { count: 2, entries: 512, shared_log: false };
         assert_eq!(pages.quotas(&geometry), [5, 5, 0, 0]);
         let room = |pages: MapPages, dies: &[u32]| {
             pages.room(&geometry, &dies.iter().copied().map(DieId::new).collect::<Vec<_>>())
         };
-        assert_eq!(room(pages, &[0]), (12 - RESERVED as u64 - 5) * 8 - 8);
-        assert_eq!(room(pages, &[3]), (12 - RESERVED as u64) * 8 - 8);
+        assert_eq!(room(pages, &[0]), (12 - 3 - 5) * 8 - 8);
+        assert_eq!(room(pages, &[3]), (12 - 3) * 8 - 8);
         assert_eq!(room(pages, &[0, 3]), (4 + 9) * 8 - 8);
         assert_eq!(room(MapPages::default(), &[0, 1, 2, 3]), 4 * 9 * 8 - 8);
+        let shared = MapPages { shared_log: true, ..pages };
+        assert_eq!(shared.quotas(&geometry), [2, 2, 0, 0]);
+        assert_eq!(room(shared, &[0, 3]), (8 + 10) * 8 - 8);
+        // Twelve pages and a quarter more in each die: half a superblock of garbage is kept beside them.
+        assert_eq!(MapPages { count: 48, ..shared }.quotas(&geometry), [4, 4, 4, 4]);
     }
 }

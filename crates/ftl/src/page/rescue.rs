@@ -5,7 +5,7 @@
 //! victim. If there is neither, the pool gives up.
 
 use flash::backend::{Cause, Observer};
-use flash::nand::{Sector, Stream};
+use flash::nand::Sector;
 
 use super::PageFtl;
 use crate::port::{Flash, Owners};
@@ -25,7 +25,11 @@ impl PageFtl {
             self.take_victim(pool, empty, Cause::Gc);
             self.erase_if_empty(flash, empty);
         }
-        let dry = self.pools[pool as usize].free.is_empty() && self.pools[pool as usize].open[Stream::Copies].is_none();
+        let cheapest = self.victims[kind].cheapest(pool);
+        // The rest of a shared log may be too short for any victim.
+        let short = self.gc.shared_log && !cheapest.is_some_and(|v| self.copies_fit(pool, 0, self.blocks.valid(v)));
+        let chosen = &self.pools[pool as usize];
+        let dry = chosen.free.is_empty() && (short || chosen.open[self.copies()].is_none());
         self.is_collecting(pool) || (dry && self.move_to_helper(flash, pool, last))
     }
 
@@ -69,8 +73,10 @@ impl PageFtl {
             let Some(victim) = self.victims[self.kind_in(pool)].cheapest(pool) else { return false };
             self.take_victim(pool, victim, Cause::Gc);
         }
-        if self.pools[helper_pool as usize].open(Stream::Copies).is_none() {
-            self.open_superblock(helper_pool, Stream::Copies, false);
+        self.yield_log(flash, helper_pool);
+        let copies = self.copies();
+        if self.pools[helper_pool as usize].open(copies).is_none() {
+            self.open_superblock(helper_pool, copies, false);
         }
         let room = self.copy_room(helper_pool);
         self.gather(flash, pool, room);
@@ -97,7 +103,7 @@ impl PageFtl {
         };
         let fits = |other: &u32| {
             let free = self.pools[*other as usize].free.len();
-            let open = self.pools[*other as usize].open[Stream::Copies].is_some();
+            let open = self.pools[*other as usize].open[self.copies()].is_some();
             // One superblock is for its own collection, and one may have to be opened.
             let helps = free > u32::from(!open) && self.copies_fit(*other, free - 1, units);
             let collects = !self.pools[*other as usize].gc.victims.is_empty();

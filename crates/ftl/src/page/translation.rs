@@ -12,7 +12,7 @@ use flash::backend::{Cause, Class, Observer, Slot};
 use flash::nand::Sector;
 
 use super::mapping::Mapping;
-use super::{Kind, PageFtl, RESERVED};
+use super::{Kind, PageFtl, reserved};
 use crate::map_unit::MapUnit;
 use crate::port::{Flash, OldPlace, Owners, PageWrite, full_mask};
 
@@ -28,7 +28,7 @@ impl PageFtl {
         let state = &mut map_client.pages[page as usize];
         if state.storing.is_some() {
             // The version on flash is older than the content that the map unit has evicted.
-            state.wanted = true;
+            state.wanted += 1;
             return;
         }
         if let Some(kept) = map_client.kept.get(&page).cloned() {
@@ -37,7 +37,7 @@ impl PageFtl {
         let Some(psn) = map_client.directory.get(Lpn::new(page)) else {
             return map_client.loaded(flash.now, page, None);
         };
-        map_client.pages[page as usize].loading = true;
+        map_client.pages[page as usize].loading += 1;
         let (superblock, _) = self.geometry.locate(psn);
         self.blocks.pin(superblock);
         // The class is that of host reads, because a host may wait for this read.
@@ -60,7 +60,7 @@ impl PageFtl {
         let page = slot.lpn.get() - self.units;
         if let Mapping::MapUnit(map_client) = &mut self.mapping {
             let state = &mut map_client.pages[page as usize];
-            state.loading = false;
+            state.loading -= 1;
             let version = state.durable.expect("what is loaded is durable");
             let image = flash.backend.media().image(page, version);
             assert!(image.is_some(), "version {version} of translation page {page} is nowhere");
@@ -140,7 +140,7 @@ impl PageFtl {
         } else {
             map_client.stored(flash.now, page);
         }
-        if wanted {
+        for _ in 0..wanted {
             self.load_page(flash, page);
         }
     }
@@ -192,11 +192,12 @@ impl PageFtl {
     fn found_pool_of_pages(&mut self) -> bool {
         let without = (0..self.groups).filter(|group| self.pools[(self.groups + group) as usize].quota == 0);
         let richest = without.max_by_key(|group| (self.pools[*group as usize].free.len(), std::cmp::Reverse(*group)));
-        let Some(group) = richest.filter(|group| self.pools[*group as usize].free.len() > RESERVED + 1) else {
+        let reserved = reserved(self.gc.shared_log);
+        let Some(group) = richest.filter(|group| self.pools[*group as usize].free.len() > reserved + 1) else {
             return false;
         };
-        self.pools[(self.groups + group) as usize].quota = RESERVED + 1;
-        (0..=RESERVED).for_each(|_| self.hand_over(group));
+        self.pools[(self.groups + group) as usize].quota = reserved + 1;
+        (0..=reserved).for_each(|_| self.hand_over(group));
         true
     }
 

@@ -50,7 +50,7 @@ impl PageFtl {
         }
         let Some((_, coldest)) = data.filter(lags) else { return };
         // Copies get a superblock of their own, the most worn. The one open for copies is closed early.
-        self.close_early(pool, Stream::Copies);
+        self.close_early(pool, self.copies());
         self.pools[pool as usize].gc.want_worn = true;
         self.take_victim(pool, coldest, Cause::Wear);
     }

@@ -277,14 +277,20 @@ impl PageFtl {
     }
 
     fn begin_program<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) -> Option<Assembly> {
-        if self.pools[pool as usize].open(Stream::Host).is_none() {
+        let free = self.pools[pool as usize].free.len();
+        let opens = self.pools[pool as usize].open(Stream::Host).is_none();
+        if self.gc.shared_log && !self.shares_room(pool, free, opens) {
+            return None;
+        }
+        if opens {
             // One free superblock is reserved for copies of garbage collection, more during a collection.
-            let free = self.pools[pool as usize].free.len();
-            let kept = free <= 1 || !self.copies_fit(pool, free - 1, 0);
+            let kept = !self.gc.shared_log && (free <= 1 || !self.copies_fit(pool, free - 1, 0));
             if kept && (free == 0 || !self.planted.is(Sabotage::ReserveTaken)) {
                 return None;
             }
-            self.open_superblock(pool, Stream::Host, false);
+            // Copies of wear levelling may be on their way to it.
+            let worn = self.gc.shared_log && std::mem::take(&mut self.pools[pool as usize].gc.want_worn);
+            self.open_superblock(pool, Stream::Host, worn);
         }
         let chosen = &mut self.pools[pool as usize];
         let list = match chosen.list {
@@ -309,6 +315,15 @@ impl PageFtl {
         let assembly = Assembly { command, start: open.next, end: self.program_end(open.next) };
         self.pools[pool as usize].program = Some(assembly);
         Some(assembly)
+    }
+
+    /// True if a write of the host may go to the open superblock that it shares with copies, or to a new one.
+    ///
+    /// While no superblock is free, the open one takes nothing but copies, so that a power cut leaves it empty: the
+    /// originals are all there, and the mount can erase it. Otherwise each power cut would cost a superblock.
+    fn shares_room(&self, pool: u32, free: u32, opens: bool) -> bool {
+        let planted = free >= u32::from(opens) && self.planted.is(Sabotage::ReserveTaken);
+        planted || (free > u32::from(opens) && self.copies_fit(pool, free, self.program_slots()))
     }
 
     /// Lets a program wait for the program before it, if that one waits for a read.

@@ -325,6 +325,38 @@ impl Book {
         self.add("queue depth of 1", |spec| spec.host.queue_depth = 1);
     }
 
+    /// Pools that are nearly full of live data: two blocks of each may fail.
+    fn shared_log(&mut self) {
+        let (paged, uncached) = (self.map.is_paged(), matches!(self.map, MapSpec::Uncached { .. }));
+        let blocks = if paged { [16, 8] } else { [10, 6] };
+        for blocks in blocks {
+            let room = |spec: &mut Spec| {
+                let part = spec.flash.custom_part.as_mut().expect("a part of its own");
+                part.geometry.blocks_per_plane = blocks;
+                let kept = if paged { 6 } else { 4 };
+                spec.ftl.over_provisioning = Ratio::new((f64::from(kept) + 0.5) / f64::from(blocks));
+                spec.ftl.gc = GcSpec { start: 1, stop: 2, shared_log: true, ..GcSpec::default() };
+            };
+            self.add(format!("a shared log in pools of {blocks} blocks"), room);
+            self.add(format!("a shared log in pools of {blocks} blocks, buffered, from 2 to 3"), |spec| {
+                room(spec);
+                (spec.ftl.gc.start, spec.ftl.gc.stop) = (2, 3);
+                spec.buffer = Some(buffer(8, 0.5, 0.25));
+            });
+        }
+        self.add("a shared log, static wear levelling, copy-back", |spec| {
+            spec.ftl.gc = GcSpec { shared_log: true, copy_back: true, ..GcSpec::default() };
+            // Without a cache each write stores a page, in two superblocks: static levelling cannot follow.
+            spec.ftl.wear.threshold = (!uncached).then_some(4);
+        });
+        if paged {
+            self.add("a shared log, translation pages one by one", |spec| {
+                spec.ftl.gc.shared_log = true;
+                spec.ftl.map_gather = Some(1);
+            });
+        }
+    }
+
     fn host(&mut self) {
         self.add("buffer of one unit", |spec| spec.buffer = Some(buffer(1, 0.5, 0.25)));
         self.add("buffer that fills up", |spec| spec.buffer = Some(buffer(8, 1.0, 1.0)));
@@ -395,6 +427,11 @@ pub fn settings() -> Vec<Setting> {
     book.channels();
     book.word_lines();
     settings = book.settings;
+    for map in MapSpec::EVERY {
+        let mut book = Book { kind: FtlKind::Page, map, settings };
+        book.shared_log();
+        settings = book.settings;
+    }
     settings.iter_mut().for_each(|setting| leave_out_idle(&mut setting.spec));
     settings
 }

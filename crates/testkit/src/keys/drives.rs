@@ -37,7 +37,7 @@ electrical = { voltage = "3.3V", read_current = "15mA", program_current = "16mA"
 "#;
 
 /// The costs of a map unit's steps, all different.
-const COSTS: &str = r#"costs = { custom = { packet = "20ns", tag = "11ns", victim = "12ns", entry = "13ns", list = "14ns", issue = "15ns", scan = "16ns", command = "17ns" } }"#;
+const COSTS: &str = r#"costs = { custom = { packet = "20ns", tag = "11ns", victim = "12ns", entry = "13ns", list = "14ns", issue = "15ns", scan = "16ns", command = "17ns", sync = "18ns" } }"#;
 
 /// A device with a name.
 #[derive(Clone, Debug)]
@@ -117,7 +117,7 @@ pub fn fixtures() -> Vec<Fixture> {
         ("page, map uncached", "map = { kind = \"uncached\", service = \"1us\" }\nmap-gather = 2"),
         (
             "page, map dftl",
-            "[ftl.map]\nkind = \"dftl\"\ncmt = \"2KiB\"\nways = 4\ncores = 2\noutstanding = 3\nwrite-buffers = 2\nCOSTS",
+            "[ftl.map]\nkind = \"dftl\"\ncmt = \"2KiB\"\nways = 4\ncores = 2\noutstanding = 3\nshared-loads = true\nwrite-buffers = 2\nCOSTS",
         ),
         (
             "page, map cdftl",

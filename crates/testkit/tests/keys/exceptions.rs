@@ -133,6 +133,16 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         &["page, map fmmu"],
         "all steps are named; FMMU never looks through its cache",
     ),
+    on(
+        "ftl.map(fmmu).costs(custom).custom.sync",
+        &["page, map fmmu"],
+        "all steps are named; FMMU is one unit and waits for no other",
+    ),
+    on(
+        "ftl.map(cdftl).costs(custom).custom.sync",
+        &["page, map cdftl"],
+        "all steps are named; one core waits for no other",
+    ),
 ];
 
 const NOT_CACHED: &[&str] = &["hydra*", "chang, plain chains", "chang, density*", "chang, chains*"];

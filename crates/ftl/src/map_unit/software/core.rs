@@ -81,6 +81,8 @@ pub(super) struct Core<B> {
     /// The number of this core, and of all cores.
     index: u32,
     cores: u32,
+    /// True if one load serves all tasks that need the page.
+    shared_loads: bool,
     cmt: Cache,
     backing: B,
     /// Pages whose blocks are being written back.
@@ -107,6 +109,7 @@ impl<B: Backing> Core<B> {
             costs: plan.costs,
             index,
             cores: plan.cores,
+            shared_loads: plan.shared_loads,
             cmt: Cache::new(plan.blocks, plan.ways, plan.layout.block),
             backing,
             locked: Vec::new(),
@@ -164,7 +167,12 @@ impl<B: Backing> Core<B> {
     pub(super) fn loaded(&mut self, now: Time, tvpn: u32, image: Option<&[u32]>) {
         let size = self.layout.page as usize;
         self.loads = self.loads.checked_sub(1).expect("a page that was asked for");
-        for task in self.tasks.iter_mut().filter(|task| task.state == State::Loading(tvpn)) {
+        // The oldest first: each load is for one task, or for all.
+        for task in &self.begun {
+            let task = &mut self.tasks[*task];
+            if task.state != State::Loading(tvpn) {
+                continue;
+            }
             task.page.clear();
             match image {
                 Some(image) => task.page.extend_from_slice(image),
@@ -173,6 +181,9 @@ impl<B: Backing> Core<B> {
             assert_eq!(task.page.len(), size, "an image is a translation page");
             task.has_page = true;
             task.state = State::Ready;
+            if !self.shared_loads {
+                break;
+            }
         }
         self.begin(now);
     }
@@ -252,9 +263,10 @@ impl<B: Backing> Core<B> {
             let merges = matches!(self.tasks[task].stage, Stage::Merge(..) | Stage::Evict);
             match self.step(task) {
                 Some((cost, store, mut next)) => {
-                    // One load serves all tasks that need the page, which cannot be stored before they have it. A load
-                    // in progress may end before this step does, so the task waits from now on.
+                    // A shared load serves all tasks that need the page, which cannot be stored before they have it. A
+                    // load in progress may end before this step does, so the task waits from now on.
                     if let Next::Load(tvpn) = next
+                        && self.shared_loads
                         && self.is_loading(tvpn)
                     {
                         self.tasks[task].state = State::Loading(tvpn);

@@ -38,23 +38,24 @@ impl Small {
         if self.timed { timed } else { Costs::IDEAL }
     }
 
-    fn plan(&self, costs: Costs) -> Plan {
+    fn plan(&self, costs: Costs, shared_loads: bool) -> Plan {
         Plan {
             layout: self.layout(),
             costs: self.costs(costs),
             cores: self.cores,
             outstanding: self.outstanding,
+            shared_loads,
             blocks: self.cmt_sets * self.ways,
             ways: self.ways,
         }
     }
 
-    pub(super) fn dftl(&self) -> AnyMapUnit {
-        AnyMapUnit::dftl(&self.plan(Costs::DFTL), self.buffers).into()
+    pub(super) fn dftl(&self, shared_loads: bool) -> AnyMapUnit {
+        AnyMapUnit::dftl(&self.plan(Costs::DFTL, shared_loads), self.buffers).into()
     }
 
     pub(super) fn cdftl(&self) -> AnyMapUnit {
-        AnyMapUnit::cdftl(&self.plan(Costs::CDFTL), self.ctp_sets * self.ways, self.buffers).into()
+        AnyMapUnit::cdftl(&self.plan(Costs::CDFTL, true), self.ctp_sets * self.ways, self.buffers).into()
     }
 
     pub(super) fn fmmu(&self) -> Fmmu {
@@ -80,12 +81,13 @@ impl Small {
     }
 
     /// Every map unit, with its name.
-    fn every(&self) -> [(&'static str, AnyMapUnit); 5] {
+    fn every(&self) -> [(&'static str, AnyMapUnit); 6] {
         let service = Span::from_ns(if self.timed { 70 } else { 0 });
         [
             ("table", Table::new(self.layout(), service).into()),
             ("uncached", Uncached::new(self.layout(), service).into()),
-            ("dftl", self.dftl()),
+            ("dftl", self.dftl(false)),
+            ("dftl, shared loads", self.dftl(true)),
             ("cdftl", self.cdftl()),
             ("fmmu", self.fmmu().into()),
         ]
@@ -136,9 +138,17 @@ fn question(rig: &Rig, small: &Small, (_, _, kind, lpn, place): Raw) -> Ask {
 }
 
 /// Asks all questions, and compares the answers.
-fn compare(unit: AnyMapUnit, small: &Small, raw: &[Raw], latency: Span, written: bool, flush_at: usize) {
+fn compare(
+    (name, unit): (&str, AnyMapUnit),
+    small: &Small,
+    raw: &[Raw],
+    latency: Span,
+    written: bool,
+    flush_at: usize,
+) {
     let rig = Rig::new(unit, small.units, small.block * small.blocks_in_page, latency, raw.len() as u64);
     let mut rig = if written { rig.written(|lpn| lpn + 1_000) } else { rig };
+    rig.loads_twice = name == "dftl";
     for (i, one) in raw.iter().enumerate() {
         let at = rig.now + Span::from_ns(one.0);
         assert!((0..100_000).any(|_| !rig.step(at)), "the map unit never becomes idle");
@@ -173,7 +183,7 @@ proptest! {
         let raw: Vec<_> = raw.into_iter().map(|raw| (if together { 0 } else { raw.0 }, raw.1, raw.2, raw.3, raw.4)).collect();
         for (name, unit) in small.every() {
             let latency = Span::from_us(latency);
-            let result = std::panic::catch_unwind(|| compare(unit, &small, &raw, latency, written, flush_at));
+            let result = std::panic::catch_unwind(|| compare((name, unit), &small, &raw, latency, written, flush_at));
             prop_assert!(result.is_ok(), "{name}");
         }
     }

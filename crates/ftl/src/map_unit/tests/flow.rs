@@ -53,6 +53,21 @@ fn one_load_answers_all_requests_that_wait_for_its_page() {
     assert_eq!(counters.mshrs_at_most, [300, 64]);
 }
 
+#[test]
+fn each_block_that_misses_is_loaded_by_itself_unless_loads_are_shared() {
+    for (shared_loads, loads) in [(false, 4), (true, 1)] {
+        let dftl = DftlSpec { outstanding: 64, shared_loads, ..DftlSpec::PUBLISHED };
+        let mut rig = published(MapSpec::Dftl(dftl), 1024);
+        rig.loads_twice = !shared_loads;
+        (0..64).for_each(|lpn| {
+            rig.ask(Asker::Host, lookup(lpn));
+        });
+        rig.run_until_idle();
+        let counters = rig.counters();
+        assert_eq!((counters.questions, counters.loads, counters.cmt_misses), (64, loads, 4));
+    }
+}
+
 const SMALL: Small = Small {
     units: 640,
     block: 2,

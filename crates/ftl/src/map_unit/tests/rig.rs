@@ -26,6 +26,8 @@ pub(super) struct Rig {
     rng: Rng,
     asked: Vec<Option<Ask>>,
     jobs: u64,
+    /// True if the map unit may load a page while it loads it.
+    pub(super) loads_twice: bool,
     pub(super) answered: Vec<(Ticket, Time)>,
     pub(super) issued: Vec<Job>,
 }
@@ -43,6 +45,7 @@ impl Rig {
             rng: Rng::stream(seed, "flash of translation pages"),
             asked: Vec::new(),
             jobs: 0,
+            loads_twice: false,
             answered: Vec::new(),
             issued: Vec::new(),
         }
@@ -119,7 +122,11 @@ impl Rig {
         for job in out.jobs {
             self.issued.push(job);
             let (Job::Load(tvpn) | Job::Store(tvpn)) = job;
-            let busy = |done: &Done| matches!(done, Done::Load(page, _) | Done::Store(page, _) if *page == tvpn);
+            // Only DFTL loads a page twice at once.
+            let busy = |done: &Done| match done {
+                Done::Load(page, _) => *page == tvpn && !(self.loads_twice && matches!(job, Job::Load(_))),
+                Done::Store(page, _) => *page == tvpn,
+            };
             assert!(!self.flash.values().any(busy), "one job for a page at a time: {:?}", self.issued);
             // A read returns the content at the time it was sent.
             let done = match job {

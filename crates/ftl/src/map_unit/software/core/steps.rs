@@ -13,7 +13,7 @@ type Taken = (Span, Option<u32>, Next);
 impl<B: Backing> Core<B> {
     /// Searches for the block of the question.
     pub(super) fn find(&mut self, task: usize) -> Option<Taken> {
-        let cost = self.costs.packet + self.costs.tag * self.cmt.ways();
+        let cost = self.costs.packet + self.costs.tag * self.cmt.ways() + self.costs.sync * u64::from(self.cores - 1);
         let key = self.key_of(task);
         match self.cmt.find(key) {
             Some(block) if self.cmt.block(block).transient => None,
@@ -55,7 +55,7 @@ impl<B: Backing> Core<B> {
     /// Fills the block and answers.
     pub(super) fn fetch(&mut self, task: usize, block: usize, spent: Span) -> Option<Taken> {
         let (tvpn, at) = self.page_of(self.cmt.key(block));
-        let flushed = self.locked.contains(&tvpn) && !self.is_loading(tvpn);
+        let flushed = self.locked.contains(&tvpn) && !(self.shared_loads && self.is_loading(tvpn));
         if flushed && !self.tasks[task].has_page && self.backing.page(tvpn).is_none() {
             // A load issued now could still be in progress when the page is stored, and would bring the old version.
             return None;
@@ -86,6 +86,10 @@ impl<B: Backing> Core<B> {
 
     /// Writes back the dirty blocks of a page.
     pub(super) fn merge(&mut self, task: usize, tvpn: u32, wanted: Option<usize>) -> Option<Taken> {
+        if self.tasks[task].has_page && self.is_loading(tvpn) {
+            // A load that began before would still be in progress when the page is stored.
+            return None;
+        }
         let first = self.layout.first_block(tvpn / self.cores);
         let mut found = std::mem::take(&mut self.found);
         found.clear();
