@@ -238,14 +238,14 @@ fn sheet(device: &Device) -> String {
     let times = |spans: &[Span]| spans.iter().map(Span::to_string).collect::<Vec<_>>().join("/");
     line("times", format!("read {}, program {}, erase {}", times(&timing.read), times(&timing.program), timing.erase));
     let Cycles { page_in, page_out, turnaround, .. } = timing.cycles;
-    let mut channel = format!(
+    let channel = format!(
         "{} bits; {} for a mapping unit, {} for a page, {} for a command",
         resolved.spec.flash.width, timing.transfer[1], timing.transfer[geometry.slots as usize], timing.command
     );
-    if !(page_in + page_out + turnaround).is_zero() {
-        channel += &format!("; {} more for a page sent, {page_in} for one received", page_out + turnaround);
-    }
     line("channel", channel);
+    if !(page_in + page_out + turnaround).is_zero() {
+        line("cycles", format!("{} more for a page sent, {page_in} for one received", page_out + turnaround));
+    }
     let link = &resolved.host.link;
     let speed = link.rate.map_or_else(|| "costs no time".to_owned(), |rate| rate.to_string());
     line(

@@ -251,6 +251,7 @@ fn every_number_of_a_device_is_refused_or_runs() {
         ),
         ("window", page("", "gc = { victim = { policy = 'windowed-greedy', window = 2 } }", queues)),
         ("channels", page("", "", channels)),
+        ("polling", page("completion = { polling = '10us' }", "", "")),
         ("table", page("", "map = { kind = 'table', service = '1us' }", "")),
         ("dftl", page("", &format!("map = {{ kind = 'dftl', cmt = '1KiB', {costs} }}\nmap-gather = 1"), "")),
         ("cdftl", page("", &format!("map = {{ kind = 'cdftl', cmt = '1KiB', ctp = '16KiB', {costs} }}"), "")),

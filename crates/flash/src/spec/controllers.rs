@@ -9,6 +9,10 @@ use crate::backend::{Completion, Controllers, Transfer};
 /// More controllers than any array has dies for; each takes memory.
 const CONTROLLERS_MAX: u32 = 65_536;
 
+/// A status byte with its cycles takes some 130 ns of the channel (`status` of the parts), so shorter polls would follow
+/// each other without a gap, thousands of them in each program.
+const POLLING_MIN: Span = Span::from_ns(200);
+
 impl FlashSpec {
     /// Checks the controllers and how they move data.
     pub fn check_controllers(&self, faults: &mut Faults) {
@@ -32,8 +36,15 @@ impl FlashSpec {
             }
             _ => {}
         }
-        if self.completion == Completion::Polling(Span::ZERO) {
-            faults.add("flash.completion", "polls without a pause", "give it a time, e.g. { polling = \"10us\" }");
+        if let Completion::Polling(interval) = self.completion
+            && interval < POLLING_MIN
+        {
+            let message = format!("polls every {interval}, and to read a status takes the channel as long or longer");
+            faults.add(
+                "flash.completion",
+                message,
+                format!("use at least {POLLING_MIN}, e.g. {{ polling = \"10us\" }}"),
+            );
         }
         if self.transfer == Transfer::Controller {
             let remedy = "use per-die, per-channel or shared controllers, or leave it out";
