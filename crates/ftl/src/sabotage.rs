@@ -110,12 +110,12 @@ pub enum Sabotage {
     InOrderTrusted,
     /// Recovery takes the block with the highest number for the head of the SLC log.
     HeadByNumber,
-    /// Recovery prefers the MLC page to a sector of the SLC log with the same version.
-    SectorOutdone,
     /// The SLC log uses a tail block again that could not be erased.
     FailedEraseReused,
     /// A copy of the SLC log's tail counts although its program failed.
     TailCopyBelieved,
+    /// A page that leaves the SLC log during a write lacks the sectors that the write has yet to append.
+    RestOfWriteLeft,
     /// The data of a program enters the cache register while a page waits there for the array.
     CacheOverwritten,
     /// A program that has let a host read pass between two pages of its data goes on with the page after the next.
@@ -178,9 +178,9 @@ impl Sabotage {
         Self::TornPageForgotten,
         Self::InOrderTrusted,
         Self::HeadByNumber,
-        Self::SectorOutdone,
         Self::FailedEraseReused,
         Self::TailCopyBelieved,
+        Self::RestOfWriteLeft,
         Self::CacheOverwritten,
         Self::PageSkipped,
         Self::Undetermined,

@@ -302,3 +302,39 @@ fn a_page_map_runs_with_the_least_spare_capacity() {
     assert_eq!(overwritten.refused, 0, "{most} of 24 blocks");
     ssd.check();
 }
+
+/// Writes some sectors, each with the same stamp, and waits.
+fn write(ssd: &mut Ssd<Stamp>, sector: u64, sectors: u64, stamp: u64) {
+    let io = Io { kind: IoKind::Write, start: Lba::new(sector), sectors: Sectors::new(sectors) };
+    let data = vec![Stamp(stamp); sectors as usize];
+    ssd.submit(ssd.now(), Request { tag: 1, queue: QueueId::default(), io, data });
+    let mut completions = Vec::new();
+    ssd.drain(&mut completions);
+    assert_eq!((completions.len(), completions[0].status), (1, Status::Done));
+    ssd.check();
+}
+
+/// The tail is cleaned between two appends of a write, and again after its end: the page leaves the SLC flash twice with
+/// one version. Mount may take either page, so both must have all sectors of the write.
+#[test]
+fn a_write_during_which_the_tail_is_cleaned_is_there_after_a_power_cut() {
+    let mut ssd = drive_with(
+        "slc = { part = \"K9WAG08U1A\", blocks = 2, pages = 8, lane-rate = \"1000GB/s\" }",
+        "chang = { hash-entries = 256, probes = 64, throttle = false, threshold = \"fixed\", copy-back = false }",
+    );
+    // Seven of the eight pages of the head, in other pages of the MLC flash.
+    (0..7).for_each(|i| write(&mut ssd, (8 + i) * 8, 1, 1));
+    write(&mut ssd, 3 * 8, 8, 2);
+    let slc_mlc = ssd.counters().slc_mlc.expect("its counters");
+    assert_eq!((slc_mlc.slc_sectors, slc_mlc.cleaned), (15, 1), "four sectors, the cleaning, and four more");
+    (0..8).for_each(|i| write(&mut ssd, (16 + i) * 8, 1, 3));
+    assert_eq!(ssd.counters().slc_mlc.expect("its counters").cleaned, 2);
+    ssd.cut_power();
+    ssd.power_on(ssd.now());
+    ssd.check();
+    let io = Io { kind: IoKind::Read, start: Lba::new(3 * 8), sectors: Sectors::new(8) };
+    ssd.submit(ssd.now(), Request { tag: 1, queue: QueueId::default(), io, data: Vec::new() });
+    let mut completions = Vec::new();
+    ssd.drain(&mut completions);
+    assert_eq!(completions[0].data, [Stamp(2); 8]);
+}

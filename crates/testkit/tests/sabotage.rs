@@ -173,9 +173,11 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         Sabotage::InOrderTrusted => vec![at(BAST, "program failures")],
         Sabotage::TornPageForgotten => vec![at(BAST, "program failures"), at(CHANG, "power cuts, full")],
         Sabotage::HeadByNumber => vec![at(CHANG, "determinism")],
-        Sabotage::SectorOutdone => vec![at(&["Chang, the smallest log"], "program failures")],
         Sabotage::FailedEraseReused => vec![at(&["Chang, buffer"], "erase failures")],
         Sabotage::SecondStaysOn => vec![at(CHANG, "program failures")],
+        Sabotage::RestOfWriteLeft => {
+            vec![at(&["Chang, a log of two blocks and a large table"], "power cuts, one after another")]
+        }
         Sabotage::TailCopyBelieved => {
             vec![at(&["Chang, a large table"], "program failures")]
         }

@@ -12,7 +12,7 @@ use super::mlc::{Mlc, SpareScan};
 use super::next::Array;
 use super::slc::Slc;
 use super::spec::SlcMlcSpec;
-use crate::port::{Flash, full_mask};
+use crate::port::{Flash, PageWrite, full_mask};
 use crate::sabotage::Planted;
 
 /// Chang's disk.
@@ -23,6 +23,8 @@ pub(super) struct Disk {
     pub(super) slc: Option<Box<Slc>>,
     pub(super) counts: SlcMlcCounters,
     pub(super) vectors: Vectors,
+    /// The mapping units of a small write while the tail is cleaned for it.
+    pub(super) interrupted: Vec<PageWrite>,
     pub(super) planted: Planted,
 }
 

@@ -37,6 +37,8 @@ pub(super) struct Placed {
     pub(super) psn: Psn,
     /// Sectors that come from the SLC flash.
     pub(super) slc: u64,
+    /// The interrupted write of which it takes sectors along; the mask has those that are not in the SLC flash yet.
+    pub(super) rest: Option<PageWrite>,
     pub(super) version: u32,
     pub(super) lost: bool,
     /// The slot of its program.
@@ -46,7 +48,7 @@ pub(super) struct Placed {
 impl Placed {
     pub(super) fn new(due: Due, psn: Psn) -> Self {
         let version = due.unit.map_or(0, |unit| unit.version);
-        Self { due, psn, slc: 0, version, lost: false, slot: None }
+        Self { due, psn, slc: 0, rest: None, version, lost: false, slot: None }
     }
 
     /// Sectors that come from the host or the SLC flash.

@@ -3,8 +3,8 @@
 //! In the MLC flash the highest version of a page counts, and of equal ones the copy in the older block: so the target
 //! of an interrupted fold holds no valid page. In the SLC flash the highest version of a sector counts, and of equal
 //! ones the copy nearer to the head. A sector in the SLC flash counts if its version is not below that of its page in
-//! the MLC flash. That page has taken along all older sectors; sectors with its own version have its content, or were
-//! written to the SLC flash after it.
+//! the MLC flash. That page has taken along all older sectors; sectors with its own version have its content, because a
+//! page with some sectors of a write has all of them.
 
 use base::units::{Span, SuperblockId};
 use flash::backend::Op;
@@ -60,7 +60,15 @@ impl SlcMlcFtl {
                 counts.table_bytes += 5 * slc.table.count();
             }
         }
-        let disk = Disk { spec, mlc, slc, counts, vectors: Vectors::default(), planted: from.planted };
+        let disk = Disk {
+            spec,
+            mlc,
+            slc,
+            counts,
+            vectors: Vectors::default(),
+            interrupted: Vec::new(),
+            planted: from.planted,
+        };
         let found = (0..disk.mlc.units()).filter(|lpn| disk.holds(*lpn)).count() as u32;
         Self { disk, requests: Requests::default(), tasks: Tasks::default(), versions, found }
     }
@@ -285,9 +293,8 @@ fn find_log<S: Sector>(
     }
     for SectorCopy { sector, version, place, .. } in newest_of_each(&mut copies) {
         let lpn = sector / mlc.geometry.sectors;
-        let equal = u32::from(planted.is(Sabotage::SectorOutdone));
         let page = mlc.psn_of(lpn).and_then(|page| recovery::version_of(pages, page));
-        if page.is_some_and(|page| version < page + equal) {
+        if page.is_some_and(|page| version < page) {
             continue;
         }
         if slc.table.set(sector, place) {

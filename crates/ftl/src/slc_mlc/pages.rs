@@ -20,6 +20,7 @@ use super::next::{Array, Next, Outcome, Wakeup};
 use super::place::Place;
 use super::reclaim::{Reclaim, Space, level, make_room};
 use crate::port::{Flash, Owners, PageWrite, Service, full_mask};
+use crate::sabotage::Sabotage;
 use crate::toolkit::{Slots, add_read};
 
 /// The most pages that one list programs.
@@ -161,8 +162,11 @@ impl Store {
         let slc = disk.slc.as_ref()?;
         let mut gatherer = Gatherer::new();
         for (i, page) in self.batch.iter_mut().enumerate() {
-            let Placed { due, slc: found, .. } = page;
+            let Placed { due, slc: found, rest, .. } = page;
             *found = gatherer.add_unit(flash, slc, Cause::Merge, (due.lpn, !due.mask()), (i, due.owner()));
+            if !disk.planted.is(Sabotage::RestOfWriteLeft) {
+                *rest = disk.interrupted.iter().copied().find(|unit| unit.lpn.get() == due.lpn);
+            }
         }
         gatherer.list()
     }
@@ -201,6 +205,7 @@ impl Store {
         gathered: Option<Handle<List>>,
         fetched: Option<Handle<List>>,
     ) -> Next<Self, Reclaim> {
+        let sectors = disk.mlc.geometry.sectors;
         let list = flash.backend.open_list(Class::Other, 0);
         each_gathered(flash, gathered, |_, _, sector| {
             let page = &mut self.batch[sector.at as usize];
@@ -209,7 +214,14 @@ impl Store {
             if page.due.unit.is_none() {
                 page.version = page.version.max(sector.version);
             }
+            if let Some(rest) = page.rest.as_mut().filter(|rest| rest.version == sector.version) {
+                rest.mask &= !(1 << (sector.lpn.get() % sectors));
+            }
         });
+        for page in &mut self.batch {
+            // With the version of that write, it has the write's content.
+            page.rest = page.rest.filter(|rest| rest.version == page.version);
+        }
         let rests = fetched.map(|fetched| Slots::of(flash.backend, fetched));
         let mut lost = rests;
         while let Some((_, rest)) = lost.as_mut().and_then(|rests| rests.next(flash.backend)) {
@@ -227,6 +239,11 @@ impl Store {
         }
         if let Some(fetched) = fetched {
             flash.backend.release(fetched);
+        }
+        if S::PRESENT {
+            for (rest, slot) in self.batch.iter().filter_map(|page| page.rest.zip(page.slot)) {
+                owners.give(&rest, flash.backend.payload_of(slot));
+            }
         }
         self.phase = Phase::Writing;
         Next::List(Array::Mlc, list, self)
@@ -286,7 +303,7 @@ fn add_page<S: Sector, O: Observer>(
     let slot = Slot {
         lpn: Lpn::new(page.due.lpn),
         version: page.version,
-        mask: page.mask(),
+        mask: page.mask() | page.rest.map_or(0, |rest| rest.mask),
         expected: true,
         lost: page.lost,
         owner: page.due.owner(),

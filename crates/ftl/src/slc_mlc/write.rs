@@ -1,5 +1,9 @@
 //! Writes: the choice of the array, and the appends of small writes to the SLC log, page by page (Chang, Sec. 3.1 and
 //! 3.3).
+//!
+//! The tail may be cleaned between two appends of a write. A page that then leaves the SLC flash with sectors of this
+//! write also takes those that the write has yet to append ([`Disk::interrupted`]). Otherwise the next page of these
+//! sectors would have the same version and other content, and a mount could not tell which is the newer one.
 
 use base::engine::Handle;
 use base::units::Lpn;
@@ -13,7 +17,8 @@ use super::next::{Array, Next, Outcome, Wakeup};
 use super::pages::Store;
 use super::slc::{SectorAt, Verdict};
 use crate::port::{Flash, Owners, PageWrite, Service};
-use crate::toolkit::Commands;
+use crate::sabotage::Sabotage;
+use crate::toolkit::{Commands, recovery};
 
 /// The route of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +103,11 @@ impl Write {
                 let done = self.written(disk, flash, list, done);
                 self.append(disk, flash, owners, done)
             }
-            (Route::Small { done }, Wakeup::Run | Wakeup::Ended(_)) => self.append(disk, flash, owners, done),
+            (Route::Small { done }, Wakeup::Run) => self.append(disk, flash, owners, done),
+            (Route::Small { done }, Wakeup::Ended(_)) => {
+                std::mem::swap(&mut self.units, &mut disk.interrupted);
+                self.append(disk, flash, owners, done)
+            }
             (Route::Large, Wakeup::Run) => {
                 let store = Store::of_units(disk, &self.units, self.service);
                 Next::First { task: self, above: Above::Store(store) }
@@ -122,9 +131,10 @@ impl Write {
         }
         self.route = Route::Small { done };
         let sectors = disk.mlc.geometry.sectors;
+        let planted = disk.planted;
         let slc = disk.slc_mut();
         if slc.log.used() > slc.most_used() && !slc.is_stuck {
-            return Next::First { task: self, above: Above::Clean(Clean::new()) };
+            return self.clean(disk);
         }
         let (next, room) = slc.log.room();
         if room == 0 {
@@ -133,35 +143,53 @@ impl Write {
             }
             // The tail must be cleaned, even to the last sector.
             if slc.log.used() > 1 && !slc.is_stuck {
-                return Next::First { task: self, above: Above::Clean(Clean::new()) };
+                return self.clean(disk);
             }
             return self.give_up(disk);
         }
+        let Disk { mlc, slc, .. } = disk;
+        let slc = slc.as_mut().expect("it takes the write");
         let end = self.smalls.len().min(done + (room * slc.slots) as usize);
         let part = &self.smalls[done..end];
         // The sectors' virtual entries may have gone with the tail meanwhile.
         if !slc.reserve(part.iter().map(|small| small.sector)) {
             return self.give_up(disk);
         }
-        let slc_array = flash.slc_array();
-        let list = slc_array.open_list(Class::Other, 0);
+        let list = flash.slc_array().open_list(Class::Other, 0);
         for (page, smalls) in (next..).zip(part.chunks(slc.slots as usize)) {
             let target = Target { superblock: slc.log.head(), offset: page * slc.slots };
-            let program = slc_array.add_program(list, Cause::Host, target, Stream::Host);
+            let program = flash.slc_array().add_program(list, Cause::Host, target, Stream::Host);
             owners.charge(self.units[smalls[0].unit as usize].owner);
             for small in smalls {
                 let unit = &self.units[small.unit as usize];
                 let (lpn, version, owner) = (Lpn::new(small.sector), unit.version, unit.owner);
                 let slot = Slot { lpn, version, owner, mask: 1, expected: true, ..Slot::default() };
-                let to = slc_array.push_slot(program, slot);
+                let to = flash.slc_array().push_slot(program, slot);
                 if S::PRESENT {
-                    let at = unit.at + (small.sector % sectors) as i32;
-                    owners.give(&PageWrite { at, mask: 1, ..*unit }, slc_array.payload_of(to));
+                    // A page that has left the SLC flash with this write's other sectors holds this one as well. The
+                    // buffer may have newer data by now, but two contents of one version must not be on flash.
+                    let offset = small.sector % sectors;
+                    let page = mlc.psn_of(unit.lpn.get()).filter(|_| !planted.is(Sabotage::RestOfWriteLeft));
+                    let media = flash.backend.media();
+                    let held = page.filter(|page| recovery::version_of(media, *page) == Some(version));
+                    match held.map(|page| media.content(page, offset)) {
+                        Some(content) => flash.slc_array().payload_of(to)[0] = content,
+                        None => {
+                            let at = unit.at + offset as i32;
+                            owners.give(&PageWrite { at, mask: 1, ..*unit }, flash.slc_array().payload_of(to));
+                        }
+                    }
                 }
             }
         }
         slc.log.take((part.len() as u32).div_ceil(slc.slots));
         Next::List(Array::Slc, list, self)
+    }
+
+    /// Cleans the tail before the write goes on.
+    fn clean(mut self, disk: &mut Disk) -> Next<Self, Above> {
+        std::mem::swap(&mut self.units, &mut disk.interrupted);
+        Next::First { task: self, above: Above::Clean(Clean::new()) }
     }
 
     /// The pages are on flash: enters their sectors in the table. Returns the number of sectors processed.

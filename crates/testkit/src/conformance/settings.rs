@@ -440,6 +440,7 @@ pub fn settings() -> Vec<Setting> {
         book.shared_log();
         settings = book.settings;
     }
+    settings.extend(slc_mlc::short_logs());
     settings.iter_mut().for_each(|setting| leave_out_idle(&mut setting.spec));
     settings
 }
