@@ -76,6 +76,20 @@ mod whole {
     }
 }
 
+/// Collections that took sectors of the SLC log along once left the copy with the version of another page.
+#[test]
+fn seeds_that_once_failed_behind_a_short_log_pass() {
+    let name = "Chang, a log of two blocks and a large table, pages, nothing is copied back";
+    let all = settings();
+    let setting = all.iter().find(|known| known.name == name).expect("a setting of the suite");
+    let resolved = setting.spec.resolve().expect("valid");
+    for (name, seed) in [("power cuts, full", 77), ("power cuts, one after another", 204), ("power cuts, full", 951)] {
+        let trial = Trial { resolved: &resolved, seed, effort: Effort::TEST };
+        let result = check(name).expect("a check of the suite").run(&setting.name, &trial);
+        assert!(result.is_ok(), "{result:?}");
+    }
+}
+
 /// The soak's longer scripts once found drives with enough garbage that refused writes after a failure.
 #[test]
 fn seeds_that_once_failed_pass() {

@@ -1,9 +1,10 @@
 //! Garbage collection of a block of the page-mapped MLC flash. One list reads the valid pages, the next one programs
 //! them on all dies, and a third erases the block.
 //!
-//! A copy keeps the version of its original. After a power cut either of two equal copies may count: they have the same
-//! content, or the SLC flash still has the sectors in which they differ, because a collection takes sectors of the SLC
-//! flash along, as a [fold](super::fold) does.
+//! A collection takes sectors of the SLC flash along, as a [fold](super::fold) does. A copy has the version of its
+//! original, or the newest of the sectors that it takes: another page with the version of the original may be on flash,
+//! in a block that is not being erased. So after a power cut either of two equal copies may count, because they have the
+//! same content.
 
 use base::engine::Handle;
 use base::units::{Lpn, SuperblockId};
@@ -125,6 +126,10 @@ impl Collection {
         let slc = disk.slc.as_ref().filter(|_| disk.spec.fold_assistance)?;
         let mut gatherer = Gatherer::new();
         for (i, page) in self.moves.iter_mut().enumerate() {
+            // A page must not have the version of a write and only some of its sectors.
+            if disk.interrupted.iter().any(|unit| unit.lpn.get() == page.lpn) {
+                continue;
+            }
             page.slc = gatherer.add_unit(flash, slc, self.cause, (page.lpn, u64::MAX), (i, None));
         }
         gatherer.list()
@@ -152,12 +157,16 @@ impl Collection {
         fetched: Handle<List>,
     ) -> Next<Self> {
         let list = flash.backend.open_list(Class::Other, 0);
-        each_gathered(flash, gathered, |_, _, sector| self.moves[sector.at as usize].lost |= sector.lost);
+        each_gathered(flash, gathered, |_, _, sector| {
+            let page = &mut self.moves[sector.at as usize];
+            page.lost |= sector.lost;
+            page.newest = page.newest.max(sector.version);
+        });
         let (mut pages, mut moves) = (Slots::of(flash.backend, fetched), self.moves.iter_mut());
         while let Some((from, read)) = pages.next(flash.backend) {
             let page = moves.next().expect("a move for each page read");
             assert_eq!(read.lpn.get(), page.lpn, "the map is wrong");
-            let (lpn, version, lost) = (read.lpn, read.version, read.lost || page.lost);
+            let (lpn, version, lost) = (read.lpn, read.version.max(page.newest), read.lost || page.lost);
             let slot = Slot { lpn, version, lost, mask: page.slc, expected: true, ..Slot::default() };
             let program = Program { to: page.target(), mode: Mode::Full, stream: Stream::Copies, slot };
             let into = add_program(flash.backend, list, self.cause, None, program);

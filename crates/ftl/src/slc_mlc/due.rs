@@ -64,8 +64,9 @@ pub(super) struct PageCopy {
     pub(super) from: Psn,
     /// The target, once a block has been found.
     pub(super) to: Option<Psn>,
-    /// Sectors that come from the SLC flash, and whether one of them is lost.
+    /// Sectors that come from the SLC flash, their newest version, and whether one of them is lost.
     pub(super) slc: u64,
+    pub(super) newest: u32,
     pub(super) lost: bool,
     /// The slot of its program.
     pub(super) slot: Option<SlotRef>,
@@ -73,7 +74,7 @@ pub(super) struct PageCopy {
 
 impl PageCopy {
     pub(super) const fn new(lpn: u32, from: Psn, to: Option<Psn>) -> Self {
-        Self { lpn, from, to, slc: 0, lost: false, slot: None }
+        Self { lpn, from, to, slc: 0, newest: 0, lost: false, slot: None }
     }
 
     /// The target.

@@ -125,11 +125,16 @@ pub(super) fn settings() -> Vec<Setting> {
 /// Logs of two blocks that take most writes: nearly every write cleans the tail, many between two of their appends.
 pub(super) fn short_logs() -> Vec<Setting> {
     let mut settings = Vec::new();
-    for (name, buffered) in [("", false), (", buffer", true)] {
+    for (name, mapping, buffered) in [
+        ("", MappingSpec::Chains, false),
+        (", buffer", MappingSpec::Chains, true),
+        (", pages, nothing is copied back", MappingSpec::Pages, false),
+    ] {
         let mut spec = device(true);
         slc(&mut spec).blocks = Some(2);
         let chang = chang(&mut spec);
-        (chang.hash_entries, chang.probes) = (Some(128), 64);
+        (chang.hash_entries, chang.probes, chang.mapping) = (Some(128), 64, mapping);
+        chang.copy_back = mapping == MappingSpec::Chains;
         spec.buffer = buffered.then(|| buffer(8, 0.5, 0.25));
         settings.push(Setting { name: format!("Chang, a log of two blocks and a large table{name}"), spec });
     }
