@@ -11,6 +11,7 @@ mod channel;
 mod command;
 mod config;
 mod cycles;
+mod dispatch;
 mod effect;
 mod execute;
 mod forward;
@@ -159,6 +160,10 @@ struct Channel {
     meter: Meter,
     /// Bytes that the transfer under way moves.
     bytes: Bytes,
+    /// The slot behind those that cross in the transfer under way, if these are pages of a program.
+    crosses: u32,
+    /// Host reads that wait. Counted only where they go between the pages of a program.
+    host_reads: u32,
 }
 
 /// A controller: executes one command list at a time.
@@ -197,6 +202,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             last: None,
             meter: Meter::default(),
             bytes: Bytes::default(),
+            crosses: 0,
+            host_reads: 0,
         };
         let controller =
             Controller { list: None, queue: Queue::default(), last: None, busy: Span::ZERO, since: Time::ZERO };

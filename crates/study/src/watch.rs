@@ -14,7 +14,7 @@ mod track;
 use std::num::NonZeroU32;
 
 use base::units::Time;
-use flash::backend::{Cause, Level, Moment, Observer, Phase, RequestStep, Stop};
+use flash::backend::{Cause, Level, Moment, Observer, Phase, RequestStep, Resource, Stop};
 use ssd::Tag;
 
 pub use sums::Sums;
@@ -145,6 +145,15 @@ impl Observer for Watch {
         }
         if let Some(journeys) = &mut self.journeys {
             journeys.phase(&phase);
+        }
+    }
+
+    fn shortened(&mut self, resource: Resource, die: u32, command: u32, until: Time) {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.shortened(resource, until);
+        }
+        if let Some(journeys) = &mut self.journeys {
+            journeys.shortened(resource, die, command, until);
         }
     }
 

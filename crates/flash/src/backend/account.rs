@@ -116,7 +116,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 let command = &self.commands[handle];
                 let tally = account.at(command.op, command.cause);
                 tally.bus += channel.meter.worked(now);
-                tally.bytes += channel.bytes;
+                tally.bytes += self.begun_bytes(now, channel);
             }
         }
         account

@@ -5,7 +5,7 @@ use base::engine::{EventQueue, Handle};
 use base::units::{Bytes, Span, Time};
 
 use super::queue::CLASSES;
-use super::{Backend, BusOrder, Command, Event, Observer, Phase, Primitive, Resource, Stage, Transfer};
+use super::{Backend, BusOrder, Class, Command, Event, Observer, Phase, Primitive, Resource, Stage, Transfer};
 
 impl Stage {
     /// The queue of a command at this stage. Only the stage decides; [`BusOrder::ReadFirst`] also asks for the class.
@@ -58,6 +58,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             return self.transfer(now, number, handle, events);
         }
         self.wait_for_channel(number, handle);
+        if self.by_pages && self.commands[handle].class == Class::HostRead {
+            self.channels[number as usize].host_reads += 1;
+            self.shorten(now, number, events);
+        }
     }
 
     /// The queue of a command on its channel.
@@ -82,7 +86,17 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         handle: Handle<Command>,
         events: &mut EventQueue<E>,
     ) {
-        let cycles = if self.data_only { Span::ZERO } else { self.cycles(handle) };
+        let pages = self.by_pages && {
+            let command = &self.commands[handle];
+            command.stage == Stage::DataIn && command.sectors == 0
+        };
+        let (time, bytes) = if pages {
+            let until = self.crosses_until(number, handle);
+            self.channels[number as usize].crosses = until;
+            self.crossing(self.commands[handle].crossed, until)
+        } else {
+            self.in_one_piece(handle)
+        };
         let command = &mut self.commands[handle];
         let channel = &mut self.channels[number as usize];
         if now > command.ready {
@@ -91,22 +105,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 self.lists[command.list].waited_for.insert(cause);
             }
         }
-        let (data, bytes) = match command.sectors {
-            0 if command.stage == Stage::DataIn && self.by_pages => {
-                let (from, until) = command.next_page(self.page_slots);
-                let data = self.timing.transfer[until as usize] - self.timing.transfer[from as usize];
-                (data, self.timing.slot_bytes * u64::from(until - from))
-            }
-            0 => (self.timing.transfer[command.count as usize], self.timing.slot_bytes * u64::from(command.count)),
-            part => (self.timing.sectors[part as usize], self.timing.bytes_of(part)),
-        };
-        let no_data = matches!(command.stage, Stage::Command | Stage::Status);
-        let data = if no_data { Span::ZERO } else { data };
-        let time = data + cycles;
         let until = now + time;
         channel.current = Some(handle);
         channel.last = Some(command.cause);
-        channel.bytes = if no_data { Bytes::default() } else { bytes };
+        channel.bytes = bytes;
         let generation = channel.meter.begin(now, until);
         self.observer.phase(Phase {
             resource: Resource::Channel(number),
@@ -120,6 +122,21 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             until,
         });
         events.push(until, Event::Bus { channel: number, generation }.into());
+    }
+
+    /// The time and the bytes of a transfer that nothing may interrupt.
+    #[inline]
+    fn in_one_piece(&self, handle: Handle<Command>) -> (Span, Bytes) {
+        let cycles = if self.data_only { Span::ZERO } else { self.cycles(handle) };
+        let command = &self.commands[handle];
+        if matches!(command.stage, Stage::Command | Stage::Status) {
+            return (cycles, Bytes::default());
+        }
+        let (data, bytes) = match command.sectors {
+            0 => (self.timing.transfer[command.count as usize], self.timing.slot_bytes * u64::from(command.count)),
+            part => (self.timing.sectors[part as usize], self.timing.bytes_of(part)),
+        };
+        (data + cycles, bytes)
     }
 
     /// Ends a phase of a channel, and charges it to its command.
@@ -140,6 +157,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let channel = &mut self.channels[number as usize];
         channel.current = None;
         if let Some(next) = channel.queue.pop(&self.commands) {
+            if self.by_pages && self.commands[next].class == Class::HostRead {
+                channel.host_reads -= 1;
+            }
             self.transfer(now, number, next, events);
         }
     }

@@ -55,7 +55,6 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             // The second half of a copy-back with data in has cycles of its own.
             Stage::Command if command.sectors > 0 => self.timing.commands(Op::Read, self.pages_of(handle)),
             Stage::Command => self.timing.commands(command.op, self.pages_of(handle)),
-            Stage::DataIn if self.by_pages && command.sectors == 0 => self.timing.before_data_in(1),
             Stage::DataIn | Stage::Patch => self.timing.before_data_in(self.pages_of(handle)),
             Stage::Status => self.timing.cycles.status,
             Stage::DataOut => self.timing.around_data_out(self.pages_of(handle)),

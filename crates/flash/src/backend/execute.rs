@@ -1,18 +1,15 @@
-//! The path of a list: controller, die, channel, array, and out again.
+//! The path of a command: die, channel, array, and out again.
 
 use crate::nand::Sector;
 use base::engine::{EventHash, EventQueue, Handle};
 use base::units::{Span, Time};
 
+use super::dispatch::FOREGROUND;
 use super::planted::Bug;
 use super::queue::CLASSES;
 use super::{
-    Backend, Class, Command, Controllers, Event, List, Observer, Op, Order, Phase, Primitive, Resource, Stage, Stop,
-    Transfer,
+    Backend, Class, Command, Controllers, Event, Observer, Op, Order, Phase, Primitive, Resource, Stage, Stop, Transfer,
 };
-
-/// The controller of host reads, if there are foreground and background controllers.
-const FOREGROUND: u32 = 0;
 
 /// The processor's number in the event hash, where dies and channels count from zero on.
 const PROCESSOR: u64 = u64::MAX - 1;
@@ -29,137 +26,6 @@ impl Class {
 }
 
 impl<S: Sector, O: Observer> Backend<S, O> {
-    /// Submits a list. [`Backend::take_finished`] returns it.
-    ///
-    /// # Panics
-    /// If the list is empty.
-    #[inline]
-    pub fn submit<E: From<Event> + Copy>(&mut self, now: Time, list: Handle<List>, events: &mut EventQueue<E>) {
-        let first = self.lists[list].first.expect("a list of at least one command");
-        if !self.timed {
-            self.run_at_once(list);
-            return;
-        }
-        self.lists[list].submitted = now;
-        let mut next = Some(first);
-        while let Some(command) = next {
-            self.dies[self.commands[command].die.index()].unfinished += 1;
-            self.notify(now, command, Stop::Submitted);
-            next = self.commands[command].sibling;
-        }
-        let class = self.lists[list].class.under(self.arbitration.commands);
-        let controller = match self.controllers_kind {
-            Controllers::None => return self.dispatch(now, list, events),
-            Controllers::PerDie => self.commands[first].die.get(),
-            Controllers::PerChannel => self.dies[self.commands[first].die.index()].channel,
-            Controllers::Shared(_) if self.transfer == Transfer::Controller => {
-                self.shared.push(&mut self.lists, class, list);
-                return self.assign(now, events);
-            }
-            Controllers::Background(_) if self.lists[list].class == Class::HostRead => FOREGROUND,
-            Controllers::Shared(_) | Controllers::Background(_) => {
-                let all = self.controllers.iter().enumerate().skip(self.first_shared());
-                match all.clone().find(|(_, controller)| controller.list.is_none()) {
-                    Some((free, _)) => free as u32,
-                    None => return self.shared.push(&mut self.lists, class, list),
-                }
-            }
-        };
-        if self.controllers[controller as usize].list.is_none() {
-            self.occupy(now, controller, list, events);
-        } else {
-            self.controllers[controller as usize].queue.push(&mut self.lists, class, list);
-        }
-    }
-
-    /// The first controller that takes any list: behind the foreground controller, if there is one.
-    const fn first_shared(&self) -> usize {
-        matches!(self.controllers_kind, Controllers::Background(_)) as usize
-    }
-
-    /// Executes a list at once, in its order as far as the dependencies allow.
-    fn run_at_once(&mut self, list: Handle<List>) {
-        while self.lists[list].remaining > 0 {
-            let before = self.lists[list].remaining;
-            let mut next = self.lists[list].first;
-            while let Some(command) = next {
-                next = self.commands[command].sibling;
-                if self.commands[command].waits > 0 || self.commands[command].done {
-                    continue;
-                }
-                self.take_effect(command);
-                self.pass_on(command);
-                self.count(command);
-                self.commands[command].done = true;
-                for then in self.commands[command].then.into_iter().flatten() {
-                    self.commands[then].waits -= 1;
-                }
-                self.lists[list].remaining -= 1;
-            }
-            assert!(self.lists[list].remaining < before, "commands of a list wait for each other");
-        }
-        self.finished.push_back(list);
-    }
-
-    /// Gives a list to a free controller.
-    #[inline]
-    pub(super) fn occupy<E: From<Event> + Copy>(
-        &mut self,
-        now: Time,
-        controller: u32,
-        list: Handle<List>,
-        events: &mut EventQueue<E>,
-    ) {
-        let taker = &mut self.controllers[controller as usize];
-        taker.list = Some(list);
-        taker.since = now;
-        if O::LISTENS {
-            let cause = self.lists[list].first.map(|first| self.commands[first].cause);
-            let cause = cause.expect("a list of at least one command");
-            self.observer.controller(now, controller, Some((list.number().get(), cause)));
-        }
-        let waiting = &mut self.lists[list];
-        waiting.controller = Some(controller);
-        if now > waiting.submitted {
-            waiting.wait = now - waiting.submitted;
-            if let Some(cause) = taker.last {
-                waiting.waited_for.insert(cause);
-            }
-        }
-        self.dispatch(now, list, events);
-    }
-
-    /// Sends the commands without open dependencies to their dies.
-    #[inline]
-    fn dispatch<E: From<Event> + Copy>(&mut self, now: Time, list: Handle<List>, events: &mut EventQueue<E>) {
-        self.lists[list].dispatched = true;
-        let first = self.lists[list].first;
-        // All commands are queued before the first starts, so that a die sees whether the next one can follow in
-        // cache mode.
-        let mut next = first;
-        while let Some(handle) = next {
-            next = self.commands[handle].sibling;
-            if self.commands[handle].waits == 0 {
-                self.enqueue(now, handle);
-            }
-        }
-        let mut next = first;
-        while let Some(handle) = next {
-            next = self.commands[handle].sibling;
-            self.next_command(now, self.commands[handle].die.get(), events);
-        }
-    }
-
-    #[inline]
-    fn enqueue(&mut self, now: Time, handle: Handle<Command>) {
-        let command = &mut self.commands[handle];
-        command.ready = now;
-        let class = command.class.under(self.arbitration.commands);
-        let die = command.die.index();
-        self.dies[die].queue.push(&mut self.commands, class, handle);
-        self.notify(now, handle, Stop::Ready);
-    }
-
     /// Lets an idle die begin the first command that waits for it.
     #[inline]
     pub(super) fn next_command<E: From<Event> + Copy>(&mut self, now: Time, die: u32, events: &mut EventQueue<E>) {

@@ -33,6 +33,15 @@ impl Meter {
         self.generation
     }
 
+    /// Gives the phase under way another end. Returns the number for its new event; the event of the previous end is
+    /// dropped.
+    pub(super) fn reschedule(&mut self, until: Time) -> Generation {
+        debug_assert!(self.open, "no phase is under way");
+        self.until = until;
+        self.generation = self.generation.wrapping_add(1);
+        self.generation
+    }
+
     /// Ends the phase under way, on schedule or early. Returns how long it has lasted, to be charged.
     #[inline]
     pub(super) fn end(&mut self, now: Time) -> Span {
@@ -58,6 +67,11 @@ impl Meter {
     /// True if the phase under way has time left.
     pub(super) fn works(&self, now: Time) -> bool {
         self.open && self.until > now
+    }
+
+    /// The begin of the latest phase.
+    pub(super) const fn since(&self) -> Time {
+        self.since
     }
 
     /// The end of the latest phase, scheduled or actual.

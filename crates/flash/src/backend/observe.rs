@@ -140,6 +140,9 @@ pub trait Observer {
     /// A phase begins.
     fn phase(&mut self, phase: Phase);
 
+    /// A phase under way on this resource, of this command and its die, ends earlier than reported.
+    fn shortened(&mut self, _resource: Resource, _die: u32, _command: u32, _until: Time) {}
+
     /// A command has reached a stop.
     fn command(&mut self, _moment: Moment<'_>) {}
 
@@ -167,5 +170,11 @@ impl Observer for () {
 impl Observer for Vec<Phase> {
     fn phase(&mut self, phase: Phase) {
         self.push(phase);
+    }
+
+    fn shortened(&mut self, resource: Resource, _: u32, command: u32, until: Time) {
+        let all = self.iter_mut().rev();
+        let mut same = all.filter(|phase| phase.resource == resource && phase.command == command);
+        same.next().expect("a phase that was reported").until = until;
     }
 }

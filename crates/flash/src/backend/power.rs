@@ -72,6 +72,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             channel.bytes = Bytes::default();
             channel.current = None;
             channel.queue.clear();
+            channel.host_reads = 0;
             channel.last = None;
         }
         for controller in &mut self.controllers {

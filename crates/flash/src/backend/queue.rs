@@ -70,6 +70,11 @@ impl<T: Links> Queue<T> {
     }
 
     #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.ends.iter().all(Option::is_none)
+    }
+
+    #[inline]
     pub(super) fn peek(&self) -> Option<Handle<T>> {
         self.ends.iter().flatten().next().map(|(head, _)| *head)
     }

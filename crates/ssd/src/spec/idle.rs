@@ -68,6 +68,12 @@ impl Spec {
                 "no command goes between others on a channel that is held",
             )
             .remedy("leave it out, or flash.arbitration.hold"),
+            Idle::new(
+                "flash.arbitration.between-pages",
+                whole && by_controller,
+                "a controller that moves the data does so for one list at a time",
+            )
+            .remedy("leave it out, or flash.transfer"),
         ]
     }
 
@@ -141,6 +147,11 @@ mod tests {
                 "controllers = { shared = 2 }\ntransfer = \"controller\"\narbitration = { bus = \"data-first\" }",
                 "",
                 "flash.arbitration.bus: has no effect here: no command waits for a bus",
+            ),
+            (
+                "planes = 2\nmulti-plane = true\ncontrollers = { shared = 2 }\ntransfer = \"controller\"\narbitration = { between-pages = false }",
+                "",
+                "flash.arbitration.between-pages: has no effect here: a controller that moves the data does so for one list",
             ),
             ("", "ftl = { kind = \"fast\", gc = { parallel = 3 } }", "ftl.gc: has no effect here: merges reclaim"),
             (

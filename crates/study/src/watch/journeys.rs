@@ -298,6 +298,22 @@ impl Journeys {
         }
     }
 
+    /// Corrects the end of the latest phase of a channel, and of its command and die.
+    pub(super) fn shortened(&mut self, resource: Resource, die: u32, command: u32, until: Time) {
+        let Resource::Channel(number) = resource else { return };
+        let Some(latest) = at(&mut self.channels, number).0.back_mut() else { return };
+        let phase = std::mem::replace(latest, (latest.0, until, latest.2));
+        // In cache mode the array may have begun to work since.
+        let same = at(&mut self.dies, die).0.iter_mut().rev().find(|earlier| **earlier == phase);
+        if let Some(same) = same {
+            same.1 = until;
+        }
+        let track = self.commands.get_mut(command as usize).and_then(Option::as_mut);
+        if let Some(leg) = track.and_then(|track| track.legs.last_mut()) {
+            leg.until = until;
+        }
+    }
+
     pub(super) fn request(&mut self, now: Time, owner: NonZeroU32, step: RequestStep, of: &Began) {
         let stops = at(&mut self.requests, owner.get());
         match step {

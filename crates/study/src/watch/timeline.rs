@@ -260,6 +260,19 @@ impl Timeline {
         self.slices.push(Slice { resource, op, primitive, cause, from, until, waited, about });
     }
 
+    /// Corrects the end of the latest phase of a resource, and forgets it if it now ends before the window.
+    pub(super) fn shortened(&mut self, resource: Resource, until: Time) {
+        let Some(i) = self.slices.iter().rposition(|slice| slice.resource == resource) else { return };
+        // The phase may be one that the timeline did not keep.
+        if self.slices[i].until <= until {
+            return;
+        }
+        self.slices[i].until = until;
+        if !self.overlaps(self.slices[i].from, until) {
+            self.slices.remove(i);
+        }
+    }
+
     pub(super) fn controller(&mut self, at: Time, unit: u32, list: Option<(u32, Cause)>) {
         let index = unit as usize;
         if self.units.len() <= index {

@@ -93,3 +93,55 @@ fn reads_at_any_moment_wait_for_the_page_under_way_and_no_byte_is_lost() {
         close((after.bus - before.bus).as_us_f64(), 4.0 * PAGE);
     }
 }
+
+#[test]
+fn a_program_that_no_read_disturbs_crosses_with_one_event() {
+    let mut bench = bench(BusOrder::CommandFirst, true);
+    let (handled, phases) = (bench.hash.events(), bench.backend.observer().len());
+    ends(&mut bench, Class::HostRead, 0, &[]);
+    assert_eq!(bench.hash.events() - handled, 2, "the end of the transfer and of the program");
+    assert_eq!(bench.backend.observer().len() - phases, 2);
+}
+
+#[test]
+fn an_observer_learns_that_a_transfer_was_shortened() {
+    let mut bench = bench(BusOrder::CommandFirst, true);
+    let (begin, seen) = (bench.now, bench.backend.observer().len());
+    ends(&mut bench, Class::HostRead, 0, &[(1, 100_000), (2, 200_000)]);
+    let bus = bench.backend.observer()[seen..].iter().filter(|phase| phase.resource == Resource::Channel(0));
+    let bus: Vec<_> =
+        bus.map(|phase| [phase.from, phase.until].map(|at| ((at - begin).as_us_f64() / PAGE).round())).collect();
+    // Two pages, a read, a page, a read, the last page.
+    assert_eq!(bus, [[0.0, 2.0], [2.0, 3.0], [3.0, 4.0], [4.0, 5.0], [5.0, 6.0]]);
+    assert!(bus.windows(2).all(|two| two[0][1] <= two[1][0]), "one transfer at a time");
+}
+
+#[test]
+fn a_read_that_arrives_at_the_end_of_a_page_goes_before_the_next() {
+    for page in 1..4 {
+        // The array of the read takes 25 us.
+        let came = (f64::from(page) * PAGE * 1e3) as u64 - 25_000;
+        let at = ends(&mut bench(BusOrder::CommandFirst, true), Class::HostRead, 0, &[(1, came)]);
+        close(at[1], f64::from(page + 1) * PAGE);
+        close(at[0], 5.0 * PAGE + 200.0);
+    }
+}
+
+#[test]
+fn bytes_count_when_their_page_begins_also_if_the_power_fails() {
+    let mut bench = bench(BusOrder::CommandFirst, true);
+    let begin = bench.now;
+    let before = bench.backend.account(begin).op(Op::Program).bytes.get();
+    let list = bench.list(Op::Program, 0, 0, 4);
+    bench.submit(list);
+    for (pages, us) in [(1, 1), (1, 80), (2, 83), (3, 200), (4, 300)] {
+        let account = bench.backend.account(begin + Span::from_us(us)).op(Op::Program);
+        assert_eq!(account.bytes.get() - before, pages * 2048, "after {us} us");
+    }
+    bench.until(begin + Span::from_us(200));
+    bench.backend.cut_power(bench.now);
+    let account = bench.backend.account(bench.now).op(Op::Program);
+    assert_eq!(account.bytes.get() - before, 3 * 2048);
+    bench.run();
+    assert_eq!(bench.backend.account(bench.now).op(Op::Program), account, "the event of the transfer is dropped");
+}

@@ -1,0 +1,168 @@
+//! From the FTL to the dies: a list waits for a controller, and its commands without open dependencies go to their dies.
+
+use crate::nand::Sector;
+use base::engine::{EventQueue, Handle};
+use base::units::Time;
+
+use super::{Backend, Class, Command, Controllers, Event, List, Observer, Stop, Transfer};
+
+/// The controller of host reads, if there are foreground and background controllers.
+pub(super) const FOREGROUND: u32 = 0;
+
+impl<S: Sector, O: Observer> Backend<S, O> {
+    /// Submits a list. [`Backend::take_finished`] returns it.
+    ///
+    /// # Panics
+    /// If the list is empty.
+    #[inline]
+    pub fn submit<E: From<Event> + Copy>(&mut self, now: Time, list: Handle<List>, events: &mut EventQueue<E>) {
+        let first = self.lists[list].first.expect("a list of at least one command");
+        if !self.timed {
+            self.run_at_once(list);
+            return;
+        }
+        self.lists[list].submitted = now;
+        let mut next = Some(first);
+        while let Some(command) = next {
+            self.dies[self.commands[command].die.index()].unfinished += 1;
+            self.notify(now, command, Stop::Submitted);
+            next = self.commands[command].sibling;
+        }
+        let class = self.lists[list].class.under(self.arbitration.commands);
+        let controller = match self.controllers_kind {
+            Controllers::None => return self.dispatch(now, list, events),
+            Controllers::PerDie => self.commands[first].die.get(),
+            Controllers::PerChannel => self.dies[self.commands[first].die.index()].channel,
+            Controllers::Shared(_) if self.transfer == Transfer::Controller => {
+                self.shared.push(&mut self.lists, class, list);
+                return self.assign(now, events);
+            }
+            Controllers::Background(_) if self.lists[list].class == Class::HostRead => FOREGROUND,
+            Controllers::Shared(_) | Controllers::Background(_) => {
+                let all = self.controllers.iter().enumerate().skip(self.first_shared());
+                match all.clone().find(|(_, controller)| controller.list.is_none()) {
+                    Some((free, _)) => free as u32,
+                    None => return self.shared.push(&mut self.lists, class, list),
+                }
+            }
+        };
+        if self.controllers[controller as usize].list.is_none() {
+            self.occupy(now, controller, list, events);
+        } else {
+            self.controllers[controller as usize].queue.push(&mut self.lists, class, list);
+        }
+    }
+
+    /// The first controller that takes any list: behind the foreground controller, if there is one.
+    const fn first_shared(&self) -> usize {
+        matches!(self.controllers_kind, Controllers::Background(_)) as usize
+    }
+
+    /// Executes a list at once, in its order as far as the dependencies allow.
+    fn run_at_once(&mut self, list: Handle<List>) {
+        while self.lists[list].remaining > 0 {
+            let before = self.lists[list].remaining;
+            let mut next = self.lists[list].first;
+            while let Some(command) = next {
+                next = self.commands[command].sibling;
+                if self.commands[command].waits > 0 || self.commands[command].done {
+                    continue;
+                }
+                self.take_effect(command);
+                self.pass_on(command);
+                self.count(command);
+                self.commands[command].done = true;
+                for then in self.commands[command].then.into_iter().flatten() {
+                    self.commands[then].waits -= 1;
+                }
+                self.lists[list].remaining -= 1;
+            }
+            assert!(self.lists[list].remaining < before, "commands of a list wait for each other");
+        }
+        self.finished.push_back(list);
+    }
+
+    /// Gives a list to a free controller.
+    #[inline]
+    pub(super) fn occupy<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        controller: u32,
+        list: Handle<List>,
+        events: &mut EventQueue<E>,
+    ) {
+        let taker = &mut self.controllers[controller as usize];
+        taker.list = Some(list);
+        taker.since = now;
+        if O::LISTENS {
+            let cause = self.lists[list].first.map(|first| self.commands[first].cause);
+            let cause = cause.expect("a list of at least one command");
+            self.observer.controller(now, controller, Some((list.number().get(), cause)));
+        }
+        let waiting = &mut self.lists[list];
+        waiting.controller = Some(controller);
+        if now > waiting.submitted {
+            waiting.wait = now - waiting.submitted;
+            if let Some(cause) = taker.last {
+                waiting.waited_for.insert(cause);
+            }
+        }
+        self.dispatch(now, list, events);
+    }
+
+    /// Sends the commands without open dependencies to their dies.
+    #[inline]
+    fn dispatch<E: From<Event> + Copy>(&mut self, now: Time, list: Handle<List>, events: &mut EventQueue<E>) {
+        self.lists[list].dispatched = true;
+        let first = self.lists[list].first;
+        if let Some(alone) = first.filter(|first| self.commands[*first].sibling.is_none()) {
+            return self.dispatch_alone(now, alone, events);
+        }
+        // All commands are queued before the first starts, so that a die sees whether the next one can follow in
+        // cache mode.
+        let mut next = first;
+        while let Some(handle) = next {
+            next = self.commands[handle].sibling;
+            if self.commands[handle].waits == 0 {
+                self.enqueue(now, handle);
+            }
+        }
+        let mut next = first;
+        while let Some(handle) = next {
+            next = self.commands[handle].sibling;
+            self.next_command(now, self.commands[handle].die.get(), events);
+        }
+    }
+
+    /// Sends the only command of a list to its die, which begins it at once if it is idle.
+    #[inline]
+    fn dispatch_alone<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) {
+        if self.commands[handle].waits > 0 {
+            return;
+        }
+        let die = self.commands[handle].die;
+        let state = &self.dies[die.index()];
+        if !self.intervenes && state.array.is_none() && state.register.is_none() && state.queue.is_empty() {
+            self.commands[handle].ready = now;
+            self.notify(now, handle, Stop::Ready);
+            return self.begin(now, handle, events);
+        }
+        self.enqueue(now, handle);
+        self.next_command(now, die.get(), events);
+    }
+
+    #[inline]
+    pub(super) fn enqueue(&mut self, now: Time, handle: Handle<Command>) {
+        let command = &mut self.commands[handle];
+        command.ready = now;
+        let class = command.class.under(self.arbitration.commands);
+        let die = command.die.index();
+        self.dies[die].queue.push(&mut self.commands, class, handle);
+        self.notify(now, handle, Stop::Ready);
+    }
+}
