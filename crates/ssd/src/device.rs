@@ -363,6 +363,11 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
         }
         self.now = now;
         self.ftl.fetch(self.resolved.geometry.unit_of(request.io.start.get()) as usize);
+        // A request that need not wait does not enter its queue, unless an observer is to see it there.
+        if !O::LISTENS && self.may_admit() && self.queues.pass() {
+            self.take_up(now, request);
+            return self.run_ready();
+        }
         self.queues.push(now, request);
         self.notify_levels();
         // Nothing but this request has changed since the device last had nothing to do.

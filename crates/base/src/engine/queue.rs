@@ -24,6 +24,8 @@ pub struct EventQueue<E> {
     /// Lanes that have ever been used.
     used: usize,
     heap: BinaryHeap<Reverse<Entry<E>>>,
+    /// The lane that holds the next event (`LANES` for the heap), and the event's key.
+    least: (usize, Key),
     sequence: u64,
     len: usize,
 }
@@ -67,6 +69,7 @@ impl<E: Copy> Default for EventQueue<E> {
             tails: [Time::ZERO; LANES],
             used: 0,
             heap: BinaryHeap::new(),
+            least: (LANES, EMPTY),
             sequence: 0,
             len: 0,
         }
@@ -74,7 +77,7 @@ impl<E: Copy> Default for EventQueue<E> {
 }
 
 impl<E: Copy> EventQueue<E> {
-    /// The lane that holds the next event (`LANES` for the heap) and the event's key.
+    /// Finds the next event.
     #[inline]
     fn first(&self) -> (usize, Key) {
         let mut best = (LANES, self.heap.peek().map_or(EMPTY, |Reverse(entry)| entry.key));
@@ -90,7 +93,7 @@ impl<E: Copy> EventQueue<E> {
     #[must_use]
     #[inline]
     pub fn next_time(&self) -> Option<Time> {
-        (self.len > 0).then(|| self.first().1.0)
+        (self.len > 0).then_some(self.least.1.0)
     }
 
     /// The number of waiting events.
@@ -121,7 +124,11 @@ impl<E: Copy> EventQueue<E> {
                 chosen = Some(lane);
             }
         }
-        let Some(lane) = chosen.or(empty) else { return self.heap.push(Reverse(Entry { key, event })) };
+        let found = chosen.or(empty);
+        if key < self.least.1 {
+            self.least = (found.unwrap_or(LANES), key);
+        }
+        let Some(lane) = found else { return self.heap.push(Reverse(Entry { key, event })) };
         if chosen.is_none() {
             self.heads[lane] = key;
             self.used = self.used.max(lane + 1);
@@ -136,17 +143,21 @@ impl<E: Copy> EventQueue<E> {
         if self.len == 0 {
             return None;
         }
-        let (lane, key) = self.first();
+        let (lane, key) = self.least;
         if key.0 > to {
             return None;
         }
         self.len -= 1;
-        let Some(queue) = self.lanes.get_mut(lane) else {
-            return self.heap.pop().map(|Reverse(entry)| (entry.key.0, entry.event));
+        let entry = match self.lanes.get_mut(lane) {
+            Some(queue) => {
+                let entry = queue.pop_front()?;
+                self.heads[lane] = queue.front().map_or(EMPTY, |next| next.key);
+                entry
+            }
+            None => self.heap.pop()?.0,
         };
-        let entry = queue.pop_front()?;
-        self.heads[lane] = queue.front().map_or(EMPTY, |next| next.key);
-        Some((entry.key.0, entry.event))
+        self.least = self.first();
+        Some((key.0, entry.event))
     }
 
     /// Removes the next event.
@@ -160,6 +171,7 @@ impl<E: Copy> EventQueue<E> {
         self.lanes.iter_mut().for_each(VecDeque::clear);
         self.heads = [EMPTY; LANES];
         self.heap.clear();
+        self.least = (LANES, EMPTY);
         self.len = 0;
     }
 }

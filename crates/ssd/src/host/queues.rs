@@ -117,6 +117,16 @@ impl<S> Queues<S> {
         }
     }
 
+    /// Takes a command that has not been added. False if it has to wait, or if there are several queues, whose
+    /// arbitration decides.
+    #[inline]
+    pub(crate) fn pass(&mut self) -> bool {
+        let [queue] = &mut self.queues[..] else { return false };
+        let passes = queue.waiting.is_empty() && queue.under_way < queue.depth;
+        queue.under_way += u32::from(passes);
+        passes
+    }
+
     /// Takes the next command. It is under way until it is [`finished`](Self::finished).
     #[inline]
     pub(crate) fn take(&mut self) -> Option<(Time, Request<S>)> {

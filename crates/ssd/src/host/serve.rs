@@ -56,19 +56,31 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     /// Takes the next request, if the device works on fewer requests than its queue depth.
     #[inline]
     pub(crate) fn admit(&mut self) -> bool {
-        if !self.ready {
-            self.ready = self.scanned && !self.ftl.is_recovering();
-        }
-        if !self.ready || self.active.len() >= self.resolved.host.queue_depth as usize {
+        if !self.may_admit() {
             return false;
         }
         let Some((arrival, request)) = self.queues.take() else { return false };
+        self.take_up(arrival, request);
+        true
+    }
+
+    /// True if the device takes a further request.
+    #[inline]
+    pub(crate) fn may_admit(&mut self) -> bool {
+        if !self.ready {
+            self.ready = self.scanned && !self.ftl.is_recovering();
+        }
+        self.ready && self.active.len() < self.resolved.host.queue_depth as usize
+    }
+
+    /// Begins a request that has left its queue, or refuses it.
+    #[inline]
+    pub(crate) fn take_up(&mut self, arrival: Time, request: Request<S>) {
         if self.is_beyond(&request) {
             self.refuse(arrival, request);
         } else {
             self.begin(arrival, request);
         }
-        true
     }
 
     /// Notifies the observer of a request's step.
