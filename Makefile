@@ -40,6 +40,7 @@ check: ## Formatting, lints and documentation, all warnings refused; packages
 
 .PHONY: bench
 bench: ## Measure the simulator's speed
+	$(CARGO) build --release -p flashloom-bench
 	$(CARGO) run --release -p flashloom-bench
 
 .PHONY: soak

@@ -4,15 +4,15 @@ use std::time::{Duration, Instant};
 
 /// The cost of a piece of work.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cost {
+pub struct Cost {
     /// Seconds of processor time of this process.
-    pub(crate) cpu: f64,
+    pub cpu: f64,
     /// Seconds on the wall clock: more than `cpu` if other programs used the processor.
-    pub(crate) wall: f64,
+    pub wall: f64,
 }
 
 /// Runs the work and returns its cost.
-pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, Cost) {
+pub fn timed<T>(work: impl FnOnce() -> T) -> (T, Cost) {
     let (cpu, wall) = (processor_time(), wall_clock());
     let result = work();
     let cost = Cost { cpu: (processor_time() - cpu).as_secs_f64(), wall: wall.elapsed().as_secs_f64() };

@@ -6,9 +6,9 @@ use base::units::{Lba, Sectors, Time};
 use flash::backend::Op;
 use ssd::{Completion, Drive, QueueId, Request, Ssd};
 
-use crate::DEPTH;
-use crate::histogram::Bins;
 use crate::rounds::Load;
+use floor::DEPTH;
+use floor::histogram::Bins;
 
 const SECTORS: Sectors = Sectors::new(8);
 

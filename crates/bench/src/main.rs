@@ -2,19 +2,17 @@
 //!
 //! ```text
 //! make bench                              a table, in about three minutes
-//! cargo run --release -p bench -- --json  the same for programs
-//! cargo run --release -p bench -- --full  with a drive of 1 TB
+//! target/release/bench --json             the same for programs
+//! target/release/bench --full             with a drive of 1 TB
 //! ```
 //!
 //! Timings are not tests: the exit code does not depend on them, and is 0 unless a run fails.
 
-mod clock;
+mod bare;
 mod direct;
 mod drives;
-mod histogram;
 mod hydra;
 mod large;
-mod limit;
 mod memory;
 mod report;
 mod rounds;
@@ -31,9 +29,6 @@ use direct::Direct;
 use drives::Writes;
 use rounds::{Contestant, Target};
 use runner::Run;
-
-/// Outstanding requests.
-const DEPTH: u32 = 512;
 
 /// Measures the speed of the simulator beside a bare event loop.
 #[derive(Parser)]

@@ -3,8 +3,9 @@
 //! A shared machine is faster at one moment than at the next. Two slices in a row run at about the same speed, so
 //! the ratios are steadier than the rates.
 
-use crate::clock::{Cost, timed};
-use crate::limit::Limit;
+use floor::clock::{Cost, timed};
+
+use crate::bare::Bare;
 use crate::report::{Row, Spread};
 
 /// Work on requests that runs in slices.
@@ -67,11 +68,13 @@ const LIMIT_REQUESTS: u64 = 2_000_000;
 
 /// Runs all contestants slice by slice, after one slice each to warm up.
 pub(crate) fn run(contestants: &mut [Contestant], rounds: u32) -> Vec<Row> {
-    let mut limit = Limit::new();
+    let (mut heap, mut rings) = (Bare::start("heap"), Bare::start("rings"));
     let (mut rates, mut walls) = (Vec::new(), Vec::new());
+    let mut floors = Vec::new();
     for round in 0..=rounds {
         for contestant in &mut *contestants {
-            let ((), bare) = timed(|| limit.run(LIMIT_REQUESTS));
+            let bare = heap.run(LIMIT_REQUESTS);
+            let floor = rings.run(LIMIT_REQUESTS);
             let (done, cost) = timed(|| contestant.load.slice(contestant.requests));
             if round == 0 {
                 continue;
@@ -80,6 +83,7 @@ pub(crate) fn run(contestants: &mut [Contestant], rounds: u32) -> Vec<Row> {
             let ((bare_cpu, bare_wall), (cpu, wall)) = (per(LIMIT_REQUESTS, bare), per(done, cost));
             rates.push(bare_cpu);
             walls.push(bare_wall);
+            floors.push((LIMIT_REQUESTS as f64 / floor.cpu, LIMIT_REQUESTS as f64 / floor.wall));
             contestant.rates.push(cpu);
             contestant.walls.push(wall);
             contestant.ratios.push(cpu / bare_cpu);
@@ -93,7 +97,18 @@ pub(crate) fn run(contestants: &mut [Contestant], rounds: u32) -> Vec<Row> {
         ratio: None,
         target: None,
         met: None,
-        note: format!("{:.0} thousand requests per simulated second", limit.simulated_rate() / 1e3),
+        note: format!("{:.0} thousand requests per simulated second", heap.simulated_rate / 1e3),
     };
-    std::iter::once(bare).chain(contestants.iter().map(Contestant::row)).collect()
+    let ratios: Vec<_> = floors.iter().zip(&rates).map(|((floor, _), bare)| floor / bare).collect();
+    let rings = Row {
+        name: "the same with rings instead of a heap".to_owned(),
+        unit: "requests/CPU s",
+        value: Spread::of(&floors.iter().map(|(cpu, _)| *cpu).collect::<Vec<_>>()),
+        wall: Some(Spread::of(&floors.iter().map(|(_, wall)| *wall).collect::<Vec<_>>()).median),
+        ratio: Some(Spread::of(&ratios)),
+        target: None,
+        met: None,
+        note: format!("{:.0} thousand requests per simulated second", rings.simulated_rate / 1e3),
+    };
+    [bare, rings].into_iter().chain(contestants.iter().map(Contestant::row)).collect()
 }

@@ -9,9 +9,9 @@ use base::engine::Rng;
 use workload::trace::{TraceOptions, open};
 use workload::{Source, SourceError};
 
-use crate::clock::timed;
 use crate::memory;
 use crate::report::{Row, Spread};
+use floor::clock::timed;
 
 const LINES: u64 = 2_000_000;
 /// The fewest requests per second of processor time.

@@ -1,0 +1,12 @@
+//! The two bare event loops that the simulator is measured against, in a program of their own.
+//!
+//! Inside the bench's own program their speed changed by a tenth with every change of the simulator, because the
+//! compiler laid out their code differently. A program of their own has the same code until they change.
+
+pub mod agenda;
+pub mod clock;
+pub mod histogram;
+pub mod reads;
+
+/// Outstanding requests.
+pub const DEPTH: u32 = 512;
