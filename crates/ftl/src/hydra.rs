@@ -12,6 +12,7 @@ mod config;
 mod counters;
 mod family;
 mod flush_log;
+mod free;
 mod journal;
 mod merge;
 mod mount;

@@ -24,10 +24,12 @@ mod ideal;
 mod logs;
 mod merge;
 mod mount;
+mod order;
 mod policy;
 mod port;
 mod read;
 mod spec;
+mod waiting;
 mod write;
 
 use std::collections::VecDeque;
@@ -37,7 +39,7 @@ use base::units::{DieId, Lpn, Psn, SuperblockId};
 use flash::backend::{List, Observer};
 use flash::nand::{Geometry, Media, Sector};
 
-use crate::port::{Flash, Mount, PageRead, PageWrite};
+use crate::port::{Flash, Mount, PageRead};
 use crate::sabotage::Planted;
 use crate::toolkit::{DieLists, Gates, Holes, Versions};
 
@@ -48,6 +50,7 @@ use fold::Lists;
 use ideal::Ideal;
 use logs::{LogId, Logs};
 use merge::Job;
+use waiting::Waiting;
 
 pub use config::LogBlockConfig;
 pub use counters::LogMerges;
@@ -105,11 +108,10 @@ pub struct LogBlockFtl {
     allocator: Allocator,
     gates: Gates<SuperblockId>,
     /// Queued merges, oldest first; the first `parallel` of them are under way.
-    jobs: Vec<Job>,
+    jobs: VecDeque<Job>,
     /// Ended jobs, kept to reuse their allocations.
     over: Vec<Job>,
-    /// Writes that have no place yet.
-    waiting: VecDeque<PageWrite>,
+    waiting: Waiting,
     held: Vec<Held>,
     /// Logical blocks with pages in the log and without a data block. Each will need a free block.
     orphans: u32,
@@ -124,8 +126,6 @@ pub struct LogBlockFtl {
     /// The open lists of the current request.
     programming: DieLists<Handle<List>>,
     reading: DieLists<Handle<List>>,
-    /// Logical blocks of writes that found no place in this pass.
-    refused_blocks: Vec<Lbn>,
     /// The dies of the current request's data blocks.
     request_dies: Vec<DieId>,
     /// The sources of a merge's pages, by offset; empty between merges.
@@ -155,9 +155,9 @@ impl LogBlockFtl {
             logs: Logs::new(address.blocks(), pages, spec.blocks, spec.parallel),
             allocator: Allocator::new(spec.allocation, config.wear.dynamic, config.controllers, &geometry),
             gates: Gates::default(),
-            jobs: Vec::new(),
+            jobs: VecDeque::new(),
             over: Vec::new(),
-            waiting: VecDeque::new(),
+            waiting: Waiting::new(address.blocks()),
             held: Vec::new(),
             orphans: 0,
             useless: Vec::new(),
@@ -167,7 +167,6 @@ impl LogBlockFtl {
             under_way: 0,
             programming: DieLists::new(geometry.die_count()),
             reading: DieLists::new(geometry.die_count()),
-            refused_blocks: Vec::new(),
             request_dies: Vec::new(),
             sources: vec![None; pages as usize],
             lists: Lists::default(),

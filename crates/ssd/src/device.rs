@@ -9,7 +9,7 @@ use flash::nand::{Faults, Media, Part, Sector};
 use ftl::{AnyFtl, Event, Flash, Ftl, HostEvent, MergeCounters, Mount};
 
 use crate::buffer::{Buffer, Entry};
-use crate::host::{Active, Clients, Filter, Link, Queues};
+use crate::host::{Active, Clients, Link, Overlaps, Queues};
 use crate::{Completion, Counters, Drive, History, Request, Resolved, SlcArrayCounters};
 
 /// A solid-state drive. `S` is the content of a sector: `()` for timing only, a [`Stamp`](flash::nand::Stamp) to
@@ -30,7 +30,7 @@ pub struct Ssd<S, O = (), F: Ftl = AnyFtl> {
     pub(crate) ftl: F,
     pub(crate) link: Link,
     pub(crate) clients: Clients<S>,
-    pub(crate) filter: Filter,
+    pub(crate) overlaps: Overlaps<Handle<Active<S>>>,
     /// Requests under way, in no order.
     pub(crate) active: Vec<Handle<Active<S>>>,
     /// Requests that continue next; empty between two events.
@@ -137,7 +137,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             ftl,
             link: Link::new(resolved.host.link.clone()),
             clients: Clients::new(buffer, sectors),
-            filter: Filter::new(),
+            overlaps: Overlaps::new(resolved.host.queue_depth),
             active: Vec::new(),
             unblocked: Vec::new(),
             queues: Queues::new(&resolved.host.queues),

@@ -12,6 +12,6 @@ mod serve;
 pub(crate) use clients::{Active, Before, Clients};
 pub use drive::Drive;
 pub(crate) use link::Link;
-pub(crate) use overlap::Filter;
+pub(crate) use overlap::Overlaps;
 pub(crate) use queues::Queues;
 pub use request::{Completion, QueueId, Request, Status, Tag};

@@ -5,6 +5,7 @@
 //! `crates/testkit/tests/memory.rs` compares it with the real allocations. [`FIXED`] covers the memory that does not
 //! depend on the description.
 
+use base::engine::Handle;
 use base::units::Bytes;
 use flash::backend::Backend;
 use flash::nand::{Media, Sector, Stamp};
@@ -12,11 +13,10 @@ use ftl::Config;
 
 use crate::Resolved;
 use crate::buffer;
-use crate::host::Queues;
+use crate::host::{Active, Overlaps, Queues};
 
-/// Memory that does not depend on the description: above all the filter of overlapping requests, and the commands and
-/// requests under way.
-const FIXED: u64 = 192 << 10;
+/// Memory that does not depend on the description: above all the commands and requests under way.
+const FIXED: u64 = 64 << 10;
 
 /// Memory by part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -87,6 +87,7 @@ impl Resolved {
             memory.add("write buffer", buffer::memory::<S>(buffer, self.geometry.sectors));
         }
         memory.add("submission queues", Queues::<S>::memory(&self.host.queues));
+        memory.add("overlapping requests", Overlaps::<Handle<Active<S>>>::memory(self.host.queue_depth));
         memory.add("all else", FIXED);
         memory
     }

@@ -7,7 +7,6 @@ use flash::nand::Sector;
 use ftl::{Event, Ftl, HostEvent, Mount, Sabotage, Saved};
 
 use crate::buffer::Buffer;
-use crate::host::Filter;
 use crate::{Completion, Drive, QueueId, Request, Ssd, Tag};
 
 /// The result of a recovery.
@@ -75,7 +74,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         let (sectors, sets) = (self.resolved.geometry.sectors, self.resolved.host.queues.sets.len());
         let planted = self.resolved.planted;
         self.clients.lose_power(self.resolved.buffer.map(|buffer| Buffer::new(buffer, sectors, sets).with(planted)));
-        self.filter = Filter::new();
+        self.overlaps.clear();
         self.active.clear();
         self.queues.clear();
         self.buffer_queue.clear();

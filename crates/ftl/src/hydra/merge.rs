@@ -124,7 +124,7 @@ impl HydraFtl {
             let number = self.waiting.remove(place).expect("it is in the queue");
             self.working += 1;
             let superchip = self.layout.superchip_of(self.merges[number as usize].logical);
-            let target = self.superblocks.take(superchip, self.wear.dynamic).expect("one is free");
+            let target = self.superblocks.take(superchip).expect("one is free");
             self.begin(flash, owners, number, target);
         }
         self.refuse_hopeless(owners);
@@ -222,7 +222,7 @@ impl HydraFtl {
     ) {
         let superchip = self.superblocks.split(self.merges[number as usize].target).0;
         self.superblocks.lose(self.merges[number as usize].target);
-        if let Some(target) = self.superblocks.take(superchip, self.wear.dynamic) {
+        if let Some(target) = self.superblocks.take(superchip) {
             return self.begin(flash, owners, number, target);
         }
         self.working -= 1;

@@ -24,7 +24,7 @@ impl HydraFtl {
         let (journal, mut found) = Journal::mount(&layout, &hydra.areas, media, |area| Kind::Area.tag(area));
         let mut ftl = Self {
             units: hydra.units,
-            superblocks: Superblocks::new(layout, media.geometry()),
+            superblocks: Superblocks::new(layout, media.geometry(), hydra.wear.dynamic),
             map: vec![None; layout.logical as usize],
             forgotten: Vec::new(),
             journal,

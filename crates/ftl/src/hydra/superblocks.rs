@@ -3,13 +3,14 @@
 //! A spare of the same die replaces a failing block for good (Seong et al., Sec. 3.3.1). If the die has no spare left,
 //! the whole superblock is lost.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use base::nonmax::NonMaxU32;
 use base::units::SuperblockId;
 use flash::nand::{Geometry, Media, Sector};
 
 use super::address::Layout;
+use super::free::Free;
 
 /// The state of a physical superblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,8 +43,10 @@ pub(super) struct Superblocks {
     /// Blocks in a die.
     blocks: u32,
     all: Vec<Superblock>,
-    /// The free superblocks of each superchip, the one that has been free longest first.
-    free: Vec<Vec<u32>>,
+    /// The free superblocks of each superchip.
+    free: Vec<Free>,
+    /// Superblocks freed so far.
+    freed: u64,
     /// The block of each position, die by die.
     actual: Vec<u32>,
     /// The position that each spare stands in for, die by die.
@@ -60,16 +63,18 @@ impl Superblocks {
         let (physical, dies) = (u64::from(layout.physical()), u64::from(layout.dies()));
         let actual = dies * u64::from(layout.superblocks) * size_of::<u32>() as u64;
         let spares = dies * u64::from(layout.spares) * 2 * size_of::<u32>() as u64;
-        physical * (size_of::<Superblock>() + 2 * size_of::<u32>()) as u64 + actual + spares
+        physical * (size_of::<Superblock>() as u64 + Free::memory_of_superblock()) + actual + spares
     }
 
     /// The superblocks before recovery: all have their own blocks, and the free lists are empty.
-    pub(super) fn new(layout: Layout, geometry: &Geometry) -> Self {
+    /// `least_worn` is true if merges take the least worn of them (implicit wear levelling, Sec. 3.5).
+    pub(super) fn new(layout: Layout, geometry: &Geometry, least_worn: bool) -> Self {
         assert!(layout.fits(geometry), "{layout:?} for an array of {geometry:?}");
         let plain = Superblock { state: State::Free, readers: 0, erases: 0 };
         Self {
             all: vec![plain; layout.physical() as usize],
-            free: vec![Vec::new(); layout.superchips as usize],
+            free: (0..layout.superchips).map(|_| Free::new(least_worn, layout.superblocks)).collect(),
+            freed: 0,
             actual: (0..layout.dies()).flat_map(|_| 0..layout.superblocks).collect(),
             stands_for: vec![None; (layout.dies() * layout.spares) as usize],
             spares: vec![VecDeque::new(); layout.dies() as usize],
@@ -146,7 +151,7 @@ impl Superblocks {
     }
 
     /// Free superblocks of a superchip.
-    pub(super) fn free_of(&self, superchip: u32) -> &[u32] {
+    pub(super) fn free_of(&self, superchip: u32) -> &Free {
         &self.free[superchip as usize]
     }
 
@@ -154,30 +159,18 @@ impl Superblocks {
         self.free.iter().map(|free| free.len() as u64).sum()
     }
 
-    /// Takes a free superblock as a merge's target: the least worn one (implicit wear levelling, Sec. 3.5), or the one
-    /// that has been free longest.
-    pub(super) fn take(&mut self, superchip: u32, least_worn: bool) -> Option<u32> {
-        let free = &self.free[superchip as usize];
-        let place = if least_worn {
-            let worn = free.iter().enumerate().map(|(place, superblock)| (self.erases(*superblock), place));
-            worn.min()?.1
-        } else {
-            0
-        };
-        (place < free.len()).then(|| self.take_at(superchip, place))
+    /// Takes a free superblock as a merge's target: the least worn one, or the one that has been free longest.
+    pub(super) fn take(&mut self, superchip: u32) -> Option<u32> {
+        let superblock = self.free[superchip as usize].pop()?;
+        self.all[superblock as usize].state = State::Target;
+        Some(superblock)
     }
 
     /// Takes this free superblock as a merge's target.
     pub(super) fn take_this(&mut self, superblock: u32) {
         let superchip = self.split(superblock).0;
-        let place = self.free[superchip as usize].iter().position(|free| *free == superblock).expect("it is free");
-        self.take_at(superchip, place);
-    }
-
-    fn take_at(&mut self, superchip: u32, place: usize) -> u32 {
-        let superblock = self.free[superchip as usize].remove(place);
+        self.free[superchip as usize].remove(superblock);
         self.all[superblock as usize].state = State::Target;
-        superblock
     }
 
     /// Marks it as the place of a logical superblock.
@@ -191,7 +184,9 @@ impl Superblocks {
         self.all[superblock as usize].state = if readers > 0 { State::Leaving } else { State::Free };
         if readers == 0 {
             let superchip = self.split(superblock).0;
-            self.free[superchip as usize].push(superblock);
+            self.freed += 1;
+            let erases = self.erases(superblock);
+            self.free[superchip as usize].push(superblock, erases, self.freed);
         }
     }
 
@@ -279,9 +274,12 @@ impl Superblocks {
 
     /// Checks the invariants that hold between two events.
     pub(super) fn check<S: Sector>(&self, media: &Media<S>) {
+        self.free.iter().for_each(|free| free.check(|superblock| self.erases(superblock)));
+        let free: BTreeSet<u32> = self.free.iter().flat_map(Free::iter).collect();
+        assert_eq!(free.len() as u64, self.free_count(), "a superblock is free twice");
         for superblock in 0..self.layout.physical() {
             let entry = &self.all[superblock as usize];
-            let listed = self.free[self.split(superblock).0 as usize].contains(&superblock);
+            let listed = free.contains(&superblock);
             assert_eq!(listed, entry.state == State::Free, "superblock {superblock} is {:?}", entry.state);
             assert!(entry.state != State::Leaving || entry.readers > 0, "superblock {superblock} leaves for ever");
             let idle = matches!(entry.state, State::Free | State::Lost);
@@ -311,54 +309,54 @@ mod tests {
     const LAYOUT: Layout =
         Layout { buses: 2, chips: 2, superchips: 2, sectors: 4, pages: 4, superblocks: 3, spares: 1, logical: 4 };
 
-    fn stock() -> (Superblocks, Media<()>) {
+    fn stock(least_worn: bool) -> (Superblocks, Media<()>) {
         let geometry = Geometry::new(1, 4, 1, 1, 1, 5, 4, 1, 4).expect("a small array");
         let media = Media::new(geometry.clone(), 100, 1, Faults::new(&FaultSpec::default(), 1));
-        (Superblocks::new(LAYOUT, &geometry), media)
+        (Superblocks::new(LAYOUT, &geometry, least_worn), media)
     }
 
     #[test]
     fn superblock_tables_take_the_memory_they_predict() {
-        let (mut superblocks, media) = stock();
+        let (mut superblocks, media) = stock(true);
         superblocks.take_stock(&media, std::iter::empty());
         let tables = [size_of_val(&*superblocks.actual), size_of_val(&*superblocks.stands_for)];
         let number = size_of::<u32>();
         let spares = superblocks.spares.iter().map(|spares| spares.len() * number).sum::<usize>();
-        // The free lists have grown to twice their length.
-        let free = superblocks.free.iter().map(|free| 2 * free.len() * number).sum::<usize>();
+        let free = superblocks.free.iter().map(Free::taken).sum::<usize>();
         let taken = size_of_val(&*superblocks.all) + tables.iter().sum::<usize>() + spares + free;
         assert_eq!(Superblocks::memory(&LAYOUT), taken as u64);
     }
 
     #[test]
     fn the_least_worn_or_the_oldest_free_superblock_is_taken() {
-        let (mut superblocks, media) = stock();
-        [2, 1, 5].into_iter().enumerate().for_each(|(i, erases)| superblocks.set_erases(3 + i as u32, erases));
-        superblocks.take_stock(&media, std::iter::empty());
-        assert_eq!(superblocks.free_count(), 6);
-        assert_eq!(superblocks.take(1, true), Some(4));
-        assert_eq!(superblocks.free_count(), 5);
-        assert_eq!(superblocks.take(1, false), Some(3));
-        assert_eq!((superblocks.take(1, true), superblocks.take(1, true)), (Some(5), None));
-        superblocks.check(&media);
+        for (least_worn, order) in [(true, [4, 3, 5]), (false, [3, 4, 5])] {
+            let (mut superblocks, media) = stock(least_worn);
+            [2, 1, 5].into_iter().enumerate().for_each(|(i, erases)| superblocks.set_erases(3 + i as u32, erases));
+            superblocks.take_stock(&media, std::iter::empty());
+            assert_eq!(superblocks.free_count(), 6);
+            assert_eq!([0; 3].map(|_| superblocks.take(1)), order.map(Some));
+            assert_eq!((superblocks.free_count(), superblocks.take(1)), (3, None));
+            superblocks.check(&media);
+        }
     }
 
     #[test]
     fn a_superblock_under_read_is_not_free() {
-        let (mut superblocks, media) = stock();
+        let (mut superblocks, media) = stock(true);
         superblocks.take_stock(&media, [4].into_iter());
         superblocks.pin(4);
         superblocks.leave(4);
-        assert_eq!((superblocks.state(4), superblocks.free_of(1)), (State::Leaving, &[3, 5][..]));
+        let free = |superblocks: &Superblocks| superblocks.free_of(1).iter().collect::<BTreeSet<_>>();
+        assert_eq!((superblocks.state(4), free(&superblocks)), (State::Leaving, [3, 5].into()));
         superblocks.check(&media);
         assert!(superblocks.unpin(4));
-        assert_eq!(superblocks.free_of(1), [3, 5, 4]);
+        assert_eq!(free(&superblocks), [3, 4, 5].into());
         superblocks.check(&media);
     }
 
     #[test]
     fn a_spare_block_replaces_a_bad_one_until_none_is_left() {
-        let (mut superblocks, mut media) = stock();
+        let (mut superblocks, mut media) = stock(true);
         // Die 2 is the first of superchip 1: its blocks 0 and 1 are bad from the factory, and it has one spare.
         media.retire(SuperblockId::new(10));
         media.retire(SuperblockId::new(11));
@@ -368,6 +366,7 @@ mod tests {
         assert_eq!((superblocks.state(3), superblocks.state(4)), (State::Free, State::Lost));
         superblocks.set_erases(4, 9);
         assert_eq!(superblocks.erase_spread(), 0, "a lost superblock does not count");
+        superblocks.take_this(5);
         superblocks.erased(5);
         assert_eq!(superblocks.erase_spread(), 1);
         assert_eq!(superblocks.stand_ins(), [None, None, Some(NonMaxU32::new(0)), None]);

@@ -60,7 +60,7 @@ impl HydraFtl {
     /// counts differ by more than the threshold.
     fn worn_apart(&self, superchip: u32, threshold: u32) -> Option<(u32, u32)> {
         let erases = |superblock: u32| self.superblocks.erases(superblock);
-        let free = self.superblocks.free_of(superchip).iter().copied();
+        let free = self.superblocks.free_of(superchip).iter();
         let most = free.max_by_key(|superblock| (erases(*superblock), std::cmp::Reverse(*superblock)))?;
         let here = (superchip..self.layout.logical).step_by(self.layout.superchips as usize);
         let mapped = here.filter_map(|logical| Some((erases(self.place_of(logical)?), logical)));

@@ -17,8 +17,7 @@ pub(super) fn place(logs: &Logs, pages: u32, lbn: Lbn) -> Choice {
 
 /// The least recently written log block. The thesis does not name the victim.
 pub(super) fn victim(logs: &Logs) -> Option<LogId> {
-    let open = logs.iter().filter(|(_, log)| !log.closed);
-    open.min_by_key(|(_, log)| log.used).map(|(id, _)| id)
+    logs.least_recent()
 }
 
 #[cfg(test)]

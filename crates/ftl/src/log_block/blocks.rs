@@ -106,6 +106,7 @@ impl LogBlockFtl {
     /// A marked block is free or retired: merges and writes that waited for it go on.
     fn gone(&mut self, superblock: SuperblockId) {
         self.changed_pools = true;
-        self.jobs.iter_mut().for_each(|job| job.erasing.retain(|block| *block != superblock));
+        let under_way = self.jobs.iter_mut().take(self.spec.parallel as usize);
+        under_way.for_each(|job| job.erasing.retain(|block| *block != superblock));
     }
 }

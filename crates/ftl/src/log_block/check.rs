@@ -7,6 +7,7 @@ use flash::nand::{Media, Sector, Spare};
 
 use super::LogBlockFtl;
 use super::blocks::State;
+use super::merge::Phase;
 
 impl LogBlockFtl {
     /// Checks that the maps lead to every page and that every block has one use. Slow: for tests.
@@ -25,6 +26,13 @@ impl LogBlockFtl {
                 }
             }
         }
+        self.logs.check();
+        self.waiting.check(|unit| self.address.split(unit.lpn).0);
+        let queued = self.jobs.iter().skip(self.spec.parallel as usize);
+        assert!(
+            queued.clone().all(|job| job.fold.phase == Phase::Idle && job.erasing.is_empty()),
+            "a queued merge began"
+        );
         let mut used = BTreeSet::new();
         let mut orphans = 0;
         let mut in_log = vec![0; self.logs.iter().map(|(id, _)| id as usize + 1).max().unwrap_or(0)];

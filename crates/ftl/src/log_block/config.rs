@@ -12,6 +12,7 @@ use super::address::Address;
 use super::allocate::Allocator;
 use super::blocks::Block;
 use super::logs::Logs;
+use super::waiting::Waiting;
 use super::{LogSpec, Policy, Striping};
 use crate::family::Config;
 use crate::toolkit::{DieLists, ENTRY, Holes, Map, WearSpec};
@@ -50,6 +51,7 @@ impl Config for LogBlockConfig {
             + blocks * size_of::<Option<SuperblockId>>() as u64
             + Holes::memory(blocks, pages)
             + Logs::memory(blocks, pages, spec.blocks, spec.parallel)
+            + Waiting::memory(blocks)
             + Allocator::memory(geometry)
             + 2 * DieLists::<Handle<List>>::memory(dies)
             + u64::from(pages) * size_of::<Option<Psn>>() as u64

@@ -39,8 +39,8 @@ fn open(logs: &Logs, role: Role) -> Choice {
 
 /// The oldest log block for random updates.
 pub(super) fn victim(logs: &Logs) -> Option<LogId> {
-    let open = logs.iter().filter(|(_, log)| !log.closed && log.role == Role::Random);
-    open.min_by_key(|(_, log)| log.opened).map(|(id, _)| id)
+    // Only one log block is not for random updates.
+    logs.by_age().find(|(_, log)| log.role == Role::Random).map(|(id, _)| id)
 }
 
 #[cfg(test)]

@@ -68,7 +68,7 @@ impl LogBlockFtl {
             }
             if torn {
                 // The owner still has the data: the FTL writes it again, elsewhere.
-                self.waiting.push_back(PageWrite::again(&slot));
+                self.waiting.push_untried(lbn, PageWrite::again(&slot));
                 self.changed_pools = true;
                 continue;
             }

@@ -269,6 +269,7 @@ impl LogBlockFtl {
             }
             let id = *log;
             fold.phase = Phase::Idle;
+            self.waiting.fold_ended(fold.lbn);
             let destination = fold.destination.take().expect("it has been programmed");
             let mut broken = std::mem::take(&mut fold.broken);
             broken.push(destination);

@@ -6,6 +6,7 @@
 use base::units::SuperblockId;
 
 use super::address::Lbn;
+use super::order::Order;
 
 /// The number of a log block. It is reused after the merge.
 pub(super) type LogId = u32;
@@ -51,9 +52,6 @@ pub(super) struct Log {
     pub(super) closed: bool,
     /// So far each page has its own offset.
     pub(super) in_order: bool,
-    /// Times of its opening and of its last write, counted in writes to the log.
-    pub(super) opened: u64,
-    pub(super) used: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +72,13 @@ pub(super) struct Logs {
     merges: u32,
     slots: Vec<Option<Log>>,
     free: Vec<LogId>,
+    /// Log blocks whose merge is queued.
+    closed: u32,
+    /// The others, in the order of their opening and of their last write.
+    by_age: Order,
+    by_use: Order,
+    /// Log blocks opened, closed and removed so far.
+    changes: u64,
     entries: Vec<Entry>,
     /// The first place in the chain of each logical block.
     head: Vec<Place>,
@@ -82,13 +87,13 @@ pub(super) struct Logs {
     /// The log blocks for sequential and for random writes (FAST).
     pub(super) sequential: Option<LogId>,
     pub(super) random: Option<LogId>,
-    clock: u64,
 }
 
 impl Logs {
     /// Bytes of the tables for `blocks` logical blocks and `logs` log blocks.
     pub(super) fn memory(blocks: u64, pages: u32, logs: u32, merges: u32) -> u64 {
         let log = size_of::<Option<Log>>() as u64 + u64::from(pages) * size_of::<Entry>() as u64;
+        let log = log + 2 * Order::memory_of_log();
         blocks * size_of::<(Place, LogId)>() as u64 + (u64::from(logs) + u64::from(merges)).min(blocks.max(64)) * log
     }
 
@@ -99,12 +104,15 @@ impl Logs {
             merges,
             slots: Vec::new(),
             free: Vec::new(),
+            closed: 0,
+            by_age: Order::new(),
+            by_use: Order::new(),
+            changes: 0,
             entries: Vec::new(),
             head: vec![NONE; blocks as usize],
             own: vec![NONE; blocks as usize],
             sequential: None,
             random: None,
-            clock: 0,
         }
     }
 
@@ -123,8 +131,23 @@ impl Logs {
 
     /// True if the queued merges will make room. A waiting write asks again at every change, and must not queue several
     /// merges.
-    pub(super) fn room_is_coming(&self) -> bool {
-        self.iter().filter(|(_, log)| log.closed).count() as u32 >= self.merges
+    pub(super) const fn room_is_coming(&self) -> bool {
+        self.closed >= self.merges
+    }
+
+    /// Grows with each change that could give a page another place, or make a merge possible.
+    pub(super) const fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// The log blocks that take pages, from the oldest on.
+    pub(super) fn by_age(&self) -> impl Iterator<Item = (LogId, &Log)> {
+        self.by_age.iter().map(|id| (id, self.log(id)))
+    }
+
+    /// The log block that has waited longest for a write, of those that take pages.
+    pub(super) fn least_recent(&self) -> Option<LogId> {
+        self.by_use.iter().next()
     }
 
     /// Number of log blocks.
@@ -141,18 +164,7 @@ impl Logs {
 
     /// Opens a log block.
     pub(super) fn open(&mut self, superblock: SuperblockId, role: Role) -> LogId {
-        self.clock += 1;
-        let log = Log {
-            superblock,
-            role,
-            next: 0,
-            valid: 0,
-            programs: 0,
-            closed: false,
-            in_order: true,
-            opened: self.clock,
-            used: self.clock,
-        };
+        let log = Log { superblock, role, next: 0, valid: 0, programs: 0, closed: false, in_order: true };
         let id = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
             let entry = Entry { offset: NONE, lbn: NONE, next: NONE };
@@ -160,6 +172,9 @@ impl Logs {
             self.slots.len() as LogId - 1
         });
         self.slots[id as usize] = Some(log);
+        self.changes += 1;
+        self.by_age.append(id);
+        self.by_use.append(id);
         match role {
             Role::Of(lbn) => self.own[lbn as usize] = id,
             Role::Sequential(_) => self.sequential = Some(id),
@@ -170,7 +185,12 @@ impl Logs {
 
     /// Closes a log block: it takes no more pages.
     pub(super) fn close(&mut self, id: LogId) {
-        self.log_mut(id).closed = true;
+        if !std::mem::replace(&mut self.log_mut(id).closed, true) {
+            self.closed += 1;
+            self.changes += 1;
+            self.by_age.remove(id);
+            self.by_use.remove(id);
+        }
         if self.random == Some(id) {
             self.random = None;
         }
@@ -183,6 +203,13 @@ impl Logs {
     pub(super) fn remove(&mut self, id: LogId) -> Log {
         let log = self.slots[id as usize].take().expect("a log block");
         assert!(log.valid == 0 && log.programs == 0, "a log block in use is given up: {log:?}");
+        self.changes += 1;
+        if log.closed {
+            self.closed -= 1;
+        } else {
+            self.by_age.remove(id);
+            self.by_use.remove(id);
+        }
         if let Role::Of(lbn) = log.role
             && self.own(lbn) == Some(id)
         {
@@ -200,14 +227,12 @@ impl Logs {
     /// Takes the next page of a log block for a page at `offset` of a logical block.
     #[inline]
     pub(super) fn take_page(&mut self, id: LogId, lbn: Lbn, offset: u32) -> u32 {
-        self.clock += 1;
-        let clock = self.clock;
+        self.by_use.move_to_end(id);
         let log = self.log_mut(id);
         log.in_order &= log.next == offset && log.role.block() == Some(lbn);
         let page = log.next;
         log.next += 1;
         log.programs += 1;
-        log.used = clock;
         page
     }
 
@@ -275,6 +300,18 @@ impl Logs {
         }
     }
 
+    /// Checks the lists and the counter against the log blocks.
+    pub(super) fn check(&self) {
+        let sorted = |order: &Order| {
+            let mut listed: Vec<LogId> = order.iter().collect();
+            listed.sort_unstable();
+            listed
+        };
+        let open: Vec<LogId> = self.iter().filter(|(_, log)| !log.closed).map(|(id, _)| id).collect();
+        assert_eq!((sorted(&self.by_age), sorted(&self.by_use)), (open.clone(), open.clone()), "log blocks in use");
+        assert_eq!(self.closed as usize, self.iter().count() - open.len(), "log blocks whose merge is queued");
+    }
+
     /// The logical block of the first valid page of a log block.
     pub(super) fn first_block(&self, id: LogId) -> Option<Lbn> {
         let first = self.place(id, 0) as usize;
@@ -296,7 +333,8 @@ mod tests {
             let mut logs = Logs::new(blocks, 4, open - 2, 2);
             (0..open.min(100)).for_each(|superblock| _ = logs.open(SuperblockId::new(superblock), Role::Random));
             let tables = size_of_val(&*logs.head) + size_of_val(&*logs.own);
-            let taken = tables + size_of_val(&*logs.slots) + size_of_val(&*logs.entries);
+            let orders = logs.by_age.taken() + logs.by_use.taken();
+            let taken = tables + orders + size_of_val(&*logs.slots) + size_of_val(&*logs.entries);
             assert_eq!(Logs::memory(u64::from(blocks), 4, open - 2, 2), taken as u64, "{open} of {blocks}");
         }
     }

@@ -88,16 +88,21 @@ pub(super) struct Job {
 }
 
 impl LogBlockFtl {
+    /// The merges under way. Those queued behind them have begun no fold and marked no block.
+    fn under_way(&self) -> impl Iterator<Item = &Job> {
+        self.jobs.iter().take(self.spec.parallel as usize)
+    }
+
     /// True if a fold of this logical block is under way.
     #[inline]
     pub(super) fn is_folding(&self, lbn: Lbn) -> bool {
-        self.jobs.iter().any(|job| job.fold.phase != Phase::Idle && job.fold.lbn == lbn)
+        self.under_way().any(|job| job.fold.phase != Phase::Idle && job.fold.lbn == lbn)
     }
 
     /// Folds with a destination that is not yet in use, or still stands beside the block it replaces. Log blocks that
     /// become data blocks do not count.
     pub(super) fn destinations(&self) -> u32 {
-        let folds = self.jobs.iter().map(|job| &job.fold).filter(|fold| fold.phase != Phase::Idle);
+        let folds = self.under_way().map(|job| &job.fold).filter(|fold| fold.phase != Phase::Idle);
         folds.filter(|fold| fold.destination.is_some() && !fold.converts).count() as u32
     }
 
@@ -109,12 +114,12 @@ impl LogBlockFtl {
         self.logs.close(id);
         let mut job = self.over.pop().unwrap_or_default();
         (job.log, job.removed, job.emptied, job.dying, job.folds) = (id, false, false, false, 0);
-        self.jobs.push(job);
+        self.jobs.push_back(job);
     }
 
     /// If no merge is queued, queues one: of the policy's victim, or else of the oldest log block.
     pub(super) fn want_any_merge(&mut self) {
-        let oldest = || self.logs.iter().filter(|(_, log)| !log.closed).min_by_key(|(_, log)| log.opened);
+        let oldest = || self.logs.by_age().next();
         if self.jobs.is_empty()
             && let Some(id) = self.policy.victim(&self.logs).or_else(|| oldest().map(|(id, _)| id))
         {
@@ -147,7 +152,8 @@ impl LogBlockFtl {
         }
         if self.under_way == 0 {
             self.abandon_folds(flash);
-            for unit in std::mem::take(&mut self.waiting) {
+            while let Some(unit) = self.waiting.pop() {
+                self.waiting.placed(self.address.split(unit.lpn).0);
                 owners.write_refused(unit.owner);
             }
         }
@@ -161,8 +167,7 @@ impl LogBlockFtl {
             any |= self.step(flash, i);
             let job = &self.jobs[i];
             if job.removed && job.fold.phase == Phase::Idle {
-                let job = self.jobs.remove(i);
-                self.over.push(job);
+                self.over.extend(self.jobs.remove(i));
             } else {
                 i += 1;
             }
@@ -178,6 +183,7 @@ impl LogBlockFtl {
             Phase::Failed => return self.retry(flash, i),
             Phase::Ending if job.erasing.is_empty() => {
                 job.fold.phase = Phase::Idle;
+                self.waiting.fold_ended(job.fold.lbn);
                 return true;
             }
             Phase::Ending => return false,
@@ -234,8 +240,8 @@ impl LogBlockFtl {
         id: LogId,
         list: Handle<List>,
     ) {
-        let mut copying = self.jobs.iter().map(|job| job.log == id && job.fold.phase == Phase::Copying);
-        let i = copying.position(|copying| copying).expect("a merge has a job");
+        let copying = |job: &Job| job.log == id && job.fold.phase == Phase::Copying;
+        let i = self.under_way().position(copying).expect("a merge has a job");
         let mut commands = Commands::of(flash.backend, list);
         while let Some((handle, command)) = commands.next(flash.backend) {
             match command.op {

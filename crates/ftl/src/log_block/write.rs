@@ -25,9 +25,8 @@ impl LogBlockFtl {
     ) {
         // Pages of a logical block stay in order: a waiting first page must not break a sequence.
         let (lbn, _) = self.address.split(unit.lpn);
-        let behind = self.waiting.iter().any(|other| self.address.split(other.lpn).0 == lbn);
-        if behind || !self.place(flash, owners, &unit) {
-            self.waiting.push_back(unit);
+        if self.waiting.has(lbn) || !self.place(flash, owners, &unit) {
+            self.waiting.push(lbn, unit);
         }
     }
 
@@ -50,18 +49,21 @@ impl LogBlockFtl {
 
     /// Places the waiting writes for which there is room now.
     pub(super) fn resume<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+        if !self.waiting.is_due(self.logs.changes()) {
+            return;
+        }
+        self.waiting.begin_pass(self.logs.changes());
         for _ in 0..self.waiting.len() {
-            let Some(unit) = self.waiting.pop_front() else { break };
+            let Some(unit) = self.waiting.pop() else { break };
             self.request_dies.clear();
             let (lbn, _) = self.address.split(unit.lpn);
-            // Writes refused in this pass are at the back of the queue, behind those not tried yet.
-            let behind = self.refused_blocks.contains(&lbn);
-            if behind || !self.place(flash, owners, &unit) {
-                self.refused_blocks.push(lbn);
-                self.waiting.push_back(unit);
+            if self.waiting.was_refused(lbn) || !self.place(flash, owners, &unit) {
+                self.waiting.refuse(lbn, unit);
+            } else {
+                self.waiting.placed(lbn);
             }
         }
-        self.refused_blocks.clear();
+        self.waiting.end_pass();
         self.send(flash);
     }
 
@@ -110,7 +112,13 @@ impl LogBlockFtl {
         }
         let superblock = match self.data[lbn as usize] {
             Some(superblock) => superblock,
-            None => self.new_data_block(flash, lbn)?,
+            None => match self.new_data_block(flash, lbn) {
+                Some(superblock) => superblock,
+                None => {
+                    self.waiting.wants_block();
+                    return None;
+                }
+            },
         };
         self.request_dies.push(self.geometry.die_of(superblock));
         let block = self.block(superblock);
@@ -149,6 +157,7 @@ impl LogBlockFtl {
                 Some(id) => id,
                 None => {
                     // Too many blocks have failed: there is no room for all log blocks.
+                    self.waiting.wants_block();
                     self.want_any_merge();
                     return None;
                 }

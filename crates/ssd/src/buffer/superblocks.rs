@@ -4,7 +4,7 @@
 //! watermark or holds units of too many superblocks. It goes on until only the superblock that the host wrote last is
 //! left (Sec. 4.1). The paper gives no order; here the oldest goes first.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
 use base::engine::Handle;
@@ -19,6 +19,9 @@ struct Group {
     flushing: u32,
     /// The epoch of the oldest dirty unit, or an older one.
     epoch: u64,
+    /// The superblocks with dirty units that are the next older and the next younger, if this one has any.
+    older: Option<u32>,
+    younger: Option<u32>,
 }
 
 /// All superblocks with units in the buffer.
@@ -29,8 +32,10 @@ pub(super) struct Superblocks {
     /// The buffer writes back above this many superblocks.
     most: u32,
     groups: HashMap<u32, Group, BuildHasherDefault<Multiply>>,
-    /// Superblocks with dirty units, the oldest first.
-    order: VecDeque<u32>,
+    /// Superblocks with dirty units: their number, the oldest and the youngest.
+    dirty: u32,
+    oldest: Option<u32>,
+    youngest: Option<u32>,
     /// The superblock that was written last.
     latest: Option<u32>,
     draining: bool,
@@ -44,7 +49,9 @@ impl Superblocks {
             units,
             most,
             groups: HashMap::default(),
-            order: VecDeque::new(),
+            dirty: 0,
+            oldest: None,
+            youngest: None,
             latest: None,
             draining: false,
             spare: Vec::new(),
@@ -68,12 +75,47 @@ impl Superblocks {
             .groups
             .entry(superblock)
             .or_insert_with(|| Group { dirty: spare.pop().unwrap_or_default(), ..Group::default() });
-        if group.dirty.is_empty() {
-            group.epoch = epoch;
-            self.order.push_back(superblock);
-        }
-        group.epoch = group.epoch.min(epoch);
+        let first = group.dirty.is_empty();
+        group.epoch = if first { epoch } else { group.epoch.min(epoch) };
         group.dirty.push(entry);
+        if first {
+            self.link(superblock);
+        }
+    }
+
+    /// Lists a superblock as the youngest with dirty units.
+    fn link(&mut self, superblock: u32) {
+        let older = self.youngest.replace(superblock);
+        match older {
+            None => self.oldest = Some(superblock),
+            Some(older) => self.group(older).younger = Some(superblock),
+        }
+        let group = self.group(superblock);
+        (group.older, group.younger) = (older, None);
+        self.dirty += 1;
+    }
+
+    /// Takes a superblock without dirty units from the list.
+    fn unlink(&mut self, superblock: u32) {
+        let Group { older, younger, .. } = *self.group(superblock);
+        match older {
+            None => self.oldest = younger,
+            Some(older) => self.group(older).younger = younger,
+        }
+        match younger {
+            None => self.youngest = older,
+            Some(younger) => self.group(younger).older = older,
+        }
+        self.dirty -= 1;
+    }
+
+    fn group(&mut self, superblock: u32) -> &mut Group {
+        self.groups.get_mut(&superblock).expect("a listed superblock has units")
+    }
+
+    /// The superblocks with dirty units, the oldest first.
+    fn order(&self) -> impl Iterator<Item = u32> + '_ {
+        std::iter::successors(self.oldest, |superblock| self.groups[superblock].younger)
     }
 
     /// Lets the flushes of this epoch wait for a dirty unit.
@@ -89,7 +131,7 @@ impl Superblocks {
         let place = group.dirty.iter().position(|other| *other == entry).expect("it is dirty");
         group.dirty.swap_remove(place);
         if group.dirty.is_empty() {
-            self.order.retain(|other| *other != superblock);
+            self.unlink(superblock);
             self.forget(superblock);
         }
     }
@@ -114,16 +156,21 @@ impl Superblocks {
     /// superblocks, a flush waits for an `epoch`, or a write `waits` for room that nothing under way makes. A
     /// superblock with units on their way waits until they have arrived.
     pub(super) fn due(&mut self, full: bool, epoch: Option<u64>, waits: bool) -> Option<u32> {
-        let mut ready = self.order.iter().copied().filter(|superblock| self.groups[superblock].flushing == 0);
         if let Some(epoch) = epoch
-            && let Some(urgent) = ready.clone().find(|superblock| self.groups[superblock].epoch <= epoch)
+            && let Some(urgent) = self.ready().find(|superblock| self.groups[superblock].epoch <= epoch)
         {
             return Some(urgent);
         }
-        self.draining |= full || self.order.len() > self.most as usize;
-        self.draining &= self.order.iter().any(|superblock| Some(*superblock) != self.latest);
-        let older = ready.clone().find(|superblock| self.draining && Some(*superblock) != self.latest);
-        older.or_else(|| ready.next().filter(|_| waits))
+        self.draining |= full || self.dirty > self.most;
+        let others = self.order().any(|superblock| Some(superblock) != self.latest);
+        self.draining &= others;
+        let older = self.draining.then(|| self.ready().find(|superblock| Some(*superblock) != self.latest)).flatten();
+        older.or_else(|| waits.then(|| self.ready().next()).flatten())
+    }
+
+    /// The superblocks that can be written back now, the oldest first.
+    fn ready(&self) -> impl Iterator<Item = u32> + '_ {
+        self.order().filter(|superblock| self.groups[superblock].flushing == 0)
     }
 
     /// Takes a dirty unit of a superblock to write it back.
@@ -132,7 +179,7 @@ impl Superblocks {
         let entry = group.dirty.pop()?;
         group.flushing += 1;
         if group.dirty.is_empty() {
-            self.order.retain(|other| *other != superblock);
+            self.unlink(superblock);
         }
         Some(entry)
     }
@@ -145,6 +192,8 @@ mod tests {
     use crate::spec::{ResolvedBuffer, ResolvedSuperblocks};
     use base::units::Lpn;
     use flash::nand::Stamp;
+    use proptest::prelude::*;
+    use std::num::NonZeroU32;
 
     /// Superblocks of four mapping units of four sectors. The buffer has 24 sectors and writes back above 16 sectors or
     /// above 3 superblocks.
@@ -260,6 +309,45 @@ mod tests {
         out.into_iter().flatten().for_each(|entry| _ = b.flushed(entry));
         assert!(b.is_durable(again));
         assert_eq!(b.len(), 0);
+    }
+
+    proptest! {
+        /// Against a vector of the superblocks with dirty units.
+        #[test]
+        fn superblocks_leave_in_the_order_in_which_they_became_dirty(
+            steps in prop::collection::vec((0..6u32, 0..3u32), 0..80),
+        ) {
+            let mut superblocks = Superblocks::new(1, 6);
+            let (mut order, mut flushing) = (Vec::new(), Vec::new());
+            let handle = |unit: u32| Handle::from_number(NonZeroU32::new(unit + 1).expect("above zero"));
+            for (unit, step) in steps {
+                match (step, order.contains(&unit)) {
+                    (0, false) => {
+                        superblocks.add(unit, handle(unit), 0);
+                        order.push(unit);
+                    }
+                    (1, true) => superblocks.remove(unit, handle(unit)),
+                    (2, true) => {
+                        prop_assert_eq!(superblocks.next(unit), Some(handle(unit)));
+                        flushing.push(unit);
+                    }
+                    _ => {
+                        if let Some(place) = flushing.iter().position(|other| *other == unit) {
+                            flushing.swap_remove(place);
+                            superblocks.flushed(unit);
+                        }
+                        continue;
+                    }
+                }
+                if step > 0 {
+                    order.retain(|other| *other != unit);
+                }
+                prop_assert_eq!(superblocks.order().collect::<Vec<_>>(), order.clone());
+                prop_assert_eq!(superblocks.dirty as usize, order.len());
+                let ready = order.iter().copied().find(|superblock| !flushing.contains(superblock));
+                prop_assert_eq!(superblocks.due(false, None, true), ready);
+            }
+        }
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! Detects overlapping requests, which the device serves in the order of their submission.
 //!
 //! Extents are compared in whole mapping units, because two writes to different sectors of one unit both rewrite it.
-//! A filter of counters finds in constant time that no request overlaps. Only if it cannot rule this out, the
-//! requests under way are compared one by one.
+//! A hash table lists the requests under way by the regions of the address space that they touch, so a request is
+//! compared only with those near it, however many are under way.
+
+use std::ops::Range;
 
 use base::io::IoKind;
 
@@ -26,65 +28,162 @@ impl Extent {
         self.first < other.end && other.first < self.end && (self.changes || other.changes)
     }
 
-    /// Buckets of the filter that the extent touches; `None` if the extent is too wide.
+    /// The regions that the extent touches.
     #[inline]
-    fn buckets(&self) -> Option<impl Iterator<Item = usize> + use<>> {
-        let (first, end) = (self.first / REGION, self.end.div_ceil(REGION));
-        (end - first <= WIDE)
-            .then(|| (first..end).map(|region| (region.wrapping_mul(0x9E37_79B1) >> (32 - BUCKET_BITS)) as usize))
+    const fn regions(&self) -> Range<u32> {
+        self.first / REGION..self.end.div_ceil(REGION)
+    }
+
+    /// True if the extent is in no list of a region.
+    #[inline]
+    const fn is_wide(&self) -> bool {
+        let Range { start, end } = self.regions();
+        end - start > WIDE
     }
 }
 
-/// Mapping units that share a bucket.
+/// Mapping units of a region.
 const REGION: u32 = 16;
-/// Extents of more regions than this are counted apart.
+/// Extents of more regions than this are listed apart: a comparison with all requests then costs less than the
+/// request itself.
 const WIDE: u32 = 512;
-const BUCKETS: usize = 1 << BUCKET_BITS;
-/// Far more buckets than requests under way, so that the filter is rarely inconclusive.
-const BUCKET_BITS: u32 = 15;
+/// Lists for each request that may be under way, so that few regions share one.
+const LISTS: u32 = 4;
+/// Nodes for each of them at first: there are more only if the requests are long.
+const NODES: u32 = 2;
+const NONE: u32 = u32::MAX;
 
-/// Counts requests under way by bucket.
-#[derive(Clone, Debug)]
-pub(crate) struct Filter {
-    /// For each bucket: requests that only read, and requests that change data.
-    counts: Vec<[u16; 2]>,
-    wide: [u32; 2],
+/// A request in the list of a region.
+#[derive(Clone, Copy, Debug)]
+struct Node<T> {
+    extent: Extent,
+    /// `NONE` in an unused node.
+    region: u32,
+    next: u32,
+    request: T,
 }
 
-impl Filter {
-    pub(crate) fn new() -> Self {
-        Self { counts: vec![[0; 2]; BUCKETS], wide: [0; 2] }
+/// The requests under way, each known by a `T`.
+#[derive(Clone, Debug)]
+pub(crate) struct Overlaps<T> {
+    /// The first node of each list: of the requests that only read, and of those that change data.
+    lists: Vec<[u32; 2]>,
+    nodes: Vec<Node<T>>,
+    /// The first of the unused nodes.
+    free: u32,
+    wide: Vec<(Extent, T)>,
+    /// 32 less the bits of a list's number.
+    shift: u32,
+}
+
+impl<T: Copy + PartialEq> Overlaps<T> {
+    /// No requests, of which there may be `depth` at once.
+    pub(crate) fn new(depth: u32) -> Self {
+        let lists = Self::lists(depth);
+        let shift = 32 - lists.trailing_zeros();
+        let nodes = Vec::with_capacity((NODES * depth) as usize);
+        Self { lists: vec![[NONE; 2]; lists as usize], nodes, free: NONE, wide: Vec::new(), shift }
     }
 
-    /// False if no request under way conflicts with the extent.
+    fn lists(depth: u32) -> u32 {
+        depth.saturating_mul(LISTS).clamp(64, 1 << 30).next_power_of_two()
+    }
+
+    /// Bytes of the lists and their nodes.
+    pub(crate) fn memory(depth: u32) -> u64 {
+        let nodes = u64::from(NODES * depth) * size_of::<Node<T>>() as u64;
+        u64::from(Self::lists(depth)) * size_of::<[u32; 2]>() as u64 + nodes
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.lists.fill([NONE; 2]);
+        self.nodes.clear();
+        self.wide.clear();
+        self.free = NONE;
+    }
+
     #[inline]
-    pub(crate) fn may_conflict(&self, extent: &Extent) -> bool {
-        let [readers, writers] = self.wide;
-        if writers > 0 || (extent.changes && readers > 0) {
-            return true;
+    const fn list(&self, region: u32) -> usize {
+        (region.wrapping_mul(0x9E37_79B1) >> self.shift) as usize
+    }
+
+    /// Calls `found` for every request that conflicts with an extent.
+    #[inline]
+    pub(crate) fn conflicting(&self, extent: &Extent, mut found: impl FnMut(T)) {
+        for (other, request) in &self.wide {
+            if other.conflicts(extent) {
+                found(*request);
+            }
         }
-        match extent.buckets() {
-            None => true,
-            Some(mut buckets) => buckets.any(|bucket| {
-                let [readers, writers] = self.counts[bucket];
-                writers > 0 || (extent.changes && readers > 0)
-            }),
+        if extent.is_wide() {
+            return self.conflicting_with_wide(extent, found);
+        }
+        for region in extent.regions() {
+            let lists = self.lists[self.list(region)];
+            // The order of two reads does not matter.
+            for first in &lists[usize::from(!extent.changes)..] {
+                let mut at = *first;
+                while at != NONE {
+                    let node = &self.nodes[at as usize];
+                    // Of the regions that both touch, only the first counts.
+                    let counts = region == node.extent.regions().start.max(extent.regions().start);
+                    if node.region == region && counts && node.extent.conflicts(extent) {
+                        found(node.request);
+                    }
+                    at = node.next;
+                }
+            }
+        }
+    }
+
+    /// Compares a wide extent with all requests in lists, each at its first region.
+    fn conflicting_with_wide(&self, extent: &Extent, mut found: impl FnMut(T)) {
+        for node in self.nodes.iter().filter(|node| node.region == node.extent.regions().start) {
+            if node.extent.conflicts(extent) {
+                found(node.request);
+            }
         }
     }
 
     #[inline]
-    pub(crate) fn add(&mut self, extent: &Extent) {
-        match extent.buckets() {
-            None => self.wide[usize::from(extent.changes)] += 1,
-            Some(buckets) => buckets.for_each(|bucket| self.counts[bucket][usize::from(extent.changes)] += 1),
+    pub(crate) fn add(&mut self, extent: &Extent, request: T) {
+        if extent.is_wide() {
+            return self.wide.push((*extent, request));
+        }
+        for region in extent.regions() {
+            let list = self.list(region);
+            let first = &mut self.lists[list][usize::from(extent.changes)];
+            let node = Node { extent: *extent, region, next: *first, request };
+            if self.free == NONE {
+                *first = self.nodes.len() as u32;
+                self.nodes.push(node);
+            } else {
+                *first = self.free;
+                self.free = std::mem::replace(&mut self.nodes[*first as usize], node).next;
+            }
         }
     }
 
     #[inline]
-    pub(crate) fn remove(&mut self, extent: &Extent) {
-        match extent.buckets() {
-            None => self.wide[usize::from(extent.changes)] -= 1,
-            Some(buckets) => buckets.for_each(|bucket| self.counts[bucket][usize::from(extent.changes)] -= 1),
+    pub(crate) fn remove(&mut self, extent: &Extent, request: T) {
+        if extent.is_wide() {
+            let place = self.wide.iter().position(|(_, other)| *other == request).expect("it was added");
+            self.wide.swap_remove(place);
+            return;
+        }
+        for region in extent.regions() {
+            let list = self.list(region);
+            let (mut before, mut at) = (NONE, self.lists[list][usize::from(extent.changes)]);
+            while self.nodes[at as usize].region != region || self.nodes[at as usize].request != request {
+                (before, at) = (at, self.nodes[at as usize].next);
+            }
+            let next = self.nodes[at as usize].next;
+            match before {
+                NONE => self.lists[list][usize::from(extent.changes)] = next,
+                before => self.nodes[before as usize].next = next,
+            }
+            (self.nodes[at as usize].region, self.nodes[at as usize].next) = (NONE, self.free);
+            self.free = at;
         }
     }
 }
@@ -95,20 +194,38 @@ mod tests {
     use proptest::prelude::*;
 
     fn extent() -> impl Strategy<Value = Extent> {
-        (0u32..100_000, prop_oneof![0u32..40, 8000u32..9000], any::<bool>())
-            .prop_map(|(first, length, changes)| Extent { first, end: first + length, changes })
+        let first = prop_oneof![0u32..100, 0u32..100_000];
+        (first, prop_oneof![1u32..40, 8000u32..9000], any::<bool>()).prop_map(|(first, length, changes)| Extent {
+            first,
+            end: first + length,
+            changes,
+        })
     }
 
     proptest! {
+        /// Against a comparison with every request, while requests come and go.
         #[test]
-        fn the_filter_never_misses_a_conflict(under_way in prop::collection::vec(extent(), 0..20), new in extent()) {
-            let mut filter = Filter::new();
-            under_way.iter().for_each(|extent| filter.add(extent));
-            if under_way.iter().any(|extent| extent.conflicts(&new)) {
-                prop_assert!(filter.may_conflict(&new));
+        fn exactly_the_requests_that_conflict_are_found(
+            steps in prop::collection::vec((extent(), any::<prop::sample::Index>(), any::<bool>()), 0..60),
+            depth in 1..40u32,
+        ) {
+            let (mut overlaps, mut under_way) = (Overlaps::new(depth), Vec::new());
+            for (request, (extent, pick, ends)) in steps.into_iter().enumerate() {
+                if ends && !under_way.is_empty() {
+                    let (extent, request) = under_way.swap_remove(pick.index(under_way.len()));
+                    overlaps.remove(&extent, request);
+                }
+                let expected = under_way.iter().filter(|(other, _): &&(Extent, usize)| other.conflicts(&extent));
+                let mut expected: Vec<usize> = expected.map(|(_, request)| *request).collect();
+                let mut found = Vec::new();
+                overlaps.conflicting(&extent, |request| found.push(request));
+                [&mut expected, &mut found].into_iter().for_each(|requests| requests.sort_unstable());
+                prop_assert_eq!(found, expected);
+                overlaps.add(&extent, request);
+                under_way.push((extent, request));
             }
-            under_way.iter().for_each(|extent| filter.remove(extent));
-            prop_assert!(new.buckets().is_none() || !filter.may_conflict(&new), "an empty filter is empty");
+            overlaps.clear();
+            overlaps.conflicting(&Extent { first: 0, end: 8000, changes: true }, |request| panic!("{request} is left"));
         }
     }
 }

@@ -135,17 +135,14 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         let end = if io.sectors.is_zero() { first } else { geometry.unit_of(io.end().get() - 1) as u32 + 1 };
         let extent = Extent::new(io.kind, first, end);
         let mut blockers = 0;
-        if self.filter.may_conflict(&extent) {
-            for other in &self.active {
-                let other = &mut self.clients.requests[*other];
-                let missed = self.resolved.planted.is(Sabotage::OverlapMissed) && other.blockers > 0;
-                if other.extent.conflicts(&extent) && !missed {
-                    other.blocks = true;
-                    blockers += 1;
-                }
+        let (requests, planted) = (&mut self.clients.requests, self.resolved.planted);
+        self.overlaps.conflicting(&extent, |other| {
+            let other = &mut requests[other];
+            if other.blockers == 0 || !planted.is(Sabotage::OverlapMissed) {
+                other.blocks = true;
+                blockers += 1;
             }
-        }
-        self.filter.add(&extent);
+        });
         let handle = self.clients.requests.insert(Active {
             tag,
             queue,
@@ -165,6 +162,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             waited_for: CauseSet::EMPTY,
             data,
         });
+        self.overlaps.add(&extent, handle);
         self.active.push(handle);
         self.notify(handle, RequestStep::Begun { tag, arrival, io });
         self.notify_levels();
@@ -538,7 +536,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         });
         let (position, extent, blocks) = (request.position as usize, request.extent, request.blocks);
         self.queues.finished(request.queue);
-        self.filter.remove(&extent);
+        self.overlaps.remove(&extent, handle);
         self.active.swap_remove(position);
         if let Some(moved) = self.active.get(position) {
             self.clients.requests[*moved].position = position as u32;
@@ -560,15 +558,16 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             // requests.
             self.unblocked.reserve(self.active.capacity());
         }
-        for handle in &self.active {
-            let request = &mut self.clients.requests[*handle];
-            if request.blockers > 0 && request.extent.conflicts(extent) {
+        let (requests, unblocked) = (&mut self.clients.requests, &mut self.unblocked);
+        self.overlaps.conflicting(extent, |handle| {
+            let request = &mut requests[handle];
+            if request.blockers > 0 {
                 request.blockers -= 1;
                 if request.blockers == 0 {
-                    self.unblocked.push((request.start, *handle));
+                    unblocked.push((request.start, handle));
                 }
             }
-        }
+        });
         let end = self.unblocked.len();
         self.unblocked[first..].sort_unstable_by_key(|(start, handle)| (*start, handle.number()));
         for i in first..end {

@@ -6,8 +6,8 @@ use flash::nand::Geometry;
 
 use super::Spec;
 
-/// Requests that the device works on at once: the filter of overlapping requests counts them in 16 bits.
-const QUEUE_DEPTH_MAX: u32 = 1 << 15;
+/// Requests that the device works on at once: as many as the largest queue of NVM Express holds.
+const QUEUE_DEPTH_MAX: u32 = 1 << 16;
 
 /// Sectors of one program, with all its planes and pages: the backend has a transfer time for each number of sectors.
 const PROGRAM_SECTORS_MAX: u64 = 1 << 16;
@@ -83,7 +83,7 @@ mod tests {
                 "ftl.gc.start: is 4000000000, and a pool has 32 superblocks; use 1 to 31",
             ),
             ("ftl = { gc = { parallel = 4294967295 } }", "ftl.gc.parallel: is 4294967295; use 1 to 65536"),
-            ("host = { queue-depth = 4294967295 }", "host.queue-depth: is 4294967295; use 1 to 32768"),
+            ("host = { queue-depth = 4294967295 }", "host.queue-depth: is 4294967295; use 1 to 65536"),
             ("buffer = { size = '1KiB' }", "buffer.size: 1KiB is less than a mapping unit of 2KiB; use"),
             (
                 "buffer = { size = '8000TiB' }",
@@ -105,7 +105,7 @@ mod tests {
         for rest in [
             "ftl = { gc = { victim = { policy = 'd-choices', d = 4096 } } }",
             "ftl = { gc = { victim = { policy = 'windowed-greedy', window = 4294967295 } } }",
-            "ftl = { gc = { start = 30, stop = 31 } }\nhost = { queue-depth = 32768 }",
+            "ftl = { gc = { start = 30, stop = 31 } }\nhost = { queue-depth = 65536 }",
         ] {
             let rest = if rest.contains("gc") {
                 rest.replacen("ftl = {", "ftl = { over-provisioning = '40%',", 1)
