@@ -32,6 +32,8 @@ pub(crate) struct Active<S> {
     pub(crate) blockers: u32,
     /// True if later requests wait for it.
     pub(crate) blocks: bool,
+    /// It is in the lists of overlapping requests.
+    pub(crate) listed: bool,
     /// The next mapping unit that the buffer has not taken.
     pub(crate) next_unit: u32,
     /// Position among all requests under way.

@@ -3,6 +3,10 @@
 //! Extents are compared in whole mapping units, because two writes to different sectors of one unit both rewrite it.
 //! A hash table lists the requests under way by the regions of the address space that they touch, so a request is
 //! compared only with those near it, however many are under way.
+//!
+//! Reads do not conflict with each other. While none but reads are under way nobody asks for them, so they are in no
+//! list. The first request that changes data has all of them listed, and from then on reads are listed as they begin,
+//! until so many have begun without a change that listing the others again later costs little for each of them.
 
 use std::ops::Range;
 
@@ -34,6 +38,11 @@ impl Extent {
         self.first / REGION..self.end.div_ceil(REGION)
     }
 
+    /// True if a request changes the data there.
+    pub(crate) const fn changes(&self) -> bool {
+        self.changes
+    }
+
     /// True if the extent is in no list of a region.
     #[inline]
     const fn is_wide(&self) -> bool {
@@ -51,6 +60,8 @@ const WIDE: u32 = 512;
 const LISTS: u32 = 4;
 /// Nodes for each of them at first: there are more only if the requests are long.
 const NODES: u32 = 2;
+/// Reads are listed until this many times as many have begun without a change as are under way.
+const PATIENCE: usize = 4;
 const NONE: u32 = u32::MAX;
 
 /// A request in the list of a region.
@@ -72,6 +83,12 @@ pub(crate) struct Overlaps<T> {
     /// The first of the unused nodes.
     free: u32,
     wide: Vec<(Extent, T)>,
+    /// Requests under way that change data.
+    changing: u32,
+    /// Reads are listed as they begin.
+    lists_reads: bool,
+    /// Reads that have begun since the last change was under way, while reads are listed.
+    reads_alone: u32,
     /// 32 less the bits of a list's number.
     shift: u32,
 }
@@ -82,7 +99,16 @@ impl<T: Copy + PartialEq> Overlaps<T> {
         let lists = Self::lists(depth);
         let shift = 32 - lists.trailing_zeros();
         let nodes = Vec::with_capacity((NODES * depth) as usize);
-        Self { lists: vec![[NONE; 2]; lists as usize], nodes, free: NONE, wide: Vec::new(), shift }
+        Self {
+            lists: vec![[NONE; 2]; lists as usize],
+            nodes,
+            free: NONE,
+            wide: Vec::new(),
+            changing: 0,
+            lists_reads: false,
+            reads_alone: 0,
+            shift,
+        }
     }
 
     fn lists(depth: u32) -> u32 {
@@ -100,6 +126,7 @@ impl<T: Copy + PartialEq> Overlaps<T> {
         self.nodes.clear();
         self.wide.clear();
         self.free = NONE;
+        (self.changing, self.lists_reads, self.reads_alone) = (0, false, 0);
     }
 
     #[inline]
@@ -143,6 +170,36 @@ impl<T: Copy + PartialEq> Overlaps<T> {
                 found(node.request);
             }
         }
+    }
+
+    /// Notes that a request begins while `under_way` others are under way. Says whether it must be listed.
+    #[inline]
+    pub(crate) const fn begin(&mut self, extent: &Extent, under_way: usize) -> bool {
+        if extent.changes {
+            (self.changing, self.lists_reads, self.reads_alone) = (self.changing + 1, true, 0);
+        } else if self.lists_reads && self.changing == 0 {
+            self.reads_alone += 1;
+            self.lists_reads = (self.reads_alone as usize) <= PATIENCE * under_way;
+        }
+        self.lists_reads
+    }
+
+    /// Notes that a request has ended.
+    #[inline]
+    pub(crate) const fn end(&mut self, extent: &Extent) {
+        self.changing -= extent.changes as u32;
+    }
+
+    /// True if all reads under way are listed.
+    #[inline]
+    pub(crate) const fn lists_reads(&self) -> bool {
+        self.lists_reads
+    }
+
+    /// True if a request that is under way may conflict with this one.
+    #[inline]
+    pub(crate) const fn may_conflict(&self, extent: &Extent) -> bool {
+        extent.changes || self.changing > 0
     }
 
     #[inline]
@@ -202,6 +259,17 @@ mod tests {
         })
     }
 
+    #[test]
+    fn reads_are_listed_from_a_change_on_until_enough_of_them_have_begun() {
+        let mut overlaps = Overlaps::<usize>::new(8);
+        let (read, write) = ([false, true]).map(|changes| Extent { first: 0, end: 1, changes }).into();
+        assert!((0..100).all(|_| !overlaps.begin(&read, 5)), "nothing asks for reads alone");
+        assert!(overlaps.begin(&write, 5) && overlaps.begin(&read, 6), "a write asks for the reads behind it");
+        assert!((0..100).all(|_| overlaps.begin(&read, 7)), "while it is under way");
+        overlaps.end(&write);
+        assert_eq!((0..100).filter(|_| overlaps.begin(&read, 7)).count(), PATIENCE * 7);
+    }
+
     proptest! {
         /// Against a comparison with every request, while requests come and go.
         #[test]
@@ -226,6 +294,41 @@ mod tests {
             }
             overlaps.clear();
             overlaps.conflicting(&Extent { first: 0, end: 8000, changes: true }, |request| panic!("{request} is left"));
+        }
+
+        /// Reads that are in no list are found all the same, because a change has them listed first.
+        #[test]
+        fn a_change_meets_every_read_under_way(
+            steps in prop::collection::vec((0u32..60, any::<prop::sample::Index>(), 0..10u32), 0..120),
+        ) {
+            let (mut overlaps, mut under_way) = (Overlaps::new(8), Vec::<(Extent, usize, bool)>::new());
+            for (request, (first, pick, step)) in steps.into_iter().enumerate() {
+                if step < 5 && !under_way.is_empty() {
+                    let (extent, request, listed) = under_way.swap_remove(pick.index(under_way.len()));
+                    overlaps.end(&extent);
+                    if listed {
+                        overlaps.remove(&extent, request);
+                    }
+                }
+                let extent = Extent { first, end: first + 4, changes: step == 9 };
+                if extent.changes && !overlaps.lists_reads() {
+                    for (extent, request, listed) in under_way.iter_mut().filter(|(.., listed)| !listed) {
+                        *listed = true;
+                        overlaps.add(extent, *request);
+                    }
+                }
+                let expected = under_way.iter().filter(|(other, ..)| other.conflicts(&extent)).count();
+                let mut found = 0;
+                if overlaps.may_conflict(&extent) {
+                    overlaps.conflicting(&extent, |_| found += 1);
+                }
+                prop_assert_eq!(found, expected);
+                let listed = overlaps.begin(&extent, under_way.len());
+                if listed {
+                    overlaps.add(&extent, request);
+                }
+                under_way.push((extent, request, listed));
+            }
         }
     }
 }

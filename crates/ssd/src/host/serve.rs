@@ -134,15 +134,21 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         let first = geometry.unit_of(io.start.get()) as u32;
         let end = if io.sectors.is_zero() { first } else { geometry.unit_of(io.end().get() - 1) as u32 + 1 };
         let extent = Extent::new(io.kind, first, end);
+        if extent.changes() && !self.overlaps.lists_reads() {
+            self.list_reads();
+        }
         let mut blockers = 0;
-        let (requests, planted) = (&mut self.clients.requests, self.resolved.planted);
-        self.overlaps.conflicting(&extent, |other| {
-            let other = &mut requests[other];
-            if other.blockers == 0 || !planted.is(Sabotage::OverlapMissed) {
-                other.blocks = true;
-                blockers += 1;
-            }
-        });
+        if self.overlaps.may_conflict(&extent) {
+            let (requests, planted) = (&mut self.clients.requests, self.resolved.planted);
+            self.overlaps.conflicting(&extent, |other| {
+                let other = &mut requests[other];
+                if other.blockers == 0 || !planted.is(Sabotage::OverlapMissed) {
+                    other.blocks = true;
+                    blockers += 1;
+                }
+            });
+        }
+        let listed = self.overlaps.begin(&extent, self.active.len());
         let handle = self.clients.requests.insert(Active {
             tag,
             queue,
@@ -155,6 +161,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             pending: 0,
             blockers,
             blocks: false,
+            listed,
             next_unit: first,
             position: self.active.len() as u32,
             commands: 0,
@@ -162,12 +169,25 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             waited_for: CauseSet::EMPTY,
             data,
         });
-        self.overlaps.add(&extent, handle);
+        if listed {
+            self.overlaps.add(&extent, handle);
+        }
         self.active.push(handle);
         self.notify(handle, RequestStep::Begun { tag, arrival, io });
         self.notify_levels();
         if blockers == 0 {
             self.fetch_data(handle);
+        }
+    }
+
+    /// Lists the reads under way that are in no list of overlapping requests.
+    #[cold]
+    fn list_reads(&mut self) {
+        for handle in &self.active {
+            let request = &mut self.clients.requests[*handle];
+            if !std::mem::replace(&mut request.listed, true) {
+                self.overlaps.add(&request.extent, *handle);
+            }
         }
     }
 
@@ -535,8 +555,11 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             data: if request.io.kind == IoKind::Read { data } else { Vec::new() },
         });
         let (position, extent, blocks) = (request.position as usize, request.extent, request.blocks);
+        self.overlaps.end(&extent);
+        if request.listed {
+            self.overlaps.remove(&extent, handle);
+        }
         self.queues.finished(request.queue);
-        self.overlaps.remove(&extent, handle);
         self.active.swap_remove(position);
         if let Some(moved) = self.active.get(position) {
             self.clients.requests[*moved].position = position as u32;
