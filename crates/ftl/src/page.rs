@@ -40,7 +40,7 @@ use flash::backend::{Command, List, Timing};
 use flash::nand::{Geometry, Media, Sector, Stream};
 
 use crate::port::{Mount, PageWrite};
-use crate::sabotage::Planted;
+use crate::sabotage::{Planted, Sabotage};
 use crate::toolkit::{DieLists, Versions, WearSpec};
 
 use blocks::Blocks;
@@ -80,7 +80,11 @@ pub struct PageFtl {
     geometry: Geometry,
     /// Rows that one program covers.
     one_shot: u32,
-    /// True if a program always covers whole rows, because the chips are ganged or programs are one-shot.
+    /// Rows that are written at once: those of a one-shot program, or of a word line of paired pages, which takes a
+    /// program for each.
+    word_line: u32,
+    /// True if a program always covers whole rows, because the chips are ganged, programs are one-shot or pages are
+    /// paired.
     whole_rows: bool,
     /// True if no buffer has gathered the writes.
     gathers: bool,
@@ -147,6 +151,10 @@ impl PageFtl {
         pools.extend((0..).zip(quotas).map(|(i, quota)| pool(i, quota, Holds::Pages)));
         let mut ftl = Self {
             one_shot: config.timing.one_shot,
+            word_line: match from.planted.is(Sabotage::PairingIgnored) {
+                true => config.timing.one_shot,
+                false => config.timing.one_shot.max(config.timing.paired),
+            },
             whole_rows: config.whole_rows,
             gathers: config.gathers,
             gc: config.gc.clone(),

@@ -4,6 +4,7 @@ mod device;
 mod hydra;
 mod map_unit;
 mod merges;
+mod paired;
 mod queues;
 mod slc_mlc;
 mod word_lines;

@@ -18,7 +18,8 @@ pub struct PageConfig {
     pub(crate) geometry: Geometry,
     pub(crate) timing: Timing,
     pub(crate) spare_transfer: Span,
-    /// True if a program always covers whole rows, because the chips are ganged or programs are one-shot.
+    /// True if a program always covers whole rows, because the chips are ganged, programs are one-shot or pages are
+    /// paired.
     pub(crate) whole_rows: bool,
     /// True if writes come without a buffer that has gathered them.
     pub(crate) gathers: bool,

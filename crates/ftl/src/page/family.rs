@@ -17,9 +17,13 @@ use crate::spec::FtlSpec;
 pub(crate) struct PageFamily;
 
 impl Family for PageFamily {
+    fn writes_word_lines(&self) -> bool {
+        true
+    }
+
     fn idle(&self, site: &Site<'_>) -> Vec<Idle> {
         let (gc, features) = (&site.ftl.gc, &site.part.features);
-        let whole_rows = site.flash.gang > 1 || site.part.timing.one_shot > 1;
+        let whole_rows = site.flash.gang > 1 || site.part.timing.one_shot > 1 || site.flash.paired_pages;
         let path = "ftl.gc.copy-back";
         vec![
             Idle::new(path, gc.copy_back && !features.copy_back, "the part has no copy-back")
@@ -97,7 +101,7 @@ impl PageFamily {
         let Setup { array, sets, units, .. } = setup;
         let Array { geometry, backend, gang, copy_back, spare_transfer, .. } = array;
         PageConfig {
-            whole_rows: gang > 1 || backend.timing.one_shot > 1,
+            whole_rows: gang > 1 || backend.timing.one_shot > 1 || backend.timing.paired > 1,
             gathers: !site.buffered,
             map_pages: MapPages::of(&site.ftl.map, &geometry, units, site.ftl.gc.shared_log),
             timing: backend.timing,

@@ -27,6 +27,10 @@ impl Ftl for PageFtl {
         self.found
     }
 
+    fn batch(&self, _: u32) -> u32 {
+        self.program_slots()
+    }
+
     fn free_blocks(&self) -> u64 {
         self.pools.iter().map(|pool| pool.free.len() as u64).sum()
     }

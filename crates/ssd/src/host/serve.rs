@@ -392,7 +392,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             // Discards of units that were on their way to flash precede newer writes.
             self.discard_dropped();
         }
-        let program = self.backend.slots_per_command();
+        let program = self.backend.slots_per_command() * self.resolved.backend.timing.paired;
         let flush = self.flushes.back().filter(|_| !self.logs_flushes()).map(|(epoch, _)| *epoch);
         let Some(buffer) = &mut self.clients.buffer else { return false };
         let most = buffer.at_once(program);
