@@ -150,6 +150,11 @@ pub trait Family: Sync {
         Vec::new()
     }
 
+    /// True if it can record discards on flash.
+    fn records_discards(&self) -> bool {
+        false
+    }
+
     /// True if it writes the pages of a word line at once, so that none that it has acknowledged shares cells with a
     /// program in progress.
     fn writes_word_lines(&self) -> bool {

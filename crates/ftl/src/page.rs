@@ -13,6 +13,7 @@ mod blocks;
 mod check;
 mod collect;
 mod config;
+mod discard_spec;
 mod family;
 mod finish;
 mod gather;
@@ -27,6 +28,7 @@ mod port;
 mod read;
 mod rescue;
 mod translation;
+mod trim;
 mod victim;
 mod wear;
 mod word_line;
@@ -35,7 +37,7 @@ mod write;
 use std::collections::VecDeque;
 
 use base::engine::{Handle, Rng};
-use base::units::{DieId, Lpn, Psn, Span, SuperblockId};
+use base::units::{DieId, Psn, Span, SuperblockId};
 use flash::backend::{Command, List, Timing};
 use flash::nand::{Geometry, Media, Sector, Stream};
 
@@ -48,13 +50,16 @@ use gather::Gather;
 use mapping::Mapping;
 use placement::Placer;
 use pool::{ByContent, Holds, Pool, Reserve};
+use trim::Trims;
 use victim::Victims;
 
 pub use config::PageConfig;
+pub use discard_spec::DiscardSpec;
 pub(crate) use family::PageFamily;
 pub use gc_spec::GcSpec;
 pub(crate) use map_pages::MapPages;
 pub use placement::{Digits, ParseDigitsError, PlacementSpec};
+pub(crate) use trim::TrimPages;
 pub use victim::VictimSpec;
 
 /// The purpose of a list, which is its tag in the backend.
@@ -105,6 +110,8 @@ pub struct PageFtl {
     victims: ByContent<Victims>,
     rng: Rng,
     versions: Versions,
+    /// The trim pages, if discards are durable.
+    trims: Option<Box<Trims>>,
     planted: Planted,
     /// The pools of each NVM set, in ascending order. The first set has all data pools, the last all pools of
     /// translation pages.
@@ -182,6 +189,7 @@ impl PageFtl {
             },
             rng: Rng::stream(from.seed ^ from.planted.whim(), "ftl.gc"),
             versions: Versions::default(),
+            trims: None,
             planted: from.planted,
             found: 0,
             moved: Vec::new(),
@@ -207,7 +215,14 @@ impl PageFtl {
         let members: u64 = config.sets.iter().map(|set| set.len() as u64).sum();
         let sets = 2 * members * u64::from(geometry.groups()) * size_of::<u32>() as u64;
         let reading = DieLists::<(Handle<List>, Handle<Command>)>::memory(u64::from(geometry.die_count()));
-        mapping::memory(config) + Blocks::memory(geometry) + pools + sets + 2 * Victims::memory(geometry) + reading
+        let trims = config.trim_pages.memory();
+        mapping::memory(config)
+            + trims
+            + Blocks::memory(geometry)
+            + pools
+            + sets
+            + 2 * Victims::memory(geometry)
+            + reading
     }
 
     /// The stream of copies: that of the host if the log is shared.
@@ -220,12 +235,6 @@ impl PageFtl {
     fn pool_of(&self, superblock: SuperblockId) -> u32 {
         let group = self.geometry.group_of(superblock);
         if self.blocks.is_map(superblock) { self.groups + group } else { group }
-    }
-
-    /// The content of a mapping unit.
-    #[inline]
-    const fn kind_of(&self, lpn: Lpn) -> Holds {
-        if lpn.get() < self.units { Holds::Data } else { Holds::Pages }
     }
 
     /// The content of a pool.

@@ -7,5 +7,6 @@ mod merges;
 mod paired;
 mod queues;
 mod slc_mlc;
+mod trims;
 mod word_lines;
 mod worn;

@@ -9,8 +9,9 @@ use ftl::{
     ThresholdBy,
 };
 use ssd::{
-    BufferPolicy, BufferSpec, Digits, Drive, FlashSpec, FlushPolicy, FtlKind, FtlSpec, GcSpec, HostSpec, MapSpec,
-    PlacementSpec, Precondition, QueueArbitration, QueueId, QueueSpec, SlcSpec, Spec, Ssd, VictimSpec, WearSpec,
+    BufferPolicy, BufferSpec, Digits, DiscardSpec, Drive, FlashSpec, FlushPolicy, FtlKind, FtlSpec, GcSpec, HostSpec,
+    MapSpec, PlacementSpec, Precondition, QueueArbitration, QueueId, QueueSpec, SlcSpec, Spec, Ssd, VictimSpec,
+    WearSpec,
 };
 
 use crate::{Host, leave_out_idle, requests};
@@ -66,6 +67,9 @@ pub fn draw_device(rng: &mut Rng, faults: bool) -> Spec {
             spec.ftl.kind == FtlKind::Page && !(spec.ftl.gc.shared_log && spec.ftl.map.is_paged());
         if let Some(part) = spec.flash.custom_part.as_mut().filter(|_| spec.flash.paired_pages) {
             part.cell = Cell::Mlc;
+        }
+        if spec.ftl.kind == FtlKind::Page && Rng::stream(rng.clone().bits(), "swarm.discards").chance(0.3) {
+            spec.ftl.discard = DiscardSpec::Durable;
         }
         leave_out_idle(&mut spec);
         if spec.resolve().is_ok() {

@@ -7,7 +7,7 @@ use base::units::{DieId, Span};
 use flash::backend::Timing;
 use flash::nand::Geometry;
 
-use super::{GcSpec, MapPages, PageFtl, PlacementSpec};
+use super::{GcSpec, MapPages, PageFtl, PlacementSpec, TrimPages};
 use crate::MapSpec;
 use crate::family::{Config, MapImages};
 use crate::toolkit::{ENTRY, WearSpec};
@@ -33,6 +33,7 @@ pub struct PageConfig {
     pub(crate) map: MapSpec,
     pub(crate) map_gather: Option<u32>,
     pub(crate) map_pages: MapPages,
+    pub(crate) trim_pages: TrimPages,
 }
 
 impl Config for PageConfig {
@@ -43,13 +44,14 @@ impl Config for PageConfig {
     fn table_ram(&self) -> u64 {
         // With the map on flash, RAM holds the directory of translation pages.
         let pages = u64::from(self.map_pages.count) * ENTRY;
-        match &self.map {
+        let map = match &self.map {
             MapSpec::Ram | MapSpec::Table { .. } => u64::from(self.units) * ENTRY,
             MapSpec::Uncached { .. } => pages,
             MapSpec::Dftl(spec) => spec.cmt.get() + pages,
             MapSpec::Cdftl(spec) => spec.cmt.get() + spec.ctp.get() + pages,
             MapSpec::Fmmu(spec) => spec.cmt.get() + spec.ctp.get() + pages,
-        }
+        };
+        map + self.trim_pages.ram()
     }
 
     fn memory(&self) -> u64 {
@@ -62,12 +64,16 @@ impl Config for PageConfig {
     }
 
     fn images(&self) -> MapImages {
-        MapImages { count: self.map_pages.count, entries: self.map_pages.entries }
+        let (map, trims) = (self.map_pages, self.trim_pages);
+        MapImages { count: map.count + trims.count, entries: map.entries.max(trims.words) }
     }
 
     fn format(&self, say: &mut dyn FnMut(&'static str, &dyn Display)) {
         let kept = if self.map_pages.count > 0 { "on flash, in translation pages" } else { "in RAM" };
         say("ftl.map", &kept);
+        if self.trim_pages.count > 0 {
+            say("ftl.discard", &"durable, in trim pages");
+        }
     }
 
     fn room(&self, dies: &[DieId]) -> Option<u64> {

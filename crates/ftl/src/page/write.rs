@@ -27,9 +27,10 @@ impl PageFtl {
         owners: &mut impl Owners<S>,
         unit: PageWrite,
     ) {
+        self.note_write(&unit);
         let set = self.set_of(owners, &unit);
         if set != self.set_of_pages() && self.is_out_of_pages() {
-            return owners.write_refused(unit.owner);
+            return self.refuse(owners, &unit);
         }
         let drops = self.planted.is(Sabotage::UntimedDropped) && unit.version % 3 == 2 && unit.lpn.get() < self.units;
         if drops && !flash.backend.is_timed() {
@@ -152,7 +153,7 @@ impl PageFtl {
                     if pages {
                         self.keep_page(flash, unit.lpn.get() - self.units);
                     } else {
-                        owners.write_refused(unit.owner);
+                        self.refuse(owners, &unit);
                     }
                 }
             }

@@ -3,7 +3,7 @@
 use base::fault::Faults;
 use base::units::SECTOR;
 use flash::nand::Geometry;
-use ftl::Site;
+use ftl::{DiscardSpec, Site};
 
 use super::Spec;
 
@@ -27,6 +27,14 @@ impl Spec {
         }
         if self.host.queue_depth > QUEUE_DEPTH_MAX {
             faults.within("host.queue-depth", self.host.queue_depth, 1..=QUEUE_DEPTH_MAX);
+        }
+    }
+
+    /// Checks that the FTL can record discards, if they are durable.
+    pub(super) fn check_discards(&self, faults: &mut Faults) {
+        if self.ftl.discard != DiscardSpec::default() && !self.ftl.kind.family().records_discards() {
+            let message = "this FTL keeps no record of discards on flash";
+            faults.add("ftl.discard", message, "leave it out, or set ftl.kind = \"page\"");
         }
     }
 

@@ -5,6 +5,7 @@ mod hydra;
 mod pairs;
 mod samples;
 mod slc_mlc;
+mod trims;
 
 use base::units::{Bytes, Ratio};
 use flash::backend::{Arbitration, BusOrder, Completion, Controllers, Order, Transfer};
@@ -446,6 +447,11 @@ pub fn settings() -> Vec<Setting> {
     for map in MapSpec::EVERY {
         let mut book = Book { kind: FtlKind::Page, map, settings };
         book.paired_pages();
+        settings = book.settings;
+    }
+    for map in MapSpec::EVERY {
+        let mut book = Book { kind: FtlKind::Page, map, settings };
+        book.durable_discards();
         settings = book.settings;
     }
     settings.iter_mut().for_each(|setting| leave_out_idle(&mut setting.spec));
