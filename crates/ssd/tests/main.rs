@@ -8,5 +8,6 @@ mod paired;
 mod queues;
 mod slc_mlc;
 mod trims;
+mod versions;
 mod word_lines;
 mod worn;

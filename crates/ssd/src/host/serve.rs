@@ -15,6 +15,10 @@ use crate::buffer::Taken;
 use crate::spec::FlushPolicy;
 use ftl::{Event, Ftl, HostEvent, OldPlace, PageRead, PageWrite, Sabotage, full_mask};
 
+/// The last version in a spare area with which the drive still takes writes: it becomes read-only before its versions
+/// of 32 bits are used up. The others are for what it still has to store by itself: its buffer, its map, its records.
+pub(crate) const LAST_VERSION: u32 = u32::MAX - (1 << 24);
+
 impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     /// Does all work that is possible at this moment.
     #[inline]
@@ -262,6 +266,10 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     }
 
     fn write(&mut self, handle: Handle<Active<S>>) {
+        if self.ftl.latest_version() >= LAST_VERSION {
+            self.clients.requests[handle].status = Status::ReadOnly;
+            return self.served(handle);
+        }
         let extent = self.clients.requests[handle].extent;
         self.counts.host_slots += u64::from(extent.end - extent.first);
         if self.clients.buffer.is_some() {
