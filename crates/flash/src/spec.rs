@@ -66,6 +66,13 @@ pub struct FlashSpec {
     /// a time has few such commands; `controllers = "none"` has all.
     #[serde(default, skip_serializing_if = "is_default")]
     pub cache_across_lists: bool,
+    /// Whether a program that a power cut tears also damages the pages before it that share its word line: where a
+    /// part with several bits per cell programs page by page, a later page changes cells that hold earlier ones. The
+    /// page-mapped FTL then writes each word line at once (fills it with copies or with the data of one request or
+    /// buffer write, and leaves the rest erased), so that nothing acknowledged shares a word line with a program in
+    /// progress; every other FTL refuses the key.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub paired_pages: bool,
     /// Controllers, which execute one command list at a time.
     #[serde(default)]
     pub controllers: Controllers,

@@ -150,6 +150,17 @@ pub trait Family: Sync {
         Vec::new()
     }
 
+    /// True if it can record discards on flash.
+    fn records_discards(&self) -> bool {
+        false
+    }
+
+    /// True if it writes the pages of a word line at once, so that none that it has acknowledged shares cells with a
+    /// program in progress.
+    fn writes_word_lines(&self) -> bool {
+        false
+    }
+
     /// The flash array as this family sees it.
     fn geometry(&self, site: &Site<'_>, faults: &mut Faults) -> Option<Geometry>;
 

@@ -13,6 +13,7 @@ mod blocks;
 mod check;
 mod collect;
 mod config;
+mod discard_spec;
 mod family;
 mod finish;
 mod gather;
@@ -27,6 +28,7 @@ mod port;
 mod read;
 mod rescue;
 mod translation;
+mod trim;
 mod victim;
 mod wear;
 mod word_line;
@@ -35,12 +37,12 @@ mod write;
 use std::collections::VecDeque;
 
 use base::engine::{Handle, Rng};
-use base::units::{DieId, Lpn, Psn, Span, SuperblockId};
+use base::units::{DieId, Psn, Span, SuperblockId};
 use flash::backend::{Command, List, Timing};
 use flash::nand::{Geometry, Media, Sector, Stream};
 
 use crate::port::{Mount, PageWrite};
-use crate::sabotage::Planted;
+use crate::sabotage::{Planted, Sabotage};
 use crate::toolkit::{DieLists, Versions, WearSpec};
 
 use blocks::Blocks;
@@ -48,13 +50,16 @@ use gather::Gather;
 use mapping::Mapping;
 use placement::Placer;
 use pool::{ByContent, Holds, Pool, Reserve};
+use trim::Trims;
 use victim::Victims;
 
 pub use config::PageConfig;
+pub use discard_spec::DiscardSpec;
 pub(crate) use family::PageFamily;
 pub use gc_spec::GcSpec;
 pub(crate) use map_pages::MapPages;
 pub use placement::{Digits, ParseDigitsError, PlacementSpec};
+pub(crate) use trim::TrimPages;
 pub use victim::VictimSpec;
 
 /// The purpose of a list, which is its tag in the backend.
@@ -80,7 +85,11 @@ pub struct PageFtl {
     geometry: Geometry,
     /// Rows that one program covers.
     one_shot: u32,
-    /// True if a program always covers whole rows, because the chips are ganged or programs are one-shot.
+    /// Rows that are written at once: those of a one-shot program, or of a word line of paired pages, which takes a
+    /// program for each.
+    word_line: u32,
+    /// True if a program always covers whole rows, because the chips are ganged, programs are one-shot or pages are
+    /// paired.
     whole_rows: bool,
     /// True if no buffer has gathered the writes.
     gathers: bool,
@@ -101,6 +110,8 @@ pub struct PageFtl {
     victims: ByContent<Victims>,
     rng: Rng,
     versions: Versions,
+    /// The trim pages, if discards are durable.
+    trims: Option<Box<Trims>>,
     planted: Planted,
     /// The pools of each NVM set, in ascending order. The first set has all data pools, the last all pools of
     /// translation pages.
@@ -147,6 +158,10 @@ impl PageFtl {
         pools.extend((0..).zip(quotas).map(|(i, quota)| pool(i, quota, Holds::Pages)));
         let mut ftl = Self {
             one_shot: config.timing.one_shot,
+            word_line: match from.planted.is(Sabotage::PairingIgnored) {
+                true => config.timing.one_shot,
+                false => config.timing.one_shot.max(config.timing.paired),
+            },
             whole_rows: config.whole_rows,
             gathers: config.gathers,
             gc: config.gc.clone(),
@@ -174,6 +189,7 @@ impl PageFtl {
             },
             rng: Rng::stream(from.seed ^ from.planted.whim(), "ftl.gc"),
             versions: Versions::default(),
+            trims: None,
             planted: from.planted,
             found: 0,
             moved: Vec::new(),
@@ -199,7 +215,14 @@ impl PageFtl {
         let members: u64 = config.sets.iter().map(|set| set.len() as u64).sum();
         let sets = 2 * members * u64::from(geometry.groups()) * size_of::<u32>() as u64;
         let reading = DieLists::<(Handle<List>, Handle<Command>)>::memory(u64::from(geometry.die_count()));
-        mapping::memory(config) + Blocks::memory(geometry) + pools + sets + 2 * Victims::memory(geometry) + reading
+        let trims = config.trim_pages.memory();
+        mapping::memory(config)
+            + trims
+            + Blocks::memory(geometry)
+            + pools
+            + sets
+            + 2 * Victims::memory(geometry)
+            + reading
     }
 
     /// The stream of copies: that of the host if the log is shared.
@@ -212,12 +235,6 @@ impl PageFtl {
     fn pool_of(&self, superblock: SuperblockId) -> u32 {
         let group = self.geometry.group_of(superblock);
         if self.blocks.is_map(superblock) { self.groups + group } else { group }
-    }
-
-    /// The content of a mapping unit.
-    #[inline]
-    const fn kind_of(&self, lpn: Lpn) -> Holds {
-        if lpn.get() < self.units { Holds::Data } else { Holds::Pages }
     }
 
     /// The content of a pool.

@@ -153,7 +153,9 @@ impl<F: Ftl> Rig<F> {
     pub(crate) fn with(config: F::Config, array: &Array, slc_array: Option<&Array>) -> Self {
         let new = |array: &Array| {
             let faults = flash::nand::Faults::new(&flash::nand::FaultSpec::default(), 1);
-            let media = Media::new(array.geometry.clone(), array.endurance, array.backend.timing.one_shot, faults);
+            let timing = &array.backend.timing;
+            let media = Media::new(array.geometry.clone(), array.endurance, timing.one_shot, faults);
+            let media = media.with_paired_pages(timing.paired);
             Backend::new(media, &array.backend, ())
         };
         let (backend, slc_array) = (new(array), slc_array.map(new));

@@ -116,6 +116,12 @@ pub enum Sabotage {
     TailCopyBelieved,
     /// A page that leaves the SLC log during a write lacks the sectors that the write has yet to append.
     RestOfWriteLeft,
+    /// A durable discard is acknowledged without a record.
+    DiscardUnrecorded,
+    /// The record of discards also covers a newer write in progress.
+    DiscardOverrules,
+    /// Pages of a word line are written one after another, although a torn one damages those before it.
+    PairingIgnored,
     /// The data of a program enters the cache register while a page waits there for the array.
     CacheOverwritten,
     /// A program that has let a host read pass between two pages of its data goes on with the page after the next.
@@ -126,7 +132,7 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 57] = [
+    pub const EVERY: [Self; 60] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -181,6 +187,9 @@ impl Sabotage {
         Self::FailedEraseReused,
         Self::TailCopyBelieved,
         Self::RestOfWriteLeft,
+        Self::DiscardUnrecorded,
+        Self::DiscardOverrules,
+        Self::PairingIgnored,
         Self::CacheOverwritten,
         Self::PageSkipped,
         Self::Undetermined,

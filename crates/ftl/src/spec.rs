@@ -11,7 +11,7 @@ use crate::idle::Idle;
 use crate::kind::FtlKind;
 use crate::log_block::LogSpec;
 use crate::map_unit::MapSpec;
-use crate::page::{GcSpec, PlacementSpec};
+use crate::page::{DiscardSpec, GcSpec, PlacementSpec};
 use crate::slc_mlc::SlcMlcSpec;
 use crate::toolkit::WearSpec;
 
@@ -44,6 +44,9 @@ pub struct FtlSpec {
     pub gc: GcSpec,
     /// Wear levelling.
     pub wear: WearSpec,
+    /// Whether a discard survives a power cut.
+    #[serde(skip_serializing_if = "is_default")]
+    pub discard: DiscardSpec,
     /// The block-mapped FTL of Hydra, if `kind` names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hydra: Option<HydraSpec>,
@@ -70,6 +73,7 @@ impl Default for FtlSpec {
             placement: PlacementSpec::default(),
             gc: GcSpec::default(),
             wear: WearSpec::default(),
+            discard: DiscardSpec::default(),
             hydra: None,
             chang: None,
             log: LogSpec::default(),

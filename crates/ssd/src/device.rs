@@ -80,6 +80,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         let faults = Faults::new(&resolved.spec.flash.faults, seed);
         let timing = &resolved.backend.timing;
         let media = Media::new(resolved.geometry.clone(), resolved.part.endurance, timing.one_shot, faults);
+        let media = media.with_paired_pages(timing.paired);
         Self::with_media(resolved, seed, media, None, observer)
     }
 

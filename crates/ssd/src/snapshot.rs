@@ -46,8 +46,10 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             versions.push(before);
         }
         let faults = |seed| Faults::new(&resolved.spec.flash.faults, seed);
-        let one_shot = resolved.backend.timing.one_shot;
-        let media = Media::load(resolved.geometry.clone(), resolved.part.endurance, one_shot, faults(seed), from)?;
+        let timing = &resolved.backend.timing;
+        let (endurance, one_shot) = (resolved.part.endurance, timing.one_shot);
+        let media = Media::load(resolved.geometry.clone(), endurance, one_shot, faults(seed), from)?;
+        let media = media.with_paired_pages(timing.paired);
         let slc_array = resolved.slc_array.as_ref().map(|part| {
             let faults = faults(slc_seed(seed));
             Media::load(part.geometry.clone(), part.part.endurance, 1, faults, from)

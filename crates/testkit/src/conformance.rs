@@ -157,6 +157,7 @@ macro_rules! checks {
             power_cuts_of_a_full_drive_lose_nothing: "power cuts, full", power::cuts_of_a_full_drive;
             repeated_power_cuts_lose_nothing: "power cuts, one after another", power::cuts_one_after_another;
             a_power_cut_after_each_flush_loses_nothing: "power cuts, after flushes", power::cuts_after_flushes;
+            power_cuts_among_discards_lose_nothing: "power cuts, among discards", power::cuts_among_discards;
         }
     };
 }

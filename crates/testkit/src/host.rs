@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Time};
 use flash::nand::Stamp;
-use ssd::{Completion, Drive, FlushPolicy, QueueId, Request, Ssd, Status};
+use ssd::{Completion, DiscardSpec, Drive, FlushPolicy, QueueId, Request, Ssd, Status};
 
 use crate::Oracle;
 
@@ -51,6 +51,7 @@ impl Host {
         let resolved = ssd.resolved();
         Self {
             oracle: Oracle::new(resolved.buffer.is_none(), u64::from(resolved.geometry.sectors))
+                .with_durable_discards(resolved.ftl.discard == DiscardSpec::Durable)
                 .after(ssd.history().cloned()),
             ssd,
             next_tag: 0,

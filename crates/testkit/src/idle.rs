@@ -23,6 +23,7 @@ fn leave_out(spec: &mut Spec, path: &str) {
         "flash.multi-plane" => spec.flash.multi_plane = None,
         "flash.cache-mode" => spec.flash.cache_mode = true,
         "flash.cache-across-lists" => spec.flash.cache_across_lists = false,
+        "flash.paired-pages" => spec.flash.paired_pages = false,
         "flash.transfer" => spec.flash.transfer = Transfer::default(),
         "flash.arbitration.bus" => spec.flash.arbitration.bus = Arbitration::default().bus,
         "flash.arbitration.between-pages" => spec.flash.arbitration.between_pages = true,

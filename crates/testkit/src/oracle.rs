@@ -2,8 +2,8 @@
 //!
 //! A read returns the newest completed write. After a power cut a sector may hold its last durable content or anything
 //! written since. A discard makes no promise across power cuts (ATA calls it non-deterministic): until the sector is
-//! durably written again, a cut may bring back any of its former contents. A sector never holds anything older than
-//! that, and never the content of another sector.
+//! durably written again, a cut may bring back any of its former contents, unless discards are durable. A sector never
+//! holds anything older than that, and never the content of another sector.
 
 use std::sync::Arc;
 
@@ -63,6 +63,8 @@ pub struct Oracle {
     sectors: Vec<Option<Arc<Sector>>>,
     /// True if a write is durable once it is acknowledged.
     write_through: bool,
+    /// True if a discard is durable once it is acknowledged, and an older one does not come back meanwhile.
+    durable_discards: bool,
     /// Sectors of a mapping unit: only whole mapping units are discarded.
     unit: u64,
     writes: u64,
@@ -75,7 +77,14 @@ impl Oracle {
     /// An oracle for a new device.
     #[must_use]
     pub const fn new(write_through: bool, unit: u64) -> Self {
-        Self { sectors: Vec::new(), write_through, unit, writes: 0, stamps: 0, before: None }
+        Self { sectors: Vec::new(), write_through, durable_discards: false, unit, writes: 0, stamps: 0, before: None }
+    }
+
+    /// The same oracle for a device with durable discards, or without.
+    #[must_use]
+    pub const fn with_durable_discards(mut self, durable: bool) -> Self {
+        self.durable_discards = durable;
+        self
     }
 
     /// Adds the history of preconditioning.
@@ -157,19 +166,24 @@ impl Oracle {
     /// Notes a discard that is about to be submitted: from now on a power cut may leave any former content. The drive
     /// may forget the mapping unit before the host gets the answer, and the erase that follows may be torn.
     pub fn submit_discard(&mut self, io: &Io) {
+        let durable = self.durable_discards;
         for sector in self.discarded(io) {
             let entry = self.entry(sector);
-            entry.discarded = true;
+            entry.discarded |= !durable;
             entry.possible.push(Possible { order: 0, stamp: Stamp(0), done: false });
         }
     }
 
     /// Notes a completed discard.
     pub fn complete_discard(&mut self, io: &Io) {
+        let durable = self.durable_discards;
         for sector in self.discarded(io) {
             let entry = self.touched(sector);
-            entry.complete(|one| one.order == 0 && one.stamp == Stamp(0));
+            let at = entry.complete(|one| one.order == 0 && one.stamp == Stamp(0));
             entry.now = Stamp(0);
+            if durable {
+                entry.confirm(at);
+            }
         }
     }
 

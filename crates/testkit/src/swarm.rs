@@ -3,14 +3,15 @@
 use base::engine::Rng;
 use base::units::{Bytes, Ratio};
 use flash::backend::{Arbitration, BusOrder, Completion, Controllers, Op, Order, Transfer};
-use flash::nand::{Part, Stamp};
+use flash::nand::{Cell, Part, Stamp};
 use ftl::{
     Allocation, DensitySpec, EraseWhen, HydraSpec, LogSpec, MappingSpec, Probing, ProcessorSpec, SlcMlcSpec, Striping,
     ThresholdBy,
 };
 use ssd::{
-    BufferPolicy, BufferSpec, Digits, Drive, FlashSpec, FlushPolicy, FtlKind, FtlSpec, GcSpec, HostSpec, MapSpec,
-    PlacementSpec, Precondition, QueueArbitration, QueueId, QueueSpec, SlcSpec, Spec, Ssd, VictimSpec, WearSpec,
+    BufferPolicy, BufferSpec, Digits, DiscardSpec, Drive, FlashSpec, FlushPolicy, FtlKind, FtlSpec, GcSpec, HostSpec,
+    MapSpec, PlacementSpec, Precondition, QueueArbitration, QueueId, QueueSpec, SlcSpec, Spec, Ssd, VictimSpec,
+    WearSpec,
 };
 
 use crate::{Host, leave_out_idle, requests};
@@ -60,6 +61,16 @@ pub fn draw_device(rng: &mut Rng, faults: bool) -> Spec {
         spec = or_superblocks(or_log_blocks(or_hydra(spec, &mut later), &mut later), &mut later);
         spec = or_two_arrays(spec, &mut Rng::stream(rng.clone().bits(), "swarm.chang"));
         spec = or_sample(spec, &mut Rng::stream(rng.clone().bits(), "swarm.samples"));
+        // Other families refuse paired pages. With a shared log a pool of translation pages may collect its own padding
+        // for ever where a page takes a whole word line; one-shot programs do the same.
+        spec.flash.paired_pages &=
+            spec.ftl.kind == FtlKind::Page && !(spec.ftl.gc.shared_log && spec.ftl.map.is_paged());
+        if let Some(part) = spec.flash.custom_part.as_mut().filter(|_| spec.flash.paired_pages) {
+            part.cell = Cell::Mlc;
+        }
+        if spec.ftl.kind == FtlKind::Page && Rng::stream(rng.clone().bits(), "swarm.discards").chance(0.3) {
+            spec.ftl.discard = DiscardSpec::Durable;
+        }
         leave_out_idle(&mut spec);
         if spec.resolve().is_ok() {
             return spec;
@@ -85,6 +96,7 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
         (part.bus.t_rhw, part.bus.t_wb, part.bus.status) = (time("100ns"), time("90ns"), time("130ns"));
     }
     part.timing.cache_program_copy = pick(rng, &["0us", "3us"]).parse().expect("a time");
+    let pairs = Rng::stream(rng.clone().bits(), "swarm.pairs").chance(0.3) && part.timing.one_shot == 1;
     let orders: Vec<_> = Digits::every().collect();
     let order = pick(rng, &orders);
     let placement = pick(rng, &PlacementSpec::every(order));
@@ -118,6 +130,7 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
             multi_plane: Some(rng.chance(0.6)),
             cache_mode: rng.chance(0.5),
             cache_across_lists: Rng::stream(rng.clone().bits(), "swarm.cache").chance(0.4),
+            paired_pages: pairs,
             controllers: or_later(pick(rng, &Controllers::EVERY[..4]), &mut later, &Controllers::EVERY),
             transfer: Transfer::default(),
             software_controllers: later.chance(0.1).then(|| "50us".parse().expect("a time")),

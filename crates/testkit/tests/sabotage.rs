@@ -106,6 +106,7 @@ const fn at(settings: &'static [&'static str; 1], check: &'static str) -> Wanted
 const GREEDY: &[&str; 1] = &["Greedy, PageRoundRobin channel-chip-die-plane"];
 const FULL: &[&str; 1] = &["buffer that fills up"];
 const PAGES: &[&str; 1] = &["programs of 6 pages page by page, bus CommandFirst"];
+const TRIMS: &[&str; 1] = &["durable discards"];
 const BAST: &[&str; 1] = &["Bast, Apart, controllers PerChannel"];
 const CHANG: &[&str; 1] = &["Chang, plain"];
 
@@ -185,6 +186,9 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
             vec![at(&["CostBenefit, PageRoundRobin channel-chip-die-plane"], "preconditioning")]
         }
         Sabotage::CacheOverwritten => vec![at(&["cache mode across lists, deep queue"], "integrity")],
+        Sabotage::DiscardUnrecorded => vec![at(TRIMS, "power cuts, full"), at(TRIMS, "power cuts, among discards")],
+        Sabotage::DiscardOverrules => vec![at(TRIMS, "power cuts, among discards")],
+        Sabotage::PairingIgnored => vec![at(&["paired pages"], "power cuts, full")],
         Sabotage::PageSkipped => vec![at(PAGES, "books"), at(PAGES, "integrity")],
         // A unit test finds it: the suite has no tenants confined to a part of the dies.
         Sabotage::ConfinementForgotten => Vec::new(),

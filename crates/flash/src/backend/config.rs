@@ -162,6 +162,9 @@ pub struct Timing {
     pub cache_across: bool,
     /// Rows programmed by one array operation.
     pub one_shot: u32,
+    /// Pages of a word line that are programmed one by one, of which a torn one damages those before it; 1 if none
+    /// does.
+    pub paired: u32,
     /// Chips of a gang, which share command and data lines.
     pub gang: u32,
     /// Command and address cycles of one plane.
@@ -228,6 +231,7 @@ impl Timing {
             cache_program: (cache_mode && part.features.cache_program).then_some(part.timing.cache_program_copy),
             cache_across: false,
             one_shot,
+            paired: 1,
             gang: 1,
             command: part.bus.command,
             cycles: Cycles {

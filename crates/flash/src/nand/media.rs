@@ -12,6 +12,7 @@ mod mode;
 mod payload;
 mod snapshot;
 mod spares;
+mod torn;
 
 use images::Images;
 pub use mode::Mode;
@@ -74,6 +75,8 @@ pub struct Media<S> {
     geometry: Geometry,
     endurance: u32,
     one_shot: u32,
+    /// Pages of a word line of which a torn one damages those before it; 1 if none does.
+    paired: u32,
     blocks: Vec<Block>,
     spares: Spares,
     /// The content of each block's sectors. `None` if every slot holds the content that preconditioning writes: a
@@ -110,6 +113,7 @@ impl<S: Sector> Media<S> {
         Self {
             endurance,
             one_shot,
+            paired: 1,
             bad: blocks.iter().filter(|block| block.bad).count() as u64,
             spares: Spares::new(&geometry),
             blocks,
@@ -408,31 +412,6 @@ impl<S: Sector> Media<S> {
             for slot in gone {
                 self.unreadable.remove(&slot);
             }
-        }
-    }
-
-    /// Tears a program at a power loss: each of its pages is complete or torn. Whether the program would have failed
-    /// stays unknown.
-    pub(crate) fn tear_program(&mut self, target: Target, count: u32) {
-        for first in (0..count).step_by(self.geometry.slots as usize) {
-            let (_, plane) = self.geometry.page_and_plane(target.offset + first);
-            self.set_failing(target.superblock, plane, false);
-            if self.faults.survives_cut() {
-                continue;
-            }
-            for i in first..(first + self.geometry.slots).min(count) {
-                let psn = self.geometry.slot(target.superblock, target.offset + i);
-                self.spares.set(psn.index(), Spare::Torn);
-            }
-        }
-    }
-
-    /// Tears an erase at a power loss: no page can be read or programmed before the next erase.
-    pub(crate) fn tear_erase(&mut self, superblock: SuperblockId) {
-        self.fill_spares(superblock, Spare::Torn);
-        for plane in 0..self.geometry.stripe {
-            let pages = self.geometry.pages;
-            self.block_mut(superblock, plane).next_page = pages;
         }
     }
 }

@@ -191,7 +191,7 @@ impl PageFtl {
         let chosen = &self.pools[pool as usize];
         let slots = self.geometry.superblock_slots();
         // A program of the host under assembly has its place.
-        let taken = chosen.program.filter(|_| self.gc.shared_log).map(|program| program.end);
+        let taken = chosen.program.filter(|_| self.gc.shared_log).map(|program| self.program_end(program.start));
         let open = chosen.open[self.copies()].map_or(0, |open| slots - taken.unwrap_or(open.next));
         let moving: u32 = chosen.gc.victims.iter().map(|victim| self.blocks.valid(victim.superblock)).sum();
         let program = self.program_slots();
@@ -262,8 +262,30 @@ impl PageFtl {
         flash.submit(list);
     }
 
-    /// Adds the reads and one program. Returns the offset behind the program.
+    /// Adds the reads and one program for each row, or for all rows of a one-shot program. Returns the offset behind
+    /// them.
     fn copy_list<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        list: Handle<List>,
+        cause: Cause,
+        target: Target,
+        gathered: &[Psn],
+    ) -> u32 {
+        let rows = (self.geometry.row_slots() * self.one_shot) as usize;
+        let mut next = target.offset;
+        for (i, gathered) in gathered.chunks(rows).enumerate() {
+            if i > 0 {
+                self.blocks.begin_program(target.superblock);
+            }
+            let target = Target { offset: target.offset + (i * rows) as u32, ..target };
+            next = self.copy_rows(flash, list, cause, target, gathered);
+        }
+        next
+    }
+
+    /// Adds one program of copies and its reads. Returns the offset behind the word line, or behind the program.
+    fn copy_rows<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
         list: Handle<List>,
@@ -300,9 +322,10 @@ impl PageFtl {
         }
         let slots = self.geometry.slots;
         let covered = target.offset + (gathered.len() as u32).div_ceil(slots) * slots;
-        let next = if self.whole_rows { self.program_end(target.offset) } else { covered };
-        flash.backend.set_padding(program, next - covered);
-        next
+        let rows = self.geometry.row_slots() * self.one_shot;
+        let end = if self.whole_rows { (target.offset / rows + 1) * rows } else { covered };
+        flash.backend.set_padding(program, end - covered);
+        if self.whole_rows { self.program_end(target.offset) } else { covered }
     }
 
     /// True if the gathered mapping units can be copied without the bus: whole pages, each to a page of its own plane.
@@ -390,8 +413,10 @@ impl PageFtl {
             // Copies stay in their pool, unless another pool rescued it.
             let (_, first) = flash.backend.slot(handle, 0);
             let source = self.pool_at(first.psn);
-            pools = Some((here, source));
-            self.pools[source as usize].gc.copies -= 1;
+            // A word line takes several programs.
+            if pools.replace((here, source)).is_none() {
+                self.pools[source as usize].gc.copies -= 1;
+            }
             if source != here {
                 self.end_move_to_helper(here, count);
             }

@@ -7,7 +7,7 @@ use base::units::{DieId, Span};
 use flash::backend::Timing;
 use flash::nand::Geometry;
 
-use super::{GcSpec, MapPages, PageFtl, PlacementSpec};
+use super::{GcSpec, MapPages, PageFtl, PlacementSpec, TrimPages};
 use crate::MapSpec;
 use crate::family::{Config, MapImages};
 use crate::toolkit::{ENTRY, WearSpec};
@@ -18,7 +18,8 @@ pub struct PageConfig {
     pub(crate) geometry: Geometry,
     pub(crate) timing: Timing,
     pub(crate) spare_transfer: Span,
-    /// True if a program always covers whole rows, because the chips are ganged or programs are one-shot.
+    /// True if a program always covers whole rows, because the chips are ganged, programs are one-shot or pages are
+    /// paired.
     pub(crate) whole_rows: bool,
     /// True if writes come without a buffer that has gathered them.
     pub(crate) gathers: bool,
@@ -32,6 +33,7 @@ pub struct PageConfig {
     pub(crate) map: MapSpec,
     pub(crate) map_gather: Option<u32>,
     pub(crate) map_pages: MapPages,
+    pub(crate) trim_pages: TrimPages,
 }
 
 impl Config for PageConfig {
@@ -42,13 +44,14 @@ impl Config for PageConfig {
     fn table_ram(&self) -> u64 {
         // With the map on flash, RAM holds the directory of translation pages.
         let pages = u64::from(self.map_pages.count) * ENTRY;
-        match &self.map {
+        let map = match &self.map {
             MapSpec::Ram | MapSpec::Table { .. } => u64::from(self.units) * ENTRY,
             MapSpec::Uncached { .. } => pages,
             MapSpec::Dftl(spec) => spec.cmt.get() + pages,
             MapSpec::Cdftl(spec) => spec.cmt.get() + spec.ctp.get() + pages,
             MapSpec::Fmmu(spec) => spec.cmt.get() + spec.ctp.get() + pages,
-        }
+        };
+        map + self.trim_pages.ram()
     }
 
     fn memory(&self) -> u64 {
@@ -61,12 +64,16 @@ impl Config for PageConfig {
     }
 
     fn images(&self) -> MapImages {
-        MapImages { count: self.map_pages.count, entries: self.map_pages.entries }
+        let (map, trims) = (self.map_pages, self.trim_pages);
+        MapImages { count: map.count + trims.count, entries: map.entries.max(trims.words) }
     }
 
     fn format(&self, say: &mut dyn FnMut(&'static str, &dyn Display)) {
         let kept = if self.map_pages.count > 0 { "on flash, in translation pages" } else { "in RAM" };
         say("ftl.map", &kept);
+        if self.trim_pages.count > 0 {
+            say("ftl.discard", &"durable, in trim pages");
+        }
     }
 
     fn room(&self, dies: &[DieId]) -> Option<u64> {

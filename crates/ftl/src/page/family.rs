@@ -6,7 +6,7 @@ use flash::backend::Timing;
 use flash::nand::Geometry;
 
 use super::config::PageConfig;
-use super::{MapPages, reserved};
+use super::{MapPages, TrimPages, reserved};
 use crate::family::{Array, Family, Setup, Site};
 use crate::idle::Idle;
 use crate::pages;
@@ -17,9 +17,17 @@ use crate::spec::FtlSpec;
 pub(crate) struct PageFamily;
 
 impl Family for PageFamily {
+    fn records_discards(&self) -> bool {
+        true
+    }
+
+    fn writes_word_lines(&self) -> bool {
+        true
+    }
+
     fn idle(&self, site: &Site<'_>) -> Vec<Idle> {
         let (gc, features) = (&site.ftl.gc, &site.part.features);
-        let whole_rows = site.flash.gang > 1 || site.part.timing.one_shot > 1;
+        let whole_rows = site.flash.gang > 1 || site.part.timing.one_shot > 1 || site.flash.paired_pages;
         let path = "ftl.gc.copy-back";
         vec![
             Idle::new(path, gc.copy_back && !features.copy_back, "the part has no copy-back")
@@ -42,7 +50,8 @@ impl Family for PageFamily {
         let shared_log = site.ftl.gc.shared_log;
         let pages = MapPages::of(&site.ftl.map, geometry, u32::try_from(units).unwrap_or(u32::MAX), shared_log);
         let dies: Vec<DieId> = (0..geometry.die_count()).map(DieId::new).collect();
-        let spare = pages.room(geometry, &dies);
+        let trims = TrimPages::of(site.ftl.discard, geometry, u32::try_from(units).unwrap_or(u32::MAX));
+        let spare = pages.room(geometry, &dies).saturating_sub(u64::from(trims.count));
         if units == 0 {
             faults.add(path, "leaves no capacity for the host", "use a capacity above zero, or a share below 100%");
             return None;
@@ -97,7 +106,7 @@ impl PageFamily {
         let Setup { array, sets, units, .. } = setup;
         let Array { geometry, backend, gang, copy_back, spare_transfer, .. } = array;
         PageConfig {
-            whole_rows: gang > 1 || backend.timing.one_shot > 1,
+            whole_rows: gang > 1 || backend.timing.one_shot > 1 || backend.timing.paired > 1,
             gathers: !site.buffered,
             map_pages: MapPages::of(&site.ftl.map, &geometry, units, site.ftl.gc.shared_log),
             timing: backend.timing,
@@ -110,6 +119,7 @@ impl PageFamily {
             placement: site.ftl.placement.clone(),
             map: site.ftl.map,
             map_gather: site.ftl.map_gather,
+            trim_pages: TrimPages::of(site.ftl.discard, &geometry, units),
             geometry,
         }
     }

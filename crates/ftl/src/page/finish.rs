@@ -76,6 +76,16 @@ impl PageFtl {
                     continue;
                 }
                 self.pools[here as usize].in_flight -= 1;
+                if self.is_trim(slot.lpn) {
+                    self.trim_stored(flash, owners, &slot, psn);
+                    continue;
+                }
+                if self.is_outdated(&slot) {
+                    self.pools[here as usize].live -= 1;
+                    owners.write_done(slot.owner, service);
+                    continue;
+                }
+                self.note_written(slot.lpn, slot.version, true);
                 if self.planted.is(Sabotage::LostUpdate) && psn.get() % 16 == 5 {
                     self.pools[here as usize].live -= 1;
                     owners.write_done(slot.owner, service);

@@ -57,11 +57,16 @@ impl PageFtl {
     }
 
     /// Discards a mapping unit: it reads as zeros until the next write. After a power cut recovery may find an older
-    /// copy. Returns true if `Owners::discard_done` will report the end later.
+    /// copy, unless discards are durable. Returns true if `Owners::discard_done` will report the end later.
     pub(crate) fn discard(&mut self, now: Time, owner: Owner, lpn: Lpn) -> bool {
         if self.planted.is(Sabotage::DiscardForgotten) {
             return false;
         }
+        self.record_discard(owner, lpn) || self.give_up_unit(now, owner, lpn)
+    }
+
+    /// Lets the map no longer point to a mapping unit. Returns true if the map unit will report the end.
+    pub(super) fn give_up_unit(&mut self, now: Time, owner: Owner, lpn: Lpn) -> bool {
         match &mut self.mapping {
             Mapping::Ram(map) => {
                 if let Some(old) = map.set(lpn, None) {
@@ -125,12 +130,13 @@ impl PageFtl {
     pub(super) fn enter_copy(&mut self, now: Time, lpn: Lpn, from: Psn, to: Psn) -> bool {
         let (pool, source) = (self.pool_at(to), self.pool_at(from));
         let units = self.units;
-        let (map, lpn) = match &mut self.mapping {
-            Mapping::Ram(map) => (map, lpn),
-            Mapping::MapUnit(map_client) if lpn.get() >= units => {
+        let (map, lpn) = match (Self::trim_directory(&mut self.trims, lpn), &mut self.mapping) {
+            (Some(trim), _) => trim,
+            (None, Mapping::Ram(map)) => (map, lpn),
+            (None, Mapping::MapUnit(map_client)) if lpn.get() >= units => {
                 (&mut map_client.directory, Lpn::new(lpn.get() - units))
             }
-            Mapping::MapUnit(map_client) => {
+            (None, Mapping::MapUnit(map_client)) => {
                 self.pools[pool as usize].live += 1;
                 self.pools[source as usize].gc.asked += 1;
                 self.blocks.mark_valid(to);

@@ -39,8 +39,10 @@ impl PageFtl {
         // in one opened for the host.
         let opened_for = |stream| programmed.iter().filter(move |(birth, _)| birth.stream == stream).map(|(_, sb)| *sb);
         let originals_first = opened_for(Stream::Host).chain(opened_for(Stream::Copies));
-        let mut found = Map::new(self.units + config.map_pages.count);
+        let (pages, trims) = (config.map_pages.count, config.trim_pages);
+        let mut found = Map::new(self.units + pages + trims.count);
         recovery::find_newest(media, originals_first, &mut found, &mut self.versions, self.planted);
+        self.trims = self.recover_trims(trims, pages, media, &mut found);
         for (lpn, psn) in found.iter() {
             self.found += u32::from(lpn.get() < self.units);
             self.blocks.mark_valid(psn);
@@ -53,6 +55,7 @@ impl PageFtl {
             }
             self.close(superblock);
         }
+        found.truncate(self.units + pages);
         self.mapping = self.start_map(config, media, found);
     }
 
@@ -62,11 +65,12 @@ impl PageFtl {
         if pages == 0 {
             return;
         }
-        let units = self.units;
+        // Trim pages lie among data.
+        let map_pages = self.units..self.units + pages;
         let holds = |superblock: SuperblockId, data: bool| {
             let slots = (0..self.geometry.superblock_slots()).map(|offset| self.geometry.slot(superblock, offset));
             slots.map(|psn| media.spare(psn)).any(|spare| match spare {
-                Spare::Data { lpn, .. } => (lpn.get() < units) == data,
+                Spare::Data { lpn, .. } => map_pages.contains(&lpn.get()) != data,
                 Spare::Empty | Spare::Torn => false,
             })
         };

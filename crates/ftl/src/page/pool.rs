@@ -161,7 +161,7 @@ pub(super) struct Pool {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Assembly {
     pub(super) command: Handle<Command>,
-    /// Offset of its first slot, and the end of the slots that it may cover.
+    /// Offset of its first slot, and the end of the slots that it may cover. Further rows of its word line may follow.
     pub(super) start: u32,
     pub(super) end: u32,
 }

@@ -27,6 +27,10 @@ impl Ftl for PageFtl {
         self.found
     }
 
+    fn batch(&self, _: u32) -> u32 {
+        self.program_slots()
+    }
+
     fn free_blocks(&self) -> u64 {
         self.pools.iter().map(|pool| pool.free.len() as u64).sum()
     }
@@ -83,6 +87,11 @@ impl Ftl for PageFtl {
         self.gathered(flash, into);
     }
 
+    /// A discard that waits for its record must not come after a newer write.
+    fn discards_in_order(&self) -> bool {
+        self.trims.is_some()
+    }
+
     fn discard(&mut self, now: Time, owner: Owner, lpn: Lpn) -> bool {
         self.discard(now, owner, lpn)
     }
@@ -108,11 +117,12 @@ impl Ftl for PageFtl {
 
     #[inline]
     fn is_due(&self, timed: bool) -> bool {
-        self.map_is_due(timed)
+        self.map_is_due(timed) || self.trims_are_due()
     }
 
     fn run_due<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
         self.advance_map(flash, owners);
+        self.store_trims(flash, owners);
     }
 
     fn wake(&mut self, now: Time) {

@@ -1,9 +1,13 @@
-//! Gathers writes into whole one-shot programs.
+//! Gathers writes into whole one-shot programs and word lines.
 //!
 //! A one-shot program takes whole word lines: it pads what its data leave free, and only an erase gives that space
 //! back. So a program of host data that is not full waits for later writes, but only where waiting costs nothing: while
 //! an earlier program of its pool is in progress, and the die could not begin this one anyway. The end of the last of
 //! them sends it. The programs of a write buffer do not wait, because the buffer has gathered their data.
+//!
+//! Word lines of paired pages (`flash.paired-pages`) are filled in the same way, with a program for each row: a list
+//! takes whole word lines, and what its data leave free stays erased. So no page that was acknowledged shares its cells
+//! with a program in progress.
 //!
 //! With time off, every program waits until it is full, until a write finds no space, or until
 //! [`PageFtl::close_programs`].
@@ -21,10 +25,10 @@ use crate::toolkit::Slots;
 impl PageFtl {
     /// Lets a pool's program under assembly wait for more data. Returns false if it should not wait.
     pub(super) fn hold<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, pool: u32) -> bool {
-        let one_shot = self.one_shot > 1 && self.kind_in(pool) == Holds::Data;
+        let fills = self.word_line > 1 && self.kind_in(pool) == Holds::Data;
         let chosen = &mut self.pools[pool as usize];
         let waits = if flash.backend.is_timed() { self.gathers && chosen.writes > 0 } else { true };
-        chosen.held = one_shot && waits && chosen.program.is_some();
+        chosen.held = fills && waits && chosen.program.is_some();
         chosen.held
     }
 

@@ -27,9 +27,10 @@ impl PageFtl {
         owners: &mut impl Owners<S>,
         unit: PageWrite,
     ) {
+        self.note_write(&unit);
         let set = self.set_of(owners, &unit);
         if set != self.set_of_pages() && self.is_out_of_pages() {
-            return owners.write_refused(unit.owner);
+            return self.refuse(owners, &unit);
         }
         let drops = self.planted.is(Sabotage::UntimedDropped) && unit.version % 3 == 2 && unit.lpn.get() < self.units;
         if drops && !flash.backend.is_timed() {
@@ -152,7 +153,7 @@ impl PageFtl {
                     if pages {
                         self.keep_page(flash, unit.lpn.get() - self.units);
                     } else {
-                        owners.write_refused(unit.owner);
+                        self.refuse(owners, &unit);
                     }
                 }
             }
@@ -188,10 +189,10 @@ impl PageFtl {
     }
 
     pub(super) fn program_slots(&self) -> u32 {
-        self.geometry.row_slots() * self.one_shot
+        self.geometry.row_slots() * self.word_line
     }
 
-    /// The end of the program that begins at `offset`: the end of its row, or of its word line's rows.
+    /// The end of the rows that are written at once from `offset` on: of its row, or of its word line's rows.
     pub(super) fn program_end(&self, offset: u32) -> u32 {
         let slots = self.program_slots();
         offset / slots * slots + slots
@@ -205,8 +206,8 @@ impl PageFtl {
             if self.kind_of(unit.lpn) == Holds::Pages { self.pool_for_page(unit.lpn.get() - self.units) } else { 0 };
         let pools = &self.pools;
         let load = |pool: u32| flash.backend.load(pools[pool as usize].die) + pools[pool as usize].in_flight;
-        let one_shot = self.one_shot > 1;
-        let fills = |pool: u32| one_shot && pools[pool as usize].program.is_some();
+        let lines = self.word_line > 1;
+        let fills = |pool: u32| lines && pools[pool as usize].program.is_some();
         let chosen = match self.kind_of(unit.lpn) {
             Holds::Data => self.placer.pool(set, stripe, load, fills),
             Holds::Pages => home,
@@ -231,8 +232,14 @@ impl PageFtl {
         pool: u32,
         unit: &PageWrite,
     ) -> bool {
-        let assembly = match self.pools[pool as usize].program {
-            Some(assembly) => assembly,
+        let assembly = match self.open_program(flash, pool) {
+            Some(assembly) if !is_full(flash, assembly) => assembly,
+            // The next row of the word line.
+            Some(assembly) => {
+                self.advance(pool, Stream::Host, assembly.end);
+                owners.charge(unit.owner);
+                self.add_program(flash, pool)
+            }
             None => {
                 let Some(assembly) = self.begin_program(flash, pool) else { return false };
                 owners.charge(unit.owner);
@@ -246,13 +253,24 @@ impl PageFtl {
             self.read_rest(flash, owners, pool, unit, (assembly.command, to));
         }
         let count = flash.backend.command(assembly.command).count();
-        if count == assembly.end - assembly.start || self.is_gathered(pool, count) {
+        let last_row = assembly.end == self.program_end(assembly.start);
+        if (last_row && is_full(flash, assembly)) || self.is_gathered(pool, count) {
             self.end_program(flash, pool);
             if self.pools[pool as usize].held {
                 self.send(flash, pool);
             }
         }
         true
+    }
+
+    /// The program under assembly in a pool. A full one ends here if an earlier program has failed in its superblock:
+    /// the word line does not go on.
+    fn open_program<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) -> Option<Assembly> {
+        let ended = self.pools[pool as usize].open(Stream::Host).is_none();
+        if self.pools[pool as usize].program.is_some_and(|assembly| ended && is_full(flash, assembly)) {
+            self.end_program(flash, pool);
+        }
+        self.pools[pool as usize].program
     }
 
     /// Reads the other sectors of a partly written mapping unit. Later programs to the superblock wait for this one.
@@ -292,6 +310,11 @@ impl PageFtl {
             let worn = self.gc.shared_log && std::mem::take(&mut self.pools[pool as usize].gc.want_worn);
             self.open_superblock(pool, Stream::Host, worn);
         }
+        Some(self.add_program(flash, pool))
+    }
+
+    /// Adds a program of the next row, or rows, of the open superblock to the list of a pool.
+    fn add_program<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) -> Assembly {
         let chosen = &mut self.pools[pool as usize];
         let list = match chosen.list {
             Some(list) => list,
@@ -312,9 +335,10 @@ impl PageFtl {
         let command = flash.backend.add_program(list, cause, target, Stream::Host);
         self.pass_gate(flash, pool, Stream::Host, command);
         self.blocks.begin_program(open.superblock);
-        let assembly = Assembly { command, start: open.next, end: self.program_end(open.next) };
+        let rows = self.geometry.row_slots() * self.one_shot;
+        let assembly = Assembly { command, start: open.next, end: (open.next / rows + 1) * rows };
         self.pools[pool as usize].program = Some(assembly);
-        Some(assembly)
+        assembly
     }
 
     /// True if a write of the host may go to the open superblock that it shares with copies, or to a new one.
@@ -361,8 +385,11 @@ impl PageFtl {
         let count = flash.backend.command(assembly.command).count();
         let slots = self.geometry.slots;
         let covered = assembly.start + count.div_ceil(slots) * slots;
-        let next = if self.whole_rows && !self.planted.is(Sabotage::RowsUnfilled) { assembly.end } else { covered };
-        flash.backend.set_padding(assembly.command, next - covered);
+        let whole_rows = self.whole_rows && !self.planted.is(Sabotage::RowsUnfilled);
+        let end = if whole_rows { assembly.end } else { covered };
+        flash.backend.set_padding(assembly.command, end - covered);
+        // Further rows of a word line stay erased.
+        let next = if whole_rows { self.program_end(assembly.start) } else { covered };
         let full = self.advance(pool, Stream::Host, next);
         if self.kind_in(pool) == Holds::Data {
             self.placer.program_filled(self.pools[pool as usize].set, full);
@@ -441,6 +468,11 @@ impl PageFtl {
         self.end_write(flash, owners);
         self.place_unplaced(flash, owners);
     }
+}
+
+/// True if a program under assembly takes no more mapping units.
+fn is_full<S: Sector, O: Observer>(flash: &Flash<'_, S, O>, assembly: Assembly) -> bool {
+    flash.backend.command(assembly.command).count() == assembly.end - assembly.start
 }
 
 #[cfg(test)]

@@ -24,6 +24,11 @@ impl Map {
         self.entries.len() as u32
     }
 
+    /// Leaves out all mapping units from `units` on.
+    pub(crate) fn truncate(&mut self, units: u32) {
+        self.entries.truncate(units as usize);
+    }
+
     /// The entries of some mapping units, as a translation page has them.
     pub(crate) fn entries(&self, units: std::ops::Range<usize>) -> &[u32] {
         &self.entries[units]

@@ -57,7 +57,8 @@ pub enum Status {
     Done,
     /// At least one sector could not be read from flash.
     Uncorrectable,
-    /// The device has lost so many blocks that it no longer takes writes.
+    /// The device no longer takes writes: it has lost too many blocks, or has taken 2^32 - 2^24 writes, so that the
+    /// versions in its spare areas run out.
     ReadOnly,
     /// The extent ends beyond the capacity.
     OutOfRange,

@@ -15,6 +15,10 @@ use crate::buffer::Taken;
 use crate::spec::FlushPolicy;
 use ftl::{Event, Ftl, HostEvent, OldPlace, PageRead, PageWrite, Sabotage, full_mask};
 
+/// The last version in a spare area with which the drive still takes writes: it becomes read-only before its versions
+/// of 32 bits are used up. The others are for what it still has to store by itself: its buffer, its map, its records.
+pub(crate) const LAST_VERSION: u32 = u32::MAX - (1 << 24);
+
 impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     /// Does all work that is possible at this moment.
     #[inline]
@@ -292,6 +296,10 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     }
 
     fn write(&mut self, handle: Handle<Active<S>>) {
+        if self.ftl.latest_version() >= LAST_VERSION {
+            self.clients.requests[handle].status = Status::ReadOnly;
+            return self.served(handle);
+        }
         let extent = self.clients.requests[handle].extent;
         self.counts.host_slots += u64::from(extent.end - extent.first);
         if self.clients.buffer.is_some() {
@@ -422,7 +430,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             // Discards of units that were on their way to flash precede newer writes.
             self.discard_dropped();
         }
-        let program = self.backend.slots_per_command();
+        let program = self.backend.slots_per_command() * self.resolved.backend.timing.paired;
         let flush = self.flushes.back().filter(|_| !self.logs_flushes()).map(|(epoch, _)| *epoch);
         let Some(buffer) = &mut self.clients.buffer else { return false };
         let most = buffer.at_once(program);

@@ -30,7 +30,9 @@ impl Spec {
     }
 
     fn idle_flash(&self, site: &Site<'_>) -> Vec<Idle> {
-        let FlashSpec { controllers, transfer, arbitration, cache_mode, cache_across_lists, .. } = &self.flash;
+        let FlashSpec { controllers, transfer, arbitration, cache_mode, cache_across_lists, paired_pages, .. } =
+            &self.flash;
+        let paired = "flash.paired-pages";
         let features = &site.part.features;
         let no_cache = !features.cache_read && !features.cache_program;
         let by_controller = *transfer == Transfer::Controller;
@@ -40,6 +42,12 @@ impl Spec {
             Idle::new("flash.cache-mode", !cache_mode && no_cache, "the part has no cache mode"),
             Idle::new("flash.cache-across-lists", *cache_across_lists && no_cache, "the part has no cache mode"),
             Idle::new("flash.cache-across-lists", *cache_across_lists && !cache_mode, "flash.cache-mode is off"),
+            Idle::new(paired, *paired_pages && site.part.page_types() == 1, "a cell of the part has one bit"),
+            Idle::new(
+                paired,
+                *paired_pages && site.part.timing.one_shot > 1,
+                "a program covers all pages of its word line, and is torn as a whole",
+            ),
             Idle::new(
                 "flash.transfer",
                 by_controller && *controllers == Controllers::PerChannel,

@@ -3,6 +3,7 @@
 use base::fault::Faults;
 use base::units::SECTOR;
 use flash::nand::Geometry;
+use ftl::{DiscardSpec, Site};
 
 use super::Spec;
 
@@ -26,6 +27,32 @@ impl Spec {
         }
         if self.host.queue_depth > QUEUE_DEPTH_MAX {
             faults.within("host.queue-depth", self.host.queue_depth, 1..=QUEUE_DEPTH_MAX);
+        }
+    }
+
+    /// Checks that the FTL can record discards, if they are durable.
+    pub(super) fn check_discards(&self, faults: &mut Faults) {
+        if self.ftl.discard != DiscardSpec::default() && !self.ftl.kind.family().records_discards() {
+            let message = "this FTL keeps no record of discards on flash";
+            faults.add("ftl.discard", message, "leave it out, or set ftl.kind = \"page\"");
+        }
+    }
+
+    /// Checks that the FTL can cope with pages that a torn program damages, and that word lines are whole.
+    pub(super) fn check_paired_pages(&self, site: &Site<'_>, faults: &mut Faults) {
+        let (path, types) = ("flash.paired-pages", site.part.page_types());
+        if !self.flash.paired_pages || faults.0.iter().any(|fault| fault.path == path) {
+            return;
+        }
+        let pages = site.part.geometry.pages_per_block;
+        if !pages.is_multiple_of(types) {
+            let message = format!("a block of {pages} pages is not a whole number of word lines of {types} pages");
+            faults.add(path, message, format!("leave it out, or use a multiple of {types} pages"));
+        }
+        if !self.ftl.kind.family().writes_word_lines() {
+            let message = "a power cut would damage pages that this FTL has acknowledged: it writes the pages of a word \
+                           line one after another";
+            faults.add(path, message, "leave it out, or set ftl.kind = \"page\", which writes whole word lines");
         }
     }
 

@@ -101,6 +101,8 @@ impl Spec {
                 .for_each(|other| other.family().check_absent(&site, &mut faults));
             family.check(&site, &mut faults);
             self.check_idle(&site, &mut faults);
+            self.check_paired_pages(&site, &mut faults);
+            self.check_discards(&mut faults);
         }
         let slc_array = self.slc.as_ref().and_then(|slc| slc.resolve(&mut faults));
         let Some(part) = part.filter(|_| faults.0.is_empty()) else { return Err(faults.0) };
@@ -126,6 +128,7 @@ impl Spec {
         }
         timing.slc_mode = family.slc_mode(&self.ftl);
         (timing.cache_across, timing.gang) = (self.flash.cache_across_lists, self.flash.gang);
+        timing.paired = if self.flash.paired_pages { part.page_types() } else { 1 };
         let backend = Config {
             timing,
             controllers: self.flash.controllers,

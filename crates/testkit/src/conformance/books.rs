@@ -116,8 +116,8 @@ fn units_of_two(trial: &Trial<'_>, counters: &Counters, slc_mlc: &SlcMlcCounters
 
 /// Slots of a program that always covers whole rows; zero if programs need not.
 fn whole_rows(trial: &Trial<'_>) -> u64 {
-    let one_shot = trial.resolved.backend.timing.one_shot;
-    let whole = trial.resolved.gang > 1 || one_shot > 1;
+    let flash::backend::Timing { one_shot, paired, .. } = trial.resolved.backend.timing;
+    let whole = trial.resolved.gang > 1 || one_shot > 1 || paired > 1;
     u64::from(trial.resolved.geometry.row_slots() * one_shot) * u64::from(whole)
 }
 

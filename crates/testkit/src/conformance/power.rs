@@ -8,9 +8,9 @@
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};
-use base::units::Lba;
+use base::units::{Lba, Sectors};
 use flash::backend::Op;
-use ssd::Drive;
+use ssd::{DiscardSpec, Drive};
 
 use super::{Trial, Work, script};
 use crate::{Host, requests};
@@ -75,6 +75,35 @@ pub(super) fn cuts_after_flushes(trial: &Trial<'_>) -> Work {
             let before = flushes(&host);
             host.submit(Io::FLUSH);
             while flushes(&host) == before && host.step() {}
+        }
+        host = host.crashed(rng.bits());
+    }
+    host.run_until_idle();
+    host.audit();
+    Work { cuts: u64::from(trial.effort.lives), ..Work::of(&host) }
+}
+
+/// A few mapping units are written and discarded again and again, and the power fails among their records: what was
+/// discarded must stay so, and what was written since must be there.
+pub(super) fn cuts_among_discards(trial: &Trial<'_>) -> Work {
+    if trial.resolved.ftl.discard != DiscardSpec::Durable {
+        return Work::default();
+    }
+    let mut host = trial.filled();
+    let mut rng = Rng::stream(trial.seed, "conformance.discards");
+    let unit = host.ssd().discard_granularity();
+    for _ in 0..trial.effort.lives {
+        for _ in 0..1 + rng.below(2 * LIFE) {
+            let kind = if rng.chance(0.5) { IoKind::Write } else { IoKind::Discard };
+            let start = Lba::new(rng.below(2 * LIFE) * unit.get());
+            host.submit(Io { kind, start, sectors: Sectors::new(unit.get() * (1 + rng.below(2))) });
+            host.steps(rng.below(6));
+        }
+        // A record may be newer than a write that ends after it; half of the cuts come when all have ended.
+        if rng.chance(0.5) {
+            host.run_until_idle();
+        } else if let Some(middle) = host.middle().filter(|_| rng.chance(0.5)) {
+            host.advance(middle);
         }
         host = host.crashed(rng.bits());
     }

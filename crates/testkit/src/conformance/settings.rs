@@ -2,8 +2,10 @@
 
 mod channels;
 mod hydra;
+mod pairs;
 mod samples;
 mod slc_mlc;
+mod trims;
 
 use base::units::{Bytes, Ratio};
 use flash::backend::{Arbitration, BusOrder, Completion, Controllers, Order, Transfer};
@@ -54,6 +56,7 @@ fn base(kind: FtlKind, map: MapSpec) -> Spec {
             multi_plane: None,
             cache_mode: true,
             cache_across_lists: false,
+            paired_pages: false,
             controllers: Controllers::default(),
             software_controllers: None,
             completion: Completion::default(),
@@ -441,6 +444,16 @@ pub fn settings() -> Vec<Setting> {
         settings = book.settings;
     }
     settings.extend(slc_mlc::short_logs());
+    for map in MapSpec::EVERY {
+        let mut book = Book { kind: FtlKind::Page, map, settings };
+        book.paired_pages();
+        settings = book.settings;
+    }
+    for map in MapSpec::EVERY {
+        let mut book = Book { kind: FtlKind::Page, map, settings };
+        book.durable_discards();
+        settings = book.settings;
+    }
     settings.iter_mut().for_each(|setting| leave_out_idle(&mut setting.spec));
     settings
 }

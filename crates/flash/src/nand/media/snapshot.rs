@@ -317,6 +317,7 @@ impl<S: Sector> Media<S> {
             geometry,
             endurance,
             one_shot,
+            paired: 1,
             blocks,
             spares,
             payload,

@@ -1,0 +1,356 @@
+//! Discards that survive a power cut: trim pages.
+//!
+//! A discard writes nothing, so recovery, which believes the newest copy that it finds, would bring the data back. Trim
+//! page number `t` therefore has a bit for each mapping unit of a range of addresses. It is a mapping unit numbered
+//! behind those of the host and of the map, so placement, collection, versions and wear treat it like data; a table in
+//! RAM holds its place, and its content is an image in the media. A discard takes effect, and is acknowledged, when its
+//! trim page is programmed: until then the newest copy must not be erased, or an older one would come back. Discards
+//! that come meanwhile share the next program.
+//!
+//! Versions decide what a bit says: every copy of the mapping unit that is older than the trim page is discarded. A
+//! write of a discarded mapping unit may be in progress while the page is stored for another one. The page would then be
+//! newer than that write, so it lists the write's version beside the bits: only what is older than that is discarded.
+
+use std::collections::BTreeMap;
+
+use base::units::{Lpn, Psn};
+use flash::backend::{Observer, Slot};
+use flash::nand::{Geometry, Media, Sector};
+
+use super::pool::Holds;
+use super::{DiscardSpec, PageFtl};
+use crate::port::{Flash, OldPlace, Owner, Owners, PageWrite, full_mask};
+use crate::sabotage::{Planted, Sabotage};
+use crate::toolkit::Map;
+use crate::toolkit::recovery;
+
+/// The trim pages of a device; none if discards are volatile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TrimPages {
+    pub(crate) count: u32,
+    /// Mapping units of each.
+    units: u32,
+    /// Words of four bytes of each: one half are bits, the other versions of writes in progress.
+    pub(crate) words: u32,
+}
+
+impl TrimPages {
+    pub(crate) const fn of(discard: DiscardSpec, geometry: &Geometry, units: u32) -> Self {
+        let words = geometry.sectors * 128;
+        match discard {
+            DiscardSpec::Volatile => Self { count: 0, units: 0, words: 0 },
+            DiscardSpec::Durable => Self { count: units.div_ceil(words * 16), units: words * 16, words },
+        }
+    }
+
+    /// Bytes of RAM of a real drive: a bit for each mapping unit.
+    pub(crate) const fn ram(&self) -> u64 {
+        self.count as u64 * self.units as u64 / 8
+    }
+
+    /// Bytes of the simulator's memory, with the images in the media.
+    pub(crate) fn memory(&self) -> u64 {
+        self.ram() + u64::from(self.count) * (size_of::<TrimPage>() + size_of::<u32>()) as u64
+    }
+
+    /// The most writes in progress that a page lists.
+    const fn listed(&self) -> usize {
+        self.words as usize / 4
+    }
+}
+
+/// One trim page.
+#[derive(Clone, Debug, Default)]
+struct TrimPage {
+    /// The version on flash.
+    durable: Option<u32>,
+    /// The version being programmed.
+    storing: Option<u32>,
+    /// True if a discard is not in either of them.
+    dirty: bool,
+    /// The latest version that had been given out when the latest discard came: writes up to it are older.
+    latest: u32,
+    /// Discards that the version being programmed records, and those of the next one.
+    stored_for: Vec<(Owner, Lpn)>,
+    waiting: Vec<(Owner, Lpn)>,
+}
+
+/// All trim pages of a drive.
+#[derive(Clone, Debug)]
+pub(super) struct Trims {
+    shape: TrimPages,
+    /// The logical number of the first page.
+    first: u32,
+    /// The number of its image.
+    image: u32,
+    /// Mapping units that are discarded, one bit each.
+    bits: Vec<u32>,
+    pages: Vec<TrimPage>,
+    /// Dirty pages.
+    due: Vec<u32>,
+    directory: Map,
+    /// The latest write in progress of each discarded mapping unit: it came after the discard.
+    newer: BTreeMap<Lpn, u32>,
+    /// A buffer for an image.
+    words: Vec<u32>,
+}
+
+impl Trims {
+    fn is_discarded(&self, lpn: Lpn) -> bool {
+        self.bits[lpn.index() / 32] >> (lpn.get() % 32) & 1 != 0
+    }
+
+    fn set(&mut self, lpn: Lpn, discarded: bool) {
+        let word = &mut self.bits[lpn.index() / 32];
+        *word = *word & !(1 << (lpn.get() % 32)) | u32::from(discarded) << (lpn.get() % 32);
+    }
+
+    fn page_of(&mut self, lpn: Lpn) -> (u32, &mut TrimPage) {
+        let page = lpn.get() / self.shape.units;
+        (page, &mut self.pages[page as usize])
+    }
+
+    /// Writes in progress of discarded mapping units of a page.
+    fn newer_of(&self, page: u32) -> impl Iterator<Item = (Lpn, u32)> + '_ {
+        let first = page * self.shape.units;
+        let range = Lpn::new(first)..Lpn::new(first.saturating_add(self.shape.units));
+        self.newer.range(range).map(|(lpn, version)| (*lpn, *version))
+    }
+
+    /// A dirty page that may be stored now.
+    fn next_due(&self) -> Option<usize> {
+        self.due.iter().position(|page| {
+            self.pages[*page as usize].storing.is_none() && self.newer_of(*page).count() <= self.shape.listed()
+        })
+    }
+
+    /// The present content of a page.
+    fn image_of(&mut self, page: u32, planted: Planted) -> &[u32] {
+        let mut words = std::mem::take(&mut self.words);
+        words.clear();
+        let each = self.shape.units as usize / 32;
+        words.extend(self.bits.iter().skip(page as usize * each).take(each));
+        if !planted.is(Sabotage::DiscardOverrules) {
+            for (lpn, version) in self.newer_of(page) {
+                words.extend([lpn.get(), version]);
+            }
+        }
+        self.words = words;
+        &self.words
+    }
+
+    /// The newest version of each mapping unit that a page's image discards, exclusive.
+    fn limits<'a>(&self, page: u32, version: u32, image: &'a [u32]) -> impl Iterator<Item = (Lpn, u32)> + use<'a> {
+        let each =
+            (self.shape.units as usize / 32).min(self.bits.len() - page as usize * self.shape.units as usize / 32);
+        let (bits, listed) = image.split_at(each.min(image.len()));
+        let first = page * self.shape.units;
+        let listed: BTreeMap<u32, u32> = listed.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+        let set = (0..bits.len() as u32 * 32).filter(|i| bits[*i as usize / 32] >> (i % 32) & 1 != 0);
+        set.map(move |i| (Lpn::new(first + i), listed.get(&(first + i)).copied().unwrap_or(version)))
+    }
+}
+
+impl PageFtl {
+    /// True if a logical number is that of a trim page.
+    pub(super) fn is_trim(&self, lpn: Lpn) -> bool {
+        self.trims.as_ref().is_some_and(|trims| lpn.get() >= trims.first)
+    }
+
+    /// The table of the places of trim pages and the number of a page in it, if a logical number is that of one.
+    pub(super) fn trim_directory(trims: &mut Option<Box<Trims>>, lpn: Lpn) -> Option<(&mut Map, Lpn)> {
+        let trims = trims.as_mut().filter(|trims| lpn.get() >= trims.first)?;
+        Some((&mut trims.directory, Lpn::new(lpn.get() - trims.first)))
+    }
+
+    /// The places of all trim pages.
+    pub(super) fn trim_places(&self) -> impl Iterator<Item = Option<Psn>> + '_ {
+        let directory = self.trims.iter().map(|trims| &trims.directory);
+        directory.flat_map(|directory| (0..directory.len()).map(|page| directory.get(Lpn::new(page))))
+    }
+
+    /// Notes a discard in its trim page, if discards are durable. Returns true if it takes effect later, when the page is
+    /// programmed.
+    pub(super) fn record_discard(&mut self, owner: Owner, lpn: Lpn) -> bool {
+        let latest = self.versions.latest();
+        let Some(trims) = self.trims.as_mut().filter(|_| !self.planted.is(Sabotage::DiscardUnrecorded)) else {
+            return false;
+        };
+        // A write in progress is older than this discard.
+        let superseded = trims.newer.remove(&lpn).is_some();
+        let known = trims.is_discarded(lpn) && !superseded;
+        trims.set(lpn, true);
+        let (page, state) = trims.page_of(lpn);
+        match (known, state.dirty, state.storing) {
+            (true, false, None) => return false,
+            (true, false, Some(_)) => state.stored_for.push((owner, lpn)),
+            (_, dirty, _) => {
+                state.waiting.push((owner, lpn));
+                (state.dirty, state.latest) = (true, latest);
+                if !dirty {
+                    trims.due.push(page);
+                }
+            }
+        }
+        true
+    }
+
+    /// True if a mapping unit that has just been programmed was discarded meanwhile, and the record is durable: nobody
+    /// may read it any more.
+    pub(super) fn is_outdated(&mut self, slot: &Slot) -> bool {
+        let units = self.units;
+        let Some(trims) = self.trims.as_mut().filter(|_| slot.lpn.get() < units) else { return false };
+        let (lpn, newer) = (slot.lpn, trims.newer.contains_key(&slot.lpn));
+        if newer || !trims.is_discarded(lpn) {
+            return false;
+        }
+        let (_, state) = trims.page_of(lpn);
+        !state.stored_for.iter().chain(&state.waiting).any(|(_, waiting)| *waiting == lpn)
+    }
+
+    /// A write comes to the FTL. If the mapping unit is discarded, the write is newer, unless it was in progress when the
+    /// discard came and is placed again.
+    pub(super) fn note_write(&mut self, unit: &PageWrite) {
+        let units = self.units;
+        let Some(trims) = self.trims.as_mut().filter(|_| unit.lpn.get() < units) else { return };
+        if trims.is_discarded(unit.lpn) && unit.version > trims.page_of(unit.lpn).1.latest {
+            trims.newer.insert(unit.lpn, unit.version);
+        }
+    }
+
+    /// A mapping unit has been programmed, or, if it is not `written`, refused.
+    pub(super) fn note_written(&mut self, lpn: Lpn, version: u32, written: bool) {
+        let Some(trims) = self.trims.as_mut() else { return };
+        if trims.newer.get(&lpn) == Some(&version) {
+            trims.newer.remove(&lpn);
+            if written {
+                trims.set(lpn, false);
+            }
+        }
+    }
+
+    /// True if a trim page must be stored now.
+    #[inline]
+    pub(super) fn trims_are_due(&self) -> bool {
+        self.trims.as_ref().is_some_and(|trims| trims.next_due().is_some())
+    }
+
+    /// Stores the dirty trim pages.
+    pub(super) fn store_trims<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+    ) {
+        let mut stored = false;
+        while let Some(trims) = self.trims.as_mut()
+            && let Some(place) = trims.next_due()
+        {
+            let page = trims.due.remove(place);
+            let version = self.versions.next();
+            let state = &mut trims.pages[page as usize];
+            (state.dirty, state.storing) = (false, Some(version));
+            std::mem::swap(&mut state.stored_for, &mut state.waiting);
+            let (durable, image) = (state.durable, trims.image + page);
+            let lpn = Lpn::new(trims.first + page);
+            flash.backend.media_mut().stage_image(image, durable, version, trims.image_of(page, self.planted));
+            let mask = full_mask(self.geometry.sectors);
+            let unit = PageWrite { lpn, owner: None, at: 0, mask, version, old_place: OldPlace::Unasked };
+            self.write(flash, owners, unit);
+            stored = true;
+        }
+        if stored {
+            self.end_write(flash, owners);
+        }
+    }
+
+    /// A trim page has been programmed: its discards are durable.
+    pub(super) fn trim_stored<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        slot: &Slot,
+        psn: Psn,
+    ) {
+        self.blocks.mark_valid(psn);
+        let Some(trims) = self.trims.as_mut() else { return };
+        let page = slot.lpn.get() - trims.first;
+        let state = &mut trims.pages[page as usize];
+        assert!(state.storing.take() == Some(slot.version), "trim page {page} was stored as another version");
+        state.durable = Some(slot.version);
+        flash.backend.media_mut().keep_image(trims.image + page, slot.version);
+        let mut stored_for = std::mem::take(&mut state.stored_for);
+        if let Some(old) = trims.directory.set(Lpn::new(page), Some(psn)) {
+            self.invalidate(old);
+        }
+        for (owner, lpn) in stored_for.drain(..) {
+            let rewritten = self.trims.as_ref().is_some_and(|trims| !trims.is_discarded(lpn));
+            if rewritten || !self.give_up_unit(flash.now, owner, lpn) {
+                owners.discard_done(owner);
+            }
+        }
+        // Put back to keep its memory: no store begins before the device asks.
+        if let Some(trims) = self.trims.as_mut() {
+            trims.pages[page as usize].stored_for = stored_for;
+        }
+    }
+
+    /// A write finds no space and never will. The discards of a trim page are refused like writes: the drive takes no
+    /// more.
+    pub(super) fn refuse<S: Sector>(&mut self, owners: &mut impl Owners<S>, unit: &PageWrite) {
+        self.note_written(unit.lpn, unit.version, false);
+        let Some(trims) = self.trims.as_mut().filter(|trims| unit.lpn.get() >= trims.first) else {
+            return owners.write_refused(unit.owner);
+        };
+        let state = &mut trims.pages[(unit.lpn.get() - trims.first) as usize];
+        state.storing = None;
+        state.stored_for.drain(..).for_each(|(owner, _)| owners.write_refused(owner));
+    }
+
+    /// The content of the pool that takes a mapping unit.
+    pub(super) fn kind_of(&self, lpn: Lpn) -> Holds {
+        if lpn.get() < self.units || self.is_trim(lpn) { Holds::Data } else { Holds::Pages }
+    }
+
+    /// Takes the trim pages out of the map that recovery found, and what they discard with them.
+    pub(super) fn recover_trims<S: Sector>(
+        &mut self,
+        shape: TrimPages,
+        pages: u32,
+        media: &Media<S>,
+        found: &mut Map,
+    ) -> Option<Box<Trims>> {
+        if shape.count == 0 {
+            return None;
+        }
+        let first = self.units + pages;
+        let mut trims = Trims {
+            shape,
+            first,
+            image: pages,
+            bits: vec![0; self.units.div_ceil(32) as usize],
+            pages: vec![TrimPage::default(); shape.count as usize],
+            due: Vec::new(),
+            directory: Map::new(shape.count),
+            newer: BTreeMap::new(),
+            words: Vec::new(),
+        };
+        for page in 0..shape.count {
+            let state = &mut trims.pages[page as usize];
+            state.latest = self.versions.latest();
+            let Some(psn) = found.get(Lpn::new(first + page)) else { continue };
+            let version = recovery::version_of(media, psn).expect("it was found by its version");
+            state.durable = Some(version);
+            trims.directory.set(Lpn::new(page), Some(psn));
+            // A version without an image is foreign.
+            let Some(image) = media.image(pages + page, version) else { continue };
+            for (lpn, limit) in trims.limits(page, version, image) {
+                let newest = found.get(lpn).and_then(|psn| recovery::version_of(media, psn));
+                if newest.is_none_or(|newest| newest < limit) {
+                    found.set(lpn, None);
+                    trims.set(lpn, true);
+                }
+            }
+        }
+        Some(Box::new(trims))
+    }
+}
