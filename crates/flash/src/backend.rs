@@ -11,6 +11,7 @@ mod channel;
 mod command;
 mod config;
 mod cycles;
+mod ecc;
 mod effect;
 mod execute;
 mod forward;
@@ -35,6 +36,7 @@ pub use command::{Class, Command, List, Slot, SlotRef};
 pub use config::{
     Arbitration, BusOrder, Completion, Config, ConfigError, Controllers, Cycles, Order, Timing, Transfer,
 };
+pub use ecc::{Decoders, Ecc};
 pub use mode::ModeTimes;
 pub use observe::{Level, Moment, Observer, Phase, Primitive, RequestStep, Resource, Stop};
 pub use planted::Bug;
@@ -46,6 +48,7 @@ use base::engine::{Handle, Slab};
 use base::units::{Bytes, DieId, Span, SuperblockId, Time};
 
 use command::Stage;
+use ecc::Correction;
 use meter::Meter;
 use processor::Processor;
 use queue::Queue;
@@ -73,6 +76,25 @@ pub enum Event {
         channel: u32,
         /// The number of the phase that ends.
         generation: u16,
+    },
+    /// A codeword that is not the last of its command has crossed a channel.
+    Codeword {
+        /// The channel.
+        channel: u32,
+        /// The number of the channel's phase.
+        generation: u16,
+    },
+    /// A decoder has taken a codeword in.
+    Decoder {
+        /// The decoder.
+        decoder: u32,
+        /// The number of the phase that ends.
+        generation: u16,
+    },
+    /// The last codeword of a command comes out of its decoder.
+    Decoded {
+        /// The number of power cuts before it went in.
+        cuts: u16,
     },
     /// The processor ends a job.
     Processor {
@@ -115,6 +137,8 @@ pub struct Backend<S, O = ()> {
     shared: Queue<List>,
     controllers_kind: Controllers,
     processor: Processor,
+    /// Error correction: decoders behind the channels.
+    correction: Option<Box<Correction>>,
     transfer: Transfer,
     finished: VecDeque<Handle<List>>,
     failures: refuse::Failures,
@@ -238,6 +262,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             payload: Vec::new(),
             scratch: vec![S::default(); if S::PRESENT { geometry.sectors as usize } else { 0 }],
             processor: Processor::new(config.software),
+            correction: Correction::new(
+                config,
+                geometry,
+                if config.transfer == Transfer::Controller { controllers } else { geometry.channels },
+            ),
             finished: VecDeque::new(),
             failures: refuse::Failures::default(),
             serial: None,
@@ -276,6 +305,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             + buses * size_of::<Channel>() as u64
             + controllers * size_of::<Controller>() as u64
             + commands
+            + Correction::memory(config, geometry, buses as u32)
             + 2 * config.timing.memory()
     }
 

@@ -15,6 +15,7 @@ mod collect;
 mod config;
 mod family;
 mod finish;
+mod firmware;
 mod gather;
 mod gc_spec;
 mod map_client;
@@ -52,6 +53,7 @@ use victim::Victims;
 
 pub use config::PageConfig;
 pub(crate) use family::PageFamily;
+pub use firmware::FirmwareSpec;
 pub use gc_spec::GcSpec;
 pub(crate) use map_pages::MapPages;
 pub use placement::{Digits, ParseDigitsError, PlacementSpec};
@@ -84,6 +86,10 @@ pub struct PageFtl {
     whole_rows: bool,
     /// True if no buffer has gathered the writes.
     gathers: bool,
+    /// Firmware time; none if missing.
+    firmware: Option<FirmwareSpec>,
+    /// Firmware time of requests that no list has spent.
+    owed: Span,
     gc: GcSpec,
     wear: WearSpec,
     copy_back: bool,
@@ -149,6 +155,8 @@ impl PageFtl {
             one_shot: config.timing.one_shot,
             whole_rows: config.whole_rows,
             gathers: config.gathers,
+            firmware: config.firmware,
+            owed: Span::ZERO,
             gc: config.gc.clone(),
             wear: config.wear.clone(),
             copy_back: config.copy_back,

@@ -6,5 +6,6 @@ mod map_unit;
 mod merges;
 mod queues;
 mod slc_mlc;
+mod times;
 mod word_lines;
 mod worn;

@@ -185,6 +185,7 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
             vec![at(&["CostBenefit, PageRoundRobin channel-chip-die-plane"], "preconditioning")]
         }
         Sabotage::CacheOverwritten => vec![at(&["cache mode across lists, deep queue"], "integrity")],
+        Sabotage::CodewordsOutlivePower => vec![at(&["decoders PerChannel"], "program failures")],
         Sabotage::PageSkipped => vec![at(PAGES, "books"), at(PAGES, "integrity")],
         // A unit test finds it: the suite has no tenants confined to a part of the dies.
         Sabotage::ConfinementForgotten => Vec::new(),

@@ -6,7 +6,7 @@ use flash::backend::Timing;
 use flash::nand::Geometry;
 
 use super::config::PageConfig;
-use super::{MapPages, reserved};
+use super::{FirmwareSpec, MapPages, reserved};
 use crate::family::{Array, Family, Setup, Site};
 use crate::idle::Idle;
 use crate::pages;
@@ -17,6 +17,16 @@ use crate::spec::FtlSpec;
 pub(crate) struct PageFamily;
 
 impl Family for PageFamily {
+    fn check(&self, site: &Site<'_>, faults: &mut Faults) {
+        FirmwareSpec::check(site, faults);
+    }
+
+    fn check_absent(&self, site: &Site<'_>, faults: &mut Faults) {
+        if site.ftl.firmware.is_some() {
+            faults.add("ftl.firmware", "is for the page-mapped FTL only", "leave it out, or set ftl.kind = \"page\"");
+        }
+    }
+
     fn idle(&self, site: &Site<'_>) -> Vec<Idle> {
         let (gc, features) = (&site.ftl.gc, &site.part.features);
         let whole_rows = site.flash.gang > 1 || site.part.timing.one_shot > 1;
@@ -99,6 +109,7 @@ impl PageFamily {
         PageConfig {
             whole_rows: gang > 1 || backend.timing.one_shot > 1,
             gathers: !site.buffered,
+            firmware: site.ftl.firmware,
             map_pages: MapPages::of(&site.ftl.map, &geometry, units, site.ftl.gc.shared_log),
             timing: backend.timing,
             spare_transfer,

@@ -4,6 +4,7 @@ mod channels;
 mod hydra;
 mod samples;
 mod slc_mlc;
+mod times;
 
 use base::units::{Bytes, Ratio};
 use flash::backend::{Arbitration, BusOrder, Completion, Controllers, Order, Transfer};
@@ -58,10 +59,12 @@ fn base(kind: FtlKind, map: MapSpec) -> Spec {
             software_controllers: None,
             completion: Completion::default(),
             transfer: Transfer::default(),
+            ecc: None,
             arbitration: Arbitration::default(),
             faults: FaultSpec::default(),
         },
         slc: None,
+        ram: None,
         host: HostSpec { queue_depth: 8, ..HostSpec::default() },
         buffer: None,
         // Two blocks of each pool may fail before the drive is out of space.
@@ -441,6 +444,9 @@ pub fn settings() -> Vec<Setting> {
         settings = book.settings;
     }
     settings.extend(slc_mlc::short_logs());
+    let mut book = Book { kind: FtlKind::Page, map: MapSpec::Ram, settings };
+    book.times();
+    settings = book.settings;
     settings.iter_mut().for_each(|setting| leave_out_idle(&mut setting.spec));
     settings
 }
