@@ -16,6 +16,7 @@ mod config;
 mod family;
 mod finish;
 mod firmware;
+mod firmware_spec;
 mod gather;
 mod gc_spec;
 mod map_client;
@@ -53,7 +54,7 @@ use victim::Victims;
 
 pub use config::PageConfig;
 pub(crate) use family::PageFamily;
-pub use firmware::FirmwareSpec;
+pub use firmware_spec::FirmwareSpec;
 pub use gc_spec::GcSpec;
 pub(crate) use map_pages::MapPages;
 pub use placement::{Digits, ParseDigitsError, PlacementSpec};

@@ -53,7 +53,7 @@ impl Ecc {
     }
 
     /// Time that a decoder works on `codewords` codewords.
-    pub(super) fn work(&self, codewords: u32) -> Span {
+    pub(super) fn time_of(&self, codewords: u32) -> Span {
         self.codeword_time * u64::from(codewords)
     }
 
@@ -61,7 +61,7 @@ impl Ecc {
     /// else is being decoded: the decoder is done with the last one when it has come, or when all others are done.
     pub(super) fn behind(&self, data: Span, codewords: u32) -> Span {
         let first = gap(data, codewords) * u64::from(codewords - 1);
-        self.work(codewords).saturating_sub(first).max(self.codeword_time) + self.latency
+        self.time_of(codewords).saturating_sub(first).max(self.codeword_time) + self.latency
     }
 }
 
@@ -152,9 +152,9 @@ impl Correction {
         self.cuts == cuts
     }
 
-    /// Charges a decoder with the work of a serial list.
-    pub(super) fn charge(&mut self, decoder: u32, work: Span) {
-        self.decoders[decoder as usize].meter.add(work);
+    /// Charges a decoder with the time of a serial list.
+    pub(super) fn charge(&mut self, decoder: u32, time: Span) {
+        self.decoders[decoder as usize].meter.add(time);
     }
 }
 

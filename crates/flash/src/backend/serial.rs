@@ -247,7 +247,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             Some(correction) => {
                 let codewords = correction.ecc.codewords(slots * geometry.sectors);
                 let behind = correction.ecc.behind(timing.transfer[slots as usize], codewords);
-                (behind, correction.ecc.work(codewords))
+                (behind, correction.ecc.time_of(codewords))
             }
         };
         match command.op {

@@ -9,6 +9,7 @@ use super::config::PageConfig;
 use super::{FirmwareSpec, MapPages, reserved};
 use crate::family::{Array, Family, Setup, Site};
 use crate::idle::Idle;
+use crate::map_unit::MapSpec;
 use crate::pages;
 use crate::spec::FtlSpec;
 
@@ -18,7 +19,14 @@ pub(crate) struct PageFamily;
 
 impl Family for PageFamily {
     fn check(&self, site: &Site<'_>, faults: &mut Faults) {
-        FirmwareSpec::check(site, faults);
+        let Some(firmware) = site.ftl.firmware else { return };
+        if firmware == FirmwareSpec::default() {
+            faults.add("ftl.firmware", "takes no time", "give it a time, e.g. { unit = \"1us\" }, or leave it out");
+        }
+        if site.ftl.map != MapSpec::Ram {
+            let message = "conflicts with ftl.map: a map unit has times of its own";
+            faults.add("ftl.firmware", message, "leave it out, or set ftl.map = { kind = \"ram\" }");
+        }
     }
 
     fn check_absent(&self, site: &Site<'_>, faults: &mut Faults) {

@@ -4,42 +4,12 @@
 //! erase costs nothing, and neither does a read that needs no flash.
 
 use base::engine::Handle;
-use base::fault::Faults;
 use base::units::Span;
 use flash::backend::{List, Observer, Op};
 use flash::nand::Sector;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::PageFtl;
-use crate::family::Site;
-use crate::map_unit::MapSpec;
 use crate::port::Flash;
-
-/// Firmware time of a page-mapped FTL with its map in RAM, on one processor (`flash.software-controllers` shares it).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub struct FirmwareSpec {
-    /// Time for each read or write that reaches flash: of the host (of each of its pieces, if `host.chop` cuts it), or of
-    /// a write buffer.
-    pub request: Span,
-    /// Time for each mapping unit that is read, written or copied.
-    pub unit: Span,
-}
-
-impl FirmwareSpec {
-    /// Checks the firmware of a description with a page-mapped FTL.
-    pub(super) fn check(site: &Site<'_>, faults: &mut Faults) {
-        let Some(firmware) = site.ftl.firmware else { return };
-        if firmware == Self::default() {
-            faults.add("ftl.firmware", "takes no time", "give it a time, e.g. { unit = \"1us\" }, or leave it out");
-        }
-        if site.ftl.map != MapSpec::Ram {
-            let message = "conflicts with ftl.map: a map unit has times of its own";
-            faults.add("ftl.firmware", message, "leave it out, or set ftl.map = { kind = \"ram\" }");
-        }
-    }
-}
 
 impl PageFtl {
     /// Charges a request of the host or the buffer to the next list.
