@@ -4,7 +4,7 @@ use super::super::Spec;
 
 fn faults(flash: &str, rest: &str) -> Vec<String> {
     let text = format!(
-        "name = 't'\nflash = {{ part = 'dirik-2009', channels = 2, chips = 2, blocks = 24, pages = 16, {flash} }}\n{rest}\n"
+        "name = 't'\nflash = {{ part = 'dirik-2009', channels = 2, chips = 2, blocks = 64, pages = 16, {flash} }}\n{rest}\n"
     );
     let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
     spec.resolve().map_or_else(|faults| faults, |_| Vec::new()).iter().map(ToString::to_string).collect()
@@ -17,7 +17,7 @@ fn times_without_a_sense_are_refused_with_the_key_and_the_remedy() {
         (
             &*ecc("codeword = '1500B'"),
             "",
-            "flash.ecc.codeword: a codeword of 1500B does not divide the mapping unit of 2KiB; use",
+            "flash.ecc.codeword: a codeword of 1.465KiB does not divide the mapping unit of 2KiB; use",
         ),
         (&ecc("codeword = '4KiB'"), "", "flash.ecc.codeword: a codeword of 4KiB does not divide"),
         (&ecc("codeword = '0B'"), "", "flash.ecc.codeword: a codeword of 0B does not divide"),
