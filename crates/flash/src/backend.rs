@@ -12,6 +12,7 @@ mod command;
 mod config;
 mod cycles;
 mod dispatch;
+mod ecc;
 mod effect;
 mod execute;
 mod forward;
@@ -36,6 +37,7 @@ pub use command::{Class, Command, List, Slot, SlotRef};
 pub use config::{
     Arbitration, BusOrder, Completion, Config, ConfigError, Controllers, Cycles, Order, Timing, Transfer,
 };
+pub use ecc::{Decoders, Ecc};
 pub use mode::ModeTimes;
 pub use observe::{Level, Moment, Observer, Phase, Primitive, RequestStep, Resource, Stop};
 pub use planted::Bug;
@@ -47,6 +49,7 @@ use base::engine::{Handle, Slab};
 use base::units::{Bytes, DieId, Span, SuperblockId, Time};
 
 use command::Stage;
+use ecc::Correction;
 use meter::Meter;
 use processor::Processor;
 use queue::Queue;
@@ -74,6 +77,25 @@ pub enum Event {
         channel: u32,
         /// The number of the phase that ends.
         generation: u16,
+    },
+    /// A codeword that is not the last of its command has crossed a channel.
+    Codeword {
+        /// The channel.
+        channel: u32,
+        /// The number of the channel's phase.
+        generation: u16,
+    },
+    /// A decoder has taken a codeword in.
+    Decoder {
+        /// The decoder.
+        decoder: u32,
+        /// The number of the phase that ends.
+        generation: u16,
+    },
+    /// The last codeword of a command comes out of its decoder.
+    Decoded {
+        /// The number of power cuts before it went in.
+        cuts: u16,
     },
     /// The processor ends a job.
     Processor {
@@ -116,6 +138,8 @@ pub struct Backend<S, O = ()> {
     shared: Queue<List>,
     controllers_kind: Controllers,
     processor: Processor,
+    /// Error correction: decoders behind the channels.
+    correction: Option<Box<Correction>>,
     transfer: Transfer,
     finished: VecDeque<Handle<List>>,
     failures: refuse::Failures,
@@ -245,6 +269,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             payload: Vec::new(),
             scratch: vec![S::default(); if S::PRESENT { geometry.sectors as usize } else { 0 }],
             processor: Processor::new(config.software),
+            correction: Correction::new(
+                config,
+                geometry,
+                if config.transfer == Transfer::Controller { controllers } else { geometry.channels },
+            ),
             finished: VecDeque::new(),
             failures: refuse::Failures::default(),
             serial: None,
@@ -283,6 +312,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             + buses * size_of::<Channel>() as u64
             + controllers * size_of::<Controller>() as u64
             + commands
+            + Correction::memory(config, geometry, buses as u32)
             + 2 * config.timing.memory()
     }
 

@@ -1,6 +1,7 @@
 //! The flash array of a device file. If it cannot be built, the faults name the keys.
 
 mod controllers;
+mod ecc;
 mod part;
 mod slc_array;
 
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::backend::{Arbitration, Completion, Controllers, Transfer};
 use crate::nand::{FaultSpec, Part};
 
+pub use ecc::{DecodeSpec, EccSpec};
 pub use slc_array::{ResolvedSlcArray, SlcSpec};
 
 /// The flash array: part, size and wiring.
@@ -86,6 +88,9 @@ pub struct FlashSpec {
     /// How a controller learns that an array is done.
     #[serde(default, skip_serializing_if = "is_default")]
     pub completion: Completion,
+    /// Error correction of what is read; if missing, it takes no time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ecc: Option<EccSpec>,
     /// Arbitration: the order of waiting lists, commands and transfers.
     #[serde(default)]
     pub arbitration: Arbitration,

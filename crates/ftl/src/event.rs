@@ -31,6 +31,8 @@ pub enum HostEvent {
     DataIn(NonZeroU32),
     /// A request's data has left over the link.
     DataOut(NonZeroU32),
+    /// The RAM has moved the data of a request, or looked it up.
+    Ram(NonZeroU32),
     /// The scan of recovery has ended.
     Ready,
 }

@@ -16,6 +16,8 @@ mod config;
 mod discard_spec;
 mod family;
 mod finish;
+mod firmware;
+mod firmware_spec;
 mod gather;
 mod gc_spec;
 mod map_client;
@@ -56,6 +58,7 @@ use victim::Victims;
 pub use config::PageConfig;
 pub use discard_spec::DiscardSpec;
 pub(crate) use family::PageFamily;
+pub use firmware_spec::FirmwareSpec;
 pub use gc_spec::GcSpec;
 pub(crate) use map_pages::MapPages;
 pub use placement::{Digits, ParseDigitsError, PlacementSpec};
@@ -93,6 +96,10 @@ pub struct PageFtl {
     whole_rows: bool,
     /// True if no buffer has gathered the writes.
     gathers: bool,
+    /// Firmware time; none if missing.
+    firmware: Option<FirmwareSpec>,
+    /// Firmware time of requests that no list has spent.
+    owed: Span,
     gc: GcSpec,
     wear: WearSpec,
     copy_back: bool,
@@ -164,6 +171,8 @@ impl PageFtl {
             },
             whole_rows: config.whole_rows,
             gathers: config.gathers,
+            firmware: config.firmware,
+            owed: Span::ZERO,
             gc: config.gc.clone(),
             wear: config.wear.clone(),
             copy_back: config.copy_back,

@@ -48,15 +48,17 @@ pub(crate) fn describe(text: &str) -> (AnyConfig, Array, Option<Array>) {
     let timing = Timing::new(&part, &geometry, rate, described.flash.cache_mode).expect("times");
     let units = family.units(&site, &geometry, &mut faults);
     family.check_array(&site, &geometry, &timing, 1, &mut faults);
+    let ecc = described.flash.resolved_ecc(&geometry, &mut faults);
     let slc_array = described.slc.as_ref().and_then(|slc| slc.resolve(&mut faults));
     assert!(faults.0.is_empty(), "{:?}", faults.0);
-    let array = |geometry, timing, gang| Array {
+    let array = |geometry, timing, gang, ecc| Array {
         geometry,
         backend: flash::backend::Config {
             timing,
             controllers: described.flash.controllers,
             transfer: described.flash.transfer,
             completion: described.flash.completion,
+            ecc,
             arbitration: described.flash.arbitration,
             software: None,
         },
@@ -65,8 +67,8 @@ pub(crate) fn describe(text: &str) -> (AnyConfig, Array, Option<Array>) {
         copy_back: part.features.copy_back,
         spare_transfer: rate.time(part.geometry.spare),
     };
-    let slc_array = slc_array.map(|slc_array| array(slc_array.geometry, slc_array.backend.timing, 1));
-    let array = array(geometry, timing, described.flash.gang);
+    let slc_array = slc_array.map(|slc_array| array(slc_array.geometry, slc_array.backend.timing, 1, None));
+    let array = array(geometry, timing, described.flash.gang, ecc);
     let sets = vec![(0..array.geometry.die_count()).map(DieId::new).collect()];
     let setup =
         Setup { array: array.clone(), slc_array: slc_array.clone(), sets, units: units.expect("room for the host") };

@@ -126,13 +126,15 @@ pub enum Sabotage {
     CacheOverwritten,
     /// A program that has let a host read pass between two pages of its data goes on with the page after the next.
     PageSkipped,
+    /// Codewords in a decoder's pipeline come out although the power has failed meanwhile.
+    CodewordsOutlivePower,
     /// Another source than the seed decides.
     Undetermined,
 }
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 60] = [
+    pub const EVERY: [Self; 61] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -192,6 +194,7 @@ impl Sabotage {
         Self::PairingIgnored,
         Self::CacheOverwritten,
         Self::PageSkipped,
+        Self::CodewordsOutlivePower,
         Self::Undetermined,
     ];
 }
@@ -224,6 +227,7 @@ impl Planted {
         match self.bug {
             Some(Sabotage::CacheOverwritten) => Some(flash::backend::Bug::CacheOverwritten),
             Some(Sabotage::PageSkipped) => Some(flash::backend::Bug::PageSkipped),
+            Some(Sabotage::CodewordsOutlivePower) => Some(flash::backend::Bug::CodewordsOutlivePower),
             _ => None,
         }
     }

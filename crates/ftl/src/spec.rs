@@ -11,7 +11,7 @@ use crate::idle::Idle;
 use crate::kind::FtlKind;
 use crate::log_block::LogSpec;
 use crate::map_unit::MapSpec;
-use crate::page::{DiscardSpec, GcSpec, PlacementSpec};
+use crate::page::{DiscardSpec, FirmwareSpec, GcSpec, PlacementSpec};
 use crate::slc_mlc::SlcMlcSpec;
 use crate::toolkit::WearSpec;
 
@@ -38,6 +38,9 @@ pub struct FtlSpec {
     /// a plane group of its own at once, and only pages that are stored there at the same moment share a program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub map_gather: Option<u32>,
+    /// Firmware time of a page-mapped FTL with its map in RAM; if missing, it takes none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub firmware: Option<FirmwareSpec>,
     /// The distribution of writes over the dies.
     pub placement: PlacementSpec,
     /// Garbage collection.
@@ -70,6 +73,7 @@ impl Default for FtlSpec {
             capacity: None,
             map: MapSpec::default(),
             map_gather: None,
+            firmware: None,
             placement: PlacementSpec::default(),
             gc: GcSpec::default(),
             wear: WearSpec::default(),

@@ -1,4 +1,4 @@
-//! A timeline as lanes of a page: a row for each channel and die, a slice for each activity.
+//! A timeline as lanes of a page: a row for each channel, decoder and die, a slice for each activity.
 
 use std::collections::BTreeMap;
 
@@ -17,11 +17,12 @@ const MOST: usize = 4_000;
 pub(crate) fn lanes(timeline: &Timeline) -> Option<(Chart, usize)> {
     let slices = timeline.slices();
     let shown = &slices[..slices.len().min(MOST)];
-    let mut lanes: BTreeMap<(bool, u32), Vec<LaneSlice>> = BTreeMap::new();
+    let mut lanes: BTreeMap<(u8, u32), Vec<LaneSlice>> = BTreeMap::new();
     for slice in shown {
         let key = match slice.resource {
-            Resource::Channel(number) => (false, number),
-            Resource::Array(number) => (true, number),
+            Resource::Channel(number) => (0, number),
+            Resource::Decoder(number) => (1, number),
+            Resource::Array(number) => (2, number),
         };
         let since = |time: base::units::Time| Number(time.saturating_since(timeline.start()).as_us_f64());
         let request = slice.about.request.map_or_else(String::new, |tag| format!(", request {tag}"));
@@ -32,9 +33,9 @@ pub(crate) fn lanes(timeline: &Timeline) -> Option<(Chart, usize)> {
             name: format!("{} for {}{request}", label_of(slice.primitive), slice.cause.name()),
         });
     }
-    let lane = |((array, number), slices): ((bool, u32), Vec<LaneSlice>)| {
-        let name = if array { format!("die {number}") } else { format!("channel {number}") };
-        Lane { name, slices }
+    let lane = |((kind, number), slices): ((u8, u32), Vec<LaneSlice>)| Lane {
+        name: format!("{} {number}", ["channel", "decoder", "die"][usize::from(kind)]),
+        slices,
     };
     let x = Axis::new("simulated time", Dimension::Time, Scale::Linear);
     (!lanes.is_empty())

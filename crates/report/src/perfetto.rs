@@ -18,6 +18,7 @@ const CHANNELS: u32 = 2;
 const CONTROLLERS: u32 = 3;
 const REQUESTS: u32 = 4;
 const LEVELS: u32 = 5;
+const DECODERS: u32 = 6;
 
 /// Writes events, separated by commas.
 struct Events<'a, W> {
@@ -48,6 +49,7 @@ pub(super) const fn label_of(primitive: Primitive) -> &'static str {
         Primitive::Program => "program",
         Primitive::Erase => "erase",
         Primitive::CopyBack => "copy-back",
+        Primitive::Decode => "decode",
     }
 }
 
@@ -105,11 +107,13 @@ fn names<W: Write>(timeline: &Timeline, events: &mut Events<'_, W>) -> io::Resul
     let processes = [
         (DIES, "dies"),
         (CHANNELS, "channels"),
+        (DECODERS, "decoders"),
         (CONTROLLERS, "controllers"),
         (REQUESTS, "requests"),
         (LEVELS, "levels"),
     ];
-    for (pid, name) in processes {
+    let decodes = timeline.slices().iter().any(|slice| matches!(slice.resource, Resource::Decoder(_)));
+    for (pid, name) in processes.into_iter().filter(|(pid, _)| *pid != DECODERS || decodes) {
         events.push(&json!({ "ph": "M", "pid": pid, "name": "process_name", "args": { "name": name } }))?;
         events.push(&json!({ "ph": "M", "pid": pid, "name": "process_sort_index", "args": { "sort_index": pid } }))?;
     }
@@ -129,6 +133,7 @@ fn thread(resource: Resource) -> (u32, u32, String) {
     match resource {
         Resource::Array(number) => (DIES, number + 1, format!("die {number}")),
         Resource::Channel(number) => (CHANNELS, number + 1, format!("channel {number}")),
+        Resource::Decoder(number) => (DECODERS, number + 1, format!("decoder {number}")),
     }
 }
 

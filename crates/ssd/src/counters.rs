@@ -29,10 +29,14 @@ pub struct Counters {
     pub die_busy: Vec<Span>,
     /// Time each controller held a command list; empty if there are none.
     pub controller_busy: Vec<Span>,
+    /// Time each decoder of the error correction worked; empty if there are none.
+    pub decoder_busy: Vec<Span>,
     /// Time the processor worked for software controllers and for the FTL.
     pub processor_busy: Span,
     /// Time the host link carried data or overhead, both directions together.
     pub link_busy: Span,
+    /// Time the RAM moved data of the write buffer or looked mapping units up; zero if it takes no time.
+    pub ram_busy: Span,
     /// Counters of the map unit since power-on; `None` if there is none.
     pub map: Option<map_unit::Counters>,
     /// Merges of a block-mapped FTL since power-on; `None` under another FTL.

@@ -9,7 +9,8 @@ use flash::nand::{Faults, Media, Part, Sector};
 use ftl::{AnyFtl, Event, Flash, Ftl, HostEvent, MergeCounters, Mount};
 
 use crate::buffer::{Buffer, Entry};
-use crate::host::{Active, Clients, Link, Overlaps, Queues};
+use crate::host::{Active, Clients, Link, Overlaps, Queues, Ram};
+use crate::spec::ReadTransfer;
 use crate::{Completion, Counters, Drive, History, Request, Resolved, SlcArrayCounters};
 
 /// A solid-state drive. `S` is the content of a sector: `()` for timing only, a [`Stamp`](flash::nand::Stamp) to
@@ -29,6 +30,7 @@ pub struct Ssd<S, O = (), F: Ftl = AnyFtl> {
     pub(crate) family: F::Config,
     pub(crate) ftl: F,
     pub(crate) link: Link,
+    pub(crate) ram: Ram,
     pub(crate) clients: Clients<S>,
     pub(crate) overlaps: Overlaps<Handle<Active<S>>>,
     /// Requests under way, in no order.
@@ -137,7 +139,8 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             family,
             ftl,
             link: Link::new(resolved.host.link.clone()),
-            clients: Clients::new(buffer, sectors),
+            ram: Ram::new(resolved.spec.ram),
+            clients: Clients::new(buffer, sectors, resolved.host.read_transfer == ReadTransfer::CutThrough),
             overlaps: Overlaps::new(resolved.host.queue_depth),
             active: Vec::new(),
             unblocked: Vec::new(),
@@ -295,6 +298,10 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
                 let unblocks = self.complete(Handle::from_number(number));
                 return unblocks || self.queues.waiting() > 0 || self.active.is_empty();
             }
+            Event::Host(HostEvent::Ram(number)) => {
+                self.hash.add(self.now, RAM | u64::from(number.get()) << 2);
+                self.ram_done(Handle::from_number(number));
+            }
             Event::Host(HostEvent::Ready) => {
                 self.scanned = true;
                 self.recover();
@@ -316,6 +323,9 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         true
     }
 }
+
+/// Set in the number of an event of the RAM in the hash.
+const RAM: u64 = 1 << 41;
 
 /// The seed of the SLC array's faults.
 pub(crate) const fn slc_seed(seed: u64) -> u64 {
@@ -420,8 +430,10 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
             channel_busy: self.backend.channel_busy(self.now).collect(),
             die_busy: self.backend.die_busy(self.now).collect(),
             controller_busy: self.backend.controller_busy(self.now).collect(),
+            decoder_busy: self.backend.decoder_busy(self.now).collect(),
             processor_busy: self.backend.processor_busy(self.now),
             link_busy: self.link.busy(self.now),
+            ram_busy: self.ram.busy(self.now),
             map: ftl.map,
             merges: ftl.merges.map(|merges| MergeCounters { recovery: self.recovery_time(), ..merges }),
             log_merges: ftl.log_merges,

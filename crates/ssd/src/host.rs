@@ -6,6 +6,7 @@ mod drive;
 mod link;
 mod overlap;
 mod queues;
+mod ram;
 mod request;
 mod serve;
 
@@ -14,4 +15,5 @@ pub use drive::Drive;
 pub(crate) use link::Link;
 pub(crate) use overlap::Overlaps;
 pub(crate) use queues::Queues;
+pub(crate) use ram::Ram;
 pub use request::{Completion, QueueId, Request, Status, Tag};

@@ -71,6 +71,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     fn lose_everything_volatile(&mut self) {
         self.events.clear();
         self.link.reset(self.now);
+        self.ram.reset(self.now);
         let (sectors, sets) = (self.resolved.geometry.sectors, self.resolved.host.queues.sets.len());
         let planted = self.resolved.planted;
         self.clients.lose_power(self.resolved.buffer.map(|buffer| Buffer::new(buffer, sectors, sets).with(planted)));

@@ -134,6 +134,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             // unit has reached the end of time.
             self.now = before;
             self.link.reset(before);
+            self.ram.reset(before);
             self.backend.cut_power(before);
             if let Some(slc_array) = &mut self.slc_array {
                 slc_array.cut_power(before);
@@ -305,6 +306,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         }
         self.ftl.reset_counters();
         self.link.reset_count();
+        self.ram.reset_count();
         self.counts = Counts::default();
         self.clients.unmapped = 0;
         self.hash = base::engine::EventHash::default();

@@ -24,6 +24,7 @@ pub use builtin::builtin;
 pub use cost::Cost;
 pub use link::{Duplex, LinkSpec};
 pub use queue::{QueueArbitration, QueueSpec, ResolvedQueue, ResolvedQueues};
+pub use ram::RamSpec;
 pub use resolve::{Resolved, ResolvedHost};
 
 /// A device file: the description of an SSD.
@@ -43,6 +44,9 @@ pub struct Spec {
     /// The host link and the submission queues.
     #[serde(default)]
     pub host: HostSpec,
+    /// The speed of the drive's RAM; if missing, it takes no time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ram: Option<RamSpec>,
     /// The volatile write buffer; none if the table is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer: Option<BufferSpec>,
@@ -72,9 +76,28 @@ pub struct HostSpec {
     /// completes with its last piece. Requests stay whole if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chop: Option<Bytes>,
+    /// When the data of a read crosses the link to the host.
+    #[serde(skip_serializing_if = "is_complete")]
+    pub read_transfer: ReadTransfer,
     /// Submission queues, each with its own keys; instead of `queues`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub queue: Vec<QueueSpec>,
+}
+
+/// When the data of a read crosses the link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadTransfer {
+    /// When all of it is there.
+    #[default]
+    Complete,
+    /// As it comes: what a command list has read goes at once, in any order, and the overhead of the command with the
+    /// last of it.
+    CutThrough,
+}
+
+fn is_complete(transfer: &ReadTransfer) -> bool {
+    *transfer == ReadTransfer::Complete
 }
 
 impl Default for HostSpec {
@@ -86,6 +109,7 @@ impl Default for HostSpec {
             arbitration: QueueArbitration::default(),
             burst: 1,
             chop: None,
+            read_transfer: ReadTransfer::default(),
             queue: Vec::new(),
         }
     }

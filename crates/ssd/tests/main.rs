@@ -7,6 +7,7 @@ mod merges;
 mod paired;
 mod queues;
 mod slc_mlc;
+mod times;
 mod trims;
 mod versions;
 mod word_lines;

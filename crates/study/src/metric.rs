@@ -85,7 +85,7 @@ pub const HELP: [&str; 20] = [
     "erases.mean, erases.min, erases.max, erases.deviation",
     "merges.STAT of a block-mapped FTL with merges, copied, given (rows), log-pages, maps, flush-pages, replaced, \
      spread (most less least erased superblock)",
-    "busy.link, busy.channels, busy.dies, busy.controllers (means over all of them), busy.processor, busy.ftl (the map unit: \
+    "busy.link, busy.ram, busy.channels, busy.dies, busy.controllers, busy.decoders (means over all of them), busy.processor, busy.ftl (the map unit: \
      mean over its cores, or the busier of CMT and CTP of an FMMU)",
     "map.STAT of the map unit with questions, hits, hit-ratio (CMT), page-hits, page-hit-ratio (CTP), loads, stores, \
      flushes, flushed-blocks, loads-at-most, mshrs.cmt, mshrs.ctp (most in use), time and flush-time (mean busy \
@@ -140,7 +140,7 @@ enum Stat {
 
 const STATS: [&str; 8] = ["wait", "service", "flash-wait", "access", "requests", "requests-per-s", "rate", "bytes"];
 const ERASES: [&str; 4] = ["mean", "min", "max", "deviation"];
-const BUSY: [&str; 6] = ["link", "channels", "dies", "controllers", "processor", "ftl"];
+const BUSY: [&str; 8] = ["link", "ram", "channels", "dies", "controllers", "decoders", "processor", "ftl"];
 const KINDS: [&str; 4] = ["read", "write", "flush", "discard"];
 const LATENCIES: [&str; 10] = ["mean", "min", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "p99_999", "max"];
 
@@ -245,8 +245,10 @@ impl Name {
                 let used = &summary.utilisation;
                 match *what {
                     "link" => Some(used.link),
+                    "ram" => used.ram,
                     "channels" => mean(&used.channels),
                     "dies" => mean(&used.dies),
+                    "decoders" => mean(&used.decoders),
                     "ftl" => used.ftl,
                     "processor" => Some(used.processor),
                     _ => mean(&used.controllers),

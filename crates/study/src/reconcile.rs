@@ -162,12 +162,14 @@ impl Book {
         self.at_most("busiest channel and the span of the run, in ps", longest(&counted.channel_busy), span);
         self.at_most("busiest die and the span of the run, in ps", longest(&counted.die_busy), span);
         self.at_most("busiest controller and the span of the run, in ps", longest(&counted.controller_busy), span);
+        self.at_most("busiest decoder and the span of the run, in ps", longest(&counted.decoder_busy), span);
         if let Some(second) = &counted.slc_array {
             self.at_most("SLC flash and the span of the run, in ps", longest(&second.die_busy), span);
         }
         if let Some(map) = &counted.map {
             self.at_most("busiest part of the map unit and the span of the run, in ps", longest(&map.busy), span);
         }
+        self.at_most("RAM and the span of the run, in ps", counted.ram_busy.as_ps(), span);
         self.at_most("processor and the span of the run, in ps", counted.processor_busy.as_ps(), span);
     }
 
@@ -187,6 +189,11 @@ impl Book {
             "time of all channels and bus time of all commands, in ps",
             total(&counted.channel_busy),
             all.bus.as_ps(),
+        );
+        self.equal(
+            "time of all decoders and decoding time of all commands, in ps",
+            total(&counted.decoder_busy),
+            all.decode.as_ps(),
         );
         if let Some(second) = &counted.slc_array {
             let all = Op::ALL.into_iter().fold(Tally::default(), |mut sum, op| {

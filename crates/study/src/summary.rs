@@ -247,12 +247,18 @@ pub struct Delayed {
 pub struct Utilisation {
     /// The host link.
     pub link: f64,
+    /// The RAM, for the write buffer and the look-ups of the map; missing if it takes no time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ram: Option<f64>,
     /// Each channel.
     pub channels: Vec<f64>,
     /// Each die.
     pub dies: Vec<f64>,
     /// Each controller.
     pub controllers: Vec<f64>,
+    /// Each decoder of the error correction; missing without it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub decoders: Vec<f64>,
     /// The time-consuming part of the FTL, its map unit: the mean over its cores, or the busier of CMT and CTP of an
     /// FMMU. Missing without a map unit or if that has no processor.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -437,9 +443,11 @@ impl Summary {
             slc_mlc: counted.slc_mlc.as_ref().map(|slc_mlc| SlcMlcSummary::new(slc_mlc, &counted, about.cost)),
             utilisation: Utilisation {
                 link: share(counted.link_busy, span),
+                ram: (!counted.ram_busy.is_zero()).then(|| share(counted.ram_busy, span)),
                 channels: shares(&counted.channel_busy, span),
                 dies: shares(&counted.die_busy, span),
                 controllers: shares(&counted.controller_busy, span),
+                decoders: shares(&counted.decoder_busy, span),
                 ftl: counted.map.as_ref().and_then(|map| map.busy_of_all()).map(|busy| share(busy, span)),
                 ftl_parts: counted.map.as_ref().map_or_else(Vec::new, |map| shares(&map.busy, span)),
                 processor: share(counted.processor_busy, span),

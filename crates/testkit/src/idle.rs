@@ -2,7 +2,7 @@
 
 use flash::backend::{Arbitration, Completion, Controllers, Transfer};
 use ftl::{ProcessorSpec, SlcMlcSpec};
-use ssd::{BufferSpec, GcSpec, PlacementSpec, QueueArbitration, Spec, WearSpec};
+use ssd::{BufferSpec, GcSpec, PlacementSpec, QueueArbitration, ReadTransfer, Spec, WearSpec};
 
 /// Removes every key that is refused because it has no effect on this device.
 ///
@@ -38,6 +38,7 @@ fn leave_out(spec: &mut Spec, path: &str) {
             let processor = spec.ftl.hydra.as_mut().and_then(|hydra| hydra.processor.as_mut());
             processor.expect("a processor").read_cycles = ProcessorSpec::default().read_cycles;
         }
+        "host.read-transfer" => spec.host.read_transfer = ReadTransfer::default(),
         "host.burst" => spec.host.burst = 1,
         "host.arbitration" => {
             spec.host.arbitration = QueueArbitration::default();

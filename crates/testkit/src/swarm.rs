@@ -1,17 +1,18 @@
 //! A random device under a random workload with random faults and power cuts; one seed determines everything.
 
 use base::engine::Rng;
-use base::units::{Bytes, Ratio};
-use flash::backend::{Arbitration, BusOrder, Completion, Controllers, Op, Order, Transfer};
+use base::units::{Bytes, Rate, Ratio, Span};
+use flash::backend::{Arbitration, BusOrder, Completion, Controllers, Decoders, Op, Order, Transfer};
 use flash::nand::{Cell, Part, Stamp};
+use flash::spec::{DecodeSpec, EccSpec};
 use ftl::{
-    Allocation, DensitySpec, EraseWhen, HydraSpec, LogSpec, MappingSpec, Probing, ProcessorSpec, SlcMlcSpec, Striping,
-    ThresholdBy,
+    Allocation, DensitySpec, EraseWhen, FirmwareSpec, HydraSpec, LogSpec, MappingSpec, Probing, ProcessorSpec,
+    SlcMlcSpec, Striping, ThresholdBy,
 };
 use ssd::{
     BufferPolicy, BufferSpec, Digits, DiscardSpec, Drive, FlashSpec, FlushPolicy, FtlKind, FtlSpec, GcSpec, HostSpec,
-    MapSpec, PlacementSpec, Precondition, QueueArbitration, QueueId, QueueSpec, SlcSpec, Spec, Ssd, VictimSpec,
-    WearSpec,
+    LinkSpec, MapSpec, PlacementSpec, Precondition, QueueArbitration, QueueId, QueueSpec, RamSpec, ReadTransfer,
+    SlcSpec, Spec, Ssd, VictimSpec, WearSpec,
 };
 
 use crate::{Host, leave_out_idle, requests};
@@ -40,6 +41,12 @@ pub struct Outcome {
     pub erases: u64,
     /// The hash of all events.
     pub hash: u64,
+}
+
+/// Decoders that are slower than the channel, with several codewords in a mapping unit of 1 KiB and above.
+fn ecc() -> EccSpec {
+    let decode = DecodeSpec { rate: Rate::new(20_000_000), latency: Span::from_us(7) };
+    EccSpec { decode, codeword: Some(Bytes::new(512)), decoders: Decoders::Shared(1) }
 }
 
 fn pick<T: Clone>(rng: &mut Rng, from: &[T]) -> T {
@@ -71,10 +78,28 @@ pub fn draw_device(rng: &mut Rng, faults: bool) -> Spec {
         if spec.ftl.kind == FtlKind::Page && Rng::stream(rng.clone().bits(), "swarm.discards").chance(0.3) {
             spec.ftl.discard = DiscardSpec::Durable;
         }
+        with_times(&mut spec, &mut Rng::stream(rng.clone().bits(), "swarm.times"));
         leave_out_idle(&mut spec);
         if spec.resolve().is_ok() {
             return spec;
         }
+    }
+}
+
+/// Times of the firmware, the RAM and the link, on some of the devices that can have them.
+fn with_times(spec: &mut Spec, rng: &mut Rng) {
+    let in_ram = spec.ftl.map == MapSpec::Ram;
+    let [firmware, ram, link] = [(); 3].map(|()| rng.chance(0.15));
+    if firmware && in_ram && spec.ftl.kind == FtlKind::Page {
+        spec.ftl.firmware = Some(FirmwareSpec { request: Span::from_us(20), unit: Span::from_us(7) });
+    }
+    if ram && spec.buffer.is_some() {
+        let look_up = in_ram.then(|| Bytes::new(64));
+        spec.ram = Some(RamSpec { rate: Rate::new(5_000_000), look_up });
+    }
+    if link && spec.host.link.rate.is_none() {
+        spec.host.link = LinkSpec { rate: Some(Rate::new(40_000_000)), ..LinkSpec::default() };
+        spec.host.read_transfer = ReadTransfer::CutThrough;
     }
 }
 
@@ -138,6 +163,7 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
                 true => Completion::Polling("20us".parse().expect("a time")),
                 false => Completion::ReadyBusy,
             },
+            ecc: Rng::stream(rng.clone().bits(), "swarm.ecc").chance(0.15).then(ecc),
             arbitration: Arbitration {
                 commands: pick(rng, &Order::EVERY),
                 bus: or_later(pick(rng, &BusOrder::EVERY[..3]), &mut later, &BusOrder::EVERY),
@@ -148,6 +174,7 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
             custom_part: Some(part),
         },
         slc: None,
+        ram: None,
         host: HostSpec {
             queue_depth: 1 + rng.below(40) as u32,
             chop: rng.chance(0.3).then(|| Bytes::new(8192)),

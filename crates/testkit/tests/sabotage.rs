@@ -189,6 +189,7 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         Sabotage::DiscardUnrecorded => vec![at(TRIMS, "power cuts, full"), at(TRIMS, "power cuts, among discards")],
         Sabotage::DiscardOverrules => vec![at(TRIMS, "power cuts, among discards")],
         Sabotage::PairingIgnored => vec![at(&["paired pages"], "power cuts, full")],
+        Sabotage::CodewordsOutlivePower => vec![at(&["decoders PerChannel"], "program failures")],
         Sabotage::PageSkipped => vec![at(PAGES, "books"), at(PAGES, "integrity")],
         // A unit test finds it: the suite has no tenants confined to a part of the dies.
         Sabotage::ConfinementForgotten => Vec::new(),

@@ -22,6 +22,8 @@ pub struct Tally {
     pub array: Span,
     /// Time the channel was held.
     pub bus: Span,
+    /// Time decoders took its codewords in.
+    pub decode: Span,
 }
 
 impl AddAssign for Tally {
@@ -32,6 +34,7 @@ impl AddAssign for Tally {
         self.bytes += rhs.bytes;
         self.array += rhs.array;
         self.bus += rhs.bus;
+        self.decode += rhs.decode;
     }
 }
 
@@ -45,6 +48,7 @@ impl Sub for Tally {
             bytes: self.bytes - rhs.bytes,
             array: self.array - rhs.array,
             bus: self.bus - rhs.bus,
+            decode: self.decode - rhs.decode,
         }
     }
 }
@@ -119,6 +123,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 tally.bytes += self.begun_bytes(now, channel);
             }
         }
+        for (handle, worked) in self.correction.iter().flat_map(|correction| correction.under_way(now)) {
+            let command = &self.commands[handle];
+            account.at(command.op, command.cause).decode += worked;
+        }
         account
     }
 
@@ -133,6 +141,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.channels.iter_mut().for_each(|channel| channel.meter.reset());
         self.controllers.iter_mut().for_each(|controller| controller.busy = Span::ZERO);
         self.processor.reset();
+        if let Some(correction) = &mut self.correction {
+            correction.reset();
+        }
     }
 
     /// Time each die's array worked until `now`.

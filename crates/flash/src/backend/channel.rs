@@ -122,6 +122,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             until,
         });
         events.push(until, Event::Bus { channel: number, generation }.into());
+        if self.correction.is_some() && self.commands[handle].stage == Stage::DataOut {
+            self.expect_codewords(handle, number, (now, until, generation), events);
+        }
     }
 
     /// The time and the bytes of a transfer that nothing may interrupt.

@@ -154,6 +154,9 @@ pub struct Command {
     pub(super) padding: u32,
     /// Slots of a program whose data has crossed the channel, while it crosses page by page.
     pub(super) crossed: u32,
+    /// Codewords of a read that no decoder has taken in, and those that have yet to cross the channel.
+    pub(super) undecoded: u32,
+    pub(super) coming: u32,
     /// Pages of a scan, whose spare areas the command reads; zero for any other command.
     pub(super) scanned: u32,
     pub(super) waits: u16,
@@ -198,6 +201,8 @@ impl Command {
             sectors: 0,
             padding: 0,
             crossed: 0,
+            undecoded: 0,
+            coming: 0,
             scanned: 0,
             waits: 0,
             done: false,

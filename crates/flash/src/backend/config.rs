@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::nand::{Geometry, Part};
 use base::units::{Bytes, Rate, SECTOR, Span};
 
-use super::ModeTimes;
+use super::{Ecc, ModeTimes};
 
 /// Controllers: each executes one command list at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -292,6 +292,8 @@ pub struct Config {
     pub transfer: Transfer,
     /// How controllers learn that an array is done; a channel that is held carries no polls.
     pub completion: Completion,
+    /// The error correction of reads; none takes no time.
+    pub ecc: Option<Ecc>,
     /// The arbitration.
     pub arbitration: Arbitration,
     /// The processor time for each command of a background list, if the controllers are software; hardware

@@ -223,6 +223,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 hash.add(now, u64::from(channel) << 2 | 1);
                 self.bus_done(now, channel, events);
             }
+            Event::Codeword { .. } | Event::Decoder { .. } | Event::Decoded { .. } => {
+                self.handle_decoding(now, event, events, hash);
+            }
             Event::Processor { generation } => {
                 if !self.processor.awaits(generation) {
                     return;
@@ -369,7 +372,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 if let Some(held) = die.array.filter(|_| die.held) {
                     self.send(now, die_number, held, events);
                 }
-                self.finish(now, handle, events);
+                match self.correction {
+                    Some(_) => self.decode(now, number, handle, events),
+                    None => self.finish(now, handle, events),
+                }
                 self.next_command(now, die_number, events);
             }
         }
@@ -389,7 +395,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let (list, wait, then) = (command.list, command.wait, command.then);
         let die = &mut self.dies[command.die.index()];
         die.unfinished -= 1;
-        if self.arbitration.hold {
+        // A read whose data is decoded has left its channel before.
+        if self.arbitration.hold && (self.correction.is_none() || command.op != Op::Read) {
             let channel = die.channel;
             self.free_channel(now, channel, events);
         }

@@ -9,12 +9,14 @@ use super::{Cause, Command, Op, Slot};
 use base::engine::Handle;
 
 /// A resource that works in a phase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Resource {
     /// The array of a die.
     Array(u32),
     /// A channel.
     Channel(u32),
+    /// A decoder of the error correction.
+    Decoder(u32),
 }
 
 /// A part of a command (a "primitive" in Seong et al., Sec. 3.3.2).
@@ -38,6 +40,8 @@ pub enum Primitive {
     Erase,
     /// An array reads and then programs what it read.
     CopyBack,
+    /// A decoder takes a codeword in.
+    Decode,
 }
 
 /// An interval in which a resource works for one command.

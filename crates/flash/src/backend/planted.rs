@@ -7,6 +7,8 @@ pub enum Bug {
     CacheOverwritten,
     /// A program of whose data a page has let a host read pass goes on with the page after the next.
     PageSkipped,
+    /// Codewords in a decoder's pipeline come out although the power has failed meanwhile.
+    CodewordsOutlivePower,
 }
 
 /// The planted bug of a backend: none, and without the feature there cannot be one.

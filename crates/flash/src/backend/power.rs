@@ -83,6 +83,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             controller.last = None;
         }
         self.processor.cut(now);
+        if let Some(correction) = &mut self.correction {
+            correction.cut(now, self.planted);
+        }
         self.shared.clear();
         self.lists.clear();
         self.commands.clear();

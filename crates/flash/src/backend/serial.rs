@@ -9,7 +9,7 @@ use crate::nand::Sector;
 use base::engine::{EventHash, Handle};
 use base::units::{Span, SuperblockId, Time};
 
-use super::{Backend, Cause, Command, List, Moment, Observer, Op, Phase, Primitive, Resource, Stage, Stop};
+use super::{Backend, Cause, Command, Decoders, List, Moment, Observer, Op, Phase, Primitive, Resource, Stage, Stop};
 
 /// The serial list under way.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +25,15 @@ struct Times {
     array: Span,
     /// Channel time afterwards.
     after: Span,
+    /// Time of the error correction behind it, and how much of that a decoder works behind the transfer's begin.
+    decode: Span,
+    decoder: Span,
+}
+
+impl Times {
+    fn all(&self) -> Span {
+        self.before + self.array + self.after + self.decode
+    }
 }
 
 /// A notice to observers about a command of a serial list.
@@ -72,8 +81,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let mut end = now;
         while let Some(command) = next {
             next = self.commands[command].sibling;
-            let times = self.times(command);
-            end += times.before + times.array + times.after;
+            end += self.times(command).all();
         }
         self.serial = Some(Serial { list, since: now });
         Some(end)
@@ -118,6 +126,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 let resource = match phase.resource {
                     Resource::Array(die) => Resource::Array(die + first.0),
                     Resource::Channel(channel) => Resource::Channel(channel + first.1),
+                    Resource::Decoder(decoder) => Resource::Decoder(decoder),
                 };
                 observer.phase(Phase { resource, die: phase.die + first.0, ..phase });
             }
@@ -140,7 +149,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             next = self.commands[command].sibling;
             let begin = from;
             notify(self, command, Notice::Stop(begin, Stop::Ready));
-            let Times { before, array, after } = self.times(command);
+            let Times { before, array, after, decode, .. } = self.times(command);
             let (die, op, cause) = {
                 let command = &self.commands[command];
                 (command.die.get(), command.op, command.cause)
@@ -163,6 +172,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 notify(self, command, Notice::Phase(phase));
                 from = until;
             }
+            from += decode;
             notify(self, command, Notice::Stop(from, Stop::Finished));
             notify(self, command, Notice::Serial(begin, from));
         }
@@ -177,18 +187,24 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let mut next = self.lists[list].first;
         while let Some(command) = next {
             next = self.commands[command].sibling;
-            let Times { before, array, after } = self.times(command);
-            if from + before + array + after <= now {
-                self.spend(command, Times { before, array, after });
+            let times = self.times(command);
+            if from + times.all() <= now {
+                from += times.all();
+                self.spend(command, times);
                 self.carry_out(command);
-                from += before + array + after;
                 continue;
             }
+            let Times { before, array, after, .. } = times;
             // An erase or a program is torn only if the array has begun. A read changes nothing.
             let begun = now.saturating_since(from);
             let in_array = begun.saturating_sub(before).min(array);
-            let afterwards = begun.saturating_sub(before).saturating_sub(array);
-            self.spend(command, Times { before: begun.min(before), array: in_array, after: afterwards });
+            let afterwards = begun.saturating_sub(before).saturating_sub(array).min(after);
+            // What a decoder has begun is not counted.
+            let (decode, decoder) = (Span::ZERO, Span::ZERO);
+            self.spend(
+                command,
+                Times { before: begun.min(before), array: in_array, after: afterwards, decode, decoder },
+            );
             if begun > before {
                 let (target, count) = (self.commands[command].target, self.commands[command].count);
                 let op = self.commands[command].op;
@@ -224,14 +240,27 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let timing = &self.timing;
         let busy = timing.cycles.busy;
         let page = |offset| geometry.page_and_plane(offset).0;
+        let (decode, decoder) = (Span::ZERO, Span::ZERO);
+        // The decoding of `slots` slots that cross the channel together.
+        let decoding = |slots: u32| match &self.correction {
+            None => (Span::ZERO, Span::ZERO),
+            Some(correction) => {
+                let codewords = correction.ecc.codewords(slots * geometry.sectors);
+                let behind = correction.ecc.behind(timing.transfer[slots as usize], codewords);
+                (behind, correction.ecc.time_of(codewords))
+            }
+        };
         match command.op {
             Op::Read if command.scanned > 0 => {
                 let pages = u64::from(command.scanned);
                 let whole = self.timing.transfer[geometry.slots as usize];
+                let (decode, decoder) = decoding(geometry.slots);
                 Times {
                     before: timing.commands(Op::Read, pages),
                     array: (busy + self.read_time(command.target.superblock, 0)) * pages,
                     after: (whole + timing.around_data_out(1)) * pages,
+                    decode: decode * pages,
+                    decoder: decoder * pages,
                 }
             }
             Op::Read => {
@@ -240,17 +269,22 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 let array = self.read_time(superblock, page(offset));
                 let pages = self.pages_of(handle);
                 let after = timing.transfer[command.count as usize] + timing.around_data_out(pages);
-                Times { before: timing.commands(Op::Read, pages), array: busy + array, after }
+                let (decode, decoder) = decoding(command.count);
+                Times { before: timing.commands(Op::Read, pages), array: busy + array, after, decode, decoder }
             }
             Op::Program => Times {
                 before: timing.before_data_in(self.pages_of(handle)) + timing.transfer[command.count as usize],
                 array: busy + self.program_time(command, page(command.target.offset)),
                 after: timing.cycles.status,
+                decode,
+                decoder,
             },
             Op::Erase => Times {
                 before: timing.commands(Op::Erase, self.pages_of(handle)),
                 array: busy + timing.erase,
                 after: timing.cycles.status,
+                decode,
+                decoder,
             },
             Op::CopyBack => unreachable!("copy-backs are not carried out in turn"),
         }
@@ -264,9 +298,15 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let tally = self.account.at(command.op, command.cause);
         tally.array += times.array;
         tally.bus += bus;
+        tally.decode += times.decoder;
         tally.bytes += self.timing.slot_bytes * u64::from(slots);
         let die = &mut self.dies[command.die.index()];
         die.meter.add(times.array);
-        self.channels[die.channel as usize].meter.add(bus);
+        let channel = die.channel;
+        self.channels[channel as usize].meter.add(bus);
+        if let Some(correction) = &mut self.correction {
+            // One list at a time: one decoder does for all.
+            correction.charge(if correction.ecc.decoders == Decoders::PerChannel { channel } else { 0 }, times.decoder);
+        }
     }
 }

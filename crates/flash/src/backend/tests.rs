@@ -10,6 +10,7 @@ mod charges;
 mod copy_back;
 mod cycles;
 mod diagrams;
+mod ecc;
 mod hydra;
 mod lanes;
 mod memory;
@@ -65,6 +66,7 @@ impl Shape {
             controllers: self.controllers,
             transfer: Transfer::Bus,
             completion: Completion::default(),
+            ecc: None,
             arbitration: self.arbitration,
             software: None,
         };

@@ -145,6 +145,7 @@ impl SlcSpec {
             controllers: Controllers::None,
             transfer: Transfer::Bus,
             completion: Completion::default(),
+            ecc: None,
             arbitration: Arbitration::default(),
             software: None,
         };

@@ -5,7 +5,7 @@
 //! free superblock is always reserved for copies, so collection itself never runs out.
 
 use base::engine::Handle;
-use base::units::{Psn, SuperblockId};
+use base::units::{Psn, Span, SuperblockId};
 use flash::backend::{Cause, Class, List, Observer, Op, Slot};
 use flash::nand::{Sector, Spare, Target};
 
@@ -259,7 +259,7 @@ impl PageFtl {
         self.advance(to, copies, covered);
         all.drain(..room.min(all.len()));
         self.pools[pool as usize].gc.gathered = all;
-        flash.submit(list);
+        self.dispatch_after(flash, list, Span::ZERO);
     }
 
     /// Adds the reads and one program for each row, or for all rows of a one-shot program. Returns the offset behind

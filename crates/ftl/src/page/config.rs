@@ -7,7 +7,7 @@ use base::units::{DieId, Span};
 use flash::backend::Timing;
 use flash::nand::Geometry;
 
-use super::{GcSpec, MapPages, PageFtl, PlacementSpec, TrimPages};
+use super::{FirmwareSpec, GcSpec, MapPages, PageFtl, PlacementSpec, TrimPages};
 use crate::MapSpec;
 use crate::family::{Config, MapImages};
 use crate::toolkit::{ENTRY, WearSpec};
@@ -23,6 +23,7 @@ pub struct PageConfig {
     pub(crate) whole_rows: bool,
     /// True if writes come without a buffer that has gathered them.
     pub(crate) gathers: bool,
+    pub(crate) firmware: Option<FirmwareSpec>,
     pub(crate) sets: Vec<Vec<DieId>>,
     pub(crate) units: u32,
     pub(crate) gc: GcSpec,

@@ -6,9 +6,10 @@ use flash::backend::Timing;
 use flash::nand::Geometry;
 
 use super::config::PageConfig;
-use super::{MapPages, TrimPages, reserved};
+use super::{FirmwareSpec, MapPages, TrimPages, reserved};
 use crate::family::{Array, Family, Setup, Site};
 use crate::idle::Idle;
+use crate::map_unit::MapSpec;
 use crate::pages;
 use crate::spec::FtlSpec;
 
@@ -23,6 +24,23 @@ impl Family for PageFamily {
 
     fn writes_word_lines(&self) -> bool {
         true
+    }
+
+    fn check(&self, site: &Site<'_>, faults: &mut Faults) {
+        let Some(firmware) = site.ftl.firmware else { return };
+        if firmware == FirmwareSpec::default() {
+            faults.add("ftl.firmware", "takes no time", "give it a time, e.g. { unit = \"1us\" }, or leave it out");
+        }
+        if site.ftl.map != MapSpec::Ram {
+            let message = "conflicts with ftl.map: a map unit has times of its own";
+            faults.add("ftl.firmware", message, "leave it out, or set ftl.map = { kind = \"ram\" }");
+        }
+    }
+
+    fn check_absent(&self, site: &Site<'_>, faults: &mut Faults) {
+        if site.ftl.firmware.is_some() {
+            faults.add("ftl.firmware", "is for the page-mapped FTL only", "leave it out, or set ftl.kind = \"page\"");
+        }
     }
 
     fn idle(&self, site: &Site<'_>) -> Vec<Idle> {
@@ -108,6 +126,7 @@ impl PageFamily {
         PageConfig {
             whole_rows: gang > 1 || backend.timing.one_shot > 1 || backend.timing.paired > 1,
             gathers: !site.buffered,
+            firmware: site.ftl.firmware,
             map_pages: MapPages::of(&site.ftl.map, &geometry, units, site.ftl.gc.shared_log),
             timing: backend.timing,
             spare_transfer,

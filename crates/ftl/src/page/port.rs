@@ -106,6 +106,10 @@ impl Ftl for PageFtl {
         self.finished(flash, owners, list);
     }
 
+    fn on_cpu_done<S: Sector, O: Observer>(&self, flash: &mut Flash<'_, S, O>, token: u32) {
+        Self::prepared(flash, token);
+    }
+
     fn check<S: Sector>(&self, media: &Media<S>, _: Option<&Media<S>>) {
         self.check(media);
     }

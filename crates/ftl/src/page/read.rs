@@ -79,8 +79,13 @@ impl PageFtl {
         if let Mapping::MapUnit(map_client) = &mut self.mapping {
             map_client.end_look_up(flash.now);
         }
-        while let Some((list, _)) = self.reading.pop_first() {
-            flash.submit(list);
+        let mut list = self.reading.pop_first();
+        if list.is_some() {
+            self.charge_request();
+        }
+        while let Some((now, _)) = list {
+            self.dispatch(flash, now);
+            list = self.reading.pop_first();
         }
     }
 }

@@ -18,6 +18,7 @@ impl PageFtl {
     /// Begins a write request of an owner in an NVM set; its mapping units follow.
     pub(crate) fn begin_write(&mut self, set: u32) {
         self.placer.begin_request(set);
+        self.charge_request();
     }
 
     /// Accepts one mapping unit of the request.
@@ -419,7 +420,7 @@ impl PageFtl {
         if let Some(list) = self.pools[pool as usize].list.take() {
             self.pools[pool as usize].writes += 1;
             self.count_store(pool);
-            flash.submit(list);
+            self.dispatch(flash, list);
         }
     }
 

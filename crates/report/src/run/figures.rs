@@ -179,6 +179,7 @@ fn utilisation(report: &Report<'_>) -> Chart {
         ("channel", |counters| &counters.channel_busy),
         ("die", |counters| &counters.die_busy),
         ("controller", |counters| &counters.controller_busy),
+        ("decoder", |counters| &counters.decoder_busy),
         ("ftl", |counters| counters.map.as_ref().map_or(&[], |map| &map.busy)),
     ];
     if !report.result.after.processor_busy.is_zero() {

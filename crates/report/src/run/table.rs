@@ -131,11 +131,17 @@ fn levels(summary: &Summary) -> Vec<String> {
     }
     lines.extend(summary.slc_mlc.iter().flat_map(slc_mlc));
     let used = &summary.utilisation;
-    let groups = [("channels", &used.channels), ("dies", &used.dies), ("controllers", &used.controllers)];
+    let groups = [
+        ("channels", &used.channels),
+        ("dies", &used.dies),
+        ("controllers", &used.controllers),
+        ("decoders", &used.decoders),
+    ];
     let processor = (used.processor > 0.0).then_some(("processor", used.processor));
     let busy = groups.into_iter().filter_map(|(name, shares)| mean(shares).map(|mean| (name, mean)));
     let busy: Vec<_> = [("link", used.link)]
         .into_iter()
+        .chain(used.ram.map(|share| ("RAM", share)))
         .chain(busy)
         .chain(processor)
         .chain(used.ftl.map(|share| ("FTL", share)))

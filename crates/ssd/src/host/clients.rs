@@ -28,6 +28,11 @@ pub(crate) struct Active<S> {
     pub(crate) status: Status,
     /// Mapping units that flash still works on.
     pub(crate) pending: u32,
+    /// Sectors of a read that have come from flash and wait for the link, and those sent ahead of the rest.
+    pub(crate) came: u32,
+    pub(crate) sent: u32,
+    /// When the RAM has moved what a read takes from the buffer.
+    pub(crate) from_ram: Option<Time>,
     /// Earlier requests that overlap and are not finished.
     pub(crate) blockers: u32,
     /// True if later requests wait for it.
@@ -51,6 +56,10 @@ pub(crate) struct Clients<S> {
     pub(crate) buffer: Option<Buffer<S>>,
     /// Requests that flash has finished.
     served: Vec<Handle<Active<S>>>,
+    /// True if the data of a read crosses the link as it comes.
+    cuts_through: bool,
+    /// Reads with data that may cross the link ahead of the rest.
+    parts: Vec<Handle<Active<S>>>,
     /// Mapping units read that were never written, or discarded.
     pub(crate) unmapped: u64,
     /// Mapping units that were discarded on their way to flash.
@@ -68,6 +77,8 @@ pub(crate) struct Clients<S> {
 /// The next work of the host side, after the FTL's callbacks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Due<S> {
+    /// A part of a read's data has come from flash.
+    Part(Handle<Active<S>>),
     /// Flash has finished a request.
     Served(Handle<Active<S>>),
     /// Flushes may be done, and writes may come into the buffer.
@@ -91,11 +102,13 @@ enum OwnerKind<S> {
 
 impl<S: Sector> Clients<S> {
     /// The clients of a device with this buffer, and with mapping units of `sectors` sectors.
-    pub(crate) fn new(buffer: Option<Buffer<S>>, sectors: u32) -> Self {
+    pub(crate) fn new(buffer: Option<Buffer<S>>, sectors: u32, cuts_through: bool) -> Self {
         Self {
             requests: Slab::default(),
             buffer,
             served: Vec::new(),
+            cuts_through,
+            parts: Vec::new(),
             unmapped: 0,
             dropped: Vec::new(),
             drained: false,
@@ -109,6 +122,7 @@ impl<S: Sector> Clients<S> {
     pub(crate) fn lose_power(&mut self, buffer: Option<Buffer<S>>) {
         self.requests.clear();
         self.served.clear();
+        self.parts.clear();
         self.dropped.clear();
         (self.drained, self.stuck) = (false, false);
         self.buffer = buffer;
@@ -117,6 +131,12 @@ impl<S: Sector> Clients<S> {
     /// The next work: requests first, then the buffer, once for all units that have left it meanwhile.
     #[inline]
     pub(crate) fn next_due(&mut self) -> Option<Due<S>> {
+        // The last data of a read goes with the end of its command.
+        while let Some(handle) = self.parts.pop() {
+            if self.requests[handle].pending > 0 {
+                return Some(Due::Part(handle));
+            }
+        }
         if let Some(handle) = self.served.pop() {
             return Some(Due::Served(handle));
         }
@@ -186,6 +206,12 @@ impl<S: Sector> ReadSink<S> for Clients<S> {
             for i in (0..payload.len()).filter(|i| slot.mask >> i & 1 != 0) {
                 request.data[(slot.at + i as i32) as usize] = payload[i];
             }
+        }
+        if self.cuts_through {
+            if request.came == 0 {
+                self.parts.push(handle);
+            }
+            request.came += slot.mask.count_ones();
         }
         self.unit_done(handle, service);
     }

@@ -30,8 +30,20 @@ impl Link {
     /// takes no time.
     #[inline]
     pub(crate) fn carry(&mut self, now: Time, direction: Direction, bytes: Bytes) -> Option<Time> {
-        let data = self.spec.rate.map_or(Span::ZERO, |rate| rate.time(bytes));
-        let time = self.spec.overhead + data;
+        self.occupy(now, direction, self.spec.overhead + self.data(bytes))
+    }
+
+    /// Sends a part of a read's data to the host ahead of the rest, with which the command ends.
+    pub(crate) fn carry_part(&mut self, now: Time, bytes: Bytes) {
+        self.occupy(now, Direction::Out, self.data(bytes));
+    }
+
+    fn data(&self, bytes: Bytes) -> Span {
+        self.spec.rate.map_or(Span::ZERO, |rate| rate.time(bytes))
+    }
+
+    #[inline]
+    fn occupy(&mut self, now: Time, direction: Direction, time: Span) -> Option<Time> {
         let way = match self.spec.duplex {
             Duplex::Half => 0,
             Duplex::Full => direction as usize,

@@ -2,7 +2,7 @@
 
 use base::engine::Handle;
 use base::io::IoKind;
-use base::units::{Bytes, Lpn, Span, Time};
+use base::units::{Bytes, Lpn, Sectors, Span, Time};
 use flash::backend::{CauseSet, Level, Observer, RequestStep};
 use flash::nand::Sector;
 
@@ -35,6 +35,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
                 self.ftl.run_due(&mut flash, &mut self.clients);
             } else if let Some(due) = self.clients.next_due() {
                 match due {
+                    Due::Part(handle) => self.send_part(handle),
                     Due::Served(handle) => self.served(handle),
                     Due::Buffer => self.buffer_drained(),
                 }
@@ -163,6 +164,9 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             extent,
             status: Status::Done,
             pending: 0,
+            came: 0,
+            sent: 0,
+            from_ram: None,
             blockers,
             blocks: false,
             listed,
@@ -202,7 +206,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         self.notify(handle, RequestStep::Clear);
         if io.kind == IoKind::Read {
             self.notify(handle, RequestStep::Here);
-            return self.read(handle);
+            return self.look_up(handle);
         }
         let bytes = if io.kind == IoKind::Write { io.sectors.bytes() } else { Bytes::new(0) };
         match self.link.carry(self.now, Direction::In, bytes) {
@@ -216,7 +220,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         self.notify(handle, RequestStep::Here);
         match self.clients.requests[handle].io.kind {
             IoKind::Read => unreachable!("a read needs no data from the host"),
-            IoKind::Write => self.write(handle),
+            IoKind::Write => self.take_in(handle),
             IoKind::Flush => self.flush(handle),
             IoKind::Discard => self.discard(handle),
         }
@@ -241,7 +245,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         self.resolved.host.chop.map_or(end, |chop| (from / chop + 1).saturating_mul(chop).min(end))
     }
 
-    fn read(&mut self, handle: Handle<Active<S>>) {
+    pub(super) fn read(&mut self, handle: Handle<Active<S>>) {
         let extent = self.clients.requests[handle].extent;
         if S::PRESENT {
             let sectors = self.clients.requests[handle].io.sectors.get() as usize;
@@ -249,13 +253,16 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         }
         let owner = Clients::request_owner(handle);
         let mut pending = 0;
+        let mut buffered = 0;
         let mut from = extent.first;
         while from < extent.end {
             let piece = self.piece(from, extent.end);
             for unit in from..piece {
                 let (at, mut mask) = self.cover(handle, unit);
                 if self.clients.buffer.is_some() {
+                    let all = mask.count_ones();
                     mask = self.read_buffer(handle, unit, at, mask);
+                    buffered += all - mask.count_ones();
                     if mask == 0 {
                         continue;
                     }
@@ -273,7 +280,11 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         }
         // No list finishes while it is submitted, so no unit has been subtracted yet.
         let first = self.resolved.planted.is(Sabotage::FirstPartServes);
-        self.clients.requests[handle].pending = if first { pending.min(1) } else { pending };
+        let bytes = Sectors::new(u64::from(buffered)).bytes();
+        let from_ram = if buffered > 0 { self.ram.carry(self.now, bytes) } else { None };
+        let request = &mut self.clients.requests[handle];
+        request.pending = if first { pending.min(1) } else { pending };
+        request.from_ram = from_ram;
         if pending == 0 {
             self.served(handle);
         }
@@ -295,7 +306,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         mask & !found.mask
     }
 
-    fn write(&mut self, handle: Handle<Active<S>>) {
+    pub(super) fn write(&mut self, handle: Handle<Active<S>>) {
         if self.ftl.latest_version() >= LAST_VERSION {
             self.clients.requests[handle].status = Status::ReadOnly;
             return self.served(handle);
@@ -435,7 +446,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         let Some(buffer) = &mut self.clients.buffer else { return false };
         let most = buffer.at_once(program);
         let Some(due) = buffer.is_due(program, flush, waits) else { return false };
-        let mut written = 0;
+        let (mut written, mut sectors) = (0, 0);
         let mut version = 0;
         while most.is_none_or(|most| written < most) {
             let Some(buffer) = &mut self.clients.buffer else { break };
@@ -450,6 +461,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
                 buffer.set_version(entry, version);
             }
             let mask = mask & full_mask(self.resolved.geometry.sectors);
+            sectors += u64::from(mask.count_ones());
             let unit = PageWrite {
                 lpn,
                 owner: Clients::<S>::entry_owner(entry),
@@ -462,6 +474,8 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             self.ftl.write(&mut flash, &mut self.clients, unit);
         }
         if written > 0 {
+            // The programs take the data as they go, so they do not wait for the RAM. Everything else does.
+            self.ram.carry(self.now, Sectors::new(sectors).bytes());
             let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
             self.ftl.end_write(&mut flash, &mut self.clients);
         }
@@ -525,13 +539,27 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         }
     }
 
+    /// Sends the data of a read that has come so far, ahead of the rest.
+    fn send_part(&mut self, handle: Handle<Active<S>>) {
+        let request = &mut self.clients.requests[handle];
+        let part = std::mem::take(&mut request.came);
+        request.sent += part;
+        self.link.carry_part(self.now, Sectors::new(u64::from(part)).bytes());
+    }
+
     /// Ends the device's part of a request: the data of a read crosses the link, all else is complete.
     #[inline]
-    fn served(&mut self, handle: Handle<Active<S>>) {
+    pub(super) fn served(&mut self, handle: Handle<Active<S>>) {
+        let &Active { io, sent, from_ram, .. } = &self.clients.requests[handle];
+        if let Some(at) = from_ram.filter(|at| *at > self.now) {
+            return self.events.push(at, Event::Host(HostEvent::Ram(handle.number())));
+        }
         self.notify(handle, RequestStep::Served);
-        let io = self.clients.requests[handle].io;
         let arrival = match io.kind {
-            IoKind::Read => self.link.carry(self.now, Direction::Out, io.sectors.bytes()),
+            IoKind::Read => {
+                let rest = io.sectors - Sectors::new(u64::from(sent));
+                self.link.carry(self.now, Direction::Out, rest.bytes())
+            }
             _ => None,
         };
         match arrival {

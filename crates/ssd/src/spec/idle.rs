@@ -7,7 +7,7 @@ use flash::backend::{BusOrder, Completion, Controllers, Transfer};
 use flash::spec::FlashSpec;
 use ftl::{Idle, Site};
 
-use super::{BufferPolicy, BufferSpec, QueueArbitration, Spec};
+use super::{BufferPolicy, BufferSpec, QueueArbitration, ReadTransfer, Spec};
 
 impl Spec {
     /// Refuses keys that would have no effect on a device of this part.
@@ -101,6 +101,12 @@ impl Spec {
         };
         let more = "leave it out, or describe more queues";
         vec![
+            Idle::new(
+                "host.read-transfer",
+                host.read_transfer == ReadTransfer::CutThrough && host.link.rate.is_none(),
+                "the link takes no time for data",
+            )
+            .remedy("leave it out, or give host.link a rate"),
             Idle::new("host.burst", count == 1 && host.burst > 1, "there is one queue").remedy(more),
             Idle::new("host.arbitration", weighted && count == 1, "there is one queue").remedy(more),
             Idle::new("host.arbitration", weighted && count > 1 && even, "all queues weigh the same")

@@ -3,11 +3,43 @@
 //! This is not the memory of the simulator. Every entry of a map counts four bytes; code, queues and data in transit
 //! do not count.
 
-use base::units::{Bytes, SECTOR};
+use base::fault::Faults;
+use base::units::{Bytes, Rate, SECTOR};
+use ftl::{Config, MapSpec};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use ftl::Config;
+use super::{Resolved, Spec};
 
-use super::Resolved;
+/// The speed of the RAM: everything that it moves goes through it first come, first served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct RamSpec {
+    /// Bytes per second, in both directions together: writes into the buffer, reads from it, and what leaves it for flash.
+    #[schemars(extend("examples" = ["1.6GB/s", "200MB/s"]))]
+    pub rate: Rate,
+    /// Bytes that the RAM moves to look up a mapping unit that the host reads: an entry of the map, or the burst that
+    /// brings it. Look-ups take no time if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub look_up: Option<Bytes>,
+}
+
+impl Spec {
+    pub(super) fn check_ram(&self, faults: &mut Faults) {
+        let Some(ram) = self.ram else { return };
+        if ram.look_up.is_some_and(Bytes::is_zero) {
+            faults.add("ram.look-up", "moves nothing", "leave it out for look-ups that take no time");
+        }
+        if ram.look_up.is_some() && self.ftl.map != MapSpec::Ram {
+            let message = "conflicts with ftl.map: a map unit has times of its own";
+            faults.add("ram.look-up", message, "leave it out, or set ftl.map = { kind = \"ram\" }");
+        }
+        if self.buffer.is_none() && ram.look_up.is_none() {
+            let message = "there is no write buffer, and look-ups move nothing";
+            faults.add("ram", message, "add [buffer], or give ram.look-up, e.g. \"64B\"");
+        }
+    }
+}
 
 impl Resolved {
     /// RAM for the maps of the FTL and their caches.

@@ -7,7 +7,7 @@ use flash::nand::{Geometry, Part};
 use flash::spec::{ResolvedSlcArray, SlcSpec};
 use ftl::{AnyConfig, Array, Config as _, FtlSpec, Planted, Setup, Site};
 
-use super::{FlushPolicy, LinkSpec, ResolvedBuffer, ResolvedQueues, Spec};
+use super::{FlushPolicy, LinkSpec, ReadTransfer, ResolvedBuffer, ResolvedQueues, Spec};
 
 /// A resolved device: a description without faults, ready to build.
 #[derive(Clone, Debug)]
@@ -45,6 +45,8 @@ pub struct ResolvedHost {
     pub link: LinkSpec,
     /// Requests that the device works on at once.
     pub queue_depth: u32,
+    /// When the data of a read crosses the link.
+    pub read_transfer: ReadTransfer,
     /// Mapping units in a piece of a chopped request.
     pub chop: Option<u32>,
     /// The submission queues.
@@ -118,6 +120,7 @@ impl Spec {
         let units = family.units(&site, &geometry, &mut faults);
         let buffer = self.resolved_buffer(&geometry, family.superblock(&site, &geometry), &mut faults);
         let chop = self.chop(&geometry, &mut faults);
+        let ecc = self.flash.resolved_ecc(&geometry, &mut faults);
         let (Some(mut timing), Some(units)) = (timing.filter(|_| faults.0.is_empty()), units) else {
             return Err(faults.0);
         };
@@ -134,6 +137,7 @@ impl Spec {
             controllers: self.flash.controllers,
             transfer: self.flash.transfer,
             completion: self.flash.completion,
+            ecc,
             arbitration: self.flash.arbitration,
             software: self.flash.software_controllers.or_else(|| family.software_controllers(&self.ftl)),
         };
@@ -151,7 +155,13 @@ impl Spec {
             family: self.ftl.kind.config(&site, setup),
             spec: self.written_out(&part, slc_array.as_ref()),
             ftl: self.ftl.clone(),
-            host: ResolvedHost { link: self.host.link.clone(), queue_depth: self.host.queue_depth, chop, queues },
+            host: ResolvedHost {
+                link: self.host.link.clone(),
+                queue_depth: self.host.queue_depth,
+                read_transfer: self.host.read_transfer,
+                chop,
+                queues,
+            },
             gang: self.flash.gang,
             planted: Planted::default(),
             part,
@@ -216,6 +226,7 @@ impl Spec {
         faults.positive("host.queue-depth", self.host.queue_depth);
         self.check_queues(faults);
         self.ftl.check(faults);
+        self.check_ram(faults);
         let faulty = &self.flash.faults;
         for (key, ratio) in [
             ("program-failures", faulty.program_failures),

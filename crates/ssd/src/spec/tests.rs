@@ -3,3 +3,4 @@
 mod hydra;
 mod page;
 mod slc_mlc;
+mod times;

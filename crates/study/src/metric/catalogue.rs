@@ -101,11 +101,13 @@ const KIND: [Meaning; 18] = [
     ("bytes", "Bytes that the requests asked for"),
 ];
 
-const BUSY: [Meaning; 6] = [
+const BUSY: [Meaning; 8] = [
     ("link", "The host link"),
+    ("ram", "The RAM, if it has a rate: for the write buffer and the look-ups of the map"),
     ("channels", "The channels, mean"),
     ("dies", "The dies, mean"),
     ("controllers", "The controllers, mean"),
+    ("decoders", "The decoders of the error correction, mean"),
     ("processor", "The processor of software controllers and of the FTL"),
     ("ftl", "The map unit: mean over the cores of DFTL and CDFTL, the busier of CMT and CTP of FMMU"),
 ];

@@ -361,7 +361,9 @@ pub fn since(to: &Counters, from: &Counters) -> Counters {
     counted.channel_busy = busy(&to.channel_busy, &from.channel_busy);
     counted.die_busy = busy(&to.die_busy, &from.die_busy);
     counted.controller_busy = busy(&to.controller_busy, &from.controller_busy);
+    counted.decoder_busy = busy(&to.decoder_busy, &from.decoder_busy);
     counted.processor_busy = to.processor_busy - from.processor_busy;
+    counted.ram_busy = to.ram_busy - from.ram_busy;
     counted.link_busy = to.link_busy - from.link_busy;
     if let (Some(counted), Some(from)) = (&mut counted.merges, from.merges) {
         *counted = *counted - from;

@@ -165,6 +165,7 @@ impl OneRequest {
             at: leg.at.map(|at| match at {
                 Resource::Array(number) => format!("die {number}"),
                 Resource::Channel(number) => format!("channel {number}"),
+                Resource::Decoder(number) => format!("decoder {number}"),
             }),
         };
         Self {

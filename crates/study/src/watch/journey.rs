@@ -29,11 +29,13 @@ pub enum Part {
     Channel,
     /// On the channel.
     Transfer,
+    /// In the error correction, including the wait for a decoder.
+    Decode,
 }
 
 impl Part {
     /// The number of parts.
-    pub const COUNT: usize = 10;
+    pub const COUNT: usize = 11;
     /// All parts, in the order of a request's way.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Queue,
@@ -46,6 +48,7 @@ impl Part {
         Self::Array,
         Self::Channel,
         Self::Transfer,
+        Self::Decode,
     ];
 
     /// The name in tables and files.
@@ -62,6 +65,7 @@ impl Part {
             Self::Array => "array",
             Self::Channel => "channel-wait",
             Self::Transfer => "transfer",
+            Self::Decode => "decode",
         }
     }
 }

@@ -72,6 +72,8 @@ struct Track {
     /// Its legs, in order, without gaps.
     legs: Vec<Leg>,
     behind: [Span; Cause::COUNT],
+    /// Its data has gone out: the rest of its time is decoding.
+    out: bool,
     owners: Vec<NonZeroU32>,
 }
 
@@ -193,6 +195,7 @@ impl Journeys {
                     finished: moment.at,
                     legs: Vec::new(),
                     behind: Default::default(),
+                    out: false,
                     owners,
                 };
                 *at(&mut self.commands, number) = Some(track);
@@ -206,7 +209,8 @@ impl Journeys {
                 let Some(mut track) = at(&mut self.commands, number).take() else { return };
                 track.finished = moment.at;
                 let last = track.legs.last().map_or(track.ready, |leg| leg.until);
-                fill(&mut track.legs, last, moment.at, Part::Die, None);
+                let rest = if track.out { Part::Decode } else { Part::Die };
+                fill(&mut track.legs, last, moment.at, rest, None);
                 for owner in track.owners.clone() {
                     self.arrived(owner, &track);
                 }
@@ -274,15 +278,19 @@ impl Journeys {
     }
 
     pub(super) fn phase(&mut self, phase: &Phase) {
+        if matches!(phase.resource, Resource::Decoder(_)) {
+            return;
+        }
         let track = self.commands.get_mut(phase.command as usize).and_then(Option::as_mut);
         // A hold of the channel does not count: the array works meanwhile.
         if let Some(track) = track.filter(|_| phase.primitive != Primitive::Hold) {
+            track.out = phase.primitive == Primitive::DataOut;
             let last = track.legs.last().map_or(track.ready, |leg| leg.until);
             let asked = phase.ready.clamp(last, phase.from.max(last));
             at(&mut self.dies, phase.die).add(last, asked, &mut track.behind);
             fill(&mut track.legs, last, asked, Part::Die, Some(Resource::Array(phase.die)));
             let works = match phase.resource {
-                Resource::Array(_) => Part::Array,
+                Resource::Array(_) | Resource::Decoder(_) => Part::Array,
                 Resource::Channel(number) => {
                     at(&mut self.channels, number).add(asked, phase.from, &mut track.behind);
                     fill(&mut track.legs, asked, phase.from, Part::Channel, Some(phase.resource));

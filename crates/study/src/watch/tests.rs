@@ -56,8 +56,11 @@ fn parts(journey: &Journey) -> BTreeMap<&'static str, f64> {
 
 #[test]
 fn every_request_is_explained_without_a_gap_on_every_kind_of_device() {
-    // Every tenth of the suite's settings, so that all families and controllers occur.
-    for setting in conformance::settings().iter().step_by(10) {
+    // Every tenth of the suite's settings, so that all families and controllers occur, and all settings of more times.
+    let more = ["decoders", "firmware", "a slow RAM", "as they come"];
+    let settings = conformance::settings();
+    let chosen = settings.iter().enumerate().filter(|(i, of)| i % 10 == 0 || more.iter().any(|n| of.name.contains(n)));
+    for (_, setting) in chosen {
         let Ok(resolved) = setting.spec.resolve() else { panic!("{}", setting.name) };
         let mut rng = Rng::stream(7, "watch");
         let capacity = resolved.capacity().get();
@@ -87,13 +90,9 @@ fn every_request_is_explained_without_a_gap_on_every_kind_of_device() {
 
 /// Checks that no resource works for two commands at once.
 fn alone(timeline: &Timeline, name: &str) {
-    let mut until: BTreeMap<(bool, u32), Time> = BTreeMap::new();
+    let mut until: BTreeMap<Resource, Time> = BTreeMap::new();
     for slice in timeline.slices() {
-        let key = match slice.resource {
-            Resource::Array(number) => (true, number),
-            Resource::Channel(number) => (false, number),
-        };
-        let before = until.insert(key, slice.until).unwrap_or(Time::ZERO);
+        let before = until.insert(slice.resource, slice.until).unwrap_or(Time::ZERO);
         assert!(slice.from >= before && slice.until >= slice.from, "{name}: {slice:?} before {before}");
     }
 }
@@ -119,6 +118,29 @@ fn a_lone_read_is_array_time_and_transfer_time() {
     let third = drive.observer().finished()[1];
     assert_eq!(third.parts[Part::Controller as usize], second.parts[Part::Die as usize]);
     assert_eq!(third.behind, second.behind);
+}
+
+#[test]
+fn decoding_is_a_part_of_its_own_with_the_wait_for_a_decoder() {
+    let rate = "controllers = \"none\", ecc = { decode = { rate = \"2048MB/s\", latency = \"7us\" } }";
+    let (slow, fast) = (rate.replace("2048", "20.48"), rate);
+    let read = |unit: u64| Io { kind: IoKind::Read, start: Lba::new(unit * 4), sectors: Sectors::new(4) };
+    for (rate, codeword) in [(fast, 1.0), (&*slow, 100.0)] {
+        let resolved = small(&format!(", {rate}"));
+        let reads = [read(0), read(1)];
+        let (_, drive) = run(&resolved, &reads, 2, Watch::default().journeys(Some(1)), &mut Vec::new());
+        let timing = &resolved.backend.timing;
+        let (array, transfer) = (timing.read[0].as_us_f64(), timing.transfer[1].as_us_f64());
+        let [first, second] = [0, 1].map(|i| drive.observer().finished()[i]);
+        let alone = BTreeMap::from([("array", array), ("transfer", transfer), ("decode", codeword + 7.0)]);
+        assert_eq!(parts(&first), alone);
+        // A page takes 106.92 us on its way, so no codeword finds its decoder at work.
+        let mut waits = alone;
+        waits.insert("die-wait", array + transfer);
+        let seen = parts(&second);
+        assert!(waits.iter().all(|(part, us)| (seen[part] - us).abs() < 1e-6), "{seen:?}, {waits:?}");
+        assert_eq!(drive.observer().legs().last().map(|leg| leg.part), Some(Part::Decode));
+    }
 }
 
 #[test]

@@ -164,6 +164,7 @@ fn times(trial: &Trial<'_>, counters: &Counters) {
     let sum = |busy: &[Span]| busy.iter().copied().sum::<Span>();
     assert_eq!(sum(&counters.die_busy), all.array, "time of all dies, and array time of all commands");
     assert_eq!(sum(&counters.channel_busy), all.bus, "time of all channels, and bus time of all commands");
+    assert_eq!(sum(&counters.decoder_busy), all.decode, "time of all decoders, and decoding time of all commands");
     if let Some(second) = &counters.slc_array {
         let both = |of: fn(&Tally) -> Span| Op::ALL.into_iter().map(|op| of(&second.flash.op(op))).sum::<Span>();
         assert_eq!(sum(&second.die_busy), both(|tally| tally.array), "time of the second array, and of its commands");
@@ -208,6 +209,6 @@ fn times(trial: &Trial<'_>, counters: &Counters) {
     let elapsed = counters.at - base::units::Time::ZERO;
     let map = counters.map.iter().flat_map(|map| &map.busy);
     let busy = counters.die_busy.iter().chain(&counters.channel_busy).chain(&counters.controller_busy).chain(map);
-    let busy = busy.chain([&counters.processor_busy]);
+    let busy = busy.chain(&counters.decoder_busy).chain([&counters.processor_busy]);
     assert!(busy.copied().all(|busy| busy <= elapsed), "something worked longer than there was time");
 }

@@ -5,6 +5,7 @@ mod hydra;
 mod pairs;
 mod samples;
 mod slc_mlc;
+mod times;
 mod trims;
 
 use base::units::{Bytes, Ratio};
@@ -61,10 +62,12 @@ fn base(kind: FtlKind, map: MapSpec) -> Spec {
             software_controllers: None,
             completion: Completion::default(),
             transfer: Transfer::default(),
+            ecc: None,
             arbitration: Arbitration::default(),
             faults: FaultSpec::default(),
         },
         slc: None,
+        ram: None,
         host: HostSpec { queue_depth: 8, ..HostSpec::default() },
         buffer: None,
         // Two blocks of each pool may fail before the drive is out of space.
@@ -454,6 +457,9 @@ pub fn settings() -> Vec<Setting> {
         book.durable_discards();
         settings = book.settings;
     }
+    let mut book = Book { kind: FtlKind::Page, map: MapSpec::Ram, settings };
+    book.times();
+    settings = book.settings;
     settings.iter_mut().for_each(|setting| leave_out_idle(&mut setting.spec));
     settings
 }

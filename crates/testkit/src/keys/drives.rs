@@ -61,16 +61,18 @@ pub fn fixtures() -> Vec<Fixture> {
             "page, planes apart, sub-pages",
             PART,
             "channels = 2\nchips = 2\ndies = 2\nblocks = 8\nmulti-plane = false\ncontrollers = \"none\"\narbitration = { bus = \"command-first\" }\n",
-            "[host]\nlink = { preset = \"sata-300\", overhead = \"2us\" }\nqueue-depth = 12\n\
+            "[host]\nlink = { preset = \"sata-300\", overhead = \"2us\" }\nqueue-depth = 12\nread-transfer = \"cut-through\"\n\
              [ftl]\nover-provisioning = \"45.5%\"\nmap-unit = \"1KiB\"\n\
              gc = { victim = { policy = \"d-choices\", d = 3 }, start = 2, stop = 4, parallel = 3, copy-back = true }\n\
              placement = { policy = \"least-loaded\", order = \"channel-chip-die-plane\" }\n\
+             firmware = { request = \"5us\", unit = \"2us\" }\n\
              wear = { threshold = 2, check-every = 4 }\n",
         ),
         fixture(
             "page, planes polled",
             PART,
-            "channels = 2\nchips = 2\ncontrollers = \"none\"\ncompletion = { polling = \"30us\" }\n",
+            "channels = 2\nchips = 2\ncontrollers = \"none\"\ncompletion = { polling = \"30us\" }\n\
+             ecc = { decode = { rate = \"60MB/s\", latency = \"3us\" }, codeword = \"512B\", decoders = { shared = 1 } }\n",
             "[ftl]\nover-provisioning = \"45%\"\n",
         ),
         fixture(
@@ -95,7 +97,8 @@ pub fn fixtures() -> Vec<Fixture> {
             "page, buffer of units",
             PART,
             "channels = 2\nchips = 2\ncontrollers = { shared = 2 }\ntransfer = \"controller\"\nlane-rate = \"80MB/s\"\nwidth = 16\n",
-            "[host]\nchop = \"4KiB\"\nqueues = 3\nburst = 2\n\
+            "[ram]\nrate = \"400MB/s\"\nlook-up = \"64B\"\n\
+             [host]\nchop = \"4KiB\"\nqueues = 3\nburst = 2\n\
              [buffer]\nsize = \"64KiB\"\nhigh = \"60%\"\nlow = \"30%\"\n\
              [ftl]\ncapacity = \"600KiB\"\nwear = { threshold = 1, check-every = 2 }\nplacement = { policy = \"block-striping\" }\n",
         ),

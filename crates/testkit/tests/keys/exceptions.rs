@@ -69,6 +69,11 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         &["chang*"],
         "what the part could do: it is programmed page by page",
     ),
+    on(
+        "host.read-transfer",
+        &["hydra*"],
+        "a read is one list, which ends as a whole, unless host.chop cuts the request",
+    ),
     on("ftl.wear.check-every", &["hydra, buffer*"], EVEN),
     on("ftl.wear.threshold", &["hydra, buffer*"], EVEN),
     on("slc.custom-part.endurance", &["chang, chains behind SLC, no throttle"], "printed, as no throttle weighs it"),

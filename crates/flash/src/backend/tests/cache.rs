@@ -15,6 +15,7 @@ fn bench(mbps: u64, across: bool, program_copy: u64, arbitration: Arbitration) -
         controllers: Controllers::None,
         transfer: Transfer::Bus,
         completion: Completion::default(),
+        ecc: None,
         arbitration,
         software: None,
     };

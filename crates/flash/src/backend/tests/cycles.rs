@@ -37,6 +37,7 @@ fn bench(planes: u32, gang: u32, one_shot: u32, between_pages: bool) -> Bench {
         controllers,
         transfer: Transfer::Bus,
         completion: Completion::default(),
+        ecc: None,
         arbitration,
         software: None,
     };

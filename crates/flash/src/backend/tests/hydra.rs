@@ -62,6 +62,7 @@ impl Hydra {
             controllers: self.controllers,
             transfer: Transfer::Bus,
             completion: Completion::default(),
+            ecc: None,
             arbitration: self.arbitration,
             software: self.software,
         };

@@ -12,6 +12,7 @@ fn letter(phase: &Phase) -> char {
         Primitive::Program => 'p',
         Primitive::Erase => 'e',
         Primitive::CopyBack => 'b',
+        Primitive::Decode => 'd',
     };
     if phase.cause == Cause::Host { letter } else { letter.to_ascii_uppercase() }
 }

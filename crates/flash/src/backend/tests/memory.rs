@@ -23,6 +23,7 @@ fn the_backend_takes_the_memory_it_predicts() {
                 controllers,
                 transfer,
                 completion: Completion::default(),
+                ecc: None,
                 arbitration: Arbitration::default(),
                 software: None,
             };

@@ -1,0 +1,352 @@
+//! Error correction: what has been read passes a decoder, codeword by codeword, before its command is done.
+//!
+//! A decoder is a pipeline: it takes one codeword after another at its rate, and each comes out a fixed time after it has
+//! been taken in whole. Codewords come while the data crosses the channel and wait for their decoder in the order of their
+//! arrival, so codewords of several channels mix at a decoder that these share. Copy-backs stay inside the die and pass
+//! none.
+
+use std::collections::VecDeque;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::meter::Meter;
+use super::planted::{Bug, Planted};
+use super::{Backend, Cause, Command, Config, Controllers, Event, Observer, Phase, Primitive, Resource};
+use crate::nand::{Geometry, Sector};
+use base::engine::{EventHash, EventQueue, Handle};
+use base::units::{Span, Time};
+
+/// Set in the number of a decoder's event in the hash.
+const DECODER: u64 = 1 << 40;
+
+/// The decoders of an array.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Decoders {
+    /// One for each channel, or for each link if controllers move the data.
+    #[default]
+    PerChannel,
+    /// One for each controller, for the commands of its lists.
+    PerController,
+    /// This many for the whole array; a codeword goes to the first that is free.
+    Shared(u32),
+}
+
+/// Error correction, resolved for one geometry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ecc {
+    /// Time from the moment when a decoder has taken a codeword in until it comes out.
+    pub latency: Span,
+    /// Time in which a decoder takes a codeword in.
+    pub codeword_time: Span,
+    /// Sectors of a codeword.
+    pub codeword: u32,
+    /// The decoders.
+    pub decoders: Decoders,
+}
+
+impl Ecc {
+    /// Codewords in which `sectors` sectors lie. A part of a codeword is decoded like a whole one.
+    pub(super) const fn codewords(&self, sectors: u32) -> u32 {
+        sectors.div_ceil(self.codeword)
+    }
+
+    /// Time that a decoder works on `codewords` codewords.
+    pub(super) fn time_of(&self, codewords: u32) -> Span {
+        self.codeword_time * u64::from(codewords)
+    }
+
+    /// Time between the end of a transfer of `data` with `codewords` codewords and the end of their decoding, if nothing
+    /// else is being decoded: the decoder is done with the last one when it has come, or when all others are done.
+    pub(super) fn behind(&self, data: Span, codewords: u32) -> Span {
+        let first = gap(data, codewords) * u64::from(codewords - 1);
+        self.time_of(codewords).saturating_sub(first).max(self.codeword_time) + self.latency
+    }
+}
+
+/// The time between two codewords of a transfer.
+fn gap(data: Span, codewords: u32) -> Span {
+    Span::from_ps(data.as_ps() / u64::from(codewords))
+}
+
+/// A decoder.
+#[derive(Clone, Debug, Default)]
+struct Decoder {
+    /// The command whose codeword it takes in.
+    current: Option<Handle<Command>>,
+    last: Option<Cause>,
+    meter: Meter,
+}
+
+/// The decoders of a backend, and what waits for them.
+#[derive(Clone, Debug)]
+pub(super) struct Correction {
+    pub(super) ecc: Ecc,
+    decoders: Vec<Decoder>,
+    /// Commands with a codeword that waits, once for each codeword: for each decoder, or one queue if they are shared.
+    queues: Vec<VecDeque<Handle<Command>>>,
+    /// Commands whose last codeword is in a pipeline. All pipelines are equally long, so the first comes out first.
+    piped: VecDeque<Handle<Command>>,
+    /// Counts power cuts, so that the event of a lost codeword is recognised.
+    cuts: u16,
+}
+
+/// The number of decoders.
+fn count(config: &Config, ecc: &Ecc, geometry: &Geometry, links: u32) -> u32 {
+    match ecc.decoders {
+        Decoders::PerChannel => links,
+        Decoders::PerController => match config.controllers {
+            Controllers::None => 0,
+            Controllers::PerDie => geometry.die_count(),
+            Controllers::PerChannel => geometry.channels,
+            Controllers::Shared(count) => count,
+            Controllers::Background(count) => 1 + count,
+        },
+        Decoders::Shared(count) => count,
+    }
+}
+
+impl Correction {
+    /// Decoders behind `links` channels.
+    pub(super) fn new(config: &Config, geometry: &Geometry, links: u32) -> Option<Box<Self>> {
+        let ecc = config.ecc?;
+        let decoders = vec![Decoder::default(); count(config, &ecc, geometry, links) as usize];
+        let queues = if matches!(ecc.decoders, Decoders::Shared(_)) { 1 } else { decoders.len() };
+        Some(Box::new(Self { ecc, decoders, queues: vec![VecDeque::new(); queues], piped: VecDeque::new(), cuts: 0 }))
+    }
+
+    /// Bytes that the decoders take.
+    pub(super) fn memory(config: &Config, geometry: &Geometry, links: u32) -> u64 {
+        let decoders = config.ecc.map_or(0, |ecc| u64::from(count(config, &ecc, geometry, links)));
+        decoders * (size_of::<Decoder>() + size_of::<VecDeque<Handle<Command>>>()) as u64
+    }
+
+    pub(super) fn cut(&mut self, now: Time, planted: Planted) {
+        for decoder in &mut self.decoders {
+            decoder.meter.end(now);
+            (decoder.current, decoder.last) = (None, None);
+        }
+        self.queues.iter_mut().for_each(VecDeque::clear);
+        if planted.is(Bug::CodewordsOutlivePower) {
+            return;
+        }
+        self.piped.clear();
+        self.cuts = self.cuts.wrapping_add(1);
+    }
+
+    pub(super) fn reset(&mut self) {
+        self.decoders.iter_mut().for_each(|decoder| decoder.meter.reset());
+    }
+
+    /// The commands that decoders work on, each with the time so far.
+    pub(super) fn under_way(&self, now: Time) -> impl Iterator<Item = (Handle<Command>, Span)> + '_ {
+        self.decoders.iter().filter_map(move |decoder| Some((decoder.current?, decoder.meter.worked(now))))
+    }
+
+    fn awaits(&self, decoder: u32, generation: u16) -> bool {
+        self.decoders[decoder as usize].meter.awaits(generation)
+    }
+
+    const fn is_since(&self, cuts: u16) -> bool {
+        self.cuts == cuts
+    }
+
+    /// Charges a decoder with the time of a serial list.
+    pub(super) fn charge(&mut self, decoder: u32, time: Span) {
+        self.decoders[decoder as usize].meter.add(time);
+    }
+}
+
+impl<S: Sector, O: Observer> Backend<S, O> {
+    /// Time each decoder worked until `now`; none without error correction.
+    pub fn decoder_busy(&self, now: Time) -> impl Iterator<Item = Span> + '_ {
+        let decoders = self.correction.iter().flat_map(|correction| &correction.decoders);
+        decoders.map(move |decoder| decoder.meter.busy(now))
+    }
+
+    /// Handles an event of the error correction. Drops that of an interrupted phase.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn handle_decoding<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        event: Event,
+        events: &mut EventQueue<E>,
+        hash: &mut EventHash,
+    ) {
+        let Some(correction) = &self.correction else { return };
+        match event {
+            Event::Codeword { channel, generation } if self.channels[channel as usize].meter.awaits(generation) => {
+                hash.add(now, DECODER | u64::from(channel) << 2 | 1);
+                self.codeword_came(now, channel, generation, events);
+            }
+            Event::Decoder { decoder, generation } if correction.awaits(decoder, generation) => {
+                hash.add(now, DECODER | u64::from(decoder) << 2);
+                self.decoder_done(now, decoder, events);
+            }
+            Event::Decoded { cuts } if correction.is_since(cuts) => {
+                hash.add(now, DECODER | 2);
+                self.decoded(now, events);
+            }
+            _ => {}
+        }
+    }
+
+    /// Codewords of a read, and the time between two of them on the channel.
+    fn codewords_of(&self, handle: Handle<Command>, ecc: &Ecc) -> (u32, Span) {
+        let command = &self.commands[handle];
+        let (sectors, data) = match command.sectors {
+            0 => (command.count * self.media.geometry().sectors, self.timing.transfer[command.count as usize]),
+            part => (part, self.timing.sectors[part as usize]),
+        };
+        let codewords = ecc.codewords(sectors);
+        (codewords, gap(data, codewords))
+    }
+
+    /// Called when data that has been read begins to cross a channel: the last codeword comes then, the
+    /// others before.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn expect_codewords<E: From<Event> + Copy>(
+        &mut self,
+        handle: Handle<Command>,
+        channel: u32,
+        (from, until, generation): (Time, Time, u16),
+        events: &mut EventQueue<E>,
+    ) {
+        let Some(correction) = &self.correction else { return };
+        let (codewords, gap) = self.codewords_of(handle, &correction.ecc);
+        let command = &mut self.commands[handle];
+        (command.undecoded, command.coming) = (codewords, codewords - 1);
+        if codewords > 1 {
+            let first = (until - from) - gap * u64::from(codewords - 1);
+            events.push(from + first, Event::Codeword { channel, generation }.into());
+        }
+    }
+
+    /// A codeword has crossed a channel, and it is not the last of its command.
+    fn codeword_came<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        channel: u32,
+        generation: u16,
+        events: &mut EventQueue<E>,
+    ) {
+        let Some(correction) = &self.correction else { return };
+        let handle = self.channels[channel as usize].current.expect("a channel that works has a command");
+        let (_, gap) = self.codewords_of(handle, &correction.ecc);
+        let command = &mut self.commands[handle];
+        command.coming -= 1;
+        if command.coming > 0 {
+            events.push(now + gap, Event::Codeword { channel, generation }.into());
+        }
+        self.take_codeword(now, channel, handle, events);
+    }
+
+    /// All data of a read has crossed a channel: its last codeword goes to the decoder.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn decode<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        channel: u32,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) {
+        if self.arbitration.hold {
+            self.free_channel(now, channel, events);
+        }
+        self.commands[handle].ready = now;
+        self.take_codeword(now, channel, handle, events);
+    }
+
+    /// A codeword goes to its decoder, or waits for it.
+    fn take_codeword<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        channel: u32,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) {
+        let Some(correction) = &mut self.correction else { return };
+        let (free, queue) = match correction.ecc.decoders {
+            Decoders::Shared(_) => (correction.decoders.iter().position(|decoder| decoder.current.is_none()), 0),
+            Decoders::PerChannel | Decoders::PerController => {
+                let own = match correction.ecc.decoders {
+                    Decoders::PerController => self.lists[self.commands[handle].list].controller,
+                    _ => Some(channel),
+                };
+                let own = own.expect("a command under way has a controller") as usize;
+                (Some(own).filter(|own| correction.decoders[*own].current.is_none()), own)
+            }
+        };
+        match free {
+            Some(decoder) => self.begin_codeword(now, decoder as u32, handle, events),
+            None => correction.queues[queue].push_back(handle),
+        }
+    }
+
+    fn begin_codeword<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        number: u32,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) {
+        let Some(correction) = &mut self.correction else { return };
+        let until = now + correction.ecc.codeword_time;
+        let decoder = &mut correction.decoders[number as usize];
+        let command = &mut self.commands[handle];
+        let last = command.undecoded == 1;
+        if last && now > command.ready {
+            command.wait += now - command.ready;
+            if let Some(cause) = decoder.last {
+                self.lists[command.list].waited_for.insert(cause);
+            }
+        }
+        decoder.current = Some(handle);
+        decoder.last = Some(command.cause);
+        let generation = decoder.meter.begin(now, until);
+        self.observer.phase(Phase {
+            resource: Resource::Decoder(number),
+            die: command.die.get(),
+            primitive: Primitive::Decode,
+            op: command.op,
+            cause: command.cause,
+            command: handle.number().get(),
+            ready: if last { command.ready } else { now },
+            from: now,
+            until,
+        });
+        events.push(until, Event::Decoder { decoder: number, generation }.into());
+    }
+
+    /// A decoder has taken a codeword in, and takes the next.
+    fn decoder_done<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
+        let Some(correction) = &mut self.correction else { return };
+        let decoder = &mut correction.decoders[number as usize];
+        let handle = decoder.current.take().expect("a decoder that works has a command");
+        let command = &mut self.commands[handle];
+        self.account.at(command.op, command.cause).decode += decoder.meter.end(now);
+        command.undecoded -= 1;
+        if command.undecoded == 0 {
+            correction.piped.push_back(handle);
+            let event = Event::Decoded { cuts: correction.cuts };
+            events.push(now + correction.ecc.latency, event.into());
+        }
+        let queue = if correction.queues.len() == 1 { 0 } else { number as usize };
+        if let Some(next) = correction.queues[queue].pop_front() {
+            self.begin_codeword(now, number, next, events);
+        }
+    }
+
+    /// The last codeword of a command comes out of its decoder.
+    fn decoded<E: From<Event> + Copy>(&mut self, now: Time, events: &mut EventQueue<E>) {
+        let Some(correction) = &mut self.correction else { return };
+        let handle = correction.piped.pop_front().expect("a command in a pipeline");
+        let die = self.commands[handle].die.get();
+        self.finish(now, handle, events);
+        self.next_command(now, die, events);
+    }
+}

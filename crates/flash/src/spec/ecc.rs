@@ -1,0 +1,73 @@
+//! The table `[flash.ecc]` of a device description.
+
+use base::fault::Faults;
+use base::units::{Bytes, Rate, SECTOR, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{FlashSpec, is_default};
+use crate::backend::{Controllers, Decoders, Ecc};
+use crate::nand::Geometry;
+
+/// More decoders than any array has channels for; each takes memory.
+const DECODERS_MAX: u32 = 65_536;
+
+/// Error correction: the time that it takes to decode what has been read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct EccSpec {
+    /// Decoding in hardware, without soft information or retries.
+    pub decode: DecodeSpec,
+    /// Data of a codeword, which divides the mapping unit; the whole mapping unit if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub codeword: Option<Bytes>,
+    /// How many decoders there are, and for whom.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub decoders: Decoders,
+}
+
+/// A pipelined decoder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct DecodeSpec {
+    /// Data that a decoder takes in a second, without parity.
+    #[schemars(extend("examples" = ["1.2GB/s", "400MB/s"]))]
+    pub rate: Rate,
+    /// Time from the moment when a codeword has been taken in until it comes out.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub latency: Span,
+}
+
+impl FlashSpec {
+    /// Checks the error correction and resolves it.
+    pub fn resolved_ecc(&self, geometry: &Geometry, faults: &mut Faults) -> Option<Ecc> {
+        let ecc = self.ecc?;
+        let unit = SECTOR * u64::from(geometry.sectors);
+        let codeword = ecc.codeword.unwrap_or(unit);
+        let sectors = codeword.get() / SECTOR.get();
+        let whole = sectors > 0 && codeword == SECTOR * sectors && unit.get().is_multiple_of(codeword.get());
+        if !whole {
+            let message = format!("a codeword of {codeword} does not divide the mapping unit of {unit}");
+            faults.add("flash.ecc.codeword", message, "use the mapping unit, or half or a quarter of it");
+        }
+        match ecc.decoders {
+            Decoders::PerController if self.controllers == Controllers::None => {
+                let remedy = "use per-channel or { shared = 2 }";
+                faults.add("flash.ecc.decoders", "there are no controllers to have decoders", remedy);
+            }
+            Decoders::Shared(0) => {
+                faults.add("flash.ecc.decoders", "no decoder: no read would ever end", "use at least one");
+            }
+            Decoders::Shared(count) if count > DECODERS_MAX => {
+                faults.add("flash.ecc.decoders", format!("{count} decoders"), format!("use at most {DECODERS_MAX}"));
+            }
+            _ => {}
+        }
+        whole.then(|| Ecc {
+            latency: ecc.decode.latency,
+            codeword_time: ecc.decode.rate.time(codeword),
+            codeword: sectors as u32,
+            decoders: ecc.decoders,
+        })
+    }
+}

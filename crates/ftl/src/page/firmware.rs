@@ -1,0 +1,68 @@
+//! Firmware time of the FTL with its map in RAM: a processor prepares each command list before it is submitted.
+//!
+//! Lists pass the processor in the order in which the FTL builds them, so programs of a superblock keep their order. An
+//! erase costs nothing, and neither does a read that needs no flash.
+
+use base::engine::Handle;
+use base::units::Span;
+use flash::backend::{List, Observer, Op};
+use flash::nand::Sector;
+
+use super::PageFtl;
+use crate::port::Flash;
+
+impl PageFtl {
+    /// Charges a request of the host or the buffer to the next list.
+    #[inline]
+    pub(super) fn charge_request(&mut self) {
+        if let Some(firmware) = self.firmware {
+            self.owed += firmware.request;
+        }
+    }
+
+    /// Submits a list of host data behind the firmware time of its requests and mapping units.
+    #[inline]
+    pub(super) fn dispatch<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, list: Handle<List>) {
+        let owed = std::mem::take(&mut self.owed);
+        self.dispatch_after(flash, list, owed);
+    }
+
+    /// Submits a list behind `owed` and the firmware time of its mapping units. With time off, at once.
+    #[inline]
+    pub(super) fn dispatch_after<S: Sector, O: Observer>(
+        &self,
+        flash: &mut Flash<'_, S, O>,
+        list: Handle<List>,
+        owed: Span,
+    ) {
+        match self.firmware {
+            Some(firmware) if flash.backend.is_timed() => {
+                let time = owed + firmware.unit * moved(flash, list);
+                flash.backend.use_cpu(flash.now, time, list.number().get(), flash.events);
+            }
+            _ => flash.submit(list),
+        }
+    }
+
+    /// The processor has prepared a list: submits it.
+    pub(super) fn prepared<S: Sector, O: Observer>(flash: &mut Flash<'_, S, O>, token: u32) {
+        let number = std::num::NonZeroU32::new(token).expect("the number of a list");
+        flash.submit(Handle::from_number(number));
+    }
+}
+
+/// Mapping units that a list programs or copies, or if there are none, reads.
+fn moved<S: Sector, O: Observer>(flash: &Flash<'_, S, O>, list: Handle<List>) -> u64 {
+    let (mut written, mut read) = (0, 0);
+    let mut next = flash.backend.list(list).first();
+    while let Some(handle) = next {
+        let command = flash.backend.command(handle);
+        next = command.sibling();
+        match command.op {
+            Op::Program | Op::CopyBack => written += command.count(),
+            Op::Read => read += command.count(),
+            Op::Erase => {}
+        }
+    }
+    u64::from(if written > 0 { written } else { read })
+}
