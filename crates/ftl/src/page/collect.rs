@@ -69,6 +69,7 @@ impl PageFtl {
             self.resume(flash, owners, pool);
             return self.collect(flash, owners, pool);
         }
+        let last = last && !(self.kind_in(pool) == Holds::Pages && self.will_lend(flash, pool - self.groups));
         if last && !self.rescue(flash, pool, false) {
             self.give_up(flash, owners, pool);
         }
@@ -76,7 +77,7 @@ impl PageFtl {
 
     /// Drops gathered mapping units that have become garbage: they need no copy, and must not keep their superblock
     /// from being erased.
-    fn drop_stale<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
+    pub(super) fn drop_stale<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
         let (blocks, geometry) = (&mut self.blocks, &self.geometry);
         let gc = &mut self.pools[pool as usize].gc;
         gc.gathered.retain(|psn| {
@@ -151,6 +152,10 @@ impl PageFtl {
 
     /// Takes another victim if one is needed and available. Returns false if it took none.
     fn begin_victim(&mut self, pool: u32) -> bool {
+        // The map unit, which must answer for copies of data, has not started.
+        if self.kind_in(pool) == Holds::Data && self.is_rewriting() {
+            return false;
+        }
         let chosen = &mut self.pools[pool as usize];
         if let Some(failing) = chosen.gc.failing.last().copied() {
             let gone = self.blocks.state(failing) != State::Closed;
@@ -457,9 +462,13 @@ impl PageFtl {
                 self.hand_over(group);
             }
             self.pools[pool as usize].stuck = false;
-            self.level_wear(flash, group);
+            if !self.is_rewriting() {
+                self.level_wear(flash, group);
+            }
         }
-        self.lend_block(group, 1);
+        // Data may wait for translation pages, but not the other way round.
+        let keep = u32::from(!self.wants_block(group));
+        self.lend_block(group, keep);
         self.resume(flash, owners, pool);
         self.start_gc(flash, owners, pool);
         if pool == group && self.pools.len() > self.groups as usize {
