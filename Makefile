@@ -5,6 +5,8 @@ CARGO ?= cargo
 SOAK_CASES ?= 20000
 # Seconds that `make soak` spends on random devices.
 SOAK ?= 600
+# The first seed of the random devices and of the conformance suite in `make soak`: another in each second.
+SOAK_SEED ?= $(shell date +%s)
 # Seconds that `make soak` spends on random input, an equal part for each parser.
 FUZZ_SECONDS ?= 600
 # Mutants of `make mutants`, the seed that draws them, and the number of the first that is tried.
@@ -43,16 +45,22 @@ bench: ## Measure the simulator's speed
 	$(CARGO) build --release -p flashloom-bench
 	$(CARGO) run --release -p flashloom-bench
 
+# Evaluated once: all parts have the same seed.
+soak_seed := $(SOAK_SEED)
+
 .PHONY: soak
-soak: ## Break random devices for SOAK seconds, feed random bytes to every parser for FUZZ_SECONDS, then every property with many cases and the tests that take minutes (REPLAY=seed or FUZZ="replay TARGET SEED" repeats a failure)
+soak: ## Break random devices for SOAK seconds, feed random bytes to every parser for FUZZ_SECONDS, then every property with many cases and the tests that take minutes, with new seeds each time (the line of a failure repeats it; SOAK_SEED=seed repeats all)
 ifdef REPLAY
 	$(CARGO) run --profile soak -p flashloom-fuzz --bin soak -- replay $(REPLAY)
+else ifdef CHECK
+	$(CARGO) run --profile soak -p flashloom-fuzz --bin soak -- check '$(CHECK)' '$(SETTING)' $(SEED) $(EFFORT)
 else ifdef FUZZ
 	$(CARGO) run --profile soak -p flashloom-fuzz --bin fuzz -- $(FUZZ)
 else
-	$(CARGO) run --profile soak -p flashloom-fuzz --bin soak -- $(SOAK)
+	@echo 'SOAK_SEED=$(soak_seed)'
+	$(CARGO) run --profile soak -p flashloom-fuzz --bin soak -- $(SOAK) $(soak_seed)
 	$(CARGO) run --profile soak -p flashloom-fuzz --bin fuzz -- $(FUZZ_SECONDS)
-	PROPTEST_CASES=$(SOAK_CASES) $(CARGO) test --workspace -- --include-ignored
+	SOAK_SEED=$(soak_seed) PROPTEST_CASES=$(SOAK_CASES) $(CARGO) test --workspace -- --include-ignored
 endif
 
 .PHONY: mutants

@@ -29,6 +29,8 @@ pub use settings::{Setting, settings};
 /// How much each check does.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
+    /// Its name in the line that replays a failure.
+    pub name: &'static str,
     /// Requests of a script.
     pub requests: u32,
     /// Requests of a script with power cuts at every moment.
@@ -50,9 +52,10 @@ pub struct Effort {
 
 impl Effort {
     /// For `make test`. Each setting has its own seed, so together the settings are cut at every moment.
-    pub const TEST: Self = Self { stride: 5, paged_stride: 25, lives: 75, failures: 12, ..Self::WHOLE };
+    pub const TEST: Self = Self { name: "test", stride: 5, paged_stride: 25, lives: 75, failures: 12, ..Self::WHOLE };
     /// The whole suite: `make soak` begins with it.
     pub const WHOLE: Self = Self {
+        name: "whole",
         requests: 500,
         cut_requests: 36,
         stride: 1,
@@ -64,6 +67,7 @@ impl Effort {
     };
     /// For the soak.
     pub const SOAK: Self = Self {
+        name: "soak",
         requests: 3000,
         cut_requests: 200,
         stride: 1,
@@ -73,6 +77,12 @@ impl Effort {
         erases: 200,
         ways: 15,
     };
+
+    /// The effort of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::TEST, Self::WHOLE, Self::SOAK].into_iter().find(|effort| effort.name == name)
+    }
 }
 
 /// The device and the seed that a check runs with.
@@ -186,14 +196,17 @@ pub struct Failure {
     pub setting: String,
     /// The seed.
     pub seed: u64,
+    /// The name of the effort.
+    pub effort: &'static str,
     /// The message of the panic.
     pub message: String,
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { check, setting, seed, message } = self;
-        write!(f, "check `{check}` fails for setting `{setting}` with seed {seed}: {message}")
+        let Self { check, setting, seed, effort, message } = self;
+        write!(f, "check `{check}` fails for setting `{setting}` with seed {seed}: {message}; replay with ")?;
+        write!(f, "`make soak CHECK='{check}' SETTING='{setting}' SEED={seed} EFFORT={effort}`")
     }
 }
 
@@ -207,7 +220,8 @@ impl Check {
     pub fn run(&self, setting: &str, trial: &Trial<'_>) -> Result<Work, Failure> {
         catch_unwind(AssertUnwindSafe(|| (self.check)(trial))).map_err(|panic| {
             let message = message_of(&*panic).to_owned();
-            Failure { check: self.name, setting: setting.into(), seed: trial.seed, message }
+            let Trial { seed, effort, .. } = *trial;
+            Failure { check: self.name, setting: setting.into(), seed, effort: effort.name, message }
         })
     }
 }
@@ -216,6 +230,20 @@ impl Check {
 fn message_of(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without words")
+}
+
+/// Applies a check to the setting of that name, as the line that replays a failure says.
+///
+/// # Errors
+/// If the property does not hold, or a sentence that says which name is unknown.
+pub fn replay(name: &str, setting: &str, seed: u64, effort: &str) -> Result<Work, String> {
+    let check = check(name).ok_or_else(|| format!("no check is called `{name}`"))?;
+    let effort = Effort::named(effort).ok_or_else(|| format!("no effort is called `{effort}`"))?;
+    let settings = settings();
+    let found = settings.iter().find(|known| known.name == setting);
+    let found = found.ok_or_else(|| format!("no setting is called `{setting}`"))?;
+    let resolved = found.spec.resolve().expect("every setting is valid");
+    check.run(&found.name, &Trial { resolved: &resolved, seed, effort }).map_err(|failure| failure.to_string())
 }
 
 /// Runs all checks on one setting with one seed, as the soak does.

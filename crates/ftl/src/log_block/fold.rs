@@ -258,13 +258,35 @@ impl LogBlockFtl {
         Some(buffer)
     }
 
+    /// Erases a broken destination whose pages a later one holds: the fold takes it when its erase ends. Returns false
+    /// if there is none.
+    pub(super) fn reuse<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, i: usize) -> bool {
+        let Some(superblock) = self.jobs[i].fold.next_to_reuse() else { return false };
+        self.block(superblock).state = State::Erasing;
+        let list = flash.backend.open_list(Class::Other, Kind::Merge.tag(self.jobs[i].log));
+        flash.backend.add_erase(list, Cause::Merge, superblock);
+        let fold = &mut self.jobs[i].fold;
+        fold.reused += 1;
+        fold.phase = Phase::Copying;
+        fold.lists.push(list);
+        self.submit(flash, list);
+        true
+    }
+
     /// Gives up the copies of failed folds, because nothing under way could free a block for the pages that failed
-    /// programs left in the buffer: the drive has too many bad blocks. The sources still hold the pages unless they
-    /// were erased early. If a block becomes free later, the merge begins again.
+    /// programs left in the buffer: the drive has too many bad blocks. If a block becomes free later, the merge begins
+    /// again.
+    ///
+    /// If the sources were erased early, the buffer has the only copies. So the fold erases its broken destinations and
+    /// tries them again, instead of retiring them.
     pub(super) fn abandon_folds<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
         for i in 0..self.jobs.len() {
             let Job { log, emptied, fold, .. } = &mut self.jobs[i];
-            if fold.phase != Phase::Failed || fold.erased_early || *emptied {
+            if fold.phase != Phase::Failed {
+                continue;
+            }
+            if fold.erased_early || *emptied {
+                self.reuse(flash, i);
                 continue;
             }
             let id = *log;
@@ -358,6 +380,74 @@ impl LogBlockFtl {
             self.merges.partial += 1;
             self.merges.partial_pages += u64::from(fold.copies);
             self.merges.saving += self.ideal.saved_by_partial(fold.copies.into());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flash::nand::Stamp;
+
+    use super::*;
+    use crate::AnyFtl;
+    use crate::rig::Rig;
+
+    /// A logical block with all its pages and a full log block that holds them once more, on a drive with two free
+    /// blocks. The write that wants the merge has been submitted, and that many destinations of the merge fail.
+    fn merging(failures: u64) -> Rig {
+        let mut rig = Rig::new(
+            "flash = { part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 12, pages = 8, planes = 1 }\n\
+             [ftl]\nkind = 'bast'\nover-provisioning = '60%'\nlog = { blocks = 1, erase = 'read' }",
+        );
+        let order = (0..8).chain([3, 2, 1, 0, 7, 6, 5, 4]);
+        for (i, lpn) in order.enumerate() {
+            rig.write(&[lpn], Some(Stamp(100 * i as u64 + u64::from(lpn))));
+            rig.run_until_idle();
+        }
+        let AnyFtl::LogBlock(ftl) = &mut rig.ftl else { panic!("log blocks") };
+        while ftl.allocator.count() > 2 {
+            let superblock = ftl.allocator.take(Use::Data, None, |_| 0).expect("a free block");
+            ftl.blocks[superblock.index()].state = State::Bad;
+            rig.backend.media_mut().retire(superblock);
+        }
+        (0..failures).for_each(|nth| rig.backend.media_mut().faults_mut().fail_program(nth));
+        rig.write(&[0], Some(Stamp(9999)));
+        rig
+    }
+
+    /// Expects each page as the log block has it, or as the last write has it.
+    fn expect_pages(rig: &mut Rig) {
+        for (i, lpn) in [3, 2, 1, 0, 7, 6, 5, 4].into_iter().enumerate() {
+            let old = Stamp(100 * (8 + i as u64) + u64::from(lpn));
+            let got = rig.read(lpn);
+            assert!(got == Some(old) || (lpn == 0 && got == Some(Stamp(9999))), "page {lpn} holds {got:?}");
+        }
+    }
+
+    #[test]
+    fn a_fold_without_another_block_erases_its_broken_destinations_and_tries_them_again() {
+        for failures in 0..12 {
+            let mut rig = merging(failures);
+            rig.run_until_idle();
+            // The drive refuses the last write if too few blocks are left.
+            assert_eq!(rig.host.written + rig.host.refused, 17, "{failures} destinations fail");
+            expect_pages(&mut rig);
+        }
+    }
+
+    #[test]
+    fn a_power_cut_during_a_fold_with_broken_destinations_loses_no_page() {
+        for failures in 0..7 {
+            for events in 0.. {
+                let mut rig = merging(failures);
+                let more = (0..events).all(|_| rig.step());
+                rig.with_ftl(|ftl, flash, _| crate::port::Ftl::power_fails(ftl, flash));
+                rig.cut_power();
+                expect_pages(&mut rig);
+                if !more {
+                    break;
+                }
+            }
         }
     }
 }

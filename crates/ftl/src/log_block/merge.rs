@@ -15,6 +15,10 @@ use super::{EraseWhen, LogBlockFtl};
 use crate::port::{Flash, Owners};
 use crate::toolkit::Commands;
 
+/// The most broken destinations that a fold erases. Without an end a drive on which every program fails would never be
+/// idle.
+const MOST_REUSED: u32 = 1000;
+
 /// The phase of a fold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -54,6 +58,8 @@ pub(super) struct Fold {
     pub(super) broken: Vec<SuperblockId>,
     /// Blocks that were erased early, each with true if its erase failed.
     pub(super) emptied: Vec<(SuperblockId, bool)>,
+    /// Broken destinations that were erased, because there was no other block.
+    pub(super) reused: u32,
 }
 
 impl Fold {
@@ -66,6 +72,13 @@ impl Fold {
         old.emptied.clear();
         let Self { logged, lists, broken, emptied, .. } = old;
         *self = Self { phase: Phase::Copying, lbn, logged, lists, broken, emptied, ..Self::default() };
+    }
+
+    /// A destination with a failed program whose pages a later destination holds, if there is one and it may be tried
+    /// once more.
+    pub(super) fn next_to_reuse(&mut self) -> Option<SuperblockId> {
+        let there = !self.broken.is_empty() && self.reused < MOST_REUSED;
+        there.then(|| self.broken.remove(0))
     }
 }
 
@@ -152,6 +165,8 @@ impl LogBlockFtl {
         }
         if self.under_way == 0 {
             self.abandon_folds(flash);
+        }
+        if self.under_way == 0 {
             while let Some(unit) = self.waiting.pop() {
                 self.waiting.placed(self.address.split(unit.lpn).0);
                 owners.write_refused(unit.owner);
@@ -212,25 +227,40 @@ impl LogBlockFtl {
     }
 
     /// The power fails now. Pages whose old place is erased are only in the controllers' buffer: capacitors program
-    /// them. The same holds for the pages of failed programs, if there is a block for them.
+    /// them. The same holds for the pages of failed programs, which need another block.
     pub(crate) fn power_fails<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
         if self.spec.erase != EraseWhen::Read {
             return;
         }
         for i in 0..self.jobs.len() {
-            let fold = &mut self.jobs[i].fold;
-            if fold.phase == Phase::Copying {
-                flash.backend.save(&fold.lists);
-                let mut programs = fold.programs.map(|list| Commands::of(flash.backend, list));
-                while let Some((_, command)) = programs.as_mut().and_then(|programs| programs.next(flash.backend)) {
-                    fold.failed |= command.op == Op::Program && command.failed;
-                }
-                fold.phase = if fold.failed { Phase::Failed } else { Phase::Ending };
+            if self.jobs[i].fold.phase == Phase::Copying {
+                self.save(flash, i);
             }
-            if self.jobs[i].fold.phase == Phase::Failed && self.copy_again(flash, i).is_some() {
-                flash.backend.save(&self.jobs[i].fold.lists);
+            while self.jobs[i].fold.phase == Phase::Failed {
+                if self.copy_again(flash, i).is_none() && !self.reuse(flash, i) {
+                    break;
+                }
+                self.save(flash, i);
             }
         }
+    }
+
+    /// Capacitors carry out the lists of a fold.
+    fn save<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, i: usize) {
+        let fold = &mut self.jobs[i].fold;
+        flash.backend.save(&fold.lists);
+        for list in fold.lists.drain(..).chain(fold.programs) {
+            let mut commands = Commands::of(flash.backend, list);
+            while let Some((_, command)) = commands.next(flash.backend) {
+                let erased = (command.target.superblock, command.failed);
+                match command.op {
+                    Op::Erase if !fold.emptied.contains(&erased) => fold.emptied.push(erased),
+                    Op::Program => fold.failed |= command.failed,
+                    _ => {}
+                }
+            }
+        }
+        fold.phase = if fold.failed { Phase::Failed } else { Phase::Ending };
     }
 
     /// A list of a merge has finished.

@@ -69,6 +69,7 @@ impl PageFtl {
             self.resume(flash, owners, pool);
             return self.collect(flash, owners, pool);
         }
+        let last = last && !(self.kind_in(pool) == Holds::Pages && self.will_lend(flash, pool - self.groups));
         if last && !self.rescue(flash, pool, false) {
             self.give_up(flash, owners, pool);
         }
@@ -76,7 +77,7 @@ impl PageFtl {
 
     /// Drops gathered mapping units that have become garbage: they need no copy, and must not keep their superblock
     /// from being erased.
-    fn drop_stale<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
+    pub(super) fn drop_stale<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
         let (blocks, geometry) = (&mut self.blocks, &self.geometry);
         let gc = &mut self.pools[pool as usize].gc;
         gc.gathered.retain(|psn| {
@@ -151,6 +152,10 @@ impl PageFtl {
 
     /// Takes another victim if one is needed and available. Returns false if it took none.
     fn begin_victim(&mut self, pool: u32) -> bool {
+        // The map unit, which must answer for copies of data, has not started.
+        if self.kind_in(pool) == Holds::Data && self.is_rewriting() {
+            return false;
+        }
         let chosen = &mut self.pools[pool as usize];
         if let Some(failing) = chosen.gc.failing.last().copied() {
             let gone = self.blocks.state(failing) != State::Closed;
@@ -227,9 +232,9 @@ impl PageFtl {
         true
     }
 
-    /// Submits the program under assembly of a shared log: copies come behind it.
+    /// Submits the programs of a shared log that the present request has gathered: copies come behind them.
     pub(super) fn yield_log<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
-        if self.gc.shared_log && self.pools[pool as usize].program.is_some() {
+        if self.gc.shared_log && self.pools[pool as usize].list.is_some() {
             self.send(flash, pool);
         }
     }
@@ -482,9 +487,13 @@ impl PageFtl {
                 self.hand_over(group);
             }
             self.pools[pool as usize].stuck = false;
-            self.level_wear(flash, group);
+            if !self.is_rewriting() {
+                self.level_wear(flash, group);
+            }
         }
-        self.lend_block(group, 1);
+        // Data may wait for translation pages, but not the other way round.
+        let keep = u32::from(!self.wants_block(group));
+        self.lend_block(group, keep);
         self.resume(flash, owners, pool);
         self.start_gc(flash, owners, pool);
         if pool == group && self.pools.len() > self.groups as usize {
@@ -501,9 +510,42 @@ impl PageFtl {
 
 #[cfg(test)]
 mod tests {
+    use base::units::Lpn;
+
     use super::*;
+    use crate::AnyConfig;
     use crate::AnyFtl;
-    use crate::rig::Rig;
+    use crate::port::{OldPlace, PageWrite, full_mask};
+    use crate::rig::{Rig, describe};
+
+    #[test]
+    fn copies_to_a_shared_log_come_behind_the_full_programs_of_the_present_request() {
+        let (config, array, _) = describe(
+            "flash = { part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 16, pages = 8, planes = 1 }\n\
+             ftl = { capacity = '128KiB', gc = { shared-log = true } }",
+        );
+        let AnyConfig::Page(config) = config else { panic!("a page-mapped drive") };
+        let mut rig: Rig<PageFtl> = Rig::with(config, &array, None);
+        let slots = rig.ftl.geometry.superblock_slots();
+        (0..slots).chain([0]).for_each(|lpn| rig.write(&[lpn], None));
+        rig.run_until_idle();
+        let mask = full_mask(rig.ftl.geometry.sectors);
+        rig.with_ftl(|ftl, flash, host| {
+            ftl.begin_write(0);
+            for lpn in (slots..).take(ftl.program_slots() as usize).map(Lpn::new) {
+                let unit = PageWrite { lpn, owner: None, at: 0, mask, version: 99, old_place: OldPlace::Unasked };
+                ftl.write(flash, host, unit);
+            }
+            assert!(ftl.pools[0].program.is_none() && ftl.pools[0].list.is_some(), "the request has filled a program");
+            let closed = ftl.victims[Holds::Data].cheapest(0).expect("the first superblock is full and has garbage");
+            ftl.take_victim(0, closed, Cause::Gc);
+            let room = ftl.copy_room(0);
+            assert!(ftl.gather(flash, 0, room) && ftl.copy(flash, 0));
+            ftl.end_write(flash, host);
+        });
+        // The media refuse a program of a page behind an erased one.
+        rig.run_until_idle();
+    }
 
     #[test]
     fn the_weight_of_the_collector_follows_the_valid_units_of_each_victim() {

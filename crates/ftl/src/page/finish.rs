@@ -72,7 +72,7 @@ impl PageFtl {
                 let Programmed { slot, psn, torn } = Programmed::of(flash.backend, handle, (target, failed), i);
                 if torn && !self.planted.is(Sabotage::FailureIgnored) {
                     // The owner still has the data: the pool writes it again, to another superblock.
-                    self.pools[here as usize].waiting.push_back(PageWrite::again(&slot));
+                    self.write_again(here, PageWrite::again(&slot));
                     continue;
                 }
                 self.pools[here as usize].in_flight -= 1;
@@ -105,6 +105,20 @@ impl PageFtl {
                 self.end_write(flash, owners);
             }
             self.end_hold(flash, owners, pool);
+        }
+    }
+
+    /// Lets a mapping unit of a failed program wait in its pool. A translation page in a data pool must not wait there.
+    fn write_again(&mut self, pool: u32, unit: PageWrite) {
+        let at_home = self.kind_of(unit.lpn) == self.kind_in(pool);
+        let waits = &mut self.pools[pool as usize];
+        if at_home {
+            return waits.waiting.push_back(unit);
+        }
+        waits.live -= 1;
+        waits.in_flight -= 1;
+        if let Some(pages) = self.unplaced.last_mut() {
+            pages.push_back(unit);
         }
     }
 

@@ -20,17 +20,22 @@ impl PageFtl {
         pool: u32,
         last: bool,
     ) -> bool {
-        let kind = self.kind_in(pool);
-        while let Some(empty) = self.victims[kind].cheapest(pool).filter(|victim| self.blocks.valid(*victim) == 0) {
-            self.take_victim(pool, empty, Cause::Gc);
-            self.erase_if_empty(flash, empty);
-        }
-        let cheapest = self.victims[kind].cheapest(pool);
+        self.erase_garbage(flash, pool);
+        let cheapest = self.victims[self.kind_in(pool)].cheapest(pool);
         // The rest of a shared log may be too short for any victim.
         let short = self.gc.shared_log && !cheapest.is_some_and(|v| self.copies_fit(pool, 0, self.blocks.valid(v)));
         let chosen = &self.pools[pool as usize];
         let dry = chosen.free.is_empty() && (short || chosen.open[self.copies()].is_none());
         self.is_collecting(pool) || (dry && self.move_to_helper(flash, pool, last))
+    }
+
+    /// Erases the closed superblocks of a pool without valid mapping units.
+    pub(super) fn erase_garbage<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
+        let kind = self.kind_in(pool);
+        while let Some(empty) = self.victims[kind].cheapest(pool).filter(|victim| self.blocks.valid(*victim) == 0) {
+            self.take_victim(pool, empty, Cause::Gc);
+            self.erase_if_empty(flash, empty);
+        }
     }
 
     /// True if a copy or an erase of the pool is in progress, or an erase waits for a reader.

@@ -4,12 +4,13 @@
 //! and wear treat it like data. It differs in three ways. First, a table in RAM (the global translation directory)
 //! holds its place, so its collection asks the map unit nothing. Second, it goes to a pool of its own in its plane
 //! group: data collection needs answers of the map unit, and these may wait for stores of translation pages, so space
-//! for translation pages must never wait for data collection. Third, its content is an image in the media.
+//! for translation pages must never wait for data collection. If blocks have failed until that pool has no space, the
+//! page goes to any log with room. Third, its content is an image in the media.
 
 use base::engine::Handle;
 use base::units::{Lpn, Psn};
 use flash::backend::{Cause, Class, Observer, Slot};
-use flash::nand::Sector;
+use flash::nand::{Sector, Stream};
 
 use super::mapping::Mapping;
 use super::{Kind, PageFtl, reserved};
@@ -201,6 +202,33 @@ impl PageFtl {
         true
     }
 
+    /// A pool whose log has room for a translation page beside the copies that it needs, if any has: the resort when no
+    /// superblock is left for translation pages. It may be a data pool.
+    ///
+    /// Data waits for the page, so the page must not wait for data. Its answers let data collection go on, and when
+    /// the page has gone its old superblock can be erased.
+    pub(super) fn pool_for_last_page(&self) -> Option<u32> {
+        let program = self.program_slots();
+        let room = |pool: &u32| {
+            let chosen = &self.pools[*pool as usize];
+            let free = chosen.free.len();
+            let Some(open) = chosen.open[Stream::Host] else {
+                return self.gc.shared_log && self.keeps_room(*pool, free);
+            };
+            let next = chosen.program.map_or(open.next, |program| program.end);
+            let full = next + program > self.geometry.superblock_slots();
+            !full && (!self.gc.shared_log || self.keeps_room(*pool, free))
+        };
+        (self.groups..self.pools.len() as u32).chain(0..self.groups).find(room)
+    }
+
+    /// True if the copies of a pool with a shared log still fit behind one more program.
+    fn keeps_room(&self, pool: u32, free: u32) -> bool {
+        let (program, moving) = (self.program_slots(), self.pools[pool as usize].is_moving());
+        let cheapest = self.victims[self.kind_in(pool)].cheapest(pool).filter(|_| !moving);
+        self.copies_fit(pool, free, program + cheapest.map_or(0, |victim| self.blocks.valid(victim)))
+    }
+
     /// Moves a free superblock from the data pool to the pool of translation pages beside it, if the latter has too few
     /// and the former more than `keep`. Returns true if it did.
     pub(super) fn lend_block(&mut self, group: u32, keep: u32) -> bool {
@@ -210,6 +238,37 @@ impl PageFtl {
             self.hand_over(group);
         }
         lacks
+    }
+
+    /// True if writes of translation pages wait for the superblock that the pool of a group has lost.
+    pub(super) fn wants_block(&self, group: u32) -> bool {
+        let Some(pages) = self.pools.get((self.groups + group) as usize) else { return false };
+        let waits = !pages.waiting.is_empty() || self.unplaced.last().is_some_and(|pages| !pages.is_empty());
+        waits && pages.usable < pages.quota && pages.free.is_empty()
+    }
+
+    /// True if the data pool of a group will soon have a free superblock for the pool of translation pages beside it,
+    /// because an erase is in progress or waits for no more than a reader. It may not wait for copies of data: the map
+    /// unit may need a translation page for its answer.
+    pub(super) fn will_lend<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, group: u32) -> bool {
+        if !self.wants_block(group) {
+            return false;
+        }
+        self.drop_stale(flash, group);
+        self.erase_garbage(flash, group);
+        let data = &self.pools[group as usize].gc;
+        let mut victims = data.victims.iter().map(|victim| victim.superblock);
+        let answered = data.copies == 0 && data.asked == 0;
+        data.erases > 0 || (answered && victims.any(|victim| self.blocks.valid(victim) == 0))
+    }
+
+    /// True if a pool of translation pages will soon have a free superblock, because an erase is in progress in it or in
+    /// the data pool beside it.
+    pub(super) fn will_have_pages<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) -> bool {
+        (0..self.groups).any(|group| {
+            self.erase_garbage(flash, self.groups + group);
+            self.pools[(self.groups + group) as usize].gc.erases > 0 || self.will_lend(flash, group)
+        })
     }
 
     /// Moves a free superblock from the data pool to the pool of translation pages beside it.
@@ -230,6 +289,37 @@ mod tests {
 
     use crate::AnyFtl;
     use crate::rig::Rig;
+
+    #[test]
+    fn two_failing_erases_beside_a_shared_log_leave_a_drive_with_garbage_writable() {
+        let mut failed = Vec::new();
+        for (map, first) in ["uncached", "dftl", "fmmu"].into_iter().flat_map(|map| (0..60).map(move |nth| (map, nth)))
+        {
+            let mut rig = Rig::new(&format!(
+                "flash = {{ part = 'dirik-2009', channels = 2, chips = 1, blocks = 8, pages = 4, planes = 1 }}\n\
+                 [ftl]\nkind = 'page'\nmap-unit = '512B'\nover-provisioning = '81.25%'\nmap = {{ kind = '{map}' }}\n\
+                 gc = {{ start = 1, stop = 2, parallel = 2, shared-log = true }}"
+            ));
+            let units = rig.units();
+            (0..units).for_each(|lpn| rig.write(&[lpn], None));
+            rig.run_until_idle();
+            let faults = rig.backend.media_mut().faults_mut();
+            [first, first + 1 + first % 7].into_iter().for_each(|nth| faults.fail_erase(nth));
+            for i in 0..400 {
+                rig.write(&[i * 619 % units], None);
+                (0..i % 9).for_each(|_| _ = rig.step());
+                // As a host with a queue of eight.
+                while units + i + 1 - rig.host.written - rig.host.refused >= 8 {
+                    assert!(rig.step());
+                }
+            }
+            rig.run_until_idle();
+            if rig.host.refused > 0 {
+                failed.push((map, first, rig.host.refused, rig.backend.media().bad_blocks()));
+            }
+        }
+        assert_eq!(failed, [], "map, first erase that failed, writes refused, bad blocks");
+    }
 
     #[test]
     fn a_pool_of_translation_pages_takes_a_missing_superblock_from_the_data_pool_of_its_die() {

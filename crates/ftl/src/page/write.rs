@@ -149,6 +149,10 @@ impl PageFtl {
                 None if self.makes_room(set) => break,
                 None if !pages && self.retry_stuck(flash, owners, Some(set)) => break,
                 None if pages && self.make_room_for_pages(unit.lpn) => {}
+                None if pages && self.will_have_pages(flash) => break,
+                None if pages && self.store_anywhere(flash, owners, &unit) => {
+                    self.unplaced[set as usize].pop_front();
+                }
                 None => {
                     self.unplaced[set as usize].pop_front();
                     if pages {
@@ -159,6 +163,25 @@ impl PageFtl {
                 }
             }
         }
+    }
+
+    /// Writes a translation page to any log with room beside the copies that it needs. Returns false if none has.
+    fn store_anywhere<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        unit: &PageWrite,
+    ) -> bool {
+        let Some(pool) = self.pool_for_last_page() else { return false };
+        // A program of its own, which waits for nothing.
+        self.send(flash, pool);
+        let chosen = &mut self.pools[pool as usize];
+        chosen.live += 1;
+        chosen.in_flight += 1;
+        self.begin_program(flash, pool, true).expect("it has room");
+        self.append(flash, owners, pool, unit);
+        self.send(flash, pool);
+        true
     }
 
     /// Ends a write request: submits the programs under assembly, except those that wait for more data.
@@ -242,7 +265,7 @@ impl PageFtl {
                 self.add_program(flash, pool)
             }
             None => {
-                let Some(assembly) = self.begin_program(flash, pool) else { return false };
+                let Some(assembly) = self.begin_program(flash, pool, false) else { return false };
                 owners.charge(unit.owner);
                 assembly
             }
@@ -295,10 +318,17 @@ impl PageFtl {
         }
     }
 
-    fn begin_program<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) -> Option<Assembly> {
+    /// Begins a program in the log of a pool; or as a `last` resort, without regard to its reserve, one of translation
+    /// pages.
+    fn begin_program<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        pool: u32,
+        last: bool,
+    ) -> Option<Assembly> {
         let free = self.pools[pool as usize].free.len();
         let opens = self.pools[pool as usize].open(Stream::Host).is_none();
-        if self.gc.shared_log && !self.shares_room(pool, free, opens) {
+        if self.gc.shared_log && !last && !self.shares_room(pool, free, opens) {
             return None;
         }
         if opens {
@@ -329,9 +359,9 @@ impl PageFtl {
         let open = chosen.open[Stream::Host].expect("just opened");
         let target = Target { superblock: open.superblock, offset: open.next };
         let cause = match self.kind_in(pool) {
-            Holds::Data => Cause::Host,
-            Holds::Pages if self.is_rewriting() => Cause::Recovery,
-            Holds::Pages => Cause::Map,
+            Holds::Data if !last => Cause::Host,
+            _ if self.is_rewriting() => Cause::Recovery,
+            _ => Cause::Map,
         };
         let command = flash.backend.add_program(list, cause, target, Stream::Host);
         self.pass_gate(flash, pool, Stream::Host, command);

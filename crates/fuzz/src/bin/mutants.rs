@@ -27,6 +27,7 @@ const TEST_SECONDS: u32 = 600;
 const OTHERS: [&str; 4] = ["circles", "newcomers", "sabotage", "tidy"];
 /// Less than in the tests: each setting has only one short check.
 const EFFORT: Effort = Effort {
+    name: "mutants",
     requests: 500,
     cut_requests: 36,
     stride: 5,

@@ -2,7 +2,8 @@
 //! suite, one setting per seed, with longer scripts than in the tests.
 //!
 //! `soak [SECONDS [FIRST_SEED]]` runs for that long; a failing seed prints one line that replays it.
-//! `soak replay SEED` runs one seed again and does not catch its failure.
+//! `soak replay SEED` runs one seed again and does not catch its failure. `soak check CHECK SETTING SEED EFFORT` applies
+//! one check of the conformance suite again.
 #![allow(clippy::disallowed_methods)] // A soak is measured in wall time and runs on threads; the device does neither.
 
 use std::panic;
@@ -48,7 +49,23 @@ fn main() -> ExitCode {
         println!("seed {seed}: {requests} requests, {cuts} power cuts");
         return ExitCode::SUCCESS;
     }
+    if let [word, check, setting, seed, effort] = &arguments[..]
+        && word == "check"
+    {
+        let Ok(seed) = seed.parse() else { return usage() };
+        return match conformance::replay(check, setting, seed, effort) {
+            Ok(work) => {
+                println!("{work:?}");
+                ExitCode::SUCCESS
+            }
+            Err(failure) => {
+                eprintln!("{failure}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     let (Some(seconds), Some(first)) = (number(0, 60), number(1, 1_000_000)) else { return usage() };
+    println!("from seed {first} on");
     panic::set_hook(Box::new(|_| {}));
     let end = Instant::now() + Duration::from_secs(seconds);
     let [next, failures, cuts, requests] = [first, 0, 0, 0].map(AtomicU64::new);
@@ -77,6 +94,6 @@ fn main() -> ExitCode {
 }
 
 fn usage() -> ExitCode {
-    eprintln!("soak [SECONDS [FIRST_SEED]] | soak replay SEED");
+    eprintln!("soak [SECONDS [FIRST_SEED]] | soak replay SEED | soak check CHECK SETTING SEED EFFORT");
     ExitCode::from(2)
 }

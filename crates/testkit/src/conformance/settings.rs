@@ -334,20 +334,12 @@ impl Book {
     /// Pools that are nearly full of live data: two blocks of each may fail.
     fn shared_log(&mut self) {
         let (paged, uncached) = (self.map.is_paged(), matches!(self.map, MapSpec::Uncached { .. }));
-        let blocks = if paged { [16, 10] } else { [10, 6] };
+        let blocks = if paged { [16, 8] } else { [10, 6] };
         for blocks in blocks {
             let room = |spec: &mut Spec| {
                 let part = spec.flash.custom_part.as_mut().expect("a part of its own");
                 part.geometry.blocks_per_plane = blocks;
-                // Without a cache nearly all erases are of translation pages, and so both that fail: the data of the
-                // die must have a superblock to give up for each.
-                let kept = if uncached {
-                    8
-                } else if paged {
-                    6
-                } else {
-                    4
-                };
+                let kept = if paged { 6 } else { 4 };
                 spec.ftl.over_provisioning = Ratio::new((f64::from(kept) + 0.5) / f64::from(blocks));
                 spec.ftl.gc = GcSpec { start: 1, stop: 2, shared_log: true, ..GcSpec::default() };
             };
