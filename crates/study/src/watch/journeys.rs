@@ -82,7 +82,20 @@ struct Done {
     submitted: Time,
     /// The activity of its controller while it waited.
     behind: [Span; Cause::COUNT],
+    /// In the order in which they finished.
     tracks: Vec<Track>,
+}
+
+impl Done {
+    /// The command that a command of this list waited for, if there is one: the first that finished at the instant it
+    /// became ready.
+    fn before(&self, track: &Track) -> Option<usize> {
+        if track.ready <= track.submitted {
+            return None;
+        }
+        let place = self.tracks.partition_point(|other| other.finished < track.ready);
+        self.tracks.get(place).is_some_and(|other| other.finished == track.ready).then_some(place)
+    }
 }
 
 /// The state of a request.
@@ -95,6 +108,8 @@ struct Stops {
     path: Vec<Leg>,
     behind: [Span; Cause::COUNT],
     finished: Option<Time>,
+    /// That command: its list and its place there. With the time of the list's submission, because numbers are reused.
+    last: Option<(u32, Time, usize)>,
     /// Legs at the beginning of the path that belong to lists before the last one, the time at which these finished,
     /// and the causes behind which they waited.
     kept: usize,
@@ -122,6 +137,9 @@ pub(super) struct Journeys {
     /// The request whose legs are kept, and the legs.
     wanted: Option<Tag>,
     legs: Vec<Leg>,
+    /// Unused lists, so that a command takes no new memory.
+    spare_legs: Vec<Vec<Leg>>,
+    spare_owners: Vec<Vec<NonZeroU32>>,
 }
 
 fn at<T: Clone + Default>(all: &mut Vec<T>, index: u32) -> &mut T {
@@ -179,19 +197,23 @@ impl Journeys {
             Stop::Submitted => {
                 let list = at(&mut self.lists, moment.list);
                 if list.under_way == 0 {
-                    list.tracks.clear();
+                    self.spare_legs.extend(list.tracks.drain(..).map(|track| track.legs));
                     (list.submitted, list.behind) = (moment.at, Default::default());
                 }
                 list.under_way += 1;
-                let mut owners: Vec<_> = moment.slots.iter().filter_map(|slot| slot.owner).collect();
+                let mut owners = self.spare_owners.pop().unwrap_or_default();
+                owners.clear();
+                owners.extend(moment.slots.iter().filter_map(|slot| slot.owner));
                 owners.sort_unstable();
                 owners.dedup();
+                let mut legs = self.spare_legs.pop().unwrap_or_default();
+                legs.clear();
                 let track = Track {
                     list: moment.list,
                     submitted: moment.at,
                     ready: moment.at,
                     finished: moment.at,
-                    legs: Vec::new(),
+                    legs,
                     behind: Default::default(),
                     owners,
                 };
@@ -207,11 +229,14 @@ impl Journeys {
                 track.finished = moment.at;
                 let last = track.legs.last().map_or(track.ready, |leg| leg.until);
                 fill(&mut track.legs, last, moment.at, Part::Die, None);
-                for owner in track.owners.clone() {
-                    self.arrived(owner, &track);
+                let owners = std::mem::take(&mut track.owners);
+                for owner in &owners {
+                    self.arrived(*owner, &track);
                 }
+                self.spare_owners.push(owners);
                 let list = at(&mut self.lists, track.list);
                 list.under_way -= 1;
+                debug_assert!(list.tracks.last().is_none_or(|last| last.finished <= track.finished));
                 list.tracks.push(track);
             }
         }
@@ -219,9 +244,19 @@ impl Journeys {
 
     /// Notes a finished command of a request. If it is the last so far, the request's path leads through it.
     fn arrived(&mut self, owner: NonZeroU32, track: &Track) {
-        let Done { tracks: done, behind, .. } = &self.lists[track.list as usize];
+        let done = &self.lists[track.list as usize];
         let Some(stops) = self.requests.get_mut(owner.get() as usize) else { return };
         if stops.finished.is_some_and(|finished| finished > track.finished) {
+            return;
+        }
+        let before = done.before(track);
+        let last = stops.last.replace((track.list, track.submitted, done.tracks.len()));
+        let follows = last.is_some() && last == before.map(|place| (track.list, track.submitted, place));
+        if follows && stops.finished == Some(track.ready) {
+            // It waited for the command with which the path ends.
+            stops.finished = Some(track.finished);
+            track.behind.iter().zip(&mut stops.behind).for_each(|(from, to)| *to += *from);
+            stops.path.extend_from_slice(&track.legs);
             return;
         }
         // Commands that finished before the submission of this list belong to the path, too.
@@ -237,10 +272,9 @@ impl Journeys {
         let mut current = track;
         loop {
             stops.path.extend(current.legs.iter().rev());
-            // In its list the command waited for the one that finished at the instant it became ready.
-            let before = done.iter().find(|other| other.finished == current.ready && current.ready > current.submitted);
-            match before {
+            match done.before(current) {
                 Some(before) => {
+                    let before = &done.tracks[before];
                     before.behind.iter().zip(&mut stops.behind).for_each(|(from, to)| *to += *from);
                     current = before;
                 }
@@ -250,7 +284,7 @@ impl Journeys {
         if current.submitted < current.ready {
             let (from, until) = (current.submitted, current.ready);
             stops.path.push(Leg { part: Part::Controller, from, until, at: None });
-            behind.iter().zip(&mut stops.behind).for_each(|(from, to)| *to += *from);
+            done.behind.iter().zip(&mut stops.behind).for_each(|(from, to)| *to += *from);
         }
         // The loop followed the path from its end.
         stops.path[stops.kept..].reverse();
