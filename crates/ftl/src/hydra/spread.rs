@@ -2,6 +2,9 @@
 
 use std::collections::VecDeque;
 
+/// Wear levelling keeps the spread below this, so that a warm drive takes no memory for it.
+const ROOM: usize = 1024;
+
 /// The number of superblocks for each erase count, from the least count to the greatest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct EraseSpread {
@@ -12,7 +15,9 @@ pub(super) struct EraseSpread {
 impl EraseSpread {
     /// So many superblocks that have never been erased.
     pub(super) fn new(superblocks: u32) -> Self {
-        Self { least: 0, counts: (superblocks > 0).then_some(superblocks).into_iter().collect() }
+        let mut counts = VecDeque::with_capacity(ROOM);
+        counts.extend((superblocks > 0).then_some(superblocks));
+        Self { least: 0, counts }
     }
 
     /// Erase count of the most erased superblock less that of the least erased one.
