@@ -335,12 +335,18 @@ impl Journeys {
     pub(super) fn request(&mut self, now: Time, owner: NonZeroU32, step: RequestStep, of: &Began) {
         let stops = at(&mut self.requests, owner.get());
         match step {
-            RequestStep::Begun { .. } => *stops = Stops::default(),
+            RequestStep::Begun { .. } => {
+                let mut path = std::mem::take(&mut stops.path);
+                path.clear();
+                *stops = Stops { path, ..Stops::default() };
+            }
             RequestStep::Clear => stops.clear = now,
             RequestStep::Here => stops.here = now,
             RequestStep::Served => stops.served = now,
             RequestStep::Ended => {
-                let legs = legs(of, stops, now, &self.serial);
+                let mut legs = self.spare_legs.pop().unwrap_or_default();
+                legs.clear();
+                collect(&mut legs, of, stops, now, &self.serial);
                 let mut parts = [Span::ZERO; Part::COUNT];
                 legs.iter().for_each(|leg| parts[leg.part as usize] += leg.until - leg.from);
                 let Began { tag, io, arrival, .. } = *of;
@@ -350,8 +356,9 @@ impl Journeys {
                     finished.push(journey);
                 }
                 if self.wanted == Some(tag) {
-                    self.legs = legs;
+                    self.legs.clone_from(&legs);
                 }
+                self.spare_legs.push(legs);
             }
         }
     }
@@ -385,22 +392,20 @@ fn gap(
     fill(legs, now, until, part, None);
 }
 
-/// All legs of a request, in order.
-fn legs(of: &Began, stops: &mut Stops, end: Time, serial: &Recent) -> Vec<Leg> {
-    let mut legs = Vec::new();
-    fill(&mut legs, of.arrival, of.at, Part::Queue, None);
-    fill(&mut legs, of.at, stops.clear, Part::Overlap, None);
-    fill(&mut legs, stops.clear, stops.here, Part::Link, None);
+/// Adds all legs of a request, in order.
+fn collect(legs: &mut Vec<Leg>, of: &Began, stops: &mut Stops, end: Time, serial: &Recent) {
+    fill(legs, of.arrival, of.at, Part::Queue, None);
+    fill(legs, of.at, stops.clear, Part::Overlap, None);
+    fill(legs, stops.clear, stops.here, Part::Link, None);
     let mut now = stops.here;
     for leg in stops.path.iter().filter(|leg| leg.until > stops.here) {
         // The request may have joined a list that was submitted before it.
         let from = leg.from.max(stops.here);
-        gap(&mut legs, (now, from), Part::Ftl, serial, &mut stops.behind);
-        fill(&mut legs, from, leg.until, leg.part, leg.at);
+        gap(legs, (now, from), Part::Ftl, serial, &mut stops.behind);
+        fill(legs, from, leg.until, leg.part, leg.at);
         now = leg.until;
     }
     let rest = if stops.path.is_empty() && of.io.kind != base::io::IoKind::Read { Part::Buffer } else { Part::Ftl };
-    gap(&mut legs, (now, stops.served), rest, serial, &mut stops.behind);
-    fill(&mut legs, stops.served, end, Part::Link, None);
-    legs
+    gap(legs, (now, stops.served), rest, serial, &mut stops.behind);
+    fill(legs, stops.served, end, Part::Link, None);
 }
