@@ -8,5 +8,6 @@ pub mod fault;
 pub mod io;
 pub mod memory;
 pub mod nonmax;
+pub mod steps;
 pub mod suggest;
 pub mod units;

@@ -18,6 +18,7 @@ mod merge;
 mod mount;
 mod port;
 mod spec;
+mod spread;
 mod superblocks;
 mod wear;
 

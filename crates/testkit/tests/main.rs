@@ -3,6 +3,7 @@
 mod allocations;
 mod circles;
 mod conformance;
+mod growth;
 mod keys;
 mod memory;
 mod newcomers;

@@ -122,6 +122,7 @@ impl<T> Index<Handle<T>> for Slab<T> {
     type Output = T;
     #[inline]
     fn index(&self, handle: Handle<T>) -> &T {
+        crate::steps::count();
         &self.items[handle.index()]
     }
 }
@@ -129,6 +130,7 @@ impl<T> Index<Handle<T>> for Slab<T> {
 impl<T> IndexMut<Handle<T>> for Slab<T> {
     #[inline]
     fn index_mut(&mut self, handle: Handle<T>) -> &mut T {
+        crate::steps::count();
         &mut self.items[handle.index()]
     }
 }

@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use base::steps;
+
 /// A free superblock, in the order of its use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry {
@@ -48,7 +50,7 @@ impl Free {
 
     /// The superblocks, in no order.
     pub(super) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        self.heap.iter().map(|Reverse(entry)| entry.superblock)
+        self.heap.iter().inspect(|_| steps::count()).map(|Reverse(entry)| entry.superblock)
     }
 
     /// Adds a superblock; its erase count stays as it is until it is taken.
@@ -64,7 +66,10 @@ impl Free {
 
     /// Takes this superblock. It compares all of them, as explicit wear levelling has done before it calls this.
     pub(super) fn remove(&mut self, superblock: u32) {
-        self.heap.retain(|Reverse(entry)| entry.superblock != superblock);
+        self.heap.retain(|Reverse(entry)| {
+            steps::count();
+            entry.superblock != superblock
+        });
     }
 
     /// Checks the order against the erase counts of today.

@@ -11,6 +11,7 @@ use flash::nand::{Geometry, Media, Sector};
 
 use super::address::Layout;
 use super::free::Free;
+use super::spread::EraseSpread;
 
 /// The state of a physical superblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +44,8 @@ pub(super) struct Superblocks {
     /// Blocks in a die.
     blocks: u32,
     all: Vec<Superblock>,
+    /// The erase counts of all superblocks but the lost ones.
+    spread: EraseSpread,
     /// The free superblocks of each superchip.
     free: Vec<Free>,
     /// Superblocks freed so far.
@@ -73,6 +76,7 @@ impl Superblocks {
         let plain = Superblock { state: State::Free, readers: 0, erases: 0 };
         Self {
             all: vec![plain; layout.physical() as usize],
+            spread: EraseSpread::new(layout.physical()),
             free: (0..layout.superchips).map(|_| Free::new(least_worn, layout.superblocks)).collect(),
             freed: 0,
             actual: (0..layout.dies()).flat_map(|_| 0..layout.superblocks).collect(),
@@ -135,19 +139,22 @@ impl Superblocks {
     }
 
     pub(super) fn set_erases(&mut self, superblock: u32, erases: u32) {
-        self.all[superblock as usize].erases = erases;
+        let entry = &mut self.all[superblock as usize];
+        let before = std::mem::replace(&mut entry.erases, erases);
+        if entry.state != State::Lost {
+            self.spread.remove(before);
+            self.spread.add(erases);
+        }
     }
 
     /// Counts an erase.
     pub(super) fn erased(&mut self, superblock: u32) {
-        self.all[superblock as usize].erases += 1;
+        self.set_erases(superblock, self.erases(superblock) + 1);
     }
 
     /// Erase count of the most erased superblock less that of the least erased one. Lost superblocks do not count.
     pub(super) fn erase_spread(&self) -> u32 {
-        let used = self.all.iter().filter(|superblock| superblock.state != State::Lost).map(|used| used.erases);
-        let (least, most) = used.fold((u32::MAX, 0), |(least, most), erases| (least.min(erases), most.max(erases)));
-        most.saturating_sub(least)
+        self.spread.get()
     }
 
     /// Free superblocks of a superchip.
@@ -210,7 +217,10 @@ impl Superblocks {
 
     /// Marks it as lost: no spare can replace its failed block.
     pub(super) fn lose(&mut self, superblock: u32) {
-        self.all[superblock as usize].state = State::Lost;
+        let entry = &mut self.all[superblock as usize];
+        if std::mem::replace(&mut entry.state, State::Lost) != State::Lost {
+            self.spread.remove(entry.erases);
+        }
     }
 
     /// Replaces the block of a superblock on one die with a spare. Returns false if the die has none left.
@@ -277,6 +287,9 @@ impl Superblocks {
         self.free.iter().for_each(|free| free.check(|superblock| self.erases(superblock)));
         let free: BTreeSet<u32> = self.free.iter().flat_map(Free::iter).collect();
         assert_eq!(free.len() as u64, self.free_count(), "a superblock is free twice");
+        let used = self.all.iter().filter(|superblock| superblock.state != State::Lost).map(|used| used.erases);
+        let least = used.clone().min().unwrap_or(0);
+        assert_eq!(self.spread.get(), used.max().unwrap_or(0) - least, "the spread of the erase counts");
         for superblock in 0..self.layout.physical() {
             let entry = &self.all[superblock as usize];
             let listed = free.contains(&superblock);

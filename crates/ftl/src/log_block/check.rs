@@ -8,6 +8,7 @@ use flash::nand::{Media, Sector, Spare};
 use super::LogBlockFtl;
 use super::blocks::State;
 use super::merge::Phase;
+use super::policy::Choice;
 
 impl LogBlockFtl {
     /// Checks that the maps lead to every page and that every block has one use. Slow: for tests.
@@ -28,6 +29,7 @@ impl LogBlockFtl {
         }
         self.logs.check();
         self.waiting.check(|unit| self.address.split(unit.lpn).0);
+        self.check_waiting();
         let queued = self.jobs.iter().skip(self.spec.parallel as usize);
         assert!(
             queued.clone().all(|job| job.fold.phase == Phase::Idle && job.erasing.is_empty()),
@@ -67,6 +69,25 @@ impl LogBlockFtl {
         assert_eq!(erased.count(), self.allocator.count() as usize, "free blocks");
         for (erases, block) in self.allocator.known_wear() {
             assert_eq!(erases, media.erases(block), "how often {block}, which is free, was erased");
+        }
+    }
+
+    /// Checks that a pass over the waiting writes is due if it could place one of them, or merge a log block for it.
+    fn check_waiting(&self) {
+        if self.waiting.is_due(self.logs.changes()) {
+            return;
+        }
+        let mut behind = BTreeSet::new();
+        for unit in self.waiting.iter() {
+            let (lbn, offset) = self.address.split(unit.lpn);
+            if !behind.insert(lbn) || (!unit.is_whole(self.geometry.sectors) && self.is_in_buffer(lbn)) {
+                continue;
+            }
+            let data = self.data[lbn as usize].map(|block| &self.blocks[block.index()]);
+            let in_place = data.is_none_or(|block| !block.failing && offset >= block.next);
+            assert!(!in_place || self.is_folding(lbn), "{} waits, and its data block has room", unit.lpn);
+            let choice = self.policy.place(&self.logs, self.pages, lbn, offset);
+            assert_eq!(choice, Choice::Wait, "{} waits", unit.lpn);
         }
     }
 }

@@ -3,13 +3,12 @@
 //! The newest log copies of a logical block's pages form a chain. A lookup takes as many steps as its logical block has
 //! pages in the log, and a merge finds all of them without a search.
 
+use base::steps;
 use base::units::SuperblockId;
 
 use super::address::Lbn;
+pub(super) use super::order::LogId;
 use super::order::Order;
-
-/// The number of a log block. It is reused after the merge.
-pub(super) type LogId = u32;
 
 /// The place of a page in the log: log block number times pages of a block, plus page.
 pub(super) type Place = u32;
@@ -117,16 +116,18 @@ impl Logs {
     }
 
     pub(super) fn log(&self, id: LogId) -> &Log {
+        steps::count();
         self.slots[id as usize].as_ref().expect("a log block")
     }
 
     pub(super) fn log_mut(&mut self, id: LogId) -> &mut Log {
+        steps::count();
         self.slots[id as usize].as_mut().expect("a log block")
     }
 
     /// The log blocks, by number.
     pub(super) fn iter(&self) -> impl Iterator<Item = (LogId, &Log)> {
-        (0..).zip(&self.slots).filter_map(|(id, log)| Some((id, log.as_ref()?)))
+        (0..).zip(&self.slots).inspect(|_| steps::count()).filter_map(|(id, log)| Some((id, log.as_ref()?)))
     }
 
     /// True if the queued merges will make room. A waiting write asks again at every change, and must not queue several

@@ -5,6 +5,7 @@
 //! for each logical block with pages in the log block (FAST).
 
 use base::engine::Handle;
+use base::steps;
 use base::units::SuperblockId;
 use flash::backend::{Cause, List, Observer, Op};
 use flash::nand::Sector;
@@ -103,7 +104,7 @@ pub(super) struct Job {
 impl LogBlockFtl {
     /// The merges under way. Those queued behind them have begun no fold and marked no block.
     fn under_way(&self) -> impl Iterator<Item = &Job> {
-        self.jobs.iter().take(self.spec.parallel as usize)
+        self.jobs.iter().take(self.spec.parallel as usize).inspect(|_| steps::count())
     }
 
     /// True if a fold of this logical block is under way.

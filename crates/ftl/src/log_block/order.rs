@@ -1,7 +1,10 @@
 //! Log blocks in an order: a linked list over their numbers, so that the first is found, and any of them moved or
 //! removed, in one step.
 
-use super::logs::LogId;
+use base::steps;
+
+/// The number of a log block. It is reused after the merge.
+pub(super) type LogId = u32;
 
 const NONE: LogId = LogId::MAX;
 
@@ -63,6 +66,7 @@ impl Order {
     pub(super) fn iter(&self) -> impl Iterator<Item = LogId> + '_ {
         let step = |id: LogId| (id != NONE).then_some(id);
         std::iter::successors(step(self.first), move |id| step(self.links[*id as usize].after))
+            .inspect(|_| steps::count())
     }
 
     /// Bytes of the list's own table for a log block.

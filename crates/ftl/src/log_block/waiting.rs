@@ -6,6 +6,8 @@
 
 use std::collections::VecDeque;
 
+use base::steps;
+
 use super::address::Lbn;
 use crate::port::PageWrite;
 
@@ -97,6 +99,7 @@ impl Waiting {
 
     /// Takes the oldest write.
     pub(super) fn pop(&mut self) -> Option<PageWrite> {
+        steps::count();
         self.queue.pop_front()
     }
 
@@ -124,6 +127,11 @@ impl Waiting {
         for lbn in self.refused.drain(..) {
             self.blocks[lbn as usize].refused = false;
         }
+    }
+
+    /// The writes, oldest first.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &PageWrite> {
+        self.queue.iter()
     }
 
     /// Checks the counts against the writes, whose logical blocks `of` gives.

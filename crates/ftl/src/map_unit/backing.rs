@@ -20,6 +20,11 @@ pub(super) trait Backing {
     /// A page has been programmed.
     fn stored(&mut self, tvpn: u32);
 
+    /// The set of the second level in which the last step has filled a page.
+    fn take_filled(&mut self) -> Option<u32> {
+        None
+    }
+
     /// True if flash has all its content.
     fn is_clean(&self) -> bool;
 
@@ -53,8 +58,8 @@ impl Step {
     }
 
     /// A step that has to wait; nothing was done.
-    pub(super) fn wait() -> Self {
-        Self::new(Span::ZERO, Outcome::Wait)
+    pub(super) fn wait(cause: Cause) -> Self {
+        Self::new(Span::ZERO, Outcome::Wait(cause))
     }
 }
 
@@ -65,7 +70,24 @@ pub(super) enum Outcome {
     /// The page must be loaded first.
     Load,
     /// Work in progress must end first.
-    Wait,
+    Wait(Cause),
+}
+
+/// The reason why a step must wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// A page is being loaded.
+    Load(u32),
+    /// A page is being written back, loaded by another task or stored.
+    Page(u32),
+    /// All blocks of a set of the CMT wait for their data, or the one that is wanted does.
+    Block(u32),
+    /// All pages of a set of the second level wait for their data.
+    Place(u32),
+    /// All write buffers are in use.
+    Buffer,
+    /// An attempt has changed the state of the cache, or any change may help.
+    Any,
 }
 
 /// The common parameters of a scheme's cores.

@@ -1,5 +1,7 @@
 //! A set-associative cache of blocks of map entries with the second-chance algorithm (Sec. 4.4).
 
+use base::steps;
+
 use super::entry::encode;
 
 /// The state of one block, as in Figs. 6 and 7: its key and its bits.
@@ -99,7 +101,7 @@ impl Cache {
     }
 
     pub(super) fn find(&self, key: u32) -> Option<usize> {
-        self.set(key).find(|block| self.blocks[*block].key == Some(key))
+        self.set(key).inspect(|_| steps::count()).find(|block| self.blocks[*block].key == Some(key))
     }
 
     /// Notes that a block was used.
@@ -114,6 +116,7 @@ impl Cache {
         let number = self.set_number(key);
         let hand = &mut self.hands[number as usize];
         for step in 1..=2 * u64::from(self.ways) {
+            steps::count();
             let block = set.start + *hand as usize;
             *hand = (*hand + 1) % self.ways;
             let state = &mut self.blocks[block];

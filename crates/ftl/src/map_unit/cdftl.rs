@@ -6,7 +6,7 @@
 
 use base::units::Span;
 
-use super::backing::{Access, Backing, Outcome, Step};
+use super::backing::{Access, Backing, Cause, Outcome, Step};
 use super::cache::{Cache, VictimFilter};
 use super::costs::Costs;
 use super::write_buffers::WriteBuffers;
@@ -21,6 +21,8 @@ pub(super) struct SecondLevel {
     ctp: Cache,
     buffers: WriteBuffers,
     costs: Costs,
+    /// The set of a page that has been filled since the core asked last.
+    filled: Option<u32>,
 }
 
 /// The result of the search for a page.
@@ -35,7 +37,7 @@ impl SecondLevel {
     /// The second level of one of several cores, with `pages.0` pages in sets of `pages.1`.
     pub(super) fn new((core, cores): (u32, u32), pages: (u32, u32), size: u32, buffers: u32, costs: Costs) -> Self {
         let ctp = Cache::new(pages.0, pages.1, size);
-        Self { core, cores, ctp, buffers: WriteBuffers::new(buffers, size), costs }
+        Self { core, cores, ctp, buffers: WriteBuffers::new(buffers, size), costs, filled: None }
     }
 
     fn tvpn(&self, block: usize) -> u32 {
@@ -52,12 +54,13 @@ impl SecondLevel {
             assert!(self.ctp.block(block).transient, "the block was kept for what was loaded");
             self.ctp.data_mut(block).copy_from_slice(page);
             self.ctp.finish_load(block);
+            self.filled = Some(self.ctp.set_of(block));
             // The controller transferred the page, and the tags were compared before.
             return (Found::Here(block), Span::ZERO, None);
         }
-        let wait = (Found::Not(Outcome::Wait), Span::ZERO, None);
+        let wait = |cause| (Found::Not(Outcome::Wait(cause)), Span::ZERO, None);
         match found {
-            Some(block) if self.ctp.block(block).transient => return wait,
+            Some(block) if self.ctp.block(block).transient => return wait(Cause::Page(tvpn)),
             Some(block) => {
                 access.counters.ctp_hits += 1;
                 self.ctp.touch(block);
@@ -66,12 +69,13 @@ impl SecondLevel {
             None => {}
         }
         let (victim, looked) = self.ctp.victim(key, VictimFilter::Loaded);
-        let Some(block) = victim else { return wait };
+        let Some(block) = victim else { return wait(Cause::Place(self.ctp.set_number(key))) };
         cost += costs.victim * looked;
         let mut store = None;
         if self.ctp.block(block).dirty {
             if !self.buffer(block) {
-                return wait;
+                // The hand has moved on, and the next attempt will find another victim.
+                return wait(Cause::Any);
             }
             store = Some(self.tvpn(block));
             cost += costs.issue;
@@ -82,6 +86,7 @@ impl SecondLevel {
             // The page is being stored, and no newer version exists.
             self.ctp.data_mut(block).copy_from_slice(page);
             self.ctp.finish_load(block);
+            self.filled = Some(self.ctp.set_of(block));
             return (Found::Here(block), cost, store);
         }
         (Found::Not(Outcome::Load), cost + costs.issue, store)
@@ -129,6 +134,10 @@ impl Backing for SecondLevel {
 
     fn stored(&mut self, tvpn: u32) {
         self.buffers.release(tvpn);
+    }
+
+    fn take_filled(&mut self) -> Option<u32> {
+        self.filled.take()
     }
 
     fn is_clean(&self) -> bool {

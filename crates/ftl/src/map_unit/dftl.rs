@@ -2,7 +2,7 @@
 //!
 //! Every miss loads a whole translation page and keeps one block of it. A write-back is a read-modify-write of a page.
 
-use super::backing::{Access, Backing, Outcome, Step};
+use super::backing::{Access, Backing, Cause, Outcome, Step};
 use super::write_buffers::WriteBuffers;
 
 /// Flash behind a CMT, with buffers for pages being stored.
@@ -31,10 +31,10 @@ impl Backing for Direct {
     fn merge<'a>(&mut self, access: Access<'_>, blocks: impl Iterator<Item = (usize, &'a [u32])>) -> Step {
         let costs = access.costs;
         if self.buffers.get(access.tvpn).is_some() {
-            return Step::wait();
+            return Step::wait(Cause::Page(access.tvpn));
         }
         let Some(page) = access.loaded else { return Step::new(costs.issue, Outcome::Load) };
-        let Some(buffer) = self.buffers.claim(access.tvpn) else { return Step::wait() };
+        let Some(buffer) = self.buffers.claim(access.tvpn) else { return Step::wait(Cause::Buffer) };
         buffer.copy_from_slice(page);
         let mut cost = costs.issue;
         for (at, block) in blocks {

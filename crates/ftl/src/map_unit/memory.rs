@@ -13,8 +13,8 @@ const REGISTERS: u64 = 80;
 const SET: u64 = 72;
 /// Bytes for each translation page in the list of those with dirty blocks or at its requester.
 const PAGE: u64 = 56;
-/// Bytes of a question in progress on a core.
-const TASK: u64 = 192;
+/// Bytes of a question in progress on a core, with its places in lists.
+const TASK: u64 = 248;
 
 fn cache(size: Bytes, block: u64, ways: u32, beside: u64) -> u64 {
     let blocks = size.get() / block.max(1);

@@ -262,7 +262,7 @@ impl PageFtl {
             Some(assembly) => {
                 self.advance(pool, Stream::Host, assembly.end);
                 owners.charge(unit.owner);
-                self.add_program(flash, pool)
+                self.add_program(flash, pool, false)
             }
             None => {
                 let Some(assembly) = self.begin_program(flash, pool, false) else { return false };
@@ -341,11 +341,11 @@ impl PageFtl {
             let worn = self.gc.shared_log && std::mem::take(&mut self.pools[pool as usize].gc.want_worn);
             self.open_superblock(pool, Stream::Host, worn);
         }
-        Some(self.add_program(flash, pool))
+        Some(self.add_program(flash, pool, last))
     }
 
     /// Adds a program of the next row, or rows, of the open superblock to the list of a pool.
-    fn add_program<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) -> Assembly {
+    fn add_program<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32, last: bool) -> Assembly {
         let chosen = &mut self.pools[pool as usize];
         let list = match chosen.list {
             Some(list) => list,

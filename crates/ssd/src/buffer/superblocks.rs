@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
 use base::engine::Handle;
+use base::steps;
 
 use super::Entry;
 use super::multiply::Multiply;
@@ -115,7 +116,7 @@ impl Superblocks {
 
     /// The superblocks with dirty units, the oldest first.
     fn order(&self) -> impl Iterator<Item = u32> + '_ {
-        std::iter::successors(self.oldest, |superblock| self.groups[superblock].younger)
+        std::iter::successors(self.oldest, |superblock| self.groups[superblock].younger).inspect(|_| steps::count())
     }
 
     /// Lets the flushes of this epoch wait for a dirty unit.

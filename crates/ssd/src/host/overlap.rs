@@ -11,6 +11,7 @@
 use std::ops::Range;
 
 use base::io::IoKind;
+use base::steps;
 
 /// Mapping units of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,6 +139,7 @@ impl<T: Copy + PartialEq> Overlaps<T> {
     #[inline]
     pub(crate) fn conflicting(&self, extent: &Extent, mut found: impl FnMut(T)) {
         for (other, request) in &self.wide {
+            steps::count();
             if other.conflicts(extent) {
                 found(*request);
             }
@@ -151,6 +153,7 @@ impl<T: Copy + PartialEq> Overlaps<T> {
             for first in &lists[usize::from(!extent.changes)..] {
                 let mut at = *first;
                 while at != NONE {
+                    steps::count();
                     let node = &self.nodes[at as usize];
                     // Of the regions that both touch, only the first counts.
                     let counts = region == node.extent.regions().start.max(extent.regions().start);
@@ -165,7 +168,9 @@ impl<T: Copy + PartialEq> Overlaps<T> {
 
     /// Compares a wide extent with all requests in lists, each at its first region.
     fn conflicting_with_wide(&self, extent: &Extent, mut found: impl FnMut(T)) {
-        for node in self.nodes.iter().filter(|node| node.region == node.extent.regions().start) {
+        for node in
+            self.nodes.iter().inspect(|_| steps::count()).filter(|node| node.region == node.extent.regions().start)
+        {
             if node.extent.conflicts(extent) {
                 found(node.request);
             }
@@ -232,6 +237,7 @@ impl<T: Copy + PartialEq> Overlaps<T> {
             let list = self.list(region);
             let (mut before, mut at) = (NONE, self.lists[list][usize::from(extent.changes)]);
             while self.nodes[at as usize].region != region || self.nodes[at as usize].request != request {
+                steps::count();
                 (before, at) = (at, self.nodes[at as usize].next);
             }
             let next = self.nodes[at as usize].next;

@@ -84,7 +84,20 @@ struct Done {
     submitted: Time,
     /// The activity of its controller while it waited.
     behind: [Span; Cause::COUNT],
+    /// In the order in which they finished.
     tracks: Vec<Track>,
+}
+
+impl Done {
+    /// The command that a command of this list waited for, if there is one: the first that finished at the instant it
+    /// became ready.
+    fn before(&self, track: &Track) -> Option<usize> {
+        if track.ready <= track.submitted {
+            return None;
+        }
+        let place = self.tracks.partition_point(|other| other.finished < track.ready);
+        self.tracks.get(place).is_some_and(|other| other.finished == track.ready).then_some(place)
+    }
 }
 
 /// The state of a request.
@@ -97,6 +110,8 @@ struct Stops {
     path: Vec<Leg>,
     behind: [Span; Cause::COUNT],
     finished: Option<Time>,
+    /// That command: its list and its place there. With the time of the list's submission, because numbers are reused.
+    last: Option<(u32, Time, usize)>,
     /// Legs at the beginning of the path that belong to lists before the last one, the time at which these finished,
     /// and the causes behind which they waited.
     kept: usize,
@@ -124,6 +139,9 @@ pub(super) struct Journeys {
     /// The request whose legs are kept, and the legs.
     wanted: Option<Tag>,
     legs: Vec<Leg>,
+    /// Unused lists, so that a command takes no new memory.
+    spare_legs: Vec<Vec<Leg>>,
+    spare_owners: Vec<Vec<NonZeroU32>>,
 }
 
 fn at<T: Clone + Default>(all: &mut Vec<T>, index: u32) -> &mut T {
@@ -181,19 +199,23 @@ impl Journeys {
             Stop::Submitted => {
                 let list = at(&mut self.lists, moment.list);
                 if list.under_way == 0 {
-                    list.tracks.clear();
+                    self.spare_legs.extend(list.tracks.drain(..).map(|track| track.legs));
                     (list.submitted, list.behind) = (moment.at, Default::default());
                 }
                 list.under_way += 1;
-                let mut owners: Vec<_> = moment.slots.iter().filter_map(|slot| slot.owner).collect();
+                let mut owners = self.spare_owners.pop().unwrap_or_default();
+                owners.clear();
+                owners.extend(moment.slots.iter().filter_map(|slot| slot.owner));
                 owners.sort_unstable();
                 owners.dedup();
+                let mut legs = self.spare_legs.pop().unwrap_or_default();
+                legs.clear();
                 let track = Track {
                     list: moment.list,
                     submitted: moment.at,
                     ready: moment.at,
                     finished: moment.at,
-                    legs: Vec::new(),
+                    legs,
                     behind: Default::default(),
                     out: false,
                     owners,
@@ -211,11 +233,14 @@ impl Journeys {
                 let last = track.legs.last().map_or(track.ready, |leg| leg.until);
                 let rest = if track.out { Part::Decode } else { Part::Die };
                 fill(&mut track.legs, last, moment.at, rest, None);
-                for owner in track.owners.clone() {
-                    self.arrived(owner, &track);
+                let owners = std::mem::take(&mut track.owners);
+                for owner in &owners {
+                    self.arrived(*owner, &track);
                 }
+                self.spare_owners.push(owners);
                 let list = at(&mut self.lists, track.list);
                 list.under_way -= 1;
+                debug_assert!(list.tracks.last().is_none_or(|last| last.finished <= track.finished));
                 list.tracks.push(track);
             }
         }
@@ -223,9 +248,19 @@ impl Journeys {
 
     /// Notes a finished command of a request. If it is the last so far, the request's path leads through it.
     fn arrived(&mut self, owner: NonZeroU32, track: &Track) {
-        let Done { tracks: done, behind, .. } = &self.lists[track.list as usize];
+        let done = &self.lists[track.list as usize];
         let Some(stops) = self.requests.get_mut(owner.get() as usize) else { return };
         if stops.finished.is_some_and(|finished| finished > track.finished) {
+            return;
+        }
+        let before = done.before(track);
+        let last = stops.last.replace((track.list, track.submitted, done.tracks.len()));
+        let follows = last.is_some() && last == before.map(|place| (track.list, track.submitted, place));
+        if follows && stops.finished == Some(track.ready) {
+            // It waited for the command with which the path ends.
+            stops.finished = Some(track.finished);
+            track.behind.iter().zip(&mut stops.behind).for_each(|(from, to)| *to += *from);
+            stops.path.extend_from_slice(&track.legs);
             return;
         }
         // Commands that finished before the submission of this list belong to the path, too.
@@ -241,10 +276,9 @@ impl Journeys {
         let mut current = track;
         loop {
             stops.path.extend(current.legs.iter().rev());
-            // In its list the command waited for the one that finished at the instant it became ready.
-            let before = done.iter().find(|other| other.finished == current.ready && current.ready > current.submitted);
-            match before {
+            match done.before(current) {
                 Some(before) => {
+                    let before = &done.tracks[before];
                     before.behind.iter().zip(&mut stops.behind).for_each(|(from, to)| *to += *from);
                     current = before;
                 }
@@ -254,7 +288,7 @@ impl Journeys {
         if current.submitted < current.ready {
             let (from, until) = (current.submitted, current.ready);
             stops.path.push(Leg { part: Part::Controller, from, until, at: None });
-            behind.iter().zip(&mut stops.behind).for_each(|(from, to)| *to += *from);
+            done.behind.iter().zip(&mut stops.behind).for_each(|(from, to)| *to += *from);
         }
         // The loop followed the path from its end.
         stops.path[stops.kept..].reverse();
@@ -325,12 +359,18 @@ impl Journeys {
     pub(super) fn request(&mut self, now: Time, owner: NonZeroU32, step: RequestStep, of: &Began) {
         let stops = at(&mut self.requests, owner.get());
         match step {
-            RequestStep::Begun { .. } => *stops = Stops::default(),
+            RequestStep::Begun { .. } => {
+                let mut path = std::mem::take(&mut stops.path);
+                path.clear();
+                *stops = Stops { path, ..Stops::default() };
+            }
             RequestStep::Clear => stops.clear = now,
             RequestStep::Here => stops.here = now,
             RequestStep::Served => stops.served = now,
             RequestStep::Ended => {
-                let legs = legs(of, stops, now, &self.serial);
+                let mut legs = self.spare_legs.pop().unwrap_or_default();
+                legs.clear();
+                collect(&mut legs, of, stops, now, &self.serial);
                 let mut parts = [Span::ZERO; Part::COUNT];
                 legs.iter().for_each(|leg| parts[leg.part as usize] += leg.until - leg.from);
                 let Began { tag, io, arrival, .. } = *of;
@@ -340,8 +380,9 @@ impl Journeys {
                     finished.push(journey);
                 }
                 if self.wanted == Some(tag) {
-                    self.legs = legs;
+                    self.legs.clone_from(&legs);
                 }
+                self.spare_legs.push(legs);
             }
         }
     }
@@ -375,22 +416,20 @@ fn gap(
     fill(legs, now, until, part, None);
 }
 
-/// All legs of a request, in order.
-fn legs(of: &Began, stops: &mut Stops, end: Time, serial: &Recent) -> Vec<Leg> {
-    let mut legs = Vec::new();
-    fill(&mut legs, of.arrival, of.at, Part::Queue, None);
-    fill(&mut legs, of.at, stops.clear, Part::Overlap, None);
-    fill(&mut legs, stops.clear, stops.here, Part::Link, None);
+/// Adds all legs of a request, in order.
+fn collect(legs: &mut Vec<Leg>, of: &Began, stops: &mut Stops, end: Time, serial: &Recent) {
+    fill(legs, of.arrival, of.at, Part::Queue, None);
+    fill(legs, of.at, stops.clear, Part::Overlap, None);
+    fill(legs, stops.clear, stops.here, Part::Link, None);
     let mut now = stops.here;
     for leg in stops.path.iter().filter(|leg| leg.until > stops.here) {
         // The request may have joined a list that was submitted before it.
         let from = leg.from.max(stops.here);
-        gap(&mut legs, (now, from), Part::Ftl, serial, &mut stops.behind);
-        fill(&mut legs, from, leg.until, leg.part, leg.at);
+        gap(legs, (now, from), Part::Ftl, serial, &mut stops.behind);
+        fill(legs, from, leg.until, leg.part, leg.at);
         now = leg.until;
     }
     let rest = if stops.path.is_empty() && of.io.kind != base::io::IoKind::Read { Part::Buffer } else { Part::Ftl };
-    gap(&mut legs, (now, stops.served), rest, serial, &mut stops.behind);
-    fill(&mut legs, stops.served, end, Part::Link, None);
-    legs
+    gap(legs, (now, stops.served), rest, serial, &mut stops.behind);
+    fill(legs, stops.served, end, Part::Link, None);
 }

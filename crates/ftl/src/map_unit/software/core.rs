@@ -4,17 +4,19 @@
 //! with more, it continues with other questions meanwhile. A step takes effect for the caller at its end.
 
 mod steps;
+mod waiting;
 
 use std::collections::VecDeque;
 
 use base::units::{Span, Time};
 
 use super::super::arbiter::Arbiter;
-use super::super::backing::{Backing, Plan, Step};
+use super::super::backing::{Backing, Cause, Plan, Step};
 use super::super::cache::Cache;
 use super::super::entry::encode;
 use super::super::layout::Layout;
 use super::super::{Answer, Ask, Asker, Costs, Counters, Job, Output, Parts, Ticket};
+use waiting::Waiting;
 
 /// A task that the core has begun.
 #[derive(Clone, Debug)]
@@ -22,7 +24,6 @@ struct Task {
     /// None for a write-back that the core began by itself.
     question: Option<(Ticket, Ask)>,
     stage: Stage,
-    state: State,
     /// The page loaded for the stage.
     page: Vec<u32>,
     has_page: bool,
@@ -43,17 +44,6 @@ enum Stage {
     Fetch(usize),
     /// Store a page that the backing chooses.
     Evict,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Free,
-    Ready,
-    Running,
-    /// Waits until the page is loaded.
-    Loading(u32),
-    /// Waits until another task or a store makes progress.
-    Waiting,
 }
 
 /// The effect at the end of a step.
@@ -92,8 +82,11 @@ pub(super) struct Core<B> {
     queues: [VecDeque<(Ticket, Ask)>; 2],
     arbiter: Arbiter<2>,
     tasks: Vec<Task>,
-    /// The tasks that are not free, in order of their beginning.
-    begun: Vec<usize>,
+    /// Tasks without work.
+    free: Vec<usize>,
+    /// Tasks begun so far.
+    begun: u64,
+    waiting: Waiting,
     running: Option<Running>,
     draining: bool,
     /// Loads in progress.
@@ -103,7 +96,7 @@ pub(super) struct Core<B> {
 
 impl<B: Backing> Core<B> {
     pub(super) fn new(plan: &Plan, index: u32, backing: B) -> Self {
-        let task = Task { question: None, stage: Stage::Find, state: State::Free, page: Vec::new(), has_page: false };
+        let task = Task { question: None, stage: Stage::Find, page: Vec::new(), has_page: false };
         Self {
             layout: plan.layout,
             costs: plan.costs,
@@ -117,7 +110,9 @@ impl<B: Backing> Core<B> {
             queues: Default::default(),
             arbiter: Arbiter::new([1, 1]),
             tasks: vec![task; plan.outstanding as usize],
-            begun: Vec::with_capacity(plan.outstanding as usize),
+            free: (0..plan.outstanding as usize).rev().collect(),
+            begun: 0,
+            waiting: Waiting::new(plan.outstanding),
             running: None,
             draining: false,
             loads: 0,
@@ -168,11 +163,8 @@ impl<B: Backing> Core<B> {
         let size = self.layout.page as usize;
         self.loads = self.loads.checked_sub(1).expect("a page that was asked for");
         // The oldest first: each load is for one task, or for all.
-        for task in &self.begun {
-            let task = &mut self.tasks[*task];
-            if task.state != State::Loading(tvpn) {
-                continue;
-            }
+        while let Some(number) = self.waiting.take_loading(tvpn) {
+            let task = &mut self.tasks[number];
             task.page.clear();
             match image {
                 Some(image) => task.page.extend_from_slice(image),
@@ -180,17 +172,20 @@ impl<B: Backing> Core<B> {
             }
             assert_eq!(task.page.len(), size, "an image is a translation page");
             task.has_page = true;
-            task.state = State::Ready;
+            self.waiting.ready(number);
             if !self.shared_loads {
                 break;
             }
         }
+        self.waiting.release(Cause::Page(tvpn));
         self.begin(now);
     }
 
     pub(super) fn stored(&mut self, now: Time, tvpn: u32) {
         self.backing.stored(tvpn);
-        self.wake();
+        self.waiting.release(Cause::Page(tvpn));
+        self.waiting.release(Cause::Buffer);
+        self.waiting.wake();
         self.begin(now);
     }
 
@@ -201,14 +196,8 @@ impl<B: Backing> Core<B> {
     }
 
     pub(super) fn is_clean(&self) -> bool {
-        let idle = self.tasks.iter().all(|task| task.state == State::Free);
+        let idle = self.free.len() == self.tasks.len();
         idle && self.queues.iter().all(VecDeque::is_empty) && self.cmt.dirty() == 0 && self.backing.is_clean()
-    }
-
-    /// Lets waiting tasks try again.
-    fn wake(&mut self) {
-        let waiting = self.tasks.iter_mut().filter(|task| task.state == State::Waiting);
-        waiting.for_each(|task| task.state = State::Ready);
     }
 
     /// Ends the step that was due at `now`, and starts another.
@@ -221,55 +210,54 @@ impl<B: Backing> Core<B> {
         match next {
             Next::Step(stage) => {
                 self.tasks[task].stage = stage;
-                self.tasks[task].state = State::Ready;
+                self.waiting.ready(task);
             }
             Next::Load(tvpn) => {
                 self.counters.loads += 1;
                 self.loads += 1;
                 self.counters.loads_at_most = self.counters.loads_at_most.max(self.loads);
                 out.jobs.push(Job::Load(tvpn));
-                self.tasks[task].state = State::Loading(tvpn);
-                let loading = self.tasks.iter().filter(|task| matches!(task.state, State::Loading(_))).count() as u64;
+                self.wait_for_load(task, tvpn);
+                let loading = u64::from(self.waiting.loading());
                 self.counters.mshrs_at_most[0] = self.counters.mshrs_at_most[0].max(loading);
             }
             Next::Nothing => {}
             Next::Done(answer) => {
-                self.tasks[task].state = State::Free;
-                self.begun.retain(|begun| *begun != task);
+                self.free.push(task);
                 if let Some((ticket, _)) = self.tasks[task].question.take() {
                     self.counters.questions += 1;
                     out.answers.push((ticket, answer.expect("a question is answered")));
                 }
             }
         }
-        self.wake();
+        self.waiting.wake();
         self.begin(now);
     }
 
-    fn is_loading(&self, tvpn: u32) -> bool {
-        self.tasks.iter().any(|task| task.state == State::Loading(tvpn))
+    /// A task waits for a load. A load in progress lets others join it.
+    fn wait_for_load(&mut self, task: usize, tvpn: u32) {
+        self.waiting.wait(task, Cause::Load(tvpn));
+        self.waiting.release(Cause::Page(tvpn));
     }
 
     /// Starts a step if the core is idle: of the oldest ready task, or of a new one.
     fn begin(&mut self, now: Time) {
         // A task that must wait is not tried again here: the tasks after it change nothing for it.
-        let mut tried = 0;
         while self.running.is_none() {
-            let ready = self.begun[tried..].iter().position(|task| self.tasks[*task].state == State::Ready);
-            tried = ready.map_or(self.begun.len(), |ready| tried + ready);
-            let Some(task) = self.begun.get(tried).copied().or_else(|| self.open()) else { return };
-            tried += 1;
-            self.tasks[task].state = State::Running;
-            let merges = matches!(self.tasks[task].stage, Stage::Merge(..) | Stage::Evict);
+            let Some(task) = self.waiting.pop().or_else(|| self.open()) else { return };
+            base::steps::count();
+            let stage = self.tasks[task].stage;
+            let merges = matches!(stage, Stage::Merge(..) | Stage::Evict);
             match self.step(task) {
-                Some((cost, store, mut next)) => {
+                Ok((cost, store, mut next)) => {
+                    self.release(task, stage);
                     // A shared load serves all tasks that need the page, which cannot be stored before they have it. A
                     // load in progress may end before this step does, so the task waits from now on.
                     if let Next::Load(tvpn) = next
                         && self.shared_loads
-                        && self.is_loading(tvpn)
+                        && self.waiting.is_loading(tvpn)
                     {
-                        self.tasks[task].state = State::Loading(tvpn);
+                        self.wait_for_load(task, tvpn);
                         next = Next::Nothing;
                     }
                     // A search may turn out to be unnecessary; then the step counts for the question.
@@ -277,20 +265,22 @@ impl<B: Backing> Core<B> {
                     self.counters.count_work(0, cost, merges || searches);
                     self.running = Some(Running { task, until: now + cost, store, next });
                 }
-                None => self.tasks[task].state = State::Waiting,
+                Err(cause) => self.waiting.wait(task, cause),
             }
         }
     }
 
     /// Makes a task of the next question, or of a write-back.
     fn open(&mut self) -> Option<usize> {
-        let task = self.tasks.iter().position(|task| task.state == State::Free)?;
+        let task = *self.free.last()?;
         let ready = [!self.queues[0].is_empty(), !self.queues[1].is_empty()];
         let (question, stage) = match self.arbiter.pick(ready) {
             Some(queue) => (self.queues[queue].pop_front(), Stage::Find),
             None => (None, self.next_write_back()?),
         };
-        self.begun.push(task);
+        self.free.pop();
+        self.begun += 1;
+        self.waiting.begin(task, self.begun);
         let task_state = &mut self.tasks[task];
         (task_state.question, task_state.stage) = (question, stage);
         task_state.has_page = false;
@@ -315,14 +305,30 @@ impl<B: Backing> Core<B> {
         Some(Stage::Evict)
     }
 
-    /// One step of a task; none if it must wait, and then nothing was done.
-    fn step(&mut self, task: usize) -> Option<(Span, Option<u32>, Next)> {
+    /// A step at this stage has been done: tasks that wait for its pages, or for a place in the second level, may go
+    /// on.
+    fn release(&mut self, task: usize, stage: Stage) {
+        let written_back = match stage {
+            Stage::Scan(tvpn, _) | Stage::Merge(tvpn, _) => Some(tvpn),
+            _ => None,
+        };
+        let asked = self.tasks[task].question.map(|(_, ask)| self.layout.page_of(self.layout.block_of(&ask)).0);
+        for tvpn in written_back.into_iter().chain(asked) {
+            self.waiting.release(Cause::Page(tvpn));
+        }
+        if let Some(set) = self.backing.take_filled() {
+            self.waiting.release(Cause::Place(set));
+        }
+    }
+
+    /// One step of a task; or the cause for which it must wait, and then nothing was done.
+    fn step(&mut self, task: usize) -> Result<(Span, Option<u32>, Next), Cause> {
         match self.tasks[task].stage {
             Stage::Find => self.find(task),
             Stage::Place(wanted) => self.place(task, wanted, Span::ZERO),
             Stage::Scan(tvpn, wanted) => {
                 if self.locked.contains(&tvpn) {
-                    return None;
+                    return Err(Cause::Page(tvpn));
                 }
                 let stale =
                     |block: &usize| !self.cmt.block(*block).dirty || self.page_of(self.cmt.key(*block)).0 != tvpn;
@@ -332,14 +338,14 @@ impl<B: Backing> Core<B> {
                 }
                 self.locked.push(tvpn);
                 // No list has the dirty blocks of a page, so the core tests all its blocks (Sec. 5.2).
-                Some((self.costs.scan * u64::from(self.cmt.len()), None, Next::Step(Stage::Merge(tvpn, wanted))))
+                Ok((self.costs.scan * u64::from(self.cmt.len()), None, Next::Step(Stage::Merge(tvpn, wanted))))
             }
             Stage::Merge(tvpn, wanted) => self.merge(task, tvpn, wanted),
             Stage::Fetch(block) => self.fetch(task, block, Span::ZERO),
             Stage::Evict => match self.backing.evict() {
-                Some(Step { cost, store, .. }) => Some((cost, store, Next::Done(None))),
-                None if self.backing.is_clean() => Some((Span::ZERO, None, Next::Done(None))),
-                None => None,
+                Some(Step { cost, store, .. }) => Ok((cost, store, Next::Done(None))),
+                None if self.backing.is_clean() => Ok((Span::ZERO, None, Next::Done(None))),
+                None => Err(Cause::Any),
             },
         }
     }

@@ -2,7 +2,7 @@
 
 use base::units::Span;
 
-use super::super::super::backing::{Access, Backing, Outcome};
+use super::super::super::backing::{Access, Backing, Cause, Outcome};
 use super::super::super::cache::VictimFilter;
 use super::super::super::layout;
 use super::{Core, Next, Stage};
@@ -12,53 +12,56 @@ type Taken = (Span, Option<u32>, Next);
 
 impl<B: Backing> Core<B> {
     /// Searches for the block of the question.
-    pub(super) fn find(&mut self, task: usize) -> Option<Taken> {
+    pub(super) fn find(&mut self, task: usize) -> Result<Taken, Cause> {
         let cost = self.costs.packet + self.costs.tag * self.cmt.ways() + self.costs.sync * u64::from(self.cores - 1);
         let key = self.key_of(task);
         match self.cmt.find(key) {
-            Some(block) if self.cmt.block(block).transient => None,
+            Some(block) if self.cmt.block(block).transient => Err(self.block_cause(key)),
             Some(block) => {
                 self.counters.cmt_hits += 1;
-                Some(self.serve(task, block, cost))
+                Ok(self.serve(task, block, cost))
             }
             None => {
                 let taken = self.place(task, None, cost)?;
                 self.counters.cmt_misses += 1;
-                Some(taken)
+                Ok(taken)
             }
         }
     }
 
     /// Finds a place for the block and starts to fill it.
-    pub(super) fn place(&mut self, task: usize, wanted: Option<usize>, cost: Span) -> Option<Taken> {
+    pub(super) fn place(&mut self, task: usize, wanted: Option<usize>, cost: Span) -> Result<Taken, Cause> {
         let key = self.key_of(task);
         if let Some(block) = self.cmt.find(key) {
             // Another question has loaded it meanwhile.
-            let transient = self.cmt.block(block).transient;
-            return (!transient).then(|| self.serve(task, block, cost));
+            return match self.cmt.block(block).transient {
+                true => Err(self.block_cause(key)),
+                false => Ok(self.serve(task, block, cost)),
+            };
         }
         let free = |block: &usize| !self.cmt.block(*block).dirty && !self.cmt.block(*block).transient;
         let (victim, looked) = match wanted.filter(free) {
             Some(block) => (Some(block), 0),
             None => self.cmt.victim(key, VictimFilter::Loaded),
         };
-        let (victim, cost) = (victim?, cost + self.costs.victim * looked);
+        let victim = victim.ok_or_else(|| self.block_cause(key))?;
+        let cost = cost + self.costs.victim * looked;
         if self.cmt.block(victim).dirty {
             let (tvpn, _) = self.page_of(self.cmt.key(victim));
-            return Some((cost, None, Next::Step(Stage::Scan(tvpn, Some(victim)))));
+            return Ok((cost, None, Next::Step(Stage::Scan(tvpn, Some(victim)))));
         }
         self.cmt.allocate(victim, key);
         // The place is taken: if the backing is not ready, the step ends with the cost so far.
-        Some(self.fetch(task, victim, cost).unwrap_or((cost, None, Next::Step(Stage::Fetch(victim)))))
+        Ok(self.fetch(task, victim, cost).unwrap_or((cost, None, Next::Step(Stage::Fetch(victim)))))
     }
 
     /// Fills the block and answers.
-    pub(super) fn fetch(&mut self, task: usize, block: usize, spent: Span) -> Option<Taken> {
+    pub(super) fn fetch(&mut self, task: usize, block: usize, spent: Span) -> Result<Taken, Cause> {
         let (tvpn, at) = self.page_of(self.cmt.key(block));
-        let flushed = self.locked.contains(&tvpn) && !(self.shared_loads && self.is_loading(tvpn));
+        let flushed = self.locked.contains(&tvpn) && !(self.shared_loads && self.waiting.is_loading(tvpn));
         if flushed && !self.tasks[task].has_page && self.backing.page(tvpn).is_none() {
             // A load issued now could still be in progress when the page is stored, and would bring the old version.
-            return None;
+            return Err(Cause::Page(tvpn));
         }
         let state = &mut self.tasks[task];
         let access = Access {
@@ -70,25 +73,26 @@ impl<B: Backing> Core<B> {
         let step = self.backing.fetch(access, at, self.cmt.data_mut(block));
         let cost = spent + step.cost;
         match step.outcome {
-            Outcome::Wait => None,
+            Outcome::Wait(cause) => Err(cause),
             Outcome::Load => {
                 state.stage = Stage::Fetch(block);
-                Some((cost, step.store, Next::Load(tvpn)))
+                Ok((cost, step.store, Next::Load(tvpn)))
             }
             Outcome::Done => {
                 state.has_page = false;
                 self.cmt.finish_load(block);
+                self.waiting.release(Cause::Block(self.cmt.set_of(block)));
                 let (cost, _, next) = self.serve(task, block, cost);
-                Some((cost, step.store, next))
+                Ok((cost, step.store, next))
             }
         }
     }
 
     /// Writes back the dirty blocks of a page.
-    pub(super) fn merge(&mut self, task: usize, tvpn: u32, wanted: Option<usize>) -> Option<Taken> {
-        if self.tasks[task].has_page && self.is_loading(tvpn) {
+    pub(super) fn merge(&mut self, task: usize, tvpn: u32, wanted: Option<usize>) -> Result<Taken, Cause> {
+        if self.tasks[task].has_page && self.waiting.is_loading(tvpn) {
             // A load that began before would still be in progress when the page is stored.
-            return None;
+            return Err(Cause::Page(tvpn));
         }
         let first = self.layout.first_block(tvpn / self.cores);
         let mut found = std::mem::take(&mut self.found);
@@ -106,8 +110,8 @@ impl<B: Backing> Core<B> {
         let blocks = found.iter().map(|block| (layout.page_of(cmt.key(*block)).1, cmt.data(*block)));
         let step = self.backing.merge(access, blocks);
         let taken = match step.outcome {
-            Outcome::Wait => None,
-            Outcome::Load => Some((step.cost, step.store, Next::Load(tvpn))),
+            Outcome::Wait(cause) => Err(cause),
+            Outcome::Load => Ok((step.cost, step.store, Next::Load(tvpn))),
             Outcome::Done => {
                 state.has_page = false;
                 self.counters.flushes += 1;
@@ -118,7 +122,7 @@ impl<B: Backing> Core<B> {
                     Some(_) => Next::Step(Stage::Place(wanted)),
                     None => Next::Done(None),
                 };
-                Some((step.cost, step.store, next))
+                Ok((step.cost, step.store, next))
             }
         };
         self.found = found;
@@ -134,6 +138,11 @@ impl<B: Backing> Core<B> {
             self.cmt.make_dirty(block);
         }
         (cost + self.costs.command_for(&answer), None, Next::Done(Some(answer)))
+    }
+
+    /// The cause if no block of the set of `key` has its data, or the block of `key` has not.
+    fn block_cause(&self, key: u32) -> Cause {
+        Cause::Block(self.cmt.set_number(key))
     }
 
     fn key_of(&self, task: usize) -> u32 {

@@ -1,0 +1,235 @@
+//! The tasks of a core that wait, listed by the cause, and those that can go on, the oldest first.
+//!
+//! A step that must wait changes nothing, so a task is tried again only after its cause may have ended. The exception
+//! is [`Cause::Any`]: each attempt moves the hand that searches for a victim, so the task is tried after every step.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use base::steps;
+
+use super::super::super::backing::Cause;
+
+const NONE: u32 = u32::MAX;
+
+/// A task's place in a list.
+#[derive(Clone, Copy, Debug)]
+struct Waiter {
+    cause: Cause,
+    /// The number of its question: tasks go on in this order.
+    number: u64,
+    next: u32,
+}
+
+/// The lists.
+#[derive(Clone, Debug)]
+pub(super) struct Waiting {
+    waiters: Vec<Waiter>,
+    /// The first task of each list; causes share lists by their hash.
+    lists: Vec<u32>,
+    /// Tasks that wait for any change.
+    any: Vec<u32>,
+    /// Tasks whose cause may have ended, which are tried after the present step.
+    released: Vec<u32>,
+    ready: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Tasks that wait for a load.
+    loading: u32,
+}
+
+impl Waiting {
+    pub(super) fn new(tasks: u32) -> Self {
+        let room = tasks as usize;
+        Self {
+            waiters: vec![Waiter { cause: Cause::Any, number: 0, next: NONE }; room],
+            lists: vec![NONE; (2 * room).next_power_of_two()],
+            any: Vec::with_capacity(room),
+            released: Vec::with_capacity(room),
+            ready: BinaryHeap::with_capacity(room),
+            loading: 0,
+        }
+    }
+
+    fn list(&self, cause: Cause) -> usize {
+        let (kind, number) = match cause {
+            Cause::Any => unreachable!("it has a list of its own"),
+            Cause::Load(tvpn) => (0, tvpn),
+            Cause::Page(tvpn) => (1, tvpn),
+            Cause::Block(set) => (2, set),
+            Cause::Place(set) => (3, set),
+            Cause::Buffer => (4, 0),
+        };
+        let hash = (number.wrapping_mul(5).wrapping_add(kind)).wrapping_mul(0x9E37_79B1);
+        ((u64::from(hash) * self.lists.len() as u64) >> 32) as usize
+    }
+
+    /// Tasks that wait for a load.
+    pub(super) const fn loading(&self) -> u32 {
+        self.loading
+    }
+
+    /// A task has begun, as the one with this number.
+    pub(super) fn begin(&mut self, task: usize, number: u64) {
+        self.waiters[task].number = number;
+    }
+
+    /// A task can go on at once.
+    pub(super) fn ready(&mut self, task: usize) {
+        self.ready.push(Reverse((self.waiters[task].number, task as u32)));
+    }
+
+    /// Takes the oldest task that can go on.
+    pub(super) fn pop(&mut self) -> Option<usize> {
+        self.ready.pop().map(|Reverse((_, task))| task as usize)
+    }
+
+    /// A task waits.
+    pub(super) fn wait(&mut self, task: usize, cause: Cause) {
+        if cause == Cause::Any {
+            return self.any.push(task as u32);
+        }
+        self.loading += u32::from(matches!(cause, Cause::Load(_)));
+        let list = self.list(cause);
+        let waiter = &mut self.waiters[task];
+        (waiter.cause, waiter.next) = (cause, self.lists[list]);
+        self.lists[list] = task as u32;
+    }
+
+    /// True if a task waits for this load.
+    pub(super) fn is_loading(&self, tvpn: u32) -> bool {
+        let mut at = self.lists[self.list(Cause::Load(tvpn))];
+        while at != NONE && self.waiters[at as usize].cause != Cause::Load(tvpn) {
+            steps::count();
+            at = self.waiters[at as usize].next;
+        }
+        at != NONE
+    }
+
+    /// Takes a task from its list; `before` is the one before it, if it is not the first.
+    fn unlink(&mut self, list: usize, before: u32, at: u32) {
+        let next = self.waiters[at as usize].next;
+        match before {
+            NONE => self.lists[list] = next,
+            before => self.waiters[before as usize].next = next,
+        }
+    }
+
+    /// Takes the oldest task that waits for this load.
+    pub(super) fn take_loading(&mut self, tvpn: u32) -> Option<usize> {
+        let list = self.list(Cause::Load(tvpn));
+        let (mut before, mut at) = (NONE, self.lists[list]);
+        let mut oldest: Option<(u64, u32, u32)> = None;
+        while at != NONE {
+            steps::count();
+            let waiter = self.waiters[at as usize];
+            let older = oldest.is_none_or(|(number, ..)| waiter.number < number);
+            if waiter.cause == Cause::Load(tvpn) && older {
+                oldest = Some((waiter.number, before, at));
+            }
+            (before, at) = (at, waiter.next);
+        }
+        let (_, before, task) = oldest?;
+        self.unlink(list, before, task);
+        self.loading -= 1;
+        Some(task as usize)
+    }
+
+    /// A cause may have ended: its tasks are tried after the present step.
+    pub(super) fn release(&mut self, cause: Cause) {
+        let list = self.list(cause);
+        let (mut before, mut at) = (NONE, self.lists[list]);
+        while at != NONE {
+            steps::count();
+            let Waiter { cause: of, next, .. } = self.waiters[at as usize];
+            if of == cause {
+                self.unlink(list, before, at);
+                self.released.push(at);
+            } else {
+                before = at;
+            }
+            at = next;
+        }
+    }
+
+    /// A step has ended: what it released can go on.
+    pub(super) fn wake(&mut self) {
+        for task in self.released.drain(..).chain(self.any.drain(..)) {
+            steps::count();
+            self.ready.push(Reverse((self.waiters[task as usize].number, task)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const TASKS: u32 = 8;
+
+    fn cause() -> impl Strategy<Value = Cause> {
+        let number = 0..3u32;
+        prop_oneof![
+            number.clone().prop_map(Cause::Load),
+            number.clone().prop_map(Cause::Page),
+            number.clone().prop_map(Cause::Block),
+            number.prop_map(Cause::Place),
+            Just(Cause::Buffer),
+            Just(Cause::Any),
+        ]
+    }
+
+    proptest! {
+        /// Against a list of tasks that is searched: what waits, what a wake releases, and in which order it goes on.
+        #[test]
+        fn tasks_go_on_by_age_after_their_cause_has_ended(steps in prop::collection::vec((0..TASKS, cause(), 0..5u32), 0..80)) {
+            let mut waiting = Waiting::new(TASKS);
+            // Of each task: its cause while it waits, and true if that has ended.
+            let mut model: Vec<Option<(Cause, bool)>> = vec![None; TASKS as usize];
+            let mut ready: Vec<u32> = (0..TASKS).collect();
+            for task in 0..TASKS {
+                waiting.begin(task as usize, u64::from(task) + 1);
+                waiting.ready(task as usize);
+            }
+            for (task, cause, step) in steps {
+                match step {
+                    0 | 1 => {
+                        ready.sort_unstable();
+                        let oldest = (!ready.is_empty()).then(|| ready.remove(0));
+                        prop_assert_eq!(waiting.pop(), oldest.map(|task| task as usize));
+                        if let Some(task) = oldest {
+                            waiting.wait(task as usize, cause);
+                            model[task as usize] = Some((cause, cause == Cause::Any));
+                        }
+                    }
+                    2 if !matches!(cause, Cause::Any | Cause::Load(_)) => {
+                        waiting.release(cause);
+                        model.iter_mut().flatten().filter(|(of, _)| *of == cause).for_each(|(_, ended)| *ended = true);
+                    }
+                    3 => {
+                        let page = task % 3;
+                        let loads = |task: &u32| model[*task as usize] == Some((Cause::Load(page), false));
+                        let oldest = (0..TASKS).find(loads);
+                        prop_assert_eq!(waiting.is_loading(page), oldest.is_some());
+                        prop_assert_eq!(waiting.take_loading(page), oldest.map(|task| task as usize));
+                        if let Some(oldest) = oldest {
+                            model[oldest as usize] = None;
+                            waiting.ready(oldest as usize);
+                            ready.push(oldest);
+                        }
+                    }
+                    _ => {
+                        waiting.wake();
+                        for task in 0..TASKS {
+                            if model[task as usize].is_some_and(|(_, ended)| ended) {
+                                model[task as usize] = None;
+                                ready.push(task);
+                            }
+                        }
+                    }
+                }
+                let loading = model.iter().flatten().filter(|(cause, _)| matches!(cause, Cause::Load(_)));
+                prop_assert_eq!(waiting.loading() as usize, loading.count());
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! A request costs no more on a larger drive, with more queues, or with more under way.
+//!
+//! `base::steps` counts each command, request, log block or waiting task that a loop visits. The model itself has more
+//! to do on some drives, for example more copies for a merge; so the steps of a request are compared with the request
+//! and its flash commands.
+//!
+//! Two costs still grow, and no test here says otherwise. A pass over the waiting writes of BAST or FAST visits all of
+//! them: at a depth of 512 that is as much as the rest of a write under BAST. A page that arrives in CDFTL's second
+//! level lets all questions that wait for its set try again: with 512 under way a write takes 14 times the steps that
+//! it takes with 16.
+
+use base::engine::Rng;
+use base::io::{Io, IoKind};
+use base::steps;
+use base::units::{Lba, Sectors, Time};
+use flash::backend::Op;
+use ssd::{Completion, Drive, Precondition, QueueId, Request, Spec, Ssd};
+
+/// Sectors of a request of 4 KiB.
+const UNIT: u64 = 8;
+
+/// Steps and flash commands of a request.
+#[derive(Clone, Copy, Debug)]
+struct Cost {
+    steps: f64,
+    commands: f64,
+}
+
+impl Cost {
+    fn relative(self) -> f64 {
+        self.steps / (1.0 + self.commands)
+    }
+}
+
+fn commands(drive: &Ssd<()>) -> u64 {
+    let flash = drive.counters().flash;
+    [Op::Read, Op::Program, Op::Erase, Op::CopyBack].into_iter().map(|op| flash.op(op).commands).sum()
+}
+
+/// Random requests of 4 KiB in a closed loop. Counts the second half.
+fn count(mut drive: Ssd<()>, kind: IoKind, depth: u64, requests: u64) -> Cost {
+    let queues = drive.resolved().host.queues.queues.len() as u64;
+    let units = drive.capacity().get() / UNIT;
+    let mut rng = Rng::stream(1, "growth");
+    let mut completions: Vec<Completion<()>> = Vec::new();
+    let (mut submitted, mut done, mut before) = (0, 0, None);
+    while done < 2 * requests {
+        while submitted < done + depth {
+            let io = Io { kind, start: Lba::new(rng.below(units) * UNIT), sectors: Sectors::new(UNIT) };
+            let data = vec![(); if kind == IoKind::Write { UNIT as usize } else { 0 }];
+            let queue = QueueId::new((submitted % queues) as u16);
+            drive.submit(drive.now(), Request { tag: submitted, queue, io, data });
+            submitted += 1;
+        }
+        drive.advance(Time::MAX, &mut completions);
+        assert!(!completions.is_empty(), "nothing completes any more");
+        done += completions.drain(..).len() as u64;
+        if done >= requests && before.is_none() {
+            before = Some((steps::counted(), commands(&drive), done));
+        }
+    }
+    let (counted, submitted, from) = before.expect("half of the requests");
+    let each = |now: u64, then: u64| (now - then) as f64 / (done - from) as f64;
+    Cost { steps: each(steps::counted(), counted), commands: each(commands(&drive), submitted) }
+}
+
+fn drive(text: &str, steps: &[Precondition]) -> Ssd<()> {
+    let spec: Spec = toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let mut drive = Ssd::new(&spec.resolve().unwrap_or_else(|faults| panic!("{text}: {faults:?}")), 1);
+    steps.iter().for_each(|step| _ = drive.precondition(*step, &mut |_, _| {}));
+    drive
+}
+
+/// Checks the cost along an axis: it may grow by half from the first value to any other.
+fn judge(name: &str, along: &[(u64, Cost)]) {
+    for (value, cost) in along {
+        println!("{name} {value}: {:.1} steps, {:.1} commands: {:.1}", cost.steps, cost.commands, cost.relative());
+    }
+    let first = along[0].1.relative();
+    for (value, cost) in along {
+        let grown = cost.relative() / first;
+        assert!(grown < 1.5, "{name} {value}: {grown:.2} times the cost at {}", along[0].0);
+    }
+}
+
+/// Drives of 2,048 blocks of sixteen pages.
+fn log_blocks(kind: &str, blocks: u64, depth: u64) -> Cost {
+    let text = format!(
+        "name = 'g'\nflash = {{ part = 'K9XXG08', channels = 2, chips = 2, dies = 1, planes = 1, blocks = 512, \
+         pages = 16, controllers = 'per-channel' }}\nhost = {{ queue-depth = {depth}, link = 'none' }}\n\
+         ftl = {{ kind = '{kind}', over-provisioning = '60%', log = {{ blocks = {blocks} }} }}\n"
+    );
+    let state = [Precondition::Fill, Precondition::RandomOverwrite(0.3)];
+    count(drive(&text, &state), IoKind::Write, depth, 1500)
+}
+
+#[test]
+fn log_block_ftls_do_no_more_for_a_write_with_more_log_blocks() {
+    for kind in ["bast", "fast"] {
+        let along = [16, 128, 1024].map(|blocks| (blocks, log_blocks(kind, blocks, 16)));
+        judge(&format!("{kind}, log blocks"), &along);
+    }
+}
+
+#[test]
+fn log_block_ftls_do_no_more_for_a_write_when_more_wait() {
+    for kind in ["bast", "fast"] {
+        let along = [8, 32, 64].map(|depth| (depth, log_blocks(kind, 128, depth)));
+        judge(&format!("{kind}, depth"), &along);
+    }
+}
+
+#[test]
+fn hydra_does_no_more_for_a_write_on_a_larger_drive() {
+    let text = ssd::builtin().iter().find(|(name, _)| *name == "hydra-prototype").expect("it is built in").1;
+    let hydra = |blocks| {
+        let mut spec: Spec = toml::from_str(text).expect("a device");
+        spec.flash.blocks = Some(blocks);
+        spec.ftl.over_provisioning = "20%".parse().expect("a share");
+        let drive = Ssd::new(&spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}")), 1);
+        (u64::from(blocks), count(drive, IoKind::Write, 8, 1500))
+    };
+    judge("hydra, blocks", &[96, 384, 1536].map(hydra));
+}
+
+#[test]
+fn the_host_side_does_no_more_for_a_write_at_a_greater_depth() {
+    let at = |depth| {
+        let text = format!(
+            "name = 'g'\nflash = {{ part = 'FMMU-V2', channels = 4, chips = 4, blocks = 64, multi-plane = false }}\n\
+             host = {{ queue-depth = {depth} }}\nftl = {{ map-unit = '4KiB', over-provisioning = '28%' }}\n"
+        );
+        (depth, count(drive(&text, &[]), IoKind::Write, depth, 2 * depth.max(8192)))
+    };
+    judge("page map, depth", &[32, 1024, 32768, 65536].map(at));
+}
+
+#[test]
+fn software_map_units_do_no_more_for_a_question_when_more_wait() {
+    for (kind, ctp, io) in
+        [("dftl", "", IoKind::Read), ("dftl", "", IoKind::Write), ("cdftl", ", ctp = '256KiB'", IoKind::Read)]
+    {
+        let at = |outstanding| {
+            let text = format!(
+                "name = 'g'\nflash = {{ part = 'FMMU-V2-page', channels = 4, chips = 4, blocks = 48 }}\nhost = {{ queue-depth = 512 }}\n\
+                     ftl = {{ map-unit = '4KiB', over-provisioning = '50%', map = {{ kind = '{kind}', cores = 1, \
+                     outstanding = {outstanding}, write-buffers = 512, cmt = '32KiB'{ctp} }} }}\n"
+            );
+            (outstanding, count(drive(&text, &[Precondition::Fill]), io, 512, 4000))
+        };
+        judge(&format!("{kind}, {io:?}, outstanding"), &[16, 128, 512].map(at));
+    }
+}
+
+#[test]
+fn a_page_map_does_no_more_for_a_write_with_more_chips_or_queues() {
+    let at = |channels: u64, chips: u64, queues: u64| {
+        let text = format!(
+            "name = 'g'\nflash = {{ part = 'FMMU-V2', channels = {channels}, chips = {chips}, blocks = 64, pages = 16, \
+             multi-plane = false }}\nhost = {{ queue-depth = 128, queues = {queues} }}\n\
+             ftl = {{ map-unit = '4KiB', over-provisioning = '28%' }}\n"
+        );
+        let state = [Precondition::Fill, Precondition::RandomOverwrite(0.5)];
+        (channels * chips * queues, count(drive(&text, &state), IoKind::Write, 128, 4000))
+    };
+    judge("page map, chips", &[at(2, 2, 1), at(4, 8, 1), at(8, 16, 1)]);
+    judge("page map, queues", &[at(2, 2, 1), at(2, 2, 16), at(2, 2, 64)]);
+}
+
+#[test]
+#[should_panic(expected = "times the cost at 16")]
+fn a_cost_that_grows_is_refused() {
+    judge("planted", &[16, 128].map(|waiting| (waiting, Cost { steps: waiting as f64, commands: 4.0 })));
+}
