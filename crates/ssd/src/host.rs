@@ -9,6 +9,7 @@ mod queues;
 mod ram;
 mod request;
 mod serve;
+mod through_ram;
 
 pub(crate) use clients::{Active, Before, Clients};
 pub use drive::Drive;
