@@ -79,12 +79,12 @@ const SUNG: [(&str, &str); 12] = [
     ("SU4", "partly"),
     ("SU5", "partly"),
     ("SU6", "holds"),
-    ("SU7", "partly"),
+    ("SU7", "holds"),
     ("SU8", "holds"),
     ("SU9", "holds"),
     ("SU10", "holds"),
     ("SU11", "holds"),
-    ("SU12", "partly"),
+    ("SU12", "holds"),
 ];
 
 /// The claims of the mixtures beside their parents. MX5 to MX7 are in `flashloom reproduce mix`: filling their drives

@@ -147,18 +147,20 @@ impl PageRead {
 pub struct Service {
     /// The time that the list waited for other lists.
     pub wait: Span,
+    /// The time from its submission to the start of its first command.
+    pub start_wait: Span,
     /// The causes of those lists.
     pub waited_for: CauseSet,
 }
 
 impl Service {
     /// No waiting.
-    pub const NONE: Self = Self { wait: Span::ZERO, waited_for: CauseSet::EMPTY };
+    pub const NONE: Self = Self { wait: Span::ZERO, start_wait: Span::ZERO, waited_for: CauseSet::EMPTY };
 
     /// The waiting of a finished list.
     #[must_use]
     pub fn of(list: &List) -> Self {
-        Self { wait: list.wait(), waited_for: list.waited_for() }
+        Self { wait: list.wait(), start_wait: list.start_wait(), waited_for: list.waited_for() }
     }
 }
 

@@ -208,7 +208,10 @@ impl SlcMlcFtl {
         if let Some(store) = clean::take_in_unplaced(disk) {
             return Some(store.into());
         }
-        let service = |since| Service { wait: now.saturating_since(since), waited_for: CauseSet::EMPTY };
+        let service = |since| {
+            let wait = now.saturating_since(since);
+            Service { wait, start_wait: wait, waited_for: CauseSet::EMPTY }
+        };
         match self.requests.next()? {
             NextRequest::Read { units, since } => Some(Read::new(disk, units, service(since)).into()),
             NextRequest::Write { units, since } => Some(Write::new(disk, units, service(since)).into()),

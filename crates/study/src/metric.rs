@@ -131,6 +131,7 @@ enum Stat {
     Wait,
     Service,
     FlashWait,
+    StartWait,
     Access,
     Requests,
     RequestsPerSecond,
@@ -177,6 +178,7 @@ impl Name {
                     "wait" => Stat::Wait,
                     "service" => Stat::Service,
                     "flash-wait" => Stat::FlashWait,
+                    "start-wait" => Stat::StartWait,
                     "access" => Stat::Access,
                     "requests" => Stat::Requests,
                     "requests-per-s" => Stat::RequestsPerSecond,
@@ -195,9 +197,10 @@ impl Name {
             Self::Mean
             | Self::Accumulated
             | Self::Simulated
-            | Self::Kind(_, Stat::Latency(_) | Stat::Wait | Stat::Service | Stat::FlashWait | Stat::Access) => {
-                Dimension::Time
-            }
+            | Self::Kind(
+                _,
+                Stat::Latency(_) | Stat::Wait | Stat::Service | Stat::FlashWait | Stat::StartWait | Stat::Access,
+            ) => Dimension::Time,
             Self::Verified
             | Self::Kind(_, Stat::Requests | Stat::Bytes)
             | Self::Erases(_)
@@ -284,7 +287,8 @@ impl Stat {
             Self::Wait => of(&kind.queue_wait_us, "mean"),
             Self::Service => of(&kind.service_us, "mean"),
             Self::FlashWait => Some(kind.flash_wait_mean_us),
-            Self::Access => of(&kind.service_us, "mean").map(|service| service - kind.flash_wait_mean_us),
+            Self::StartWait => Some(kind.start_wait_mean_us),
+            Self::Access => of(&kind.service_us, "mean").map(|service| service - kind.start_wait_mean_us),
             Self::Requests => Some(kind.requests as f64),
             Self::RequestsPerSecond => kind.requests_per_s,
             Self::Rate => kind.bytes_per_s.map(|rate| rate as f64),

@@ -339,6 +339,7 @@ mod tests {
             end: at,
             commands: 0,
             flash_wait: Span::ZERO,
+            start_wait: Span::ZERO,
             waited_for: CauseSet::EMPTY,
             data: data.to_vec(),
         }

@@ -200,6 +200,8 @@ pub struct KindSummary {
     pub flash_commands_per_request: f64,
     /// The mean over the requests of the longest wait of their flash commands.
     pub flash_wait_mean_us: f64,
+    /// The mean over the requests of their wait for the start of their flash commands, without waiting for their own.
+    pub start_wait_mean_us: f64,
     /// Requests that waited behind flash commands, by the cause of those commands.
     #[schemars(extend("propertyNames" = schema::keys(Cause::ALL.map(Cause::name))))]
     pub delayed_by: BTreeMap<&'static str, Delayed>,
@@ -341,6 +343,7 @@ fn kind(result: &KindResult, span: Span) -> KindSummary {
         service_us: latencies(&result.service),
         flash_commands_per_request: per_request(result.commands as f64),
         flash_wait_mean_us: per_request(result.flash_wait_ps as f64 * 1e-6),
+        start_wait_mean_us: per_request(result.start_wait_ps as f64 * 1e-6),
         delayed_by: result
             .delayed
             .iter()

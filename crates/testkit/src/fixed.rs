@@ -175,6 +175,7 @@ impl<S: Copy + Default> FixedDrive<S> {
             end: self.now,
             commands: u32::from(op.is_some()),
             flash_wait: Span::ZERO,
+            start_wait: Span::ZERO,
             waited_for,
             data: read,
         })

@@ -36,6 +36,8 @@ pub struct List {
     /// How many reports of failed programs the FTL had received when it opened the list.
     pub(super) known: u32,
     pub(super) wait: Span,
+    /// From its submission to the start of its first command.
+    pub(super) start_wait: Option<Span>,
     pub(super) waited_for: CauseSet,
 }
 
@@ -55,6 +57,7 @@ impl List {
             tag,
             known,
             wait: Span::ZERO,
+            start_wait: None,
             waited_for: CauseSet::EMPTY,
         }
     }
@@ -71,10 +74,17 @@ impl List {
         self.first
     }
 
-    /// The longest time that the list and one of its commands together waited for a controller, a die and a channel.
+    /// The longest time that the list waited for a controller, or one of its commands for a die and a channel, where the
+    /// list's own commands may have been in its way.
     #[must_use]
     pub const fn wait(&self) -> Span {
         self.wait
+    }
+
+    /// The time from its submission to the start of its first command.
+    #[must_use]
+    pub fn start_wait(&self) -> Span {
+        self.start_wait.unwrap_or(Span::ZERO)
     }
 
     /// The causes of the commands that the list waited for.

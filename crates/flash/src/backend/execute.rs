@@ -77,6 +77,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             }
         }
         die.last = Some(command.cause);
+        let list = &mut self.lists[command.list];
+        list.start_wait.get_or_insert(now - list.submitted);
         if command.op == Op::Program {
             die.register = Some(handle);
             self.request_bus(now, handle, Stage::DataIn, events);

@@ -257,6 +257,33 @@ fn a_list_records_its_wait_and_the_cause_of_the_wait() {
     assert!(!bench.backend.list(list).waited_for().contains(Cause::Host));
 }
 
+#[test]
+fn a_list_starts_when_its_controller_is_free_and_does_not_wait_for_itself() {
+    // Each page takes 28 us of the array and 81.92 us of the bus, and the pages of a list follow one another.
+    for controllers in [Controllers::PerDie, Controllers::PerChannel] {
+        let mut bench = Shape { controllers, cache: false, ..Shape::default() }.build();
+        bench.time(Op::Program, 3);
+        let submitted = bench.now;
+        for _ in 0..2 {
+            let list = bench.list(Op::Read, 0, 0, 3);
+            bench.submit(list);
+        }
+        let mut ends = Vec::new();
+        while let Some((at, event)) = bench.events.pop() {
+            bench.now = at;
+            bench.backend.handle(at, event, &mut bench.events, &mut bench.hash);
+            while let Some(list) = bench.backend.take_finished() {
+                let list = bench.backend.list(list);
+                ends.push((at - submitted, list.start_wait(), list.wait()));
+            }
+        }
+        let [(first, start, wait), (second, behind, _)] = ends[..] else { panic!("{ends:?}") };
+        assert_eq!((start, behind), (Span::ZERO, first), "from the submission to the first command");
+        assert!(wait > Span::ZERO, "the second and the third page waited for the die");
+        assert_eq!(second, first * 2);
+    }
+}
+
 /// A write that is under way, then a write and a read that wait: the order of their ends.
 fn order(controllers: Controllers, commands: Order) -> Vec<u32> {
     let mut bench = Shape {

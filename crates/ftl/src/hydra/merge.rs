@@ -326,6 +326,7 @@ impl HydraFtl {
         let done = flash.backend.list(list);
         let merge = &mut self.merges[number as usize];
         merge.service.wait = merge.service.wait.max(done.wait());
+        merge.service.start_wait = merge.service.start_wait.max(done.start_wait());
         merge.service.waited_for.extend(done.waited_for());
         flash.backend.release(list);
         if failed == 0 {

@@ -45,6 +45,7 @@ pub(crate) struct Active<S> {
     pub(crate) position: u32,
     pub(crate) commands: u32,
     pub(crate) wait: Span,
+    pub(crate) start_wait: Span,
     pub(crate) waited_for: CauseSet,
     pub(crate) data: Vec<S>,
 }
@@ -180,6 +181,7 @@ impl<S: Sector> Clients<S> {
     fn unit_done(&mut self, handle: Handle<Active<S>>, service: Service) {
         let request = &mut self.requests[handle];
         request.wait = request.wait.max(service.wait);
+        request.start_wait = request.start_wait.max(service.start_wait);
         request.waited_for.extend(service.waited_for);
         request.pending -= 1;
         if request.pending == 0 {

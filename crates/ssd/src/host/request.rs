@@ -85,6 +85,8 @@ pub struct Completion<S> {
     pub commands: u32,
     /// The longest time that one of its flash commands waited for a controller or a die.
     pub flash_wait: Span,
+    /// The longest time that one of its command lists waited for the start of its first command.
+    pub start_wait: Span,
     /// The causes of the commands that it waited for.
     pub waited_for: CauseSet,
     /// One entry per sector for a read, empty otherwise.

@@ -126,6 +126,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             end: self.now,
             commands: 0,
             flash_wait: Span::ZERO,
+            start_wait: Span::ZERO,
             waited_for: CauseSet::EMPTY,
             data: Vec::new(),
         });
@@ -174,6 +175,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             position: self.active.len() as u32,
             commands: 0,
             wait: Span::ZERO,
+            start_wait: Span::ZERO,
             waited_for: CauseSet::EMPTY,
             data,
         });
@@ -587,6 +589,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             end: self.now,
             commands: request.commands,
             flash_wait: request.wait,
+            start_wait: request.start_wait,
             waited_for: request.waited_for,
             data: if request.io.kind == IoKind::Read { data } else { Vec::new() },
         });

@@ -80,7 +80,7 @@ const ALL: [Meaning; 10] = [
     ("energy-per-sector", "Energy per sector of 512 bytes read or written"),
 ];
 
-const KIND: [Meaning; 18] = [
+const KIND: [Meaning; 19] = [
     ("mean", "Mean response time, from submission to completion"),
     ("min", "Shortest response time"),
     ("p50", "Median of the response time"),
@@ -94,7 +94,11 @@ const KIND: [Meaning; 18] = [
     ("wait", "Mean time in the submission queue"),
     ("service", "Mean time from leaving the submission queue to completion"),
     ("flash-wait", "Mean over the requests of the longest wait of a flash command for its die or channel"),
-    ("access", "`service` less `flash-wait`"),
+    (
+        "start-wait",
+        "Mean over the requests of the wait for the start of their flash commands, in each bank if in several",
+    ),
+    ("access", "`service` less `start-wait`: the physical access with its waits for the channel, and the link"),
     ("requests", "Requests completed"),
     ("requests-per-s", "Requests completed per simulated second"),
     ("rate", "Bytes per simulated second"),

@@ -98,8 +98,8 @@ mod tests {
         assert_eq!(ids, [""; 0], "missing");
     }
 
-    /// The papers whose claims all say how sharp they are and what they were fitted to. Add those that come to it.
-    const SHARP: [&str; 2] = ["chang/", "dirik/"];
+    /// The papers whose claims all say how sharp they are and what they were fitted to.
+    const SHARP: [&str; 5] = ["chang/", "dirik/", "fmmu/", "hydra/", "sung/"];
 
     #[test]
     fn claims_say_what_they_ask_for_and_what_isolates_their_reasons() {

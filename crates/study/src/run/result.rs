@@ -38,6 +38,8 @@ pub struct KindResult {
     pub commands: u64,
     /// The sum over the requests of the longest wait for a controller or a die, in picoseconds.
     pub flash_wait_ps: u128,
+    /// The sum over the requests of their waits for the start of their flash commands, in picoseconds.
+    pub start_wait_ps: u128,
     /// The requests that waited behind other commands, by `Cause`.
     pub delayed: [Delay; Cause::COUNT],
 }
@@ -98,6 +100,7 @@ impl Collected {
         kind.sectors += completion.io.sectors;
         kind.commands += u64::from(completion.commands);
         kind.flash_wait_ps += u128::from(completion.flash_wait.as_ps());
+        kind.start_wait_ps += u128::from(completion.start_wait.as_ps());
         for cause in completion.waited_for.iter() {
             let delay = &mut kind.delayed[cause as usize];
             delay.requests += 1;
