@@ -232,18 +232,13 @@ fn message_of(panic: &(dyn std::any::Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without words")
 }
 
-/// Applies a check to the setting of that name, as the line that replays a failure says.
-///
-/// # Errors
-/// If the property does not hold, or a sentence that says which name is unknown.
-pub fn replay(name: &str, setting: &str, seed: u64, effort: &str) -> Result<Work, String> {
-    let check = check(name).ok_or_else(|| format!("no check is called `{name}`"))?;
-    let effort = Effort::named(effort).ok_or_else(|| format!("no effort is called `{effort}`"))?;
-    let settings = settings();
-    let found = settings.iter().find(|known| known.name == setting);
-    let found = found.ok_or_else(|| format!("no setting is called `{setting}`"))?;
+/// Applies a check to the setting of that name, as the line that replays a failure says; `None` if a name is unknown.
+#[must_use]
+pub fn replay(name: &str, setting: &str, seed: u64, effort: &str) -> Option<Result<Work, Failure>> {
+    let (check, effort) = (check(name)?, Effort::named(effort)?);
+    let found = settings().into_iter().find(|known| known.name == setting)?;
     let resolved = found.spec.resolve().expect("every setting is valid");
-    check.run(&found.name, &Trial { resolved: &resolved, seed, effort }).map_err(|failure| failure.to_string())
+    Some(check.run(&found.name, &Trial { resolved: &resolved, seed, effort }))
 }
 
 /// Runs all checks on one setting with one seed, as the soak does.

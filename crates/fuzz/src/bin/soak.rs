@@ -54,14 +54,15 @@ fn main() -> ExitCode {
     {
         let Ok(seed) = seed.parse() else { return usage() };
         return match conformance::replay(check, setting, seed, effort) {
-            Ok(work) => {
+            Some(Ok(work)) => {
                 println!("{work:?}");
                 ExitCode::SUCCESS
             }
-            Err(failure) => {
+            Some(Err(failure)) => {
                 eprintln!("{failure}");
                 ExitCode::FAILURE
             }
+            None => usage(),
         };
     }
     let (Some(seconds), Some(first)) = (number(0, 60), number(1, 1_000_000)) else { return usage() };
