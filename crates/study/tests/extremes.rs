@@ -252,6 +252,14 @@ fn every_number_of_a_device_is_refused_or_runs() {
         ("window", page("", "gc = { victim = { policy = 'windowed-greedy', window = 2 } }", queues)),
         ("channels", page("", "", channels)),
         ("polling", page("completion = { polling = '10us' }", "", "")),
+        (
+            "times",
+            page(
+                "ecc = { decode = { rate = '100MB/s', latency = '1us' }, codeword = '1KiB', decoders = { shared = 1 } }",
+                "firmware = { request = '1us', unit = '1us' }",
+                "ram = { rate = '1GB/s', look-up = '8B' }\nbuffer = { size = '64KiB' }",
+            ),
+        ),
         ("table", page("", "map = { kind = 'table', service = '1us' }", "")),
         ("dftl", page("", &format!("map = {{ kind = 'dftl', cmt = '1KiB', {costs} }}\nmap-gather = 1"), "")),
         ("cdftl", page("", &format!("map = {{ kind = 'cdftl', cmt = '1KiB', ctp = '16KiB', {costs} }}"), "")),

@@ -11,8 +11,6 @@ use super::link::Direction;
 use super::overlap::Extent;
 use super::request::{Completion, Request, Status};
 use crate::Ssd;
-use crate::buffer::Taken;
-use crate::spec::FlushPolicy;
 use ftl::{Event, Ftl, HostEvent, OldPlace, PageRead, PageWrite, Sabotage, full_mask};
 
 /// The last version in a spare area with which the drive still takes writes: it becomes read-only before its versions
@@ -231,7 +229,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     /// The sectors of a mapping unit that a request covers, and the position of the unit's first sector in the
     /// request's data.
     #[inline]
-    fn cover(&self, handle: Handle<Active<S>>, unit: u32) -> (i32, u64) {
+    pub(super) fn cover(&self, handle: Handle<Active<S>>, unit: u32) -> (i32, u64) {
         let io = &self.clients.requests[handle].io;
         let sectors = self.resolved.geometry.sectors;
         let base = u64::from(unit) * u64::from(sectors);
@@ -243,7 +241,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
 
     /// The end of the piece that begins with unit `from`, in a request that ends at `end`.
     #[inline]
-    fn piece(&self, from: u32, end: u32) -> u32 {
+    pub(super) fn piece(&self, from: u32, end: u32) -> u32 {
         self.resolved.host.chop.map_or(end, |chop| (from / chop + 1).saturating_mul(chop).min(end))
     }
 
@@ -342,181 +340,6 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             self.ftl.end_write(&mut flash, &mut self.clients);
             from = piece;
         }
-    }
-
-    /// Lets waiting writes into the buffer as far as there is room, and writes back what is due.
-    fn fill_buffer(&mut self) {
-        if self.clients.is_stuck() {
-            return self.refuse_writes();
-        }
-        loop {
-            while let Some(handle) = self.buffer_queue.front().copied() {
-                if !self.take(handle) {
-                    break;
-                }
-                let request = &self.clients.requests[handle];
-                if request.next_unit < request.extent.end {
-                    // Each piece is a separate write: units that are due leave before the next piece comes in.
-                    while self.log_flush() || self.write_back(false) {}
-                    continue;
-                }
-                self.buffer_queue.pop_front();
-                self.served(handle);
-            }
-            if !self.log_flush() && !self.write_back(!self.buffer_queue.is_empty()) {
-                return;
-            }
-        }
-    }
-
-    /// Logs the units that a flush waits for, if flushes go to the log and the log is ready. False if it logs
-    /// nothing.
-    fn log_flush(&mut self) -> bool {
-        let Some((epoch, handle)) = self.flushes.back().copied().filter(|_| self.logs_flushes()) else { return false };
-        let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
-        let Some(buffer) = &mut self.clients.buffer else { return false };
-        if buffer.is_durable(epoch) || !self.ftl.log_is_ready(&mut flash) {
-            return false;
-        }
-        debug_assert_eq!(self.clients.requests[handle].io.kind, IoKind::Flush);
-        let version = self.ftl.next_version();
-        self.logging.clear();
-        for entry in buffer.unlogged(epoch) {
-            let crate::buffer::Entry { lpn, mask, .. } = *buffer.entry(entry);
-            let mask = mask & full_mask(self.resolved.geometry.sectors);
-            let owner = Clients::<S>::entry_owner(entry);
-            let version = buffer.version_under_way(entry).unwrap_or(version);
-            if !self.ftl.log(PageWrite { lpn, owner, at: 0, mask, version, old_place: OldPlace::Unasked }) {
-                break;
-            }
-            self.logging.push(entry);
-        }
-        if self.logging.is_empty() {
-            return false;
-        }
-        buffer.begin_log();
-        self.logging.drain(..).for_each(|entry| buffer.log(entry));
-        self.ftl.end_log(&mut flash, &self.clients, version);
-        true
-    }
-
-    /// True if the units that flushes wait for go to the log. Before an orderly power-off they go to their place.
-    fn logs_flushes(&self) -> bool {
-        let logs = self.resolved.buffer.is_some_and(|buffer| buffer.flush == FlushPolicy::Log);
-        logs && !self.powering_off && !self.ftl.log_is_full()
-    }
-
-    /// Refuses all writes and flushes, because the buffer holds units that flash has no room for.
-    fn refuse_writes(&mut self) {
-        let flushes = std::mem::take(&mut self.flushes).into_iter().map(|(_, handle)| handle);
-        for handle in flushes.chain(std::mem::take(&mut self.buffer_queue)) {
-            self.clients.requests[handle].status = Status::ReadOnly;
-            self.served(handle);
-        }
-    }
-
-    /// Takes the units of a write's next piece into the buffer. False if it is full.
-    fn take(&mut self, handle: Handle<Active<S>>) -> bool {
-        let request = &self.clients.requests[handle];
-        let end = self.piece(request.next_unit, request.extent.end);
-        while self.clients.requests[handle].next_unit < end {
-            let unit = self.clients.requests[handle].next_unit;
-            let (at, mask) = self.cover(handle, unit);
-            let Clients { requests, buffer: Some(buffer), .. } = &mut self.clients else { return true };
-            let Active { data, set, .. } = &requests[handle];
-            match buffer.take(Lpn::new(unit), *set, mask, |i| data[(at + i as i32) as usize]) {
-                Taken::Full => return false,
-                Taken::Absorbed => self.counts.absorbed_slots += 1,
-                Taken::New => {}
-            }
-            self.clients.requests[handle].next_unit += 1;
-        }
-        true
-    }
-
-    /// Writes back one program's worth of the buffer, if it is due or if a write waits for room. False if not.
-    fn write_back(&mut self, waits: bool) -> bool {
-        if !self.ftl.takes_writes() {
-            return false;
-        }
-        if self.ftl.discards_in_order() {
-            // Discards of units that were on their way to flash precede newer writes.
-            self.discard_dropped();
-        }
-        let program = self.backend.slots_per_command() * self.resolved.backend.timing.paired;
-        let flush = self.flushes.back().filter(|_| !self.logs_flushes()).map(|(epoch, _)| *epoch);
-        let Some(buffer) = &mut self.clients.buffer else { return false };
-        let most = buffer.at_once(program);
-        let Some(due) = buffer.is_due(program, flush, waits) else { return false };
-        let (mut written, mut sectors) = (0, 0);
-        let mut version = 0;
-        while most.is_none_or(|most| written < most) {
-            let Some(buffer) = &mut self.clients.buffer else { break };
-            let Some(entry) = buffer.next_to_write(due) else { break };
-            let crate::buffer::Entry { lpn, mask, set, .. } = *buffer.entry(entry);
-            if written == 0 {
-                version = self.ftl.next_version();
-                self.ftl.begin_write(set);
-            }
-            written += 1;
-            if let Some(buffer) = &mut self.clients.buffer {
-                buffer.set_version(entry, version);
-            }
-            let mask = mask & full_mask(self.resolved.geometry.sectors);
-            sectors += u64::from(mask.count_ones());
-            let unit = PageWrite {
-                lpn,
-                owner: Clients::<S>::entry_owner(entry),
-                at: 0,
-                mask,
-                version,
-                old_place: OldPlace::Unasked,
-            };
-            let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
-            self.ftl.write(&mut flash, &mut self.clients, unit);
-        }
-        if written > 0 {
-            // The programs take the data as they go, so they do not wait for the RAM. Everything else does.
-            self.ram.carry(self.now, Sectors::new(sectors).bytes());
-            let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
-            self.ftl.end_write(&mut flash, &mut self.clients);
-        }
-        written > 0
-    }
-
-    fn discard_dropped(&mut self) {
-        while let Some(lpn) = self.clients.next_dropped() {
-            self.ftl.discard(self.now, None, lpn);
-        }
-    }
-
-    /// Units have left the buffer: flushes may be done, and writes may come in.
-    fn buffer_drained(&mut self) {
-        self.discard_dropped();
-        while let Some((epoch, handle)) = self.flushes.front().copied() {
-            if !self.clients.buffer.as_ref().is_none_or(|buffer| buffer.is_durable(epoch)) {
-                break;
-            }
-            self.flushes.pop_front();
-            self.served(handle);
-        }
-        self.fill_buffer();
-    }
-
-    /// Without a buffer, flash holds every acknowledged write already.
-    fn flush(&mut self, handle: Handle<Active<S>>) {
-        let Some(buffer) = &mut self.clients.buffer else { return self.served(handle) };
-        let ignores = self.resolved.buffer.is_some_and(|buffer| buffer.flush == FlushPolicy::Ignore);
-        if (ignores && !self.powering_off) || self.resolved.planted.is(Sabotage::FlushLies) {
-            return self.served(handle);
-        }
-        if self.powering_off {
-            buffer.distrust_log();
-        }
-        let epoch = buffer.begin_flush();
-        self.flushes.push_back((epoch, handle));
-        self.fill_buffer();
-        self.clients.note_buffer_change();
     }
 
     /// Discards the units inside the extent. Units that it covers only in part keep their content.
