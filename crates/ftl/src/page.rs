@@ -12,6 +12,7 @@ mod answer;
 mod blocks;
 mod check;
 mod checkpoint;
+mod checkpoint_pages;
 mod checkpoint_spec;
 mod collect;
 mod config;
@@ -58,7 +59,7 @@ use pool::{ByContent, Holds, Pool, Reserve};
 use trim::Trims;
 use victim::Victims;
 
-pub(crate) use checkpoint::CheckpointPages;
+pub(crate) use checkpoint_pages::CheckpointPages;
 pub use checkpoint_spec::CheckpointSpec;
 pub use config::PageConfig;
 pub use discard_spec::DiscardSpec;

@@ -18,78 +18,22 @@
 //! of every entry that a mount may use.
 
 pub(super) mod mount;
-mod record;
+pub(super) mod record;
 #[cfg(test)]
 mod tests;
 
 use base::units::{Lpn, Psn, SuperblockId};
 use flash::backend::{Cause, Observer, Slot};
-use flash::nand::{Geometry, Sector};
+use flash::nand::Sector;
 
 use super::blocks::State;
 use super::mapping::Mapping;
 use super::trim::Trims;
-use super::{CheckpointSpec, PageFtl};
+use super::{CheckpointPages, PageFtl};
 use crate::port::{Flash, OldPlace, Owners, PageWrite, full_mask};
 use crate::sabotage::Sabotage;
-use crate::toolkit::{ENTRY, Map};
+use crate::toolkit::Map;
 use record::Record;
-
-/// Bytes of a superblock in the record: its erase count, and its opening with its state.
-const SUPERBLOCK: u64 = 8;
-
-/// The checkpoints of a device; none if it has no pages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct CheckpointPages {
-    /// Pages of one checkpoint: the map's, and behind them the record's.
-    each: u32,
-    maps: u32,
-    /// Entries of a page of the map.
-    entries: u32,
-    /// Superblocks opened from one checkpoint to the next.
-    every: u32,
-    /// Entries of the map: mapping units and trim pages.
-    covered: u32,
-    superblocks: u32,
-    slots: u32,
-}
-
-impl CheckpointPages {
-    /// Those of a device with `covered` mapping units and trim pages.
-    pub(crate) fn of(spec: Option<CheckpointSpec>, geometry: &Geometry, covered: u32) -> Self {
-        let Some(spec) = spec else { return Self::default() };
-        let unit = u64::from(geometry.sectors) * base::units::SECTOR.get();
-        let entries = (unit / ENTRY) as u32;
-        let superblocks = geometry.superblock_count();
-        let records = (u64::from(superblocks) * SUPERBLOCK).div_ceil(unit) as u32;
-        let maps = covered.div_ceil(entries);
-        let opened = spec.every.get().div_ceil(unit * u64::from(geometry.superblock_slots()));
-        Self {
-            each: maps + records,
-            maps,
-            entries,
-            every: u32::try_from(opened).unwrap_or(u32::MAX),
-            covered,
-            superblocks,
-            slots: geometry.slot_count(),
-        }
-    }
-
-    /// Mapping units that the drive keeps for two checkpoints.
-    pub(crate) const fn count(&self) -> u32 {
-        2 * self.each
-    }
-
-    /// Mapping units of one checkpoint.
-    pub(crate) const fn each(&self) -> u32 {
-        self.each
-    }
-
-    /// Bytes of the simulator's memory, with two records in the media.
-    pub(crate) fn memory(&self) -> u64 {
-        2 * Record::memory(self.superblocks, self.slots) + Map::memory(u64::from(self.count()))
-    }
-}
 
 /// A checkpoint that counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -274,7 +218,9 @@ impl PageFtl {
         Record::begin(words, openings);
         for superblock in (0..superblocks).map(SuperblockId::new) {
             let state = blocks.state(superblock);
-            let closed = state == State::Closed && !blocks.is_failing(superblock);
+            // No program comes before its erase, and an erase leaves a trace.
+            let closed = matches!(state, State::Closed | State::Victim | State::Erasing);
+            let closed = closed && !blocks.is_failing(superblock);
             if closed || (state == State::Open && planted.is(Sabotage::OpenVouched)) {
                 Record::vouch(words, superblock);
             }

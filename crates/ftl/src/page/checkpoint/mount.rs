@@ -207,6 +207,9 @@ pub(in crate::page) fn time<S: Sector>(config: &PageConfig, media: &Media<S>) ->
         }
         heads.add(geometry, timing, (superblock, 0), spares);
         let (scanned, mut row, mut asked) = (search.scanned[superblock.index()], 0, None);
+        if !scanned && doubtful.is_empty() {
+            continue;
+        }
         let mut read = 0;
         for psn in slots(geometry, superblock) {
             let (_, here) = row_of(psn);

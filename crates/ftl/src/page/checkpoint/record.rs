@@ -10,7 +10,7 @@ const HEAD: usize = 2;
 
 /// The image of a record.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Record<'a> {
+pub(in crate::page) struct Record<'a> {
     words: &'a [u32],
     superblocks: u32,
 }
@@ -32,7 +32,7 @@ impl<'a> Record<'a> {
         HEAD + words_of(superblocks) + words_of(slots)
     }
 
-    pub(super) const fn memory(superblocks: u32, slots: u32) -> u64 {
+    pub(in crate::page) const fn memory(superblocks: u32, slots: u32) -> u64 {
         (Self::words(superblocks, slots) * size_of::<u32>()) as u64
     }
 

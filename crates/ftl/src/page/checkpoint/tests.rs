@@ -8,6 +8,7 @@ use flash::nand::{Spare, Stamp, Stream};
 
 use super::mount::{self, Search};
 use crate::page::{PageConfig, PageFtl};
+use crate::port::{OldPlace, PageWrite, full_mask};
 use crate::rig::{Rig, describe};
 use crate::toolkit::recovery::{self, version_of};
 use crate::toolkit::{Map, Versions};
@@ -159,4 +160,33 @@ fn the_derived_content_of_a_checkpoint_is_the_stored_one() {
         }
         assert!(compared > 10_000 && torn > 30 && mounts > 200, "{discard}: {compared}, {torn}, {mounts}");
     }
+}
+
+#[test]
+fn a_checkpoint_that_finds_no_space_is_given_up_and_the_one_before_counts() {
+    let (config, mut rig) = small("volatile");
+    let valid = |rig: &Rig<PageFtl>| rig.ftl.checkpoints.as_ref().and_then(|of| of.valid).expect("a checkpoint");
+    let one_more = |rig: &mut Rig<PageFtl>| rig.with_ftl(|ftl, _, _| ftl.want_checkpoint());
+    (0..config.units).for_each(|unit| rig.write(&[unit], None));
+    one_more(&mut rig);
+    rig.run_until_idle();
+    let before = valid(&rig);
+    one_more(&mut rig);
+    let writing = |rig: &Rig<PageFtl>| rig.ftl.checkpoints.as_ref().and_then(|of| of.writing);
+    while writing(&rig).is_some_and(|writing| writing.stored < 2) {
+        assert!(rig.step(), "it is being written");
+    }
+    let version = writing(&rig).expect("it is not complete").version;
+    let lpn = Lpn::new(mount::place(&config).0);
+    let mask = full_mask(rig.backend.geometry().sectors);
+    let unit = PageWrite { lpn, owner: None, at: 0, mask, version, old_place: OldPlace::Unasked };
+    rig.with_ftl(|ftl, _, host| ftl.refuse(host, &unit));
+    // Pages under way end as garbage: the rig checks every count.
+    rig.run_until_idle();
+    assert_eq!((valid(&rig), writing(&rig).map(|writing| writing.version)), (before, None));
+    rig.cut_power();
+    assert_eq!(valid(&rig), before);
+    one_more(&mut rig);
+    rig.run_until_idle();
+    assert!(valid(&rig).version > before.version && valid(&rig).generation != before.generation);
 }
