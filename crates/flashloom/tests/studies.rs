@@ -87,7 +87,7 @@ const SUNG: [(&str, &str); 12] = [
     ("SU12", "holds"),
 ];
 
-/// The claims of the mixtures beside their parents. MX5 to MX7 are in `flashloom reproduce mix`: filling their drives
+/// The claims of the mixtures beside their parents. MX5 to MX9 are in `flashloom reproduce mix`: filling their drives
 /// takes a while.
 const MIX: [(&str, &str); 4] = [("MX1", "partly"), ("MX2", "partly"), ("MX3", "partly"), ("MX4", "partly")];
 

@@ -38,7 +38,8 @@ pub use kind::FtlKind;
 pub use log_block::{Allocation, EraseWhen, LogBlockConfig, LogBlockFtl, LogMerges, LogSpec, Striping};
 pub use map_unit::MapSpec;
 pub use page::{
-    Digits, DiscardSpec, FirmwareSpec, GcSpec, PageConfig, PageFtl, ParseDigitsError, PlacementSpec, VictimSpec,
+    CheckpointSpec, Digits, DiscardSpec, FirmwareSpec, GcSpec, PageConfig, PageFtl, ParseDigitsError, PlacementSpec,
+    VictimSpec,
 };
 pub use port::{
     Counters, Flash, Ftl, Mount, OldPlace, Owner, Owners, PageRead, PageWrite, ReadSink, Saved, Service, WriteSink,

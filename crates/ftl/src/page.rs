@@ -11,6 +11,9 @@
 mod answer;
 mod blocks;
 mod check;
+mod checkpoint;
+mod checkpoint_pages;
+mod checkpoint_spec;
 mod collect;
 mod config;
 mod discard_spec;
@@ -48,6 +51,7 @@ use crate::sabotage::{Planted, Sabotage};
 use crate::toolkit::{DieLists, Versions, WearSpec};
 
 use blocks::Blocks;
+use checkpoint::Checkpoints;
 use gather::Gather;
 use mapping::Mapping;
 use placement::Placer;
@@ -55,6 +59,8 @@ use pool::{ByContent, Holds, Pool, Reserve};
 use trim::Trims;
 use victim::Victims;
 
+pub(crate) use checkpoint_pages::CheckpointPages;
+pub use checkpoint_spec::CheckpointSpec;
 pub use config::PageConfig;
 pub use discard_spec::DiscardSpec;
 pub(crate) use family::PageFamily;
@@ -119,6 +125,9 @@ pub struct PageFtl {
     versions: Versions,
     /// The trim pages, if discards are durable.
     trims: Option<Box<Trims>>,
+    checkpoints: Option<Box<Checkpoints>>,
+    /// True if the program to be begun is one of a checkpoint's pages.
+    stores_checkpoint: bool,
     planted: Planted,
     /// The pools of each NVM set, in ascending order. The first set has all data pools, the last all pools of
     /// translation pages.
@@ -199,6 +208,8 @@ impl PageFtl {
             rng: Rng::stream(from.seed ^ from.planted.whim(), "ftl.gc"),
             versions: Versions::default(),
             trims: None,
+            checkpoints: None,
+            stores_checkpoint: false,
             planted: from.planted,
             found: 0,
             moved: Vec::new(),
@@ -227,6 +238,7 @@ impl PageFtl {
         let trims = config.trim_pages.memory();
         mapping::memory(config)
             + trims
+            + config.checkpoint_pages.memory()
             + Blocks::memory(geometry)
             + pools
             + sets

@@ -120,6 +120,10 @@ pub enum Sabotage {
     DiscardUnrecorded,
     /// The record of discards also covers a newer write in progress.
     DiscardOverrules,
+    /// A mount believes a checkpoint's entries in a superblock that was erased and written since.
+    RewrittenVouched,
+    /// A checkpoint vouches for superblocks that are still being written.
+    OpenVouched,
     /// Pages of a word line are written one after another, although a torn one damages those before it.
     PairingIgnored,
     /// The data of a program enters the cache register while a page waits there for the array.
@@ -134,7 +138,7 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 61] = [
+    pub const EVERY: [Self; 63] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -191,6 +195,8 @@ impl Sabotage {
         Self::RestOfWriteLeft,
         Self::DiscardUnrecorded,
         Self::DiscardOverrules,
+        Self::RewrittenVouched,
+        Self::OpenVouched,
         Self::PairingIgnored,
         Self::CacheOverwritten,
         Self::PageSkipped,

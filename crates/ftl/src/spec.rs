@@ -11,7 +11,7 @@ use crate::idle::Idle;
 use crate::kind::FtlKind;
 use crate::log_block::LogSpec;
 use crate::map_unit::MapSpec;
-use crate::page::{DiscardSpec, FirmwareSpec, GcSpec, PlacementSpec};
+use crate::page::{CheckpointSpec, DiscardSpec, FirmwareSpec, GcSpec, PlacementSpec};
 use crate::slc_mlc::SlcMlcSpec;
 use crate::toolkit::WearSpec;
 
@@ -50,6 +50,9 @@ pub struct FtlSpec {
     /// Whether a discard survives a power cut.
     #[serde(skip_serializing_if = "is_default")]
     pub discard: DiscardSpec,
+    /// Checkpoints of a page-mapped FTL with its map in RAM; if missing, a mount reads every spare area.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<CheckpointSpec>,
     /// The block-mapped FTL of Hydra, if `kind` names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hydra: Option<HydraSpec>,
@@ -78,6 +81,7 @@ impl Default for FtlSpec {
             gc: GcSpec::default(),
             wear: WearSpec::default(),
             discard: DiscardSpec::default(),
+            checkpoint: None,
             hydra: None,
             chang: None,
             log: LogSpec::default(),

@@ -28,8 +28,8 @@ pub use counters::{Counters, SlcArrayCounters};
 pub use device::Ssd;
 pub use flash::spec::{FlashSpec, ResolvedSlcArray, SlcSpec};
 pub use ftl::{
-    Digits, DiscardSpec, FtlKind, FtlSpec, GcSpec, LogMerges, MapSpec, MergeCounters, PageTimes, ParseDigitsError,
-    PlacementSpec, Sabotage, SlcMlcCounters, VictimSpec, WearSpec, WriteCost, map_unit,
+    CheckpointSpec, Digits, DiscardSpec, FtlKind, FtlSpec, GcSpec, LogMerges, MapSpec, MergeCounters, PageTimes,
+    ParseDigitsError, PlacementSpec, Sabotage, SlcMlcCounters, VictimSpec, WearSpec, WriteCost, map_unit,
 };
 pub use history::History;
 pub use host::{Completion, Drive, QueueId, Request, Status, Tag};

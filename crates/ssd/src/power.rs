@@ -109,7 +109,8 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     }
 
     /// The time that recovery's reads would take after a power loss now.
-    pub(crate) fn recovery_time(&self) -> Span {
+    #[must_use]
+    pub fn recovery_time(&self) -> Span {
         F::scan_time(&self.family, self.backend.media(), self.slc_media())
     }
 

@@ -1,5 +1,6 @@
 //! Drives from outside, by family and by subject: one program of all tests, because each would be linked anew.
 
+mod checkpoints;
 mod device;
 mod hydra;
 mod map_unit;

@@ -1,6 +1,6 @@
 //! State of a drive, besides its counters, before and after a run.
 
-use base::units::{Energy, Time};
+use base::units::{Energy, Span, Time};
 use flash::backend::{Account, Op};
 use flash::nand::Sector;
 use ssd::{Counters, History, Ssd};
@@ -46,6 +46,11 @@ pub trait Inspect {
     /// The erase count of every block.
     fn erase_counts(&self) -> Vec<u32>;
 
+    /// The time that a mount would take after a power cut now, if the drive has one.
+    fn mount_time(&self) -> Option<Span> {
+        None
+    }
+
     /// The energy of the counted commands, by operation and array; without zeros.
     fn energy(&self, counted: &Counters) -> Vec<(String, Energy)>;
 }
@@ -81,6 +86,10 @@ impl<S: Sector, O: Watcher, F: ftl::Ftl> Inspect for Ssd<S, O, F> {
 
     fn erase_counts(&self) -> Vec<u32> {
         self.erase_counts()
+    }
+
+    fn mount_time(&self) -> Option<Span> {
+        Some(self.recovery_time())
     }
 
     fn energy(&self, counted: &Counters) -> Vec<(String, Energy)> {

@@ -54,7 +54,7 @@ impl std::error::Error for ParseMetricError {}
 /// All names from which an error message suggests the closest one.
 fn names() -> Vec<String> {
     let of = |group: &'static str, all: &'static [&'static str]| all.iter().map(move |stat| format!("{group}.{stat}"));
-    let plain = "mean accumulated requests-per-s rate simulated verified waf cost energy energy-per-sector";
+    let plain = "mean accumulated requests-per-s rate simulated mount verified waf cost energy energy-per-sector";
     let mut names: Vec<String> = plain.split(' ').map(ToOwned::to_owned).collect();
     for kind in KINDS {
         names.extend(of(kind, &LATENCIES));
@@ -69,7 +69,7 @@ fn names() -> Vec<String> {
 }
 
 /// The forms a metric can take.
-pub const HELP: [&str; 20] = [
+pub const HELP: [&str; 21] = [
     "mean (over all requests)",
     "accumulated (the response times of all requests together)",
     "KIND.STAT with read, write, flush or discard and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
@@ -77,6 +77,7 @@ pub const HELP: [&str; 20] = [
     "requests-per-s",
     "rate (bytes read and written per second)",
     "simulated",
+    "mount (time of a mount's reads after a power cut at the end)",
     "verified (reads that were checked, if `run.verify` is set)",
     "waf",
     "cost (of the flash, in GiB of MLC flash)",
@@ -110,6 +111,7 @@ enum Name {
     RequestsPerSecond,
     Rate,
     Simulated,
+    Mount,
     Verified,
     Amplification,
     Cost,
@@ -158,6 +160,7 @@ impl Name {
             ["requests-per-s"] => Some(Self::RequestsPerSecond),
             ["rate"] => Some(Self::Rate),
             ["simulated"] => Some(Self::Simulated),
+            ["mount"] => Some(Self::Mount),
             ["verified"] => Some(Self::Verified),
             ["waf"] => Some(Self::Amplification),
             ["cost"] => Some(Self::Cost),
@@ -197,6 +200,7 @@ impl Name {
             Self::Mean
             | Self::Accumulated
             | Self::Simulated
+            | Self::Mount
             | Self::Kind(
                 _,
                 Stat::Latency(_) | Stat::Wait | Stat::Service | Stat::FlashWait | Stat::StartWait | Stat::Access,
@@ -230,6 +234,7 @@ impl Name {
             Self::RequestsPerSecond => summary.requests_per_s,
             Self::Rate => Some(bytes() / summary.simulated_s).filter(|rate| rate.is_finite()),
             Self::Simulated => Some(summary.simulated_s * 1e6),
+            Self::Mount => summary.mount_us,
             Self::Verified => summary.verified.as_ref().and_then(|of| of.get("reads")).map(|reads| *reads as f64),
             Self::Amplification => summary.write_amplification,
             Self::Cost => summary.cost,

@@ -61,6 +61,8 @@ pub struct Report<'a> {
     pub explained: &'a [Explained],
     /// The erase count of every block at the end; empty if the device has none.
     pub erase_counts: &'a [u32],
+    /// The time that a mount would take after a power cut at the end, if known.
+    pub mount: Option<Span>,
     /// Energy spent during the run, by name; empty if unknown.
     pub energy: &'a [(String, Energy)],
     /// The oracle's comparisons, if it ran.
@@ -79,6 +81,7 @@ impl<'a> Report<'a> {
             timeline: None,
             explained: &[],
             erase_counts: &[],
+            mount: None,
             energy: &[],
             verified: None,
             notes: &[],
@@ -162,6 +165,9 @@ pub struct Summary {
     pub bad_blocks: u64,
     /// The distribution of erase counts at the end.
     pub erases: Option<Erases>,
+    /// The time of a mount's reads, in microseconds, after a power cut at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mount_us: Option<f64>,
     /// Energy spent.
     pub energy: Option<Energies>,
     /// The oracle's comparisons.
@@ -460,6 +466,7 @@ impl Summary {
             free_blocks: counted.free_blocks,
             bad_blocks: counted.bad_blocks,
             erases: erases(report.erase_counts),
+            mount_us: report.mount.map(Span::as_us_f64),
             energy: (!report.energy.is_empty()).then(|| energy(report.energy)),
             verified: report.verified.map(|Verified { reads, sectors, adopted, uncorrectable }| {
                 VERIFIED.into_iter().zip([reads, sectors, adopted, uncorrectable]).collect()

@@ -10,9 +10,9 @@ use ftl::{
     SlcMlcSpec, Striping, ThresholdBy,
 };
 use ssd::{
-    BufferPolicy, BufferSpec, Digits, DiscardSpec, Drive, FlashSpec, FlushPolicy, FtlKind, FtlSpec, GcSpec, HostSpec,
-    LinkSpec, MapSpec, PlacementSpec, Precondition, QueueArbitration, QueueId, QueueSpec, RamSpec, ReadTransfer,
-    SlcSpec, Spec, Ssd, VictimSpec, WearSpec,
+    BufferPolicy, BufferSpec, CheckpointSpec, Digits, DiscardSpec, Drive, FlashSpec, FlushPolicy, FtlKind, FtlSpec,
+    GcSpec, HostSpec, LinkSpec, MapSpec, PlacementSpec, Precondition, QueueArbitration, QueueId, QueueSpec, RamSpec,
+    ReadTransfer, SlcSpec, Spec, Ssd, VictimSpec, WearSpec,
 };
 
 use crate::{Host, leave_out_idle, requests};
@@ -77,6 +77,12 @@ pub fn draw_device(rng: &mut Rng, faults: bool) -> Spec {
         }
         if spec.ftl.kind == FtlKind::Page && Rng::stream(rng.clone().bits(), "swarm.discards").chance(0.3) {
             spec.ftl.discard = DiscardSpec::Durable;
+        }
+        let in_ram = spec.ftl.kind == FtlKind::Page && spec.ftl.map == MapSpec::Ram;
+        let mut checkpoints = Rng::stream(rng.clone().bits(), "swarm.checkpoints");
+        if in_ram && checkpoints.chance(0.3) {
+            let every = pick(&mut checkpoints, &[64 << 10, 256 << 10, 1 << 20]);
+            spec.ftl.checkpoint = Some(CheckpointSpec { every: Bytes::new(every) });
         }
         with_times(&mut spec, &mut Rng::stream(rng.clone().bits(), "swarm.times"));
         leave_out_idle(&mut spec);

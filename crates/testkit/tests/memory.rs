@@ -112,6 +112,8 @@ const ARRAY: &str = "channels = 2, chips = 2, blocks = 256, pages = 64, planes =
 fn the_page_mapped_ftl_takes_the_memory_it_predicts() {
     let op = "over-provisioning = '30%'";
     compare("page", &format!("{FLASH}{ARRAY}ftl = {{ {op} }}\n"), 1_000);
+    let checkpoints = format!("{FLASH}{ARRAY}ftl = {{ {op}, checkpoint = {{ every = '8MiB' }} }}\n");
+    compare("checkpoints", &checkpoints, 1_000);
     let table = format!("{FLASH}{ARRAY}ftl = {{ {op}, map = {{ kind = 'table' }} }}\n");
     compare("table", &table, 1_000);
     let buffer = "buffer = { size = '64MiB' }\n";

@@ -107,6 +107,7 @@ const GREEDY: &[&str; 1] = &["Greedy, PageRoundRobin channel-chip-die-plane"];
 const FULL: &[&str; 1] = &["buffer that fills up"];
 const PAGES: &[&str; 1] = &["programs of 6 pages page by page, bus CommandFirst"];
 const TRIMS: &[&str; 1] = &["durable discards"];
+const CHECKPOINTS: &[&str; 1] = &["checkpoints"];
 const BAST: &[&str; 1] = &["Bast, Apart, controllers PerChannel"];
 const CHANG: &[&str; 1] = &["Chang, plain"];
 
@@ -188,6 +189,7 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         Sabotage::CacheOverwritten => vec![at(&["cache mode across lists, deep queue"], "integrity")],
         Sabotage::DiscardUnrecorded => vec![at(TRIMS, "power cuts, full"), at(TRIMS, "power cuts, among discards")],
         Sabotage::DiscardOverrules => vec![at(TRIMS, "power cuts, among discards")],
+        Sabotage::RewrittenVouched | Sabotage::OpenVouched => vec![at(CHECKPOINTS, "power cuts, full")],
         Sabotage::PairingIgnored => vec![at(&["paired pages"], "power cuts, full")],
         Sabotage::CodewordsOutlivePower => vec![at(&["decoders PerChannel"], "program failures")],
         Sabotage::PageSkipped => vec![at(PAGES, "books"), at(PAGES, "integrity")],

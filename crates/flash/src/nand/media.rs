@@ -200,6 +200,12 @@ impl<S: Sector> Media<S> {
         self.planes(superblock).iter().map(Block::birth).max().unwrap_or_default()
     }
 
+    /// The number of openings of blocks since the drive was new: the next has this number.
+    #[must_use]
+    pub const fn openings(&self) -> u64 {
+        self.births
+    }
+
     /// The mode of a superblock since its first program; an erased superblock has none yet.
     #[must_use]
     #[inline]
@@ -229,6 +235,14 @@ impl<S: Sector> Media<S> {
     /// simulates time must still know where its data is.
     pub fn stage_image(&mut self, page: u32, durable: Option<u32>, version: u32, entries: &[u32]) {
         self.images.stage(page, durable, version, entries);
+    }
+
+    /// The staged content of a version, to be filled: `words` of four bytes, zero at first.
+    ///
+    /// # Panics
+    /// If the version was not staged.
+    pub fn image_to_fill(&mut self, page: u32, version: u32, words: usize) -> &mut [u32] {
+        self.images.fill(page, version, words)
     }
 
     /// Notes that a version of a translation page is durable, and drops the others.

@@ -26,6 +26,7 @@ impl PageFtl {
             places.extend((0..map_client.directory.len()).map(|page| map_client.directory.get(Lpn::new(page))));
         }
         places.extend(self.trim_places());
+        places.extend(self.checkpoint_places());
         let mut valid = vec![0u32; self.geometry.superblock_count() as usize];
         let mut expected = vec![false; self.geometry.slot_count() as usize];
         let mut expect = |psn: Psn| {

@@ -7,7 +7,7 @@ use base::units::{DieId, Span};
 use flash::backend::Timing;
 use flash::nand::Geometry;
 
-use super::{FirmwareSpec, GcSpec, MapPages, PageFtl, PlacementSpec, TrimPages};
+use super::{CheckpointPages, FirmwareSpec, GcSpec, MapPages, PageFtl, PlacementSpec, TrimPages};
 use crate::MapSpec;
 use crate::family::{Config, MapImages};
 use crate::toolkit::{ENTRY, WearSpec};
@@ -35,6 +35,7 @@ pub struct PageConfig {
     pub(crate) map_gather: Option<u32>,
     pub(crate) map_pages: MapPages,
     pub(crate) trim_pages: TrimPages,
+    pub(crate) checkpoint_pages: CheckpointPages,
 }
 
 impl Config for PageConfig {
@@ -74,6 +75,9 @@ impl Config for PageConfig {
         say("ftl.map", &kept);
         if self.trim_pages.count > 0 {
             say("ftl.discard", &"durable, in trim pages");
+        }
+        if self.checkpoint_pages.count() > 0 {
+            say("ftl.checkpoint", &"the map in RAM is written to flash");
         }
     }
 

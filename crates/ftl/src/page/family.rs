@@ -6,7 +6,7 @@ use flash::backend::Timing;
 use flash::nand::Geometry;
 
 use super::config::PageConfig;
-use super::{FirmwareSpec, MapPages, TrimPages, reserved};
+use super::{CheckpointPages, FirmwareSpec, MapPages, TrimPages, reserved};
 use crate::family::{Array, Family, Setup, Site};
 use crate::idle::Idle;
 use crate::map_unit::MapSpec;
@@ -27,6 +27,10 @@ impl Family for PageFamily {
     }
 
     fn check(&self, site: &Site<'_>, faults: &mut Faults) {
+        if site.ftl.checkpoint.is_some() && site.ftl.map != MapSpec::Ram {
+            let message = "conflicts with ftl.map: only a map in RAM is written as checkpoints";
+            faults.add("ftl.checkpoint", message, "leave it out, or set ftl.map = { kind = \"ram\" }");
+        }
         let Some(firmware) = site.ftl.firmware else { return };
         if firmware == FirmwareSpec::default() {
             faults.add("ftl.firmware", "takes no time", "give it a time, e.g. { unit = \"1us\" }, or leave it out");
@@ -40,6 +44,9 @@ impl Family for PageFamily {
     fn check_absent(&self, site: &Site<'_>, faults: &mut Faults) {
         if site.ftl.firmware.is_some() {
             faults.add("ftl.firmware", "is for the page-mapped FTL only", "leave it out, or set ftl.kind = \"page\"");
+        }
+        if site.ftl.checkpoint.is_some() {
+            faults.add("ftl.checkpoint", "is for the page-mapped FTL only", "leave it out, or set ftl.kind = \"page\"");
         }
     }
 
@@ -69,7 +76,16 @@ impl Family for PageFamily {
         let pages = MapPages::of(&site.ftl.map, geometry, u32::try_from(units).unwrap_or(u32::MAX), shared_log);
         let dies: Vec<DieId> = (0..geometry.die_count()).map(DieId::new).collect();
         let trims = TrimPages::of(site.ftl.discard, geometry, u32::try_from(units).unwrap_or(u32::MAX));
-        let spare = pages.room(geometry, &dies).saturating_sub(u64::from(trims.count));
+        let covered = u32::try_from(units + u64::from(trims.count)).unwrap_or(u32::MAX);
+        let checkpoints = CheckpointPages::of(site.ftl.checkpoint, geometry, covered);
+        if let Some(spec) = site.ftl.checkpoint.filter(|spec| spec.every.get() / unit < u64::from(checkpoints.count()))
+        {
+            let size = Bytes::new(u64::from(checkpoints.each()) * unit);
+            let message = format!("is {}, and a checkpoint of this drive takes {size}", spec.every);
+            faults.add("ftl.checkpoint.every", message, "use at least twice that");
+        }
+        let beside = u64::from(trims.count) + u64::from(checkpoints.count());
+        let spare = pages.room(geometry, &dies).saturating_sub(beside);
         if units == 0 {
             faults.add(path, "leaves no capacity for the host", "use a capacity above zero, or a share below 100%");
             return None;
@@ -123,6 +139,7 @@ impl PageFamily {
     pub(crate) fn config(&self, site: &Site<'_>, setup: Setup) -> PageConfig {
         let Setup { array, sets, units, .. } = setup;
         let Array { geometry, backend, gang, copy_back, spare_transfer, .. } = array;
+        let trim_pages = TrimPages::of(site.ftl.discard, &geometry, units);
         PageConfig {
             whole_rows: gang > 1 || backend.timing.one_shot > 1 || backend.timing.paired > 1,
             gathers: !site.buffered,
@@ -138,7 +155,8 @@ impl PageFamily {
             placement: site.ftl.placement.clone(),
             map: site.ftl.map,
             map_gather: site.ftl.map_gather,
-            trim_pages: TrimPages::of(site.ftl.discard, &geometry, units),
+            checkpoint_pages: CheckpointPages::of(site.ftl.checkpoint, &geometry, units + trim_pages.count),
+            trim_pages,
             geometry,
         }
     }

@@ -80,6 +80,10 @@ impl PageFtl {
                     self.trim_stored(flash, owners, &slot, psn);
                     continue;
                 }
+                if self.is_checkpoint(slot.lpn) {
+                    self.checkpoint_stored(flash, &slot, psn);
+                    continue;
+                }
                 if self.is_outdated(&slot) {
                     self.pools[here as usize].live -= 1;
                     owners.write_done(slot.owner, service);

@@ -130,8 +130,8 @@ impl PageFtl {
     pub(super) fn enter_copy(&mut self, now: Time, lpn: Lpn, from: Psn, to: Psn) -> bool {
         let (pool, source) = (self.pool_at(to), self.pool_at(from));
         let units = self.units;
-        let (map, lpn) = match (Self::trim_directory(&mut self.trims, lpn), &mut self.mapping) {
-            (Some(trim), _) => trim,
+        let (map, lpn) = match (Self::side_directory(&mut self.trims, &mut self.checkpoints, lpn), &mut self.mapping) {
+            (Some(side), _) => side,
             (None, Mapping::Ram(map)) => (map, lpn),
             (None, Mapping::MapUnit(map_client)) if lpn.get() >= units => {
                 (&mut map_client.directory, Lpn::new(lpn.get() - units))

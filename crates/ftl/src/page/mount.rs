@@ -12,6 +12,7 @@ use base::units::{Lpn, SuperblockId};
 use flash::nand::{BlockBirth, Media, Sector, Spare, Stream};
 
 use super::blocks::State;
+use super::checkpoint::{self, mount::Search};
 use super::map_client::MapClient;
 use super::mapping::Mapping;
 use super::{PageConfig, PageFtl};
@@ -39,9 +40,18 @@ impl PageFtl {
         // in one opened for the host.
         let opened_for = |stream| programmed.iter().filter(move |(birth, _)| birth.stream == stream).map(|(_, sb)| *sb);
         let originals_first = opened_for(Stream::Host).chain(opened_for(Stream::Copies));
-        let (pages, trims) = (config.map_pages.count, config.trim_pages);
-        let mut found = Map::new(self.units + pages + trims.count);
-        recovery::find_newest(media, originals_first, &mut found, &mut self.versions, self.planted);
+        let (pages, trims, checkpoints) = (config.map_pages.count, config.trim_pages, config.checkpoint_pages);
+        let mut found = Map::new(self.units + pages + trims.count + checkpoints.count());
+        if checkpoints.count() == 0 {
+            recovery::find_newest(media, originals_first, &mut found, &mut self.versions, self.planted);
+        } else {
+            let search = Search::of(checkpoints, checkpoint::mount::place(config), media, self.planted);
+            search.version().into_iter().for_each(|version| self.versions.note(version));
+            let slots = recovery::slots(media, originals_first);
+            let believed = slots.filter(|psn| search.counts(self.geometry.locate(*psn).0, *psn));
+            recovery::find_newest_of(media, believed, &mut found, &mut self.versions, self.planted);
+            self.checkpoints = self.recover_checkpoints(config, &search, media, &mut found);
+        }
         self.trims = self.recover_trims(trims, pages, media, &mut found);
         for (lpn, psn) in found.iter() {
             self.found += u32::from(lpn.get() < self.units);

@@ -16,7 +16,10 @@ impl Ftl for PageFtl {
     }
 
     fn scan_time<S: Sector>(config: &PageConfig, media: &Media<S>, _: Option<&Media<S>>) -> Span {
-        Self::scan_time(&config.timing, config.spare_transfer, media)
+        match config.checkpoint_pages.count() {
+            0 => Self::scan_time(&config.timing, config.spare_transfer, media),
+            _ => super::checkpoint::mount::time(config, media),
+        }
     }
 
     fn units(&self) -> u32 {
@@ -121,12 +124,13 @@ impl Ftl for PageFtl {
 
     #[inline]
     fn is_due(&self, timed: bool) -> bool {
-        self.map_is_due(timed) || self.trims_are_due()
+        self.map_is_due(timed) || self.trims_are_due() || self.checkpoint_is_due()
     }
 
     fn run_due<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
         self.advance_map(flash, owners);
         self.store_trims(flash, owners);
+        self.store_checkpoint(flash, owners);
     }
 
     fn wake(&mut self, now: Time) {
@@ -135,6 +139,7 @@ impl Ftl for PageFtl {
 
     fn power_off(&mut self, now: Time) {
         self.flush_map(now);
+        self.want_checkpoint();
     }
 
     fn is_recovering(&self) -> bool {

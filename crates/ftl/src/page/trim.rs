@@ -96,6 +96,16 @@ pub(super) struct Trims {
 }
 
 impl Trims {
+    /// The place of a trim page.
+    pub(super) fn place(&self, page: u32) -> Option<Psn> {
+        self.directory.get(Lpn::new(page))
+    }
+
+    /// True if a logical number is that of a trim page.
+    const fn holds(&self, lpn: Lpn) -> bool {
+        lpn.get() >= self.first && lpn.get() - self.first < self.shape.count
+    }
+
     fn is_discarded(&self, lpn: Lpn) -> bool {
         self.bits[lpn.index() / 32] >> (lpn.get() % 32) & 1 != 0
     }
@@ -154,12 +164,12 @@ impl Trims {
 impl PageFtl {
     /// True if a logical number is that of a trim page.
     pub(super) fn is_trim(&self, lpn: Lpn) -> bool {
-        self.trims.as_ref().is_some_and(|trims| lpn.get() >= trims.first)
+        self.trims.as_ref().is_some_and(|trims| trims.holds(lpn))
     }
 
     /// The table of the places of trim pages and the number of a page in it, if a logical number is that of one.
     pub(super) fn trim_directory(trims: &mut Option<Box<Trims>>, lpn: Lpn) -> Option<(&mut Map, Lpn)> {
-        let trims = trims.as_mut().filter(|trims| lpn.get() >= trims.first)?;
+        let trims = trims.as_mut().filter(|trims| trims.holds(lpn))?;
         Some((&mut trims.directory, Lpn::new(lpn.get() - trims.first)))
     }
 
@@ -297,8 +307,11 @@ impl PageFtl {
     /// A write finds no space and never will. The discards of a trim page are refused like writes: the drive takes no
     /// more.
     pub(super) fn refuse<S: Sector>(&mut self, owners: &mut impl Owners<S>, unit: &PageWrite) {
+        if self.is_checkpoint(unit.lpn) {
+            return self.give_up_checkpoint(unit);
+        }
         self.note_written(unit.lpn, unit.version, false);
-        let Some(trims) = self.trims.as_mut().filter(|trims| unit.lpn.get() >= trims.first) else {
+        let Some(trims) = self.trims.as_mut().filter(|trims| trims.holds(unit.lpn)) else {
             return owners.write_refused(unit.owner);
         };
         let state = &mut trims.pages[(unit.lpn.get() - trims.first) as usize];
@@ -308,7 +321,8 @@ impl PageFtl {
 
     /// The content of the pool that takes a mapping unit.
     pub(super) fn kind_of(&self, lpn: Lpn) -> Holds {
-        if lpn.get() < self.units || self.is_trim(lpn) { Holds::Data } else { Holds::Pages }
+        let data = lpn.get() < self.units || self.is_trim(lpn) || self.is_checkpoint(lpn);
+        if data { Holds::Data } else { Holds::Pages }
     }
 
     /// Takes the trim pages out of the map that recovery found, and what they discard with them.

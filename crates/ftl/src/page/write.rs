@@ -256,6 +256,7 @@ impl PageFtl {
         pool: u32,
         unit: &PageWrite,
     ) -> bool {
+        self.part_programs(flash, pool, unit);
         let assembly = match self.open_program(flash, pool) {
             Some(assembly) if !is_full(flash, assembly) => assembly,
             // The next row of the word line.
@@ -359,6 +360,7 @@ impl PageFtl {
         let open = chosen.open[Stream::Host].expect("just opened");
         let target = Target { superblock: open.superblock, offset: open.next };
         let cause = match self.kind_in(pool) {
+            Holds::Data if self.stores_checkpoint => Cause::Map,
             Holds::Data if !last => Cause::Host,
             _ if self.is_rewriting() => Cause::Recovery,
             _ => Cause::Map,
@@ -406,6 +408,7 @@ impl PageFtl {
         let superblock = free.expect("a free superblock");
         *chosen.open(stream) = Some(Open { superblock, next: 0, gate: None });
         self.blocks.set_state(superblock, State::Open);
+        self.count_opening();
         superblock
     }
 

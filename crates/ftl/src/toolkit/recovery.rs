@@ -71,9 +71,27 @@ pub(crate) fn find_newest<S: Sector>(
     versions: &mut Versions,
     planted: Planted,
 ) {
+    find_newest_of(media, slots(media, superblocks), map, versions, planted);
+}
+
+/// All slots of superblocks.
+pub(crate) fn slots<S: Sector>(
+    media: &Media<S>,
+    superblocks: impl Iterator<Item = SuperblockId>,
+) -> impl Iterator<Item = Psn> {
     let geometry = media.geometry();
-    let slots = superblocks
-        .flat_map(|superblock| (0..geometry.superblock_slots()).map(move |offset| geometry.slot(superblock, offset)));
+    superblocks
+        .flat_map(move |superblock| (0..geometry.superblock_slots()).map(move |at| geometry.slot(superblock, at)))
+}
+
+/// Like [`find_newest`], in these slots.
+pub(crate) fn find_newest_of<S: Sector>(
+    media: &Media<S>,
+    slots: impl Iterator<Item = Psn>,
+    map: &mut Map,
+    versions: &mut Versions,
+    planted: Planted,
+) {
     for psn in slots {
         let Spare::Data { lpn, version } = media.spare(psn) else { continue };
         if !planted.is(Sabotage::VersionRestarts) {

@@ -64,12 +64,13 @@ pub const fn meaning_of_cause(cause: Cause) -> &'static str {
 
 type Meaning = (&'static str, &'static str);
 
-const ALL: [Meaning; 10] = [
+const ALL: [Meaning; 11] = [
     ("mean", "Mean response time, from submission to completion"),
     ("accumulated", "Sum of all response times"),
     ("requests-per-s", "Requests completed per simulated second"),
     ("rate", "Bytes read and written per simulated second"),
     ("simulated", "Simulated time from the first submission to the last completion"),
+    ("mount", "Time of the reads of a mount after a power cut at the end of the run"),
     ("verified", "Reads whose data the oracle compared; with `run.verify` or `--verify` only"),
     (
         "waf",

@@ -43,6 +43,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("hydra/tpcc", include_str!("../../studies/hydra/tpcc.toml")),
     ("hydra/units", include_str!("../../studies/hydra/units.toml")),
     ("hydra/wear", include_str!("../../studies/hydra/wear.toml")),
+    ("mix/mount", include_str!("../../studies/mix/mount.toml")),
     ("mix/parents", include_str!("../../studies/mix/parents.toml")),
     ("mix/traces", include_str!("../../studies/mix/traces.toml")),
     ("sung/freedom", include_str!("../../studies/sung/freedom.toml")),

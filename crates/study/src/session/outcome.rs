@@ -1,6 +1,6 @@
 //! The outcome of a session.
 
-use base::units::Energy;
+use base::units::{Energy, Span};
 
 use crate::oracle::Verified;
 use crate::run::RunResult;
@@ -20,6 +20,8 @@ pub struct Measurement {
     pub explained: Vec<Explained>,
     /// The erase count of every block at the end; empty if the device has none.
     pub erase_counts: Vec<u32>,
+    /// The time that a mount would take after a power cut at the end, if known.
+    pub mount: Option<Span>,
     /// Energy spent, by name; empty if unknown.
     pub energy: Vec<(String, Energy)>,
     /// The oracle's comparisons since the session began, if it ran.
@@ -44,8 +46,8 @@ impl Measurement {
     /// The input of reports.
     #[must_use]
     pub fn report<'a>(&'a self, timeline: Option<&'a Timeline>) -> Report<'a> {
-        let Self { about, result, explained, erase_counts, energy, verified, notes } = self;
-        Report { about, result, timeline, explained, erase_counts, energy, verified: *verified, notes }
+        let Self { about, result, explained, erase_counts, mount, energy, verified, notes } = self;
+        Report { about, result, timeline, explained, erase_counts, mount: *mount, energy, verified: *verified, notes }
     }
 }
 

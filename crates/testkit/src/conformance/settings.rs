@@ -1,6 +1,7 @@
 //! All settings, each on a drive so small that rare events happen often.
 
 mod channels;
+mod checkpoints;
 mod hydra;
 mod pairs;
 mod samples;
@@ -451,6 +452,7 @@ pub fn settings() -> Vec<Setting> {
     }
     let mut book = Book { kind: FtlKind::Page, map: MapSpec::Ram, settings };
     book.times();
+    book.checkpoints();
     settings = book.settings;
     settings.iter_mut().for_each(|setting| leave_out_idle(&mut setting.spec));
     settings

@@ -110,6 +110,12 @@ pub fn fixtures() -> Vec<Fixture> {
              [ftl]\nover-provisioning = \"45%\"\n",
         ),
         fixture(
+            "page, checkpoints",
+            PART,
+            "channels = 2\nchips = 2\n",
+            "[ftl]\nover-provisioning = \"45%\"\ncheckpoint = { every = \"64KiB\" }\n",
+        ),
+        fixture(
             "page, map table",
             PART,
             "channels = 2\nchips = 2\n",

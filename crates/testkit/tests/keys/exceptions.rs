@@ -97,6 +97,7 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         "flash.custom-part.endurance",
         &[
             "page, one queue",
+            "page, checkpoints",
             "page, pl*",
             "page, q*",
             "page, b*",

@@ -42,6 +42,15 @@ impl Images {
         images[place].entries.extend_from_slice(entries);
     }
 
+    /// # Panics
+    /// If the version was not staged.
+    pub(super) fn fill(&mut self, page: u32, version: u32, words: usize) -> &mut [u32] {
+        let images = self.pages.get_mut(page as usize).into_iter().flatten();
+        let image = images.filter(|image| image.version == Some(version)).last().expect("a staged version");
+        image.entries.resize(words, 0);
+        &mut image.entries
+    }
+
     pub(super) fn keep(&mut self, page: u32, version: u32) {
         let Some(images) = self.pages.get_mut(page as usize) else { return };
         images.iter_mut().filter(|image| image.version != Some(version)).for_each(|image| image.version = None);
