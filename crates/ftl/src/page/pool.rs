@@ -125,6 +125,8 @@ pub(super) struct Collection {
     /// True if the next superblock for copies is the most worn free one.
     pub(super) want_worn: bool,
     pub(super) since_check: u32,
+    /// The count of programmed mapping units of the host at the latest move of static wear levelling.
+    pub(super) levelled_at: Option<u32>,
 }
 
 #[derive(Clone, Debug)]
