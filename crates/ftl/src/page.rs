@@ -136,6 +136,8 @@ pub struct PageFtl {
     unplaced: Vec<VecDeque<PageWrite>>,
     /// Mapping units that recovery found.
     found: u32,
+    /// Mapping units of the host that have been programmed since the power came on, modulo 2^32.
+    programmed: u32,
     /// The old places of the mapping units of the copy that has just ended, without those that the map unit still has
     /// to answer for.
     moved: Vec<Psn>,
@@ -212,6 +214,7 @@ impl PageFtl {
             stores_checkpoint: false,
             planted: from.planted,
             found: 0,
+            programmed: 0,
             moved: Vec::new(),
             changed_pools: Vec::new(),
             waited: 0,

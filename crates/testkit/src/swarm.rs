@@ -68,10 +68,8 @@ pub fn draw_device(rng: &mut Rng, faults: bool) -> Spec {
         spec = or_superblocks(or_log_blocks(or_hydra(spec, &mut later), &mut later), &mut later);
         spec = or_two_arrays(spec, &mut Rng::stream(rng.clone().bits(), "swarm.chang"));
         spec = or_sample(spec, &mut Rng::stream(rng.clone().bits(), "swarm.samples"));
-        // Other families refuse paired pages. With a shared log a pool of translation pages may collect its own padding
-        // for ever where a page takes a whole word line; one-shot programs do the same.
-        spec.flash.paired_pages &=
-            spec.ftl.kind == FtlKind::Page && !(spec.ftl.gc.shared_log && spec.ftl.map.is_paged());
+        // Other families refuse paired pages.
+        spec.flash.paired_pages &= spec.ftl.kind == FtlKind::Page;
         if let Some(part) = spec.flash.custom_part.as_mut().filter(|_| spec.flash.paired_pages) {
             part.cell = Cell::Mlc;
         }

@@ -105,6 +105,30 @@ fn seeds_that_once_failed_pass() {
         // Two failing erases of translation pages made a drive read-only while data could free a superblock.
         ("erase failures", "map Uncached, a shared log in pools of 8 blocks", 366, "test"),
         ("erase failures", "map Uncached, a shared log in pools of 16 blocks", 5_002, "test"),
+        // The last erased superblocks of all pools failed beside one that a power cut had closed early.
+        ("erase failures", "map Dftl(DftlSpec, a shared log in pools of 16 blocks", 20_006, "test"),
+        ("erase failures", "map Dftl(DftlSpec, a shared log in pools of 16 blocks", 40_029, "test"),
+        ("erase failures", "map Uncached, a shared log in pools of 16 blocks", 20_010, "test"),
+        ("erase failures", "map Fmmu(FmmuSpec, a shared log in pools of 16 blocks", 40_025, "test"),
+        ("erase failures", "a shared log in pools of 10 blocks", 40_005, "test"),
+        ("program failures", "cache mode across lists", 20_013, "test"),
+        // The last erased superblocks of all data pools failed while pools of translation pages had several.
+        (
+            "program failures",
+            "map Dftl(DftlSpec, DChoices { d: 3 }, LeastLoaded channel-chip-die-plane",
+            30_004,
+            "test",
+        ),
+        (
+            "program failures",
+            "map Fmmu(FmmuSpec, DChoices { d: 3 }, LeastLoaded channel-chip-die-plane",
+            20_174,
+            "test",
+        ),
+        // One pool was above its limit, and the other, with the garbage, had no erased superblock.
+        ("erase failures", "map Uncached, a shared log in pools of 16 blocks", 40_008, "test"),
+        // The victim of the policy did not fit into the end of the last superblock for copies, and the cheapest did.
+        ("erase failures", "Fifo, PageRoundRobin channel-chip-die-plane", 1_004, "test"),
         // Data was collected before the map unit had started, while a translation page waited for an erase.
         ("erase failures", "map Dftl(DftlSpec, a shared log in pools of 16 blocks", 40_025, "test"),
         // Copies to a shared log overtook the programs that the present request had filled.

@@ -194,6 +194,16 @@ impl<S: Sector> Media<S> {
         self.planes(superblock).iter().all(|block| block.next_page == 0)
     }
 
+    /// The first of the erased pages at the end of each block of a superblock; `None` if none is left, or one of the
+    /// blocks takes no program before its next erase.
+    #[must_use]
+    pub fn unwritten_from(&self, superblock: SuperblockId) -> Option<u32> {
+        let blocks = self.planes(superblock);
+        let takes = blocks.iter().all(|block| !block.bad && !block.failing);
+        let next = blocks.iter().map(|block| block.next_page).max()?;
+        (takes && next < self.mode(superblock).pages(self.geometry.pages)).then_some(next)
+    }
+
     /// When and for which stream a superblock was opened; meaningless if it is erased.
     #[must_use]
     pub fn birth(&self, superblock: SuperblockId) -> BlockBirth {

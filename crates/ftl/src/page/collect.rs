@@ -185,7 +185,9 @@ impl PageFtl {
         let victim = if dry { victims.cheapest(pool) } else { victims.pick(pool, &mut self.rng) };
         // Filling up a program costs nothing; otherwise all gathered mapping units must find a place.
         let fits = |victim: &SuperblockId| stalled || self.copies_fit(pool, free, self.blocks.valid(*victim));
-        let Some(victim) = victim.filter(fits) else { return false };
+        // With nothing free and nothing under way, the policy's choice may never fit where the cheapest does.
+        let last = || victims.cheapest(pool).filter(|_| free == 0 && !chosen.is_moving()).filter(fits);
+        let Some(victim) = victim.filter(fits).or_else(last) else { return false };
         self.take_victim(pool, victim, Cause::Gc);
         true
     }

@@ -90,6 +90,7 @@ impl PageFtl {
                     continue;
                 }
                 self.note_written(slot.lpn, slot.version, true);
+                self.programmed = self.programmed.wrapping_add(u32::from(slot.lpn.get() < self.units));
                 if self.planted.is(Sabotage::LostUpdate) && psn.get() % 16 == 5 {
                     self.pools[here as usize].live -= 1;
                     owners.write_done(slot.owner, service);

@@ -1,13 +1,17 @@
 //! Rescue of a pool without a superblock to copy into, after the reserved one has failed.
 //!
-//! The pool may hold much garbage, but cannot collect it. Two things help: a closed superblock without valid mapping
-//! units, which can be erased at once, or another pool, the helper, that takes the valid mapping units of the cheapest
-//! victim. If there is neither, the pool gives up.
+//! The pool may hold much garbage, but cannot collect it. Three things help: a closed superblock without valid mapping
+//! units, which can be erased at once; another pool, the helper, that takes the valid mapping units of the cheapest
+//! victim; or a place that is erased: the unwritten end of a superblock that a power cut has closed early, or a free
+//! superblock of the pool of translation pages beside it. If there is none, the pool gives up.
 
+use base::units::SuperblockId;
 use flash::backend::{Cause, Observer};
-use flash::nand::Sector;
+use flash::nand::{Media, Sector, Spare};
 
 use super::PageFtl;
+use super::blocks::State;
+use super::pool::{Holds, Open};
 use crate::port::{Flash, Owners};
 use crate::sabotage::Sabotage;
 
@@ -26,7 +30,81 @@ impl PageFtl {
         let short = self.gc.shared_log && !cheapest.is_some_and(|v| self.copies_fit(pool, 0, self.blocks.valid(v)));
         let chosen = &self.pools[pool as usize];
         let dry = chosen.free.is_empty() && (short || chosen.open[self.copies()].is_none());
-        self.is_collecting(pool) || (dry && self.move_to_helper(flash, pool, last))
+        self.is_collecting(pool) || (dry && self.move_to_helper(flash, pool, last)) || self.find_place(flash, pool)
+    }
+
+    /// Finds a place to copy to for a pool without an erased superblock, and starts to empty a victim there: the
+    /// unwritten end of a closed superblock, or a free superblock of the pool of translation pages beside it. Returns
+    /// true if copies began.
+    fn find_place<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) -> bool {
+        let (kind, copies) = (self.kind_in(pool), self.copies());
+        let chosen = &self.pools[pool as usize];
+        let starting = kind == Holds::Data && self.is_rewriting();
+        if starting || !chosen.free.is_empty() || chosen.open[copies].is_some() || chosen.program.is_some() {
+            return false;
+        }
+        let (media, slots) = (flash.backend.media(), self.geometry.superblock_slots());
+        let closed = self.victims[kind].closed(pool);
+        let ends = closed.filter_map(|superblock| Some((self.unwritten_end(media, superblock)?, superblock)));
+        if let Some((next, superblock)) = ends.min()
+            && let Some(victim) = self.fitting_victim(pool, Some(superblock), slots - next)
+        {
+            self.victims[kind].remove(pool, superblock);
+            self.blocks.set_state(superblock, State::Open);
+            *self.pools[pool as usize].open(copies) = Some(Open { superblock, next, gate: None });
+            return self.empty(flash, pool, victim);
+        }
+        if kind == Holds::Data
+            && let Some(victim) = self.fitting_victim(pool, None, slots)
+            && self.take_back(pool)
+        {
+            self.open_superblock(pool, copies, false);
+            return self.empty(flash, pool, victim);
+        }
+        false
+    }
+
+    /// The victim to be emptied if there are `room` slots for its copies: `Some(None)` if those that the pool has
+    /// already fit, otherwise the cheapest.
+    #[allow(clippy::option_option)] // Without a new victim there may still be work.
+    fn fitting_victim(&self, pool: u32, except: Option<SuperblockId>, room: u32) -> Option<Option<SuperblockId>> {
+        let victims = &self.pools[pool as usize].gc.victims;
+        let moving: u32 = victims.iter().map(|victim| self.blocks.valid(victim.superblock)).sum();
+        let others = self.victims[self.kind_in(pool)].closed(pool).filter(|superblock| Some(*superblock) != except);
+        let cheapest = others.map(|superblock| (self.blocks.valid(superblock), superblock)).min();
+        let victim = cheapest.filter(|_| victims.is_empty());
+        let units = moving + victim.map_or(0, |(valid, _)| valid);
+        let fits = units > 0 && units.next_multiple_of(self.program_slots()) <= room;
+        fits.then_some(victim.map(|(_, superblock)| superblock))
+    }
+
+    /// Starts to copy a victim, or those that the pool has already. Returns true if copies began.
+    fn empty<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        pool: u32,
+        victim: Option<SuperblockId>,
+    ) -> bool {
+        if let Some(victim) = victim {
+            self.take_victim(pool, victim, Cause::Recovery);
+        }
+        // Nothing else wakes the pool: it pads its last program.
+        self.pools[pool as usize].gc.victims.iter_mut().for_each(|victim| victim.cause = Cause::Recovery);
+        let room = self.copy_room(pool);
+        self.gather(flash, pool, room);
+        if !self.pools[pool as usize].gc.gathered.is_empty() {
+            self.copy_to(flash, pool, pool);
+        }
+        self.is_collecting(pool)
+    }
+
+    /// The offset of the first word line from which on a closed superblock is erased, if it can be continued there: not
+    /// behind a torn page.
+    fn unwritten_end<S: Sector>(&self, media: &Media<S>, superblock: SuperblockId) -> Option<u32> {
+        let written = media.unwritten_from(superblock)? * self.geometry.row_slots();
+        let next = written.next_multiple_of(self.program_slots());
+        let mut held = (0..written).map(|offset| media.spare(self.geometry.slot(superblock, offset)));
+        (next < self.geometry.superblock_slots() && !held.any(|spare| spare == Spare::Torn)).then_some(next)
     }
 
     /// Erases the closed superblocks of a pool without valid mapping units.
@@ -98,14 +176,19 @@ impl PageFtl {
     }
 
     /// The pool with the most space, if one can take a program of copies and still collect its own garbage. As a `last`
-    /// resort it may exceed its limit, and use its last free superblock if one of its own victims will free another:
-    /// otherwise writes would be refused, and the rescued pool gives back more than that.
+    /// resort it may exceed its limit, and use its last free superblock if one of its own victims will free another, or
+    /// if one program frees a superblock of the rescued pool: otherwise writes would be refused, and the rescued pool
+    /// gives back more than that.
     fn helper_pool(&self, pool: u32, last: bool) -> Option<u32> {
         let (units, slots) = (self.program_slots(), self.geometry.superblock_slots());
         let room = |pool: &u32| {
             let pool = &self.pools[*pool as usize];
             pool.limit(slots).saturating_sub(pool.live)
         };
+        let victims = &self.pools[pool as usize].gc.victims;
+        let cheapest = || self.victims[self.kind_in(pool)].cheapest(pool);
+        let first = victims.first().map(|victim| victim.superblock).or_else(cheapest);
+        let frees = first.is_some_and(|superblock| self.blocks.valid(superblock) <= units);
         let fits = |other: &u32| {
             let free = self.pools[*other as usize].free.len();
             let open = self.pools[*other as usize].open[self.copies()].is_some();
@@ -113,7 +196,8 @@ impl PageFtl {
             let helps = free > u32::from(!open) && self.copies_fit(*other, free - 1, units);
             let collects = !self.pools[*other as usize].gc.victims.is_empty();
             let just = last && collects && (open || free > 0) && self.copies_fit(*other, free, units);
-            let takes = (last || room(other) >= units) && (helps || just);
+            let lends = last && frees && (open || free > 0);
+            let takes = (last || room(other) >= units) && (helps || just || lends);
             *other != pool && takes && self.shares_sets(pool, *other)
         };
         self.pools_for(self.kind_in(pool)).filter(fits).max_by_key(|pool| (room(pool), std::cmp::Reverse(*pool)))

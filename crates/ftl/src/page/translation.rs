@@ -271,6 +271,23 @@ impl PageFtl {
         })
     }
 
+    /// Moves a free superblock from a pool of translation pages to the data pool beside it, which has none, if the rest
+    /// holds the pages and has one to collect into. The next superblock that the data pool can spare goes back.
+    pub(super) fn take_back(&mut self, group: u32) -> bool {
+        let (slots, program) = (self.geometry.superblock_slots(), self.program_slots());
+        let Some(pages) = self.pools.get_mut((self.groups + group) as usize) else { return false };
+        if pages.free.len() < 2 || pages.reserve.limit(pages.usable - 1, slots) < pages.live + program {
+            return false;
+        }
+        let Some((superblock, erases)) = pages.free.pop_with_wear() else { return false };
+        pages.usable -= 1;
+        self.blocks.set_map(superblock, false);
+        let data = &mut self.pools[group as usize];
+        data.usable += 1;
+        data.free.push(superblock, erases);
+        true
+    }
+
     /// Moves a free superblock from the data pool to the pool of translation pages beside it.
     pub(super) fn hand_over(&mut self, group: u32) {
         let Some((superblock, erases)) = self.pools[group as usize].free.pop_with_wear() else { return };

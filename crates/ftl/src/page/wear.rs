@@ -1,4 +1,8 @@
 //! Static wear levelling: moves cold data to worn superblocks, so that fresh ones take part in writes.
+//!
+//! A move wears the drive itself: it erases a superblock, and if the map is on flash, each unit that it moves may store
+//! a translation page. A small pool of those erases a superblock for each store, so moves would call for more moves for
+//! ever. So a pool moves nothing again before the host has written another mapping unit.
 
 use base::units::SuperblockId;
 use flash::backend::{Cause, Observer};
@@ -20,6 +24,9 @@ impl PageFtl {
         if chosen.gc.since_check < self.wear.check_every || !chosen.gc.victims.is_empty() || chosen.free.len() < 2 {
             return;
         }
+        if chosen.gc.levelled_at == Some(self.programmed) {
+            return;
+        }
         chosen.gc.since_check = 0;
         let media = flash.backend.media();
         let Some(worn) = chosen.free.most_worn() else { return };
@@ -34,6 +41,7 @@ impl PageFtl {
         if with_pages
             .is_some_and(|pages| self.rotate_idle(pool, pages, |erases| worn - erases.min(worn) > threshold, media))
         {
+            self.pools[pool as usize].gc.levelled_at = Some(self.programmed);
             return;
         }
         let lags = |least: &(u32, SuperblockId)| worn - least.0.min(worn) > threshold;
@@ -41,6 +49,7 @@ impl PageFtl {
             && data.is_none_or(|data| pages.is_some_and(|pages| pages < data))
         {
             if self.pools[other as usize].gc.victims.is_empty() {
+                self.pools[pool as usize].gc.levelled_at = Some(self.programmed);
                 self.take_victim(other, coldest, Cause::Wear);
             } else {
                 // The pool is collecting: the check is postponed, not given up.
@@ -51,7 +60,8 @@ impl PageFtl {
         let Some((_, coldest)) = data.filter(lags) else { return };
         // Copies get a superblock of their own, the most worn. The one open for copies is closed early.
         self.close_early(pool, self.copies());
-        self.pools[pool as usize].gc.want_worn = true;
+        let gc = &mut self.pools[pool as usize].gc;
+        (gc.want_worn, gc.levelled_at) = (true, Some(self.programmed));
         self.take_victim(pool, coldest, Cause::Wear);
     }
 
@@ -87,5 +97,41 @@ impl PageFtl {
             self.close(open.superblock);
         }
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base::units::Time;
+    use flash::backend::{Cause, Op};
+
+    use crate::rig::Rig;
+
+    /// Events until the drive is idle after the writes, if it ever is.
+    fn events_until_idle(rig: &mut Rig) -> Option<u32> {
+        (0..200_000).find(|_| !rig.step())
+    }
+
+    #[test]
+    fn levelling_ends_where_each_move_wears_more_than_it_levels() {
+        // Two superblocks of two word lines for the translation page: each store copies it and erases one of them. A
+        // move of a superblock stores it up to 32 times.
+        let mut rig = Rig::new(
+            "flash = { part = 'FMMU-V2', channels = 1, chips = 1, blocks = 19, pages = 4, planes = 2 }\n\
+             [ftl]\nkind = 'page'\nmap-unit = '4KiB'\ncapacity = '640KiB'\nmap = { kind = 'uncached' }\n\
+             gc = { shared-log = true }\nwear = { threshold = 4, check-every = 4 }",
+        );
+        let units = rig.units();
+        rig.write(&(0..units).collect::<Vec<_>>(), None);
+        assert!(events_until_idle(&mut rig).is_some());
+        // A word line, so that each superblock is moved whole.
+        let hot: Vec<u32> = (units - 16..units).collect();
+        for i in 0..100 {
+            rig.write(&hot, None);
+            assert!(events_until_idle(&mut rig).is_some(), "the drive levels wear for ever after {i} writes");
+        }
+        let wear = rig.backend.account(Time::ZERO).at(Op::Erase, Cause::Wear).commands;
+        assert!(wear >= 4, "{wear} superblocks were moved");
+        assert_eq!((rig.host.written, rig.host.refused), (units + 1_600, 0));
     }
 }
