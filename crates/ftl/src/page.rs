@@ -29,6 +29,7 @@ mod pool;
 mod port;
 mod read;
 mod rescue;
+mod steady;
 mod translation;
 mod trim;
 mod victim;

@@ -217,7 +217,7 @@ pub(super) struct Reserve {
 impl Reserve {
     /// With a shared log half a superblock of garbage is enough for translation pages, because collection leaves that
     /// much room in the superblock to which it copies, and stores go there.
-    fn limit(self, usable: u32, slots: u32) -> u32 {
+    pub(super) fn limit(self, usable: u32, slots: u32) -> u32 {
         let half = self.shared_log && self.holds == Holds::Pages && usable > 1;
         usable.saturating_sub(super::reserved(self.shared_log)) * slots + if half { slots / 2 } else { 0 }
     }
