@@ -120,8 +120,8 @@ impl Config for AnyConfig {
         rng: &mut Rng,
         planted: Planted,
         note: &mut dyn FnMut(&[Lpn], u32),
-    ) {
-        each!(self, config => Config::lay_out_steady(config, media, rng, planted, note));
+    ) -> bool {
+        each!(self, config => Config::lay_out_steady(config, media, rng, planted, note))
     }
 
     fn table_ram(&self) -> u64 {

@@ -128,7 +128,8 @@ pub trait Config: Clone + Debug {
     }
 
     /// Programs an empty array as uniform random writes of whole mapping units would leave it. `note` receives the units
-    /// and the version of each program, without the copies that are no longer valid.
+    /// and the version of each program, without the copies that are no longer valid. Returns false, and programs nothing,
+    /// if so many blocks are bad that the units have no room.
     ///
     /// # Panics
     /// If there is [no model](Config::no_steady_state), or the array is not empty.
@@ -138,7 +139,7 @@ pub trait Config: Clone + Debug {
         _rng: &mut Rng,
         _planted: Planted,
         _note: &mut dyn FnMut(&[Lpn], u32),
-    ) {
+    ) -> bool {
         unreachable!("an FTL without a model of its steady state")
     }
 

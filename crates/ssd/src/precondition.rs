@@ -98,7 +98,7 @@ impl Precondition {
 /// The result of preconditioning.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Preconditioned {
-    /// Mapping units written.
+    /// Mapping units written; those that a computed state begins with are not counted.
     pub units: u64,
     /// Mapping units programmed per mapping unit written.
     pub write_amplification: f64,
@@ -140,9 +140,12 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             }
             Precondition::Steady => self.overwrite_until_steady((units / 10).max(1), units * 10, &mut done, progress),
             Precondition::SteadyModel => {
-                self.lay_out_steady(before);
-                let window = self.settling_window();
-                self.overwrite_until_steady(window, window * 10, &mut done, progress);
+                if self.lay_out_steady(before) {
+                    let window = self.settling_window();
+                    self.overwrite_until_steady(window, window * 10, &mut done, progress);
+                } else {
+                    self.clients.before.refused = units;
+                }
             }
         }
         let account = self.backend.account(self.now);

@@ -89,8 +89,8 @@ impl Config for PageConfig {
         rng: &mut Rng,
         planted: Planted,
         note: &mut dyn FnMut(&[Lpn], u32),
-    ) {
-        self.lay_out_steady(media, rng, planted, note);
+    ) -> bool {
+        self.lay_out_steady(media, rng, planted, note)
     }
 
     fn room(&self, dies: &[DieId]) -> Option<u64> {

@@ -53,7 +53,8 @@ impl PageConfig {
         (self.trim_pages.count > 0).then_some("no model of trim pages: ftl.discard must not be durable")
     }
 
-    /// Programs an empty array. `note` receives the units and the version of each program.
+    /// Programs an empty array. `note` receives the units and the version of each program. Returns false, and programs
+    /// nothing, if so many blocks are bad that the units have no room.
     ///
     /// # Panics
     /// If there is [no model](Self::no_steady_state), or the array is not empty.
@@ -63,14 +64,15 @@ impl PageConfig {
         rng: &mut Rng,
         planted: Planted,
         note: &mut dyn FnMut(&[Lpn], u32),
-    ) {
+    ) -> bool {
         assert!(self.no_steady_state().is_none(), "{:?}", self.no_steady_state());
-        let laid = self.draw(media, rng);
+        let Some(laid) = self.draw(media, rng) else { return false };
         self.program(media, &laid, rng, planted, note);
+        true
     }
 
-    /// Draws the state of all superblocks, oldest first.
-    fn draw<S: Sector>(&self, media: &Media<S>, rng: &mut Rng) -> Vec<Laid> {
+    /// Draws the state of all superblocks, oldest first; `None` if the units have no room.
+    fn draw<S: Sector>(&self, media: &Media<S>, rng: &mut Rng) -> Option<Vec<Laid>> {
         let pools = self.geometry.die_count() * self.geometry.groups();
         let mut usable = vec![Vec::new(); pools as usize];
         for superblock in (0..self.geometry.superblock_count()).map(SuperblockId::new) {
@@ -80,7 +82,7 @@ impl PageConfig {
             }
         }
         let sizes: Vec<u32> = usable.iter().map(|superblocks| superblocks.len() as u32).collect();
-        let shares = self.shares(&sizes, rng);
+        let shares = self.shares(&sizes, rng)?;
         // Pools of as many superblocks have one fixed point, which is that of their mean share.
         let mut points: Vec<(u32, FixedPoint)> = Vec::new();
         let mut laid = Vec::new();
@@ -96,7 +98,7 @@ impl PageConfig {
             self.draw_pool(&superblocks, live, &points[known].1, rng, &mut laid);
         }
         laid.sort_by(|a, b| b.age.total_cmp(&a.age).then(a.superblock.cmp(&b.superblock)));
-        laid
+        Some(laid)
     }
 
     /// The most mapping units of a pool.
@@ -105,12 +107,12 @@ impl PageConfig {
         reserve.limit(usable, self.geometry.superblock_slots())
     }
 
-    /// The valid units of each pool.
+    /// The valid units of each pool; `None` if they have no room.
     ///
     /// All pools take equal shares of the writes, and of `u` units in `n` pools each write invalidates one of a pool with
     /// the probability of its share, so that shares pull towards the mean, at the rate 1 / u. One write adds a variance
     /// of (1 - 1/n) / n; in equilibrium that is u * (1 - 1/n) / 2n.
-    fn shares(&self, sizes: &[u32], rng: &mut Rng) -> Vec<u32> {
+    fn shares(&self, sizes: &[u32], rng: &mut Rng) -> Option<Vec<u32>> {
         let (units, pools) = (f64::from(self.units), sizes.len() as f64);
         let deviation = (units * (1.0 - 1.0 / pools) / (2.0 * pools)).sqrt();
         let room: Vec<u32> = sizes.iter().map(|size| self.limit(*size)).collect();
@@ -123,7 +125,9 @@ impl PageConfig {
         while excess != 0 {
             let open = |i: usize| if excess > 0 { shares[i] > 0 } else { shares[i] < room[i] };
             let takers: Vec<usize> = (0..shares.len()).filter(|i| open(*i)).collect();
-            assert!(!takers.is_empty(), "the pools have room for all units");
+            if takers.is_empty() {
+                return None;
+            }
             let part = (excess / takers.len() as i64).clamp(-i64::from(u32::MAX), i64::from(u32::MAX));
             for i in takers {
                 let part = if part == 0 { excess.signum() } else { part };
@@ -135,7 +139,7 @@ impl PageConfig {
                 }
             }
         }
-        shares
+        Some(shares)
     }
 
     /// The superblocks of a pool that are open, and one that collection has nearly emptied.
@@ -179,7 +183,7 @@ impl PageConfig {
         let free = self.gc.start + 1 + rng.below(u64::from(self.gc.stop - self.gc.start)) as u32;
         // The open superblocks: the one of copies takes longer to fill, so it is older.
         let mut open = |stream, pace: f64, age, rng: &mut Rng| {
-            let filled = rng.below(lines) as u32 * self.line();
+            let filled = rng.below(lines.max(1)) as u32 * self.line();
             let valid = f64::from(filled) * model.survivors(f64::from(filled) * pace);
             let superblock = left.next();
             let laid = superblock.map(|superblock| Laid { age, superblock, filled, valid: valid as u32, stream });
@@ -190,7 +194,9 @@ impl PageConfig {
             laid.extend(open(Stream::Copies, of_copies, -0.5, rng));
         }
         let opened = laid.len();
-        let closed = left.len().saturating_sub(free as usize);
+        // With hardly any spare space the units take what collection would keep free, but for one superblock.
+        let room = (left.len() as u32).saturating_sub(live.div_ceil(slots));
+        let closed = left.len() - free.min(room) as usize;
         for (k, superblock) in left.take(closed).enumerate() {
             // The last one is the superblock that collection has nearly emptied.
             let (valid, (mean, variance)) = match k + 1 < closed {
