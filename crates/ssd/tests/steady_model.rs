@@ -107,7 +107,10 @@ fn a_computed_steady_state_is_that_of_a_long_run() {
         assert!(error.abs() < 0.02, "{name}: write amplification is off by {error}");
         // A level of one unit holds up to 6 % of the superblocks.
         assert!(distances[1].max(distances[2]) < 0.08 + distances[0], "{name}: {distances:?}");
-        assert!(distances[3] < 0.12, "{name}: {distances:?}");
+        // The model takes victims one by one. Here collection takes as many in a row as make room for a superblock of the
+        // host, A of the closed ones, and the distance of the layout alone grows with that share: 1.5 to 2 times.
+        let in_a_row = mean(&long) / 91.0;
+        assert!(distances[3] < 2.0 * in_a_row + distances[0], "{name}: {distances:?}, {in_a_row}");
     }
 }
 
@@ -136,7 +139,7 @@ fn audit(drive: &mut Ssd<Stamp>) {
 fn a_laid_out_drive_holds_its_data_through_power_cuts_whatever_its_shape() {
     let shapes = [
         drive(2, 2, 15, ""),
-        drive(1, 1, 4, ""),
+        drive(1, 1, 5, ""),
         drive(2, 1, 30, "gc = { shared-log = true }\nplacement = { policy = \"least-loaded\" }"),
         drive(2, 1, 30, "gc = { start = 4, stop = 9, victim = { policy = \"random\" } }\nmap = { kind = \"table\" }"),
         drive(2, 2, 30, "placement = { policy = \"block-striping\" }\nwear = { threshold = 4 }"),

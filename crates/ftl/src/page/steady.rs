@@ -111,10 +111,11 @@ impl PageConfig {
     ///
     /// All pools take equal shares of the writes, and of `u` units in `n` pools each write invalidates one of a pool with
     /// the probability of its share, so that shares pull towards the mean, at the rate 1 / u. One write adds a variance
-    /// of (1 - 1/n) / n; in equilibrium that is u * (1 - 1/n) / 2n.
+    /// of (1 - 1/n) / n; in equilibrium that is u * (1 - 1/n) / 2n. Free
+    /// draws of variance u / 2n have it once what they exceed `u` by is taken from all alike.
     fn shares(&self, sizes: &[u32], rng: &mut Rng) -> Option<Vec<u32>> {
         let (units, pools) = (f64::from(self.units), sizes.len() as f64);
-        let deviation = (units * (1.0 - 1.0 / pools) / (2.0 * pools)).sqrt();
+        let deviation = (units / (2.0 * pools)).sqrt();
         let room: Vec<u32> = sizes.iter().map(|size| self.limit(*size)).collect();
         let mut shares: Vec<u32> = room
             .iter()
