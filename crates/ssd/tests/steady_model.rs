@@ -145,7 +145,7 @@ fn a_laid_out_drive_holds_its_data_through_power_cuts_whatever_its_shape() {
         drive(2, 2, 30, "placement = { policy = \"block-striping\" }\nwear = { threshold = 4 }"),
         // Hardly any spare space, in pools of 8 superblocks.
         resolved(
-            "name = \"tight\"\n[flash]\npart = \"dirik-2009\"\nchannels = 2\nchips = 1\nblocks = 8\n[ftl]\ncapacity = \"2480KiB\"\n",
+            "name = \"tight\"\n[flash]\npart = \"dirik-2009\"\nchannels = 2\nchips = 1\nblocks = 8\n[ftl]\ncapacity = \"1152KiB\"\n",
         ),
         // Three rows in a program, four planes in a superblock.
         resolved(
