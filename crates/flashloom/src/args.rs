@@ -335,8 +335,9 @@ pub(crate) enum TraceCommand {
 #[command(next_help_heading = "State of the drive")]
 pub(crate) struct StateArgs {
     /// Bring the drive into a state first, without simulating time: fill, preload:PIECE:EXTENT (write the
-    /// first EXTENT bytes as requests of PIECE bytes), random:xN (overwrite N capacities at random) or
-    /// steady; several steps run in order
+    /// first EXTENT bytes as requests of PIECE bytes), random:xN (overwrite N capacities at random),
+    /// steady (overwrite until write amplification settles) or steady:model (lay out that state on a
+    /// new drive as a model predicts it); several steps run in order
     #[arg(long, value_name = "STEP", value_delimiter = ',')]
     pub(crate) precondition: Vec<Precondition>,
 

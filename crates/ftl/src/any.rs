@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use base::engine::Handle;
+use base::engine::{Handle, Rng};
 use base::units::{DieId, Lpn, Span, Time};
 use flash::backend::{List, Observer};
 use flash::nand::{Media, Sector};
@@ -14,6 +14,7 @@ use crate::kind::FtlKind;
 use crate::log_block::{LogBlockConfig, LogBlockFamily, LogBlockFtl, Policy};
 use crate::page::{PageConfig, PageFamily, PageFtl};
 use crate::port::{Counters, Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrite, Saved};
+use crate::sabotage::Planted;
 use crate::slc_mlc::{SlcMlcConfig, SlcMlcFamily, SlcMlcFtl};
 use crate::spec::FtlSpec;
 
@@ -107,6 +108,20 @@ impl AnyConfig {
 impl Config for AnyConfig {
     fn units(&self) -> u32 {
         each!(self, config => config.units())
+    }
+
+    fn no_steady_state(&self) -> Option<&'static str> {
+        each!(self, config => Config::no_steady_state(config))
+    }
+
+    fn lay_out_steady<S: Sector>(
+        &self,
+        media: &mut Media<S>,
+        rng: &mut Rng,
+        planted: Planted,
+        note: &mut dyn FnMut(&[Lpn], u32),
+    ) -> bool {
+        each!(self, config => Config::lay_out_steady(config, media, rng, planted, note))
     }
 
     fn table_ram(&self) -> u64 {

@@ -2,13 +2,15 @@
 
 use std::fmt::{Debug, Display};
 
+use base::engine::Rng;
 use base::fault::Faults;
-use base::units::{Bytes, DieId, SECTOR, Span};
+use base::units::{Bytes, DieId, Lpn, SECTOR, Span};
 use flash::backend::{ModeTimes, Timing};
-use flash::nand::{Geometry, Part};
+use flash::nand::{Geometry, Media, Part, Sector};
 use flash::spec::{FlashSpec, SlcSpec};
 
 use crate::idle::Idle;
+use crate::sabotage::Planted;
 use crate::spec::FtlSpec;
 
 /// The description of a device, as a family sees it.
@@ -117,6 +119,28 @@ pub trait Config: Clone + Debug {
     /// confines no writes to dies.
     fn room(&self, _dies: &[DieId]) -> Option<u64> {
         None
+    }
+
+    /// The reason why the steady state of this FTL under uniform random writes cannot be computed; `None` if
+    /// [`Config::lay_out_steady`] computes it.
+    fn no_steady_state(&self) -> Option<&'static str> {
+        Some("only the page-mapped FTL has a model of its steady state")
+    }
+
+    /// Programs an empty array as uniform random writes of whole mapping units would leave it. `note` receives the units
+    /// and the version of each program, without the copies that are no longer valid. Returns false, and programs nothing,
+    /// if so many blocks are bad that the units have no room.
+    ///
+    /// # Panics
+    /// If there is [no model](Config::no_steady_state), or the array is not empty.
+    fn lay_out_steady<S: Sector>(
+        &self,
+        _media: &mut Media<S>,
+        _rng: &mut Rng,
+        _planted: Planted,
+        _note: &mut dyn FnMut(&[Lpn], u32),
+    ) -> bool {
+        unreachable!("an FTL without a model of its steady state")
     }
 
     /// True if its lists run one after another, so that no controller has a choice.

@@ -32,6 +32,7 @@ mod pool;
 mod port;
 mod read;
 mod rescue;
+mod steady;
 mod translation;
 mod trim;
 mod victim;

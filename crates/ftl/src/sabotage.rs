@@ -50,6 +50,8 @@ pub enum Sabotage {
     SavedForgotten,
     /// With time off, now and then a write is acknowledged and dropped: the old data stay.
     UntimedDropped,
+    /// A computed steady state gives some old copies the newest version.
+    LaidOutStale,
     /// The other sectors of a partly written mapping unit are not read if only the last is missing.
     RestUnread,
     /// A superblock is not pinned while the other sectors of a mapping unit are read from it.
@@ -138,7 +140,7 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 63] = [
+    pub const EVERY: [Self; 64] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -160,6 +162,7 @@ impl Sabotage {
         Self::LogUnread,
         Self::SavedForgotten,
         Self::UntimedDropped,
+        Self::LaidOutStale,
         Self::RestUnread,
         Self::PinForgotten,
         Self::GateForgotten,

@@ -1,5 +1,6 @@
 //! Preconditioning: brings a drive into a used state, with the same FTL and with time switched off.
 
+mod model;
 mod text;
 
 use base::engine::Rng;
@@ -11,7 +12,7 @@ use flash::nand::Sector;
 use crate::device::{Counts, slc_seed};
 use crate::host::Before;
 use crate::{Resolved, Ssd};
-use ftl::{Ftl, OldPlace, PageWrite, Sabotage, full_mask};
+use ftl::{Config, Ftl, OldPlace, PageWrite, Sabotage, full_mask};
 
 pub use text::ParsePreconditionError;
 
@@ -36,6 +37,11 @@ pub enum Precondition {
     /// Overwrites random units until write amplification has settled: until three successive tenths of the capacity
     /// agree within 2 %, at most ten times the capacity.
     Steady,
+    /// Lays out a new drive in the steady state of such overwrites, as a model of garbage collection predicts it, and
+    /// overwrites random units from there until write amplification has settled: until three successive fortieths of
+    /// the capacity, or of four superblocks for each pool if that is more, agree within 2 %. For the page-mapped FTL with
+    /// its map in RAM. No superblock has been erased before. MODEL.md compares it with [`Precondition::Steady`].
+    SteadyModel,
 }
 
 impl Precondition {
@@ -54,6 +60,10 @@ impl Precondition {
                     "use a smaller extent, or a larger drive",
                 )
             }
+            Self::SteadyModel => {
+                let why = drive.family.no_steady_state()?;
+                fault(why.into(), "use fill,steady")
+            }
             Self::RandomOverwrite(times) if !(*times > 0.0 && *times <= MOST_TIMES) => {
                 fault(format!("cannot overwrite {times} capacities"), "give a number above 0, at most 1000")
             }
@@ -67,9 +77,14 @@ impl Precondition {
     /// An empty drive copies nothing while it fills up: its write amplification settles long before its steady state.
     #[must_use]
     pub fn first_fault(steps: &[Self], drive: &Resolved, is_new: bool) -> Option<(Self, Fault)> {
-        let mut is_full = !is_new;
+        let (mut is_full, mut is_used) = (!is_new, !is_new);
         steps.iter().find_map(|step| {
-            is_full |= *step == Self::Fill;
+            is_full |= matches!(step, Self::Fill | Self::SteadyModel);
+            let late = std::mem::replace(&mut is_used, true) && *step == Self::SteadyModel;
+            if late {
+                let message = "the drive is not new, and this step lays out all of its flash";
+                return Some((*step, Fault::new("precondition", message, "make it the first step, on a new drive")));
+            }
             let early = || {
                 let message = "the drive has empty mapping units, and write amplification settles too early";
                 Fault::new("precondition", message, "fill the drive first: use fill,steady")
@@ -83,7 +98,7 @@ impl Precondition {
 /// The result of preconditioning.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Preconditioned {
-    /// Mapping units written.
+    /// Mapping units written; those that a computed state begins with are not counted.
     pub units: u64,
     /// Mapping units programmed per mapping unit written.
     pub write_amplification: f64,
@@ -123,10 +138,31 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
                 let mut source = || Lpn::new(rng.below(units) as u32);
                 self.write_untimed((total, request), &mut source, false, &mut done, &mut |done| progress(done, total));
             }
-            Precondition::Steady => self.overwrite_until_steady(units, &mut done, progress),
+            Precondition::Steady => self.overwrite_until_steady((units / 10).max(1), units * 10, &mut done, progress),
+            Precondition::SteadyModel => {
+                if self.lay_out_steady(before) {
+                    let window = self.settling_window();
+                    self.overwrite_until_steady(window, window * 10, &mut done, progress);
+                } else {
+                    self.clients.before.refused = units;
+                }
+            }
         }
         let account = self.backend.account(self.now);
         let programmed = account.op(Op::Program).slots + account.op(Op::CopyBack).slots;
+        self.restart(before);
+        let refused = self.clients.before.refused;
+        // Later faults must not depend on how the drive was preconditioned.
+        self.backend.media_mut().faults_mut().restart(self.seed);
+        if let Some(slc_array) = &mut self.slc_array {
+            slc_array.media_mut().faults_mut().restart(slc_seed(self.seed));
+        }
+        self.reset_counters();
+        Preconditioned { units: done, write_amplification: programmed as f64 / done.max(1) as f64, refused }
+    }
+
+    /// Switches the drive off and on, so that its media alone define its state. Time was off, and was `before` earlier.
+    fn restart(&mut self, before: Time) {
         self.set_timed(true);
         self.power_off();
         if self.now == Time::MAX {
@@ -147,14 +183,6 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         self.run_ready();
         self.set_timed(true);
         (self.scanned, self.ready) = (true, true);
-        let refused = self.clients.before.refused;
-        // Later faults must not depend on how the drive was preconditioned.
-        self.backend.media_mut().faults_mut().restart(self.seed);
-        if let Some(slc_array) = &mut self.slc_array {
-            slc_array.media_mut().faults_mut().restart(slc_seed(self.seed));
-        }
-        self.reset_counters();
-        Preconditioned { units: done, write_amplification: programmed as f64 / done.max(1) as f64, refused }
     }
 
     fn set_timed(&mut self, timed: bool) {
@@ -180,14 +208,23 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         self.write_untimed((count, request), &mut source, true, done, &mut |done| progress(done, count));
     }
 
-    fn overwrite_until_steady(&mut self, units: u64, done: &mut u64, progress: &mut dyn FnMut(u64, u64)) {
+    /// Overwrites random units until three successive windows of so many units agree. `progress` receives an estimate of
+    /// the units to do.
+    fn overwrite_until_steady(
+        &mut self,
+        window: u64,
+        estimate: u64,
+        done: &mut u64,
+        progress: &mut dyn FnMut(u64, u64),
+    ) {
         let mut rng = self.precondition_stream();
+        let units = u64::from(self.ftl.units());
         let mut source = || Lpn::new(rng.below(units) as u32);
-        let (window, request) = ((units / 10).max(1), self.ftl.batch(self.backend.slots_per_command()) as usize);
+        let request = self.ftl.batch(self.backend.slots_per_command()) as usize;
         let mut recent: Vec<f64> = Vec::new();
         for _ in 0..100 {
             let before = self.programmed();
-            self.write_untimed((window, request), &mut source, false, done, &mut |done| progress(done, units * 10));
+            self.write_untimed((window, request), &mut source, false, done, &mut |done| progress(done, estimate));
             recent.push((self.programmed() - before) as f64 / window as f64);
             let last = &recent[recent.len().saturating_sub(3)..];
             let (least, most) = last.iter().fold((f64::MAX, 0.0_f64), |(a, b), w| (a.min(*w), b.max(*w)));

@@ -8,6 +8,7 @@ mod merges;
 mod paired;
 mod queues;
 mod slc_mlc;
+mod steady_model;
 mod times;
 mod trims;
 mod versions;

@@ -149,7 +149,7 @@ impl UnknownRule {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct RunSpec {
-    /// Precondition the drive first: `fill`, `preload:PIECE:EXTENT`, `random:xN`, `steady`.
+    /// Precondition the drive first: `fill`, `preload:PIECE:EXTENT`, `random:xN`, `steady`, `steady:model`.
     pub precondition: Vec<Precondition>,
     /// Keep this many requests outstanding, instead of the workload's pacing.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -123,7 +123,7 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         | Sabotage::FlushLies
         | Sabotage::LogUnread
         | Sabotage::SavedForgotten => vec![suite("power cuts, full")],
-        Sabotage::UntimedDropped => vec![suite("preconditioning")],
+        Sabotage::UntimedDropped | Sabotage::LaidOutStale => vec![suite("preconditioning")],
         Sabotage::StaleTrusted => vec![suite("power cuts, new")],
         Sabotage::CopyRecovered => vec![suite("power cuts, one after another")],
         Sabotage::LostUpdate

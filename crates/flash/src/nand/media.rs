@@ -8,6 +8,7 @@ use super::{Faults, Geometry, Sector, Spare};
 
 mod failing;
 mod images;
+mod layout;
 mod mode;
 mod payload;
 mod snapshot;

@@ -2,14 +2,16 @@
 
 use std::fmt::Display;
 
+use base::engine::Rng;
 use base::memory::growing;
-use base::units::{DieId, Span};
+use base::units::{DieId, Lpn, Span};
 use flash::backend::Timing;
-use flash::nand::Geometry;
+use flash::nand::{Geometry, Media, Sector};
 
 use super::{CheckpointPages, FirmwareSpec, GcSpec, MapPages, PageFtl, PlacementSpec, TrimPages};
 use crate::MapSpec;
 use crate::family::{Config, MapImages};
+use crate::sabotage::Planted;
 use crate::toolkit::{ENTRY, WearSpec};
 
 /// The configuration of a page-mapped FTL on an array.
@@ -79,6 +81,20 @@ impl Config for PageConfig {
         if self.checkpoint_pages.count() > 0 {
             say("ftl.checkpoint", &"the map in RAM is written to flash");
         }
+    }
+
+    fn no_steady_state(&self) -> Option<&'static str> {
+        self.no_steady_state()
+    }
+
+    fn lay_out_steady<S: Sector>(
+        &self,
+        media: &mut Media<S>,
+        rng: &mut Rng,
+        planted: Planted,
+        note: &mut dyn FnMut(&[Lpn], u32),
+    ) -> bool {
+        self.lay_out_steady(media, rng, planted, note)
     }
 
     fn room(&self, dies: &[DieId]) -> Option<u64> {

@@ -20,7 +20,7 @@ impl fmt::Display for ParsePreconditionError {
         write!(
             f,
             "`{text}` is not a preconditioning step: write fill, preload:PIECE:EXTENT (e.g. preload:26KiB:2GiB), \
-             random:xN (N above 0, at most 1000, e.g. random:x2) or steady"
+             random:xN (N above 0, at most 1000, e.g. random:x2), steady or steady:model"
         )
     }
 }
@@ -34,6 +34,7 @@ impl fmt::Display for Precondition {
             Self::Preload { piece, extent } => write!(f, "preload:{}:{}", piece.exact(), extent.exact()),
             Self::RandomOverwrite(times) => write!(f, "random:x{times}"),
             Self::Steady => f.write_str("steady"),
+            Self::SteadyModel => f.write_str("steady:model"),
         }
     }
 }
@@ -46,6 +47,7 @@ impl FromStr for Precondition {
         let step = match parts[..] {
             ["fill"] => Some(Self::Fill),
             ["steady"] => Some(Self::Steady),
+            ["steady", "model"] => Some(Self::SteadyModel),
             ["preload", piece, extent] => preload(piece, extent),
             ["random", times] => times.strip_prefix('x').and_then(|times| times.parse().ok()).and_then(random),
             _ => None,
@@ -83,7 +85,7 @@ impl JsonSchema for Precondition {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string",
-            "description": "A preconditioning step: fill, preload:PIECE:EXTENT, random:xN or steady.",
+            "description": "A preconditioning step: fill, preload:PIECE:EXTENT, random:xN, steady or steady:model.",
             "examples": ["fill", "random:x2"],
         })
     }
@@ -95,7 +97,8 @@ mod tests {
 
     #[test]
     fn preconditioning_steps_parse_as_they_print() {
-        for text in ["fill", "preload:26KiB:2GiB", "random:x0.5", "random:x2", "random:x1000", "steady"] {
+        for text in ["fill", "preload:26KiB:2GiB", "random:x0.5", "random:x2", "random:x1000", "steady", "steady:model"]
+        {
             assert_eq!(text.parse::<Precondition>().expect(text).to_string(), text);
         }
         // 1,234,567 sectors are no multiple of a round size.
@@ -114,6 +117,8 @@ mod tests {
             "random:x1001",
             "random:xnan",
             "Fill",
+            "steady:fill",
+            "steady:model:1",
             "preload",
             "preload:0B:1GiB",
             "preload:26:2GiB",

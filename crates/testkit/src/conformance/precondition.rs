@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use base::engine::Rng;
 use base::units::{Bytes, Ratio, SECTOR};
 use flash::nand::{FaultSpec, Stamp};
+use ftl::Config;
 use ssd::{Precondition, Resolved, Ssd};
 
 use super::{Trial, Work, message_of, script};
@@ -47,19 +48,23 @@ fn kinds() -> Vec<(&'static str, FaultSpec)> {
 }
 
 /// Every step, alone and after each step that may precede it.
-fn ways(drive: &Resolved) -> [Vec<Precondition>; 5] {
+fn ways(drive: &Resolved) -> Vec<Vec<Precondition>> {
     let preload = Precondition::Preload {
         piece: Bytes::new(3 * SECTOR.get() * u64::from(drive.geometry.sectors)),
         extent: Bytes::new(drive.capacity().bytes().get() / 2),
     };
     let (fill, random) = (Precondition::Fill, Precondition::RandomOverwrite);
-    [
+    let mut ways = vec![
         vec![fill],
         vec![fill, random(0.5)],
         vec![random(1.0), fill],
         vec![preload, random(0.3), preload],
         vec![fill, Precondition::Steady],
-    ]
+    ];
+    if drive.family.no_steady_state().is_none() {
+        ways.extend([vec![Precondition::SteadyModel], vec![Precondition::SteadyModel, random(0.3)]]);
+    }
+    ways
 }
 
 pub(super) fn precondition(trial: &Trial<'_>) -> Work {

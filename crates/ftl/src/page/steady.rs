@@ -1,0 +1,298 @@
+//! Lays out the flash of a new drive as uniform random writes of whole mapping units leave it.
+//!
+//! The [fixed point](fixed_point) says how many valid units a closed superblock has and how old it is. Of each pool
+//! this file draws: its share of the units; the free superblocks that collection keeps; the superblock that collection
+//! is about to empty, from which fewer units are left than a program takes; the open superblocks, filled to any degree;
+//! and the closed ones, their valid units at the quantiles of the distribution. It sorts all superblocks of the drive by
+//! age and programs them, oldest first. So births and versions rise with the age of the data, as in a drive that was
+//! written; a slot that is no longer valid holds an older version of a unit whose newest one comes later.
+//!
+//! Nothing but the media is written, by the rules of the media. A mount then finds what it would find on a used drive.
+
+mod fixed_point;
+mod math;
+
+use base::engine::Rng;
+use base::units::{Lpn, SuperblockId};
+use flash::nand::{Media, Sector, Spare, Stream, Target};
+
+use super::pool::{Holds, Reserve};
+use super::{PageConfig, PlacementSpec, VictimSpec};
+use crate::sabotage::{Planted, Sabotage};
+
+use fixed_point::{FixedPoint, PoolModel};
+use math::{Shuffle, normal};
+
+/// A superblock to be programmed.
+#[derive(Clone, Copy, Debug)]
+struct Laid {
+    /// Writes of the host to the pool since it was full; less than zero if it is open.
+    age: f64,
+    superblock: SuperblockId,
+    /// Slots programmed.
+    filled: u32,
+    /// Those of them that are valid.
+    valid: u32,
+    stream: Stream,
+}
+
+impl PageConfig {
+    /// The reason why the steady state of this FTL cannot be laid out.
+    pub(crate) fn no_steady_state(&self) -> Option<&'static str> {
+        match self.gc.victim {
+            VictimSpec::CostBenefit => return Some("no model of ftl.gc.victim = \"cost-benefit\""),
+            VictimSpec::WindowedGreedy { .. } => return Some("no model of ftl.gc.victim = \"windowed-greedy\""),
+            VictimSpec::Greedy | VictimSpec::Fifo | VictimSpec::Random | VictimSpec::DChoices { .. } => {}
+        }
+        if matches!(self.placement, PlacementSpec::AddressStriping { .. }) {
+            return Some("no model of ftl.placement = \"address-striping\", whose pools have addresses of their own");
+        }
+        if self.map_pages.count > 0 {
+            return Some("no model of translation pages: the map must be in RAM");
+        }
+        (self.trim_pages.count > 0).then_some("no model of trim pages: ftl.discard must not be durable")
+    }
+
+    /// Programs an empty array. `note` receives the units and the version of each program. Returns false, and programs
+    /// nothing, if so many blocks are bad that the units have no room.
+    ///
+    /// # Panics
+    /// If there is [no model](Self::no_steady_state), or the array is not empty.
+    pub(crate) fn lay_out_steady<S: Sector>(
+        &self,
+        media: &mut Media<S>,
+        rng: &mut Rng,
+        planted: Planted,
+        note: &mut dyn FnMut(&[Lpn], u32),
+    ) -> bool {
+        assert!(self.no_steady_state().is_none(), "{:?}", self.no_steady_state());
+        let Some(laid) = self.draw(media, rng) else { return false };
+        self.program(media, &laid, rng, planted, note);
+        true
+    }
+
+    /// Draws the state of all superblocks, oldest first; `None` if the units have no room.
+    fn draw<S: Sector>(&self, media: &Media<S>, rng: &mut Rng) -> Option<Vec<Laid>> {
+        let pools = self.geometry.die_count() * self.geometry.groups();
+        let mut usable = vec![Vec::new(); pools as usize];
+        for superblock in (0..self.geometry.superblock_count()).map(SuperblockId::new) {
+            assert!(media.is_erased(superblock), "{superblock} of a new drive is not empty");
+            if !media.is_bad(superblock) {
+                usable[self.geometry.group_of(superblock) as usize].push(superblock);
+            }
+        }
+        let sizes: Vec<u32> = usable.iter().map(|superblocks| superblocks.len() as u32).collect();
+        let shares = self.shares(&sizes, rng)?;
+        // Pools of as many superblocks have one fixed point, which is that of their mean share.
+        let mut points: Vec<(u32, FixedPoint)> = Vec::new();
+        let mut laid = Vec::new();
+        for (mut superblocks, live) in usable.into_iter().zip(shares) {
+            let size = superblocks.len() as u32;
+            for i in (1..superblocks.len()).rev() {
+                superblocks.swap(i, rng.below(i as u64 + 1) as usize);
+            }
+            let known = points.iter().position(|(known, _)| *known == size).unwrap_or_else(|| {
+                points.push((size, self.model(size, f64::from(live)).solve()));
+                points.len() - 1
+            });
+            self.draw_pool(&superblocks, live, &points[known].1, rng, &mut laid);
+        }
+        laid.sort_by(|a, b| b.age.total_cmp(&a.age).then(a.superblock.cmp(&b.superblock)));
+        Some(laid)
+    }
+
+    /// The most mapping units of a pool.
+    fn limit(&self, usable: u32) -> u32 {
+        let reserve = Reserve { shared_log: self.gc.shared_log, holds: Holds::Data };
+        reserve.limit(usable, self.geometry.superblock_slots())
+    }
+
+    /// The valid units of each pool; `None` if they have no room.
+    ///
+    /// All pools take equal shares of the writes, and of `u` units in `n` pools each write invalidates one of a pool with
+    /// the probability of its share, so that shares pull towards the mean, at the rate 1 / u. One write adds a variance
+    /// of (1 - 1/n) / n; in equilibrium that is u * (1 - 1/n) / 2n. Free
+    /// draws of variance u / 2n have it once what they exceed `u` by is taken from all alike.
+    fn shares(&self, sizes: &[u32], rng: &mut Rng) -> Option<Vec<u32>> {
+        let (units, pools) = (f64::from(self.units), sizes.len() as f64);
+        let deviation = (units / (2.0 * pools)).sqrt();
+        let room: Vec<u32> = sizes.iter().map(|size| self.limit(*size)).collect();
+        let mut shares: Vec<u32> = room
+            .iter()
+            .map(|room| (units / pools + deviation * normal(rng)).round().clamp(0.0, f64::from(*room)) as u32)
+            .collect();
+        let mut excess = shares.iter().map(|share| i64::from(*share)).sum::<i64>() - i64::from(self.units);
+        // What is left over is spread as evenly as the room of the pools allows.
+        while excess != 0 {
+            let open = |i: usize| if excess > 0 { shares[i] > 0 } else { shares[i] < room[i] };
+            let takers: Vec<usize> = (0..shares.len()).filter(|i| open(*i)).collect();
+            if takers.is_empty() {
+                return None;
+            }
+            let part = (excess / takers.len() as i64).clamp(-i64::from(u32::MAX), i64::from(u32::MAX));
+            for i in takers {
+                let part = if part == 0 { excess.signum() } else { part };
+                let new = (i64::from(shares[i]) - part).clamp(0, i64::from(room[i]));
+                excess -= i64::from(shares[i]) - new;
+                shares[i] = new as u32;
+                if excess == 0 {
+                    break;
+                }
+            }
+        }
+        Some(shares)
+    }
+
+    /// The superblocks of a pool that are open, and one that collection has nearly emptied.
+    const fn working(&self) -> u32 {
+        if self.gc.shared_log { 2 } else { 3 }
+    }
+
+    /// A pool, as the model sees it. After collection `stop` superblocks are free; it starts when `start` are.
+    fn model(&self, usable: u32, live: f64) -> PoolModel {
+        let free = (self.gc.start + 1 + self.gc.stop) / 2;
+        PoolModel {
+            slots: self.geometry.superblock_slots(),
+            closed: usable.saturating_sub(free + self.working()).max(1),
+            live,
+            victim: self.gc.victim,
+            shared_log: self.gc.shared_log,
+        }
+    }
+
+    /// Slots that are programmed together at least: open superblocks end at a multiple of them.
+    fn line(&self) -> u32 {
+        self.geometry.row_slots() * self.timing.one_shot.max(self.timing.paired)
+    }
+
+    /// Draws the superblocks of one pool with `live` valid units.
+    fn draw_pool(
+        &self,
+        superblocks: &[SuperblockId],
+        live: u32,
+        point: &FixedPoint,
+        rng: &mut Rng,
+        laid: &mut Vec<Laid>,
+    ) {
+        let slots = self.geometry.superblock_slots();
+        let first = laid.len();
+        let model = self.model(superblocks.len() as u32, f64::from(live));
+        let lines = u64::from(slots / self.line());
+        let (of_host, of_copies) = model.paces(point.host);
+        let share_of_copies = model.share_of_copies(point.host);
+        let mut left = superblocks.iter().copied();
+        let free = self.gc.start + 1 + rng.below(u64::from(self.gc.stop - self.gc.start)) as u32;
+        // The open superblocks: the one of copies takes longer to fill, so it is older.
+        let mut open = |stream, pace: f64, age, rng: &mut Rng| {
+            let filled = rng.below(lines.max(1)) as u32 * self.line();
+            let valid = f64::from(filled) * model.survivors(f64::from(filled) * pace);
+            let superblock = left.next();
+            let laid = superblock.map(|superblock| Laid { age, superblock, filled, valid: valid as u32, stream });
+            laid.filter(|laid| laid.filled > 0)
+        };
+        laid.extend(open(Stream::Host, of_host, -1.0, rng));
+        if !self.gc.shared_log {
+            laid.extend(open(Stream::Copies, of_copies, -0.5, rng));
+        }
+        let opened = laid.len();
+        // With hardly any spare space the units take what collection would keep free, but for one superblock.
+        let room = (left.len() as u32).saturating_sub(live.div_ceil(slots));
+        let closed = left.len() - free.min(room) as usize;
+        for (k, superblock) in left.take(closed).enumerate() {
+            // The last one is the superblock that collection has nearly emptied.
+            let (valid, (mean, variance)) = match k + 1 < closed {
+                true => point.closed_at((k as f64 + rng.unit()) / (closed - 1).max(1) as f64),
+                false => (rng.below(u64::from(self.line())) as f64, point.closed_at(0.0).1),
+            };
+            let valid = match self.gc.victim {
+                VictimSpec::Fifo if k + 1 < closed => {
+                    valid + normal(rng) * (valid * (1.0 - valid / f64::from(slots)).max(0.0)).sqrt()
+                }
+                _ => valid,
+            };
+            let age = (mean + variance.sqrt() * normal(rng)).max(0.0);
+            let stream = if rng.chance(share_of_copies) { Stream::Copies } else { Stream::Host };
+            let valid = valid.round().clamp(0.0, f64::from(slots)) as u32;
+            laid.push(Laid { age, superblock, filled: slots, valid, stream });
+        }
+        Self::settle(&mut laid[first..], opened - first, live, rng);
+    }
+
+    /// Moves the valid units of a pool to `live`, one superblock after another. The open ones come last.
+    fn settle(pool: &mut [Laid], open: usize, live: u32, rng: &mut Rng) {
+        let has = pool.iter().map(|laid| u64::from(laid.valid)).sum::<u64>();
+        let mut lacks = i64::from(live) - has as i64;
+        let closed = (pool.len() - open) as u64;
+        let mut idle = 0;
+        while lacks != 0 {
+            // A pool whose closed superblocks are all full, or all empty, changes its open ones.
+            let i = match idle < 4 * closed {
+                true => open + rng.below(closed) as usize,
+                false => (idle % pool.len() as u64) as usize,
+            };
+            // Most of a large difference in few rounds.
+            let most = (lacks.abs() / pool.len() as i64).max(1) as u32;
+            let laid = &mut pool[i];
+            let moved = if lacks > 0 { most.min(laid.filled - laid.valid) } else { most.min(laid.valid) };
+            laid.valid = if lacks > 0 { laid.valid + moved } else { laid.valid - moved };
+            lacks -= i64::from(moved) * lacks.signum();
+            idle = if moved > 0 { 0 } else { idle + 1 };
+            assert!(idle < 8 * pool.len() as u64 + 8, "a pool has room for its units");
+        }
+    }
+
+    /// Programs the superblocks in this order.
+    fn program<S: Sector>(
+        &self,
+        media: &mut Media<S>,
+        all: &[Laid],
+        rng: &mut Rng,
+        planted: Planted,
+        note: &mut dyn FnMut(&[Lpn], u32),
+    ) {
+        let units = u64::from(self.units);
+        let shuffle = Shuffle::new(units, rng);
+        let size = self.geometry.row_slots() * self.timing.one_shot;
+        let (mut spares, mut current) = (Vec::with_capacity(size as usize), Vec::with_capacity(size as usize));
+        let mut is_valid = Vec::with_capacity(size as usize);
+        let (mut laid_units, mut version) = (0u64, 0u32);
+        for laid in all {
+            let mut valid = u64::from(laid.valid);
+            for offset in (0..laid.filled).step_by(size as usize) {
+                let count = size.min(laid.filled - offset);
+                is_valid.clear();
+                for i in 0..count {
+                    // Every choice of `valid` slots has equal chances.
+                    let is = rng.below(u64::from(laid.filled - offset - i)) < valid;
+                    valid -= u64::from(is);
+                    is_valid.push(is);
+                }
+                version += 1;
+                let next = laid_units + is_valid.iter().filter(|is| **is).count() as u64;
+                (spares.clear(), current.clear());
+                for is in &is_valid {
+                    // Only a unit whose newest version comes later has an old one here.
+                    let position = match (*is, next < units) {
+                        (true, _) => {
+                            laid_units += 1;
+                            Some(laid_units - 1)
+                        }
+                        (false, true) => Some(next + rng.below(units - next)),
+                        (false, false) => None,
+                    };
+                    let lpn = position.map(|position| Lpn::new(shuffle.at(position) as u32));
+                    current.extend(lpn.filter(|_| *is));
+                    let newest = !*is && planted.is(Sabotage::LaidOutStale) && spares.len() % 16 == 5;
+                    let version = if newest { u32::MAX / 2 } else { version };
+                    spares.push(lpn.map_or(Spare::Empty, |lpn| Spare::Data { lpn, version }));
+                }
+                media.lay_out(Target { superblock: laid.superblock, offset }, laid.stream, &spares);
+                note(&current, version);
+            }
+        }
+        assert_eq!(laid_units, units, "all units have a place");
+    }
+}
+
+#[cfg(test)]
+mod tests;

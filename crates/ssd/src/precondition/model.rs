@@ -1,0 +1,45 @@
+//! The steady state that a model predicts.
+
+use base::units::Time;
+use flash::backend::Observer;
+use flash::nand::Sector;
+use ftl::{Config, Ftl};
+
+use crate::Ssd;
+
+impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
+    /// Lays out the flash of a new drive as a long run of random writes would leave it, and lets the FTL mount it. Time
+    /// is off and stays off; it was `before` earlier. Returns false, and changes nothing, if so many blocks are bad that
+    /// the units have no room.
+    ///
+    /// # Panics
+    /// If the FTL has no such model, the drive is not new, or the mount does not find every unit.
+    pub(super) fn lay_out_steady(&mut self, before: Time) -> bool {
+        let mut rng = self.precondition_stream();
+        let (units, planted) = (self.ftl.units(), self.resolved.planted);
+        let history = &mut self.history;
+        let has_room =
+            self.family.lay_out_steady(self.backend.media_mut(), &mut rng, planted, &mut |batch, version| {
+                if let Some(history) = history {
+                    history.note(units, batch, version);
+                }
+            });
+        if !has_room {
+            return false;
+        }
+        self.restart(before);
+        self.set_timed(false);
+        assert_eq!(self.ftl.found(), units, "mapping units found in a steady state that holds all of them");
+        true
+    }
+
+    /// The units after which collection of every pool has left the start behind: those of four superblocks for each pool,
+    /// or a fortieth of the drive if that is more, but at most a tenth, as in the long way.
+    pub(super) fn settling_window(&self) -> u64 {
+        let geometry = &self.resolved.geometry;
+        let units = u64::from(self.ftl.units());
+        let pools = u64::from(geometry.die_count() * geometry.groups());
+        let four = 4 * pools * u64::from(geometry.superblock_slots());
+        four.max(units / 40).min(units / 10).max(1)
+    }
+}
