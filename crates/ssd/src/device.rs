@@ -407,7 +407,11 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
         if self.completions.is_empty() {
             self.now = to;
         } else {
-            completions.append(&mut self.completions);
+            match completions.is_empty() {
+                // Nothing is copied: the caller's vector is used next.
+                true => std::mem::swap(completions, &mut self.completions),
+                false => completions.append(&mut self.completions),
+            }
         }
         self.now
     }
