@@ -41,6 +41,18 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         }
     }
 
+    /// True if nothing is left to do at this moment, as after most requests that begin: what [`Self::run_ready`] asks one
+    /// after the other, in one condition.
+    #[inline]
+    pub(crate) fn is_quiet(&self) -> bool {
+        !self.backend.has_ready()
+            && self.slc_array.is_none()
+            && self.clients.is_quiet()
+            && !self.active.is_empty()
+            && self.queues.waiting() == 0
+            && !self.ftl.is_due(self.backend.is_timed())
+    }
+
     /// Does the host side's work that flash has made due. True if anything else may be due then: a transfer that begins
     /// changes nothing that the FTL or another request sees before it ends.
     #[inline]
@@ -98,8 +110,10 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         self.ready && self.active.len() < self.resolved.host.queue_depth as usize
     }
 
-    /// Begins a request that has left its queue, or refuses it.
-    #[inline]
+    /// Begins a request that has left its queue, or refuses it. Every request passes here once, from one of two
+    /// places: a call would cost it 30 instructions.
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
     pub(crate) fn take_up(&mut self, arrival: Time, request: Request<S>) {
         if self.is_beyond(&request) {
             self.refuse(arrival, request);
@@ -221,8 +235,10 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         }
     }
 
-    /// Continues a request that no earlier request blocks.
-    #[inline]
+    /// Continues a request that no earlier request blocks. Most requests come from [`Self::begin`]: a call would cost
+    /// them 25 instructions.
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
     fn fetch_data(&mut self, handle: Handle<Active<S>>) {
         let io = self.clients.requests[handle].io;
         self.notify(handle, RequestStep::Clear);
