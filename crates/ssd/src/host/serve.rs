@@ -32,10 +32,11 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
                 let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
                 self.ftl.run_due(&mut flash, &mut self.clients);
             } else if self.serve_clients() {
+                // The flash or the FTL may have something now.
             } else if let Some(token) = self.backend.take_cpu_done() {
                 let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
                 self.ftl.on_cpu_done(&mut flash, token);
-            } else if !(self.has_waiting() && self.admit()) && !self.on_idle() {
+            } else if !(self.has_waiting() && self.admit() || self.on_idle()) {
                 return;
             }
         }
