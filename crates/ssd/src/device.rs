@@ -377,7 +377,10 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
         // A request that need not wait does not enter its queue, unless an observer is to see it there.
         if !O::LISTENS && self.may_admit() && self.queues.pass() {
             self.take_up(now, request);
-            return self.run_ready();
+            if !self.is_quiet() {
+                self.run_ready();
+            }
+            return;
         }
         self.queues.push(now, request);
         self.notify_levels();
@@ -407,7 +410,11 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
         if self.completions.is_empty() {
             self.now = to;
         } else {
-            completions.append(&mut self.completions);
+            match completions.is_empty() {
+                // Nothing is copied: the caller's vector is used next.
+                true => std::mem::swap(completions, &mut self.completions),
+                false => completions.append(&mut self.completions),
+            }
         }
         self.now
     }

@@ -55,6 +55,8 @@ pub struct Series {
     interval: Span,
     capacity: usize,
     points: Vec<Point>,
+    /// The time of the next point; `None` beyond the end of time.
+    due: Option<Time>,
     open: [Window; IoKind::ALL.len()],
 }
 
@@ -93,7 +95,10 @@ impl Series {
     pub fn new(start: Counters, interval: Span, capacity: usize) -> Self {
         assert!(!interval.is_zero(), "points of a series lie apart");
         assert!(capacity >= 2, "a series of fewer than two points");
-        Self { start, interval, capacity, points: Vec::with_capacity(capacity), open: Default::default() }
+        let points = Vec::with_capacity(capacity);
+        let mut series = Self { start, interval, capacity, points, due: None, open: Default::default() };
+        series.due = series.next_point();
+        series
     }
 
     /// Records a completed request.
@@ -104,7 +109,12 @@ impl Series {
 
     /// The time of the next point; `None` beyond the end of time.
     #[must_use]
-    pub fn due(&self) -> Option<Time> {
+    #[inline]
+    pub const fn due(&self) -> Option<Time> {
+        self.due
+    }
+
+    fn next_point(&self) -> Option<Time> {
         let ps = self.interval.as_ps().checked_mul(self.points.len() as u64 + 1)?;
         self.start.at.as_ps().checked_add(ps).map(Time::from_ps)
     }
@@ -115,6 +125,7 @@ impl Series {
         if self.points.len() == self.capacity {
             self.halve();
         }
+        self.due = self.next_point();
     }
 
     /// Ends the series: closes the last, shorter interval, unless it is empty.

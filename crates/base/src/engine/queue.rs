@@ -1,12 +1,13 @@
 //! The event queue: ordered by (time, sequence).
 //!
 //! Most events of a device lie a constant span ahead: a page read, a transfer, a program. Events with the same span
-//! are scheduled in the order of their due times, so they share a lane, a sorted queue. An event goes to the lane
-//! with the latest last event that is not later than it; the next event is the least of the lanes' heads. An event
-//! that fits no lane goes to a heap.
+//! are scheduled in the order of their due times, so they share a lane, a sorted ring. An event goes to the first lane
+//! whose last event is not later than it. So the last events of the lanes are in descending order, and the first lane
+//! that fits is also the one with the latest of them. The next event is the least of the lanes' heads. An event that
+//! fits no lane goes to a heap.
 
 use std::cmp::{Ordering, Reverse};
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 
 use crate::units::Time;
 
@@ -16,10 +17,10 @@ const LANES: usize = 12;
 /// Events in the order of their time, and of their insertion where times are equal.
 #[derive(Clone, Debug)]
 pub struct EventQueue<E> {
-    lanes: [VecDeque<Entry<E>>; LANES],
+    lanes: [Lane<E>; LANES],
     /// The key of each lane's first event, `EMPTY` if it has none.
     heads: [Key; LANES],
-    /// The time of each lane's last event.
+    /// The time of each lane's latest event, which may have left the lane.
     tails: [Time; LANES],
     /// Lanes that have ever been used.
     used: usize,
@@ -27,13 +28,24 @@ pub struct EventQueue<E> {
     /// The lane that holds the next event (`LANES` for the heap), and the event's key.
     least: (usize, Key),
     sequence: u64,
-    len: usize,
 }
 
-/// The order of events.
-type Key = (Time, u64);
+/// The order of events: the time in the upper half, the number of the insertion in the lower. One number is compared
+/// without a branch.
+type Key = u128;
 
-const EMPTY: Key = (Time::MAX, u64::MAX);
+/// The key of no event.
+const EMPTY: Key = Key::MAX;
+
+#[inline]
+const fn key(at: Time, sequence: u64) -> Key {
+    (at.as_ps() as u128) << 64 | sequence as u128
+}
+
+#[inline]
+const fn time(key: Key) -> Time {
+    Time::from_ps((key >> 64) as u64)
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Entry<E> {
@@ -61,17 +73,58 @@ impl<E> Ord for Entry<E> {
     }
 }
 
+/// A ring whose length is a power of two: a place is found with a mask.
+#[derive(Clone, Debug)]
+struct Lane<E> {
+    ring: Vec<Entry<E>>,
+    first: usize,
+    len: usize,
+}
+
+impl<E: Copy> Lane<E> {
+    const fn new() -> Self {
+        Self { ring: Vec::new(), first: 0, len: 0 }
+    }
+
+    #[inline]
+    fn push(&mut self, entry: Entry<E>) {
+        if self.len == self.ring.len() {
+            self.grow(entry);
+        }
+        let place = (self.first + self.len) & (self.ring.len() - 1);
+        self.ring[place] = entry;
+        self.len += 1;
+    }
+
+    /// Removes the first event; returns it and the key of the next.
+    #[inline]
+    fn pop(&mut self) -> (Entry<E>, Key) {
+        let mask = self.ring.len() - 1;
+        let entry = self.ring[self.first & mask];
+        self.first = (self.first + 1) & mask;
+        self.len -= 1;
+        (entry, if self.len == 0 { EMPTY } else { self.ring[self.first & mask].key })
+    }
+
+    /// Doubles the ring, and fills the new places with `entry`.
+    #[cold]
+    fn grow(&mut self, entry: Entry<E>) {
+        self.ring.rotate_left(self.first);
+        self.first = 0;
+        self.ring.resize((2 * self.len).max(4), entry);
+    }
+}
+
 impl<E: Copy> Default for EventQueue<E> {
     fn default() -> Self {
         Self {
-            lanes: std::array::from_fn(|_| VecDeque::new()),
+            lanes: std::array::from_fn(|_| Lane::new()),
             heads: [EMPTY; LANES],
             tails: [Time::ZERO; LANES],
             used: 0,
             heap: BinaryHeap::new(),
             least: (LANES, EMPTY),
             sequence: 0,
-            len: 0,
         }
     }
 }
@@ -82,9 +135,7 @@ impl<E: Copy> EventQueue<E> {
     fn first(&self) -> (usize, Key) {
         let mut best = (LANES, self.heap.peek().map_or(EMPTY, |Reverse(entry)| entry.key));
         for (lane, head) in self.heads[..self.used].iter().enumerate() {
-            if *head < best.1 {
-                best = (lane, *head);
-            }
+            best = if *head < best.1 { (lane, *head) } else { best };
         }
         best
     }
@@ -92,72 +143,58 @@ impl<E: Copy> EventQueue<E> {
     /// When the next event is due.
     #[must_use]
     #[inline]
-    pub fn next_time(&self) -> Option<Time> {
-        (self.len > 0).then_some(self.least.1.0)
+    pub const fn next_time(&self) -> Option<Time> {
+        if self.least.1 == EMPTY { None } else { Some(time(self.least.1)) }
     }
 
     /// The number of waiting events.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.len
+        self.lanes.iter().map(|lane| lane.len).sum::<usize>() + self.heap.len()
     }
 
     /// True if no event waits.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
+    pub const fn is_empty(&self) -> bool {
+        self.least.1 == EMPTY
     }
 
     /// Schedules `event`.
     #[inline]
     pub fn push(&mut self, at: Time, event: E) {
-        let key = (at, self.sequence);
+        let key = key(at, self.sequence);
         self.sequence += 1;
-        self.len += 1;
-        // The lane with the latest last event that is not later than `at`; else an empty one.
-        let mut chosen = None;
-        let mut empty = (self.used < LANES).then_some(self.used);
-        for lane in 0..self.used {
-            if self.heads[lane] == EMPTY {
-                empty = Some(lane);
-            } else if self.tails[lane] <= at && chosen.is_none_or(|best: usize| self.tails[best] < self.tails[lane]) {
-                chosen = Some(lane);
-            }
-        }
-        let found = chosen.or(empty);
+        let found = self.tails.iter().position(|tail| *tail <= at);
         if key < self.least.1 {
             self.least = (found.unwrap_or(LANES), key);
         }
         let Some(lane) = found else { return self.heap.push(Reverse(Entry { key, event })) };
-        if chosen.is_none() {
+        self.tails[lane] = at;
+        if self.heads[lane] == EMPTY {
             self.heads[lane] = key;
             self.used = self.used.max(lane + 1);
         }
-        self.tails[lane] = at;
-        self.lanes[lane].push_back(Entry { key, event });
+        self.lanes[lane].push(Entry { key, event });
     }
 
     /// Removes the next event if it is due at `to` or earlier.
     #[inline]
     pub fn pop_due(&mut self, to: Time) -> Option<(Time, E)> {
-        if self.len == 0 {
-            return None;
-        }
         let (lane, key) = self.least;
-        if key.0 > to {
+        let at = time(key);
+        if at > to || key == EMPTY {
             return None;
         }
-        self.len -= 1;
-        let entry = match self.lanes.get_mut(lane) {
-            Some(queue) => {
-                let entry = queue.pop_front()?;
-                self.heads[lane] = queue.front().map_or(EMPTY, |next| next.key);
-                entry
+        let event = match self.lanes.get_mut(lane) {
+            Some(events) => {
+                let (entry, next) = events.pop();
+                self.heads[lane] = next;
+                entry.event
             }
-            None => self.heap.pop()?.0,
+            None => self.heap.pop()?.0.event,
         };
         self.least = self.first();
-        Some((key.0, entry.event))
+        Some((at, event))
     }
 
     /// Removes the next event.
@@ -168,11 +205,11 @@ impl<E: Copy> EventQueue<E> {
 
     /// Drops all events, at a power loss.
     pub fn clear(&mut self) {
-        self.lanes.iter_mut().for_each(VecDeque::clear);
+        self.lanes.iter_mut().for_each(|lane| lane.len = 0);
         self.heads = [EMPTY; LANES];
+        self.tails = [Time::ZERO; LANES];
         self.heap.clear();
         self.least = (LANES, EMPTY);
-        self.len = 0;
     }
 }
 

@@ -89,9 +89,9 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     fn take(&mut self, handle: Handle<Active<S>>) -> bool {
         let request = &self.clients.requests[handle];
         let end = self.piece(request.next_unit, request.extent.end);
-        while self.clients.requests[handle].next_unit < end {
-            let unit = self.clients.requests[handle].next_unit;
-            let (at, mask) = self.cover(handle, unit);
+        let (io, from) = (request.io, request.next_unit);
+        for unit in from..end {
+            let (at, mask) = self.cover(&io, unit);
             let Clients { requests, buffer: Some(buffer), .. } = &mut self.clients else { return true };
             let Active { data, set, .. } = &requests[handle];
             match buffer.take(Lpn::new(unit), *set, mask, |i| data[(at + i as i32) as usize]) {
@@ -175,10 +175,14 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
 
     /// Without a buffer, flash holds every acknowledged write already.
     pub(super) fn flush(&mut self, handle: Handle<Active<S>>) {
-        let Some(buffer) = &mut self.clients.buffer else { return self.served(handle) };
+        let Some(buffer) = &mut self.clients.buffer else {
+            self.served(handle);
+            return;
+        };
         let ignores = self.resolved.buffer.is_some_and(|buffer| buffer.flush == FlushPolicy::Ignore);
         if (ignores && !self.powering_off) || self.resolved.planted.is(Sabotage::FlushLies) {
-            return self.served(handle);
+            self.served(handle);
+            return;
         }
         if self.powering_off {
             buffer.distrust_log();

@@ -144,6 +144,12 @@ impl<S: Sector> Clients<S> {
         std::mem::take(&mut self.drained).then_some(Due::Buffer)
     }
 
+    /// True if [`Self::next_due`] has nothing.
+    #[inline]
+    pub(crate) const fn is_quiet(&self) -> bool {
+        self.served.is_empty() && self.parts.is_empty() && !self.drained
+    }
+
     /// A flush may be done, or a write may come into the buffer.
     pub(crate) const fn note_buffer_change(&mut self) {
         self.drained = true;

@@ -19,27 +19,36 @@ pub(crate) struct Link {
     spec: LinkSpec,
     free: [Time; 2],
     busy: Span,
+    /// The data of the last transfer and its time: most requests are as long as the one before, and the time of others
+    /// takes a division.
+    last: (Bytes, Span),
 }
 
 impl Link {
     pub(crate) fn new(spec: LinkSpec) -> Self {
-        Self { spec, free: [Time::ZERO; 2], busy: Span::ZERO }
+        Self { spec, free: [Time::ZERO; 2], busy: Span::ZERO, last: (Bytes::new(0), Span::ZERO) }
     }
 
     /// Sends a command with its data as soon as the link is free. Returns the arrival time, or `None` if the transfer
     /// takes no time.
     #[inline]
     pub(crate) fn carry(&mut self, now: Time, direction: Direction, bytes: Bytes) -> Option<Time> {
-        self.occupy(now, direction, self.spec.overhead + self.data(bytes))
+        let time = self.spec.overhead + self.data(bytes);
+        self.occupy(now, direction, time)
     }
 
     /// Sends a part of a read's data to the host ahead of the rest, with which the command ends.
     pub(crate) fn carry_part(&mut self, now: Time, bytes: Bytes) {
-        self.occupy(now, Direction::Out, self.data(bytes));
+        let time = self.data(bytes);
+        self.occupy(now, Direction::Out, time);
     }
 
-    fn data(&self, bytes: Bytes) -> Span {
-        self.spec.rate.map_or(Span::ZERO, |rate| rate.time(bytes))
+    #[inline]
+    fn data(&mut self, bytes: Bytes) -> Span {
+        if bytes != self.last.0 {
+            self.last = (bytes, self.spec.rate.map_or(Span::ZERO, |rate| rate.time(bytes)));
+        }
+        self.last.1
     }
 
     #[inline]

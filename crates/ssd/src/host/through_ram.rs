@@ -35,7 +35,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     pub(crate) fn ram_done(&mut self, handle: Handle<Active<S>>) {
         let request = &self.clients.requests[handle];
         match request.io.kind {
-            IoKind::Read if request.from_ram.is_some() => self.served(handle),
+            IoKind::Read if request.from_ram.is_some() => _ = self.served(handle),
             IoKind::Read => self.read(handle),
             IoKind::Write => self.write(handle),
             IoKind::Flush | IoKind::Discard => unreachable!("no data to move"),

@@ -290,9 +290,10 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             self.last_sign = (self.now, self.drive.events());
             // Taken out during the loop and put back, to reuse its allocation.
             let mut completions = std::mem::take(&mut self.completions);
-            for completion in completions.drain(..) {
-                self.complete(&completion, flows)?;
+            for completion in &completions {
+                self.complete(completion, flows)?;
             }
+            completions.clear();
             self.completions = completions;
         } else if self.now == Time::END {
             return Err(self.end_of_time());

@@ -7,7 +7,7 @@ use base::units::{Sectors, Span, Time};
 use super::arrivals::{Arrivals, Process};
 use super::resolve;
 use super::spec::GeneratorSpec;
-use super::stream::{Left, Stream};
+use super::stream::{Left, Others, Stream};
 use crate::{Arrival, Pacing, Source, SourceError};
 use base::fault::Fault;
 
@@ -23,7 +23,7 @@ pub struct Generator {
     pub(super) left: Left,
     pub(super) duration: Option<Span>,
     /// The requests that arrive at `now` after the most recent one.
-    pub(super) with: [Option<Io>; 2],
+    pub(super) with: Others,
     pub(super) now: Time,
 }
 
@@ -36,6 +36,7 @@ impl Generator {
         resolve::generator(spec, capacity, seed)
     }
 
+    #[inline]
     fn choose(&mut self) -> Option<usize> {
         if self.streams.len() <= 1 {
             return (!self.streams.is_empty()).then_some(0);
@@ -48,6 +49,7 @@ impl Generator {
         Some(at.unwrap_or(self.streams.len() - 1))
     }
 
+    #[inline]
     fn emit(&mut self, io: Io) -> Arrival {
         self.left.requests = self.left.requests.map(|n| n - 1);
         if io.kind != IoKind::Flush {
@@ -87,12 +89,12 @@ impl Source for Generator {
             self.left.requests = Some(0);
             return Ok(None);
         }
-        let [first, second, third] = self.streams[chosen].draw();
-        self.with = [second, third];
-        if self.streams[chosen].left.is_over() {
+        let stream = &mut self.streams[chosen];
+        let io = stream.draw(&mut self.with);
+        if stream.left.is_over() {
             self.weight -= self.streams.remove(chosen).weight;
         }
-        Ok(first.map(|io| self.emit(io)))
+        Ok(Some(self.emit(io)))
     }
 
     fn pacing(&self) -> Pacing {

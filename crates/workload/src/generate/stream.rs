@@ -134,8 +134,8 @@ impl Left {
     }
 }
 
-/// A request and the requests that arrive together with it, in this order.
-pub(super) type Group = [Option<Io>; 3];
+/// The requests that arrive together with another, in this order.
+pub(super) type Others = [Option<Io>; 2];
 
 /// One stream, ready to run.
 #[derive(Clone, Debug)]
@@ -151,9 +151,10 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// The next request. It always lies inside the region.
+    /// The next request. It always lies inside the region. Those that arrive together with it go into `others`, which
+    /// is empty.
     #[inline]
-    pub(super) fn draw(&mut self) -> Group {
+    pub(super) fn draw(&mut self, others: &mut Others) -> Io {
         let kind = self.kinds.draw();
         let sectors = self.sizes[kind].as_mut().expect("a kind that is drawn has sizes").draw();
         let start = match self.runs.rule {
@@ -163,14 +164,15 @@ impl Stream {
         self.left.take(sectors);
         let io = Io { kind: KINDS[kind], start, sectors: Sectors::new(sectors) };
         if io.kind != IoKind::Write {
-            return [Some(io), None, None];
+            return io;
         }
         let flush = self.flushes.after_write().then_some(Io::FLUSH);
         if self.discard_first {
-            [Some(Io { kind: IoKind::Discard, ..io }), Some(io), flush]
-        } else {
-            [Some(io), flush, None]
+            *others = [Some(io), flush];
+            return Io { kind: IoKind::Discard, ..io };
         }
+        others[0] = flush;
+        io
     }
 
     fn run(&mut self, kind: usize, sectors: u64) -> Lba {
