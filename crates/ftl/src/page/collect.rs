@@ -288,18 +288,16 @@ impl PageFtl {
         gathered: &[Psn],
     ) -> u32 {
         let rows = (self.geometry.row_slots() * self.one_shot) as usize;
-        if gathered.len() <= rows {
-            return self.copy_rows(flash, list, cause, target, gathered);
-        }
-        let mut next = target.offset;
-        for (i, gathered) in gathered.chunks(rows).enumerate() {
-            if i > 0 {
-                self.blocks.begin_program(target.superblock);
+        let (mut target, mut rest) = (target, gathered);
+        loop {
+            let (now, behind) = rest.split_at(rows.min(rest.len()));
+            let next = self.copy_rows(flash, list, cause, target, now);
+            if behind.is_empty() {
+                return next;
             }
-            let target = Target { offset: target.offset + (i * rows) as u32, ..target };
-            next = self.copy_rows(flash, list, cause, target, gathered);
+            self.blocks.begin_program(target.superblock);
+            (target.offset, rest) = (target.offset + rows as u32, behind);
         }
-        next
     }
 
     /// Adds one program of copies and its reads. Returns the offset behind the word line, or behind the program.

@@ -26,23 +26,19 @@ impl<S: Sector> Media<S> {
         let (row, plane) = self.geometry.page_and_plane(target.offset);
         assert!((row * self.geometry.stripe + plane) * slots == target.offset, "program inside a page: {target:?}");
         assert!(count > 0, "a program of nothing: {target:?}");
-        let content = (stream, mode);
-        if count <= slots {
-            self.check_rows(target, (row, row), mode);
-            return self.program_page(target, (row, plane), 0..count, content, &spare_of, payload)
-                || self.note_failures(target, count);
-        }
-        let (last_row, _) = self.geometry.page_and_plane(target.offset + count - 1);
+        let last_row = if count <= slots { row } else { self.geometry.page_and_plane(target.offset + count - 1).0 };
         self.check_rows(target, (row, last_row), mode);
+        let (mut place, mut first) = ((row, plane), 0);
         let mut all_well = true;
-        let mut first = 0;
-        while first < count {
-            let place = self.geometry.page_and_plane(target.offset + first);
+        loop {
             let end = (first + slots).min(count);
-            all_well &= self.program_page(target, place, first..end, content, &spare_of, payload);
+            all_well &= self.program_page(target, place, first..end, (stream, mode), &spare_of, payload);
+            if end == count {
+                return all_well || self.note_failures(target, count);
+            }
             first = end;
+            place = self.geometry.page_and_plane(target.offset + first);
         }
-        all_well || self.note_failures(target, count)
     }
 
     /// Checks that the rows of a program exist in its mode, and that one command programs them.
