@@ -438,7 +438,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let list = &mut self.lists[list];
         list.remaining += 1;
         match list.last.replace(handle) {
-            Some(last) => self.commands[last].sibling = Some(handle),
+            Some(last) => {
+                let last = &mut self.commands[last];
+                last.sibling = Some(handle);
+                list.spreads |= last.die != die;
+            }
             None => list.first = Some(handle),
         }
         handle

@@ -32,6 +32,8 @@ pub struct List {
     /// Commands of other lists depend on its commands (`leads`), or the other way round (`follows`).
     pub(super) leads: bool,
     pub(super) follows: bool,
+    /// Its commands are for more than one die.
+    pub(super) spreads: bool,
     tag: u32,
     /// How many reports of failed programs the FTL had received when it opened the list.
     pub(super) known: u32,
@@ -54,6 +56,7 @@ impl List {
             dispatched: false,
             leads: false,
             follows: false,
+            spreads: false,
             tag,
             known,
             wait: Span::ZERO,

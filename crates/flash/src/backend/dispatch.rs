@@ -21,12 +21,17 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             self.run_at_once(list);
             return;
         }
-        self.lists[list].submitted = now;
-        let mut next = Some(first);
-        while let Some(command) = next {
-            self.dies[self.commands[command].die.index()].unfinished += 1;
-            self.notify(now, command, Stop::Submitted);
-            next = self.commands[command].sibling;
+        let entry = &mut self.lists[list];
+        entry.submitted = now;
+        if O::LISTENS || entry.spreads {
+            let mut next = Some(first);
+            while let Some(command) = next {
+                self.dies[self.commands[command].die.index()].unfinished += 1;
+                self.notify(now, command, Stop::Submitted);
+                next = self.commands[command].sibling;
+            }
+        } else {
+            self.dies[self.commands[first].die.index()].unfinished += entry.remaining;
         }
         let class = self.lists[list].class.under(self.arbitration.commands);
         let controller = match self.controllers_kind {
@@ -83,7 +88,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     /// Gives a list to a free controller.
-    #[inline]
+    #[inline(never)]
     pub(super) fn occupy<E: From<Event> + Copy>(
         &mut self,
         now: Time,
@@ -111,15 +116,54 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     /// Sends the commands without open dependencies to their dies.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // One caller with controllers and one without.
     fn dispatch<E: From<Event> + Copy>(&mut self, now: Time, list: Handle<List>, events: &mut EventQueue<E>) {
-        self.lists[list].dispatched = true;
-        let first = self.lists[list].first;
-        if let Some(alone) = first.filter(|first| self.commands[*first].sibling.is_none()) {
-            return self.dispatch_alone(now, alone, events);
+        let entry = &mut self.lists[list];
+        entry.dispatched = true;
+        let (first, spreads) = (entry.first, entry.spreads);
+        if spreads || self.intervenes || self.timing.cache_across {
+            return self.dispatch_widely(now, first, events);
         }
-        // All commands are queued before the first starts, so that a die sees whether the next one can follow in
-        // cache mode.
+        // All commands are queued before the first starts, so that the die sees whether the next one can follow in
+        // cache mode. A lone one needs no queue.
+        let (mut ready, mut queued) = (None, false);
+        let mut next = first;
+        while let Some(handle) = next {
+            let command = &self.commands[handle];
+            next = command.sibling;
+            if command.waits > 0 {
+                continue;
+            }
+            if let Some(before) = ready.replace(handle) {
+                self.enqueue(now, before);
+                queued = true;
+            }
+        }
+        match ready {
+            Some(last) if queued => {
+                self.enqueue(now, last);
+                self.next_command(now, self.commands[last].die.get(), events);
+            }
+            Some(alone) => self.send_to_die(now, alone, events),
+            None => {}
+        }
+    }
+
+    /// The same for a list of several dies, or where a die may begin or take in something although it is occupied.
+    #[inline(never)]
+    fn dispatch_widely<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        first: Option<Handle<Command>>,
+        events: &mut EventQueue<E>,
+    ) {
+        if let Some(alone) = first.filter(|first| self.commands[*first].sibling.is_none()) {
+            if self.commands[alone].waits == 0 {
+                self.send_to_die(now, alone, events);
+            }
+            return;
+        }
         let mut next = first;
         while let Some(handle) = next {
             next = self.commands[handle].sibling;
@@ -134,17 +178,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
     }
 
-    /// Sends the only command of a list to its die, which begins it at once if it is idle.
+    /// Sends a command to its die, which begins it at once if it is idle.
     #[inline]
-    fn dispatch_alone<E: From<Event> + Copy>(
+    pub(super) fn send_to_die<E: From<Event> + Copy>(
         &mut self,
         now: Time,
         handle: Handle<Command>,
         events: &mut EventQueue<E>,
     ) {
-        if self.commands[handle].waits > 0 {
-            return;
-        }
         let die = self.commands[handle].die;
         let state = &self.dies[die.index()];
         if !self.intervenes && state.array.is_none() && state.register.is_none() && state.queue.is_empty() {

@@ -7,13 +7,15 @@ use super::{Backend, Cause, Command, Observer, Op, Slot};
 
 impl<S: Sector, O: Observer> Backend<S, O> {
     /// Applies a command to the media.
+    #[inline]
     pub(super) fn take_effect(&mut self, handle: Handle<Command>) {
         self.commands[handle].effected = true;
-        if self.is_refused(handle) {
+        let op = self.commands[handle].op;
+        if matches!(op, Op::Program | Op::CopyBack) && self.is_refused(handle) {
             (self.commands[handle].failed, self.commands[handle].refused) = (true, true);
             return;
         }
-        match self.commands[handle].op {
+        match op {
             Op::Read => self.read(handle),
             Op::Program => self.program(handle),
             Op::Erase => {
@@ -21,18 +23,22 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 let well = self.media.erase(superblock);
                 self.commands[handle].failed = !well;
             }
-            Op::CopyBack => {
-                self.judge_copy_back(handle);
-                if self.commands[handle].sectors > 0 {
-                    self.merge(handle);
-                } else {
-                    self.read(handle);
-                }
-                self.program(handle);
-            }
+            Op::CopyBack => self.copy_back(handle),
         }
     }
 
+    #[inline(never)]
+    fn copy_back(&mut self, handle: Handle<Command>) {
+        self.judge_copy_back(handle);
+        if self.commands[handle].sectors > 0 {
+            self.merge(handle);
+        } else {
+            self.read(handle);
+        }
+        self.program(handle);
+    }
+
+    #[inline]
     fn read(&mut self, handle: Handle<Command>) {
         let command = &self.commands[handle];
         assert!(command.count > 0, "a read of nothing");
@@ -111,6 +117,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         assert!(given <= command.sectors, "{given} sectors of a copy-back are new and {} cross", command.sectors);
     }
 
+    #[inline]
     fn program(&mut self, handle: Handle<Command>) {
         let command = &self.commands[handle];
         let first = handle.index() * self.slots_per_command as usize;
@@ -148,15 +155,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     pub(super) fn pass_on(&mut self, handle: Handle<Command>) {
         let first = handle.index() * self.slots_per_command as usize;
         for place in first..first + self.commands[handle].count as usize {
-            let from = self.slots[place];
-            let Some(to) = from.forward else { continue };
+            let &Slot { lpn, version, lost, forward, .. } = &self.slots[place];
+            let Some(to) = forward else { continue };
             let into = &mut self.slots[to.0 as usize];
             if !into.expected {
-                into.lpn = from.lpn;
-                into.version = from.version;
+                (into.lpn, into.version) = (lpn, version);
             }
             // A sector that the host writes replaces the lost data.
-            into.lost |= from.lost;
+            into.lost |= lost;
             let mask = into.mask;
             if S::PRESENT {
                 let sectors = self.media.geometry().sectors as usize;
@@ -168,6 +174,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     /// Counts a finished command, but not a refused one. Its times were charged as its phases ended.
+    #[inline]
     pub(super) fn count(&mut self, handle: Handle<Command>) {
         let slots = self.media.geometry().slots;
         let command = &self.commands[handle];
@@ -184,18 +191,16 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
         let pages = match command.op {
             Op::Erase => u64::from(self.media.geometry().stripe),
+            // A division costs as much as the rest of the count.
+            _ if command.count == 1 => 1,
             Op::Program | Op::CopyBack => u64::from(command.count.div_ceil(slots)),
             Op::Read => {
                 let mut pages = 0;
                 let mut last = None;
-                if command.count == 1 {
-                    pages = 1;
-                } else {
-                    for (_, slot) in self.slots(handle) {
-                        let page = Some(self.media.geometry().page_of(slot.psn));
-                        pages += u64::from(page != last);
-                        last = page;
-                    }
+                for (_, slot) in self.slots(handle) {
+                    let page = Some(self.media.geometry().page_of(slot.psn));
+                    pages += u64::from(page != last);
+                    last = page;
                 }
                 pages
             }
@@ -205,8 +210,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         tally.pages += pages;
         tally.slots += u64::from(command.count);
         if command.op == Op::Program {
-            let in_page = pages * u64::from(slots) - u64::from(command.count);
-            self.account.at(Op::Program, Cause::Pad).slots += in_page + u64::from(command.padding);
+            let unused = pages * u64::from(slots) - u64::from(command.count) + u64::from(command.padding);
+            if unused > 0 {
+                self.account.at(Op::Program, Cause::Pad).slots += unused;
+            }
         }
     }
 }

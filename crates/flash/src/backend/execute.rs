@@ -32,14 +32,21 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if self.intervenes && !self.may_begin(now, die, events) {
             return;
         }
-        let state = &mut self.dies[die as usize];
+        let state = &self.dies[die as usize];
         if state.array.is_some() || state.register.is_some() {
             if self.timing.cache_across {
                 self.load_cache(now, die, events);
             }
             return;
         }
-        let Some(handle) = state.queue.pop(&self.commands) else { return };
+        if !state.queue.is_empty() {
+            self.begin_next(now, die, events);
+        }
+    }
+
+    #[inline(never)]
+    fn begin_next<E: From<Event> + Copy>(&mut self, now: Time, die: u32, events: &mut EventQueue<E>) {
+        let Some(handle) = self.dies[die as usize].queue.pop(&self.commands) else { return };
         self.begin(now, handle, events);
     }
 
@@ -78,7 +85,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
         die.last = Some(command.cause);
         let list = &mut self.lists[command.list];
-        list.start_wait.get_or_insert(now - list.submitted);
+        if list.start_wait.is_none() {
+            list.start_wait = Some(now - list.submitted);
+        }
         if command.op == Op::Program {
             die.register = Some(handle);
             self.request_bus(now, handle, Stage::DataIn, events);
@@ -97,7 +106,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     /// The same, after the copy time of a page from the cache register.
-    #[inline]
+    #[inline(never)]
     fn execute_array_after<E: From<Event> + Copy>(
         &mut self,
         now: Time,
@@ -128,7 +137,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// Begins a phase of an array: `time` of work, after a delay that occupies the die (a copy between its registers,
     /// tWB).
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // One caller that every command passes, and rare ones.
     pub(super) fn start_array<E: From<Event> + Copy>(
         &mut self,
         now: Time,
@@ -296,6 +306,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     /// Moves a page from the array to the register, and requests the channel. In cache mode the array goes on.
+    #[inline]
     fn send<E: From<Event> + Copy>(
         &mut self,
         now: Time,
@@ -319,13 +330,27 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     /// Moves a page from the register into the array. In cache mode the register takes the next page.
+    #[inline]
     pub(super) fn execute_array_loaded<E: From<Event> + Copy>(
         &mut self,
         now: Time,
         handle: Handle<Command>,
         events: &mut EventQueue<E>,
     ) {
-        let Some(copy) = self.timing.cache_program else { return self.execute_array(now, handle, events) };
+        match self.timing.cache_program {
+            None => self.execute_array(now, handle, events),
+            Some(copy) => self.execute_array_cached(now, handle, copy, events),
+        }
+    }
+
+    #[inline(never)]
+    fn execute_array_cached<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        handle: Handle<Command>,
+        copy: Span,
+        events: &mut EventQueue<E>,
+    ) {
         // The copy takes time only if another page follows, or may follow from another list.
         let die = &self.dies[self.commands[handle].die.index()];
         let follower = self.timing.cache_across || die.queue.peek().is_some_and(|head| self.follows(handle, head));
@@ -402,14 +427,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             let channel = die.channel;
             self.free_channel(now, channel, events);
         }
-        if then[0].is_some() {
+        if let [Some(next), after] = then {
             self.pass_on(handle);
-        }
-        for next in then.into_iter().flatten() {
-            self.commands[next].waits -= 1;
-            if self.commands[next].waits == 0 && self.lists[self.commands[next].list].dispatched {
-                self.enqueue(now, next);
-                self.next_command(now, self.commands[next].die.get(), events);
+            self.let_go(now, next, events);
+            if let Some(next) = after {
+                self.let_go(now, next, events);
             }
         }
         let entry = &mut self.lists[list];
@@ -420,6 +442,16 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             if let Some(controller) = entry.controller {
                 self.vacate(now, controller, self.commands[handle].cause, events);
             }
+        }
+    }
+
+    /// Ends a dependency of a command. Without others, the command goes to its die.
+    #[inline]
+    fn let_go<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
+        let command = &mut self.commands[handle];
+        command.waits -= 1;
+        if command.waits == 0 && self.lists[command.list].dispatched {
+            self.send_to_die(now, handle, events);
         }
     }
 

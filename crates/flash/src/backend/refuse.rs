@@ -12,7 +12,7 @@ use crate::nand::Sector;
 use base::engine::Handle;
 use base::units::SuperblockId;
 
-use super::{Backend, Command, List, Observer, Op};
+use super::{Backend, Command, List, Observer};
 
 /// Failed programs that were reported to the FTL, or will be.
 #[derive(Clone, Debug, Default)]
@@ -44,11 +44,16 @@ impl Failures {
 impl<S: Sector, O: Observer> Backend<S, O> {
     /// True if the backend must not begin a program, because an earlier one of its block has failed since its list
     /// was opened.
+    #[inline]
     pub(super) fn is_refused(&self, handle: Handle<Command>) -> bool {
         let command = &self.commands[handle];
-        if !matches!(command.op, Op::Program | Op::CopyBack) || !self.media.refuses(command.target, command.count) {
-            return false;
-        }
+        self.media.refuses(command.target, command.count) && self.is_unheard(handle)
+    }
+
+    /// True if a program has failed in the superblock of a command since its list was opened.
+    #[cold]
+    fn is_unheard(&self, handle: Handle<Command>) -> bool {
+        let command = &self.commands[handle];
         // The FTL learns of failures before a power loss from the media.
         let reported = self.failures.blocks.get(&command.target.superblock).copied();
         reported.is_some_and(|reported| reported.is_none_or(|reported| self.lists[command.list].known < reported))

@@ -11,6 +11,7 @@ mod images;
 mod layout;
 mod mode;
 mod payload;
+mod program;
 mod snapshot;
 mod spares;
 mod torn;
@@ -316,89 +317,6 @@ impl<S: Sector> Media<S> {
             let first = psn.get() - psn.get() % self.geometry.slots;
             self.unreadable.extend(first..first + self.geometry.slots);
         }
-    }
-
-    /// Programs pages from `target` on. `spare_of(i)` returns the spare area of the i-th of `count` slots, and
-    /// whether its data is known to be lost; the rest of the last page is padding. Returns true if no page failed;
-    /// the slots of a failed page are torn.
-    ///
-    /// # Panics
-    /// On a page that is not erased, out of order in its block, in a bad block or behind a failed program of its
-    /// block, not at a page boundary, in another mode than the block was opened in or behind its last page in that
-    /// mode, or on pages that no single command programs.
-    pub(crate) fn program(
-        &mut self,
-        target: Target,
-        count: u32,
-        (stream, mode): (Stream, Mode),
-        spare_of: impl Fn(usize) -> (Spare, bool),
-        payload: &[S],
-    ) -> bool {
-        let slots = self.geometry.slots;
-        assert!(target.offset.is_multiple_of(slots), "program inside a page: {target:?}");
-        assert!(count > 0, "a program of nothing: {target:?}");
-        let (first_row, _) = self.geometry.page_and_plane(target.offset);
-        let (last_row, _) = self.geometry.page_and_plane(target.offset + count - 1);
-        let pages = mode.pages(self.geometry.pages);
-        assert!(
-            last_row < pages,
-            "program of page {last_row} of {}, which has {pages} pages in its mode",
-            target.superblock
-        );
-        assert!(
-            first_row / self.one_shot == last_row / self.one_shot,
-            "one program command over rows {first_row} to {last_row} of {}: more than a word line",
-            target.superblock
-        );
-        let mut all_well = true;
-        for first in (0..count).step_by(slots as usize) {
-            let (page, plane) = self.geometry.page_and_plane(target.offset + first);
-            let opened = self.births;
-            let block = self.block_mut(target.superblock, plane);
-            assert!(!block.bad, "program of a bad block: page {page}, plane {plane} of {}", target.superblock);
-            assert!(
-                !block.failing,
-                "program of page {page}, plane {plane} of {}, behind a program that failed in this block",
-                target.superblock
-            );
-            assert!(
-                block.next_page <= page,
-                "program of page {page}, plane {plane} of {}: page {} is the next erased one",
-                target.superblock,
-                block.next_page
-            );
-            if block.next_page == 0 {
-                (block.opened, block.stream, block.mode) = (opened, stream, mode);
-                self.births += 1;
-            }
-            let opened = self.block_mut(target.superblock, plane).mode;
-            assert!(opened == mode, "program of {} in mode {mode:?}, opened in {opened:?}", target.superblock);
-            self.block_mut(target.superblock, plane).next_page = page + 1;
-            let well = !self.faults.program_fails();
-            all_well &= well;
-            for i in first..(first + slots).min(count) {
-                let psn = self.geometry.slot(target.superblock, target.offset + i);
-                let (spare, lost) = if well { spare_of(i as usize) } else { (Spare::Torn, true) };
-                self.spares.set(psn.index(), spare);
-                if lost {
-                    self.unreadable.insert(psn.get());
-                }
-                if S::PRESENT {
-                    let (block, range) = self.place(psn);
-                    let from = i as usize * self.geometry.sectors as usize;
-                    let content = &payload[from..from + self.geometry.sectors as usize];
-                    let derived = Preconditioned::of(spare, self.geometry.sectors);
-                    if self.payload[block.index()].is_none() && (!well || derived.is(content)) {
-                        continue;
-                    }
-                    self.keep_payload(target.superblock, plane, page)[range].copy_from_slice(content);
-                }
-            }
-        }
-        if !all_well {
-            self.note_failures(target, count);
-        }
-        all_well
     }
 
     /// Erases the blocks of a superblock. False if one of them failed.

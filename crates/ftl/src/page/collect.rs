@@ -59,10 +59,13 @@ impl PageFtl {
         if chosen.gc.active && chosen.free.len() >= self.gc.stop {
             chosen.gc.active = false;
         }
+        // Nearly every call ends here.
         let idle = !chosen.is_moving() && chosen.in_flight == chosen.waiting.len() as u32;
+        if !idle || chosen.waiting.is_empty() || chosen.free.len() > 1 {
+            return;
+        }
         let empty_soon = chosen.gc.victims.iter().any(|victim| self.blocks.valid(victim.superblock) == 0);
-        let hopeless = (no_room || chosen.gc.victims.is_empty()) && !empty_soon;
-        let last = idle && !chosen.waiting.is_empty() && chosen.free.len() <= 1 && hopeless;
+        let last = (no_room || chosen.gc.victims.is_empty()) && !empty_soon;
         // Answers still to come may leave garbage here. Translation pages must not wait for them.
         let last = last && (self.kind_in(pool) == Holds::Pages || !self.awaits_answers());
         if last && self.kind_in(pool) == Holds::Pages && self.lend_block(pool - self.groups, 0) {
@@ -80,16 +83,23 @@ impl PageFtl {
     pub(super) fn drop_stale<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
         let (blocks, geometry) = (&mut self.blocks, &self.geometry);
         let gc = &mut self.pools[pool as usize].gc;
-        gc.gathered.retain(|psn| {
-            let valid = blocks.is_valid(*psn);
-            if !valid {
-                blocks.unpin(geometry.locate(*psn).0);
-            }
-            valid
-        });
+        if !gc.gathered.is_empty() {
+            gc.gathered.retain(|psn| {
+                let valid = blocks.is_valid(*psn);
+                if !valid {
+                    blocks.unpin(geometry.locate(*psn).0);
+                }
+                valid
+            });
+        }
         // A newer write may have invalidated the last mapping unit of a victim, which nothing else notices.
+        let end = geometry.superblock_slots();
         let mut i = 0;
         while let Some(victim) = self.pools[pool as usize].gc.victims.get(i).copied() {
+            if victim.cursor < end && self.blocks.valid(victim.superblock) > 0 {
+                i += 1;
+                continue;
+            }
             self.erase_if_empty(flash, victim.superblock);
             // `erase_if_empty` removes a finished victim from the list.
             let here = self.pools[pool as usize].gc.victims.get(i).map(|victim| victim.superblock);
@@ -280,15 +290,16 @@ impl PageFtl {
         gathered: &[Psn],
     ) -> u32 {
         let rows = (self.geometry.row_slots() * self.one_shot) as usize;
-        let mut next = target.offset;
-        for (i, gathered) in gathered.chunks(rows).enumerate() {
-            if i > 0 {
-                self.blocks.begin_program(target.superblock);
+        let (mut target, mut rest) = (target, gathered);
+        loop {
+            let (now, behind) = rest.split_at(rows.min(rest.len()));
+            let next = self.copy_rows(flash, list, cause, target, now);
+            if behind.is_empty() {
+                return next;
             }
-            let target = Target { offset: target.offset + (i * rows) as u32, ..target };
-            next = self.copy_rows(flash, list, cause, target, gathered);
+            self.blocks.begin_program(target.superblock);
+            (target.offset, rest) = (target.offset + rows as u32, behind);
         }
-        next
     }
 
     /// Adds one program of copies and its reads. Returns the offset behind the word line, or behind the program.
@@ -430,7 +441,9 @@ impl PageFtl {
             if failed {
                 self.fail(here, target.superblock);
             }
-            self.fetch_all(flash, handle);
+            if count > 1 {
+                self.fetch_all(flash, handle);
+            }
             // Mapping units that the map unit is asked for stay pinned until its answer.
             let mut moved = std::mem::take(&mut self.moved);
             for i in 0..count {

@@ -67,7 +67,9 @@ impl PageFtl {
             if failed {
                 self.fail(here, target.superblock);
             }
-            self.fetch_all(flash, handle);
+            if count > 1 {
+                self.fetch_all(flash, handle);
+            }
             for i in 0..count {
                 let Programmed { slot, psn, torn } = Programmed::of(flash.backend, handle, (target, failed), i);
                 if torn && !self.planted.is(Sabotage::FailureIgnored) {

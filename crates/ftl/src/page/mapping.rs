@@ -128,7 +128,7 @@ impl PageFtl {
     /// meanwhile. Returns false if the map unit decides this later; until then both places are valid, and the source
     /// stays pinned.
     pub(super) fn enter_copy(&mut self, now: Time, lpn: Lpn, from: Psn, to: Psn) -> bool {
-        let (pool, source) = (self.pool_at(to), self.pool_at(from));
+        let pool = self.pool_at(to);
         let units = self.units;
         let (map, lpn) = match (Self::side_directory(&mut self.trims, &mut self.checkpoints, lpn), &mut self.mapping) {
             (Some(side), _) => side,
@@ -136,7 +136,8 @@ impl PageFtl {
             (None, Mapping::MapUnit(map_client)) if lpn.get() >= units => {
                 (&mut map_client.directory, Lpn::new(lpn.get() - units))
             }
-            (None, Mapping::MapUnit(map_client)) => {
+            (None, Mapping::MapUnit(_)) => {
+                let source = self.pool_at(from);
                 self.pools[pool as usize].live += 1;
                 self.pools[source as usize].gc.asked += 1;
                 self.blocks.mark_valid(to);
@@ -146,7 +147,9 @@ impl PageFtl {
                     true => Ask::Update { lpn, to: Some(to) },
                     false => Ask::CondUpdate { lpn, from, to },
                 };
-                map_client.ask(now, Asker::Collector, Question::Copy { from, to }, ask);
+                if let Mapping::MapUnit(map_client) = &mut self.mapping {
+                    map_client.ask(now, Asker::Collector, Question::Copy { from, to }, ask);
+                }
                 if self.planted.is(Sabotage::ErasedUnanswered) && self.blocks.is_valid(from) {
                     self.invalidate(from);
                     return true;

@@ -154,8 +154,9 @@ impl Victims {
     /// One mapping unit of a superblock became invalid.
     #[inline]
     pub(crate) fn invalidated(&mut self, pool: u32, superblock: SuperblockId) {
-        self.garbage[(pool - self.first_pool) as usize] += 1;
-        self.minima.decrement(superblock.get());
+        let group = pool - self.first_pool;
+        self.garbage[group as usize] += 1;
+        self.minima.decrement_in(group, superblock.get());
     }
 
     /// True if collecting a pool would free at least one superblock; less garbage than that would only move.

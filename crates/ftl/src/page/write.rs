@@ -458,15 +458,25 @@ impl PageFtl {
     }
 
     /// Continues the waiting writes of a pool while it has space.
+    #[inline]
     pub(super) fn resume<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
         pool: u32,
     ) {
-        if self.pools[pool as usize].waiting.is_empty() {
-            return;
+        if !self.pools[pool as usize].waiting.is_empty() {
+            self.write_waiting(flash, owners, pool);
         }
+    }
+
+    #[inline(never)]
+    fn write_waiting<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        pool: u32,
+    ) {
         while let Some(unit) = self.pools[pool as usize].waiting.front().copied() {
             if self.asks_place(flash, &unit) {
                 let chosen = &mut self.pools[pool as usize];

@@ -59,11 +59,18 @@ impl Minima {
 
     #[inline]
     pub(crate) fn decrement(&mut self, superblock: u32) {
+        self.decrement_in(superblock / self.blocks, superblock);
+    }
+
+    /// The same for a superblock of a pool that the caller knows, without a division.
+    #[inline]
+    pub(crate) fn decrement_in(&mut self, pool: u32, superblock: u32) {
         let count = &mut self.counts[superblock as usize];
         *count -= 1;
         let count = *count;
-        let chunk = self.chunk(superblock);
-        self.least[chunk] = self.least[chunk].min(count);
+        let chunk = pool * self.chunks + (superblock - pool * self.blocks) / CHUNK;
+        let least = &mut self.least[chunk as usize];
+        *least = (*least).min(count);
     }
 
     /// The first superblock of a pool with the least count, and the count.

@@ -23,18 +23,25 @@ impl<S: Sector> Media<S> {
     }
 
     /// True if a program of `count` slots from `target` on goes to a block in which a program has failed.
+    #[inline]
     pub(crate) fn refuses(&self, target: Target, count: u32) -> bool {
+        // Drives without a failing block, which are nearly all, pay for one comparison.
+        self.failing > 0 && self.goes_to_failing(target, count)
+    }
+
+    #[cold]
+    fn goes_to_failing(&self, target: Target, count: u32) -> bool {
         let slots = self.geometry.slots;
         let is_failing = |slot: u32| {
             let (_, plane) = self.geometry.page_and_plane(target.offset + slot);
             self.blocks[self.geometry.block(target.superblock, plane).index()].failing
         };
-        self.failing > 0 && (0..count).step_by(slots as usize).any(is_failing)
+        (0..count).step_by(slots as usize).any(is_failing)
     }
 
-    /// Marks the blocks in which the last program failed.
+    /// Marks the blocks in which the last program failed. Returns false: the program was not well.
     #[cold]
-    pub(super) fn note_failures(&mut self, target: Target, count: u32) {
+    pub(super) fn note_failures(&mut self, target: Target, count: u32) -> bool {
         for first in (0..count).step_by(self.geometry.slots as usize) {
             let (_, plane) = self.geometry.page_and_plane(target.offset + first);
             let psn = self.geometry.slot(target.superblock, target.offset + first);
@@ -42,6 +49,7 @@ impl<S: Sector> Media<S> {
                 self.set_failing(target.superblock, plane, true);
             }
         }
+        false
     }
 
     pub(super) fn set_failing(&mut self, superblock: SuperblockId, plane: u32, failing: bool) {

@@ -1,0 +1,110 @@
+//! Programs of pages.
+
+use super::payload::Preconditioned;
+use super::{Media, Mode, Stream, Target};
+use crate::nand::{Sector, Spare};
+
+impl<S: Sector> Media<S> {
+    /// Programs pages from `target` on. `spare_of(i)` returns the spare area of the i-th of `count` slots, and
+    /// whether its data is known to be lost; the rest of the last page is padding. Returns true if no page failed;
+    /// the slots of a failed page are torn.
+    ///
+    /// # Panics
+    /// On a page that is not erased, out of order in its block, in a bad block or behind a failed program of its
+    /// block, not at a page boundary, in another mode than the block was opened in or behind its last page in that
+    /// mode, or on pages that no single command programs.
+    #[inline]
+    pub(crate) fn program(
+        &mut self,
+        target: Target,
+        count: u32,
+        (stream, mode): (Stream, Mode),
+        spare_of: impl Fn(usize) -> (Spare, bool),
+        payload: &[S],
+    ) -> bool {
+        let slots = self.geometry.slots;
+        let (row, plane) = self.geometry.page_and_plane(target.offset);
+        assert!((row * self.geometry.stripe + plane) * slots == target.offset, "program inside a page: {target:?}");
+        assert!(count > 0, "a program of nothing: {target:?}");
+        let last_row = if count <= slots { row } else { self.geometry.page_and_plane(target.offset + count - 1).0 };
+        self.check_rows(target, (row, last_row), mode);
+        let (mut place, mut first) = ((row, plane), 0);
+        let mut all_well = true;
+        loop {
+            let end = (first + slots).min(count);
+            all_well &= self.program_page(target, place, first..end, (stream, mode), &spare_of, payload);
+            if end == count {
+                return all_well || self.note_failures(target, count);
+            }
+            first = end;
+            place = self.geometry.page_and_plane(target.offset + first);
+        }
+    }
+
+    /// Checks that the rows of a program exist in its mode, and that one command programs them.
+    #[inline]
+    fn check_rows(&self, target: Target, (first, last): (u32, u32), mode: Mode) {
+        let pages = mode.pages(self.geometry.pages);
+        assert!(last < pages, "program of page {last} of {}, which has {pages} pages in its mode", target.superblock);
+        assert!(
+            first == last || first / self.one_shot == last / self.one_shot,
+            "one program command over rows {first} to {last} of {}: more than a word line",
+            target.superblock
+        );
+    }
+
+    /// Programs one page of a program: the slots of `range`, counted from its target on. False if the page failed.
+    #[inline]
+    fn program_page(
+        &mut self,
+        target: Target,
+        (page, plane): (u32, u32),
+        range: std::ops::Range<u32>,
+        (stream, mode): (Stream, Mode),
+        spare_of: &impl Fn(usize) -> (Spare, bool),
+        payload: &[S],
+    ) -> bool {
+        let opened = self.births;
+        let block = self.block_mut(target.superblock, plane);
+        assert!(!block.bad, "program of a bad block: page {page}, plane {plane} of {}", target.superblock);
+        assert!(
+            !block.failing,
+            "program of page {page}, plane {plane} of {}, behind a program that failed in this block",
+            target.superblock
+        );
+        assert!(
+            block.next_page <= page,
+            "program of page {page}, plane {plane} of {}: page {} is the next erased one",
+            target.superblock,
+            block.next_page
+        );
+        let opens = block.next_page == 0;
+        if opens {
+            (block.opened, block.stream, block.mode) = (opened, stream, mode);
+        }
+        let in_mode = block.mode;
+        assert!(in_mode == mode, "program of {} in mode {mode:?}, opened in {in_mode:?}", target.superblock);
+        block.next_page = page + 1;
+        self.births += u64::from(opens);
+        let well = !self.faults.program_fails();
+        for i in range {
+            let psn = self.geometry.slot(target.superblock, target.offset + i);
+            let (spare, lost) = if well { spare_of(i as usize) } else { (Spare::Torn, true) };
+            self.spares.set(psn.index(), spare);
+            if lost {
+                self.unreadable.insert(psn.get());
+            }
+            if S::PRESENT {
+                let (block, range) = self.place(psn);
+                let from = i as usize * self.geometry.sectors as usize;
+                let content = &payload[from..from + self.geometry.sectors as usize];
+                let derived = Preconditioned::of(spare, self.geometry.sectors);
+                if self.payload[block.index()].is_none() && (!well || derived.is(content)) {
+                    continue;
+                }
+                self.keep_payload(target.superblock, plane, page)[range].copy_from_slice(content);
+            }
+        }
+        well
+    }
+}
