@@ -321,6 +321,15 @@ impl Ftl for AnyFtl {
         each!(self, ftl => Ftl::wake(ftl, now));
     }
 
+    fn work_alone<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        until: Time,
+        stepped: impl FnMut(Time),
+    ) -> bool {
+        each!(self, ftl => Ftl::work_alone(ftl, flash, until, stepped))
+    }
+
     fn finished_slc<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,

@@ -398,6 +398,18 @@ pub trait Ftl: Clone + Debug {
     /// An [event](Event::Ftl) of the FTL has occurred.
     fn wake(&mut self, _now: Time) {}
 
+    /// Works after such an event as long as nobody else is concerned: what is due now, and what would follow with an event
+    /// each, before all other events and not after `until`. Advances the time of `flash`, and calls `stepped` for each
+    /// such event, which the queue never sees. Returns true if nothing that is due remains.
+    fn work_alone<S: Sector, O: Observer>(
+        &mut self,
+        _flash: &mut Flash<'_, S, O>,
+        _until: Time,
+        _stepped: impl FnMut(Time),
+    ) -> bool {
+        false
+    }
+
     /// A list of the SLC array has finished.
     ///
     /// # Panics

@@ -281,9 +281,10 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     }
 
     /// Handles an event. Returns false if nothing else can follow now: most phases of the flash lead to another
-    /// phase, and only the last one finishes a list.
+    /// phase, and only the last one finishes a list. Work of the FTL that concerns nobody else may let time pass up to
+    /// `until`.
     #[inline]
-    fn handle(&mut self, event: Event) -> bool {
+    fn handle(&mut self, event: Event, until: Time) -> bool {
         match event {
             Event::Flash(event) => {
                 self.backend.handle(self.now, event, &mut self.events, &mut self.hash);
@@ -318,6 +319,14 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             Event::Ftl => {
                 self.hash.add(self.now, u64::MAX);
                 self.ftl.wake(self.now);
+                // Without a request under way the FTL may begin work of its own, so the device looks.
+                if !self.active.is_empty() {
+                    let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
+                    let hash = &mut self.hash;
+                    let alone = self.ftl.work_alone(&mut flash, until, |at| hash.add(at, u64::MAX));
+                    self.now = flash.now;
+                    return !alone;
+                }
             }
         }
         true
@@ -403,7 +412,7 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
             let until = if self.completions.is_empty() { to } else { self.now };
             let Some((at, event)) = self.events.pop_due(until) else { break };
             self.now = at;
-            if self.handle(event) {
+            if self.handle(event, until) {
                 self.run_ready();
             }
         }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use base::engine::Rng;
 use base::io::{Io, IoKind};
 use base::units::{Bytes, Lba, Lpn, Psn, Sectors, Span, Time};
 use flash::backend::{Cause, Op};
@@ -87,6 +88,44 @@ fn each_piece_of_a_chopped_request_asks_the_map_unit() {
         assert_eq!(questions(None, buffered), 3);
         assert_eq!(questions(Some(2048), buffered), 17);
         assert_eq!(questions(Some(1024), buffered), 32);
+    }
+}
+
+/// Random requests of up to four sectors, sixteen at once, on a drive that has been overwritten. Between two completions
+/// time passes at once, or from event to event. Returns the times of the completions and the event hash.
+fn mixed(map: &str, by_event: bool) -> (Vec<(u64, Time)>, u64, u64) {
+    let mut d = drive(map);
+    d.precondition(Precondition::Fill, &mut |_, _| {});
+    let (mut rng, sectors) = (Rng::stream(3, "map_unit.mixed"), d.capacity().get());
+    let (mut submitted, mut times, mut done) = (0, Vec::new(), Vec::new());
+    while times.len() < 1500 {
+        while submitted < times.len() as u64 + 16 {
+            let kind = if rng.below(2) == 0 { IoKind::Read } else { IoKind::Write };
+            let count = 1 + rng.below(4);
+            let io = Io { kind, start: Lba::new(rng.below(sectors - count)), sectors: Sectors::new(count) };
+            let data = vec![Stamp(submitted); if kind == IoKind::Write { count as usize } else { 0 }];
+            d.submit(d.now(), Request { tag: submitted, queue: QueueId::default(), io, data });
+            submitted += 1;
+        }
+        let to = if by_event { d.next_event().expect("requests are under way") } else { Time::MAX };
+        d.advance(to, &mut done);
+        times.extend(done.drain(..).map(|completion| (completion.tag, completion.end)));
+    }
+    d.check();
+    (times, d.events(), d.counters().event_hash)
+}
+
+#[test]
+fn a_map_unit_that_works_alone_takes_the_same_steps_as_with_an_event_for_each() {
+    let software = "cmt = \"1KiB\", block = \"64B\", ways = 2, write-buffers = 4, outstanding = 8";
+    for map in [
+        "{ kind = \"table\", service = \"300ns\" }".to_owned(),
+        UNCACHED.to_owned(),
+        format!("{{ kind = \"dftl\", cores = 2, {software} }}"),
+        format!("{{ kind = \"cdftl\", cores = 1, ctp = \"4KiB\", {software} }}"),
+        "{ kind = \"fmmu\", cmt = \"1KiB\", ctp = \"4KiB\", ways = 2 }".to_owned(),
+    ] {
+        assert_eq!(mixed(&map, false), mixed(&map, true), "{map}");
     }
 }
 

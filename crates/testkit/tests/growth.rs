@@ -5,9 +5,9 @@
 //! and its flash commands.
 //!
 //! Two costs still grow, and no test here says otherwise. A pass over the waiting writes of BAST or FAST visits all of
-//! them: at a depth of 512 that is as much as the rest of a write under BAST. A page that arrives in CDFTL's second
-//! level lets all questions that wait for its set try again: with 512 under way a write takes 14 times the steps that
-//! it takes with 16.
+//! them: at a depth of 512 that is as much as the rest of a write under BAST. Random writes with
+//! CDFTL: with 512 questions under way one takes ten times the steps that it takes with 16, and few of them are attempts
+//! to find a place in the second level.
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};

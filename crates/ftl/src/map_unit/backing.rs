@@ -25,6 +25,16 @@ pub(super) trait Backing {
         None
     }
 
+    /// The sets of the second level.
+    fn sets(&self) -> u32 {
+        0
+    }
+
+    /// True if a page in this set of the second level has its data, so that it can give its place to another.
+    fn has_room(&self, _set: u32) -> bool {
+        false
+    }
+
     /// True if flash has all its content.
     fn is_clean(&self) -> bool;
 

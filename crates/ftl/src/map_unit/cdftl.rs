@@ -140,6 +140,14 @@ impl Backing for SecondLevel {
         self.filled.take()
     }
 
+    fn sets(&self) -> u32 {
+        self.ctp.sets()
+    }
+
+    fn has_room(&self, set: u32) -> bool {
+        self.ctp.set(set).any(|block| !self.ctp.block(block).transient)
+    }
+
     fn is_clean(&self) -> bool {
         self.ctp.dirty() == 0 && self.buffers.is_empty()
     }

@@ -3,6 +3,7 @@
 
 mod cmt;
 mod ctp;
+mod dirty_order;
 mod packet;
 mod set_wait_queue;
 mod sizes;

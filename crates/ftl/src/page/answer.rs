@@ -1,6 +1,6 @@
 //! Answers of the map unit, and the work that they continue.
 
-use base::units::{Lpn, Psn};
+use base::units::{Lpn, Psn, Time};
 use flash::backend::Observer;
 use flash::nand::Sector;
 
@@ -19,12 +19,11 @@ impl PageFtl {
         owners: &mut impl Owners<S>,
     ) {
         let timed = flash.backend.is_timed();
+        let nothing_waits = self.nothing_waits();
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
         let awaited = map_client.changes > 0;
         let mut out = map_client.advance(flash.now, timed);
-        let nothing_waits = self.touched.is_empty() && self.changed_pools.is_empty() && self.waited == 0;
         if out.answers.is_empty() && out.jobs.is_empty() && nothing_waits {
-            // Most steps of a map unit concern only the map unit.
             map_client.out = out;
             if timed {
                 map_client.schedule(flash.now, flash.events);
@@ -60,6 +59,26 @@ impl PageFtl {
             self.place_unplaced(flash, owners);
         }
         self.end_write(flash, owners);
+    }
+
+    /// Most steps of a map unit concern only the map unit. Lets it do such steps up to `until`, as long as nothing else
+    /// happens; see [`crate::Ftl::work_alone`].
+    pub(crate) fn map_works_alone<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        until: Time,
+        stepped: impl FnMut(Time),
+    ) -> bool {
+        if !self.nothing_waits() || self.trims_are_due() || !flash.backend.is_timed() {
+            return false;
+        }
+        let Mapping::MapUnit(map_client) = &mut self.mapping else { return false };
+        map_client.work_alone(&mut flash.now, until, flash.events, stepped)
+    }
+
+    /// True if no pool and no write waits for the map unit.
+    fn nothing_waits(&self) -> bool {
+        self.touched.is_empty() && self.changed_pools.is_empty() && self.waited == 0
     }
 
     fn answered<S: Sector, O: Observer>(

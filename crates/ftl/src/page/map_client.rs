@@ -198,6 +198,41 @@ impl MapClient {
         out
     }
 
+    /// Advances the map unit in steps, up to the first one with output, and not beyond the next event or `until`. Calls
+    /// `stepped` for each step but the first, as for the event that it would have had. Returns true if there is no output
+    /// yet.
+    pub(super) fn work_alone(
+        &mut self,
+        now: &mut Time,
+        until: Time,
+        events: &mut EventQueue<Event>,
+        mut stepped: impl FnMut(Time),
+    ) -> bool {
+        if !self.stale.is_empty() {
+            return false;
+        }
+        let next = events.next_time();
+        loop {
+            let at = self.tick(*now);
+            self.unit.advance(at, &mut self.out);
+            // Output is left to the next step, which is due now.
+            self.awake = !self.out.answers.is_empty() || !self.out.jobs.is_empty();
+            if self.awake {
+                return false;
+            }
+            // Each time that it was to be woken at has an event, so none is before `next`.
+            match self.unit.next_event() {
+                Some(at) if at <= until && next.is_none_or(|next| at < next) => {
+                    stepped(at);
+                    (*now, self.wake) = (at, None);
+                }
+                _ => break,
+            }
+        }
+        self.schedule(*now, events);
+        true
+    }
+
     /// Schedules an event at the map unit's next work.
     pub(super) fn schedule(&mut self, now: Time, events: &mut EventQueue<Event>) {
         let Some(at) = self.unit.next_event().map(|at| at.max(now)) else { return };

@@ -137,6 +137,15 @@ impl Ftl for PageFtl {
         self.wake(now);
     }
 
+    fn work_alone<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        until: Time,
+        stepped: impl FnMut(Time),
+    ) -> bool {
+        self.map_works_alone(flash, until, stepped)
+    }
+
     fn power_off(&mut self, now: Time) {
         self.flush_map(now);
         self.want_checkpoint();

@@ -23,6 +23,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("fmmu/associativity", include_str!("../../studies/fmmu/associativity.toml")),
     ("fmmu/channels", include_str!("../../studies/fmmu/channels.toml")),
     ("fmmu/chop", include_str!("../../studies/fmmu/chop.toml")),
+    ("fmmu/collection", include_str!("../../studies/fmmu/collection.toml")),
     ("fmmu/flush", include_str!("../../studies/fmmu/flush.toml")),
     ("fmmu/packing", include_str!("../../studies/fmmu/packing.toml")),
     ("fmmu/scalability", include_str!("../../studies/fmmu/scalability.toml")),

@@ -331,6 +331,13 @@ impl Cmt {
 
     /// Sends the next dirty block to the CTP, if one is to be flushed.
     fn flush(&mut self, counters: &mut Counters) -> Option<Span> {
+        if self.chain.is_none() && self.forced.is_empty() && !self.flushing && !self.draining {
+            return None;
+        }
+        self.flush_next(counters)
+    }
+
+    fn flush_next(&mut self, counters: &mut Counters) -> Option<Span> {
         let mut cost = Span::ZERO;
         if self.chain.is_none() {
             self.chain = std::iter::from_fn(|| self.forced.pop_front()).find_map(|tvpn| self.dtl.take(tvpn));

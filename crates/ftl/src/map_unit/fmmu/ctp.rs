@@ -14,6 +14,7 @@ use super::super::entry::encode;
 use super::super::mshrs::{CTP_REQUEST, Mshrs};
 use super::super::write_buffers::WriteBuffers;
 use super::super::{Counters, Job, Output};
+use super::dirty_order::DirtyOrder;
 use super::packet::{Kind, Request};
 use super::set_wait_queue::SetWaitQueue;
 use super::sizes::Sizes;
@@ -42,8 +43,7 @@ pub(super) struct Ctp {
     flushed: Vec<VecDeque<u32>>,
     /// Pages that the block manager has taken to be programmed (Sec. 4.1).
     buffers: WriteBuffers,
-    /// Dirty blocks, in the order in which they became dirty.
-    dirty: VecDeque<u32>,
+    dirty: DirtyOrder,
     threshold: usize,
     loads: VecDeque<usize>,
     stores: VecDeque<u32>,
@@ -56,8 +56,9 @@ pub(super) struct Ctp {
     set_wait_queue: SetWaitQueue<Request>,
     aside_payload: Vec<VecDeque<u32>>,
     flushes_waiting: usize,
-    /// Blocks that must be stored for a request to proceed.
+    /// Blocks that must be stored for a request to proceed, and for each block whether it is among them.
     forced: VecDeque<u32>,
+    is_forced: Vec<bool>,
     /// The block whose registers are being served, and the number served so far.
     serving: Option<(usize, usize)>,
     /// True if a packet was taken since the last store, so that a store may be next.
@@ -84,7 +85,7 @@ impl Ctp {
             mshrs: Mshrs::new(blocks, page * 4),
             flushed: vec![VecDeque::new(); blocks as usize],
             buffers: WriteBuffers::new(sizes.buffers, page),
-            dirty: VecDeque::new(),
+            dirty: DirtyOrder::new(blocks),
             threshold: sizes.ctp_dirty as usize,
             loads: VecDeque::new(),
             stores: VecDeque::new(),
@@ -93,6 +94,7 @@ impl Ctp {
             arbiter: Arbiter::new([sizes.responses, sizes.responses, 1]),
             stalled: false,
             forced: VecDeque::new(),
+            is_forced: vec![false; blocks as usize],
             serving: None,
             turn: true,
             draining: false,
@@ -265,20 +267,29 @@ impl Ctp {
 
     /// Stores the page that has been dirty longest, if too many are dirty.
     fn store(&mut self) -> Option<Span> {
+        let threshold = if self.draining { 0 } else { self.threshold };
+        if self.forced.is_empty() && self.dirty.len() <= threshold {
+            return None;
+        }
+        self.store_oldest(threshold)
+    }
+
+    fn store_oldest(&mut self, threshold: usize) -> Option<Span> {
         // A page is programmed once at a time; if it is updated meanwhile it stays dirty.
         let free = |block: &u32| self.buffers.get(self.cache.key(*block as usize)).is_none();
         // A forced page that cannot be stored now is forced again after a store has ended.
-        let mut forced = std::iter::from_fn(|| self.forced.pop_front());
-        let place = |block: u32| self.dirty.iter().position(|dirty| *dirty == block && free(dirty));
-        let threshold = if self.draining { 0 } else { self.threshold };
-        let place = match forced.find_map(place) {
-            None if self.dirty.len() > threshold => self.dirty.iter().position(free),
+        let mut forced = std::iter::from_fn(|| {
+            let block = self.forced.pop_front();
+            block.inspect(|block| self.is_forced[*block as usize] = false)
+        });
+        let found = match forced.find(|block| self.cache.block(*block as usize).dirty && free(block)) {
+            None if self.dirty.len() > threshold => self.dirty.iter().find(free),
             forced => forced,
         }?;
-        let block = self.dirty[place] as usize;
+        let block = found as usize;
         let tvpn = self.cache.key(block);
         self.buffers.claim(tvpn)?.copy_from_slice(self.cache.data(block));
-        self.dirty.remove(place);
+        self.dirty.remove(found);
         self.cache.make_clean(block);
         self.stalled = false;
         self.set_wait_queue.note_change(self.cache.set_of(block));
@@ -332,7 +343,7 @@ impl Ctp {
     /// Marks a block that has newer entries than flash.
     fn updated(&mut self, block: usize) {
         if self.cache.make_dirty(block) {
-            self.dirty.push_back(block as u32);
+            self.dirty.push(block as u32);
         }
     }
 
@@ -404,9 +415,12 @@ impl Ctp {
                 let (victim, looked) = self.cache.victim(request.tvpn, VictimFilter::Clean);
                 let Some(block) = victim else {
                     // No block can be dropped until one of the set has been stored.
-                    let set = self.cache.set(request.tvpn);
-                    let dirty = self.dirty.iter().copied().find(|block| set.contains(&(*block as usize)));
-                    self.forced.extend(dirty.filter(|dirty| !self.forced.contains(dirty)));
+                    let dirty = self.cache.set(request.tvpn).filter(|block| self.cache.block(*block).dirty);
+                    if let Some(block) = self.dirty.oldest_of(dirty.map(|block| block as u32))
+                        && !std::mem::replace(&mut self.is_forced[block as usize], true)
+                    {
+                        self.forced.push_back(block);
+                    }
                     return None;
                 };
                 self.cache.allocate(block, request.tvpn);

@@ -97,6 +97,7 @@ pub(super) struct Core<B> {
 impl<B: Backing> Core<B> {
     pub(super) fn new(plan: &Plan, index: u32, backing: B) -> Self {
         let task = Task { question: None, stage: Stage::Find, page: Vec::new(), has_page: false };
+        let sets = backing.sets();
         Self {
             layout: plan.layout,
             costs: plan.costs,
@@ -112,7 +113,7 @@ impl<B: Backing> Core<B> {
             tasks: vec![task; plan.outstanding as usize],
             free: (0..plan.outstanding as usize).rev().collect(),
             begun: 0,
-            waiting: Waiting::new(plan.outstanding),
+            waiting: Waiting::new(plan.outstanding, sets),
             running: None,
             draining: false,
             loads: 0,
@@ -244,11 +245,15 @@ impl<B: Backing> Core<B> {
     fn begin(&mut self, now: Time) {
         // A task that must wait is not tried again here: the tasks after it change nothing for it.
         while self.running.is_none() {
-            let Some(task) = self.waiting.pop().or_else(|| self.open()) else { return };
+            let Some((task, set)) = self.waiting.pop().or_else(|| self.open().map(|task| (task, None))) else { return };
             base::steps::count();
             let stage = self.tasks[task].stage;
             let merges = matches!(stage, Stage::Merge(..) | Stage::Evict);
-            match self.step(task) {
+            let step = self.step(task);
+            if let Some(set) = set.filter(|set| self.backing.has_room(*set)) {
+                self.waiting.next_in(set);
+            }
+            match step {
                 Ok((cost, store, mut next)) => {
                     self.release(task, stage);
                     // A shared load serves all tasks that need the page, which cannot be stored before they have it. A
@@ -317,7 +322,7 @@ impl<B: Backing> Core<B> {
             self.waiting.release(Cause::Page(tvpn));
         }
         if let Some(set) = self.backing.take_filled() {
-            self.waiting.release(Cause::Place(set));
+            self.waiting.release_place(set);
         }
     }
 

@@ -2,6 +2,10 @@
 //!
 //! A step that must wait changes nothing, so a task is tried again only after its cause may have ended. The exception
 //! is [`Cause::Any`]: each attempt moves the hand that searches for a victim, so the task is tried after every step.
+//!
+//! Many tasks may wait for a place in one set of the second level, and a page that arrives there makes room for one. So
+//! the oldest of them is tried, and each further one only if the attempt before has left room: without room an attempt
+//! fails and changes nothing.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -27,6 +31,8 @@ pub(super) struct Waiting {
     waiters: Vec<Waiter>,
     /// The first task of each list; causes share lists by their hash.
     lists: Vec<u32>,
+    /// Tasks that wait for a place in each set of the second level.
+    places: Vec<BinaryHeap<Reverse<(u64, u32)>>>,
     /// Tasks that wait for any change.
     any: Vec<u32>,
     /// Tasks whose cause may have ended, which are tried after the present step.
@@ -37,11 +43,13 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    pub(super) fn new(tasks: u32) -> Self {
+    /// For so many tasks, and sets of the second level.
+    pub(super) fn new(tasks: u32, sets: u32) -> Self {
         let room = tasks as usize;
         Self {
             waiters: vec![Waiter { cause: Cause::Any, number: 0, next: NONE }; room],
             lists: vec![NONE; (2 * room).next_power_of_two()],
+            places: vec![BinaryHeap::new(); sets as usize],
             any: Vec::with_capacity(room),
             released: Vec::with_capacity(room),
             ready: BinaryHeap::with_capacity(room),
@@ -51,12 +59,11 @@ impl Waiting {
 
     fn list(&self, cause: Cause) -> usize {
         let (kind, number) = match cause {
-            Cause::Any => unreachable!("it has a list of its own"),
+            Cause::Any | Cause::Place(_) => unreachable!("it has a list of its own"),
             Cause::Load(tvpn) => (0, tvpn),
             Cause::Page(tvpn) => (1, tvpn),
             Cause::Block(set) => (2, set),
-            Cause::Place(set) => (3, set),
-            Cause::Buffer => (4, 0),
+            Cause::Buffer => (3, 0),
         };
         let hash = (number.wrapping_mul(5).wrapping_add(kind)).wrapping_mul(0x9E37_79B1);
         ((u64::from(hash) * self.lists.len() as u64) >> 32) as usize
@@ -77,15 +84,25 @@ impl Waiting {
         self.ready.push(Reverse((self.waiters[task].number, task as u32)));
     }
 
-    /// Takes the oldest task that can go on.
-    pub(super) fn pop(&mut self) -> Option<usize> {
-        self.ready.pop().map(|Reverse((_, task))| task as usize)
+    /// Takes the oldest task that can go on, and the set in which it has waited for a place, if it has.
+    pub(super) fn pop(&mut self) -> Option<(usize, Option<u32>)> {
+        let Reverse((_, task)) = self.ready.pop()?;
+        let set = match std::mem::replace(&mut self.waiters[task as usize].cause, Cause::Any) {
+            Cause::Place(set) => Some(set),
+            _ => None,
+        };
+        Some((task as usize, set))
     }
 
     /// A task waits.
     pub(super) fn wait(&mut self, task: usize, cause: Cause) {
         if cause == Cause::Any {
             return self.any.push(task as u32);
+        }
+        if let Cause::Place(set) = cause {
+            let waiter = &mut self.waiters[task];
+            waiter.cause = cause;
+            return self.places[set as usize].push(Reverse((waiter.number, task as u32)));
         }
         self.loading += u32::from(matches!(cause, Cause::Load(_)));
         let list = self.list(cause);
@@ -150,6 +167,16 @@ impl Waiting {
         }
     }
 
+    /// A set of the second level has room: the oldest task that waits for a place there is tried after the present step.
+    pub(super) fn release_place(&mut self, set: u32) {
+        self.released.extend(self.places[set as usize].pop().map(|Reverse((_, task))| task));
+    }
+
+    /// A set of the second level still has room after an attempt: the next task that waits for a place there can go on.
+    pub(super) fn next_in(&mut self, set: u32) {
+        self.ready.extend(self.places[set as usize].pop());
+    }
+
     /// A step has ended: what it released can go on.
     pub(super) fn wake(&mut self) {
         for task in self.released.drain(..).chain(self.any.drain(..)) {
@@ -182,10 +209,12 @@ mod tests {
         /// Against a list of tasks that is searched: what waits, what a wake releases, and in which order it goes on.
         #[test]
         fn tasks_go_on_by_age_after_their_cause_has_ended(steps in prop::collection::vec((0..TASKS, cause(), 0..5u32), 0..80)) {
-            let mut waiting = Waiting::new(TASKS);
+            let mut waiting = Waiting::new(TASKS, 3);
             // Of each task: its cause while it waits, and true if that has ended.
             let mut model: Vec<Option<(Cause, bool)>> = vec![None; TASKS as usize];
             let mut ready: Vec<u32> = (0..TASKS).collect();
+            // The set in which a task has waited for a place, from its release until it is tried.
+            let mut places = [None; TASKS as usize];
             for task in 0..TASKS {
                 waiting.begin(task as usize, u64::from(task) + 1);
                 waiting.ready(task as usize);
@@ -195,10 +224,30 @@ mod tests {
                     0 | 1 => {
                         ready.sort_unstable();
                         let oldest = (!ready.is_empty()).then(|| ready.remove(0));
-                        prop_assert_eq!(waiting.pop(), oldest.map(|task| task as usize));
+                        let popped = waiting.pop();
+                        prop_assert_eq!(popped.map(|(task, _)| task), oldest.map(|task| task as usize));
                         if let Some(task) = oldest {
+                            let waited_in = popped.and_then(|(_, set)| set);
+                            prop_assert_eq!(waited_in, std::mem::take(&mut places[task as usize]));
                             waiting.wait(task as usize, cause);
                             model[task as usize] = Some((cause, cause == Cause::Any));
+                        }
+                    }
+                    // Of those that wait for a place, only the oldest.
+                    2 | 3 if matches!(cause, Cause::Place(_)) => {
+                        let waits = |task: &u32| model[*task as usize] == Some((cause, false));
+                        let Cause::Place(set) = cause else { unreachable!() };
+                        let oldest = (0..TASKS).find(waits);
+                        if let Some(oldest) = oldest {
+                            places[oldest as usize] = Some(set);
+                            model[oldest as usize] = (step == 2).then_some((cause, true));
+                        }
+                        match step {
+                            2 => waiting.release_place(set),
+                            _ => {
+                                waiting.next_in(set);
+                                ready.extend(oldest);
+                            }
                         }
                     }
                     2 if !matches!(cause, Cause::Any | Cause::Load(_)) => {
