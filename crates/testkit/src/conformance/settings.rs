@@ -393,6 +393,16 @@ impl Book {
     }
 }
 
+/// Adds settings of a page-mapped drive for every map.
+fn for_every_map(mut settings: Vec<Setting>, add: fn(&mut Book)) -> Vec<Setting> {
+    for map in MapSpec::EVERY {
+        let mut book = Book { kind: FtlKind::Page, map, settings };
+        add(&mut book);
+        settings = book.settings;
+    }
+    settings
+}
+
 /// All settings.
 #[must_use]
 pub fn settings() -> Vec<Setting> {
@@ -434,22 +444,10 @@ pub fn settings() -> Vec<Setting> {
     book.channels();
     book.word_lines();
     settings = book.settings;
-    for map in MapSpec::EVERY {
-        let mut book = Book { kind: FtlKind::Page, map, settings };
-        book.shared_log();
-        settings = book.settings;
-    }
+    settings = for_every_map(settings, Book::shared_log);
     settings.extend(slc_mlc::short_logs());
-    for map in MapSpec::EVERY {
-        let mut book = Book { kind: FtlKind::Page, map, settings };
-        book.paired_pages();
-        settings = book.settings;
-    }
-    for map in MapSpec::EVERY {
-        let mut book = Book { kind: FtlKind::Page, map, settings };
-        book.durable_discards();
-        settings = book.settings;
-    }
+    settings = for_every_map(settings, Book::paired_pages);
+    settings = for_every_map(settings, Book::durable_discards);
     let mut book = Book { kind: FtlKind::Page, map: MapSpec::Ram, settings };
     book.times();
     book.checkpoints();
