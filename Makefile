@@ -20,7 +20,7 @@ MDBOOK_VERSION ?= 0.5.4
 
 .PHONY: help
 help: ## Say what there is
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: ## Compare the disks of the papers under a recorded workload and check every byte (results in out/demo)
@@ -44,6 +44,16 @@ check: ## Formatting, lints and documentation, all warnings refused; packages
 bench: ## Measure the simulator's speed
 	$(CARGO) build --release -p flashloom-bench
 	$(CARGO) run --release -p flashloom-bench
+
+# Pairs of runs of `make bench-compare`, and the sections of the bench to compare (all with rates, if empty).
+PAIRS ?= 5
+ONLY ?=
+
+.PHONY: bench-compare
+bench-compare: ## Build the bench of the commit BASE, run it and today's in turn, and compare their rates (PAIRS, ONLY='requests maps'; exit code 1 if a row is slower by 5 %)
+	@test -n '$(BASE)' || { echo 'make bench-compare BASE=commit'; exit 2; }
+	$(CARGO) build --release -p flashloom-bench
+	$(CARGO) run --release -p flashloom-bench --bin bench-compare -- --cargo '$(CARGO)' --base $(BASE) --pairs $(PAIRS) $(ONLY)
 
 # Evaluated once: all parts have the same seed.
 soak_seed := $(SOAK_SEED)

@@ -1,4 +1,4 @@
-//! A drive in the smallest loop: random 4 KiB requests, 512 at once, one histogram count each.
+//! A drive in the smallest loop: random 4 KiB requests, one histogram count each.
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};
@@ -24,11 +24,16 @@ pub(crate) struct Direct {
 }
 
 impl Direct {
+    /// With as many requests outstanding as in the bare event loop.
     pub(crate) fn new(drive: Ssd<()>, kind: IoKind) -> Self {
+        Self::at_depth(drive, kind, DEPTH)
+    }
+
+    pub(crate) fn at_depth(drive: Ssd<()>, kind: IoKind, depth: u32) -> Self {
         let units = drive.capacity().get() / SECTORS.get();
         let rng = Rng::stream(1, "bench.direct");
         let mut direct = Self { drive, kind, units, rng, completions: Vec::new(), bins: Bins::default(), submitted: 0 };
-        (0..DEPTH).for_each(|_| direct.submit(direct.drive.now()));
+        (0..depth).for_each(|_| direct.submit(direct.drive.now()));
         direct
     }
 

@@ -31,13 +31,12 @@ host = { link = "pcie-3-x16", queue-depth = 512 }
 ftl = { map-unit = "4KiB" }
 "#;
 
-/// The chips of Sung's thesis, 2 GiB of them. All spare blocks are log blocks, except those that merges need. The cost
-/// of a write depends on how many pages of its block are in the log when the block is merged.
+/// The chips of Sung's thesis, 2 GiB of them. The cost of a write depends on how many pages of its block are in the log
+/// when the block is merged.
 const LOGGED: &str = r#"
 name = "logged"
 flash = { part = "K9XXG08", channels = 4, chips = 2, dies = 1, planes = 1, blocks = 1024, controllers = "per-channel" }
 host = { link = "none", queue-depth = 32 }
-ftl = { kind = "fast", over-provisioning = "28%", log = { blocks = 2200 } }
 "#;
 
 /// 8 GiB per chip; 16 channels of 8 chips make a drive of 1 TB.
@@ -93,19 +92,30 @@ pub(crate) fn steady(over_provisioning: f64, writes: Writes) -> Ssd<()> {
     spec.ftl.over_provisioning = base::units::Ratio::new(over_provisioning);
     match writes {
         Writes::Buffered => spec.buffer = Some(buffer()),
-        Writes::Through => {
-            spec.flash.part = None;
-            spec.flash.custom_part = Some(small_pages());
-            spec.flash.blocks = Some(64);
-            spec.flash.pages = Some(256);
-        }
+        Writes::Through => write_through(&mut spec),
     }
     prepared(&device(&spec), vec![Precondition::Fill, Precondition::Steady])
 }
 
 /// A full drive whose log blocks are all in use: each write that needs a new log block waits for a merge.
-pub(crate) fn logged() -> Ssd<()> {
-    prepared(&device(&read(LOGGED)), vec![Precondition::Fill, Precondition::RandomOverwrite(1.0)])
+pub(crate) fn logged(kind: &str, over_provisioning: &str, log_blocks: u32) -> Ssd<()> {
+    let ftl = format!(
+        "ftl = {{ kind = \"{kind}\", over-provisioning = \"{over_provisioning}\", log = {{ blocks = {log_blocks} }} }}\n"
+    );
+    let steps = vec![Precondition::Fill, Precondition::RandomOverwrite(1.0)];
+    prepared(&device(&read(&format!("{LOGGED}{ftl}"))), steps)
+}
+
+/// A new drive that writes through and works on this many requests at once.
+pub(crate) fn deep(depth: u32) -> Ssd<()> {
+    let mut spec = read(&WRITES.replace("queue-depth = 512", &format!("queue-depth = {depth}")));
+    write_through(&mut spec);
+    prepared(&device(&spec), Vec::new())
+}
+
+/// A device that comes with Flashloom, with some keys changed.
+pub(crate) fn open(name: &str, settings: &[&str]) -> Device {
+    Device::open_with(name, settings).unwrap_or_else(|faults| panic!("{name}: {faults}"))
 }
 
 /// A new drive of 1 TB, or a smaller one with as many blocks in each die.
@@ -113,6 +123,14 @@ pub(crate) fn large(channels: u32, chips: u32) -> Ssd<()> {
     let mut spec = read(LARGE);
     (spec.flash.channels, spec.flash.chips) = (channels, chips);
     prepared(&device(&spec), Vec::new())
+}
+
+/// Gives the drive small pages and no buffer.
+fn write_through(spec: &mut Spec) {
+    spec.flash.part = None;
+    spec.flash.custom_part = Some(small_pages());
+    spec.flash.blocks = Some(64);
+    spec.flash.pages = Some(256);
 }
 
 fn buffer() -> ssd::BufferSpec {

@@ -11,6 +11,8 @@ use floor::clock::timed;
 const BYTES_PER_UNIT: f64 = 12.0;
 /// The most seconds of processor time for a drive of 1 TB.
 const SECONDS_PER_TB: f64 = 240.0;
+/// The most seconds of processor time to bring a new drive of 1 TB to its steady state.
+const STEADY_PER_TB: f64 = 120.0;
 /// The most memory for a drive of 1 TB.
 const PEAK_PER_TB: f64 = 6e9;
 
@@ -74,5 +76,36 @@ pub(crate) fn measure(full: bool) -> Vec<Row> {
             units / f64::from(1 << 20)
         ),
     });
+    drop(drive);
+    rows.push(steady(full));
     rows
+}
+
+/// Brings a new drive of 1 TB, or of a sixty-fourth of it, to its steady state.
+fn steady(full: bool) -> Row {
+    let mut drive = if full { drives::large(16, 8) } else { drives::large(2, 1) };
+    let (_, filled) = timed(|| drive.precondition(Precondition::Fill, &mut |_, _| {}));
+    let (result, settled) = timed(|| drive.precondition(Precondition::Steady, &mut |_, _| {}));
+    let capacity = (drive.capacity().get() * SECTOR.get()) as f64;
+    let extrapolated = capacity < 1e12;
+    let scale = if extrapolated { 1e12 / capacity } else { 1.0 };
+    let (cpu, wall) = (filled.cpu + settled.cpu, filled.wall + settled.wall);
+    let times = result.units as f64 / (drive.capacity().get() as f64 * SECTOR.get() as f64 / 4096.0);
+    Row {
+        name: format!(
+            "{:.0} GB drive brought to its steady state{}",
+            capacity / 1e9,
+            if extrapolated { ", EXTRAPOLATED" } else { "" }
+        ),
+        unit: if extrapolated { "CPU s/TB" } else { "CPU s" },
+        value: Spread::one(cpu * scale),
+        wall: Some(wall * scale),
+        ratio: None,
+        target: Some(format!("< {STEADY_PER_TB} s for 1 TB")),
+        met: Some(cpu * scale < STEADY_PER_TB),
+        note: format!(
+            "filled in {:.1} s, overwritten {times:.1} times in {:.1} s of CPU, write amplification {:.2}",
+            filled.cpu, settled.cpu, result.write_amplification
+        ),
+    }
 }

@@ -2,9 +2,12 @@
 //!
 //! Inside the bench's own program their speed changed by a tenth with every change of the simulator, because the
 //! compiler laid out their code differently. A program of their own has the same code until they change.
+//!
+//! [`compare`] judges the rows of two builds of the bench.
 
 pub mod agenda;
 pub mod clock;
+pub mod compare;
 pub mod histogram;
 pub mod reads;
 

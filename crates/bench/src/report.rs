@@ -34,7 +34,7 @@ pub(crate) struct Row {
     pub(crate) value: Spread,
     /// The median wall-clock rate.
     pub(crate) wall: Option<f64>,
-    /// The ratio to the rate of the bare event loop right before it.
+    /// The ratio to the rate of the bare event loop, or of the row that the target names, right before it.
     pub(crate) ratio: Option<Spread>,
     pub(crate) target: Option<String>,
     pub(crate) met: Option<bool>,
@@ -45,7 +45,7 @@ pub(crate) struct Row {
 pub(crate) fn table(rows: &[Row]) -> String {
     let mut table = Table::new();
     table.load_style(presets::UTF8_HORIZONTAL_ONLY);
-    table.set_header(["", "value", "(min .. max)", "unit", "wall clock", "of the loop", "(min .. max)", "target", ""]);
+    table.set_header(["", "value", "(min .. max)", "unit", "wall clock", "ratio", "(min .. max)", "target", ""]);
     for column in [1, 2, 4, 5, 6] {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);

@@ -1,7 +1,8 @@
-//! Measurements side by side: each slice of work follows a slice of the bare event loop.
+//! Measurements in rounds: each load runs a slice of its work in each round, and the median slice counts.
 //!
-//! A shared machine is faster at one moment than at the next. Two slices in a row run at about the same speed, so
-//! the ratios are steadier than the rates.
+//! A shared machine is faster at one moment than at the next. Slices that follow each other run at about the same
+//! speed, so the ratios are steadier than the rates. The speed of the bare loop depends on the build, too: to compare
+//! two builds, compare their rates (`make bench-compare`).
 
 use floor::clock::{Cost, timed};
 
@@ -17,18 +18,52 @@ pub(crate) trait Load {
     fn note(&self) -> String;
 }
 
+/// What a ratio is a ratio to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Of {
+    /// The bare event loop.
+    Loop,
+    /// The first load of the group.
+    First,
+}
+
 /// The goal of a load.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Target {
-    /// Share of the bare loop's rate.
-    pub(crate) ratio: f64,
+    /// Share of the rate of the bare loop or of the first load.
+    pub(crate) share: Option<f64>,
     /// Requests per second.
-    pub(crate) rate: f64,
+    pub(crate) rate: Option<f64>,
 }
+
+impl Target {
+    /// A share of the bare loop or of the first load.
+    pub(crate) const fn share(share: f64) -> Option<Self> {
+        Some(Self { share: Some(share), rate: None })
+    }
+
+    /// Requests per second.
+    pub(crate) const fn rate(rate: f64) -> Option<Self> {
+        Some(Self { share: None, rate: Some(rate) })
+    }
+
+    fn text(self, of: Of) -> String {
+        let of = if of == Of::Loop { "the loop" } else { "the first" };
+        let share = self.share.map(|share| format!(">= {share} of {of}"));
+        let rate = self.rate.map(|rate| match rate {
+            rate if rate >= 1e6 => format!(">= {} M/s", rate / 1e6),
+            rate => format!(">= {} k/s", rate / 1e3),
+        });
+        share.into_iter().chain(rate).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The rates of a drive that costs no more when something grows lie within a quarter of the first.
+pub(crate) const FLAT: f64 = 0.75;
 
 /// A load with its name, its target and its samples.
 pub(crate) struct Contestant {
-    pub(crate) name: &'static str,
+    pub(crate) name: String,
     pub(crate) load: Box<dyn Load>,
     pub(crate) target: Option<Target>,
     pub(crate) requests: u64,
@@ -38,55 +73,86 @@ pub(crate) struct Contestant {
 }
 
 impl Contestant {
-    pub(crate) fn new(name: &'static str, requests: u64, target: Option<Target>, load: impl Load + 'static) -> Self {
-        let load = Box::new(load);
+    pub(crate) fn new(
+        name: impl Into<String>,
+        requests: u64,
+        target: Option<Target>,
+        load: impl Load + 'static,
+    ) -> Self {
+        let (name, load) = (name.into(), Box::new(load));
         Self { name, load, target, requests, rates: Vec::new(), walls: Vec::new(), ratios: Vec::new() }
     }
 
-    fn row(&self) -> Row {
-        let (value, ratio) = (Spread::of(&self.rates), Spread::of(&self.ratios));
-        let wanted = |Target { ratio: share, rate }| match (share > 0.0, rate > 0.0) {
-            (true, true) => format!(">= {share} of the loop, >= {} M/s", rate / 1e6),
-            (false, true) => format!(">= {} M/s", rate / 1e6),
-            (_, false) => format!(">= {share} of the loop"),
+    /// Runs a slice. The first is not counted, because it warms up.
+    fn measure(&mut self, counts: bool) -> Option<f64> {
+        let (done, cost) = timed(|| self.load.slice(self.requests));
+        let (cpu, wall) = per(done, cost);
+        if counts {
+            self.rates.push(cpu);
+            self.walls.push(wall);
+        }
+        counts.then_some(cpu)
+    }
+
+    fn row(&self, of: Of) -> Row {
+        let value = Spread::of(&self.rates);
+        let ratio = (!self.ratios.is_empty()).then(|| Spread::of(&self.ratios));
+        let is_met = |Target { share, rate }: Target| {
+            let reaches = |got: Option<Spread>, goal: Option<f64>| {
+                goal.is_none_or(|goal| got.is_some_and(|got| got.median >= goal))
+            };
+            reaches(ratio, share) && reaches(Some(value), rate)
         };
         Row {
-            name: self.name.to_owned(),
+            name: self.name.clone(),
             unit: "requests/CPU s",
-            met: self.target.map(|target| ratio.median >= target.ratio && value.median >= target.rate),
+            met: self.target.map(is_met),
             value,
             wall: Some(Spread::of(&self.walls).median),
-            ratio: Some(ratio),
-            target: self.target.map(wanted),
+            ratio,
+            target: self.target.map(|target| target.text(of)),
             note: self.load.note(),
         }
     }
 }
 
-/// Slices of the bare loop are this long.
-const LIMIT_REQUESTS: u64 = 2_000_000;
+/// Requests for each second of processor time and of the wall clock.
+fn per(requests: u64, cost: Cost) -> (f64, f64) {
+    (requests as f64 / cost.cpu, requests as f64 / cost.wall)
+}
 
-/// Runs all contestants slice by slice, after one slice each to warm up.
+/// Runs all contestants slice by slice. Their shares are of the first of them.
 pub(crate) fn run(contestants: &mut [Contestant], rounds: u32) -> Vec<Row> {
+    for round in 0..=rounds {
+        let mut first = None;
+        for contestant in &mut *contestants {
+            let Some(rate) = contestant.measure(round > 0) else { continue };
+            if let Some(first) = first {
+                contestant.ratios.push(rate / first);
+            }
+            first = first.or(Some(rate));
+        }
+    }
+    contestants.iter().map(|contestant| contestant.row(Of::First)).collect()
+}
+
+/// Slices of the bare loop are this long.
+const LIMIT_REQUESTS: u64 = 1_000_000;
+
+/// Runs all contestants, each slice after a slice of both bare loops. Their shares are of the loop with a heap.
+pub(crate) fn run_beside_loops(contestants: &mut [Contestant], rounds: u32) -> Vec<Row> {
     let (mut heap, mut rings) = (Bare::start("heap"), Bare::start("rings"));
     let (mut rates, mut walls) = (Vec::new(), Vec::new());
     let mut floors = Vec::new();
     for round in 0..=rounds {
         for contestant in &mut *contestants {
-            let bare = heap.run(LIMIT_REQUESTS);
-            let floor = rings.run(LIMIT_REQUESTS);
-            let (done, cost) = timed(|| contestant.load.slice(contestant.requests));
-            if round == 0 {
-                continue;
-            }
-            let per = |requests: u64, cost: Cost| (requests as f64 / cost.cpu, requests as f64 / cost.wall);
-            let ((bare_cpu, bare_wall), (cpu, wall)) = (per(LIMIT_REQUESTS, bare), per(done, cost));
-            rates.push(bare_cpu);
-            walls.push(bare_wall);
-            floors.push((LIMIT_REQUESTS as f64 / floor.cpu, LIMIT_REQUESTS as f64 / floor.wall));
-            contestant.rates.push(cpu);
-            contestant.walls.push(wall);
-            contestant.ratios.push(cpu / bare_cpu);
+            let bare = per(LIMIT_REQUESTS, heap.run(LIMIT_REQUESTS));
+            let floor = per(LIMIT_REQUESTS, rings.run(LIMIT_REQUESTS));
+            let Some(rate) = contestant.measure(round > 0) else { continue };
+            rates.push(bare.0);
+            walls.push(bare.1);
+            floors.push(floor);
+            contestant.ratios.push(rate / bare.0);
         }
     }
     let bare = Row {
@@ -110,5 +176,5 @@ pub(crate) fn run(contestants: &mut [Contestant], rounds: u32) -> Vec<Row> {
         met: None,
         note: format!("{:.0} thousand requests per simulated second", rings.simulated_rate / 1e3),
     };
-    [bare, rings].into_iter().chain(contestants.iter().map(Contestant::row)).collect()
+    [bare, rings].into_iter().chain(contestants.iter().map(|contestant| contestant.row(Of::Loop))).collect()
 }

@@ -82,11 +82,13 @@ impl StampSector for flash::nand::Stamp {
 /// which only stamps of preconditioning set.
 const OFFSET_BITS: u32 = 24;
 
-/// The stamp of one sector of one request.
-fn stamp_of(tag: Tag, offset: u64) -> u64 {
-    assert!(offset < 1 << OFFSET_BITS, "a request of {} sectors or more cannot be verified", 1u64 << OFFSET_BITS);
+/// The stamps of the sectors of a request: the same but for the last bits, which number the sectors.
+fn stamps_of(tag: Tag, sectors: Sectors) -> impl Fn(u64) -> u64 {
+    let sectors = sectors.get();
+    assert!(sectors <= 1 << OFFSET_BITS, "a request of more than {} sectors cannot be verified", 1u64 << OFFSET_BITS);
     assert!(tag < (1 << (u64::BITS - 1 - OFFSET_BITS)) - 1, "request {tag} is too far into the run to be verified");
-    (tag + 1) << OFFSET_BITS | offset
+    let first = (tag + 1) << OFFSET_BITS;
+    move |offset| first | offset
 }
 
 /// The origin that a stamp encodes.
@@ -167,7 +169,7 @@ const UNKNOWN: u64 = u64::MAX;
 #[derive(Clone, Debug)]
 pub struct Oracle {
     // Sparse, because runs rarely write all of a device of terabytes.
-    chunks: HashMap<u64, Box<[u64]>>,
+    chunks: Vec<Option<Box<[u64]>>>,
     /// Other possible content of a sector: that of writes that a drive refused after it had carried out a part of them,
     /// because it ran out of blocks on the way. The first read decides.
     refused: HashMap<u64, Vec<u64>>,
@@ -186,7 +188,7 @@ impl Oracle {
     pub fn blank(granularity: Sectors) -> Self {
         assert!(!granularity.is_zero(), "discards of multiples of nothing");
         let (granularity, verified) = (granularity.get(), Verified::default());
-        Self { chunks: HashMap::new(), refused: HashMap::new(), untouched: 0, history: None, granularity, verified }
+        Self { chunks: Vec::new(), refused: HashMap::new(), untouched: 0, history: None, granularity, verified }
     }
 
     /// For a device with an unknown history. The first read of a sector that this run has not written determines its
@@ -199,9 +201,9 @@ impl Oracle {
     /// Bytes of an oracle after every sector of this capacity has been written or read.
     #[must_use]
     pub fn memory(capacity: Sectors) -> u64 {
-        // Each chunk has an entry in a hash table that is half full in the worst case.
+        // Each chunk has an entry in a list that may have been doubled just before.
         let chunks = capacity.get().div_ceil(CHUNK);
-        chunks * (CHUNK * size_of::<u64>() as u64 + 2 * size_of::<(u64, Box<[u64]>)>() as u64)
+        chunks * (CHUNK * size_of::<u64>() as u64 + 2 * size_of::<Option<Box<[u64]>>>() as u64)
     }
 
     /// The comparisons so far.
@@ -210,31 +212,47 @@ impl Oracle {
         self.verified
     }
 
-    fn slot(&mut self, sector: u64) -> &mut u64 {
+    /// The sectors of a request, as slices of chunks: the offset in the request of the first of each, and the slice.
+    fn pieces(&mut self, io: &Io) -> impl Iterator<Item = (u64, &mut [u64])> {
+        let (start, end) = (io.start.get(), io.end().get());
+        let (first, last) = (start / CHUNK, end.div_ceil(CHUNK));
+        if self.chunks.len() < last as usize {
+            self.chunks.resize(last as usize, None);
+        }
         let Self { chunks, untouched, history, .. } = self;
-        let chunk = chunks.entry(sector / CHUNK).or_insert_with(|| {
-            let Some(history) = history else { return vec![*untouched; CHUNK as usize].into() };
-            let first = sector / CHUNK * CHUNK;
-            let held = |sector| history.content(Lba::new(sector)).map_or(UNKNOWN, |Stamp(stamp)| stamp);
-            (first..first + CHUNK).map(held).collect()
-        });
+        let touched = chunks.get_mut(first as usize..last as usize).unwrap_or_default();
+        (first..).zip(touched).map(move |(number, chunk)| {
+            let begin = number * CHUNK;
+            let chunk = chunk.get_or_insert_with(|| {
+                let Some(history) = history else { return vec![*untouched; CHUNK as usize].into() };
+                let held = |sector| history.content(Lba::new(sector)).map_or(UNKNOWN, |Stamp(stamp)| stamp);
+                (begin..begin + CHUNK).map(held).collect()
+            });
+            let (from, until) = (start.max(begin), end.min(begin + CHUNK));
+            (from - start, &mut chunk[(from - begin) as usize..(until - begin) as usize])
+        })
+    }
+
+    /// The content of a sector. A request has touched it.
+    fn slot(&mut self, sector: u64) -> &mut u64 {
+        let chunk = self.chunks[(sector / CHUNK) as usize].as_mut().expect("a chunk that was touched");
         &mut chunk[(sector % CHUNK) as usize]
     }
 
     fn set(&mut self, io: &Io, value: impl Fn(u64) -> u64) {
-        for offset in 0..io.sectors.get() {
-            let sector = io.start.get() + offset;
-            *self.slot(sector) = value(offset);
-            if !self.refused.is_empty() {
-                self.refused.remove(&sector);
-            }
+        for (first, piece) in self.pieces(io) {
+            (first..).zip(piece).for_each(|(offset, slot)| *slot = value(offset));
+        }
+        if !self.refused.is_empty() {
+            (io.start.get()..io.end().get()).for_each(|sector| _ = self.refused.remove(&sector));
         }
     }
 
     /// Notes a write that a worn-out drive refused: a part of it may have been carried out.
     fn refuse(&mut self, io: &Io, tag: Tag) {
+        let stamp = stamps_of(tag, io.sectors);
         for offset in 0..io.sectors.get() {
-            self.refused.entry(io.start.get() + offset).or_default().push(stamp_of(tag, offset));
+            self.refused.entry(io.start.get() + offset).or_default().push(stamp(offset));
         }
     }
 
@@ -252,6 +270,21 @@ impl Oracle {
 
     fn compare<S: StampSector>(&mut self, read: &Completion<S>) -> Result<(), Mismatch> {
         self.verified.reads += 1;
+        let unchanged = |(first, piece): (u64, &mut [u64])| {
+            let data = read.data.get(first as usize..first as usize + piece.len());
+            let same = |(slot, got): (&u64, &S)| *slot == got.value() && *slot != UNKNOWN;
+            data.is_some_and(|data| piece.iter().zip(data).all(same))
+        };
+        // Each chunk of the request is touched, for the comparison of single sectors.
+        let is_unchanged = self.pieces(&read.io).map(unchanged).fold(true, |all, one| all & one);
+        if is_unchanged && self.refused.is_empty() {
+            self.verified.sectors += read.io.sectors.get();
+            return Ok(());
+        }
+        self.compare_sectors(read)
+    }
+
+    fn compare_sectors<S: StampSector>(&mut self, read: &Completion<S>) -> Result<(), Mismatch> {
         for offset in 0..read.io.sectors.get() {
             let sector = read.io.start.get() + offset;
             let got = read.data.get(offset as usize).map(|content| content.value());
@@ -289,7 +322,10 @@ impl<S: StampSector> Payload<S> for Oracle {
 
     fn content(&mut self, tag: Tag, io: &Io) -> Vec<S> {
         match io.kind {
-            IoKind::Write => (0..io.sectors.get()).map(|offset| S::stamp(stamp_of(tag, offset))).collect(),
+            IoKind::Write => {
+                let stamp = stamps_of(tag, io.sectors);
+                (0..io.sectors.get()).map(|offset| S::stamp(stamp(offset))).collect()
+            }
             IoKind::Read | IoKind::Flush | IoKind::Discard => Vec::new(),
         }
     }
@@ -298,7 +334,7 @@ impl<S: StampSector> Payload<S> for Oracle {
         match (completion.io.kind, completion.status) {
             (IoKind::Read, Status::Done) => self.compare(completion)?,
             (IoKind::Read, Status::Uncorrectable) => self.verified.uncorrectable += 1,
-            (IoKind::Write, Status::Done) => self.set(&completion.io, |offset| stamp_of(completion.tag, offset)),
+            (IoKind::Write, Status::Done) => self.set(&completion.io, stamps_of(completion.tag, completion.io.sectors)),
             (IoKind::Discard, status @ (Status::Done | Status::Uncorrectable)) => {
                 let left = if status == Status::Done { 0 } else { UNKNOWN };
                 if let Some(io) = self.inward(&completion.io) {

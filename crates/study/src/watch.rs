@@ -10,6 +10,7 @@ mod journeys;
 mod sums;
 pub mod timeline;
 mod track;
+mod tracks;
 
 use std::num::NonZeroU32;
 

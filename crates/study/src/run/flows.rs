@@ -1,8 +1,10 @@
 //! Several flows at once: tenants of one drive, each with its own pacing, queue and results.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
 use base::io::Io;
+use base::steps;
 use base::units::Time;
 use ssd::{Completion, Drive, QueueId, Tag};
 use workload::{Pacing, Source};
@@ -39,7 +41,7 @@ struct State<'a> {
     /// The time at which a closed loop ends.
     until: Time,
     /// The next request of an open loop.
-    next: Option<(Time, Io)>,
+    next: Option<Io>,
     /// True if the source has ended.
     over: bool,
     outstanding: u64,
@@ -70,6 +72,8 @@ impl Window {
 /// All flows of a run.
 pub(super) struct Several<'a> {
     flows: Vec<State<'a>>,
+    /// The times of the next requests of open loops.
+    due: BinaryHeap<Reverse<(Time, usize)>>,
     window: Window,
     /// The flows whose requests have just completed, in order of completion.
     completed: Vec<u16>,
@@ -90,7 +94,8 @@ impl<'a> Several<'a> {
             collected: Collected::default(),
         };
         let window = Window { first, flows: VecDeque::new() };
-        Self { flows: flows.into_iter().map(state).collect(), window, completed: Vec::new(), start, scale }
+        let flows = flows.into_iter().map(state).collect();
+        Self { flows, due: BinaryHeap::new(), window, completed: Vec::new(), start, scale }
     }
 
     /// Fetches the next request of an open loop.
@@ -100,17 +105,25 @@ impl<'a> Several<'a> {
             None => None,
             Some(next) => {
                 let at = arrival(self.start, next.at, self.scale);
-                Some((at.ok_or_else(|| too_late(&*state.flow.source, state.issued))?, next.io))
+                let at = at.ok_or_else(|| too_late(&*state.flow.source, state.issued))?;
+                state.collected.inversions += u64::from(at < now);
+                self.due.push(Reverse((at, i)));
+                Some(next.io)
             }
         };
-        state.collected.inversions += u64::from(state.next.is_some_and(|(at, _)| at < now));
         Ok(())
     }
 
     /// The time and flow of the next request of an open loop; the first flow wins a tie.
     fn due(&self) -> Option<(Time, usize)> {
-        let next = |(i, state): (usize, &State<'a>)| state.next.map(|(at, _)| (at, i));
-        self.flows.iter().enumerate().filter_map(next).min()
+        self.due.peek().map(|Reverse(due)| *due)
+    }
+
+    /// Removes the request that is due.
+    fn take_due(&mut self) -> Io {
+        steps::count();
+        let Reverse((_, i)) = self.due.pop().expect("it is due");
+        self.flows[i].next.take().expect("it is due")
     }
 
     /// The results of each flow, measured from `from`.
@@ -166,7 +179,7 @@ impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
             if let Some((at, i)) = due
                 && at <= self.now
             {
-                let (_, io) = several.flows[i].next.take().expect("it is due");
+                let io = several.take_due();
                 self.submit(io, several.flows[i].flow.queue)?;
                 several.submitted(i);
                 several.fetch(i, self.now)?;
@@ -190,6 +203,7 @@ impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
     /// Submits a request of a closed loop that has fewer outstanding than its depth. Returns false if it submitted
     /// none.
     fn refill(&mut self, several: &mut Several<'_>, i: usize) -> Result<bool, RunError> {
+        steps::count();
         let State { flow, pacing, until, over, outstanding, .. } = &mut several.flows[i];
         let Pacing::Closed { depth } = *pacing else { return Ok(false) };
         if *over || *outstanding >= u64::from(depth) {

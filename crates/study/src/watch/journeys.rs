@@ -14,6 +14,7 @@ use ssd::Tag;
 use super::journey::{Journey, Leg, Part};
 use super::sums::Sums;
 use super::track::Began;
+use super::tracks::{Track, Tracks};
 
 /// The recent activity of a resource, which names the cause of a wait for it.
 #[derive(Clone, Debug, Default)]
@@ -62,21 +63,6 @@ impl Recent {
     }
 }
 
-/// A command in flight or finished.
-#[derive(Clone, Debug)]
-struct Track {
-    list: u32,
-    submitted: Time,
-    ready: Time,
-    finished: Time,
-    /// Its legs, in order, without gaps.
-    legs: Vec<Leg>,
-    behind: [Span; Cause::COUNT],
-    /// Its data has gone out: the rest of its time is decoding.
-    out: bool,
-    owners: Vec<NonZeroU32>,
-}
-
 /// A list and its finished commands.
 #[derive(Clone, Debug, Default)]
 struct Done {
@@ -85,34 +71,35 @@ struct Done {
     /// The activity of its controller while it waited.
     behind: [Span; Cause::COUNT],
     /// In the order in which they finished.
-    tracks: Vec<Track>,
+    tracks: Vec<u32>,
 }
 
 impl Done {
     /// The command that a command of this list waited for, if there is one: the first that finished at the instant it
     /// became ready.
-    fn before(&self, track: &Track) -> Option<usize> {
+    fn before(&self, tracks: &Tracks, track: &Track) -> Option<u32> {
         if track.ready <= track.submitted {
             return None;
         }
-        let place = self.tracks.partition_point(|other| other.finished < track.ready);
-        self.tracks.get(place).is_some_and(|other| other.finished == track.ready).then_some(place)
+        let place = self.tracks.partition_point(|other| tracks[*other].finished < track.ready);
+        self.tracks.get(place).copied().filter(|other| tracks[*other].finished == track.ready)
     }
 }
 
 /// The state of a request.
 #[derive(Clone, Debug, Default)]
 struct Stops {
+    /// The request is under way. Owners of buffer entries are no requests, and have no path.
+    under_way: bool,
     clear: Time,
     here: Time,
     served: Time,
-    /// The critical path of its flash commands, up to the command that finished last.
-    path: Vec<Leg>,
+    /// The critical path of its flash commands, up to the command that finished last: the last command of each list on
+    /// it.
+    path: Vec<u32>,
     behind: [Span; Cause::COUNT],
     finished: Option<Time>,
-    /// That command: its list and its place there. With the time of the list's submission, because numbers are reused.
-    last: Option<(u32, Time, usize)>,
-    /// Legs at the beginning of the path that belong to lists before the last one, the time at which these finished,
+    /// Commands at the beginning of the path that belong to lists before the last one, the time at which these finished,
     /// and the causes behind which they waited.
     kept: usize,
     kept_until: Time,
@@ -121,7 +108,9 @@ struct Stops {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Journeys {
-    commands: Vec<Option<Track>>,
+    tracks: Tracks,
+    /// Those in flight, by the number of the command.
+    commands: Vec<Option<u32>>,
     lists: Vec<Done>,
     requests: Vec<Stops>,
     dies: Vec<Recent>,
@@ -139,9 +128,9 @@ pub(super) struct Journeys {
     /// The request whose legs are kept, and the legs.
     wanted: Option<Tag>,
     legs: Vec<Leg>,
-    /// Unused lists, so that a command takes no new memory.
-    spare_legs: Vec<Vec<Leg>>,
-    spare_owners: Vec<Vec<NonZeroU32>>,
+    /// Used for each request in turn, so that none takes new memory.
+    path: Vec<Leg>,
+    course: Vec<Leg>,
 }
 
 fn at<T: Clone + Default>(all: &mut Vec<T>, index: u32) -> &mut T {
@@ -194,104 +183,78 @@ impl Journeys {
     }
 
     pub(super) fn command(&mut self, moment: &Moment<'_>) {
-        let number = moment.number;
         match moment.stop {
             Stop::Submitted => {
                 let list = at(&mut self.lists, moment.list);
                 if list.under_way == 0 {
-                    self.spare_legs.extend(list.tracks.drain(..).map(|track| track.legs));
+                    list.tracks.drain(..).for_each(|track| self.tracks.release(track));
                     (list.submitted, list.behind) = (moment.at, Default::default());
                 }
                 list.under_way += 1;
-                let mut owners = self.spare_owners.pop().unwrap_or_default();
-                owners.clear();
+                let number = self.tracks.add(moment.list, moment.at);
+                let owners = &mut self.tracks[number].owners;
                 owners.extend(moment.slots.iter().filter_map(|slot| slot.owner));
-                owners.sort_unstable();
-                owners.dedup();
-                let mut legs = self.spare_legs.pop().unwrap_or_default();
-                legs.clear();
-                let track = Track {
-                    list: moment.list,
-                    submitted: moment.at,
-                    ready: moment.at,
-                    finished: moment.at,
-                    legs,
-                    behind: Default::default(),
-                    out: false,
-                    owners,
-                };
-                *at(&mut self.commands, number) = Some(track);
+                if owners.len() > 1 {
+                    owners.sort_unstable();
+                    owners.dedup();
+                }
+                *at(&mut self.commands, moment.number) = Some(number);
             }
             Stop::Ready => {
-                if let Some(track) = at(&mut self.commands, number) {
-                    track.ready = moment.at;
+                if let Some(track) = *at(&mut self.commands, moment.number) {
+                    self.tracks[track].ready = moment.at;
                 }
             }
             Stop::Finished => {
-                let Some(mut track) = at(&mut self.commands, number).take() else { return };
+                let Some(number) = at(&mut self.commands, moment.number).take() else { return };
+                let track = &mut self.tracks[number];
                 track.finished = moment.at;
                 let last = track.legs.last().map_or(track.ready, |leg| leg.until);
                 let rest = if track.out { Part::Decode } else { Part::Die };
                 fill(&mut track.legs, last, moment.at, rest, None);
-                let owners = std::mem::take(&mut track.owners);
-                for owner in &owners {
-                    self.arrived(*owner, &track);
+                let (list, own) = (track.list as usize, track.behind);
+                let before = self.lists[list].before(&self.tracks, &self.tracks[number]);
+                self.tracks.finish(number, before);
+                for i in 0..self.tracks[number].owners.len() {
+                    self.arrived(self.tracks[number].owners[i], number, &own);
                 }
-                self.spare_owners.push(owners);
-                let list = at(&mut self.lists, track.list);
+                let list = &mut self.lists[list];
                 list.under_way -= 1;
-                debug_assert!(list.tracks.last().is_none_or(|last| last.finished <= track.finished));
-                list.tracks.push(track);
+                debug_assert!(list.tracks.last().is_none_or(|last| self.tracks[*last].finished <= moment.at));
+                list.tracks.push(number);
             }
         }
     }
 
-    /// Notes a finished command of a request. If it is the last so far, the request's path leads through it.
-    fn arrived(&mut self, owner: NonZeroU32, track: &Track) {
-        let done = &self.lists[track.list as usize];
-        let Some(stops) = self.requests.get_mut(owner.get() as usize) else { return };
+    /// Notes a finished command of a request, which itself waited behind `own`. If it is the last so far, the request's
+    /// path leads through it.
+    fn arrived(&mut self, owner: NonZeroU32, number: u32, own: &[Span; Cause::COUNT]) {
+        let track = &self.tracks[number];
+        let Some(stops) = self.requests.get_mut(owner.get() as usize).filter(|stops| stops.under_way) else { return };
         if stops.finished.is_some_and(|finished| finished > track.finished) {
             return;
         }
-        let before = done.before(track);
-        let last = stops.last.replace((track.list, track.submitted, done.tracks.len()));
-        let follows = last.is_some() && last == before.map(|place| (track.list, track.submitted, place));
-        if follows && stops.finished == Some(track.ready) {
+        let (submitted, ready, finished) = (track.submitted, track.ready, track.finished);
+        if track.before.is_some() && stops.path.last() == track.before.as_ref() && stops.finished == Some(ready) {
             // It waited for the command with which the path ends.
-            stops.finished = Some(track.finished);
-            track.behind.iter().zip(&mut stops.behind).for_each(|(from, to)| *to += *from);
-            stops.path.extend_from_slice(&track.legs);
-            return;
-        }
-        // Commands that finished before the submission of this list belong to the path, too.
-        if let Some(finished) = stops.finished.filter(|finished| *finished <= track.submitted) {
-            (stops.kept, stops.kept_until, stops.kept_behind) = (stops.path.len(), finished, stops.behind);
-        } else if track.submitted < stops.kept_until {
-            (stops.kept, stops.kept_until, stops.kept_behind) = Default::default();
-        }
-        stops.path.truncate(stops.kept);
-        stops.finished = Some(track.finished);
-        stops.behind = stops.kept_behind;
-        track.behind.iter().zip(&mut stops.behind).for_each(|(from, to)| *to += *from);
-        let mut current = track;
-        loop {
-            stops.path.extend(current.legs.iter().rev());
-            match done.before(current) {
-                Some(before) => {
-                    let before = &done.tracks[before];
-                    before.behind.iter().zip(&mut stops.behind).for_each(|(from, to)| *to += *from);
-                    current = before;
-                }
-                None => break,
+            add(&mut stops.behind, own);
+        } else {
+            // Commands that finished before the submission of this list belong to the path, too.
+            if let Some(finished) = stops.finished.filter(|finished| *finished <= submitted) {
+                (stops.kept, stops.kept_until, stops.kept_behind) = (stops.path.len(), finished, stops.behind);
+            } else if submitted < stops.kept_until {
+                (stops.kept, stops.kept_until, stops.kept_behind) = Default::default();
+            }
+            stops.behind = stops.kept_behind;
+            add(&mut stops.behind, &track.behind);
+            if track.waited {
+                add(&mut stops.behind, &self.lists[track.list as usize].behind);
             }
         }
-        if current.submitted < current.ready {
-            let (from, until) = (current.submitted, current.ready);
-            stops.path.push(Leg { part: Part::Controller, from, until, at: None });
-            done.behind.iter().zip(&mut stops.behind).for_each(|(from, to)| *to += *from);
-        }
-        // The loop followed the path from its end.
-        stops.path[stops.kept..].reverse();
+        stops.finished = Some(finished);
+        self.tracks.keep(number);
+        stops.path.drain(stops.kept..).for_each(|track| self.tracks.release(track));
+        stops.path.push(number);
     }
 
     /// Notes that a controller takes a list, or has finished one.
@@ -315,7 +278,8 @@ impl Journeys {
         if matches!(phase.resource, Resource::Decoder(_)) {
             return;
         }
-        let track = self.commands.get_mut(phase.command as usize).and_then(Option::as_mut);
+        let number = self.commands.get(phase.command as usize).copied().flatten();
+        let track = number.map(|number| &mut self.tracks[number]);
         // A hold of the channel does not count: the array works meanwhile.
         if let Some(track) = track.filter(|_| phase.primitive != Primitive::Hold) {
             track.out = phase.primitive == Primitive::DataOut;
@@ -350,8 +314,8 @@ impl Journeys {
         if let Some(same) = same {
             same.1 = until;
         }
-        let track = self.commands.get_mut(command as usize).and_then(Option::as_mut);
-        if let Some(leg) = track.and_then(|track| track.legs.last_mut()) {
+        let number = self.commands.get(command as usize).copied().flatten();
+        if let Some(leg) = number.and_then(|number| self.tracks[number].legs.last_mut()) {
             leg.until = until;
         }
     }
@@ -360,17 +324,22 @@ impl Journeys {
         let stops = at(&mut self.requests, owner.get());
         match step {
             RequestStep::Begun { .. } => {
-                let mut path = std::mem::take(&mut stops.path);
-                path.clear();
-                *stops = Stops { path, ..Stops::default() };
+                let path = std::mem::take(&mut stops.path);
+                *stops = Stops { under_way: true, path, ..Stops::default() };
             }
             RequestStep::Clear => stops.clear = now,
             RequestStep::Here => stops.here = now,
             RequestStep::Served => stops.served = now,
             RequestStep::Ended => {
-                let mut legs = self.spare_legs.pop().unwrap_or_default();
+                stops.under_way = false;
+                let (path, legs) = (&mut self.path, &mut self.course);
+                path.clear();
                 legs.clear();
-                collect(&mut legs, of, stops, now, &self.serial);
+                for track in stops.path.drain(..) {
+                    self.tracks.legs(track, path);
+                    self.tracks.release(track);
+                }
+                collect(legs, of, stops, path, now, &self.serial);
                 let mut parts = [Span::ZERO; Part::COUNT];
                 legs.iter().for_each(|leg| parts[leg.part as usize] += leg.until - leg.from);
                 let Began { tag, io, arrival, .. } = *of;
@@ -380,12 +349,16 @@ impl Journeys {
                     finished.push(journey);
                 }
                 if self.wanted == Some(tag) {
-                    self.legs.clone_from(&legs);
+                    self.legs.clone_from(legs);
                 }
-                self.spare_legs.push(legs);
             }
         }
     }
+}
+
+/// Adds times by cause.
+fn add(to: &mut [Span; Cause::COUNT], more: &[Span; Cause::COUNT]) {
+    to.iter_mut().zip(more).for_each(|(sum, span)| *sum += *span);
 }
 
 /// Adds a leg, unless it is empty.
@@ -416,20 +389,20 @@ fn gap(
     fill(legs, now, until, part, None);
 }
 
-/// Adds all legs of a request, in order.
-fn collect(legs: &mut Vec<Leg>, of: &Began, stops: &mut Stops, end: Time, serial: &Recent) {
+/// Adds all legs of a request, in order. Those of its flash commands are `path`.
+fn collect(legs: &mut Vec<Leg>, of: &Began, stops: &mut Stops, path: &[Leg], end: Time, serial: &Recent) {
     fill(legs, of.arrival, of.at, Part::Queue, None);
     fill(legs, of.at, stops.clear, Part::Overlap, None);
     fill(legs, stops.clear, stops.here, Part::Link, None);
     let mut now = stops.here;
-    for leg in stops.path.iter().filter(|leg| leg.until > stops.here) {
+    for leg in path.iter().filter(|leg| leg.until > stops.here) {
         // The request may have joined a list that was submitted before it.
         let from = leg.from.max(stops.here);
         gap(legs, (now, from), Part::Ftl, serial, &mut stops.behind);
         fill(legs, from, leg.until, leg.part, leg.at);
         now = leg.until;
     }
-    let rest = if stops.path.is_empty() && of.io.kind != base::io::IoKind::Read { Part::Buffer } else { Part::Ftl };
+    let rest = if path.is_empty() && of.io.kind != base::io::IoKind::Read { Part::Buffer } else { Part::Ftl };
     gap(legs, (now, stops.served), rest, serial, &mut stops.behind);
     fill(legs, stops.served, end, Part::Link, None);
 }

@@ -50,13 +50,14 @@ impl Sums {
         if bins.len() <= at {
             bins.resize(at + 1, Sum::default());
         }
-        let of = Sum {
-            requests: 1.0,
-            latency_us: journey.latency().as_us_f64(),
-            parts_us: journey.parts.map(Span::as_us_f64),
-            behind_us: journey.behind.map(Span::as_us_f64),
-        };
-        bins[at].add(&of, 1.0);
+        let sum = &mut bins[at];
+        sum.requests += 1.0;
+        sum.latency_us += journey.latency().as_us_f64();
+        // Most parts are zero: they cost no conversion.
+        let add = |(sum, span): (&mut f64, Span)| *sum += span.as_us_f64();
+        let is_some = |(_, span): &(&mut f64, Span)| !span.is_zero();
+        sum.parts_us.iter_mut().zip(journey.parts).filter(is_some).for_each(add);
+        sum.behind_us.iter_mut().zip(journey.behind).filter(is_some).for_each(add);
     }
 
     /// Adds the sums of another.

@@ -1,0 +1,301 @@
+//! Compares the rows of two builds that ran in turn.
+//!
+//! The builds are compared by their absolute rates, not by their ratios to the bare loop, because the loop's own speed
+//! depends on how the compiler lays out a program: it moved by 11 % between builds with the loop's code untouched.
+
+use std::fmt;
+
+use comfy_table::{CellAlignment, Table, presets};
+use serde::Deserialize;
+
+/// A change of at least this share counts if it lies outside both spreads.
+pub const NOTABLE: f64 = 0.05;
+
+/// A row that a bench printed as JSON. Other fields may come and go between commits.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+pub struct Row {
+    /// The name, by which the rows of two builds belong together.
+    pub name: String,
+    /// The unit of measure.
+    pub unit: String,
+    /// The measurement.
+    pub value: Value,
+}
+
+/// A measurement.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+pub struct Value {
+    /// The median of its rounds.
+    pub median: f64,
+}
+
+/// The rows of a bench's output.
+///
+/// # Errors
+/// If the text is no such list, in words.
+pub fn parse(text: &str) -> Result<Vec<Row>, String> {
+    serde_json::from_str(text).map_err(|error| format!("the bench printed no list of rows: {error}"))
+}
+
+/// The better direction of a unit of measure; `None` if it measures no speed.
+fn more_is_better(unit: &str) -> Option<bool> {
+    match unit {
+        "requests/CPU s" => Some(true),
+        "CPU s" | "CPU s/TB" => Some(false),
+        _ => None,
+    }
+}
+
+/// The samples of a row, one for each run of a build.
+#[derive(Clone, Debug, PartialEq)]
+struct Samples {
+    name: String,
+    unit: String,
+    values: Vec<f64>,
+}
+
+impl Samples {
+    fn range(&self) -> (f64, f64) {
+        let least = self.values.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = self.values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        (least, most)
+    }
+
+    fn median(&self) -> f64 {
+        let mut sorted = self.values.clone();
+        sorted.sort_by(f64::total_cmp);
+        let (below, above) = (sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2]);
+        below.midpoint(above)
+    }
+
+    fn spans(&self, value: f64) -> bool {
+        let (least, most) = self.range();
+        least <= value && value <= most
+    }
+}
+
+/// The runs of a build.
+#[derive(Clone, Debug, Default)]
+pub struct Runs(Vec<Samples>);
+
+impl Runs {
+    /// Adds the rows of a run.
+    pub fn add(&mut self, rows: Vec<Row>) {
+        for Row { name, unit, value } in rows {
+            match self.0.iter_mut().find(|samples| samples.name == name && samples.unit == unit) {
+                Some(samples) => samples.values.push(value.median),
+                None => self.0.push(Samples { name, unit, values: vec![value.median] }),
+            }
+        }
+    }
+
+    fn of(&self, other: &Samples) -> Option<&Samples> {
+        self.0.iter().find(|samples| samples.name == other.name && samples.unit == other.unit)
+    }
+}
+
+/// What became of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The change is small, or within the spread of one build.
+    Alike,
+    /// It is slower by 5 % or more, outside both spreads.
+    Slower,
+    /// It is faster by 5 % or more, outside both spreads.
+    Faster,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Alike => "",
+            Self::Slower => "SLOWER",
+            Self::Faster => "faster",
+        })
+    }
+}
+
+/// The change from `base` to `now`: a share of `base`, and whether it counts.
+fn judge(base: &Samples, now: &Samples, more_is_better: bool) -> (f64, Verdict) {
+    let (before, after) = (base.median(), now.median());
+    let change = after / before - 1.0;
+    let counts = change.abs() >= NOTABLE && !base.spans(after) && !now.spans(before);
+    let verdict = match (counts, (change > 0.0) == more_is_better) {
+        (false, _) => Verdict::Alike,
+        (true, true) => Verdict::Faster,
+        (true, false) => Verdict::Slower,
+    };
+    (change, verdict)
+}
+
+/// A row that both builds have.
+#[derive(Clone, Debug, PartialEq)]
+struct Both {
+    base: Samples,
+    now: Samples,
+    change: f64,
+    verdict: Verdict,
+}
+
+/// The rows of two builds beside each other.
+#[derive(Clone, Debug, Default)]
+pub struct Comparison {
+    both: Vec<Both>,
+    only_base: Vec<String>,
+    only_now: Vec<String>,
+}
+
+impl Comparison {
+    /// Compares the runs of two builds. Rows that measure no speed are left out.
+    #[must_use]
+    pub fn new(base: &Runs, now: &Runs) -> Self {
+        let mut all = Self::default();
+        let speeds = |runs: &Runs| -> Vec<(Samples, bool)> {
+            let known = runs.0.iter().filter_map(|samples| Some((samples.clone(), more_is_better(&samples.unit)?)));
+            known.collect()
+        };
+        for (samples, more_is_better) in speeds(now) {
+            match base.of(&samples) {
+                None => all.only_now.push(samples.name),
+                Some(base) => {
+                    let (change, verdict) = judge(base, &samples, more_is_better);
+                    all.both.push(Both { base: base.clone(), now: samples, change, verdict });
+                }
+            }
+        }
+        let gone = speeds(base).into_iter().filter(|(samples, _)| now.of(samples).is_none());
+        all.only_base = gone.map(|(samples, _)| samples.name).collect();
+        all
+    }
+
+    /// True if a row is slower.
+    #[must_use]
+    pub fn is_slower(&self) -> bool {
+        self.both.iter().any(|row| row.verdict == Verdict::Slower)
+    }
+}
+
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut table = Table::new();
+        table.load_style(presets::UTF8_HORIZONTAL_ONLY);
+        table.set_header(["", "unit", "base", "(min .. max)", "now", "(min .. max)", "change", ""]);
+        for column in 2..=6 {
+            if let Some(column) = table.column_mut(column) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        let range = |samples: &Samples| {
+            let (least, most) = samples.range();
+            format!("{} .. {}", figure(least), figure(most))
+        };
+        for Both { base, now, change, verdict } in &self.both {
+            table.add_row([
+                now.name.clone(),
+                now.unit.clone(),
+                figure(base.median()),
+                range(base),
+                figure(now.median()),
+                range(now),
+                format!("{:+.1} %", change * 100.0),
+                verdict.to_string(),
+            ]);
+        }
+        writeln!(f, "{table}")?;
+        for (names, whose) in [(&self.only_base, "the base"), (&self.only_now, "today's bench")] {
+            names.iter().try_for_each(|name| writeln!(f, "only {whose} has: {name}"))?;
+        }
+        Ok(())
+    }
+}
+
+/// A number with four digits or a few more, so that a change of a percent is seen.
+fn figure(value: f64) -> String {
+    match value {
+        v if v >= 1e6 => format!("{:.3} M", v / 1e6),
+        v if v >= 1e3 => format!("{:.1} k", v / 1e3),
+        v => format!("{v:.2}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RATE: &str = "requests/CPU s";
+
+    fn row(name: &str, unit: &str, median: f64) -> Row {
+        Row { name: name.into(), unit: unit.into(), value: Value { median } }
+    }
+
+    fn runs(name: &str, unit: &str, medians: &[f64]) -> Runs {
+        let mut runs = Runs::default();
+        medians.iter().for_each(|median| runs.add(vec![row(name, unit, *median)]));
+        runs
+    }
+
+    fn verdict(unit: &str, base: &[f64], now: &[f64]) -> Verdict {
+        Comparison::new(&runs("a", unit, base), &runs("a", unit, now)).both[0].verdict
+    }
+
+    #[test]
+    fn the_rows_of_this_bench_and_of_older_ones_are_read() {
+        let today = r#"[{ "name": "reads", "unit": "requests/CPU s", "value": { "min": 1.0, "median": 2.5, "max": 3.0 },
+            "wall": 2.0, "ratio": null, "target": null, "met": null, "note": "" }]"#;
+        assert_eq!(parse(today), Ok(vec![row("reads", RATE, 2.5)]));
+        let older = r#"[{ "name": "reads", "unit": "requests/CPU s", "value": { "median": 2 }, "share": [1, 2] }]"#;
+        assert_eq!(parse(older), Ok(vec![row("reads", RATE, 2.0)]));
+        for other in ["", "bench: no such row", r#"[{ "name": "reads" }]"#] {
+            assert!(parse(other).is_err_and(|fault| fault.starts_with("the bench printed no list of rows")), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_change_counts_from_five_percent_on() {
+        assert_eq!(verdict(RATE, &[100.0, 101.0, 99.0], &[95.0, 95.0, 95.0]), Verdict::Slower);
+        assert_eq!(verdict(RATE, &[100.0, 101.0, 99.0], &[95.1, 95.1, 95.1]), Verdict::Alike);
+        assert_eq!(verdict(RATE, &[100.0, 101.0, 99.0], &[106.0, 105.0, 105.0]), Verdict::Faster);
+    }
+
+    #[test]
+    fn a_change_within_the_spread_of_either_build_does_not_count() {
+        assert_eq!(verdict(RATE, &[100.0, 100.0, 80.0], &[90.0, 90.0, 90.0]), Verdict::Alike);
+        assert_eq!(verdict(RATE, &[100.0, 100.0, 100.0], &[90.0, 90.0, 110.0]), Verdict::Alike);
+        assert_eq!(verdict(RATE, &[100.0, 100.0, 91.0], &[90.0, 90.0, 99.0]), Verdict::Slower, "the spreads touch");
+    }
+
+    #[test]
+    fn more_seconds_are_slower() {
+        assert_eq!(verdict("CPU s", &[10.0], &[12.0]), Verdict::Slower);
+        assert_eq!(verdict("CPU s/TB", &[10.0], &[8.0]), Verdict::Faster);
+        let slower = Comparison::new(&runs("a", "CPU s", &[10.0]), &runs("a", "CPU s", &[12.0]));
+        assert!(slower.is_slower());
+        assert!(!Comparison::new(&runs("a", "CPU s", &[10.0]), &runs("a", "CPU s", &[8.0])).is_slower());
+    }
+
+    #[test]
+    fn rows_of_one_build_are_listed_and_rows_of_memory_left_out() {
+        let (mut base, mut now) = (runs("old", RATE, &[1.0]), runs("new", RATE, &[1.0]));
+        for runs in [&mut base, &mut now] {
+            runs.add(vec![row("state", "bytes", 12.0), row("both", RATE, 5e5)]);
+        }
+        // A row of the same name in another unit is another measurement.
+        base.add(vec![row("large", "CPU s", 5.0)]);
+        now.add(vec![row("large", "CPU s/TB", 5.0)]);
+        let comparison = Comparison::new(&base, &now);
+        assert_eq!(comparison.both.len(), 1);
+        assert_eq!(comparison.only_base, ["old", "large"]);
+        assert_eq!(comparison.only_now, ["new", "large"]);
+        let text = comparison.to_string();
+        assert!(text.contains("only the base has: old\n") && text.contains("only today's bench has: new\n"), "{text}");
+        assert!(text.contains("500.0 k") && !text.contains("state"), "{text}");
+        assert!(!comparison.is_slower());
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_of_runs_lies_between_two() {
+        for (values, median) in [(&[4.0, 1.0, 2.0, 3.0][..], 2.5), (&[3.0, 1.0, 2.0], 2.0)] {
+            assert!(runs("a", RATE, values).0[0].median().total_cmp(&median).is_eq());
+        }
+    }
+}

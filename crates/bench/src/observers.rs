@@ -1,0 +1,81 @@
+//! The cost of observing a run: sessions that verify every read, or explain every latency, beside the same without.
+//!
+//! `--report` also writes its pages, which take some milliseconds however long the run is, and are left out here.
+
+use base::units::Sectors;
+use flash::nand::{Sector, Stamp};
+use ssd::{Drive, Precondition, Ssd};
+use study::catalogue::Device;
+use study::oracle::{Blank, Oracle, Payload};
+use study::session::{Flow, Session, Stop};
+use study::watch::{Watch, Watcher};
+use workload::generate::{Generator, GeneratorSpec};
+
+use crate::drives;
+use crate::report::Row;
+use crate::rounds::{self, Contestant, Load, Target};
+
+/// Reads and writes of 4 to 64 KiB, some addresses hotter than others.
+const WORKLOAD: &str = r#"
+name = "observed"
+requests = 1_000_000_000_000
+arrivals = { kind = "closed", depth = 16 }
+
+[[stream]]
+reads = "50%"
+sizes = [{ size = "4KiB" }, { size = "16KiB" }, { size = "64KiB" }]
+address = { pattern = "zipf", theta = 0.9 }
+"#;
+
+/// Sessions on one observed drive, each of one slice.
+struct Observed<S, O, P> {
+    device: Device,
+    drive: Ssd<S, O>,
+    payload: P,
+    source: Generator,
+}
+
+impl<S: Sector, O: Watcher, P: Payload<S>> Observed<S, O, P> {
+    fn new(device: &Device, observer: O, payload: P) -> Self {
+        let mut drive = Ssd::observed(&device.resolved, 1, observer);
+        _ = drive.precondition(Precondition::Fill, &mut |_, _| {});
+        let spec = GeneratorSpec::from_toml(WORKLOAD);
+        let source = spec.and_then(|spec| Generator::new(&spec, drive.capacity(), 1));
+        let source = source.unwrap_or_else(|faults| panic!("a built-in workload: {faults:?}"));
+        Self { device: device.clone(), drive, payload, source }
+    }
+}
+
+impl<S: Sector, O: Watcher, P: Payload<S>> Load for Observed<S, O, P> {
+    fn slice(&mut self, requests: u64) -> u64 {
+        let session = Session::new(&self.device).flow(Flow::of("bench", &mut self.source));
+        let outcome = session.stop(Stop::Requests(requests)).run_on(&mut self.drive, &mut self.payload);
+        let outcome = outcome.unwrap_or_else(|error| panic!("a built-in workload: {error}"));
+        outcome.first().result.completed
+    }
+
+    fn note(&self) -> String {
+        String::new()
+    }
+}
+
+/// The goal: with `--verify` 0.8 of the rate without, with `--report` 1.15 times the time.
+pub(crate) fn measure(rounds: u32) -> Vec<Row> {
+    let verify = Target::share(0.8);
+    let report = Target::share(0.87);
+    let of = |name: &str, requests| {
+        let device = drives::open(name, &[]);
+        let granularity = Sectors::new(u64::from(device.resolved.geometry.sectors));
+        let title = |what: &str| format!("reads and writes, {name}{what}");
+        let plain = Observed::<(), _, _>::new(&device, (), Blank);
+        let checked = Observed::<Stamp, _, _>::new(&device, (), Oracle::blank(granularity));
+        let explained = Observed::<(), _, _>::new(&device, Watch::default().explaining(), Blank);
+        let mut three = [
+            Contestant::new(title(""), requests, None, plain),
+            Contestant::new(title(", --verify"), requests, verify, checked),
+            Contestant::new(title(", --report"), requests, report, explained),
+        ];
+        rounds::run(&mut three, rounds)
+    };
+    [of("demo", 60_000), of("chang-c3", 6_000)].concat()
+}

@@ -1,0 +1,118 @@
+//! The loads of random requests, in groups that are measured together.
+
+use base::io::IoKind;
+use base::units::Span;
+use ssd::map_unit::FmmuSpec;
+use ssd::{MapSpec, Precondition};
+
+use crate::direct::Direct;
+use crate::drives::{self, Writes};
+use crate::rounds::{Contestant, FLAT, Target};
+use crate::runner::Run;
+
+/// Reads and writes of a page map in RAM.
+pub(crate) fn plain() -> Vec<Contestant> {
+    let (device, drive) = drives::full();
+    let steady = |over_provisioning, how| Direct::new(drives::steady(over_provisioning, how), IoKind::Write);
+    let direct = Direct::new(drive.clone(), IoKind::Read);
+    let goal = Target::share;
+    vec![
+        Contestant::new("4 KiB random reads", 1_000_000, goal(1.0), direct),
+        Contestant::new("4 KiB random reads, runner and generator", 1_000_000, goal(0.9), Run::new(device, drive)),
+        Contestant::new(
+            "4 KiB random writes, buffered, 28 % spare",
+            500_000,
+            goal(0.6),
+            steady(0.28, Writes::Buffered),
+        ),
+        Contestant::new(
+            "4 KiB random writes, buffered, 15 % spare",
+            500_000,
+            goal(0.45),
+            steady(0.15, Writes::Buffered),
+        ),
+        Contestant::new("4 KiB random writes, through, 28 % spare", 300_000, goal(0.35), steady(0.28, Writes::Through)),
+    ]
+}
+
+/// One drive with different maps: the differences are the cost of a map unit in the simulator.
+pub(crate) fn maps() -> Vec<Contestant> {
+    let reads = |map| Direct::new(drives::mapped(map), IoKind::Read);
+    let table = MapSpec::Table { service: Span::ZERO };
+    let fmmu = MapSpec::Fmmu(FmmuSpec::PUBLISHED);
+    vec![
+        Contestant::new("4 KiB random reads, map in RAM", 500_000, None, reads(MapSpec::Ram)),
+        Contestant::new("4 KiB random reads, table that takes no time", 500_000, None, reads(table)),
+        Contestant::new("4 KiB random reads, FMMU", 200_000, Target::share(0.35), reads(fmmu)),
+    ]
+}
+
+/// The drives of the FMMU paper, full, with different maps.
+pub(crate) fn map_writes() -> Vec<Contestant> {
+    let writes = |name: &str, device, requests| {
+        let drive = drives::prepared(&drives::open(device, &[]), vec![Precondition::Fill]);
+        let name = format!("4 KiB random writes, {name}");
+        Contestant::new(name, requests, Target::rate(200e3), Direct::new(drive, IoKind::Write))
+    };
+    vec![
+        writes("FMMU", "fmmu-16x8", 20_000),
+        writes("DFTL", "fmmu-16x8-dftl", 50_000),
+        writes("CDFTL", "fmmu-16x8-cdftl", 10_000),
+    ]
+}
+
+/// FAST with all log blocks in use.
+pub(crate) fn fast() -> Vec<Contestant> {
+    let writes = |log_blocks| Direct::new(drives::logged("fast", "28%", log_blocks), IoKind::Write);
+    let goal = Target::rate(150e3);
+    vec![
+        Contestant::new("4 KiB random writes, FAST, 28 % spare", 100_000, goal, writes(2200)),
+        Contestant::new("4 KiB random writes, FAST, 16 log blocks", 20_000, goal, writes(16)),
+    ]
+}
+
+/// BAST with all log blocks in use.
+pub(crate) fn bast() -> Vec<Contestant> {
+    let flat = Some(Target { share: Some(FLAT), rate: Some(150e3) });
+    let writes = |log_blocks: u32, goal| {
+        let name = format!("4 KiB random writes, BAST, {log_blocks} log blocks");
+        let load = Direct::new(drives::logged("bast", "60%", log_blocks), IoKind::Write);
+        Contestant::new(name, 10_000, goal, load)
+    };
+    vec![writes(16, Target::rate(150e3)), writes(500, flat), writes(4000, flat)]
+}
+
+/// Hydra's prototype with more or fewer blocks in each chip.
+pub(crate) fn hydra() -> Vec<Contestant> {
+    let writes = |name: &str, blocks: u32, state: &[Precondition], requests, goal| {
+        let device = drives::open("hydra-prototype", &[&format!("flash.blocks={blocks}")]);
+        let drive = drives::prepared(&device, state.to_vec());
+        let depth = drive.resolved().host.queue_depth;
+        let load = Direct::at_depth(drive, IoKind::Write, depth);
+        Contestant::new(format!("4 KiB random writes, Hydra, {name}"), requests, goal, load)
+    };
+    let flat = Some(Target { share: Some(FLAT), rate: Some(100e3) });
+    vec![
+        writes("new, 8 GiB", 2048, &[], 20_000, Target::rate(100e3)),
+        writes("new, 32 GiB", 8192, &[], 20_000, flat),
+        writes("new, 128 GiB", 32768, &[], 20_000, flat),
+        writes("full, 32 GiB", 8192, &[Precondition::Fill], 4_000, Target::rate(100e3)),
+    ]
+}
+
+/// Chang's third configuration, full.
+pub(crate) fn chang() -> Vec<Contestant> {
+    let drive = drives::prepared(&drives::open("chang-c3", &[]), vec![Precondition::Fill]);
+    let load = Direct::at_depth(drive, IoKind::Write, 1);
+    vec![Contestant::new("4 KiB random writes, Chang C3", 30_000, Target::rate(150e3), load)]
+}
+
+/// A new drive that works on more requests at once.
+pub(crate) fn depth() -> Vec<Contestant> {
+    let writes = |depth: u32| {
+        let load = Direct::at_depth(drives::deep(depth), IoKind::Write, depth);
+        let goal = if depth > 512 { Target::share(FLAT) } else { None };
+        Contestant::new(format!("4 KiB random writes, {depth} under way"), 100_000, goal, load)
+    };
+    [512, 2048, 8192, 32768].map(writes).into()
+}

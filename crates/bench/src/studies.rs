@@ -1,0 +1,63 @@
+//! Whole simulations as users start them: that of `make demo`, and the studies of the papers.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use floor::clock::{Cost, timed};
+use study::catalogue;
+use study::compare::{self, NORMALISED};
+use study::execute;
+use study::plan::{Plan, RunSpec, builtin};
+use study::session::Program;
+
+use crate::report::{Row, Spread};
+
+/// The most seconds of processor time of the demo.
+const DEMO: f64 = 8.0;
+/// The most seconds of processor time of the studies of the five papers.
+const PAPERS: f64 = 200.0;
+/// The requests that `make demo` plays.
+const RECORDED: &str = "workloads/recorded/programs.parquet";
+
+fn run(plan: Plan) -> Cost {
+    let one = NonZeroUsize::new(1);
+    let (outcome, cost) = timed(|| execute::run(plan, &Program::default(), one, &|_, _| {}));
+    outcome.unwrap_or_else(|error| panic!("a built-in study: {error}"));
+    cost
+}
+
+fn row(name: &str, cost: Cost, most: f64, note: String) -> Row {
+    Row {
+        name: name.to_owned(),
+        unit: "CPU s",
+        value: Spread::one(cost.cpu),
+        wall: Some(cost.wall),
+        ratio: None,
+        target: Some(format!("< {most} s")),
+        met: Some(cost.cpu < most),
+        note,
+    }
+}
+
+/// The drives of the papers under the recorded workload, verified and explained, on one core.
+pub(crate) fn demo() -> Vec<Row> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let how = RunSpec { depth: Some(8), verify: true, explain: true, ..RunSpec::default() };
+    let devices: Vec<_> = NORMALISED.iter().map(PathBuf::from).collect();
+    let plan = compare::plan(&root.join(RECORDED), &devices, &[1], &how);
+    let plan = plan.unwrap_or_else(|faults| panic!("the demo: {faults}"));
+    let note = "in a build for release, without the writing of its pages".to_owned();
+    vec![row("simulation of make demo", run(plan), DEMO, note)]
+}
+
+/// Each study of the five papers.
+pub(crate) fn papers() -> Vec<Row> {
+    let studies = builtin().iter().filter(|(name, _)| !name.starts_with("mix/"));
+    let costs = studies.map(|(name, _)| {
+        let plan = catalogue::study(Path::new(name)).and_then(|document| Plan::new(&document));
+        run(plan.unwrap_or_else(|faults| panic!("{name}: {faults}")))
+    });
+    let all =
+        costs.fold(Cost { cpu: 0.0, wall: 0.0 }, |all, one| Cost { cpu: all.cpu + one.cpu, wall: all.wall + one.wall });
+    vec![row("studies of the five papers", all, PAPERS, "on one core".to_owned())]
+}

@@ -1,0 +1,171 @@
+//! The commands on the critical paths of requests.
+//!
+//! A finished command knows the command of its list that it waited for. So a path is the number of its last command, a
+//! command that finishes extends the paths of all its requests at once, and the legs of a path are put together when
+//! its request completes. A command is kept while its list, a later command or a request leads to it.
+
+use std::num::NonZeroU32;
+
+use base::units::{Span, Time};
+use flash::backend::Cause;
+
+use super::journey::{Leg, Part};
+
+/// A command in flight or finished.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Track {
+    pub(super) list: u32,
+    pub(super) submitted: Time,
+    pub(super) ready: Time,
+    pub(super) finished: Time,
+    /// Its legs, in order, without gaps.
+    pub(super) legs: Vec<Leg>,
+    /// What it waited behind; after it has finished, the same for all commands up to it.
+    pub(super) behind: [Span; Cause::COUNT],
+    /// Its data has gone out: the rest of its time is decoding.
+    pub(super) out: bool,
+    /// The requests that it serves.
+    pub(super) owners: Vec<NonZeroU32>,
+    /// The command that it waited for.
+    pub(super) before: Option<u32>,
+    /// The first of the commands up to it waited for its controller.
+    pub(super) waited: bool,
+    users: u32,
+}
+
+/// All commands that something leads to.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tracks {
+    all: Vec<Track>,
+    free: Vec<u32>,
+    /// For [`Tracks::legs`].
+    way: Vec<u32>,
+}
+
+impl std::ops::Index<u32> for Tracks {
+    type Output = Track;
+
+    fn index(&self, track: u32) -> &Track {
+        &self.all[track as usize]
+    }
+}
+
+impl std::ops::IndexMut<u32> for Tracks {
+    fn index_mut(&mut self, track: u32) -> &mut Track {
+        &mut self.all[track as usize]
+    }
+}
+
+impl Tracks {
+    /// A command that was submitted to this list, and that one thing leads to.
+    pub(super) fn add(&mut self, list: u32, at: Time) -> u32 {
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.all.push(Track::default());
+            self.all.len() as u32 - 1
+        });
+        let track = &mut self.all[number as usize];
+        (track.list, track.submitted, track.ready, track.finished) = (list, at, at, at);
+        track.legs.clear();
+        track.owners.clear();
+        (track.behind, track.out, track.before, track.waited, track.users) =
+            (Default::default(), false, None, false, 1);
+        number
+    }
+
+    /// Another thing leads to the command.
+    pub(super) fn keep(&mut self, track: u32) {
+        self[track].users += 1;
+    }
+
+    /// Something leads to the command no more. If it was the last, the command is forgotten.
+    pub(super) fn release(&mut self, track: u32) {
+        let mut next = Some(track);
+        while let Some(number) = next {
+            let track = &mut self[number];
+            track.users -= 1;
+            if track.users > 0 {
+                return;
+            }
+            next = track.before;
+            self.free.push(number);
+        }
+    }
+
+    /// Ends a command that waited for `before`.
+    pub(super) fn finish(&mut self, track: u32, before: Option<u32>) {
+        if let Some(before) = before {
+            self.keep(before);
+            let (behind, waited) = (self[before].behind, self[before].waited);
+            let track = &mut self[track];
+            track.behind.iter_mut().zip(behind).for_each(|(sum, span)| *sum += span);
+            (track.before, track.waited) = (Some(before), waited);
+        } else {
+            let track = &mut self[track];
+            track.waited = track.submitted < track.ready;
+        }
+    }
+
+    /// Adds the legs of a path that ends with this command.
+    pub(super) fn legs(&mut self, last: u32, legs: &mut Vec<Leg>) {
+        let mut way = std::mem::take(&mut self.way);
+        way.extend(std::iter::successors(Some(last), |track| self[*track].before));
+        for track in way.drain(..).rev().map(|number| &self[number]) {
+            if track.before.is_none() && track.waited {
+                let (from, until) = (track.submitted, track.ready);
+                legs.push(Leg { part: Part::Controller, from, until, at: None });
+            }
+            legs.extend_from_slice(&track.legs);
+        }
+        self.way = way;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const US: fn(u64) -> Time = |us| Time::ZERO + Span::from_us(us);
+
+    /// A command that was ready and worked between two times.
+    fn add(tracks: &mut Tracks, submitted: u64, (from, until): (u64, u64), before: Option<u32>) -> u32 {
+        let number = tracks.add(0, US(submitted));
+        let track = &mut tracks[number];
+        (track.ready, track.finished) = (US(from), US(until));
+        track.behind[Cause::Gc as usize] = Span::from_us(1);
+        track.legs.push(Leg { part: Part::Array, from: US(from), until: US(until), at: None });
+        tracks.finish(number, before);
+        number
+    }
+
+    #[test]
+    fn a_path_leads_from_the_first_command_to_the_last() {
+        let mut tracks = Tracks::default();
+        let first = add(&mut tracks, 0, (2, 5), None);
+        let second = add(&mut tracks, 0, (5, 6), Some(first));
+        let other = add(&mut tracks, 0, (5, 9), Some(first));
+        let path = |tracks: &mut Tracks, last| {
+            let mut legs = Vec::new();
+            tracks.legs(last, &mut legs);
+            legs.iter().map(|leg| (leg.part, leg.until.as_ps() / 1_000_000)).collect::<Vec<_>>()
+        };
+        let begin = [(Part::Controller, 2), (Part::Array, 5)];
+        assert_eq!(path(&mut tracks, second), [&begin[..], &[(Part::Array, 6)]].concat());
+        assert_eq!(path(&mut tracks, other), [&begin[..], &[(Part::Array, 9)]].concat());
+        assert_eq!(tracks[other].behind[Cause::Gc as usize], Span::from_us(2));
+    }
+
+    #[test]
+    fn a_command_is_kept_while_something_leads_to_it() {
+        let mut tracks = Tracks::default();
+        let first = add(&mut tracks, 0, (0, 1), None);
+        let second = add(&mut tracks, 0, (1, 2), Some(first));
+        tracks.keep(second);
+        // The list forgets both.
+        [first, second].into_iter().for_each(|track| tracks.release(track));
+        assert!(tracks.free.is_empty(), "a request leads to the second, and that to the first");
+        tracks.release(second);
+        assert_eq!(tracks.free.len(), 2);
+        add(&mut tracks, 3, (3, 4), None);
+        assert_eq!(tracks.all.len(), 2, "the room is used again");
+    }
+}
