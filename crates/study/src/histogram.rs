@@ -1,37 +1,19 @@
 //! Latency distributions with bounded error.
 //!
-//! The bins (those of an HDR histogram with three digits) give a percentile within 0.1 % or one nanosecond of the sample,
-//! whichever is larger. Count, sum, minimum and maximum are exact. The range covers every span of a run, so that no value
-//! is clipped.
+//! The bins (an HDR histogram) give a percentile within 0.1 % or one nanosecond of the sample, whichever is larger.
+//! Count, sum, minimum and maximum are exact. The range covers every span of a run, so that no value is clipped.
 
 use std::fmt;
 
 use base::units::Span;
 
-/// The bits of a bin's number within an octave: 1,024 bins for each, so that none is wider than 0.1 % of its values.
-const BITS: u32 = 10;
-
-/// The bins of all spans.
-const BINS: usize = place(Span::MAX.as_ns()) + 1;
-
-/// The bin of a time. The first two thousand have a nanosecond each; from there on bins double with every octave.
-#[inline]
-const fn place(ns: u64) -> usize {
-    let shift = (ns | (2 << BITS) - 1).ilog2() - BITS;
-    ((shift as usize) << BITS) + (ns >> shift) as usize
-}
-
-/// The shortest and the longest time of a bin.
-const fn range(place: usize) -> (u64, u64) {
-    let shift = (place >> BITS).saturating_sub(1);
-    let first = ((place - (shift << BITS)) as u64) << shift;
-    (first, first + (1 << shift) - 1)
-}
+/// Significant decimal digits of a bin.
+const DIGITS: u8 = 3;
 
 /// A distribution of spans. Recording neither allocates memory nor fails.
 #[derive(Clone)]
 pub struct Histogram {
-    bins: Box<[u64]>,
+    bins: hdrhistogram::Histogram<u64>,
     count: u64,
     sum_ps: u128,
     min: Span,
@@ -77,8 +59,9 @@ impl fmt::Debug for Histogram {
 
 impl Default for Histogram {
     fn default() -> Self {
-        // Memory that is zero already: a short run touches few of the bins.
-        Self { bins: vec![0; BINS].into(), count: 0, sum_ps: 0, min: Span::MAX, max: Span::ZERO }
+        let longest_ns = Span::MAX.as_ns();
+        let bins = hdrhistogram::Histogram::new_with_bounds(1, longest_ns, DIGITS).expect("constant, valid bounds");
+        Self { bins, count: 0, sum_ps: 0, min: Span::MAX, max: Span::ZERO }
     }
 }
 
@@ -86,7 +69,7 @@ impl Histogram {
     /// Records one span.
     #[inline]
     pub fn record(&mut self, span: Span) {
-        self.bins[place(span.as_ns())] += 1;
+        self.bins.record(span.as_ns()).expect("the bins cover every span");
         self.count += 1;
         self.sum_ps += u128::from(span.as_ps());
         self.min = self.min.min(span);
@@ -137,14 +120,7 @@ impl Histogram {
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<Span> {
         assert!((0.0..=1.0).contains(&q), "{q} is not a quantile");
-        let rank = ((q * self.count as f64).ceil() as u64).max(1);
-        let mut below = 0;
-        let found = self.recorded().find(|(_, count)| {
-            below += count;
-            below >= rank
-        });
-        let (shortest, longest) = range(found?.0);
-        Some(from_ns(if q > 0.0 { longest } else { shortest }).clamp(self.min, self.max))
+        (self.count > 0).then(|| from_ns(self.bins.value_at_quantile(q)).clamp(self.min, self.max))
     }
 
     /// Records the same span `count` times.
@@ -152,7 +128,7 @@ impl Histogram {
         if count == 0 {
             return;
         }
-        self.bins[place(span.as_ns())] += count;
+        self.bins.record_n(span.as_ns(), count).expect("the bins cover every span");
         self.count += count;
         self.sum_ps += u128::from(span.as_ps()) * u128::from(count);
         self.min = self.min.min(span);
@@ -161,7 +137,7 @@ impl Histogram {
 
     /// Adds all spans of `other`.
     pub fn merge(&mut self, other: &Self) {
-        other.recorded().for_each(|(place, count)| self.bins[place] += count);
+        self.bins.add(&other.bins).expect("all histograms have the same bounds");
         self.count += other.count;
         self.sum_ps += other.sum_ps;
         self.min = self.min.min(other.min);
@@ -170,15 +146,9 @@ impl Histogram {
 
     /// The non-empty bins, shortest first.
     pub fn bins(&self) -> impl Iterator<Item = Bin> {
-        self.recorded()
-            .filter(|(_, count)| *count > 0)
-            .map(|(place, count)| Bin { up_to: from_ns(range(place).1), count })
-    }
-
-    /// The bins from the shortest to the longest span, each with its number.
-    fn recorded(&self) -> impl Iterator<Item = (usize, u64)> {
-        let ends = (self.count > 0).then(|| (place(self.min.as_ns()), place(self.max.as_ns())));
-        ends.into_iter().flat_map(|(first, last)| (first..).zip(self.bins[first..=last].iter().copied()))
+        self.bins
+            .iter_recorded()
+            .map(|bin| Bin { up_to: from_ns(bin.value_iterated_to()), count: bin.count_since_last_iteration() })
     }
 }
 
@@ -237,23 +207,6 @@ mod tests {
     }
 
     proptest! {
-        /// Against the crate whose bins these are.
-        #[test]
-        fn the_bins_are_those_of_an_hdr_histogram(samples in prop::collection::vec((any::<u64>(), 0..64u32), 1..200), q in 0.0..=1.0) {
-            let samples: Vec<u64> = samples.into_iter().map(|(ps, shift)| ps >> shift).collect();
-            let longest = Span::MAX.as_ns();
-            let mut model = hdrhistogram::Histogram::<u64>::new_with_bounds(1, longest, 3).expect("valid bounds");
-            samples.iter().for_each(|ps| model.record(Span::from_ps(*ps).as_ns()).expect("within the bounds"));
-            let histogram = of(&samples);
-            let (min, max) = (histogram.min().expect("not empty"), histogram.max().expect("not empty"));
-            for q in [0.0, q, 1.0] {
-                prop_assert_eq!(histogram.quantile(q), Some(from_ns(model.value_at_quantile(q)).clamp(min, max)));
-            }
-            let bin = |up_to, count| Bin { up_to: from_ns(up_to), count };
-            let expected = model.iter_recorded().map(|it| bin(it.value_iterated_to(), it.count_since_last_iteration()));
-            prop_assert_eq!(histogram.bins().collect::<Vec<_>>(), expected.collect::<Vec<_>>());
-        }
-
         #[test]
         fn any_percentile_agrees_with_sorted_samples(mut samples in prop::collection::vec(0u64..=1 << 52, 1..200), q in 0.0..=1.0) {
             let histogram = of(&samples);
