@@ -9,6 +9,8 @@ use base::units::Bytes;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use ssd::Precondition;
+use study::plan::Until;
+use study::run::Amount;
 use study::watch::timeline::Window;
 use workload::{MOST_DEPTH, Pacing};
 
@@ -140,6 +142,9 @@ pub(crate) struct RunArgs {
     pub(crate) issue: IssueArgs,
 
     #[command(flatten)]
+    pub(crate) measured: MeasureArgs,
+
+    #[command(flatten)]
     pub(crate) trace: TraceArgs,
 
     #[command(flatten)]
@@ -187,6 +192,9 @@ pub(crate) struct CompareArgs {
 
     #[command(flatten)]
     pub(crate) pace: PaceArgs,
+
+    #[command(flatten)]
+    pub(crate) measured: MeasureArgs,
 
     #[command(flatten)]
     pub(crate) part: PartArgs,
@@ -259,6 +267,29 @@ pub(crate) struct PaceArgs {
     /// Stop after this many requests
     #[arg(long, value_name = "N", value_parser = whole(1, u64::MAX))]
     pub(crate) limit: Option<u64>,
+}
+
+/// Which part of a workload is measured.
+#[derive(Args, Clone, Copy, Debug, Default)]
+#[command(next_help_heading = "Measuring")]
+pub(crate) struct MeasureArgs {
+    /// Run this part of the workload first and measure what follows: a number of requests, data (8GiB), simulated time
+    /// (2s), or how often the capacity is written (0.5x)
+    #[arg(long, value_name = "AMOUNT", conflicts_with = "until")]
+    pub(crate) warm_up: Option<Amount>,
+
+    /// Measure this part of the workload, instead of all of it
+    #[arg(long, value_name = "AMOUNT", conflicts_with = "limit")]
+    pub(crate) measure: Option<Amount>,
+
+    /// Warm up until the drive is in steady state by SNIA's rule, for requests per second (`steady`), write amplification
+    /// (`steady:waf`) or mean latency (`steady:latency`); then measure five rounds, unless --measure or --limit is given
+    #[arg(long, value_name = "STATE")]
+    pub(crate) until: Option<Until>,
+
+    /// The length of a round of --until; the default writes a tenth of the capacity
+    #[arg(long, value_name = "AMOUNT", requires = "until")]
+    pub(crate) round: Option<Amount>,
 }
 
 /// What happens to files at the paths of outputs.

@@ -81,6 +81,10 @@ fn how(args: &CompareArgs) -> Result<RunSpec, Failure> {
         // The page shows where the time went.
         explain: args.explain || args.study.report.is_some() || args.study.out.is_some(),
         limit: args.pace.limit,
+        warm_up: args.measured.warm_up,
+        measure: args.measured.measure,
+        until: args.measured.until,
+        round: args.measured.round,
         skip: args.part.skip,
         extent: Some(args.fit.extent.name().into()),
         volume: args.part.volume.clone(),

@@ -71,6 +71,10 @@ fn session<'a>(args: &RunArgs, device: &'a Device) -> Session<'a> {
         time_scale: args.issue.pace.time_scale,
         verify: args.verify,
         limit: args.issue.pace.limit,
+        warm_up: args.measured.warm_up,
+        measure: args.measured.measure,
+        until: args.measured.until,
+        round: args.measured.round,
         ..RunSpec::default()
     };
     let mut session = Session::new(device).program(program()).seed(args.seed).spec(&spec);

@@ -4,6 +4,7 @@ mod figures;
 mod folder;
 mod page;
 mod rerun;
+mod rounds;
 mod table;
 
 pub use folder::{fill, names};

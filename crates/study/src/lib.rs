@@ -25,8 +25,10 @@ pub mod schema;
 pub mod series;
 pub mod session;
 pub mod snapshot;
+pub mod steady;
 pub mod summary;
 pub mod text;
+pub mod validity;
 pub mod watch;
 pub mod worn;
 

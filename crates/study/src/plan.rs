@@ -4,6 +4,7 @@
 mod builtin;
 mod claim;
 mod grid;
+mod until;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -21,9 +22,11 @@ pub use builtin::builtin;
 pub use claim::ClaimSpec;
 pub(crate) use grid::describe;
 pub use grid::{Plan, Point};
+pub use until::Until;
 
 use crate::config::did_you_mean;
 use crate::metric::Metric;
+use crate::run::{Amount, Steady, Stop, WarmUp};
 
 /// A study.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -166,6 +169,19 @@ pub struct RunSpec {
     /// Stop after this many requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
+    /// Run this part of the workload first and measure what follows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warm_up: Option<Amount>,
+    /// Measure this part of the workload, instead of all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measure: Option<Amount>,
+    /// Warm up until the drive is in steady state: `steady`, or `steady:METRIC` with `rate`, `waf` or `latency`. The
+    /// measurement is then as long as the five rounds in which the drive was steady, unless `measure` or `limit` is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Until>,
+    /// The length of a round of `until`. The default writes a tenth of the capacity.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub round: Option<Amount>,
     /// Skip this many requests at the beginning of a trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skip: Option<u64>,
@@ -228,6 +244,40 @@ impl RunSpec {
             volumes: self.volume_rule().ok_or(UnknownRule::Volumes)?,
             ..TraceOptions::default()
         })
+    }
+
+    /// The part of the workload that runs before the measurement.
+    pub(crate) fn warm_up(&self) -> WarmUp {
+        self.steady().map_or_else(|| self.warm_up.map_or(WarmUp::None, WarmUp::from), WarmUp::Steady)
+    }
+
+    /// The rule that ends the measurement.
+    pub(crate) fn stop(&self) -> Stop {
+        let asked = self.measure.map(Stop::from).or_else(|| self.limit.map(Stop::Requests));
+        asked.or_else(|| Some(self.steady()?.window())).unwrap_or_default()
+    }
+
+    /// The rule of steady state, if the run waits for it.
+    fn steady(&self) -> Option<Steady> {
+        let Until { metric } = self.until?;
+        let plain = Steady::default();
+        Some(Steady { metric, round: self.round.unwrap_or(plain.round), ..plain })
+    }
+
+    /// The faults of keys that exclude each other.
+    pub fn conflicts(&self) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        if self.until.is_some() && self.warm_up.is_some() {
+            let message = "a warm-up of fixed length beside `until`, which warms up for as long as it takes";
+            faults.push(Fault::new("warm-up", message, "leave one of them out"));
+        }
+        if self.measure.is_some() && self.limit.is_some() {
+            faults.push(Fault::new("measure", "both `measure` and `limit` end the run", "leave one of them out"));
+        }
+        if self.round.is_some() && self.until.is_none() {
+            faults.push(Fault::new("round", "rounds of nothing", "add until = \"steady\", or leave it out"));
+        }
+        faults
     }
 
     fn named_units(&self) -> Result<NamedUnits, ()> {

@@ -8,24 +8,30 @@ use workload::{Pacing, Source};
 
 use crate::oracle::{Oracle, Payload};
 
+mod amount;
 mod error;
 mod flight;
 mod flows;
 mod record;
 mod result;
+mod rounds;
 mod rules;
+mod target;
 mod time;
 
 use flight::{Flight, SERIES_POINTS};
 use flows::Several;
 use rules::Rules;
 
+pub use amount::{Amount, ParseAmountError};
 pub use error::RunError;
 pub use flows::Flow;
 pub use record::{Progress, Record, RequestLog};
 pub(crate) use result::write_amplification_by;
-pub use result::{Delay, FlowResult, KindResult, RunResult, rate, since, write_amplification};
-pub use rules::{Stop, WarmUp};
+pub use result::{Arrivals, Delay, FlowResult, KindResult, RunResult, rate, since, write_amplification};
+pub use rounds::Settled;
+pub(crate) use rounds::part;
+pub use rules::{Steady, Stop, WarmUp};
 
 /// The memory that a run needs: that of the drive, of the time series, and of the oracle if it verifies.
 #[must_use]

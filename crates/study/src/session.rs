@@ -47,7 +47,8 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use base::units::{Sectors, Span};
+use base::io::IoKind;
+use base::units::{Bytes, Sectors, Span};
 use flash::nand::{Sector, Stamp};
 use ssd::{Drive, Memory, Precondition, Purpose, Ssd};
 use workload::trace::TraceOptions;
@@ -61,10 +62,11 @@ use crate::reconcile::reconcile;
 use crate::run::{self, RequestLog, RunResult, Runner};
 use crate::snapshot;
 use crate::summary::About;
+use crate::validity;
 use crate::watch::{Watch, Watcher};
 use crate::worn::WornOut;
 
-pub use crate::run::{Stop, WarmUp};
+pub use crate::run::{Amount, Steady, Stop, WarmUp};
 pub use error::SessionError;
 pub use flow::Flow;
 pub use outcome::{Measurement, Outcome};
@@ -152,7 +154,8 @@ impl<'a> Session<'a> {
         self.settings.steps.clone_from(&spec.precondition);
         self.settings.verify = spec.verify;
         self.settings.time_scale = spec.time_scale;
-        self.settings.stop = spec.limit.map_or(Stop::AtEnd, Stop::Requests);
+        self.settings.warm_up = spec.warm_up();
+        self.settings.stop = spec.stop();
         self.watch = spec.explain.then(|| Watch::default().explaining());
         self
     }
@@ -464,7 +467,13 @@ impl<'a> Session<'a> {
 
     /// True if the stop rule allows no further stage.
     fn is_over(&self) -> bool {
-        matches!(self.settings.stop, Stop::Requests(0) | Stop::Time(Span::ZERO))
+        match self.settings.stop {
+            Stop::AtEnd => false,
+            Stop::Requests(requests) => requests == 0,
+            Stop::Time(span) => span.is_zero(),
+            Stop::Bytes(bytes) => bytes.get() == 0,
+            Stop::Capacities(times) => times <= 0.0,
+        }
     }
 
     /// Deducts a finished stage from the stop rule. Later stages need no warm-up.
@@ -474,6 +483,11 @@ impl<'a> Session<'a> {
             Stop::AtEnd => Stop::AtEnd,
             Stop::Requests(requests) => Stop::Requests(requests.saturating_sub(result.submitted)),
             Stop::Time(span) => Stop::Time(span.saturating_sub(result.after.at - result.before.at)),
+            Stop::Bytes(bytes) => {
+                let moved = [IoKind::Read, IoKind::Write].map(|kind| result.kind(kind).sectors.bytes().get());
+                Stop::Bytes(Bytes::new(bytes.get().saturating_sub(moved.iter().sum())))
+            }
+            Stop::Capacities(times) => Stop::Capacities(times - validity::moved(result)),
         };
     }
 

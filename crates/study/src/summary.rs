@@ -5,6 +5,7 @@ mod log;
 mod map;
 mod merges;
 mod slc;
+mod validity;
 
 use std::collections::BTreeMap;
 
@@ -28,6 +29,7 @@ pub use log::LogSummary;
 pub use map::{MapSummary, Mshrs};
 pub use merges::MergeSummary;
 pub use slc::SlcMlcSummary;
+pub use validity::{OverloadSummary, RoundSummary, SteadySummary, ValiditySummary, WarmUpSummary};
 
 /// The provenance of a result; every result file includes it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -173,6 +175,8 @@ pub struct Summary {
     /// The oracle's comparisons.
     #[schemars(extend("propertyNames" = schema::keys(VERIFIED)))]
     pub verified: Option<BTreeMap<&'static str, u64>>,
+    /// How far the numbers can be believed.
+    pub validity: ValiditySummary,
     /// Notes for a reader.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -471,6 +475,7 @@ impl Summary {
             verified: report.verified.map(|Verified { reads, sectors, adopted, uncorrectable }| {
                 VERIFIED.into_iter().zip([reads, sectors, adopted, uncorrectable]).collect()
             }),
+            validity: ValiditySummary::new(result),
             notes: report.notes.to_vec(),
             events: counted.events,
             event_hash: format!("{:016x}", result.after.event_hash),

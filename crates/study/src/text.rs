@@ -47,6 +47,16 @@ pub fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
 }
 
+/// A part of the capacity: in per cent, or as a multiple from two on.
+#[must_use]
+pub fn capacities(times: f64) -> String {
+    match times {
+        times if times >= 2.0 => format!("{} times", digits(times)),
+        times if times >= 0.01 => percent(times),
+        times => format!("{:.2}%", times * 100.0),
+    }
+}
+
 /// Bytes per second with three significant digits.
 #[must_use]
 pub fn rate(bytes_per_s: u64) -> String {
@@ -69,6 +79,7 @@ mod tests {
             [duration(0.25), duration(12.345), duration(999.6), duration(1500.0)],
             ["250ns", "12.3us", "1000us", "1.50ms"]
         );
+        assert_eq!([capacities(0.0025), capacities(0.5), capacities(2.0)], ["0.25%", "50.0%", "2.00 times"]);
         assert_eq!([count(999.0), count(12_345.0), count(1_234_567.0)], ["999", "12.3k", "1.23M"]);
         assert_eq!(
             [rate(0), rate(999), rate(123_456), rate(1_234_567), rate(2_500_000_000)],

@@ -2,3 +2,4 @@
 
 mod extremes;
 mod reference;
+mod steady;

@@ -11,6 +11,7 @@ use study::run::{FlowResult, rate, since, write_amplification};
 use study::series::Interval;
 use study::summary::{Report, shares};
 
+use super::rounds;
 use crate::explained;
 use crate::figure::{Axis, COLOURS, Chart, Figure, HeatRow, Line, Names, Number, Part, Scale, Stack};
 use crate::lanes::lanes;
@@ -39,6 +40,7 @@ pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
         all.push(Figure::new("Latency by flow", note, by_flow(report)));
     }
     all.extend(explained::figures(report.explained));
+    all.extend(report.result.steady.as_ref().map(rounds::figure));
     all.push(Figure::new("Throughput", "Bytes moved per second of simulated time.", throughput(report)));
     all.push(Figure::new("Latency over time", "Mean of each interval.", latency_over_time(report)));
     if let Some(chart) = amplification(report) {

@@ -2,8 +2,10 @@
 
 use base::units::{Bytes, Energy, Span};
 
+use study::histogram::PERCENTILES;
 use study::summary::{KindSummary, Latencies, Report, Summary};
 use study::text::{count, duration, rate};
+use study::validity::is_supported;
 
 use super::figures::figures;
 use super::table::{KINDS, table};
@@ -52,7 +54,7 @@ fn section(report: &Report<'_>, summary: &Summary, root: &str, heading: String) 
     below.push(text("Configuration", report.about.config.to_string(), false));
     Section {
         heading,
-        note: String::new(),
+        note: summary.validity.warnings.join(". "),
         above: vec![Block::Tiles(tiles(summary, root))],
         figures: figures(report),
         below,
@@ -84,6 +86,12 @@ fn tiles(summary: &Summary, root: &str) -> Vec<Tile> {
     tiles
 }
 
+/// True if enough of `count` requests lie beyond the percentile with this key; for other keys always.
+fn is_supported_key(key: &str, count: u64) -> bool {
+    let known = PERCENTILES.iter().find(|(_, name, _)| *name == key);
+    known.is_none_or(|(q, ..)| is_supported(*q, count))
+}
+
 /// The latencies in the table, with their headings.
 const SHOWN: [(&str, &str); 6] =
     [("mean", "mean"), ("p50", "p50"), ("p99", "p99"), ("p99_9", "p99.9"), ("p99_999", "p99.999"), ("max", "max")];
@@ -100,8 +108,9 @@ fn requests(summary: &Summary, root: &str) -> Table {
             rate_of(of.bytes_per_s).unwrap_or_else(|| "-".into()),
         ];
         let mut add = |name: String, counts: [Cell; 3], latencies: &Latencies, part: &str| {
+            let hidden = |key: &&str| of.requests > 0 && !is_supported_key(key, of.requests);
             let cell = |(key, _): (&str, &str)| {
-                let us = latencies.get(key);
+                let us = latencies.get(key).filter(|_| !hidden(&key));
                 us.map_or_else(|| "-".into(), |us| Cell::of(duration(*us), format!("{at}/{part}/{key}")))
             };
             let cells = [Cell::from(name)].into_iter().chain(counts).chain(SHOWN.map(cell)).collect();

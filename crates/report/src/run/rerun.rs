@@ -48,7 +48,11 @@ pub(super) fn files(about: &About) -> Vec<(String, String)> {
             &mut command,
         );
     }
-    options(&run, &["depth", "open", "time-scale", "limit", "queue", "verify"], &mut command);
+    options(
+        &run,
+        &["depth", "open", "time-scale", "limit", "warm-up", "until", "round", "measure", "queue", "verify"],
+        &mut command,
+    );
     if let Some(path) = run.get("snapshot").and_then(Value::as_str) {
         command.extend(["--load-snapshot".to_owned(), whole(path)]);
     }

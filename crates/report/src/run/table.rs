@@ -6,7 +6,8 @@ use base::units::{Bytes, Energy, SECTOR, Span};
 use flash::backend::Cause;
 
 use study::summary::{Latencies, LogSummary, MapSummary, SlcMlcSummary, Summary, mean};
-use study::text::{count, duration, percent, rate};
+use study::text::{capacities, count, duration, percent, rate};
+use study::validity::BEYOND;
 
 use crate::grid::{fitted, grid};
 
@@ -15,6 +16,9 @@ const WIDTH: usize = 80;
 
 /// The order of rows.
 pub(super) const KINDS: [&str; 4] = ["read", "write", "flush", "discard"];
+
+/// The columns of latencies.
+const SHOWN: [&str; 6] = ["mean", "p50", "p99", "p99_9", "p99_999", "max"];
 
 fn of(latencies: &Latencies, key: &str) -> String {
     latencies.get(key).map_or_else(|| "-".into(), |us| duration(*us))
@@ -29,6 +33,7 @@ pub fn table(summary: &Summary) -> String {
     let _ = writeln!(text, "{} under {} ({})", summary.device, summary.workload, summary.pacing);
     let _ = writeln!(text, "{} requests in {span} of simulated time{rate}\n", count(summary.requests as f64));
     text.push_str(&requests(summary));
+    text.push_str(&unsupported(summary));
     text.push_str(&flows(summary));
     text.push_str(&flash(summary));
     for line in levels(summary) {
@@ -37,14 +42,26 @@ pub fn table(summary: &Summary) -> String {
     text
 }
 
+/// The line below the table that explains a missing percentile.
+fn unsupported(summary: &Summary) -> String {
+    let shown = |key: &&str| SHOWN.contains(key);
+    if !summary.validity.unsupported.values().flatten().any(|key| shown(key)) {
+        return String::new();
+    }
+    format!("-: fewer than {BEYOND} requests lie beyond this percentile\n\n")
+}
+
 fn requests(summary: &Summary) -> String {
     let header = ["", "req/s", "rate", "mean", "p50", "p99", "p99.9", "p99.999", "max"];
     let mut rows = Vec::new();
     for name in KINDS {
         let Some(kind) = summary.kinds.get(name) else { continue };
-        let shown = ["mean", "p50", "p99", "p99_9", "p99_999", "max"];
+        let hidden = summary.validity.unsupported.get(name).map_or(&[][..], Vec::as_slice);
+        let value = |latencies: &Latencies, key| {
+            if hidden.contains(&key) { "-".to_owned() } else { of(latencies, key) }
+        };
         let row = |label: String, first: [String; 2], latencies: &Latencies| -> Vec<String> {
-            [label].into_iter().chain(first).chain(shown.map(|key| of(latencies, key))).collect()
+            [label].into_iter().chain(first).chain(SHOWN.map(|key| value(latencies, key))).collect()
         };
         let rate = kind.bytes_per_s.map_or_else(|| "-".into(), rate);
         rows.push(row(name.into(), [kind.requests_per_s.map_or_else(|| "-".into(), count), rate], &kind.latency_us));
@@ -104,6 +121,9 @@ fn levels(summary: &Summary) -> Vec<String> {
         let parts: Vec<_> = Cause::ALL.into_iter().map(Cause::name).chain(["slc"]).filter_map(part).collect();
         let parts = if parts.len() > 1 { format!(" = {}", parts.join(" + ")) } else { String::new() };
         lines.push(format!("write amplification {waf:.3}{parts}"));
+    }
+    if let Some(line) = written(summary) {
+        lines.push(line);
     }
     if summary.absorbed_slots > 0 {
         lines.push(format!("the buffer absorbed {} mapping units", count(summary.absorbed_slots as f64)));
@@ -172,6 +192,7 @@ fn levels(summary: &Summary) -> Vec<String> {
             lines.push(format!("WARNING: {refused} requests {what}"));
         }
     }
+    lines.extend(summary.validity.warnings.iter().map(|warning| format!("WARNING: {warning}")));
     if summary.inversions > 0 {
         lines.push(format!("WARNING: {} requests came out of order and were issued late", summary.inversions));
     }
@@ -182,6 +203,22 @@ fn levels(summary: &Summary) -> Vec<String> {
     lines.extend(summary.notes.iter().map(|note| format!("note: {note}")));
     lines.push(format!("events {}, hash {}, seed {}", summary.events, summary.event_hash, summary.seed));
     lines
+}
+
+/// How much was written, and whether the drive was in steady state.
+fn written(summary: &Summary) -> Option<String> {
+    let validity = &summary.validity;
+    if validity.capacities_written_with_warm_up <= 0.0 {
+        return None;
+    }
+    let warm_up = validity.capacities_written_with_warm_up - validity.capacities_written;
+    let before = if warm_up > 0.0 { format!(", after a warm-up of {}", capacities(warm_up)) } else { String::new() };
+    let rule = |metric: &str, text: &str| {
+        let verdict = validity.steady.get(metric)?;
+        Some(format!("; {text} {}", if verdict.steady { "in steady state" } else { "not in steady state" }))
+    };
+    let waf = rule("waf", "write amplification").unwrap_or_default();
+    Some(format!("written: {} of the capacity{before}{waf}", capacities(validity.capacities_written)))
 }
 
 /// The map unit's lookups, and the flash commands they caused.

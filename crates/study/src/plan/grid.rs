@@ -418,6 +418,7 @@ fn check_run(run: &RunSpec, device: Option<&Device>) -> Result<(), Vec<Fault>> {
         let message = format!("{} requests outstanding at once", run.depth.unwrap_or_default());
         faults.push(Fault::new("depth", message, format!("use 1 to {}", workload::MOST_DEPTH)));
     }
+    faults.extend(run.conflicts());
     if run.depth == Some(0) {
         faults.push(Fault::new("depth", "a closed loop of depth 0 never issues a request", "use 1 or more"));
     }

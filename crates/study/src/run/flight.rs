@@ -8,10 +8,13 @@ use flash::backend::{Op, Tally};
 use ssd::{Completion, Counters, Drive, QueueId, Request, Tag};
 use workload::{Pacing, Source};
 
+use super::amount::Amount;
 use super::error::{RunError, too_late};
 use super::record::{Progress, Record, RequestLog};
-use super::result::{Books, Collected, FlowResult, RunResult};
+use super::result::{BeforeIt, Books, Collected, FlowResult, RunResult};
+use super::rounds::{Rounds, Settled};
 use super::rules::{Rules, Stop, WarmUp};
+use super::target::Target;
 use super::time::{END, arrival, until};
 use crate::oracle::Payload;
 use crate::series::Series;
@@ -41,10 +44,14 @@ pub(super) struct Flight<'a, 'l, S, D, P> {
     /// Submission ends at this time.
     pub(super) stop_at: Time,
     stop: Stop,
+    /// Submission ends when this is reached, if the stop rule measures data.
+    enough: Option<Target>,
     /// The warm-up, until it ends.
     warm_up: Option<Warm<'l, D>>,
     /// Requests completed in the warm-up.
     warmed: u64,
+    /// The end of a warm-up that waited for steady state.
+    settled: Option<Settled>,
     first_tag: Tag,
     scale: Option<f64>,
     interrupt: Option<&'l AtomicBool>,
@@ -68,10 +75,10 @@ pub(super) struct Flight<'a, 'l, S, D, P> {
 
 /// A warm-up that has not ended.
 struct Warm<'l, D> {
-    /// It ends after this many completions,
-    requests: u64,
-    /// or at this time.
-    until: Time,
+    /// It ends here,
+    target: Target,
+    /// or when these rounds are steady.
+    rounds: Option<Rounds>,
     /// The request log, which begins with the measurement.
     log: Option<&'l mut dyn RequestLog>,
     /// Called when the warm-up ends.
@@ -124,7 +131,10 @@ impl Flows for Alone {
 impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
     pub(super) fn new(rules: Rules<'l>, drive: &'a mut D, payload: &'a mut P, measure: fn(&mut D, Time)) -> Self {
         let before = drive.counters();
-        let warm = |requests, until| Some(Warm { requests, until, log: None, measure });
+        let capacity = drive.capacity();
+        let warm = |amount| Warm { target: Target::new(amount, before.at, capacity), rounds: None, log: None, measure };
+        let warm = |amount: Amount| (!amount.is_nothing()).then(|| warm(amount));
+        let rounds = |rule| Some(Rounds::new(rule, capacity, before.clone()));
         let mut flight = Self {
             capacity: drive.capacity(),
             patience: patience(drive.capacity(), drive.discard_granularity()),
@@ -133,12 +143,19 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             left: u64::MAX,
             stop_at: Time::MAX,
             stop: rules.stop,
+            enough: None,
             warm_up: match rules.warm_up {
-                WarmUp::None | WarmUp::Requests(0) | WarmUp::Time(Span::ZERO) => None,
-                WarmUp::Requests(requests) => warm(requests, Time::MAX),
-                WarmUp::Time(span) => warm(u64::MAX, until(before.at, Some(span))),
+                WarmUp::None => None,
+                WarmUp::Requests(requests) => warm(Amount::Requests(requests)),
+                WarmUp::Time(span) => warm(Amount::Time(span)),
+                WarmUp::Bytes(bytes) => warm(Amount::Bytes(bytes)),
+                WarmUp::Capacities(times) => warm(Amount::Capacities(times)),
+                WarmUp::Steady(rule) => {
+                    Some(Warm { target: Target::NEVER, rounds: rounds(rule), log: None, measure })
+                }
             },
             warmed: 0,
+            settled: None,
             first_tag: rules.first_tag,
             scale: rules.time_scale,
             interrupt: rules.interrupt,
@@ -168,13 +185,18 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             // Requests in flight have already been submitted.
             Stop::Requests(requests) => self.left = requests.saturating_sub(self.outstanding),
             Stop::Time(span) => self.stop_at = until(self.now, Some(span)),
+            Stop::Bytes(bytes) => self.enough = Some(Target::new(Amount::Bytes(bytes), self.now, self.capacity)),
+            Stop::Capacities(times) => {
+                self.enough = Some(Target::new(Amount::Capacities(times), self.now, self.capacity));
+            }
         }
     }
 
     /// Ends the warm-up. Requests in flight continue and are the first to be measured.
     #[cold]
     fn measure(&mut self, flows: &mut impl Flows) {
-        let Some(Warm { log, measure, .. }) = self.warm_up.take() else { return };
+        let Some(Warm { log, measure, rounds, .. }) = self.warm_up.take() else { return };
+        self.settled = rounds.map(Rounds::end);
         self.warmed = self.result.completed;
         self.log = log;
         measure(self.drive, self.now);
@@ -233,6 +255,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
                 break;
             }
             self.submit(next.io, queue)?;
+            self.result.arrived(self.now, self.outstanding);
         }
         while self.outstanding > 0 {
             self.advance(Time::MAX, &mut Alone)?;
@@ -278,7 +301,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
     pub(super) fn advance(&mut self, to: Time, flows: &mut impl Flows) -> Result<u64, RunError> {
         let due = match &self.warm_up {
             None => self.series.due(),
-            Some(warm) => Some(warm.until),
+            Some(warm) => Some(warm.target.at.min(warm.rounds.as_ref().map_or(Time::MAX, Rounds::due))),
         };
         let to = due.map_or(to, |due| due.min(to)).min(Time::END);
         self.now = self.drive.advance(to, &mut self.completions);
@@ -300,15 +323,28 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         } else if self.outstanding > 0 {
             self.look_for_lost();
         }
-        match &self.warm_up {
-            None if due.is_some_and(|due| self.now >= due) => {
-                self.series.close(self.drive.counters());
-                self.look_for_interruption()?;
+        if self.warm_up.is_some() {
+            if self.is_warm() {
+                self.measure(flows);
             }
-            Some(warm) if self.now >= warm.until || self.result.completed >= warm.requests => self.measure(flows),
-            None | Some(_) => {}
+        } else if due.is_some_and(|due| self.now >= due) {
+            self.series.close(self.drive.counters());
+            self.look_for_interruption()?;
+        }
+        if self.enough.is_some_and(|enough| enough.is_reached(self.result.moved(), self.now)) {
+            self.left = 0;
         }
         Ok(finished)
+    }
+
+    /// True if the warm-up is over. Ends its round if that is.
+    fn is_warm(&mut self) -> bool {
+        let Some(Warm { target, rounds, .. }) = &mut self.warm_up else { return false };
+        let moved = self.result.moved();
+        match rounds {
+            Some(rounds) if rounds.is_over(moved, self.now) => rounds.next(moved, self.drive.counters()),
+            _ => target.is_reached(moved, self.now),
+        }
     }
 
     #[inline]
@@ -387,7 +423,8 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             return Err(RunError::BusyTime);
         }
         let books = Books { at_rest: self.at_rest, before: self.before, after, settled };
-        Ok(RunResult::new(self.result, pacing, self.warmed, books, self.series, flows))
+        let before = BeforeIt { warmed: self.warmed, settled: self.settled, capacity: self.capacity };
+        Ok(RunResult::new(self.result, pacing, before, books, self.series, flows))
     }
 
     /// Lets background work finish. Returns the counters then, or `None` if it does not finish in time.

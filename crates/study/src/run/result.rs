@@ -7,6 +7,7 @@ use ssd::{Completion, Counters, QueueId, Status};
 use workload::Pacing;
 
 use crate::histogram::Histogram;
+use super::rounds::Settled;
 use crate::series::Series;
 
 /// The index of a kind in tables by kind.
@@ -44,6 +45,17 @@ pub struct KindResult {
     pub delayed: [Delay; Cause::COUNT],
 }
 
+/// The arrivals of an open loop, and how many requests were outstanding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrivals {
+    /// The arrival of the last request.
+    pub last: Time,
+    /// Requests outstanding then.
+    pub outstanding: u64,
+    /// Requests outstanding at an arrival before, after more than half of all requests and at most all of them.
+    pub outstanding_half_way: u64,
+}
+
 /// The sums that the runner collects during a run.
 #[derive(Debug)]
 pub(super) struct Collected {
@@ -58,6 +70,8 @@ pub(super) struct Collected {
     prompt: [Histogram; IoKind::ALL.len()],
     first_arrival: Time,
     last_end: Time,
+    /// The arrivals, if the loop is open.
+    arrivals: Option<Arrivals>,
 }
 
 impl Default for Collected {
@@ -71,6 +85,7 @@ impl Default for Collected {
             prompt: Default::default(),
             first_arrival: Time::MAX,
             last_end: Time::ZERO,
+            arrivals: None,
         }
     }
 }
@@ -79,6 +94,14 @@ impl Collected {
     /// A measurement that begins with this many requests in flight.
     pub(super) fn with_under_way(submitted: u64) -> Self {
         Self { submitted, ..Self::default() }
+    }
+
+    /// Records that a request of an open loop has arrived, with `outstanding` of them in flight.
+    #[inline]
+    pub(super) fn arrived(&mut self, now: Time, outstanding: u64) {
+        let before = self.arrivals.map_or(outstanding, |arrivals| arrivals.outstanding_half_way);
+        let outstanding_half_way = if self.submitted.is_power_of_two() { outstanding } else { before };
+        self.arrivals = Some(Arrivals { last: now, outstanding, outstanding_half_way });
     }
 
     #[inline]
@@ -106,6 +129,17 @@ impl Collected {
             delay.requests += 1;
             delay.latency_ps += u128::from(latency.as_ps());
         }
+    }
+
+    /// Sectors read and sectors written.
+    pub(super) fn read_and_written(&self) -> [u64; 2] {
+        [IoKind::Read, IoKind::Write].map(|kind| self.kinds[index(kind)].sectors.get())
+    }
+
+    /// The sum of all latencies, in picoseconds.
+    pub(super) fn latency_ps(&self) -> u128 {
+        let waited = self.kinds.iter().map(|kind| &kind.latency);
+        waited.chain(&self.prompt).map(Histogram::sum_ps).sum()
     }
 
     /// The results by kind, with every request in all its histograms.
@@ -187,6 +221,14 @@ impl FlowResult {
     }
 }
 
+/// What is known when the measurement begins.
+pub(super) struct BeforeIt {
+    /// Requests completed in the warm-up.
+    pub(super) warmed: u64,
+    pub(super) settled: Option<Settled>,
+    pub(super) capacity: Sectors,
+}
+
 /// The counters of a device at the milestones of a run.
 pub(super) struct Books {
     pub(super) at_rest: Counters,
@@ -200,6 +242,8 @@ pub(super) struct Books {
 pub struct RunResult {
     /// The pacing of the requests.
     pub pacing: Pacing,
+    /// The arrivals of an open loop.
+    pub arrivals: Option<Arrivals>,
     /// Requests submitted to the device.
     pub submitted: u64,
     /// Requests completed.
@@ -212,6 +256,10 @@ pub struct RunResult {
     pub ended: Time,
     /// Requests completed in the warm-up. No other field counts them.
     pub warmed_up: u64,
+    /// The rounds of a warm-up that waited for steady state.
+    pub steady: Option<Settled>,
+    /// Sectors that the host can address.
+    pub capacity: Sectors,
     /// The counters at the start of the run, with nothing in flight.
     pub at_rest: Counters,
     /// The counters at the start of the measurement: before the first request, or at the end of the warm-up.
@@ -232,22 +280,25 @@ impl RunResult {
     pub(super) fn new(
         mut collected: Collected,
         pacing: Pacing,
-        warmed_up: u64,
+        BeforeIt { warmed, settled: steady, capacity }: BeforeIt,
         Books { at_rest, before, after, settled }: Books,
         series: Series,
         flows: Vec<FlowResult>,
     ) -> Self {
         let kinds = collected.kinds();
-        let Collected { submitted, completed, inversions, statuses, first_arrival, last_end, .. } = collected;
+        let Collected { submitted, completed, inversions, statuses, first_arrival, last_end, arrivals, .. } = collected;
         Self {
             pacing,
+            arrivals,
             submitted,
             completed,
             inversions,
             // Requests in flight at the end of the warm-up may have arrived during it.
             started: first_arrival.max(before.at),
             ended: last_end,
-            warmed_up,
+            warmed_up: warmed,
+            steady,
+            capacity,
             at_rest,
             before,
             after,

@@ -2,13 +2,15 @@
 
 use std::sync::atomic::AtomicBool;
 
-use base::units::Span;
+use base::units::{Bytes, Span};
 use ssd::Tag;
 
+use super::amount::Amount;
 use super::record::{Progress, RequestLog};
+use crate::steady::{Metric, WINDOW};
 
 /// The part of a workload that runs before the measurement.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum WarmUp {
     /// None: the first request is measured.
@@ -18,11 +20,17 @@ pub enum WarmUp {
     Requests(u64),
     /// For this much simulated time.
     Time(Span),
+    /// Until requests have read and written this much.
+    Bytes(Bytes),
+    /// Until requests have written the capacity of the drive this many times; if they only read, until they have read it.
+    Capacities(f64),
+    /// Until the drive is in steady state.
+    Steady(Steady),
 }
 
 /// When a run stops submitting requests, unless its workload ends first. Counts and times begin at the end of the
 /// warm-up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Stop {
     /// At the end of the workload.
@@ -32,6 +40,65 @@ pub enum Stop {
     Requests(u64),
     /// After this much simulated time. Requests submitted before are completed and measured.
     Time(Span),
+    /// When requests have read and written this much. Requests submitted before are completed and measured.
+    Bytes(Bytes),
+    /// When requests have written the capacity of the drive this many times; if they only read, when they have read it.
+    /// Requests submitted before are completed and measured.
+    Capacities(f64),
+}
+
+impl From<Amount> for WarmUp {
+    fn from(amount: Amount) -> Self {
+        match amount {
+            Amount::Requests(requests) => Self::Requests(requests),
+            Amount::Bytes(bytes) => Self::Bytes(bytes),
+            Amount::Time(span) => Self::Time(span),
+            Amount::Capacities(times) => Self::Capacities(times),
+        }
+    }
+}
+
+impl From<Amount> for Stop {
+    fn from(amount: Amount) -> Self {
+        match amount {
+            Amount::Requests(requests) => Self::Requests(requests),
+            Amount::Bytes(bytes) => Self::Bytes(bytes),
+            Amount::Time(span) => Self::Time(span),
+            Amount::Capacities(times) => Self::Capacities(times),
+        }
+    }
+}
+
+/// A warm-up that lasts until the drive is in steady state by the rule of [`steady`](crate::steady).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Steady {
+    /// The metric that must be steady.
+    pub metric: Metric,
+    /// The length of a round.
+    pub round: Amount,
+    /// The measurement begins after this many rounds, steady or not, and the result says which.
+    pub at_most: u32,
+}
+
+impl Default for Steady {
+    /// Requests per second, in rounds of a tenth of the capacity, at most 50 of them.
+    fn default() -> Self {
+        Self { metric: Metric::Rate, round: Amount::Capacities(0.1), at_most: 50 }
+    }
+}
+
+impl Steady {
+    /// The measurement that follows if no other is asked for: as long as the window in which the drive was steady.
+    #[must_use]
+    pub fn window(&self) -> Stop {
+        let rounds = WINDOW as u64;
+        match self.round {
+            Amount::Requests(requests) => Stop::Requests(requests.saturating_mul(rounds)),
+            Amount::Bytes(bytes) => Stop::Bytes(Bytes::new(bytes.get().saturating_mul(rounds))),
+            Amount::Time(span) => Stop::Time(Span::from_ps(span.as_ps().saturating_mul(rounds))),
+            Amount::Capacities(times) => Stop::Capacities(times * WINDOW as f64),
+        }
+    }
 }
 
 /// The rules of a run, independent of its flows.

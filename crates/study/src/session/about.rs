@@ -7,7 +7,8 @@ use workload::Pacing;
 use super::flow::Flow;
 use super::settings::Settings;
 use crate::catalogue::Device;
-use crate::run::{Stop, WarmUp};
+use crate::plan::Until;
+use crate::run::{Steady, Stop, WarmUp};
 use crate::summary::About;
 
 /// The resolved device, workloads and session settings.
@@ -59,11 +60,19 @@ fn run(settings: &Settings, first: Option<&Flow<'_>>) -> Table {
         WarmUp::None => {}
         WarmUp::Requests(requests) => drop(note("warm-up", requests.cast_signed().into())),
         WarmUp::Time(span) => drop(note("warm-up", span.exact().into())),
+        WarmUp::Bytes(bytes) => drop(note("warm-up", bytes.exact().into())),
+        WarmUp::Capacities(times) => drop(note("warm-up", format!("{times}x").into())),
+        WarmUp::Steady(Steady { metric, round, .. }) => {
+            drop(note("until", Until { metric }.to_string().into()));
+            drop(note("round", round.to_string().into()));
+        }
     }
     match settings.stop {
         Stop::AtEnd => {}
         Stop::Requests(limit) => drop(note("limit", limit.cast_signed().into())),
-        Stop::Time(span) => drop(note("duration", span.exact().into())),
+        Stop::Time(span) => drop(note("measure", span.exact().into())),
+        Stop::Bytes(bytes) => drop(note("measure", bytes.exact().into())),
+        Stop::Capacities(times) => drop(note("measure", format!("{times}x").into())),
     }
     if !settings.steps.is_empty() {
         let steps: Vec<Value> = settings.steps.iter().map(|step| step.to_string().into()).collect();

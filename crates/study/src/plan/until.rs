@@ -1,0 +1,77 @@
+//! The key `until` of a run: `steady`, or `steady:METRIC`.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::steady::Metric;
+
+/// The state of a drive in which a measurement begins: steady state of a metric.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Until {
+    /// The metric that must be steady.
+    pub metric: Metric,
+}
+
+impl FromStr for Until {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let metric = match text.split_once(':') {
+            None if text == "steady" => Ok(Metric::default()),
+            Some(("steady", metric)) => metric.parse(),
+            None | Some(_) => Err(format!("`{text}` is no state of a drive")),
+        };
+        let known = Metric::ALL.map(|metric| format!("steady:{metric}")).join(", ");
+        metric.map(|metric| Self { metric }).map_err(|error| format!("{error}; write steady, or one of {known}"))
+    }
+}
+
+impl fmt::Display for Until {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "steady:{}", self.metric)
+    }
+}
+
+impl Serialize for Until {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Until {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Cow::<str>::deserialize(from)?.parse().map_err(de::Error::custom)
+    }
+}
+
+impl JsonSchema for Until {
+    fn schema_name() -> Cow<'static, str> {
+        "Until".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let metrics = Metric::ALL.map(|metric| format!("steady:{metric}"));
+        let names: Vec<String> = std::iter::once("steady".to_owned()).chain(metrics).collect();
+        json_schema!({ "type": "string", "enum": names })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steady_names_its_metric() {
+        assert_eq!("steady".parse(), Ok(Until { metric: Metric::Rate }));
+        assert_eq!("steady:waf".parse(), Ok(Until { metric: Metric::Waf }));
+        for wrong in ["steady:iops", "stable", "steady:", ""] {
+            assert!(wrong.parse::<Until>().expect_err(wrong).contains("steady:latency"), "{wrong}");
+        }
+        let until = Until { metric: Metric::Latency };
+        assert_eq!(until.to_string().parse(), Ok(until));
+    }
+}

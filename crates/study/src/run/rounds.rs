@@ -1,0 +1,85 @@
+//! The rounds of a warm-up that lasts until the drive is in steady state.
+
+use base::units::{Sectors, Time};
+use flash::backend::Op;
+use ssd::Counters;
+
+use super::result::write_amplification;
+use super::rules::Steady;
+use super::target::{Moved, Target};
+use crate::steady::{Metric, Round, Verdict};
+
+/// The rounds so far.
+#[derive(Debug)]
+pub(super) struct Rounds {
+    rule: Steady,
+    capacity: Sectors,
+    done: Vec<Round>,
+    /// The counters and sums at the end of the last round.
+    from: Counters,
+    moved: Moved,
+    /// The end of the current round.
+    target: Target,
+}
+
+/// The end of a warm-up that waited for steady state.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settled {
+    /// The metric that had to be steady.
+    pub metric: Metric,
+    /// All rounds.
+    pub rounds: Vec<Round>,
+    /// The verdict on the last of them.
+    pub verdict: Verdict,
+}
+
+/// The part of a run between two snapshots of the counters, in which `requests` completed whose latencies add up to
+/// `latency_ps` picoseconds.
+pub(crate) fn part(from: &Counters, to: &Counters, requests: u64, latency_ps: u128) -> Round {
+    let flash = to.flash.since(&from.flash);
+    let commands = |op| flash.op(op).commands;
+    let span_s = (to.at - from.at).as_secs_f64();
+    Round {
+        requests,
+        span_s,
+        rate: if span_s > 0.0 { requests as f64 / span_s } else { 0.0 },
+        waf: write_amplification(from, to),
+        latency_us: latency_ps as f64 * 1e-6 / requests.max(1) as f64,
+        programs: commands(Op::Program) + commands(Op::CopyBack),
+        erases: commands(Op::Erase),
+    }
+}
+
+impl Rounds {
+    pub(super) fn new(rule: Steady, capacity: Sectors, from: Counters) -> Self {
+        let target = Target::new(rule.round, from.at, capacity);
+        Self { rule, capacity, done: Vec::new(), from, moved: Moved::default(), target }
+    }
+
+    /// The time at which the current round ends, if its length is a time.
+    pub(super) const fn due(&self) -> Time {
+        self.target.at
+    }
+
+    /// True if the current round is over.
+    pub(super) fn is_over(&self, moved: Moved, now: Time) -> bool {
+        self.target.is_reached(moved.since(self.moved), now)
+    }
+
+    /// Ends the round and begins the next. Returns true if the warm-up is over.
+    pub(super) fn next(&mut self, moved: Moved, counters: Counters) -> bool {
+        let Moved { requests, latency_ps, .. } = moved.since(self.moved);
+        self.done.push(part(&self.from, &counters, requests, latency_ps));
+        self.target = Target::new(self.rule.round, counters.at, self.capacity);
+        (self.from, self.moved) = (counters, moved);
+        self.verdict().is_steady() || self.done.len() >= self.rule.at_most as usize
+    }
+
+    fn verdict(&self) -> Verdict {
+        Verdict::of(&self.done, self.rule.metric)
+    }
+
+    pub(super) fn end(self) -> Settled {
+        Settled { metric: self.rule.metric, verdict: self.verdict(), rounds: self.done }
+    }
+}

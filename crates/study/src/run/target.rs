@@ -1,0 +1,106 @@
+//! The end of a part of a run: of the warm-up, a round or the measurement.
+
+use base::units::{SECTOR, Sectors, Time};
+
+use super::amount::Amount;
+use super::result::Collected;
+use super::time::until;
+
+/// An end that completed requests or time reach.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Target {
+    requests: u64,
+    /// Sectors read and written.
+    moved: u64,
+    /// Sectors written; if none were, sectors read.
+    written: u64,
+    /// Reached at this time.
+    pub(super) at: Time,
+}
+
+/// What completed requests moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Moved {
+    pub(super) requests: u64,
+    pub(super) read: u64,
+    pub(super) written: u64,
+    pub(super) latency_ps: u128,
+}
+
+impl Moved {
+    /// What happened since `earlier`.
+    pub(super) const fn since(self, earlier: Self) -> Self {
+        Self {
+            requests: self.requests - earlier.requests,
+            read: self.read - earlier.read,
+            written: self.written - earlier.written,
+            latency_ps: self.latency_ps - earlier.latency_ps,
+        }
+    }
+}
+
+impl Target {
+    /// An end that nothing reaches.
+    pub(super) const NEVER: Self = Self { requests: u64::MAX, moved: u64::MAX, written: u64::MAX, at: Time::MAX };
+
+    /// The end of a part that begins now, on a drive of this capacity.
+    pub(super) fn new(amount: Amount, now: Time, capacity: Sectors) -> Self {
+        match amount {
+            Amount::Requests(requests) => Self { requests, ..Self::NEVER },
+            Amount::Bytes(bytes) => Self { moved: bytes.get().div_ceil(SECTOR.get()), ..Self::NEVER },
+            Amount::Time(span) => Self { at: until(now, Some(span)), ..Self::NEVER },
+            Amount::Capacities(times) => {
+                Self { written: (times * capacity.get() as f64).ceil() as u64, ..Self::NEVER }
+            }
+        }
+    }
+
+    /// True once `moved` has happened and the time is `now`.
+    pub(super) fn is_reached(&self, moved: Moved, now: Time) -> bool {
+        let Moved { requests, read, written, .. } = moved;
+        requests >= self.requests
+            || read + written >= self.moved
+            || (if written > 0 { written } else { read }) >= self.written
+            || now >= self.at
+    }
+}
+
+impl Collected {
+    /// What the completed requests moved.
+    pub(super) fn moved(&self) -> Moved {
+        let [read, written] = self.read_and_written();
+        Moved { requests: self.completed, read, written, latency_ps: self.latency_ps() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base::units::{Bytes, Span};
+
+    use super::*;
+
+    const CAPACITY: Sectors = Sectors::new(1_000);
+
+    fn at(amount: Amount) -> Target {
+        Target::new(amount, Time::from_ps(7), CAPACITY)
+    }
+
+    #[test]
+    fn each_amount_ends_at_its_own_count() {
+        let moved = Moved { requests: 10, read: 300, written: 100, latency_ps: 0 };
+        let now = Time::from_ps(107);
+        let reached = |amount| at(amount).is_reached(moved, now);
+        assert!(reached(Amount::Requests(10)) && !reached(Amount::Requests(11)));
+        assert!(reached(Amount::Bytes(Bytes::new(400 * 512))) && !reached(Amount::Bytes(Bytes::new(400 * 512 + 1))));
+        assert!(reached(Amount::Time(Span::from_ps(100))) && !reached(Amount::Time(Span::from_ps(101))));
+        assert!(reached(Amount::Capacities(0.1)) && !reached(Amount::Capacities(0.101)));
+        assert!(!Target::NEVER.is_reached(moved, now));
+    }
+
+    #[test]
+    fn capacities_are_read_if_nothing_is_written() {
+        let reads = Moved { requests: 10, read: 300, written: 0, latency_ps: 0 };
+        assert!(at(Amount::Capacities(0.3)).is_reached(reads, Time::ZERO));
+        assert!(!at(Amount::Capacities(0.31)).is_reached(reads, Time::ZERO));
+    }
+}

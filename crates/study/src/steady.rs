@@ -1,0 +1,180 @@
+//! The field's rule for steady state: the definition in SNIA's *Solid State Storage Performance Test Specification* (PTS,
+//! version 2.0.2 of October 2020).
+//!
+//! A drive is in steady state if a metric was steady over the last five rounds: its values lie within 20 % of their mean,
+//! from the lowest to the highest, and the straight line fitted to them by least squares rises or falls by at most 10 %
+//! of the mean from the first round to the last.
+//!
+//! The rule alone would accept a new drive, whose free blocks have not run out. So a window in which the drive programmed
+//! pages and erased nothing is not steady, whatever its values.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The rounds of a window.
+pub const WINDOW: usize = 5;
+
+/// The largest excursion of a steady window: the distance of the lowest value from the highest, as a share of the mean.
+pub const EXCURSION: f64 = 0.20;
+
+/// The largest slope of a steady window: the rise of the fitted line over the window, as a share of the mean.
+pub const SLOPE: f64 = 0.10;
+
+/// How steady a window is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Window {
+    /// The mean of the values.
+    pub mean: f64,
+    /// The distance of the lowest value from the highest, as a share of the mean.
+    pub excursion: f64,
+    /// The rise of the fitted line from the first value to the last, as a share of the mean; negative if it falls.
+    pub slope: f64,
+}
+
+impl Window {
+    /// The window of the last [`WINDOW`] values; `None` if there are fewer, or if their mean is not above zero.
+    #[must_use]
+    pub fn last(values: &[f64]) -> Option<Self> {
+        let values = values.get(values.len().checked_sub(WINDOW)?..)?;
+        let mean = values.iter().sum::<f64>() / WINDOW as f64;
+        if mean.is_nan() || mean <= 0.0 {
+            return None;
+        }
+        let (low, high) = values.iter().fold((f64::MAX, f64::MIN), |(low, high), y| (low.min(*y), high.max(*y)));
+        // Least squares with x from -2 to 2, whose squares add up to 10.
+        let middle = (WINDOW / 2) as f64;
+        let squares: f64 = (0..WINDOW).map(|x| (x as f64 - middle).powi(2)).sum();
+        let products: f64 = values.iter().zip(0..).map(|(y, x)| (f64::from(x) - middle) * y).sum();
+        let rise = products / squares * (WINDOW - 1) as f64;
+        Some(Self { mean, excursion: (high - low) / mean, slope: rise / mean })
+    }
+
+    /// True if both limits hold.
+    #[must_use]
+    pub fn is_steady(&self) -> bool {
+        self.excursion <= EXCURSION && self.slope.abs() <= SLOPE
+    }
+}
+
+/// The metric that must become steady.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Metric {
+    /// Requests per simulated second.
+    #[default]
+    Rate,
+    /// Write amplification.
+    Waf,
+    /// The mean latency of all requests.
+    Latency,
+}
+
+impl Metric {
+    /// All metrics.
+    pub const ALL: [Self; 3] = [Self::Rate, Self::Waf, Self::Latency];
+
+    /// The name in files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Rate => "rate",
+            Self::Waf => "waf",
+            Self::Latency => "latency",
+        }
+    }
+
+    /// The name in sentences.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Rate => "requests per second",
+            Self::Waf => "write amplification",
+            Self::Latency => "mean latency",
+        }
+    }
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Metric {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|metric| metric.name() == text);
+        found.ok_or_else(|| format!("`{text}` is no metric of steady state: write rate, waf or latency"))
+    }
+}
+
+/// The values of a round, or of any other part of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Round {
+    /// Requests completed.
+    pub requests: u64,
+    /// Simulated seconds.
+    pub span_s: f64,
+    /// Requests per simulated second.
+    pub rate: f64,
+    /// Write amplification; `None` if the host wrote nothing.
+    pub waf: Option<f64>,
+    /// The mean latency of all requests, in microseconds.
+    pub latency_us: f64,
+    /// Commands that programmed pages.
+    pub programs: u64,
+    /// Commands that erased blocks.
+    pub erases: u64,
+}
+
+impl Round {
+    /// The value of a metric.
+    #[must_use]
+    pub const fn value(&self, metric: Metric) -> Option<f64> {
+        match metric {
+            Metric::Rate => Some(self.rate),
+            Metric::Waf => self.waf,
+            Metric::Latency => Some(self.latency_us),
+        }
+    }
+}
+
+/// The verdict of the rule on the last rounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Verdict {
+    /// There are too few rounds, or the metric has no value in one of them.
+    Unknown,
+    /// The drive programmed pages in the window and erased nothing, so it lives on free blocks.
+    Filling,
+    /// The window is within both limits.
+    Steady(Window),
+    /// The window exceeds a limit.
+    Drifting(Window),
+}
+
+impl Verdict {
+    /// The verdict on the last [`WINDOW`] rounds.
+    #[must_use]
+    pub fn of(rounds: &[Round], metric: Metric) -> Self {
+        let Some(window) = rounds.len().checked_sub(WINDOW).map(|first| &rounds[first..]) else { return Self::Unknown };
+        let sum = |count: fn(&Round) -> u64| window.iter().map(count).sum::<u64>();
+        if sum(|round| round.programs) > 0 && sum(|round| round.erases) == 0 {
+            return Self::Filling;
+        }
+        let values: Option<Vec<f64>> = window.iter().map(|round| round.value(metric)).collect();
+        match values.and_then(|values| Window::last(&values)) {
+            None => Self::Unknown,
+            Some(window) if window.is_steady() => Self::Steady(window),
+            Some(window) => Self::Drifting(window),
+        }
+    }
+
+    /// True for steady state.
+    #[must_use]
+    pub const fn is_steady(&self) -> bool {
+        matches!(self, Self::Steady(_))
+    }
+}
+
+#[cfg(test)]
+mod tests;

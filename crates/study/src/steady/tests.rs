@@ -1,0 +1,67 @@
+use super::*;
+
+fn window(values: [f64; WINDOW]) -> Window {
+    Window::last(&values).expect("five values above zero")
+}
+
+/// Five rounds with these write amplifications.
+fn rounds(waf: [f64; WINDOW], erases: u64) -> Vec<Round> {
+    let round = |waf| Round { requests: 10, span_s: 1.0, rate: 1.0 / waf, waf: Some(waf), latency_us: waf, programs: 100, erases };
+    waf.map(round).to_vec()
+}
+
+#[test]
+fn a_straight_line_has_its_own_rise_as_slope() {
+    // 9, 9.5, 10, 10.5, 11: a mean of 10, a rise of 2, and so 20 % both ways.
+    let line = window([9.0, 9.5, 10.0, 10.5, 11.0]);
+    assert!((line.mean - 10.0).abs() < 1e-12 && (line.slope - 0.2).abs() < 1e-12, "{line:?}");
+    assert!((line.excursion - 0.2).abs() < 1e-12);
+    let falling = window([11.0, 10.5, 10.0, 9.5, 9.0]);
+    assert!((falling.slope + 0.2).abs() < 1e-12);
+    assert!(!line.is_steady() && !falling.is_steady());
+}
+
+#[test]
+fn each_limit_counts_alone() {
+    // Within both.
+    assert!(window([10.0, 10.4, 9.8, 10.2, 10.1]).is_steady());
+    // Excursion 18 % and slope 9 %: x = -2..2, so the rise is 4/10 (-2 a - b + d + 2 e).
+    assert!(window([9.5, 9.8, 10.0, 10.2, 10.4]).is_steady());
+    // No slope, but one value stands out by 22 % of the mean.
+    let spike = window([10.0, 10.0, 12.3, 10.0, 10.0]);
+    assert!(spike.slope.abs() < 1e-12 && !spike.is_steady(), "{spike:?}");
+    // An excursion of 12 %, which is all slope.
+    let slope = window([9.4, 9.7, 10.0, 10.3, 10.6]);
+    assert!(slope.excursion < EXCURSION && slope.slope > SLOPE && !slope.is_steady(), "{slope:?}");
+}
+
+#[test]
+fn only_the_last_five_count() {
+    assert_eq!(Window::last(&[1.0, 1.0, 1.0, 1.0]), None);
+    assert_eq!(Window::last(&[99.0, 1.0, 1.0, 1.0, 1.0, 1.0]), Some(window([1.0; WINDOW])));
+    assert_eq!(Window::last(&[0.0; WINDOW]), None);
+}
+
+#[test]
+fn a_drive_that_lives_on_free_blocks_is_not_steady() {
+    assert_eq!(Verdict::of(&rounds([1.0; WINDOW], 0), Metric::Waf), Verdict::Filling);
+    assert!(Verdict::of(&rounds([1.0; WINDOW], 1), Metric::Waf).is_steady());
+    assert_eq!(Verdict::of(&rounds([1.0; WINDOW], 1)[1..], Metric::Waf), Verdict::Unknown);
+    assert!(matches!(Verdict::of(&rounds([33.0, 30.0, 27.0, 24.0, 20.0], 9), Metric::Waf), Verdict::Drifting(_)));
+}
+
+#[test]
+fn a_metric_without_a_value_is_unknown() {
+    let reads = Round { requests: 5, span_s: 1.0, rate: 5.0, waf: None, latency_us: 3.0, programs: 0, erases: 0 };
+    assert_eq!(Verdict::of(&[reads; WINDOW], Metric::Waf), Verdict::Unknown);
+    assert!(Verdict::of(&[reads; WINDOW], Metric::Rate).is_steady());
+    assert!(Verdict::of(&[reads; WINDOW], Metric::Latency).is_steady());
+}
+
+#[test]
+fn metrics_have_names() {
+    for metric in Metric::ALL {
+        assert_eq!(metric.to_string().parse(), Ok(metric));
+    }
+    assert!("iops".parse::<Metric>().expect_err("no metric").contains("rate, waf or latency"));
+}

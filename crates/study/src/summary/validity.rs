@@ -1,0 +1,172 @@
+//! How far the numbers of a run can be believed, under stable keys.
+
+use std::collections::BTreeMap;
+
+use base::io::IoKind;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::histogram::PERCENTILES;
+use crate::run::{RunResult, Settled};
+use crate::schema;
+use crate::steady::{Metric, Round, Verdict};
+use crate::validity::{Validity, is_supported};
+
+/// How far the numbers of a run can be believed.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ValiditySummary {
+    /// How often the measured requests wrote the capacity of the drive.
+    pub capacities_written: f64,
+    /// The same with the warm-up.
+    pub capacities_written_with_warm_up: f64,
+    /// The five parts of the measurement, equally long; empty if it was too short to divide.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fifths: Vec<RoundSummary>,
+    /// SNIA's rule of steady state on these parts, by metric.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("propertyNames" = schema::keys(Metric::ALL.map(Metric::name))))]
+    pub steady: BTreeMap<&'static str, SteadySummary>,
+    /// The percentiles beyond which fewer than ten requests lie, by kind of request: another sample would give other
+    /// values.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("propertyNames" = schema::keys(IoKind::ALL.map(IoKind::name))))]
+    pub unsupported: BTreeMap<&'static str, Vec<&'static str>>,
+    /// The load and what the drive served of it, if requests came faster than the drive could serve them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overload: Option<OverloadSummary>,
+    /// What a reader must know before believing the numbers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// The warm-up, if it waited for steady state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warm_up: Option<WarmUpSummary>,
+}
+
+/// A round of a warm-up, or a fifth of a measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct RoundSummary {
+    /// Requests completed.
+    pub requests: u64,
+    /// Simulated seconds.
+    pub simulated_s: f64,
+    /// Requests per simulated second.
+    pub requests_per_s: f64,
+    /// Write amplification, if the host wrote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_amplification: Option<f64>,
+    /// The mean latency of all requests.
+    pub latency_mean_us: f64,
+    /// Flash commands that erased blocks.
+    pub erases: u64,
+}
+
+/// SNIA's rule of steady state on five rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct SteadySummary {
+    /// True in steady state.
+    pub steady: bool,
+    /// The distance of the lowest value from the highest, as a share of their mean: at most 0.2 in steady state. Missing
+    /// if the drive erased nothing while it programmed, which is no steady state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub excursion: Option<f64>,
+    /// The rise of the line fitted to the values, as a share of their mean: at most 0.1 either way in steady state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slope: Option<f64>,
+}
+
+/// An open load that exceeds the drive.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct OverloadSummary {
+    /// Requests that arrived per simulated second.
+    pub offered_per_s: f64,
+    /// Requests that completed per simulated second.
+    pub served_per_s: f64,
+}
+
+/// A warm-up that waited for steady state.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct WarmUpSummary {
+    /// The metric that had to be steady.
+    pub metric: &'static str,
+    /// SNIA's rule on the last five rounds; missing if the metric had no value or there were fewer rounds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<SteadySummary>,
+    /// All rounds.
+    pub rounds: Vec<RoundSummary>,
+}
+
+impl From<&Round> for RoundSummary {
+    fn from(round: &Round) -> Self {
+        let Round { requests, span_s, rate, waf, latency_us, programs: _, erases } = *round;
+        Self {
+            requests,
+            simulated_s: span_s,
+            requests_per_s: rate,
+            write_amplification: waf,
+            latency_mean_us: latency_us,
+            erases,
+        }
+    }
+}
+
+impl SteadySummary {
+    fn of(verdict: Verdict) -> Option<Self> {
+        let window = match verdict {
+            Verdict::Unknown => return None,
+            Verdict::Filling => None,
+            Verdict::Steady(window) | Verdict::Drifting(window) => Some(window),
+        };
+        Some(Self {
+            steady: verdict.is_steady(),
+            excursion: window.map(|window| window.excursion),
+            slope: window.map(|window| window.slope),
+        })
+    }
+}
+
+impl WarmUpSummary {
+    fn of(Settled { metric, rounds, verdict }: &Settled) -> Self {
+        Self {
+            metric: metric.name(),
+            verdict: SteadySummary::of(*verdict),
+            rounds: rounds.iter().map(RoundSummary::from).collect(),
+        }
+    }
+
+    /// The sentence about a warm-up that gave up.
+    fn warning(&self) -> Option<String> {
+        let reached = self.verdict.is_some_and(|verdict| verdict.steady);
+        (!reached).then(|| {
+            format!("no steady state after {} rounds of warm-up; what was measured still drifts", self.rounds.len())
+        })
+    }
+}
+
+impl ValiditySummary {
+    /// The validity of a run's results.
+    #[must_use]
+    pub fn new(result: &RunResult) -> Self {
+        let validity = Validity::of(result);
+        let steady = validity.verdicts.iter();
+        let warm_up = result.steady.as_ref().map(WarmUpSummary::of);
+        let mut warnings = validity.warnings();
+        warnings.extend(warm_up.as_ref().and_then(WarmUpSummary::warning));
+        let unsupported = |kind: IoKind| {
+            let count = result.kind(kind).latency.count();
+            let keys: Vec<_> = PERCENTILES.iter().filter(|(q, ..)| !is_supported(*q, count)).map(|of| of.1).collect();
+            (count > 0 && !keys.is_empty()).then(|| (kind.name(), keys))
+        };
+        Self {
+            capacities_written: validity.written,
+            capacities_written_with_warm_up: validity.written_with_warm_up,
+            fifths: validity.fifths.iter().map(RoundSummary::from).collect(),
+            steady: steady.filter_map(|(of, verdict)| Some((of.name(), SteadySummary::of(*verdict)?))).collect(),
+            unsupported: IoKind::ALL.into_iter().filter_map(unsupported).collect(),
+            overload: validity
+                .overload
+                .map(|of| OverloadSummary { offered_per_s: of.offered, served_per_s: of.served }),
+            warnings,
+            warm_up,
+        }
+    }
+}

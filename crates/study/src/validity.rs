@@ -1,0 +1,181 @@
+//! How far the numbers of a run can be believed: what was written, whether the drive was in steady state, which
+//! percentiles have enough requests behind them, and whether the load exceeded the drive.
+//!
+//! Everything here comes from the counters and the time series of a run, so that each run has it at no cost.
+
+use base::io::IoKind;
+use workload::Pacing;
+
+use crate::run::{self, RunResult};
+use crate::series::Interval;
+use crate::steady::{EXCURSION, Metric, Round, SLOPE, Verdict, WINDOW, Window};
+use crate::text::{capacities, count, percent};
+
+/// Requests that must lie beyond a percentile, so that another sample of the same load would show about the same value.
+pub const BEYOND: u64 = 10;
+
+/// Requests that each fifth of a run must have, so that its mean says something.
+const LEAST: u64 = 100;
+
+/// Intervals of the time series that each fifth of a run must have, so that the fifths are about equally long.
+const INTERVALS: usize = 8;
+
+/// The share of all requests that are outstanding when the last one arrives at an overloaded drive.
+const BACKLOG: f64 = 0.05;
+
+/// The part of the capacity that a run must write before write amplification means something: a round of the default
+/// rule of steady state. The number is ours.
+const ENOUGH: f64 = 0.1;
+
+/// How far the numbers of a run can be believed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Validity {
+    /// How often the measured requests wrote the capacity of the drive.
+    pub written: f64,
+    /// The same with the warm-up.
+    pub written_with_warm_up: f64,
+    /// The five parts of the measurement, equally long; empty if it was too short to divide.
+    pub fifths: Vec<Round>,
+    /// The metrics of steady state that have a value, with the rule's verdict on the fifths.
+    pub verdicts: Vec<(Metric, Verdict)>,
+    /// The load and what the drive served of it, if requests came faster than the drive could serve them.
+    pub overload: Option<Overload>,
+}
+
+/// An open load that exceeds the drive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Overload {
+    /// Requests that arrived per simulated second.
+    pub offered: f64,
+    /// Requests that completed per simulated second.
+    pub served: f64,
+}
+
+/// How often the measured requests wrote the capacity; if they only read, how often they read it.
+pub(crate) fn moved(result: &RunResult) -> f64 {
+    let [read, written] = [IoKind::Read, IoKind::Write].map(|kind| result.kind(kind).sectors.get());
+    share(if written > 0 { written } else { read }, result)
+}
+
+/// A number of sectors as a multiple of the capacity.
+fn share(sectors: u64, result: &RunResult) -> f64 {
+    sectors as f64 / result.capacity.get().max(1) as f64
+}
+
+/// True if enough of `count` requests lie beyond the percentile `q` (0.99 is p99) to believe its value.
+#[must_use]
+pub fn is_supported(q: f64, count: u64) -> bool {
+    // A millionth for q, which binary fractions only approximate: of 1,000 requests ten lie beyond p99.
+    (count as f64) * (1.0 - q) + 1e-6 >= BEYOND as f64
+}
+
+impl Validity {
+    /// The validity of a run's results.
+    #[must_use]
+    pub fn of(result: &RunResult) -> Self {
+        let since = |from: &ssd::Counters| {
+            let write = IoKind::Write as usize;
+            share(result.after.sectors[write] - from.sectors[write], result)
+        };
+        let fifths = fifths(result);
+        let verdict = |metric| match Verdict::of(&fifths, metric) {
+            Verdict::Unknown => None,
+            known => Some((metric, known)),
+        };
+        let verdicts = Metric::ALL.into_iter().filter_map(verdict).collect();
+        Self {
+            written: since(&result.before),
+            written_with_warm_up: since(&result.at_rest),
+            verdicts,
+            overload: overload(result),
+            fifths,
+        }
+    }
+
+    /// The verdict on a metric; unknown if it has none.
+    #[must_use]
+    pub fn verdict(&self, metric: Metric) -> Verdict {
+        self.verdicts.iter().find(|(of, _)| *of == metric).map_or(Verdict::Unknown, |(_, verdict)| *verdict)
+    }
+}
+
+impl Validity {
+    /// What a reader must know before believing the numbers, one sentence each; none if there is nothing to say.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if let Some(Overload { offered, served }) = self.overload {
+            warnings.push(format!(
+                "overloaded: offered {}/s, served {}/s; latencies are those of the queue, not of the drive",
+                count(offered),
+                count(served)
+            ));
+        }
+        let collects = self.fifths.iter().any(|fifth| fifth.erases > 0);
+        if collects && self.written > 0.0 && self.written < ENOUGH {
+            warnings.push(format!(
+                "the measured requests wrote {} of the capacity: write amplification and tail latency depend on where garbage \
+                 collection happened to be; write more (--measure 0.5x) or measure in steady state (--until steady)",
+                capacities(self.written)
+            ));
+        }
+        match self.verdict(Metric::Waf) {
+            Verdict::Filling => warnings.push(
+                "the drive programmed pages and erased nothing: it uses up free blocks, and write amplification will rise; \
+                 write all of it first (--precondition fill), or measure in steady state (--until steady)"
+                    .to_owned(),
+            ),
+            Verdict::Drifting(Window { excursion, slope, .. }) => {
+                let waf = |fifth: Option<&Round>| fifth.and_then(|fifth| fifth.waf).unwrap_or_default();
+                let (first, last) = (waf(self.fifths.first()), waf(self.fifths.last()));
+                warnings.push(format!(
+                    "no steady state: write amplification went from {first:.2} in the first fifth of the run to {last:.2} in the \
+                     last (excursion {}, at most {}; slope {}, at most {}; SNIA's rule); --until steady waits for it",
+                    percent(excursion),
+                    percent(EXCURSION),
+                    percent(slope),
+                    percent(SLOPE)
+                ));
+            }
+            Verdict::Steady(_) | Verdict::Unknown => {}
+        }
+        warnings
+    }
+}
+
+/// The five parts of the measurement; none if it is too short.
+fn fifths(result: &RunResult) -> Vec<Round> {
+    let intervals: Vec<Interval<'_>> = result.series.intervals().collect();
+    let Some(last) = intervals.last().filter(|_| intervals.len() >= WINDOW * INTERVALS) else { return Vec::new() };
+    let (start, end) = (intervals[0].from.at, last.to.at);
+    let mut parts: Vec<&[Interval<'_>]> = Vec::with_capacity(WINDOW);
+    let mut rest = &intervals[..];
+    for number in 1..=WINDOW as u64 {
+        let until = start + (end - start) * number / WINDOW as u64;
+        let (part, others) = rest.split_at(rest.partition_point(|interval| interval.to.at <= until));
+        parts.push(part);
+        rest = others;
+    }
+    let round = |part: &[Interval<'_>]| {
+        let windows = part.iter().flat_map(|interval| interval.windows);
+        let (requests, sum) = windows.fold((0, 0), |(count, sum), window| (count + window.count, sum + window.sum_ps));
+        Some(run::part(part.first()?.from, part.last()?.to, requests, sum))
+    };
+    let rounds: Option<Vec<Round>> = parts.into_iter().map(round).collect();
+    rounds.filter(|rounds| rounds.iter().all(|round| round.requests >= LEAST)).unwrap_or_default()
+}
+
+/// The load and what the drive served, if the requests of an open loop piled up.
+fn overload(result: &RunResult) -> Option<Overload> {
+    let arrivals = result.arrivals?;
+    let span = result.span().as_secs_f64();
+    let arriving = arrivals.last.saturating_since(result.started).as_secs_f64();
+    let piled_up = arrivals.outstanding as f64 >= BACKLOG * result.completed as f64 && arrivals.outstanding >= LEAST;
+    // A burst at the end also leaves requests behind; an overloaded drive had half as many half-way.
+    let grew = arrivals.outstanding_half_way as f64 >= 0.25 * arrivals.outstanding as f64;
+    (result.pacing == Pacing::Open && piled_up && grew && arriving > 0.0 && span > arriving)
+        .then(|| Overload { offered: result.completed as f64 / arriving, served: result.completed as f64 / span })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! A short run warns; a run in steady state gives the same answer at any length.
+
+use std::path::Path;
+
+use ssd::Precondition;
+use study::catalogue::{self, Device};
+use study::config::Document;
+use study::plan::RunSpec;
+use study::session::{Measurement, Session};
+use study::summary::ValiditySummary;
+use study::validity::Validity;
+use workload::Pacing;
+use workload::trace::TraceOptions;
+
+fn device(order: &str) -> Device {
+    let text = format!(
+        "name = \"small\"\n[flash]\npart = \"sk-hynix-176l-tlc\"\nchannels = 4\nchips = 1\nblocks = 26\npages = 96\n\
+         controllers = \"none\"\n{order}[host]\nlink = \"sata-600\"\nqueue-depth = 64\n[buffer]\nsize = \"4MiB\"\n\
+         [ftl]\nmap-unit = \"4KiB\"\ncapacity = \"500MiB\"\n"
+    );
+    let document = Document::parse(Path::new("small.toml"), text).expect("TOML");
+    catalogue::device_from(&document).unwrap_or_else(|faults| panic!("{faults}"))
+}
+
+fn run(device: &Device, workload: &str, depth: u32, spec: &str) -> Measurement {
+    let spec: RunSpec = toml::from_str(spec).unwrap_or_else(|error| panic!("{spec}: {error}"));
+    assert!(spec.conflicts().is_empty(), "{spec:?}");
+    let session = Session::new(device).spec(&spec).precondition(vec![Precondition::Fill]);
+    let workload = catalogue::workload(Path::new(workload)).expect("built in");
+    let flow = session.open(&workload, &TraceOptions::default()).expect("sound").pacing(Pacing::Closed { depth });
+    let outcome = session.flow(flow).run().unwrap_or_else(|error| panic!("{error}"));
+    outcome.measurements.into_iter().next().expect("one stage")
+}
+
+fn waf(measured: &Measurement) -> f64 {
+    measured.result.write_amplification().expect("it wrote")
+}
+
+#[test]
+fn a_short_run_warns_and_steady_runs_of_two_lengths_agree() {
+    let device = device("");
+    let short = [32, 64].map(|depth| run(&device, "random-write-4k", depth, "limit = 8000"));
+    for measured in &short {
+        let warnings = Validity::of(&measured.result).warnings();
+        assert!(!warnings.is_empty(), "write amplification {}", waf(measured));
+    }
+    let steady = |measure| {
+        let spec = format!("until = \"steady:waf\"\nmeasure = \"{measure}\"");
+        let measured = run(&device, "random-write-4k", 32, &spec);
+        let settled = measured.result.steady.as_ref().expect("it waited");
+        assert!(settled.verdict.is_steady(), "{settled:?}");
+        let validity = ValiditySummary::new(&measured.result);
+        assert!(validity.warnings.is_empty(), "{measure}: {:?}", validity.warnings);
+        waf(&measured)
+    };
+    let (once, thrice) = (steady("0.5x"), steady("1.5x"));
+    assert!((once / thrice - 1.0).abs() < 0.1, "{once} and {thrice}");
+    // The short runs say something else.
+    assert!(short.iter().all(|measured| waf(measured) < 0.9 * thrice), "{thrice}");
+}
+
+#[test]
+fn a_warm_up_is_as_long_as_asked_and_the_measurement_too() {
+    let device = device("");
+    let capacity = device.capacity().get() as f64;
+    for (warm_up, measure, requests, capacities) in [
+        ("1000", "2000", Some((1_000, 2_000)), None),
+        ("\"8MiB\"", "\"16MiB\"", Some((2_048, 4_096)), None),
+        ("\"0.02x\"", "\"0.04x\"", None, Some((0.02, 0.04))),
+    ] {
+        let spec = format!("warm-up = {warm_up}\nmeasure = {measure}");
+        let result = run(&device, "random-write-4k", 8, &spec).result;
+        let (warmed, measured) = (result.warmed_up, result.completed);
+        let (low, high) = match (requests, capacities) {
+            (Some(requests), _) => requests,
+            (None, Some((low, high))) => {
+                let of = |times: f64| (times * capacity / 8.0) as u64;
+                (of(low), of(high))
+            }
+            (None, None) => unreachable!("each has an expectation"),
+        };
+        assert!((low..low + 16).contains(&warmed), "{spec}: {warmed} in the warm-up");
+        assert!((high..high + 16).contains(&measured), "{spec}: {measured} measured");
+    }
+}
+
+#[test]
+fn keys_that_exclude_each_other_are_faults() {
+    for (spec, key) in [
+        ("until = \"steady\"\nwarm-up = 5", "warm-up"),
+        ("limit = 5\nmeasure = 5", "measure"),
+        ("round = 5", "round"),
+    ] {
+        let spec: RunSpec = toml::from_str(spec).expect("it parses");
+        let faults = spec.conflicts();
+        assert_eq!(faults.iter().map(|fault| fault.path.as_str()).collect::<Vec<_>>(), [key]);
+    }
+}
