@@ -125,8 +125,9 @@ pub(super) struct Collection {
     /// True if the next superblock for copies is the most worn free one.
     pub(super) want_worn: bool,
     pub(super) since_check: u32,
-    /// The count of programmed mapping units of the host at the latest move of static wear levelling.
-    pub(super) levelled_at: Option<u32>,
+    /// The count of programmed mapping units of the host at the latest check of static wear levelling, and the moves since.
+    pub(super) levelled_at: u32,
+    pub(super) moves: u32,
 }
 
 #[derive(Clone, Debug)]

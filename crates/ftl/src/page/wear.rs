@@ -2,7 +2,7 @@
 //!
 //! A move wears the drive itself: it erases a superblock, and if the map is on flash, each unit that it moves may store
 //! a translation page. A small pool of those erases a superblock for each store, so moves would call for more moves for
-//! ever. So a pool moves nothing again before the host has written another mapping unit.
+//! ever. So between two mapping units that the host writes, a pool moves at most as many superblocks as it has.
 
 use base::units::SuperblockId;
 use flash::backend::{Cause, Observer};
@@ -24,7 +24,10 @@ impl PageFtl {
         if chosen.gc.since_check < self.wear.check_every || !chosen.gc.victims.is_empty() || chosen.free.len() < 2 {
             return;
         }
-        if chosen.gc.levelled_at == Some(self.programmed) {
+        if chosen.gc.levelled_at != self.programmed {
+            (chosen.gc.levelled_at, chosen.gc.moves) = (self.programmed, 0);
+        }
+        if chosen.gc.moves >= chosen.usable {
             return;
         }
         chosen.gc.since_check = 0;
@@ -41,7 +44,7 @@ impl PageFtl {
         if with_pages
             .is_some_and(|pages| self.rotate_idle(pool, pages, |erases| worn - erases.min(worn) > threshold, media))
         {
-            self.pools[pool as usize].gc.levelled_at = Some(self.programmed);
+            self.pools[pool as usize].gc.moves += 1;
             return;
         }
         let lags = |least: &(u32, SuperblockId)| worn - least.0.min(worn) > threshold;
@@ -49,7 +52,7 @@ impl PageFtl {
             && data.is_none_or(|data| pages.is_some_and(|pages| pages < data))
         {
             if self.pools[other as usize].gc.victims.is_empty() {
-                self.pools[pool as usize].gc.levelled_at = Some(self.programmed);
+                self.pools[pool as usize].gc.moves += 1;
                 self.take_victim(other, coldest, Cause::Wear);
             } else {
                 // The pool is collecting: the check is postponed, not given up.
@@ -61,7 +64,7 @@ impl PageFtl {
         // Copies get a superblock of their own, the most worn. The one open for copies is closed early.
         self.close_early(pool, self.copies());
         let gc = &mut self.pools[pool as usize].gc;
-        (gc.want_worn, gc.levelled_at) = (true, Some(self.programmed));
+        (gc.want_worn, gc.moves) = (true, gc.moves + 1);
         self.take_victim(pool, coldest, Cause::Wear);
     }
 
