@@ -269,7 +269,8 @@ impl PageConfig {
                 }
                 version += 1;
                 let next = laid_units + is_valid.iter().filter(|is| **is).count() as u64;
-                (spares.clear(), current.clear());
+                spares.clear();
+                current.clear();
                 for is in &is_valid {
                     // Only a unit whose newest version comes later has an old one here.
                     let position = match (*is, next < units) {
