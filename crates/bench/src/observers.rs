@@ -23,7 +23,7 @@ arrivals = { kind = "closed", depth = 16 }
 
 [[stream]]
 reads = "50%"
-sizes = [{ size = "4KiB" }, { size = "16KiB" }, { size = "64KiB" }]
+sizes = [{ size = "4KiB", share = "50%" }, { size = "16KiB", share = "30%" }, { size = "64KiB", share = "20%" }]
 address = { pattern = "zipf", theta = 0.9 }
 "#;
 

@@ -64,7 +64,8 @@ impl Sums {
     pub(super) fn merge(&mut self, other: &Self) {
         for (bins, others) in self.0.iter_mut().zip(&other.0) {
             bins.resize(bins.len().max(others.len()), Sum::default());
-            bins.iter_mut().zip(others).for_each(|(sum, other)| sum.add(other, 1.0));
+            let some = bins.iter_mut().zip(others).filter(|(_, other)| other.requests > 0.0);
+            some.for_each(|(sum, other)| sum.add(other, 1.0));
         }
     }
 
