@@ -17,7 +17,7 @@ pub const BEYOND: u64 = 10;
 /// Requests that each fifth of a run must have, so that its mean says something.
 const LEAST: u64 = 100;
 
-/// Intervals of the time series that each fifth of a run must have, so that the fifths are about equally long.
+/// Intervals of the time series that each fifth of a run must have, so that the fifths have about equally many requests.
 const INTERVALS: usize = 8;
 
 /// The share of all requests that are outstanding when the last one arrives at an overloaded drive.
@@ -34,12 +34,15 @@ pub struct Validity {
     pub written: f64,
     /// The same with the warm-up.
     pub written_with_warm_up: f64,
-    /// The five parts of the measurement, equally long; empty if it was too short to divide.
+    /// The five parts of the measurement, with equally many requests; empty if it was too short to divide. In parts of equal
+    /// time the pauses of a drive whose dies all collect at once would count as drift.
     pub fifths: Vec<Round>,
     /// The metrics of steady state that have a value, with the rule's verdict on the fifths.
     pub verdicts: Vec<(Metric, Verdict)>,
     /// The load and what the drive served of it, if requests came faster than the drive could serve them.
     pub overload: Option<Overload>,
+    /// True if a warm-up ended in steady state.
+    pub waited: bool,
 }
 
 /// An open load that exceeds the drive.
@@ -62,9 +65,13 @@ fn share(sectors: u64, result: &RunResult) -> f64 {
     sectors as f64 / result.capacity.get().max(1) as f64
 }
 
-/// True if enough of `count` requests lie beyond the percentile `q` (0.99 is p99) to believe its value.
+/// True if enough of `count` requests lie beyond the percentile `q` (0.99 is p99) to believe its value. A median has as
+/// many requests on either side, and needs no tail.
 #[must_use]
 pub fn is_supported(q: f64, count: u64) -> bool {
+    if q <= 0.5 {
+        return true;
+    }
     // A millionth for q, which binary fractions only approximate: of 1,000 requests ten lie beyond p99.
     (count as f64) * (1.0 - q) + 1e-6 >= BEYOND as f64
 }
@@ -88,6 +95,7 @@ impl Validity {
             written_with_warm_up: since(&result.at_rest),
             verdicts,
             overload: overload(result),
+            waited: result.steady.as_ref().is_some_and(|settled| settled.verdict.is_steady()),
             fifths,
         }
     }
@@ -130,11 +138,12 @@ impl Validity {
                 let (first, last) = (waf(self.fifths.first()), waf(self.fifths.last()));
                 warnings.push(format!(
                     "no steady state: write amplification went from {first:.2} in the first fifth of the run to {last:.2} in the \
-                     last (excursion {}, at most {}; slope {}, at most {}; SNIA's rule); --until steady waits for it",
+                     last (excursion {}, at most {}; slope {}, at most {}; SNIA's rule); {}",
                     percent(excursion),
                     percent(EXCURSION),
                     percent(slope),
-                    percent(SLOPE)
+                    percent(SLOPE),
+                    if self.waited { "measure longer (--measure)" } else { "--until steady waits for it" }
                 ));
             }
             Verdict::Steady(_) | Verdict::Unknown => {}
@@ -143,16 +152,21 @@ impl Validity {
     }
 }
 
-/// The five parts of the measurement; none if it is too short.
+/// The five parts of the measurement, with equally many requests; none if it is too short.
 fn fifths(result: &RunResult) -> Vec<Round> {
     let intervals: Vec<Interval<'_>> = result.series.intervals().collect();
-    let Some(last) = intervals.last().filter(|_| intervals.len() >= WINDOW * INTERVALS) else { return Vec::new() };
-    let (start, end) = (intervals[0].from.at, last.to.at);
-    let mut parts: Vec<&[Interval<'_>]> = Vec::with_capacity(WINDOW);
-    let mut rest = &intervals[..];
+    if intervals.len() < WINDOW * INTERVALS {
+        return Vec::new();
+    }
+    let count = |interval: &Interval<'_>| interval.windows.iter().map(|window| window.count).sum::<u64>();
+    let total: u64 = intervals.iter().map(count).sum();
+    let (mut parts, mut rest, mut seen) = (Vec::with_capacity(WINDOW), &intervals[..], 0);
     for number in 1..=WINDOW as u64 {
-        let until = start + (end - start) * number / WINDOW as u64;
-        let (part, others) = rest.split_at(rest.partition_point(|interval| interval.to.at <= until));
+        let enough = rest.iter().position(|interval| {
+            seen += count(interval);
+            seen >= total * number / WINDOW as u64
+        });
+        let (part, others) = rest.split_at(enough.map_or(rest.len(), |last| last + 1));
         parts.push(part);
         rest = others;
     }

@@ -19,14 +19,14 @@ pub struct ValiditySummary {
     pub capacities_written: f64,
     /// The same with the warm-up.
     pub capacities_written_with_warm_up: f64,
-    /// The five parts of the measurement, equally long; empty if it was too short to divide.
+    /// The five parts of the measurement, with equally many requests; empty if it was too short to divide.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fifths: Vec<RoundSummary>,
     /// SNIA's rule of steady state on these parts, by metric.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("propertyNames" = schema::keys(Metric::ALL.map(Metric::name))))]
     pub steady: BTreeMap<&'static str, SteadySummary>,
-    /// The percentiles beyond which fewer than ten requests lie, by kind of request: another sample would give other
+    /// The percentiles above the median beyond which fewer than ten requests lie, by kind of request: another sample would give other
     /// values.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("propertyNames" = schema::keys(IoKind::ALL.map(IoKind::name))))]
