@@ -154,6 +154,8 @@ impl PageFtl {
 
 #[cfg(test)]
 mod tests {
+    use base::units::Psn;
+
     use super::*;
     use crate::AnyConfig;
     use crate::rig::{Rig, describe};
@@ -179,5 +181,40 @@ mod tests {
         rig.run_until_idle();
         assert!(rig.backend.media().is_bad(failing));
         assert_eq!((rig.backend.media().bad_blocks(), rig.ftl.blocks.state(failing)), (1, State::Bad));
+    }
+
+    #[test]
+    fn a_power_cut_in_a_collection_leaves_its_target_without_valid_units() {
+        let (config, array, _) = describe(
+            "flash = { part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 16, pages = 8, planes = 1 }\n\
+             ftl = { capacity = '176KiB', gc = { parallel = 1 } }",
+        );
+        let AnyConfig::Page(config) = config else { panic!("a page-mapped drive") };
+        let mut rig: Rig<PageFtl> = Rig::with(config, &array, None);
+        let units = rig.units();
+        (0..units).for_each(|lpn| rig.write(&[lpn], None));
+        rig.run_until_idle();
+        // A superblock with copies whose originals are all there.
+        let copied = |rig: &Rig<PageFtl>| {
+            let (ftl, media) = (&rig.ftl, rig.backend.media());
+            let open = ftl.pools[0].open[Stream::Copies].filter(|open| ftl.blocks.valid(open.superblock) > 0)?;
+            let spare = |psn: u32| media.spare(Psn::new(psn));
+            let twice = |held: Spare| (0..ftl.geometry.slot_count()).filter(|psn| spare(*psn) == held).count() == 2;
+            let written = (0..open.next).map(|offset| media.spare(ftl.geometry.slot(open.superblock, offset)));
+            let mut data = written.filter(|spare| matches!(spare, Spare::Data { .. }));
+            data.all(twice).then_some(open.superblock)
+        };
+        let mut targets = 0;
+        let mut rng = base::engine::Rng::stream(1, "mount");
+        for _ in 0..400 {
+            rig.write(&[rng.below(units.into()) as u32], None);
+            while copied(&rig).is_none() && rig.step() {}
+            if let Some(target) = copied(&rig) {
+                rig.cut_power();
+                assert_eq!(rig.ftl.blocks.valid(target), 0, "the originals count");
+                targets += 1;
+            }
+        }
+        assert!(targets > 3, "{targets} collections were cut");
     }
 }
