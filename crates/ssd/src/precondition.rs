@@ -38,9 +38,10 @@ pub enum Precondition {
     /// agree within 2 %, at most ten times the capacity.
     Steady,
     /// Lays out a new drive in the steady state of such overwrites, as a model of garbage collection predicts it, and
-    /// overwrites random units from there until write amplification has settled: until three successive fortieths of
-    /// the capacity, or of four superblocks for each pool if that is more, agree within 2 %. For the page-mapped FTL with
-    /// its map in RAM. No superblock has been erased before. MODEL.md compares it with [`Precondition::Steady`].
+    /// overwrites random units from there until write amplification has settled: until three successive windows of a
+    /// fortieth of the capacity, or of four superblocks for each pool if that is more, agree within 2 %. For the
+    /// page-mapped FTL with its map in RAM. No superblock has been erased before. MODEL.md compares it with
+    /// [`Precondition::Steady`].
     SteadyModel,
 }
 

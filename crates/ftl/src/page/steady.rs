@@ -283,7 +283,8 @@ impl PageConfig {
                     };
                     let lpn = position.map(|position| Lpn::new(shuffle.at(position) as u32));
                     current.extend(lpn.filter(|_| *is));
-                    let newest = !*is && planted.is(Sabotage::LaidOutStale) && spares.len() % 16 == 5;
+                    let newest =
+                        !*is && planted.is(Sabotage::LaidOutStale) && (offset as usize + spares.len()) % 16 == 5;
                     let version = if newest { u32::MAX / 2 } else { version };
                     spares.push(lpn.map_or(Spare::Empty, |lpn| Spare::Data { lpn, version }));
                 }

@@ -33,13 +33,18 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         true
     }
 
-    /// The units after which collection of every pool has left the start behind: those of four superblocks for each pool,
-    /// or a fortieth of the drive if that is more, but at most a tenth, as in the long way.
+    /// The units of a window: a fortieth of the drive, and at least four superblocks for each pool, so that collection has
+    /// left the start behind; at most a tenth, as in the long way.
+    ///
+    /// After a mount all pools begin new superblocks together, and each works once for every superblock of the host. So
+    /// it is a whole number of them, without which windows of 15 and of 16 would never agree.
     pub(super) fn settling_window(&self) -> u64 {
         let geometry = &self.resolved.geometry;
         let units = u64::from(self.ftl.units());
         let pools = u64::from(geometry.die_count() * geometry.groups());
-        let four = 4 * pools * u64::from(geometry.superblock_slots());
-        four.max(units / 40).min(units / 10).max(1)
+        let round = pools * u64::from(geometry.superblock_slots());
+        let most = (units / 10).max(1);
+        let rounds = (units / 40).div_ceil(round).max(4).min(most / round);
+        if rounds == 0 { most } else { rounds * round }
     }
 }
