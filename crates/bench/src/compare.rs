@@ -29,12 +29,36 @@ pub struct Value {
     pub median: f64,
 }
 
+/// Why there is no comparison, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure(String);
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<String> for Failure {
+    fn from(why: String) -> Self {
+        Self(why)
+    }
+}
+
+impl From<&str> for Failure {
+    fn from(why: &str) -> Self {
+        Self(why.to_owned())
+    }
+}
+
 /// The rows of a bench's output.
 ///
 /// # Errors
 /// If the text is no such list, in words.
-pub fn parse(text: &str) -> Result<Vec<Row>, String> {
-    serde_json::from_str(text).map_err(|error| format!("the bench printed no list of rows: {error}"))
+pub fn parse(text: &str) -> Result<Vec<Row>, Failure> {
+    serde_json::from_str(text).map_err(|error| Failure(format!("the bench printed no list of rows: {error}")))
 }
 
 /// The better direction of a unit of measure; `None` if it measures no speed.

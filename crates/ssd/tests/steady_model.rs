@@ -192,6 +192,7 @@ fn a_computed_steady_state_is_refused_where_no_model_is_known() {
         ("placement = { policy = \"address-striping\" }", "address-striping"),
         ("map = { kind = \"uncached\" }", "translation pages"),
         ("discard = \"durable\"", "trim pages"),
+        ("checkpoint = { every = \"4MiB\" }", "ftl.checkpoint"),
         ("kind = \"block\"\nblock = { replacements = 1 }", "page-mapped FTL"),
     ] {
         let said = fault(&drive(1, 1, 30, ftl), &[model], true).expect(ftl);

@@ -29,7 +29,6 @@ pub use flows::Flow;
 pub use record::{Progress, Record, RequestLog};
 pub(crate) use result::write_amplification_by;
 pub use result::{Arrivals, Delay, FlowResult, KindResult, RunResult, rate, since, write_amplification};
-pub use rounds::Settled;
 pub(crate) use rounds::part;
 pub use rules::{Steady, Stop, WarmUp};
 

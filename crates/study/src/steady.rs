@@ -99,12 +99,23 @@ impl fmt::Display for Metric {
     }
 }
 
-impl FromStr for Metric {
-    type Err = String;
+/// The error of a text that names no metric of steady state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoMetric(String);
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|metric| metric.name() == text);
-        found.ok_or_else(|| format!("`{text}` is no metric of steady state: write rate, waf or latency"))
+impl fmt::Display for NoMetric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is no metric of steady state", self.0)
+    }
+}
+
+impl std::error::Error for NoMetric {}
+
+impl FromStr for Metric {
+    type Err = NoMetric;
+
+    fn from_str(text: &str) -> Result<Self, NoMetric> {
+        Self::ALL.into_iter().find(|metric| metric.name() == text).ok_or_else(|| NoMetric(text.to_owned()))
     }
 }
 
@@ -174,6 +185,17 @@ impl Verdict {
     pub const fn is_steady(&self) -> bool {
         matches!(self, Self::Steady(_))
     }
+}
+
+/// The end of a warm-up that waited for steady state.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settled {
+    /// The metric that had to be steady.
+    pub metric: Metric,
+    /// All rounds.
+    pub rounds: Vec<Round>,
+    /// The verdict on the last of them.
+    pub verdict: Verdict,
 }
 
 #[cfg(test)]

@@ -249,7 +249,14 @@ fn every_number_of_a_device_is_refused_or_runs() {
                 "",
             ),
         ),
-        ("window", page("", "gc = { victim = { policy = 'windowed-greedy', window = 2 } }", queues)),
+        (
+            "window",
+            page(
+                "",
+                "gc = { victim = { policy = 'windowed-greedy', window = 2 } }\ncheckpoint = { every = '1MiB' }",
+                queues,
+            ),
+        ),
         ("channels", page("", "", channels)),
         ("polling", page("completion = { polling = '10us' }", "", "")),
         (

@@ -86,11 +86,9 @@ fn a_warm_up_is_as_long_as_asked_and_the_measurement_too() {
 
 #[test]
 fn keys_that_exclude_each_other_are_faults() {
-    for (spec, key) in [
-        ("until = \"steady\"\nwarm-up = 5", "warm-up"),
-        ("limit = 5\nmeasure = 5", "measure"),
-        ("round = 5", "round"),
-    ] {
+    for (spec, key) in
+        [("until = \"steady\"\nwarm-up = 5", "warm-up"), ("limit = 5\nmeasure = 5", "measure"), ("round = 5", "round")]
+    {
         let spec: RunSpec = toml::from_str(spec).expect("it parses");
         let faults = spec.conflicts();
         assert_eq!(faults.iter().map(|fault| fault.path.as_str()).collect::<Vec<_>>(), [key]);

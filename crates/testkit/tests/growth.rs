@@ -7,14 +7,21 @@
 //! Two costs still grow, and no test here says otherwise. A pass over the waiting writes of BAST or FAST visits all of
 //! them: at a depth of 512 that is as much as the rest of a write under BAST. Random writes with
 //! CDFTL: with 512 questions under way one takes ten times the steps that it takes with 16, and few of them are attempts
-//! to find a place in the second level.
+//! to find a place in the second level. Along the other axes a request takes at most a fifth more: depth to 65,536, 1 to
+//! 64 queues or flows, 4 to 128 chips, 16 to 1,024 log blocks, FMMU's map four times as large, Chang's drive sixteen
+//! times, a page map on 8 GiB to 8 TiB.
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};
 use base::steps;
-use base::units::{Lba, Sectors, Time};
+use base::units::{Bytes, Lba, Sectors, Time};
 use flash::backend::Op;
+use flash::nand::Part;
 use ssd::{Completion, Drive, Precondition, QueueId, Request, Spec, Ssd};
+use study::oracle::Blank;
+use study::run::{Flow, Runner};
+use testkit::List;
+use workload::{Arrival, Pacing};
 
 /// Sectors of a request of 4 KiB.
 const UNIT: u64 = 8;
@@ -38,16 +45,21 @@ fn commands(drive: &Ssd<()>) -> u64 {
 }
 
 /// Random requests of 4 KiB in a closed loop. Counts the second half.
-fn count(mut drive: Ssd<()>, kind: IoKind, depth: u64, requests: u64) -> Cost {
+fn count(drive: Ssd<()>, kind: IoKind, depth: u64, requests: u64) -> Cost {
+    count_of(drive, kind, UNIT, depth, requests)
+}
+
+/// The same with requests of this many sectors.
+fn count_of(mut drive: Ssd<()>, kind: IoKind, sectors: u64, depth: u64, requests: u64) -> Cost {
     let queues = drive.resolved().host.queues.queues.len() as u64;
-    let units = drive.capacity().get() / UNIT;
+    let units = drive.capacity().get() / sectors;
     let mut rng = Rng::stream(1, "growth");
     let mut completions: Vec<Completion<()>> = Vec::new();
     let (mut submitted, mut done, mut before) = (0, 0, None);
     while done < 2 * requests {
         while submitted < done + depth {
-            let io = Io { kind, start: Lba::new(rng.below(units) * UNIT), sectors: Sectors::new(UNIT) };
-            let data = vec![(); if kind == IoKind::Write { UNIT as usize } else { 0 }];
+            let io = Io { kind, start: Lba::new(rng.below(units) * sectors), sectors: Sectors::new(sectors) };
+            let data = vec![(); if kind == IoKind::Write { sectors as usize } else { 0 }];
             let queue = QueueId::new((submitted % queues) as u16);
             drive.submit(drive.now(), Request { tag: submitted, queue, io, data });
             submitted += 1;
@@ -165,6 +177,100 @@ fn a_page_map_does_no_more_for_a_write_with_more_chips_or_queues() {
     };
     judge("page map, chips", &[at(2, 2, 1), at(4, 8, 1), at(8, 16, 1)]);
     judge("page map, queues", &[at(2, 2, 1), at(2, 2, 16), at(2, 2, 64)]);
+}
+
+/// The cost of a write on a new drive with this number of blocks in a plane. Its mapping units of 32 KiB, the largest
+/// there are, are its pages, so that the state of a TiB takes 400 MB.
+fn capacity(blocks: u64) -> (u64, Cost) {
+    const PAGE: u64 = 32 << 10;
+    let mut part = Part::preset("FMMU-V2").expect("a part that comes with Flashloom");
+    part.name = "large pages".into();
+    part.geometry.page = Bytes::new(PAGE);
+    let text = format!(
+        "name = 'g'\nflash = {{ part = 'FMMU-V2', channels = 4, chips = 4, blocks = {blocks}, multi-plane = false }}\n\
+         host = {{ queue-depth = 32 }}\nftl = {{ map-unit = '32KiB', over-provisioning = '28%' }}\n"
+    );
+    let mut spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    (spec.flash.part, spec.flash.custom_part) = (None, Some(part));
+    let drive = Ssd::new(&spec.resolve().unwrap_or_else(|faults| panic!("{text}: {faults:?}")), 1);
+    let gib = u64::from(drive.resolved().geometry.slot_count()) * PAGE >> 30;
+    (gib, count_of(drive, IoKind::Write, PAGE / 512, 32, 4000))
+}
+
+#[test]
+fn a_page_map_does_no_more_for_a_write_on_a_larger_drive() {
+    let along = [32, 256, 2048].map(capacity);
+    assert_eq!(along.map(|(gib, _)| gib), [8, 64, 512]);
+    judge("page map, GiB", &along);
+}
+
+#[test]
+#[ignore = "make soak"] // 3 GB of state.
+fn a_page_map_does_no_more_for_a_write_on_a_drive_of_8_tib() {
+    let along = [32, 32768].map(capacity);
+    assert_eq!(along.map(|(gib, _)| gib), [8, 8192]);
+    judge("page map, GiB", &along);
+}
+
+#[test]
+fn fmmu_does_no_more_for_a_request_with_more_under_way_or_a_larger_map() {
+    let at = |kind, depth: u64, blocks: u64| {
+        let text = format!(
+            "name = 'g'\nflash = {{ part = 'FMMU-V2-page', channels = 4, chips = 4, blocks = {blocks}, pages = 64 }}\n\
+             host = {{ queue-depth = {depth} }}\n\
+             ftl = {{ map-unit = '4KiB', over-provisioning = '50%', map = {{ kind = 'fmmu' }} }}\n"
+        );
+        count(drive(&text, &[Precondition::Fill]), kind, depth, 3000)
+    };
+    for kind in [IoKind::Read, IoKind::Write] {
+        judge(&format!("fmmu, {kind:?}, depth"), &[32, 128, 512].map(|depth| (depth, at(kind, depth, 64))));
+        judge(&format!("fmmu, {kind:?}, blocks"), &[64, 256].map(|blocks| (blocks, at(kind, 128, blocks))));
+    }
+}
+
+#[test]
+fn chang_does_no_more_for_a_write_on_a_larger_drive() {
+    let text = ssd::builtin().iter().find(|(name, _)| *name == "compare-chang").expect("it is built in").1;
+    let chang = |blocks: u64| {
+        let mut spec: Spec = toml::from_str(text).expect("a device");
+        spec.flash.blocks = Some(blocks as u32);
+        spec.ftl.capacity = Some(Bytes::new(blocks * 6 << 20));
+        let drive = Ssd::new(&spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}")), 1);
+        (blocks, count(drive, IoKind::Write, 8, 1500))
+    };
+    judge("chang, blocks", &[256, 1024, 4096].map(chang));
+}
+
+/// Flows of random reads on one queue, as many requests in all: closed loops, or open ones.
+fn flows(flows: u64, pacing: Pacing) -> Cost {
+    const REQUESTS: u64 = 8192;
+    let text = "name = 'g'\nflash = { part = 'FMMU-V2', channels = 2, chips = 2, blocks = 32, pages = 16 }\n\
+                host = { queue-depth = 128 }\nftl = { map-unit = '4KiB', over-provisioning = '28%' }\n";
+    let mut drive = drive(text, &[Precondition::Fill]);
+    let units = drive.capacity().get() / UNIT;
+    let mut rng = Rng::stream(1, "growth.flows");
+    let gap = 20_000_000 * flows;
+    let mut source = |flow: u64| {
+        let arrival = |i: u64| Arrival {
+            at: Time::from_ps(i * gap + flow * 20_000_000),
+            io: Io { kind: IoKind::Read, start: Lba::new(rng.below(units) * UNIT), sectors: Sectors::new(UNIT) },
+        };
+        List::new((0..REQUESTS / flows).map(arrival).collect(), pacing)
+    };
+    let mut sources: Vec<_> = (0..flows).map(&mut source).collect();
+    let flow = |(i, source)| Flow { name: format!("{i}"), source, pacing: None, queue: QueueId::default() };
+    let all = sources.iter_mut().map(|source| source as &mut dyn workload::Source).enumerate().map(flow).collect();
+    let before = (steps::counted(), commands(&drive));
+    let result = Runner::new().run_flows(&mut drive, all, &mut Blank).expect("it runs");
+    let each = |now: u64, then: u64| (now - then) as f64 / result.completed as f64;
+    Cost { steps: each(steps::counted(), before.0), commands: each(commands(&drive), before.1) }
+}
+
+#[test]
+fn the_runner_does_no_more_for_a_request_with_more_flows() {
+    let depth = |flows: u64| Pacing::Closed { depth: (64 / flows) as u32 };
+    judge("closed flows", &[1, 8, 64].map(|count| (count, flows(count, depth(count)))));
+    judge("open flows", &[1, 8, 64].map(|count| (count, flows(count, Pacing::Open))));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use clap::Parser;
-use floor::compare::{Comparison, Row, Runs, parse};
+use floor::compare::{Comparison, Failure, Row, Runs, parse};
 
 /// Compares the speed of another commit with today's.
 ///
@@ -48,7 +48,7 @@ struct Tree {
 }
 
 impl Tree {
-    fn of(commit: &str) -> Result<Self, String> {
+    fn of(commit: &str) -> Result<Self, Failure> {
         let at = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
         done(Command::new("git").args(["worktree", "add", "--quiet", "--detach"]).arg(at.path()).arg(commit))?;
         Ok(Self { at })
@@ -64,20 +64,20 @@ impl Drop for Tree {
 }
 
 /// Runs a command whose output is for the user.
-fn done(command: &mut Command) -> Result<(), String> {
+fn done(command: &mut Command) -> Result<(), Failure> {
     let status = command.stdout(Stdio::null()).status().map_err(|error| format!("{command:?}: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("{command:?} failed: {status}")) }
+    if status.success() { Ok(()) } else { Err(format!("{command:?} failed: {status}").into()) }
 }
 
 /// Builds the bench of the base. The build folder is kept, because most of a first build is external crates.
-fn build(cargo: &Path, tree: &Path, into: &Path) -> Result<PathBuf, String> {
+fn build(cargo: &Path, tree: &Path, into: &Path) -> Result<PathBuf, Failure> {
     let package = ["build", "--release", "-p", "flashloom-bench", "--target-dir"];
     done(Command::new(cargo).args(package).arg(into).current_dir(tree))?;
     Ok(into.join("release").join(format!("bench{}", std::env::consts::EXE_SUFFIX)))
 }
 
 /// The rows of one section; `None` if the bench has no such section.
-fn run(bench: &Path, section: &str, rounds: u32) -> Result<Option<Vec<Row>>, String> {
+fn run(bench: &Path, section: &str, rounds: u32) -> Result<Option<Vec<Row>>, Failure> {
     let mut command = Command::new(bench);
     command.args(["--json", "--rounds", &rounds.to_string(), section]);
     let output = command.stderr(Stdio::piped()).output().map_err(|error| format!("{command:?}: {error}"))?;
@@ -85,13 +85,14 @@ fn run(bench: &Path, section: &str, rounds: u32) -> Result<Option<Vec<Row>>, Str
         return Ok(None);
     }
     if !output.status.success() {
-        return Err(format!("{command:?} failed: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr)));
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{command:?} failed: {}\n{said}", output.status).into());
     }
     let rows = parse(&String::from_utf8_lossy(&output.stdout)).map_err(|fault| format!("{command:?}: {fault}"))?;
     Ok(Some(rows))
 }
 
-fn compare(args: &Args) -> Result<Comparison, String> {
+fn compare(args: &Args) -> Result<Comparison, Failure> {
     let here = std::env::current_exe().map_err(|error| format!("the path of this program: {error}"))?;
     let now = here.with_file_name(format!("bench{}", std::env::consts::EXE_SUFFIX));
     let target = here.ancestors().nth(2).ok_or("this program is in no build folder")?;
@@ -117,7 +118,7 @@ fn compare(args: &Args) -> Result<Comparison, String> {
             eprintln!("{section}: pair {} of {}", pair + 1, args.pairs);
         }
         if missing[1] {
-            return Err(format!("`{section}` is no section of the bench; `bench --help` lists them"));
+            return Err(format!("`{section}` is no section of the bench; `bench --help` lists them").into());
         }
     }
     let [base, now] = runs;

@@ -17,7 +17,8 @@ use base::units::{Lpn, SuperblockId};
 use flash::nand::{Media, Sector, Spare, Stream, Target};
 
 use super::pool::{Holds, Reserve};
-use super::{PageConfig, PlacementSpec, VictimSpec};
+use super::victim::Choice;
+use super::{PageConfig, PlacementSpec};
 use crate::sabotage::{Planted, Sabotage};
 
 use fixed_point::{FixedPoint, PoolModel};
@@ -39,10 +40,11 @@ struct Laid {
 impl PageConfig {
     /// The reason why the steady state of this FTL cannot be laid out.
     pub(crate) fn no_steady_state(&self) -> Option<&'static str> {
-        match self.gc.victim {
-            VictimSpec::CostBenefit => return Some("no model of ftl.gc.victim = \"cost-benefit\""),
-            VictimSpec::WindowedGreedy { .. } => return Some("no model of ftl.gc.victim = \"windowed-greedy\""),
-            VictimSpec::Greedy | VictimSpec::Fifo | VictimSpec::Random | VictimSpec::DChoices { .. } => {}
+        if let Err(reason) = self.gc.victim.choice() {
+            return Some(reason);
+        }
+        if self.checkpoint_pages.count() > 0 {
+            return Some("no model of ftl.checkpoint, whose pages would lie among data");
         }
         if matches!(self.placement, PlacementSpec::AddressStriping { .. }) {
             return Some("no model of ftl.placement = \"address-striping\", whose pools have addresses of their own");
@@ -155,7 +157,7 @@ impl PageConfig {
             slots: self.geometry.superblock_slots(),
             closed: usable.saturating_sub(free + self.working()).max(1),
             live,
-            victim: self.gc.victim,
+            choice: self.gc.victim.choice().expect("the model has this policy"),
             shared_log: self.gc.shared_log,
         }
     }
@@ -204,8 +206,8 @@ impl PageConfig {
                 true => point.closed_at((k as f64 + rng.unit()) / (closed - 1).max(1) as f64),
                 false => (rng.below(u64::from(self.line())) as f64, point.closed_at(0.0).1),
             };
-            let valid = match self.gc.victim {
-                VictimSpec::Fifo if k + 1 < closed => {
+            let valid = match self.gc.victim.choice() {
+                Ok(Choice::Oldest) if k + 1 < closed => {
                     valid + normal(rng) * (valid * (1.0 - valid / f64::from(slots)).max(0.0)).sqrt()
                 }
                 _ => valid,

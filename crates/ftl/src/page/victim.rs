@@ -1,7 +1,7 @@
 //! Victim selection: chooses the superblock that garbage collection takes next.
 //!
 //! A policy is one file, and in this file a variant with its parameters, their allowed values ([`VictimSpec::check`]),
-//! its line in [`VictimSpec::EVERY`] and its arm in [`Victims::pick`].
+//! its line in [`VictimSpec::EVERY`] and its arms in [`VictimSpec::choice`] and [`Victims::pick`].
 
 mod cost_benefit;
 mod d_choices;
@@ -51,7 +51,30 @@ pub enum VictimSpec {
     },
 }
 
+/// How a policy chooses, as far as the model of steady state tells policies apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Choice {
+    /// The one with the fewest valid mapping units of all.
+    Emptiest,
+    /// The one with the fewest valid mapping units among so many random ones.
+    EmptiestOf(u32),
+    /// The one that was closed first.
+    Oldest,
+}
+
 impl VictimSpec {
+    /// How the policy chooses, or the reason why the model of steady state does not have it.
+    pub(super) const fn choice(self) -> Result<Choice, &'static str> {
+        match self {
+            Self::Greedy => Ok(Choice::Emptiest),
+            Self::DChoices { d } => Ok(Choice::EmptiestOf(d)),
+            Self::Random => Ok(Choice::EmptiestOf(1)),
+            Self::Fifo => Ok(Choice::Oldest),
+            Self::CostBenefit => Err("no model of ftl.gc.victim = \"cost-benefit\""),
+            Self::WindowedGreedy { .. } => Err("no model of ftl.gc.victim = \"windowed-greedy\""),
+        }
+    }
+
     /// One of every policy, for the conformance suite and the swarm. The parameters make a difference on a small
     /// device.
     pub const EVERY: [Self; 6] = [

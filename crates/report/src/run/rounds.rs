@@ -1,8 +1,7 @@
 //! The figure of a warm-up that waited for steady state.
 
 use study::metric::Dimension;
-use study::run::Settled;
-use study::steady::{Metric, WINDOW};
+use study::steady::{Metric, Settled, WINDOW};
 
 use crate::figure::{Axis, Chart, Figure, Line, Number, Scale};
 

@@ -16,17 +16,29 @@ pub struct Until {
     pub metric: Metric,
 }
 
-impl FromStr for Until {
-    type Err = String;
+/// The error of a text that names no state of a drive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoState(String);
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let metric = match text.split_once(':') {
-            None if text == "steady" => Ok(Metric::default()),
-            Some(("steady", metric)) => metric.parse(),
-            None | Some(_) => Err(format!("`{text}` is no state of a drive")),
-        };
+impl fmt::Display for NoState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let known = Metric::ALL.map(|metric| format!("steady:{metric}")).join(", ");
-        metric.map(|metric| Self { metric }).map_err(|error| format!("{error}; write steady, or one of {known}"))
+        write!(f, "`{}` is no state of a drive to wait for; write steady, or one of {known}", self.0)
+    }
+}
+
+impl std::error::Error for NoState {}
+
+impl FromStr for Until {
+    type Err = NoState;
+
+    fn from_str(text: &str) -> Result<Self, NoState> {
+        let metric = match text.split_once(':') {
+            None if text == "steady" => Some(Metric::default()),
+            Some(("steady", metric)) => metric.parse().ok(),
+            None | Some(_) => None,
+        };
+        metric.map(|metric| Self { metric }).ok_or_else(|| NoState(text.to_owned()))
     }
 }
 
@@ -69,7 +81,7 @@ mod tests {
         assert_eq!("steady".parse(), Ok(Until { metric: Metric::Rate }));
         assert_eq!("steady:waf".parse(), Ok(Until { metric: Metric::Waf }));
         for wrong in ["steady:iops", "stable", "steady:", ""] {
-            assert!(wrong.parse::<Until>().expect_err(wrong).contains("steady:latency"), "{wrong}");
+            assert!(wrong.parse::<Until>().expect_err(wrong).to_string().contains("steady:latency"), "{wrong}");
         }
         let until = Until { metric: Metric::Latency };
         assert_eq!(until.to_string().parse(), Ok(until));

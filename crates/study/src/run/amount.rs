@@ -63,7 +63,7 @@ impl FromStr for Amount {
         let found = requests().or_else(capacities).or_else(|| text.parse().map(Self::Bytes).ok());
         found.or_else(|| text.parse().map(Self::Time).ok()).filter(|amount| !amount.is_nothing()).ok_or_else(|| {
             ParseAmountError(format!(
-                "`{text}` is no part of a run: write a number of requests (100000), an amount of data (8GiB), a simulated \
+                "`{text}` is no part of a run; write a number of requests (100000), an amount of data (8GiB), a simulated \
                  time (2s), or how often the capacity is written (0.5x), above zero"
             ))
         })
@@ -120,7 +120,7 @@ impl<'de> Deserialize<'de> for Amount {
 
 impl JsonSchema for Amount {
     fn schema_name() -> Cow<'static, str> {
-        "Amount".into()
+        "RunAmount".into()
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {

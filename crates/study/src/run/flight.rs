@@ -12,12 +12,13 @@ use super::amount::Amount;
 use super::error::{RunError, too_late};
 use super::record::{Progress, Record, RequestLog};
 use super::result::{BeforeIt, Books, Collected, FlowResult, RunResult};
-use super::rounds::{Rounds, Settled};
+use super::rounds::Rounds;
 use super::rules::{Rules, Stop, WarmUp};
 use super::target::Target;
 use super::time::{END, arrival, until};
 use crate::oracle::Payload;
 use crate::series::Series;
+use crate::steady::Settled;
 
 /// The maximum number of points of the time series. A long run keeps at least half as many.
 pub(super) const SERIES_POINTS: usize = 400;
@@ -150,9 +151,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
                 WarmUp::Time(span) => warm(Amount::Time(span)),
                 WarmUp::Bytes(bytes) => warm(Amount::Bytes(bytes)),
                 WarmUp::Capacities(times) => warm(Amount::Capacities(times)),
-                WarmUp::Steady(rule) => {
-                    Some(Warm { target: Target::NEVER, rounds: rounds(rule), log: None, measure })
-                }
+                WarmUp::Steady(rule) => Some(Warm { target: Target::NEVER, rounds: rounds(rule), log: None, measure }),
             },
             warmed: 0,
             settled: None,

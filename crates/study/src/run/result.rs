@@ -6,9 +6,10 @@ use flash::backend::{Cause, Op};
 use ssd::{Completion, Counters, QueueId, Status};
 use workload::Pacing;
 
+use super::target::Moved;
 use crate::histogram::Histogram;
-use super::rounds::Settled;
 use crate::series::Series;
+use crate::steady::Settled;
 
 /// The index of a kind in tables by kind.
 pub(crate) const fn index(kind: IoKind) -> usize {
@@ -132,14 +133,20 @@ impl Collected {
     }
 
     /// Sectors read and sectors written.
-    pub(super) fn read_and_written(&self) -> [u64; 2] {
+    fn read_and_written(&self) -> [u64; 2] {
         [IoKind::Read, IoKind::Write].map(|kind| self.kinds[index(kind)].sectors.get())
     }
 
     /// The sum of all latencies, in picoseconds.
-    pub(super) fn latency_ps(&self) -> u128 {
+    fn latency_ps(&self) -> u128 {
         let waited = self.kinds.iter().map(|kind| &kind.latency);
         waited.chain(&self.prompt).map(Histogram::sum_ps).sum()
+    }
+
+    /// What the completed requests moved.
+    pub(super) fn moved(&self) -> Moved {
+        let [read, written] = self.read_and_written();
+        Moved { requests: self.completed, read, written, latency_ps: self.latency_ps() }
     }
 
     /// The results by kind, with every request in all its histograms.

@@ -7,7 +7,7 @@ use ssd::Counters;
 use super::result::write_amplification;
 use super::rules::Steady;
 use super::target::{Moved, Target};
-use crate::steady::{Metric, Round, Verdict};
+use crate::steady::{Round, Settled, Verdict};
 
 /// The rounds so far.
 #[derive(Debug)]
@@ -20,17 +20,6 @@ pub(super) struct Rounds {
     moved: Moved,
     /// The end of the current round.
     target: Target,
-}
-
-/// The end of a warm-up that waited for steady state.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Settled {
-    /// The metric that had to be steady.
-    pub metric: Metric,
-    /// All rounds.
-    pub rounds: Vec<Round>,
-    /// The verdict on the last of them.
-    pub verdict: Verdict,
 }
 
 /// The part of a run between two snapshots of the counters, in which `requests` completed whose latencies add up to

@@ -3,7 +3,6 @@
 use base::units::{SECTOR, Sectors, Time};
 
 use super::amount::Amount;
-use super::result::Collected;
 use super::time::until;
 
 /// An end that completed requests or time reach.
@@ -49,9 +48,7 @@ impl Target {
             Amount::Requests(requests) => Self { requests, ..Self::NEVER },
             Amount::Bytes(bytes) => Self { moved: bytes.get().div_ceil(SECTOR.get()), ..Self::NEVER },
             Amount::Time(span) => Self { at: until(now, Some(span)), ..Self::NEVER },
-            Amount::Capacities(times) => {
-                Self { written: (times * capacity.get() as f64).ceil() as u64, ..Self::NEVER }
-            }
+            Amount::Capacities(times) => Self { written: (times * capacity.get() as f64).ceil() as u64, ..Self::NEVER },
         }
     }
 
@@ -62,14 +59,6 @@ impl Target {
             || read + written >= self.moved
             || (if written > 0 { written } else { read }) >= self.written
             || now >= self.at
-    }
-}
-
-impl Collected {
-    /// What the completed requests moved.
-    pub(super) fn moved(&self) -> Moved {
-        let [read, written] = self.read_and_written();
-        Moved { requests: self.completed, read, written, latency_ps: self.latency_ps() }
     }
 }
 

@@ -7,9 +7,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::histogram::PERCENTILES;
-use crate::run::{RunResult, Settled};
+use crate::run::RunResult;
 use crate::schema;
-use crate::steady::{Metric, Round, Verdict};
+use crate::steady::{Metric, Round, Settled, Verdict};
 use crate::validity::{Validity, is_supported};
 
 /// How far the numbers of a run can be believed.

@@ -1,3 +1,5 @@
+//! What a run says of itself: overload, drift, too little written, too few requests.
+
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Span, Time};
 use testkit::{FixedDrive, List};
@@ -29,7 +31,10 @@ fn a_load_faster_than_the_drive_is_an_overload() {
 fn an_overload_is_a_warning_with_both_rates() {
     let warnings = open(Span::from_us(250), 1_000).warnings();
     assert_eq!(warnings.len(), 1);
-    assert!(warnings[0].starts_with("overloaded: offered 400") && warnings[0].contains("served 1000/s"), "{warnings:?}");
+    assert!(
+        warnings[0].starts_with("overloaded: offered 400") && warnings[0].contains("served 1000/s"),
+        "{warnings:?}"
+    );
 }
 
 #[test]
@@ -63,7 +68,10 @@ fn warnings_name_what_is_wrong() {
     let filling = validity([1.0; WINDOW], 0.5, 0).warnings();
     assert!(filling.len() == 1 && filling[0].contains("erased nothing"), "{filling:?}");
     let drifting = validity([33.3, 30.0, 27.0, 24.0, 20.6], 0.5, 9).warnings();
-    assert!(drifting.len() == 1 && drifting[0].contains("from 33.30") && drifting[0].contains("to 20.60"), "{drifting:?}");
+    assert!(
+        drifting.len() == 1 && drifting[0].contains("from 33.30") && drifting[0].contains("to 20.60"),
+        "{drifting:?}"
+    );
 }
 
 #[test]

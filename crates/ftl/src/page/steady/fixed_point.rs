@@ -28,7 +28,7 @@
 //! The number of valid units is then `l` by itself.
 
 use super::math::{binomial, decay, power};
-use crate::page::VictimSpec;
+use crate::page::victim::Choice;
 
 /// A pool, as the model sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,7 +39,7 @@ pub(super) struct PoolModel {
     pub(super) closed: u32,
     /// Valid units.
     pub(super) live: f64,
-    pub(super) victim: VictimSpec,
+    pub(super) choice: Choice,
     pub(super) shared_log: bool,
 }
 
@@ -84,8 +84,8 @@ impl PoolModel {
         let (mut low, mut high) = (0.0, f64::from(self.slots));
         for _ in 0..HALVINGS {
             let middle = (low + high) / 2.0;
-            let valid = match self.victim {
-                VictimSpec::Fifo => self.oldest(middle),
+            let valid = match self.choice {
+                Choice::Oldest => self.oldest(middle),
                 _ => self.levels(middle).1,
             };
             // Below the root a victim gives more than `h` slots to the host.
@@ -96,7 +96,7 @@ impl PoolModel {
             }
         }
         let host = (low + high) / 2.0;
-        if self.victim == VictimSpec::Fifo {
+        if self.choice == Choice::Oldest {
             return FixedPoint { model: *self, host, at_most: Vec::new(), ages: Vec::new() };
         }
         let (at_least, _) = self.levels(host);
@@ -120,10 +120,9 @@ impl PoolModel {
 
     /// The superblocks that a victim is the best of.
     const fn choices(&self) -> u32 {
-        match self.victim {
-            VictimSpec::DChoices { d } => d,
-            VictimSpec::Random => 1,
-            _ => self.closed,
+        match self.choice {
+            Choice::EmptiestOf(d) => d,
+            Choice::Emptiest | Choice::Oldest => self.closed,
         }
     }
 
@@ -139,8 +138,8 @@ impl PoolModel {
         at_least[slots] = full;
         let (mut entered, mut valid) = (entering[slots], 0.0);
         // With few full superblocks a greedy victim is the best of all others.
-        let choices = match self.victim {
-            VictimSpec::Greedy => ((f64::from(self.closed) * (1.0 - full)) as u32).max(1),
+        let choices = match self.choice {
+            Choice::Emptiest => ((f64::from(self.closed) * (1.0 - full)) as u32).max(1),
             _ => self.choices(),
         };
         for i in (1..slots).rev() {
@@ -240,9 +239,9 @@ impl FixedPoint {
 mod tests {
     use super::*;
 
-    fn model(victim: VictimSpec, slots: u32, closed: u32, spare: f64) -> PoolModel {
+    fn model(choice: Choice, slots: u32, closed: u32, spare: f64) -> PoolModel {
         let live = f64::from(slots) * f64::from(closed) * (1.0 - spare);
-        PoolModel { slots, closed, live, victim, shared_log: false }
+        PoolModel { slots, closed, live, choice, shared_log: false }
     }
 
     /// The root x < 1 of x e^-x = a e^-a, which is -W(-a e^-a).
@@ -260,11 +259,11 @@ mod tests {
         for spare in [0.07, 0.15, 0.28, 0.5] {
             let a = 1.0 / (1.0 - spare);
             let formula = a / (a - root_of(a));
-            let found = |victim, slots| model(victim, slots, 100_000, spare).solve().write_amplification() / formula;
-            let fifo = found(VictimSpec::Fifo, 256);
+            let found = |choice, slots| model(choice, slots, 100_000, spare).solve().write_amplification() / formula;
+            let fifo = found(Choice::Oldest, 256);
             assert!((fifo - 1.0).abs() < 1e-3, "{spare}: {fifo}");
             // Greedy finds superblocks emptier than the oldest, less so the more slots they have.
-            let greedy = [64, 512, 4096].map(|slots| found(VictimSpec::Greedy, slots));
+            let greedy = [64, 512, 4096].map(|slots| found(Choice::Emptiest, slots));
             assert!(
                 greedy.is_sorted() && greedy[2] < 1.0 && greedy[2] > 0.98 && greedy[0] > 0.88,
                 "{spare}: {greedy:?}"
@@ -276,7 +275,7 @@ mod tests {
     fn random_choice_has_the_write_amplification_of_equal_chances() {
         // Its victim has the mean share of valid units of all superblocks but the full ones, which are a share f.
         for spare in [0.1, 0.3] {
-            let found = model(VictimSpec::Random, 512, 100_000, spare).solve().write_amplification();
+            let found = model(Choice::EmptiestOf(1), 512, 100_000, spare).solve().write_amplification();
             // One becomes full for each victim, and stays so for l / b writes.
             let full = (1.0 - spare) * found / 512.0;
             let expected = 1.0 / (1.0 - (1.0 - spare - full) / (1.0 - full));
@@ -286,19 +285,19 @@ mod tests {
 
     #[test]
     fn more_choices_amplify_less_down_to_greedy() {
-        let of = |victim| model(victim, 64, 1000, 0.15).solve().write_amplification();
-        let found: Vec<f64> = [1, 2, 5, 20, 200].map(|d| of(VictimSpec::DChoices { d })).to_vec();
+        let of = |choice| model(choice, 64, 1000, 0.15).solve().write_amplification();
+        let found: Vec<f64> = [1, 2, 5, 20, 200].map(|d| of(Choice::EmptiestOf(d))).to_vec();
         assert!(found.is_sorted_by(|a, b| a > b), "{found:?}");
-        assert!((found[0] / of(VictimSpec::Random) - 1.0).abs() < 1e-9);
-        assert!(of(VictimSpec::Greedy) < found[4] && of(VictimSpec::Greedy) > 0.98 * found[4]);
+        assert!((found[0] / of(Choice::EmptiestOf(1)) - 1.0).abs() < 1e-9);
+        assert!(of(Choice::Emptiest) < found[4] && of(Choice::Emptiest) > 0.98 * found[4]);
     }
 
     #[test]
     fn the_levels_hold_all_valid_units_that_are_not_in_open_superblocks() {
-        for (victim, shared_log) in
-            [(VictimSpec::Greedy, false), (VictimSpec::Greedy, true), (VictimSpec::DChoices { d: 4 }, false)]
+        for (choice, shared_log) in
+            [(Choice::Emptiest, false), (Choice::Emptiest, true), (Choice::EmptiestOf(4), false)]
         {
-            let model = PoolModel { shared_log, ..model(victim, 128, 60, 0.2) };
+            let model = PoolModel { shared_log, ..model(choice, 128, 60, 0.2) };
             let found = model.solve();
             let closed: f64 =
                 (0..6000).map(|k| found.closed_at((f64::from(k) + 0.5) / 6000.0).0).sum::<f64>() / 6000.0 * 60.0;
@@ -312,7 +311,7 @@ mod tests {
             let open = mean(of_host) + if copies > 0.0 { mean(of_copies) } else { 0.0 };
             assert!(
                 ((closed + open) / model.live - 1.0).abs() < 2e-3,
-                "{victim:?}: {closed} and {open} of {}",
+                "{choice:?}: {closed} and {open} of {}",
                 model.live
             );
         }
@@ -320,7 +319,7 @@ mod tests {
 
     #[test]
     fn ages_rise_as_valid_units_fall() {
-        let found = model(VictimSpec::Greedy, 64, 200, 0.2).solve();
+        let found = model(Choice::Emptiest, 64, 200, 0.2).solve();
         let ages: Vec<f64> = (0..20).map(|k| found.closed_at(f64::from(k) / 20.0 + 0.01).1.0).collect();
         assert!(ages.is_sorted_by(|a, b| a >= b) && ages[0] > ages[19], "{ages:?}");
         // Those with so many units are no victims yet: they have been through the levels down to theirs for l / i each.
