@@ -277,7 +277,7 @@ mod tests {
             let Chart::Lines { lines, .. } = named(page, "Latency by flow") else { panic!("lines") };
             let names: Vec<_> = lines.iter().map(|line| (line.name.as_str(), line.colour)).collect();
             assert_eq!(names, [("reader read", 0), ("writer write", 1)]);
-            assert!(page.html().contains("data-of=\"/flows/1/kinds/write/latency_us/p99\""));
+            assert!(page.html().contains("data-of=\"/flows/1/kinds/write/latency_us/p50\""));
         });
     }
 

@@ -192,7 +192,7 @@ fn levels(summary: &Summary) -> Vec<String> {
             lines.push(format!("WARNING: {refused} requests {what}"));
         }
     }
-    lines.extend(summary.validity.warnings.iter().map(|warning| format!("WARNING: {warning}")));
+    lines.extend(summary.validity.warnings.iter().map(|warning| wrapped(&format!("WARNING: {warning}"))));
     if summary.inversions > 0 {
         lines.push(format!("WARNING: {} requests came out of order and were issued late", summary.inversions));
     }
@@ -205,6 +205,22 @@ fn levels(summary: &Summary) -> Vec<String> {
     lines
 }
 
+/// The text in lines of a terminal's width, all but the first indented.
+fn wrapped(text: &str) -> String {
+    let (mut lines, mut line) = (String::new(), String::new());
+    for word in text.split(' ') {
+        if !line.trim_start().is_empty() && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            lines += &line;
+            lines.push('\n');
+            line = "  ".to_owned();
+        } else if !line.is_empty() {
+            line.push(' ');
+        }
+        line += word;
+    }
+    lines + &line
+}
+
 /// How much was written, and whether the drive was in steady state.
 fn written(summary: &Summary) -> Option<String> {
     let validity = &summary.validity;
@@ -212,13 +228,12 @@ fn written(summary: &Summary) -> Option<String> {
         return None;
     }
     let warm_up = validity.capacities_written_with_warm_up - validity.capacities_written;
-    let before = if warm_up > 0.0 { format!(", after a warm-up of {}", capacities(warm_up)) } else { String::new() };
-    let rule = |metric: &str, text: &str| {
-        let verdict = validity.steady.get(metric)?;
-        Some(format!("; {text} {}", if verdict.steady { "in steady state" } else { "not in steady state" }))
-    };
-    let waf = rule("waf", "write amplification").unwrap_or_default();
-    Some(format!("written: {} of the capacity{before}{waf}", capacities(validity.capacities_written)))
+    let before = if warm_up > 0.0 { format!(" after {} of warm-up", capacities(warm_up)) } else { String::new() };
+    let waf = validity.steady.get("waf").map_or("", |verdict| match verdict.steady {
+        true => "; WAF in steady state",
+        false => "; WAF not in steady state",
+    });
+    Some(wrapped(&format!("written: {} of the capacity{before}{waf}", capacities(validity.capacities_written))))
 }
 
 /// The map unit's lookups, and the flash commands they caused.
