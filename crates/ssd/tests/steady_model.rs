@@ -187,8 +187,8 @@ fn a_computed_steady_state_is_refused_where_no_model_is_known() {
         assert!(fault(&plain, steps, is_new).expect("used").contains("make it the first step"));
     }
     for (ftl, why) in [
-        ("gc = { victim = { policy = \"cost-benefit\" } }", "cost-benefit"),
-        ("gc = { victim = { policy = \"windowed-greedy\", window = 4 } }", "windowed-greedy"),
+        ("gc = { victim = { policy = \"cost-benefit\" } }", "ftl.gc.victim"),
+        ("gc = { victim = { policy = \"windowed-greedy\", window = 4 } }", "ftl.gc.victim"),
         ("placement = { policy = \"address-striping\" }", "address-striping"),
         ("map = { kind = \"uncached\" }", "translation pages"),
         ("discard = \"durable\"", "trim pages"),

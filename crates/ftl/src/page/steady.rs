@@ -40,8 +40,8 @@ struct Laid {
 impl PageConfig {
     /// The reason why the steady state of this FTL cannot be laid out.
     pub(crate) fn no_steady_state(&self) -> Option<&'static str> {
-        if let Err(reason) = self.gc.victim.choice() {
-            return Some(reason);
+        if self.gc.victim.choice().is_none() {
+            return Some("no model of this policy of ftl.gc.victim");
         }
         if self.checkpoint_pages.count() > 0 {
             return Some("no model of ftl.checkpoint, whose pages would lie among data");
@@ -207,7 +207,7 @@ impl PageConfig {
                 false => (rng.below(u64::from(self.line())) as f64, point.closed_at(0.0).1),
             };
             let valid = match self.gc.victim.choice() {
-                Ok(Choice::Oldest) if k + 1 < closed => {
+                Some(Choice::Oldest) if k + 1 < closed => {
                     valid + normal(rng) * (valid * (1.0 - valid / f64::from(slots)).max(0.0)).sqrt()
                 }
                 _ => valid,

@@ -63,15 +63,14 @@ pub(super) enum Choice {
 }
 
 impl VictimSpec {
-    /// How the policy chooses, or the reason why the model of steady state does not have it.
-    pub(super) const fn choice(self) -> Result<Choice, &'static str> {
+    /// How the policy chooses; `None` if the model of steady state does not have it.
+    pub(super) const fn choice(self) -> Option<Choice> {
         match self {
-            Self::Greedy => Ok(Choice::Emptiest),
-            Self::DChoices { d } => Ok(Choice::EmptiestOf(d)),
-            Self::Random => Ok(Choice::EmptiestOf(1)),
-            Self::Fifo => Ok(Choice::Oldest),
-            Self::CostBenefit => Err("no model of ftl.gc.victim = \"cost-benefit\""),
-            Self::WindowedGreedy { .. } => Err("no model of ftl.gc.victim = \"windowed-greedy\""),
+            Self::Greedy => Some(Choice::Emptiest),
+            Self::DChoices { d } => Some(Choice::EmptiestOf(d)),
+            Self::Random => Some(Choice::EmptiestOf(1)),
+            Self::Fifo => Some(Choice::Oldest),
+            Self::CostBenefit | Self::WindowedGreedy { .. } => None,
         }
     }
 
