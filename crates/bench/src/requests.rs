@@ -71,12 +71,12 @@ pub(crate) fn fast() -> Vec<Contestant> {
     ]
 }
 
-/// BAST with all log blocks in use.
+/// BAST with all log blocks in use: the drive has 4,096 logical blocks, more than there are log blocks.
 pub(crate) fn bast() -> Vec<Contestant> {
     let flat = Some(Target { share: Some(FLAT), rate: Some(150e3) });
     let writes = |log_blocks: u32, goal| {
         let name = format!("4 KiB random writes, BAST, {log_blocks} log blocks");
-        let load = Direct::new(drives::logged("bast", "60%", log_blocks), IoKind::Write);
+        let load = Direct::new(drives::logged("bast", "50%", log_blocks), IoKind::Write);
         Contestant::new(name, 10_000, goal, load)
     };
     vec![writes(16, Target::rate(150e3)), writes(500, flat), writes(4000, flat)]
