@@ -270,7 +270,10 @@ mod tests {
         let older = r#"[{ "name": "reads", "unit": "requests/CPU s", "value": { "median": 2 }, "share": [1, 2] }]"#;
         assert_eq!(parse(older), Ok(vec![row("reads", RATE, 2.0)]));
         for other in ["", "bench: no such row", r#"[{ "name": "reads" }]"#] {
-            assert!(parse(other).is_err_and(|fault| fault.0.starts_with("the bench printed no list of rows")), "{other}");
+            assert!(
+                parse(other).is_err_and(|fault| fault.0.starts_with("the bench printed no list of rows")),
+                "{other}"
+            );
         }
     }
 

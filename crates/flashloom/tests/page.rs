@@ -173,7 +173,9 @@ fn the_browser_draws_every_chart_and_shows_the_numbers_of_the_json() {
         assert!(*paths > 5 && *texts > 3, "{kind}: {paths} paths, {texts} texts");
     }
     assert!(opened.html.contains(&format!("data-drawn=\"{}\"", wanted.len())), "it did not get to its end");
-    assert!(compare(&opened.html, place.json) > 60);
+    // A percentile that too few requests support is a dash.
+    let numbers = compare(&opened.html, place.json);
+    assert!(numbers > 50, "{numbers}");
 }
 
 /// Reads the frames of a page, which a browser does not print.

@@ -193,7 +193,7 @@ fn capacity(blocks: u64) -> (u64, Cost) {
     let mut spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
     (spec.flash.part, spec.flash.custom_part) = (None, Some(part));
     let drive = Ssd::new(&spec.resolve().unwrap_or_else(|faults| panic!("{text}: {faults:?}")), 1);
-    let gib = u64::from(drive.resolved().geometry.slot_count()) * PAGE >> 30;
+    let gib = (u64::from(drive.resolved().geometry.slot_count()) * PAGE) >> 30;
     (gib, count_of(drive, IoKind::Write, PAGE / 512, 32, 4000))
 }
 
@@ -234,7 +234,7 @@ fn chang_does_no_more_for_a_write_on_a_larger_drive() {
     let chang = |blocks: u64| {
         let mut spec: Spec = toml::from_str(text).expect("a device");
         spec.flash.blocks = Some(blocks as u32);
-        spec.ftl.capacity = Some(Bytes::new(blocks * 6 << 20));
+        spec.ftl.capacity = Some(Bytes::new((blocks * 6) << 20));
         let drive = Ssd::new(&spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}")), 1);
         (blocks, count(drive, IoKind::Write, 8, 1500))
     };

@@ -45,7 +45,7 @@ pub fn table(summary: &Summary) -> String {
 /// The line below the table that explains a missing percentile.
 fn unsupported(summary: &Summary) -> String {
     let shown = |key: &&str| SHOWN.contains(key);
-    if !summary.validity.unsupported.values().flatten().any(|key| shown(key)) {
+    if !summary.validity.unsupported.values().flatten().any(shown) {
         return String::new();
     }
     format!("-: fewer than {BEYOND} requests lie beyond this percentile\n\n")
