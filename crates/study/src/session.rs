@@ -53,7 +53,7 @@ use flash::nand::{Sector, Stamp};
 use ssd::{Drive, Memory, Precondition, Purpose, Ssd};
 use workload::trace::TraceOptions;
 
-use crate::catalogue::{Device, WorkloadError, WorkloadFile};
+use crate::catalogue::{Device, End, WorkloadError, WorkloadFile};
 use crate::inspect::Inspect;
 use crate::memory::{self, Limit, Need};
 use crate::oracle::{Blank, Oracle, Payload};
@@ -297,13 +297,22 @@ impl<'a> Session<'a> {
     }
 
     /// Opens a workload for this device as the next flow. The flow's index enters its seed, so that two flows of one
-    /// description draw different requests.
+    /// description draw different requests. If the session has a warm-up and a stop rule, or a stop rule other than a number
+    /// of requests, a described workload goes on until that ends it: its own `requests`, `total` and `duration` do not.
     ///
     /// # Errors
     /// All faults of a description, or the fault of a trace.
     pub fn open(&self, file: &WorkloadFile, options: &TraceOptions) -> Result<Flow<'a>, WorkloadError> {
         let seed = self.settings.seed.wrapping_add((self.flows.len() as u64) << 32);
-        Ok(Flow::new(file.open(options, self.device.capacity(), seed)?))
+        Ok(Flow::new(file.open_until(options, self.device.capacity(), seed, self.end())?))
+    }
+
+    /// What ends described workloads.
+    fn end(&self) -> End {
+        match (self.settings.warm_up, self.settings.stop) {
+            (_, Stop::AtEnd) | (WarmUp::None, Stop::Requests(_)) => End::OfWorkload,
+            _ => End::OfRun,
+        }
     }
 
     /// The workloads added so far.

@@ -85,6 +85,16 @@ fn a_warm_up_is_as_long_as_asked_and_the_measurement_too() {
 }
 
 #[test]
+fn a_described_workload_goes_on_until_the_run_has_measured_enough() {
+    let device = device("");
+    // The workload itself ends after a million requests.
+    let measure = |spec| run(&device, "random-write-4k", 32, spec).result;
+    let long = measure("warm-up = 600_000\nmeasure = 600_000");
+    assert_eq!(long.completed, 600_000);
+    assert_eq!(measure("warm-up = 900_000").completed + measure("warm-up = 900_000").warmed_up, 1_000_000);
+}
+
+#[test]
 fn keys_that_exclude_each_other_are_faults() {
     for (spec, key) in
         [("until = \"steady\"\nwarm-up = 5", "warm-up"), ("limit = 5\nmeasure = 5", "measure"), ("round = 5", "round")]

@@ -94,6 +94,15 @@ pub fn workload(path: &Path) -> Result<WorkloadFile, Faults> {
     })
 }
 
+/// What ends a workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// Its own limits.
+    OfWorkload,
+    /// The run, which says how much it measures.
+    OfRun,
+}
+
 impl WorkloadFile {
     /// A generator, a script, a fio job file, a trace, or the built-in workload of this name; `-` is a trace from
     /// standard input. A session reads it when it [opens](crate::session::Session::open) it.
@@ -130,6 +139,17 @@ impl WorkloadFile {
     /// # Errors
     /// All faults of a description, or the fault of a trace.
     pub fn open(&self, options: &TraceOptions, capacity: Sectors, seed: u64) -> Result<Workload, WorkloadError> {
+        self.open_until(options, capacity, seed, End::OfWorkload)
+    }
+
+    /// As [`WorkloadFile::open`]; a generator that is alone goes on until the run ends it, if `end` says so.
+    pub(crate) fn open_until(
+        &self,
+        options: &TraceOptions,
+        capacity: Sectors,
+        seed: u64,
+        end: End,
+    ) -> Result<Workload, WorkloadError> {
         match self {
             Self::Described(document) if document.table().contains_key("request") => {
                 let (spec, script) = document.decode_and(|spec: &ScriptSpec| Script::new(spec, capacity))?;
@@ -145,6 +165,7 @@ impl WorkloadFile {
             Self::Described(document) => {
                 let (spec, generator) =
                     document.decode_and(|spec: &GeneratorSpec| Generator::new(spec, capacity, seed))?;
+                let generator = if end == End::OfRun { generator.endless() } else { generator };
                 let stage = Stage { name: spec.name.clone(), source: Box::new(generator) };
                 Ok(Workload { stages: vec![stage], config: table(&[spec]), notes: Vec::new() })
             }

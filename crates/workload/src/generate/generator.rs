@@ -36,6 +36,13 @@ impl Generator {
         resolve::generator(spec, capacity, seed)
     }
 
+    /// The same requests without the workload's own end. Limits of its streams stay.
+    #[must_use]
+    pub fn endless(mut self) -> Self {
+        (self.left, self.duration) = (Left::default(), None);
+        self
+    }
+
     #[inline]
     fn choose(&mut self) -> Option<usize> {
         if self.streams.len() <= 1 {

@@ -113,7 +113,7 @@ impl Flushes {
 }
 
 /// The remainder of a stream's limits.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Left {
     pub(super) requests: Option<u64>,
     pub(super) sectors: Option<u64>,
