@@ -20,8 +20,8 @@ use workload::trace::{Columns, ExtentRule, Format, NamedUnits, SizeUnit, TimeUni
 pub use crate::label::{Assignment, Label, OneOrMany};
 pub use builtin::builtin;
 pub use claim::ClaimSpec;
-pub(crate) use grid::describe;
 pub use grid::{Plan, Point};
+pub(crate) use grid::{check_run, describe};
 pub use until::Until;
 
 use crate::config::did_you_mean;
@@ -244,6 +244,16 @@ impl RunSpec {
             volumes: self.volume_rule().ok_or(UnknownRule::Volumes)?,
             ..TraceOptions::default()
         })
+    }
+
+    /// Removes the keys that say how to read a trace, because the run reads none.
+    pub(crate) fn forget_traces(&mut self) {
+        let Self { skip, extent, format, csv, time_unit, size_unit, address_unit, gap_limit, tolerance, .. } = self;
+        (*skip, *gap_limit, *tolerance) = (None, None, None);
+        for text in [extent, format, csv, time_unit, size_unit, address_unit] {
+            *text = None;
+        }
+        (self.volume, self.volumes) = (None, None);
     }
 
     /// The part of the workload that runs before the measurement.

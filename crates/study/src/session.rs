@@ -188,6 +188,15 @@ impl<'a> Session<'a> {
         self
     }
 
+    /// Starts from the state in a file that another session kept after this session's preconditioning steps, instead of
+    /// doing them. The outcome is the same, to the event hash.
+    #[must_use]
+    pub(crate) fn preconditioned_by(mut self, path: impl Into<PathBuf>) -> Self {
+        (self.settings.load, self.settings.as_preconditioned) = (Some(path.into()), true);
+        self.settings.steps.clear();
+        self
+    }
+
     /// Passes the drive's state to `keep` after preconditioning and before the first request. The snapshot is complete
     /// even if the run fails later.
     #[must_use]
@@ -449,7 +458,10 @@ impl<'a> Session<'a> {
     fn prepared<S: Sector, O: Watcher>(&mut self, observer: O) -> Result<Ssd<S, O>, SessionError> {
         let resolved = &self.device.resolved;
         let mut drive = match &self.settings.load {
-            Some(path) => snapshot::load(path, resolved, self.settings.seed, observer).map_err(SessionError::Load)?,
+            Some(path) => {
+                let load = if self.settings.as_preconditioned { snapshot::load_preconditioned } else { snapshot::load };
+                load(path, resolved, self.settings.seed, observer).map_err(SessionError::Load)?
+            }
             None => Ssd::observed(resolved, self.settings.seed, observer),
         };
         if self.save.is_some() {

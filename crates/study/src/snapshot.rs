@@ -10,6 +10,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use base::units::Time;
 use flash::backend::Observer;
 use flash::nand::{Sector, SnapshotError};
 use serde::{Deserialize, Serialize};
@@ -117,12 +118,21 @@ struct Header {
     device: String,
     /// The keys that decide where on flash the drive keeps its data.
     format: BTreeMap<String, String>,
+    /// The drive's time when it was saved, in picoseconds; missing at time zero.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    time: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // Serde passes a reference.
+const fn is_zero(time: &u64) -> bool {
+    *time == 0
 }
 
 impl Header {
-    fn of(resolved: &Resolved) -> Self {
+    fn of(resolved: &Resolved, now: Time) -> Self {
         let keys = resolved.format().into_iter();
-        Self { device: resolved.spec.name.clone(), format: keys.map(|(key, value)| (key.to_owned(), value)).collect() }
+        let format = keys.map(|(key, value)| (key.to_owned(), value)).collect();
+        Self { device: resolved.spec.name.clone(), format, time: now.as_ps() }
     }
 
     /// The differences from a resolved device.
@@ -196,7 +206,7 @@ pub fn save<S: Sector, O: Observer>(drive: &Ssd<S, O>, to: impl Write) -> io::Re
     file.write_all(&MAGIC)?;
     file.write_all(&VERSION.to_le_bytes())?;
     let mut compressed = zstd::Encoder::new(file, LEVEL)?;
-    let header = toml::to_string(&Header::of(drive.resolved())).map_err(io::Error::other)?;
+    let header = toml::to_string(&Header::of(drive.resolved(), drive.now())).map_err(io::Error::other)?;
     compressed.write_all(&(header.len() as u32).to_le_bytes())?;
     compressed.write_all(header.as_bytes())?;
     drive.save(&mut compressed)?;
@@ -217,6 +227,29 @@ pub fn load<S: Sector, O: Observer>(
     seed: u64,
     observer: O,
 ) -> Result<Ssd<S, O>, LoadError> {
+    load_with_time(path, resolved, seed, observer).map(|(drive, _)| drive)
+}
+
+/// Loads the drive that was saved, with its time, after preconditioning: a run on it has the same events as on that
+/// drive.
+///
+/// # Errors
+/// As [`load`].
+pub(crate) fn load_preconditioned<S: Sector, O: Observer>(
+    path: &Path,
+    resolved: &Resolved,
+    seed: u64,
+    observer: O,
+) -> Result<Ssd<S, O>, LoadError> {
+    load_with_time(path, resolved, seed, observer).map(|(drive, time)| drive.as_preconditioned(time))
+}
+
+fn load_with_time<S: Sector, O: Observer>(
+    path: &Path,
+    resolved: &Resolved,
+    seed: u64,
+    observer: O,
+) -> Result<(Ssd<S, O>, Time), LoadError> {
     let read = || {
         let mut file = BufReader::new(File::open(path).map_err(SnapshotError::Io)?);
         read(&mut file, resolved, seed, observer)
@@ -229,7 +262,7 @@ fn read<S: Sector, O: Observer>(
     resolved: &Resolved,
     seed: u64,
     observer: O,
-) -> Result<Ssd<S, O>, LoadReason> {
+) -> Result<(Ssd<S, O>, Time), LoadReason> {
     let len = check(from)?;
     // The checksum vouches for these bytes: the decoder trusts them.
     from.seek(SeekFrom::Start(FRONT as u64)).map_err(SnapshotError::Io)?;
@@ -251,7 +284,7 @@ fn read<S: Sector, O: Observer>(
     if plain.read(&mut [0])? > 0 {
         return Err(SnapshotError::Damaged.into());
     }
-    Ok(drive)
+    Ok((drive, Time::from_ps(header.time)))
 }
 
 /// Checks that a file is a complete snapshot of this version. Returns its length without the checksum.

@@ -121,6 +121,19 @@ impl WorkloadFile {
         Ok(Self::Described(Document::parse(Path::new("workload"), text.into())?))
     }
 
+    /// Its name in results, as far as its file says it.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::Described(document) => {
+                let name = document.table().get("name").and_then(toml::Value::as_str);
+                name.map_or_else(|| document.path().display().to_string(), ToOwned::to_owned)
+            }
+            Self::Jobs(path, _) => path.display().to_string(),
+            Self::Trace(file) => file.name(),
+        }
+    }
+
     /// True if it is a trace.
     #[must_use]
     pub const fn is_trace(&self) -> bool {
@@ -132,6 +145,15 @@ impl WorkloadFile {
     pub fn is_closed_loop(&self) -> bool {
         let Self::Described(document) = self else { return false };
         document.table().get("arrivals").and_then(|arrivals| arrivals.get("kind")?.as_str()) == Some("closed")
+    }
+
+    /// The resolved description, which describes the same workload as a file of its own; that of a trace says how it is
+    /// read by default.
+    ///
+    /// # Errors
+    /// All faults of a description, or the fault of a trace.
+    pub fn resolved(&self, capacity: Sectors) -> Result<toml::Table, WorkloadError> {
+        Ok(self.open(&TraceOptions::default(), capacity, 0)?.config)
     }
 
     /// Opens the workload for a drive of `capacity`. `options` apply to traces.

@@ -29,6 +29,8 @@ pub(super) struct Settings {
     pub(super) steps: Vec<Precondition>,
     /// The snapshot to start from.
     pub(super) load: Option<PathBuf>,
+    /// The snapshot stands for preconditioning that would lead to it.
+    pub(super) as_preconditioned: bool,
     pub(super) time_scale: Option<f64>,
     pub(super) warm_up: WarmUp,
     pub(super) stop: Stop,
@@ -44,6 +46,7 @@ impl Default for Settings {
             check_drive: false,
             steps: Vec::new(),
             load: None,
+            as_preconditioned: false,
             time_scale: None,
             warm_up: WarmUp::None,
             stop: Stop::AtEnd,
