@@ -1,5 +1,6 @@
 //! The command line.
 
+mod store;
 mod trace;
 
 use std::num::NonZeroUsize;
@@ -17,6 +18,7 @@ use workload::{MOST_DEPTH, Pacing};
 use crate::lists::Schema;
 use crate::options::{FlowArg, flow, jobs, positive, whole};
 
+pub(crate) use store::{GcArgs, StoreArgs, StoreCommand};
 pub(crate) use trace::{ExcerptArgs, FitArgs, PartArgs, ReadingArgs, TraceArgs};
 
 /// A deterministic simulator of solid-state drives.
@@ -84,6 +86,18 @@ pub(crate) enum Command {
     },
     /// Run a workload on several drives and print them side by side
     Compare(Box<CompareArgs>),
+    /// List, show and remove the results that studies keep
+    #[command(subcommand)]
+    Store(StoreCommand),
+    /// Do the run of a key, and print its result as JSON
+    Point {
+        /// The key, as `flashloom store show DIGEST --key` prints it; a trace of it must be the one of the key
+        #[arg(value_name = "KEY.json")]
+        key: PathBuf,
+        /// Take the result from the store in this folder if it is there, or keep it there
+        #[arg(long, value_name = "DIR")]
+        store: Option<PathBuf>,
+    },
     /// List the studies that come with Flashloom, or print one
     Studies {
         /// Print this study
@@ -251,6 +265,9 @@ pub(crate) struct StudyArgs {
     /// Show no progress
     #[arg(long)]
     pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
 }
 
 /// How fast requests are issued, and how many.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use report::compare::{page, table};
 use study::compare::{Comparison, NORMALISED, PUBLISHED, plan};
-use study::execute;
+use study::execute::{self, Storing};
 use study::output::{Kind, Outputs, publish};
 use study::plan::{Point, RunSpec};
 use workload::trace::{ExtentRule, VolumeRule, files};
@@ -14,6 +14,7 @@ use crate::args::CompareArgs;
 use crate::exit::{Failure, note, print, say};
 use crate::progress::Bar;
 use crate::run::program;
+use crate::store::tell;
 use crate::studies::fits;
 
 /// Runs `flashloom compare`.
@@ -37,6 +38,8 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
         return Err(Failure::Input(format!("--time-scale: has no effect here: {why}; leave it out")));
     }
     fits(std::slice::from_ref(&plan), &args.study)?;
+    let store = args.study.store.open()?;
+    let storing = store.as_ref().map(|store| Storing { store, warn: &|said| note(said) });
     // The output files are created first: a path that cannot be written ends the command before the long runs.
     let names = report::study_report::names(std::slice::from_ref(&plan));
     let mut outputs = Outputs::new(plan.named.iter().flat_map(|path| files(path)), args.study.replace.force);
@@ -47,8 +50,10 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
     let doubts = execute::doubts(&plan).map_err(|error| Failure::study(&error))?;
     doubts.iter().for_each(note);
     let bar = Bar::steps(&format!("compare {} drives", devices.len()), args.study.quiet);
-    let outcome = execute::run(plan, &program, args.study.jobs, &|done, all| bar.step(done, all));
+    let progress = |done, all| bar.step(done, all);
+    let outcome = execute::run_in(plan, &program, args.study.jobs, storing.as_ref(), &progress);
     let outcomes = [outcome.map_err(|error| Failure::study(&error))?];
+    tell(store.as_ref(), &outcomes);
     let comparison = Comparison::new(&outcomes[0]);
     let shown = page(&program, &comparison);
     if let Some(dir) = &mut dir {

@@ -8,6 +8,7 @@ use study::compare::Comparison;
 use study::config::did_you_mean;
 use study::execute::Studies;
 use study::plan::{self, StudySpec};
+use study::store::Key;
 use study::summary::Results;
 use study::watch::explain::Explanation;
 use workload::generate::{GeneratorSpec, builtin};
@@ -16,6 +17,7 @@ use workload::trace::TraceInfo;
 
 use crate::check::Checked;
 use crate::exit::{Failure, print};
+use crate::store::Listed;
 
 /// Prints the names of the workloads, or the text of one.
 pub(crate) fn workloads(name: Option<&str>, results: &mut dyn Write) -> Result<(), Failure> {
@@ -95,6 +97,10 @@ pub(crate) enum Schema {
     CheckResult,
     /// What `trace info --json` prints
     TraceInfoResult,
+    /// What `store list --json` prints
+    StoreResult,
+    /// The key of a run: what `store show --key` prints, and `point` reads
+    Key,
 }
 
 /// Prints a JSON schema.
@@ -110,6 +116,8 @@ pub(crate) fn schema(of: Schema, results: &mut dyn Write) -> Result<(), Failure>
         Schema::ExplainResult => study::schema::of::<Explanation>(),
         Schema::CheckResult => study::schema::of::<Checked>(),
         Schema::TraceInfoResult => study::schema::of::<TraceInfo>(),
+        Schema::StoreResult => study::schema::of::<Listed>(),
+        Schema::Key => study::schema::of::<Key>(),
     };
     print(results, &format!("{schema:#}\n"))
 }

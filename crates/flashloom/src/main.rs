@@ -20,6 +20,7 @@ mod machine;
 mod options;
 mod progress;
 mod run;
+mod store;
 mod studies;
 mod trace;
 
@@ -43,6 +44,8 @@ fn main() -> std::process::ExitCode {
         }
         Command::Reproduce { paper, study } => studies::reproduce(&paper, &study, &mut io::stdout()),
         Command::Compare(args) => compare::compare(&args, &mut io::stdout()),
+        Command::Store(command) => store::store(&command, &mut io::stdout()),
+        Command::Point { key, store } => store::point(&key, store.as_deref(), &mut io::stdout()),
         Command::Studies { name } => lists::studies(name.as_deref(), &mut io::stdout()),
         Command::Trace(command) => trace::trace(&command, &mut io::stdout()),
         Command::Workloads { name } => lists::workloads(name.as_deref(), &mut io::stdout()),

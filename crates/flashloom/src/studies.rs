@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use study::catalogue;
 use study::config::{Document, Faults, did_you_mean};
-use study::execute::{self, Claim, ExecuteError, Outcome, Verdict};
+use study::execute::{self, Claim, ExecuteError, Outcome, Storing, Verdict};
 use study::memory;
 use study::output::{Kind, Outputs, publish};
 use study::plan::{Plan, builtin};
@@ -16,6 +16,7 @@ use crate::exit::{Failure, note, print, say};
 use crate::machine;
 use crate::progress::Bar;
 use crate::run::program;
+use crate::store::tell;
 
 /// Runs some studies, one after another, and prints their points and claims.
 pub(crate) fn study(
@@ -89,6 +90,8 @@ fn perform(
         point.run.verify |= args.verify;
     }
     fits(&plans, args)?;
+    let store = args.store.open()?;
+    let storing = store.as_ref().map(|store| Storing { store, warn: &|said| note(said) });
     // The output files are created first: a path that cannot be written ends the command before the long runs.
     let names = report::study_report::names(&plans);
     let named = plans.iter().flat_map(|plan| &plan.named).flat_map(|path| files(path));
@@ -102,10 +105,11 @@ fn perform(
             execute::keep_pipes(&mut plan)?;
             execute::doubts(&plan)?.iter().for_each(note);
             let bar = Bar::steps(&format!("study {}", plan.spec.name), args.quiet);
-            execute::run(plan, &program, args.jobs, &|done, all| bar.step(done, all))
+            execute::run_in(plan, &program, args.jobs, storing.as_ref(), &|done, all| bar.step(done, all))
         })
         .collect::<Result<Vec<Outcome>, ExecuteError>>()
         .map_err(|error| Failure::study(&error))?;
+    tell(store.as_ref(), &outcomes);
     let claims = execute::claims(&outcomes);
     let shown = report::study_report::page(&program, &outcomes, &claims);
     if let Some(dir) = &mut dir {

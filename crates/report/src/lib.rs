@@ -14,6 +14,7 @@ pub mod page;
 mod perfetto;
 mod requests;
 pub mod run;
+pub mod store;
 pub mod study_report;
 
 #[cfg(test)]
