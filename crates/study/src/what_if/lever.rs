@@ -88,9 +88,8 @@ impl Lever {
     fn setting(&self, config: &Table) -> Option<String> {
         let Self(key, to, _) = self;
         let mut steps = key.split('.');
-        let first = config.get(steps.next()?);
-        let now = steps.try_fold(first?, |value, step| value.get(step));
-        let now = if key.contains('.') { now } else { first };
+        let first = steps.next().and_then(|step| config.get(step));
+        let now = steps.try_fold(first, |value, step| Some(value?.get(step))).flatten();
         match (to, now) {
             // A capacity takes its place.
             _ if *key == "ftl.over-provisioning"
@@ -133,16 +132,24 @@ mod tests {
 
     #[test]
     fn every_lever_moves_a_device_that_comes_with_flashloom() {
+        let mut stuck = Vec::new();
         for lever in &LEVERS {
-            let moves = |name: &str| {
+            let moves = |(name, set): (&str, &str)| {
                 let mut document = device(Path::new(name)).expect("built in");
+                document.set(set).expect("a key");
                 let base = device_from(&document).expect("sound");
                 let Some(set) = lever.setting(&base.config()) else { return false };
-                document.set(&set).expect("a key");
-                device_from(&document).is_ok_and(|changed| changed.resolved.spec != base.resolved.spec)
+                let changed = document.set(&set).and_then(|()| device_from(&document));
+                changed.is_ok_and(|changed| changed.resolved.spec != base.resolved.spec)
             };
-            assert!(ssd::builtin().iter().any(|(name, _)| moves(name)), "{}", lever.0);
+            // Of these no drive of the papers has one that would change.
+            let more = [("dirik-4x4", "flash.ecc={decode={rate='2GB/s'}}"), ("demo", "ftl.gc.victim.policy=random")];
+            let drives = ssd::builtin().iter().map(|(name, _)| (*name, "description=''"));
+            if !drives.chain(more).any(moves) {
+                stuck.push(lever.0);
+            }
         }
+        assert_eq!(stuck, [""; 0]);
     }
 
     #[test]
