@@ -25,6 +25,7 @@ pub mod schema;
 pub mod series;
 pub mod session;
 pub mod snapshot;
+pub mod spread;
 pub mod steady;
 pub mod summary;
 pub mod text;
