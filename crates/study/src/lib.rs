@@ -26,6 +26,7 @@ pub mod schema;
 pub mod series;
 pub mod session;
 pub mod snapshot;
+pub mod spread;
 pub mod steady;
 pub mod summary;
 pub mod text;
