@@ -88,6 +88,9 @@ pub(crate) enum Command {
     Studies {
         /// Print this study
         name: Option<String>,
+        /// Print the list as CSV
+        #[arg(long, conflicts_with = "name")]
+        csv: bool,
     },
     /// Check device files: print a summary of each, or all its errors
     Check {
@@ -100,6 +103,9 @@ pub(crate) enum Command {
         /// Print JSON instead of tables; `flashloom schema` says what is in it
         #[arg(long)]
         json: bool,
+        /// Print CSV instead of tables: a row for each device, the unit of measure in the names of the columns
+        #[arg(long, conflicts_with = "json")]
+        csv: bool,
     },
     /// Summarise traces and convert them
     #[command(subcommand)]
@@ -108,12 +114,18 @@ pub(crate) enum Command {
     Workloads {
         /// Print this workload
         name: Option<String>,
+        /// Print the list as CSV
+        #[arg(long, conflicts_with = "name")]
+        csv: bool,
     },
     /// List the devices and the NAND parts that come with Flashloom, or print one
     #[command(alias = "parts")]
     Devices {
         /// Print this device or part
         name: Option<String>,
+        /// Print the list as CSV
+        #[arg(long, conflicts_with = "name")]
+        csv: bool,
     },
     /// Print the JSON schema of a kind of file, or of the results in JSON
     Schema {
@@ -125,6 +137,25 @@ pub(crate) enum Command {
         /// The shell
         shell: Shell,
     },
+}
+
+/// The form in which a command prints its result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Text,
+    Json,
+    Csv,
+}
+
+impl Form {
+    /// The form that the options `--json` and `--csv` ask for.
+    pub(crate) const fn of(json: bool, csv: bool) -> Self {
+        match (json, csv) {
+            (true, _) => Self::Json,
+            (_, true) => Self::Csv,
+            _ => Self::Text,
+        }
+    }
 }
 
 /// The arguments of `run`.
@@ -236,6 +267,11 @@ pub(crate) struct StudyArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
+    /// Print CSV instead of tables: plain numbers, the unit of measure in the names of the columns. `study` prints a row
+    /// for each run, `reproduce` for each claim, `compare` for each drive
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+
     /// Write the results into a directory: study.json, claims.txt, report.html, and the points of each study
     /// as Parquet. They replace an earlier result; other files in the directory stay
     #[arg(long, value_name = "DIR")]
@@ -345,6 +381,9 @@ pub(crate) enum TraceCommand {
         /// Print JSON instead of a table; `flashloom schema` describes it
         #[arg(long)]
         json: bool,
+        /// Print CSV instead of a table: a row for each kind of request
+        #[arg(long, conflicts_with = "json")]
+        csv: bool,
     },
     /// Convert a trace to Parquet
     Convert {
@@ -388,6 +427,10 @@ pub(crate) struct OutputArgs {
     /// Print JSON instead of a table; `flashloom schema` describes it
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Print CSV instead of a table: plain numbers, the unit of measure in the names of the columns
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
 
     /// Write the results into a directory: Parquet, JSON, the resolved configuration and report.html. They replace an
     /// earlier result; other files in the directory stay

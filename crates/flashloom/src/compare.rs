@@ -3,14 +3,14 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use report::compare::{page, table};
+use report::compare::{page, rows, table};
 use study::compare::{Comparison, NORMALISED, PUBLISHED, plan};
 use study::execute;
 use study::output::{Kind, Outputs, publish};
 use study::plan::{Point, RunSpec};
 use workload::trace::{ExtentRule, VolumeRule, files};
 
-use crate::args::CompareArgs;
+use crate::args::{CompareArgs, Form};
 use crate::exit::{Failure, note, print, say};
 use crate::progress::Bar;
 use crate::run::program;
@@ -58,7 +58,12 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
         file.fill(|out| out.write_all(shown.html().as_bytes()))?;
     }
     publish(file.into_iter().collect(), dir)?.iter().for_each(note);
-    print(results, &if args.study.json { comparison.json() } else { table(&comparison) })?;
+    let text = match Form::of(args.study.json, args.study.csv) {
+        Form::Json => comparison.json(),
+        Form::Csv => rows(&comparison).csv(),
+        Form::Text => table(&comparison),
+    };
+    print(results, &text)?;
     let in_dir = args.study.out.as_ref().map(|dir| dir.join("report.html"));
     for report in in_dir.iter().chain(&args.study.report) {
         say(format_args!("report: {}", report.display()));

@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
-use report::{explained_table, request_table};
+use report::{explained_rows, explained_table, request_rows, request_table};
 use study::watch::Watch;
 use study::watch::explain::{Explanation, OneRequest};
 
-use crate::args::RunArgs;
+use crate::args::{Form, RunArgs};
 use crate::exit::{Failure, print};
 use crate::run::perform;
 
@@ -37,10 +37,12 @@ pub(crate) fn explain(args: &RunArgs, request: Option<u64>, results: &mut dyn Wr
         }
     };
     let all = Explanation::new(watch.bands(), one);
-    let text = match &all.request {
-        _ if args.output.json => all.json(),
-        Some(one) => request_table(one),
-        None => explained_table(&all.explained),
+    let text = match (Form::of(args.output.json, args.output.csv), &all.request) {
+        (Form::Json, _) => all.json(),
+        (Form::Csv, Some(one)) => request_rows(one).csv(),
+        (Form::Csv, None) => explained_rows(&all.explained).csv(),
+        (Form::Text, Some(one)) => request_table(one),
+        (Form::Text, None) => explained_table(&all.explained),
     };
     print(results, &text)
 }

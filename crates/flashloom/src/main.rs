@@ -25,7 +25,7 @@ mod trace;
 
 use std::io;
 
-use args::{Cli, Command};
+use args::{Cli, Command, Form};
 
 fn main() -> std::process::ExitCode {
     exit::sweep_on_panic();
@@ -43,11 +43,13 @@ fn main() -> std::process::ExitCode {
         }
         Command::Reproduce { paper, study } => studies::reproduce(&paper, &study, &mut io::stdout()),
         Command::Compare(args) => compare::compare(&args, &mut io::stdout()),
-        Command::Studies { name } => lists::studies(name.as_deref(), &mut io::stdout()),
+        Command::Studies { name, csv } => lists::studies(name.as_deref(), csv, &mut io::stdout()),
         Command::Trace(command) => trace::trace(&command, &mut io::stdout()),
-        Command::Workloads { name } => lists::workloads(name.as_deref(), &mut io::stdout()),
-        Command::Check { devices, set, json } => check::check(&devices, &set, json, &mut io::stdout()),
-        Command::Devices { name } => lists::devices(name.as_deref(), &mut io::stdout()),
+        Command::Workloads { name, csv } => lists::workloads(name.as_deref(), csv, &mut io::stdout()),
+        Command::Check { devices, set, json, csv } => {
+            check::check(&devices, &set, Form::of(json, csv), &mut io::stdout())
+        }
+        Command::Devices { name, csv } => lists::devices(name.as_deref(), csv, &mut io::stdout()),
         Command::Schema { of } => lists::schema(of, &mut io::stdout()),
     };
     exit::code(outcome)

@@ -6,7 +6,7 @@ mod outputs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use report::run::table;
+use report::run::{rows, table};
 use ssd::QueueId;
 use study::catalogue::{self, Device};
 use study::output::publish;
@@ -16,7 +16,7 @@ use study::summary::{About, Summary};
 use study::watch::Watch;
 use study::watch::timeline::Timeline;
 
-use crate::args::{OutputArgs, RunArgs};
+use crate::args::{Form, OutputArgs, RunArgs};
 use crate::device::device;
 use crate::exit::{Failure, note, print, say};
 use crate::machine;
@@ -161,7 +161,11 @@ fn report(
     let outcome = run(session).map_err(|error| failure(&error, &about))?;
     let summaries = outcome.summaries();
     let pages = outputs.finish(&outcome, &summaries)?;
-    let text = if args.output.json { Summary::json(&summaries) } else { tables(&summaries) };
+    let text = match Form::of(args.output.json, args.output.csv) {
+        Form::Json => Summary::json(&summaries),
+        Form::Csv => rows(&summaries).csv(),
+        Form::Text => tables(&summaries),
+    };
     print(results, &text)?;
     for page in pages {
         say(format_args!("report: {}", page.display()));

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use report::table::Table;
 use study::catalogue;
 use study::config::{Document, Faults, did_you_mean};
 use study::execute::{self, Claim, ExecuteError, Outcome, Verdict};
@@ -11,7 +12,7 @@ use study::output::{Kind, Outputs, publish};
 use study::plan::{Plan, builtin};
 use workload::trace::files;
 
-use crate::args::{ReadingArgs, StudyArgs};
+use crate::args::{Form, ReadingArgs, StudyArgs};
 use crate::exit::{Failure, note, print, say};
 use crate::machine;
 use crate::progress::Bar;
@@ -115,7 +116,12 @@ fn perform(
         page.fill(|out| out.write_all(shown.html().as_bytes()))?;
     }
     publish(page.into_iter().collect(), dir)?.iter().for_each(note);
-    let text = if args.json { execute::json(&program, &outcomes, &claims) } else { tables(&outcomes, &claims, points) };
+    let text = match Form::of(args.json, args.csv) {
+        Form::Json => execute::json(&program, &outcomes, &claims),
+        Form::Csv if points => rows(&outcomes).csv(),
+        Form::Csv => report::study_report::claims(&claims).csv(),
+        Form::Text => tables(&outcomes, &claims, points),
+    };
     print(results, &text)?;
     if let Some(page) = &args.report {
         say(format_args!("report: {}", page.display()));
@@ -141,6 +147,21 @@ pub(crate) fn fits(plans: &[Plan], args: &StudyArgs) -> Result<(), Failure> {
         memory::check(execute::needs(plan), execute::at_once(args.jobs), &limit)?;
     }
     Ok(())
+}
+
+/// The runs of all studies, each with the name of its study.
+fn rows(outcomes: &[Outcome]) -> Table {
+    let of = |outcome: &Outcome| {
+        let points = report::study_report::points(outcome);
+        let mut named = Table::default();
+        let name = &outcome.plan.spec.name;
+        named.text("study", "The study's name", std::iter::repeat_n(name.clone(), points.rows()));
+        for (field, column) in points.into_columns() {
+            named.push(field, column);
+        }
+        named
+    };
+    Table::stacked(&outcomes.iter().map(of).collect::<Vec<_>>())
 }
 
 fn tables(outcomes: &[Outcome], claims: &[Claim], points: bool) -> String {
