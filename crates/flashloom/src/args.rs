@@ -16,6 +16,7 @@ use workload::{MOST_DEPTH, Pacing};
 
 use crate::lists::Schema;
 use crate::options::{FlowArg, flow, jobs, positive, whole};
+use crate::progress::{Show, Tell};
 
 pub(crate) use trace::{ExcerptArgs, FitArgs, PartArgs, ReadingArgs, TraceArgs};
 
@@ -35,6 +36,11 @@ impl Cli {
 
     /// The definition of the commands and their options.
     fn definition() -> clap::Command {
+        crate::help::with_examples(Self::plain())
+    }
+
+    /// The same without examples.
+    pub(crate) fn plain() -> clap::Command {
         numbers_are_values(Self::command())
     }
 }
@@ -73,12 +79,16 @@ pub(crate) enum Command {
         #[command(flatten)]
         reading: ReadingArgs,
         #[command(flatten)]
+        claims: ClaimArgs,
+        #[command(flatten)]
         study: StudyArgs,
     },
     /// Run all studies of a paper and print its claims beside the measurements
     Reproduce {
         /// The paper: chang, dirik, fmmu, hydra or sung; or mix, for mixtures of their mechanisms; see `flashloom studies`
         paper: String,
+        #[command(flatten)]
+        claims: ClaimArgs,
         #[command(flatten)]
         study: StudyArgs,
     },
@@ -131,6 +141,13 @@ pub(crate) enum Command {
     Schema {
         /// The kind of file or of results
         of: Schema,
+    },
+    /// Write the manual pages of all commands into a directory
+    Man {
+        /// The directory; it is made if it is not there
+        dir: PathBuf,
+        #[command(flatten)]
+        replace: ReplaceArgs,
     },
     /// Print a completion script for a shell
     Completions {
@@ -248,6 +265,15 @@ pub(crate) struct CompareArgs {
     pub(crate) study: StudyArgs,
 }
 
+/// Where the claims of studies go.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ClaimArgs {
+    /// Write the claims as JUnit XML, which Jenkins, GitLab and others show: a test case for each claim, skipped with the
+    /// reason if it differs for a known one
+    #[arg(long, value_name = "FILE.xml")]
+    pub(crate) junit: Option<PathBuf>,
+}
+
 /// How studies run, and where their results go.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct StudyArgs {
@@ -284,9 +310,24 @@ pub(crate) struct StudyArgs {
     #[command(flatten)]
     pub(crate) replace: ReplaceArgs,
 
-    /// Show no progress
-    #[arg(long)]
+    /// Show no progress; the same as `--progress none`
+    #[arg(long, conflicts_with = "progress")]
     pub(crate) quiet: bool,
+
+    /// How to show progress, on the standard error [default: auto]
+    #[arg(long, value_name = "HOW")]
+    pub(crate) progress: Option<Show>,
+
+    /// Say on the standard error what is done: the device and the workload, from where, and each step with its time
+    #[arg(long)]
+    pub(crate) verbose: bool,
+}
+
+impl StudyArgs {
+    /// What to say while the studies run.
+    pub(crate) const fn tell(&self) -> Tell {
+        Tell::new(self.quiet, self.progress, self.verbose)
+    }
 }
 
 /// How fast requests are issued, and how many.
@@ -457,9 +498,24 @@ pub(crate) struct OutputArgs {
     #[command(flatten)]
     pub(crate) replace: ReplaceArgs,
 
-    /// Show no progress
-    #[arg(long)]
+    /// Show no progress; the same as `--progress none`
+    #[arg(long, conflicts_with = "progress")]
     pub(crate) quiet: bool,
+
+    /// How to show progress, on the standard error [default: auto]
+    #[arg(long, value_name = "HOW")]
+    pub(crate) progress: Option<Show>,
+
+    /// Say on the standard error what is done: the device and the workload, from where, and each step with its time
+    #[arg(long)]
+    pub(crate) verbose: bool,
+}
+
+impl OutputArgs {
+    /// What to say during the run.
+    pub(crate) const fn tell(&self) -> Tell {
+        Tell::new(self.quiet, self.progress, self.verbose)
+    }
 }
 
 #[cfg(test)]

@@ -15,15 +15,16 @@ use ssd::{Purpose, QueueArbitration, Resolved, ResolvedQueue, ResolvedQueues, Re
 use study::catalogue::Device;
 
 use crate::args::Form;
-use crate::device::device;
+use crate::device::{device_or_stdin, one_stdin};
 use crate::exit::{Failure, print};
 
 /// Reads every file and prints a summary of each device; the errors of faulty files come last.
 pub(crate) fn check(paths: &[PathBuf], set: &[String], form: Form, results: &mut dyn Write) -> Result<(), Failure> {
+    one_stdin(paths)?;
     let (mut text, mut all) = (String::new(), Vec::new());
     let mut faults = Vec::new();
     for path in paths {
-        match device(path, set) {
+        match device_or_stdin(path, set) {
             Ok(device) if form != Form::Text => all.push(Sheet::new(&device)),
             Ok(device) => {
                 let gap = if text.is_empty() { "" } else { "\n" };
@@ -52,7 +53,7 @@ pub(crate) struct Checked(Vec<Sheet>);
 
 /// The summary of a device.
 #[derive(JsonSchema, Serialize)]
-struct Sheet {
+pub(crate) struct Sheet {
     /// Version of these keys.
     #[schemars(extend("const" = SCHEMA))]
     schema: &'static str,
@@ -87,7 +88,7 @@ struct Parts {
 }
 
 /// The summaries as a table for other programs: a row for each device.
-fn rows(all: &[Sheet]) -> Table {
+pub(crate) fn rows(all: &[Sheet]) -> Table {
     let mut table = Table::default();
     table.text("device", "The device's name", all.iter().map(|sheet| sheet.name.clone()));
     table.count(
@@ -371,6 +372,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::device::device;
 
     fn checked(names: &[&str]) -> (Result<(), Failure>, String) {
         let (paths, mut results) = (names.iter().map(PathBuf::from).collect::<Vec<_>>(), Vec::new());

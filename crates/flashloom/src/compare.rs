@@ -14,10 +14,12 @@ use crate::args::{CompareArgs, Form};
 use crate::exit::{Failure, note, print, say};
 use crate::progress::Bar;
 use crate::run::program;
-use crate::studies::fits;
+use crate::studies::{fits, planned};
 
 /// Runs `flashloom compare`.
 pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(), Failure> {
+    let tell = args.study.tell();
+    tell.check()?;
     let own = if args.as_published { &PUBLISHED[..] } else { &NORMALISED[..] };
     let devices = match &args.devices[..] {
         [] => own.iter().map(PathBuf::from).collect(),
@@ -46,8 +48,10 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
     execute::keep_pipes(&mut plan).map_err(|error| Failure::study(&error))?;
     let doubts = execute::doubts(&plan).map_err(|error| Failure::study(&error))?;
     doubts.iter().for_each(note);
-    let bar = Bar::steps(&format!("compare {} drives", devices.len()), args.study.quiet);
+    tell.done(|| planned(&plan, args.study.jobs));
+    let bar = Bar::steps(&format!("compare {} drives", devices.len()), tell);
     let outcome = execute::run(plan, &program, args.study.jobs, &|done, all| bar.step(done, all));
+    drop(bar);
     let outcomes = [outcome.map_err(|error| Failure::study(&error))?];
     let comparison = Comparison::new(&outcomes[0]);
     let shown = page(&program, &comparison);

@@ -39,7 +39,7 @@ pub(crate) fn explain(args: &RunArgs, request: Option<u64>, results: &mut dyn Wr
     let all = Explanation::new(watch.bands(), one);
     let text = match (Form::of(args.output.json, args.output.csv), &all.request) {
         (Form::Json, _) => all.json(),
-        (Form::Csv, Some(one)) => request_rows(one).csv(),
+        (Form::Csv, Some(one)) => request_rows(&one.legs).csv(),
         (Form::Csv, None) => explained_rows(&all.explained).csv(),
         (Form::Text, Some(one)) => request_table(one),
         (Form::Text, None) => explained_table(&all.explained),

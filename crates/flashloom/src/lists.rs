@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 
 use flash::nand::Part;
+use report::catalogue::ResultFile;
 use report::table::Table;
 use study::compare::Comparison;
 use study::config::did_you_mean;
@@ -129,6 +130,44 @@ pub(crate) enum Schema {
     Results,
 }
 
+/// Every file that Flashloom writes, and every table that it prints as CSV.
+fn every_file() -> Vec<ResultFile> {
+    let table = |name, about, columns| ResultFile { name, about, schema: None, columns };
+    let mut all = report::catalogue::files();
+    all.extend([
+        table("run --csv", "A row for each kind of request of each flow.", report::run::rows(&[]).fields()),
+        table("compare --csv", "A row for each drive: means over the seeds.", report::compare::fields()),
+        table(
+            "study --csv",
+            "A row for each run: the name of the study in the column `study`, then the columns of STUDY.parquet.",
+            Vec::new(),
+        ),
+        table(
+            "reproduce --csv",
+            "A row for each expectation of each claim.",
+            report::study_report::claims(&[]).fields(),
+        ),
+        table(
+            "explain --csv",
+            "A row for each part of the time, and for each cause of the waits, of the requests in a band.",
+            report::explained_rows(&[]).fields(),
+        ),
+        table("explain --request N --csv", "A row for each leg of the request.", report::request_rows(&[]).fields()),
+        table("check --csv", "A row for each device.", crate::check::rows(&[]).fields()),
+        table(
+            "trace info --csv",
+            "A row for each kind of request; the last columns are about the whole trace.",
+            crate::trace::rows(&TraceInfo::default()).fields(),
+        ),
+        table(
+            "devices --csv",
+            "A row for each device and part; `workloads --csv` and `studies --csv` have the same columns.",
+            list(std::iter::empty()).fields(),
+        ),
+    ]);
+    all
+}
+
 /// Prints a JSON schema.
 pub(crate) fn schema(of: Schema, results: &mut dyn Write) -> Result<(), Failure> {
     let schema = match of {
@@ -142,7 +181,7 @@ pub(crate) fn schema(of: Schema, results: &mut dyn Write) -> Result<(), Failure>
         Schema::ExplainResult => study::schema::of::<Explanation>(),
         Schema::CheckResult => study::schema::of::<Checked>(),
         Schema::TraceInfoResult => study::schema::of::<TraceInfo>(),
-        Schema::Results => return print(results, &report::catalogue::json(report::catalogue::files())),
+        Schema::Results => return print(results, &report::catalogue::json(every_file())),
     };
     print(results, &format!("{schema:#}\n"))
 }

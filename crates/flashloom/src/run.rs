@@ -17,7 +17,7 @@ use study::watch::Watch;
 use study::watch::timeline::Timeline;
 
 use crate::args::{Form, OutputArgs, RunArgs};
-use crate::device::device;
+use crate::device::{device, resolved};
 use crate::exit::{Failure, note, print, say};
 use crate::machine;
 use crate::progress::Bars;
@@ -52,16 +52,39 @@ fn watch(output: &OutputArgs) -> Option<Watch> {
 
 /// Runs the workload, observed if `watch` is given; writes and prints the results.
 pub(crate) fn perform(args: &RunArgs, watch: Option<Watch>, results: &mut dyn Write) -> Result<Outcome, Failure> {
+    let tell = args.output.tell();
+    tell.check()?;
     let device = device(&args.device, &args.set)?;
+    tell.done(|| resolved(&args.device, &device));
     let mut session = session(args, &device);
     if let Some(watch) = watch {
         session = session.watch(watch);
     }
     session.check().map_err(|error| failure(&error, &session.about()))?;
     let session = flows(args, session)?;
+    tell.done(|| {
+        session
+            .flows()
+            .iter()
+            .map(|flow| format!("workload {}\n", flow.name()))
+            .collect::<String>()
+            .trim_end()
+            .to_owned()
+    });
+    tell.done(|| state(args));
     idle::check(args, session.flows())?;
     session.flows().iter().flat_map(Flow::doubts).for_each(note);
     report(args, session, |session| session.run(), results)
+}
+
+/// The state in which the drive begins, in words.
+fn state(args: &RunArgs) -> String {
+    let steps: Vec<String> = args.state.precondition.iter().map(ToString::to_string).collect();
+    match &args.state.load_snapshot {
+        Some(path) => format!("state: from the snapshot {}", path.display()),
+        None if steps.is_empty() => "state: a new drive".to_owned(),
+        None => format!("state: a new drive, then {}", steps.join(", ")),
+    }
 }
 
 /// The session that the arguments describe, without its workloads.
@@ -145,7 +168,7 @@ fn report(
     let stages = session.flows().first().map_or(0, Flow::stages);
     // The output files are created first: a path that cannot be written ends the command before the long run.
     let mut outputs = Outputs::create(args, &about, stages)?;
-    let mut bars = Bars::new(args.output.quiet);
+    let mut bars = Bars::new(args.output.tell());
     let mut session = session.progress(move |progress| bars.show(progress));
     if let Some(log) = &mut outputs.log {
         session = session.log(log);

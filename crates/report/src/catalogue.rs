@@ -80,6 +80,7 @@ pub fn files() -> Vec<ResultFile> {
         file("command.txt", "`run --out DIR` writes it: the command that gives the same result.", None),
         file("STUDY.toml", "`study --out DIR` and `reproduce --out DIR` write it: the study that ran.", Some("study")),
         file("report.html", "`--out DIR` and `--report FILE` write it: charts and numbers on one page.", None),
+        file("--junit FILE", "`study` and `reproduce` write it: a test case for each claim, as JUnit XML.", None),
         file("--timeline FILE", "`run` writes it: a window of the run for Perfetto.", None),
         file("--save-snapshot FILE", "`run` writes it: the state of the drive after preconditioning.", None),
     ]);

@@ -6,5 +6,5 @@ mod rows;
 mod table;
 
 pub use page::page;
-pub use rows::rows;
+pub use rows::{fields, rows};
 pub use table::table;

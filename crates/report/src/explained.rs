@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use study::metric::Dimension;
 use study::text::{duration, percent};
-use study::watch::explain::{Band, Explained, OneRequest, Times};
+use study::watch::explain::{Band, Explained, OneLeg, OneRequest, Times};
 use study::watch::journey::Part;
 
 use super::figure::{Axis, Chart, Figure, Number, Part as Piece, Scale, Stack};
@@ -123,8 +123,8 @@ pub fn explained_rows(explained: &[Explained]) -> Table {
 
 /// One request as a table for other programs: one row per leg.
 #[must_use]
-pub fn request_rows(one: &OneRequest) -> Table {
-    let legs = || one.legs.iter();
+pub fn request_rows(legs: &[OneLeg]) -> Table {
+    let legs = || legs.iter();
     let mut table = Table::default();
     table.number(
         "from_us",

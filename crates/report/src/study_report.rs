@@ -2,12 +2,14 @@
 
 mod claims;
 mod folder;
+mod junit;
 mod page;
 mod points;
 mod tables;
 
 pub use claims::claims;
 pub use folder::{names, write_all};
+pub use junit::junit;
 pub use page::page;
 pub(crate) use points::fields;
 pub use points::points;
