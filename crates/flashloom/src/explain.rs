@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 
-use report::{explained_table, levers_text, request_table};
+use report::{explained_rows, explained_table, levers_text, request_rows, request_table};
 use study::catalogue::{Device, device_from};
 use study::execute::at_once;
 use study::explanation::Explanation;
@@ -12,7 +12,7 @@ use study::watch::Watch;
 use study::watch::explain::OneRequest;
 use study::what_if::{self, Change, Trial, Trouble};
 
-use crate::args::RunArgs;
+use crate::args::{Form, RunArgs};
 use crate::device::document;
 use crate::exit::{Failure, print};
 use crate::machine;
@@ -64,10 +64,12 @@ pub(crate) fn explain(
             all.what_if = trials(args, &changes, jobs)?;
         }
     }
-    let text = match &all.request {
-        _ if args.output.json => all.json(),
-        Some(one) => request_table(one),
-        None => explained_table(&all.explained) + &levers_text(&all),
+    let text = match (Form::of(args.output.json, args.output.csv), &all.request) {
+        (Form::Json, _) => all.json(),
+        (Form::Csv, Some(one)) => request_rows(&one.legs).csv(),
+        (Form::Csv, None) => explained_rows(&all.explained).csv(),
+        (Form::Text, Some(one)) => request_table(one),
+        (Form::Text, None) => explained_table(&all.explained) + &levers_text(&all),
     };
     print(results, &text)
 }

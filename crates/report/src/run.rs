@@ -5,8 +5,10 @@ mod folder;
 mod page;
 mod rerun;
 mod rounds;
+mod rows;
 mod table;
 
 pub use folder::{fill, names};
 pub use page::page;
+pub use rows::rows;
 pub use table::table;

@@ -12,7 +12,11 @@ use crate::session::Flow;
 
 /// A run of 3,000 requests of `oltp` on a demo drive that collects garbage.
 fn session<'a>(device: &'a Device, state: Option<State>) -> Result<Session<'a>, WorkloadError> {
-    let spec = RunSpec { precondition: vec![Precondition::Fill, Precondition::RandomOverwrite(1.0)], limit: Some(3000), ..RunSpec::default() };
+    let spec = RunSpec {
+        precondition: vec![Precondition::Fill, Precondition::RandomOverwrite(1.0)],
+        limit: Some(3000),
+        ..RunSpec::default()
+    };
     let session = match state {
         None => Session::new(device).seed(3).spec(&spec),
         Some(state) => {
