@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 
-use report::{explained_rows, explained_table, levers_text, request_rows, request_table};
+use report::{explained_rows, explained_table, levers_text, request_rows, request_table, trial_rows};
 use study::catalogue::{Device, device_from};
 use study::execute::at_once;
 use study::explanation::Explanation;
@@ -67,6 +67,7 @@ pub(crate) fn explain(
     let text = match (Form::of(args.output.json, args.output.csv), &all.request) {
         (Form::Json, _) => all.json(),
         (Form::Csv, Some(one)) => request_rows(&one.legs).csv(),
+        (Form::Csv, None) if !all.what_if.is_empty() => trial_rows(&all.what_if).csv(),
         (Form::Csv, None) => explained_rows(&all.explained).csv(),
         (Form::Text, Some(one)) => request_table(one),
         (Form::Text, None) => explained_table(&all.explained) + &levers_text(&all),
