@@ -111,7 +111,7 @@ pub(crate) enum Command {
     },
     /// Check device files: print a summary of each, or all its errors
     Check {
-        /// Device files, or names of devices that come with Flashloom
+        /// Device files, names of devices that come with Flashloom, or `-` for a file on the standard input
         #[arg(required = true, value_name = "DEVICE")]
         devices: Vec<PathBuf>,
         /// Override a key of the device files, e.g. flash.channels=8

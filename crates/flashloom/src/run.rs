@@ -21,7 +21,7 @@ use crate::args::{Form, OutputArgs, RunArgs};
 use crate::device::{device, resolved};
 use crate::exit::{Failure, note, print, say};
 use crate::machine;
-use crate::progress::Bars;
+use crate::progress::{Bars, now};
 
 use outputs::Outputs;
 
@@ -191,8 +191,13 @@ fn report(
             Ok(())
         });
     }
+    let start = now();
     let outcome = run(session).map_err(|error| failure(&error, &about))?;
     let summaries = outcome.summaries();
+    args.output.tell().done(|| {
+        let (requests, events) = summaries.iter().fold((0, 0), |(r, e), of| (r + of.requests, e + of.events));
+        format!("done in {:.1} s: {requests} requests, {events} events", start.elapsed().as_secs_f64())
+    });
     let pages = outputs.finish(&outcome, &summaries)?;
     let text = match Form::of(args.output.json, args.output.csv) {
         Form::Json => Summary::json(&summaries),
