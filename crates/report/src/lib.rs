@@ -14,7 +14,10 @@ pub mod page;
 mod perfetto;
 mod requests;
 pub mod run;
+mod sentence;
+mod sides;
 pub mod study_report;
+mod words;
 
 #[cfg(test)]
 mod testing;

@@ -1,6 +1,8 @@
 //! Studies: their tables, their page and their folder.
 
+mod charts;
 mod folder;
+mod lead;
 mod page;
 mod tables;
 
@@ -8,5 +10,5 @@ mod tables;
 pub(crate) use folder::write_points;
 pub(crate) use folder::{ALWAYS, column_name};
 pub use folder::{names, write_all};
-pub use page::page;
+pub use page::{Charts, page};
 pub use tables::{claims_table, points_table};

@@ -65,7 +65,9 @@ impl Dimension {
             Self::Time => match value.abs() {
                 us if us >= 1e6 => format!("{}s", digits(value * 1e-6)),
                 us if us >= 1e3 => format!("{}ms", digits(value * 1e-3)),
-                _ => format!("{}us", digits(value)),
+                us if us >= 1.0 => format!("{}us", digits(value)),
+                us if us > 0.0 => format!("{}ns", digits(value * 1e3)),
+                _ => "0".into(),
             },
             Self::Rate => scaled(value, "B/s"),
             Self::PerSecond => scaled(value, "/s"),
