@@ -3,7 +3,9 @@
 mod explained;
 mod lead;
 mod page;
+mod rows;
 mod table;
 
 pub use page::page;
+pub use rows::{fields, rows};
 pub use table::table;

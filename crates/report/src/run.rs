@@ -6,8 +6,10 @@ mod lead;
 mod page;
 mod rerun;
 mod rounds;
+mod rows;
 mod table;
 
 pub use folder::{fill, names};
 pub use page::page;
+pub use rows::rows;
 pub use table::table;
