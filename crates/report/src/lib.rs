@@ -14,9 +14,12 @@ pub mod page;
 mod perfetto;
 mod requests;
 pub mod run;
+mod sentence;
+mod sides;
 pub mod study_report;
 pub mod table;
 mod what_if;
+mod words;
 
 #[cfg(test)]
 mod testing;

@@ -2,6 +2,7 @@
 
 mod figures;
 mod folder;
+mod lead;
 mod page;
 mod rerun;
 mod rounds;

@@ -3,6 +3,7 @@
 
 mod builtin;
 mod claim;
+mod figure;
 mod grid;
 mod until;
 
@@ -20,6 +21,7 @@ use workload::trace::{Columns, ExtentRule, Format, NamedUnits, SizeUnit, TimeUni
 pub use crate::label::{Assignment, Label, OneOrMany};
 pub use builtin::builtin;
 pub use claim::ClaimSpec;
+pub use figure::{FigureScale, FigureSpec, StatedSpec};
 pub(crate) use grid::describe;
 pub use grid::{Plan, Point};
 pub use until::Until;
@@ -72,6 +74,9 @@ pub struct StudySpec {
     /// The claims.
     #[serde(default, rename = "claim")]
     pub claims: Vec<ClaimSpec>,
+    /// The figures that the report draws, instead of a chart for each metric.
+    #[serde(default, rename = "figure", skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<FigureSpec>,
 }
 
 /// Changes of keys: of the device's file, the workload's file and `[run]`.
