@@ -16,6 +16,10 @@ pub(crate) fn explain(args: &RunArgs, request: Option<u64>, results: &mut dyn Wr
         let remedy = "give --timeline to `flashloom run`";
         return Err(Failure::Input(format!("explain writes no timeline; {remedy}")));
     }
+    if args.seeds > 1 {
+        let remedy = "leave out --seeds, or give it to `flashloom run`";
+        return Err(Failure::Input(format!("explain shows the requests of one run; {remedy}")));
+    }
     // `flashloom explain` leaves the results of the run itself to `flashloom run`.
     let watch = match request {
         Some(_) => Watch::default().journeys(request),

@@ -8,6 +8,7 @@ use study::compare::Comparison;
 use study::config::did_you_mean;
 use study::execute::Studies;
 use study::plan::{self, StudySpec};
+use study::repeat::Repeats;
 use study::summary::Results;
 use study::watch::explain::Explanation;
 use workload::generate::{GeneratorSpec, builtin};
@@ -85,6 +86,8 @@ pub(crate) enum Schema {
     Study,
     /// What `run --json` prints, and summary.json
     Result,
+    /// What `run --seeds N --json` prints
+    SeedsResult,
     /// What `study --json` and `reproduce --json` print, and study.json
     StudyResult,
     /// What `compare --json` prints
@@ -105,6 +108,7 @@ pub(crate) fn schema(of: Schema, results: &mut dyn Write) -> Result<(), Failure>
         Schema::Script => schemars::schema_for!(ScriptSpec).to_value(),
         Schema::Study => schemars::schema_for!(StudySpec).to_value(),
         Schema::Result => study::schema::of::<Results<'_>>(),
+        Schema::SeedsResult => study::schema::of::<Repeats<'_>>(),
         Schema::StudyResult => study::schema::of::<Studies<'_>>(),
         Schema::CompareResult => study::schema::of::<Comparison>(),
         Schema::ExplainResult => study::schema::of::<Explanation>(),

@@ -2,13 +2,14 @@
 
 mod idle;
 mod outputs;
+mod seeds;
 
 use std::io::{self, Write};
 use std::path::Path;
 
 use report::run::table;
 use ssd::QueueId;
-use study::catalogue::{self, Device};
+use study::catalogue::{self, Device, WorkloadFile};
 use study::output::publish;
 use study::plan::RunSpec;
 use study::session::{Flow, Outcome, Program, Session, SessionError};
@@ -26,6 +27,9 @@ use outputs::Outputs;
 
 /// Runs `flashloom run`.
 pub(crate) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure> {
+    if args.seeds > 1 {
+        return seeds::run(args, results);
+    }
     let outcome = perform(args, watch(&args.output), results)?;
     let (Some(path), Some(timeline)) = (&args.output.timeline, outcome.timeline()) else { return Ok(()) };
     if timeline.slices().is_empty() {
@@ -53,19 +57,19 @@ fn watch(output: &OutputArgs) -> Option<Watch> {
 /// Runs the workload, observed if `watch` is given; writes and prints the results.
 pub(crate) fn perform(args: &RunArgs, watch: Option<Watch>, results: &mut dyn Write) -> Result<Outcome, Failure> {
     let device = device(&args.device, &args.set)?;
-    let mut session = session(args, &device);
+    let mut session = session(args, &device, args.seed);
     if let Some(watch) = watch {
         session = session.watch(watch);
     }
     session.check().map_err(|error| failure(&error, &session.about()))?;
-    let session = flows(args, session)?;
+    let session = flows(args, session, &Workloads::named(args)?)?;
     idle::check(args, session.flows())?;
     session.flows().iter().flat_map(Flow::doubts).for_each(note);
     report(args, session, |session| session.run(), results)
 }
 
 /// The session that the arguments describe, without its workloads.
-fn session<'a>(args: &RunArgs, device: &'a Device) -> Session<'a> {
+fn session<'a>(args: &RunArgs, device: &'a Device, seed: u64) -> Session<'a> {
     let spec = RunSpec {
         precondition: args.state.precondition.clone(),
         time_scale: args.issue.pace.time_scale,
@@ -77,7 +81,7 @@ fn session<'a>(args: &RunArgs, device: &'a Device) -> Session<'a> {
         round: args.measured.round,
         ..RunSpec::default()
     };
-    let mut session = Session::new(device).program(program()).seed(args.seed).spec(&spec);
+    let mut session = Session::new(device).program(program()).seed(seed).spec(&spec);
     if let Some(limit) = machine::memory(args.memory) {
         session = session.memory_limit(limit);
     }
@@ -92,13 +96,27 @@ pub(crate) fn program() -> Program {
     Program { version: env!("CARGO_PKG_VERSION").into(), commit: env!("FLASHLOOM_COMMIT").into() }
 }
 
+/// The workloads that the arguments name: the first, and those beside it.
+struct Workloads {
+    first: WorkloadFile,
+    others: Vec<WorkloadFile>,
+}
+
+impl Workloads {
+    fn named(args: &RunArgs) -> Result<Self, Failure> {
+        let first = catalogue::workload(&args.workload)?;
+        let others = args.issue.flow.iter().map(|flow| catalogue::workload(&flow.workload));
+        Ok(Self { first, others: others.collect::<Result<_, _>>()? })
+    }
+}
+
 /// Opens the workloads.
-fn flows<'a>(args: &RunArgs, session: Session<'a>) -> Result<Session<'a>, Failure> {
+fn flows<'a>(args: &RunArgs, session: Session<'a>, files: &Workloads) -> Result<Session<'a>, Failure> {
     let readers = std::iter::once(&args.workload).chain(args.issue.flow.iter().map(|flow| &flow.workload));
     let stdin = readers.filter(|path| path.as_os_str() == "-").count();
     let options = args.trace.options();
-    let open = |session: &Session<'a>, path: &Path| -> Result<Flow<'a>, Failure> {
-        let flow = session.open(&catalogue::workload(path)?, &options)?;
+    let open = |session: &Session<'a>, file: &WorkloadFile, path: &Path| -> Result<Flow<'a>, Failure> {
+        let flow = session.open(file, &options)?;
         if stdin > 1 {
             let message = "-: two workloads cannot share standard input; keep the trace in a file";
             return Err(Failure::Input(message.into()));
@@ -109,11 +127,11 @@ fn flows<'a>(args: &RunArgs, session: Session<'a>) -> Result<Session<'a>, Failur
         }
         Ok(flow)
     };
-    let first = open(&session, &args.workload)?.named(stem(&args.workload)).pacing(args.issue.pacing());
+    let first = open(&session, &files.first, &args.workload)?.named(stem(&args.workload)).pacing(args.issue.pacing());
     let mut session = session.flow(first.queue(QueueId::new(args.issue.queue)));
-    for flow in &args.issue.flow {
+    for (flow, file) in args.issue.flow.iter().zip(&files.others) {
         let name = flow.name.clone().unwrap_or_else(|| stem(&flow.workload));
-        let beside = open(&session, &flow.workload)?.named(name).pacing(flow.pacing());
+        let beside = open(&session, file, &flow.workload)?.named(name).pacing(flow.pacing());
         session = session.flow(beside.queue(QueueId::new(flow.queue)));
     }
     Ok(session)

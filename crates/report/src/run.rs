@@ -5,8 +5,10 @@ mod folder;
 mod page;
 mod rerun;
 mod rounds;
+mod seeds;
 mod table;
 
 pub use folder::{fill, names};
 pub use page::page;
+pub use seeds::seeds_table;
 pub use table::table;
