@@ -132,8 +132,10 @@ pub struct Column {
     more: bool,
 }
 
+/// A latency of a run; `None` for a percentile that too few requests support.
 fn latency(summary: &Summary, kind: &str, of: &str) -> Option<f64> {
-    summary.kinds.get(kind)?.latency_us.get(of).copied()
+    let hidden = summary.validity.unsupported.get(kind).is_some_and(|keys| keys.contains(&of));
+    summary.kinds.get(kind)?.latency_us.get(of).copied().filter(|_| !hidden)
 }
 
 /// A metric of a run by its name.
