@@ -7,18 +7,19 @@ mod seeds;
 use std::io::{self, Write};
 use std::path::Path;
 
-use report::run::table;
+use report::run::{rows, table};
 use ssd::QueueId;
 use study::catalogue::{self, Device, WorkloadFile};
 use study::output::publish;
 use study::plan::RunSpec;
 use study::session::{Flow, Outcome, Program, Session, SessionError};
+use study::snapshot::State;
 use study::summary::{About, Summary};
 use study::watch::Watch;
 use study::watch::timeline::Timeline;
 
-use crate::args::{OutputArgs, RunArgs};
-use crate::device::device;
+use crate::args::{Form, OutputArgs, RunArgs};
+use crate::device::{device, resolved};
 use crate::exit::{Failure, note, print, say};
 use crate::machine;
 use crate::progress::Bars;
@@ -56,22 +57,53 @@ fn watch(output: &OutputArgs) -> Option<Watch> {
 
 /// Runs the workload, observed if `watch` is given; writes and prints the results.
 pub(crate) fn perform(args: &RunArgs, watch: Option<Watch>, results: &mut dyn Write) -> Result<Outcome, Failure> {
+    let tell = args.output.tell();
+    tell.check()?;
     let device = device(&args.device, &args.set)?;
-    let mut session = session(args, &device, args.seed);
+    tell.done(|| resolved(&args.device, &device));
+    let mut session = session(args, &device, None);
     if let Some(watch) = watch {
         session = session.watch(watch);
     }
     session.check().map_err(|error| failure(&error, &session.about()))?;
     let session = flows(args, session, &Workloads::named(args)?)?;
+    tell.done(|| {
+        session
+            .flows()
+            .iter()
+            .map(|flow| format!("workload {}\n", flow.name()))
+            .collect::<String>()
+            .trim_end()
+            .to_owned()
+    });
+    tell.done(|| state(args));
     idle::check(args, session.flows())?;
     session.flows().iter().flat_map(Flow::doubts).for_each(note);
     report(args, session, |session| session.run(), results)
 }
 
+/// The session that the arguments describe, with its workloads. It starts from `state` if that is given, as a drive that
+/// was brought into the state of the arguments before.
+pub(crate) fn opened<'a>(args: &RunArgs, device: &'a Device, state: Option<State>) -> Result<Session<'a>, Failure> {
+    let session = session(args, device, state);
+    session.check().map_err(|error| failure(&error, &session.about()))?;
+    flows(args, session, &Workloads::named(args)?)
+}
+
+/// The state in which the drive begins, in words.
+fn state(args: &RunArgs) -> String {
+    let steps: Vec<String> = args.state.precondition.iter().map(ToString::to_string).collect();
+    match &args.state.load_snapshot {
+        Some(path) => format!("state: from the snapshot {}", path.display()),
+        None if steps.is_empty() => "state: a new drive".to_owned(),
+        None => format!("state: a new drive, then {}", steps.join(", ")),
+    }
+}
+
 /// The session that the arguments describe, without its workloads.
-fn session<'a>(args: &RunArgs, device: &'a Device, seed: u64) -> Session<'a> {
+pub(crate) fn session<'a>(args: &RunArgs, device: &'a Device, state: Option<State>) -> Session<'a> {
     let spec = RunSpec {
-        precondition: args.state.precondition.clone(),
+        precondition: if state.is_some() { Vec::new() } else { args.state.precondition.clone() },
         time_scale: args.issue.pace.time_scale,
         verify: args.verify,
         limit: args.issue.pace.limit,
@@ -81,14 +113,15 @@ fn session<'a>(args: &RunArgs, device: &'a Device, seed: u64) -> Session<'a> {
         round: args.measured.round,
         ..RunSpec::default()
     };
-    let mut session = Session::new(device).program(program()).seed(seed).spec(&spec);
+    let mut session = Session::new(device).program(program()).seed(args.seed).spec(&spec);
     if let Some(limit) = machine::memory(args.memory) {
         session = session.memory_limit(limit);
     }
-    if let Some(path) = &args.state.load_snapshot {
-        session = session.load_snapshot(path);
+    match (state, &args.state.load_snapshot) {
+        (Some(state), _) => session.start_from(state),
+        (None, Some(path)) => session.load_snapshot(path),
+        (None, None) => session,
     }
-    session
 }
 
 /// The program's name and version, as results have them.
@@ -163,7 +196,7 @@ fn report(
     let stages = session.flows().first().map_or(0, Flow::stages);
     // The output files are created first: a path that cannot be written ends the command before the long run.
     let mut outputs = Outputs::create(args, &about, stages)?;
-    let mut bars = Bars::new(args.output.quiet);
+    let mut bars = Bars::new(args.output.tell());
     let mut session = session.progress(move |progress| bars.show(progress));
     if let Some(log) = &mut outputs.log {
         session = session.log(log);
@@ -179,7 +212,11 @@ fn report(
     let outcome = run(session).map_err(|error| failure(&error, &about))?;
     let summaries = outcome.summaries();
     let pages = outputs.finish(&outcome, &summaries)?;
-    let text = if args.output.json { Summary::json(&summaries) } else { tables(&summaries) };
+    let text = match Form::of(args.output.json, args.output.csv) {
+        Form::Json => Summary::json(&summaries),
+        Form::Csv => rows(&summaries).csv(),
+        Form::Text => tables(&summaries),
+    };
     print(results, &text)?;
     for page in pages {
         say(format_args!("report: {}", page.display()));

@@ -2,7 +2,9 @@
 
 mod explained;
 mod page;
+mod rows;
 mod table;
 
 pub use page::page;
+pub use rows::{fields, rows};
 pub use table::table;

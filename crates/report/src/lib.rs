@@ -15,10 +15,13 @@ mod perfetto;
 mod requests;
 pub mod run;
 pub mod study_report;
+pub mod table;
+mod what_if;
 
 #[cfg(test)]
 mod testing;
 
-pub use explained::{explained_table, request_table};
+pub use explained::{explained_rows, explained_table, request_rows, request_table};
 pub use perfetto::write_timeline;
 pub use requests::RequestFile;
+pub use what_if::levers_text;

@@ -5,10 +5,12 @@ mod folder;
 mod page;
 mod rerun;
 mod rounds;
+mod rows;
 mod seeds;
 mod table;
 
 pub use folder::{fill, names};
 pub use page::page;
-pub use seeds::seeds_table;
+pub use rows::rows;
+pub use seeds::{seeds_rows, seeds_table};
 pub use table::table;

@@ -1,12 +1,16 @@
 //! Studies: their tables, their page and their folder.
 
+mod claims;
 mod folder;
+mod junit;
 mod page;
+mod points;
 mod tables;
 
-#[cfg(test)]
-pub(crate) use folder::write_points;
-pub(crate) use folder::{ALWAYS, column_name};
+pub use claims::claims;
 pub use folder::{names, write_all};
+pub use junit::junit;
 pub use page::page;
+pub(crate) use points::fields;
+pub use points::points;
 pub use tables::{claims_table, points_table};

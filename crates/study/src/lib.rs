@@ -11,6 +11,7 @@ pub mod compare;
 pub mod config;
 pub mod execute;
 pub mod expect;
+pub mod explanation;
 pub mod histogram;
 pub mod inspect;
 pub mod label;
@@ -32,6 +33,7 @@ pub mod summary;
 pub mod text;
 pub mod validity;
 pub mod watch;
+pub mod what_if;
 pub mod worn;
 
 #[cfg(test)]

@@ -126,9 +126,9 @@ impl UnknownRule {
                 Fault::new("format", format!("`{name}` is not a trace format"), remedy)
             }
             Self::Columns => {
-                let error = run.csv.as_ref().and_then(|text| text.parse::<Columns>().err());
+                let error = run.columns.as_ref().and_then(|text| text.parse::<Columns>().err());
                 let error = error.expect("they do not describe columns");
-                Fault::new("csv", error.message(), error.remedy())
+                Fault::new("columns", error.message(), error.remedy())
             }
             Self::Units => {
                 let time = run.time_unit.as_ref().and_then(|text| Some(("time-unit", text.parse::<TimeUnit>().err()?)));
@@ -197,7 +197,7 @@ pub struct RunSpec {
     pub format: Option<String>,
     /// The columns of a CSV, e.g. `time=ts:us,op=rw,offset=lba:512B,size=len:B`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub csv: Option<String>,
+    pub columns: Option<String>,
     /// The unit of a trace's times, instead of its format's: `s`, `ms`, `us`, `100ns`, `ns` or `ps`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_unit: Option<String>,
@@ -238,7 +238,7 @@ impl RunSpec {
         };
         Ok(TraceOptions {
             format,
-            columns: parsed(&self.csv).map_err(|()| UnknownRule::Columns)?,
+            columns: parsed(&self.columns).map_err(|()| UnknownRule::Columns)?,
             units: self.named_units().map_err(|()| UnknownRule::Units)?,
             skip: self.skip.unwrap_or(0),
             gap_limit: self.gap_limit,

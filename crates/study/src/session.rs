@@ -43,8 +43,10 @@ mod flow;
 mod outcome;
 mod settings;
 
+use std::cell::RefCell;
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use base::io::IoKind;
@@ -60,7 +62,7 @@ use crate::oracle::{Blank, Oracle, Payload};
 use crate::plan::RunSpec;
 use crate::reconcile::reconcile;
 use crate::run::{self, RequestLog, RunResult, Runner};
-use crate::snapshot;
+use crate::snapshot::{self, State};
 use crate::summary::About;
 use crate::validity;
 use crate::watch::{Watch, Watcher};
@@ -186,6 +188,30 @@ impl<'a> Session<'a> {
     pub fn load_snapshot(mut self, path: impl Into<PathBuf>) -> Self {
         self.settings.load = Some(path.into());
         self
+    }
+
+    /// The same from a state in memory.
+    #[must_use]
+    pub fn start_from(mut self, state: State) -> Self {
+        self.settings.state = Some(state);
+        self
+    }
+
+    /// Makes and prepares the drive, and returns its state instead of a run.
+    ///
+    /// # Errors
+    /// See [`Session::prepare`].
+    pub fn into_state(mut self) -> Result<State, SessionError> {
+        self.check()?;
+        let kept = Rc::new(RefCell::new(Vec::new()));
+        let bytes = Rc::clone(&kept);
+        self.save = Some(Box::new(move |state| state.write(&mut *bytes.borrow_mut())));
+        if self.settings.verify {
+            self.prepared::<Stamp, ()>(()).map(drop)?;
+        } else {
+            self.prepared::<(), ()>(()).map(drop)?;
+        }
+        Ok(State::new(kept.take()))
     }
 
     /// Passes the drive's state to `keep` after preconditioning and before the first request. The snapshot is complete
@@ -345,7 +371,7 @@ impl<'a> Session<'a> {
             memory::check(vec![Need { name: device.name.clone(), memory }], 1, limit)
                 .map_err(SessionError::TooLarge)?;
         }
-        let is_new = self.settings.load.is_none();
+        let is_new = self.settings.load.is_none() && self.settings.state.is_none();
         match Precondition::first_fault(&self.settings.steps, &device.resolved, is_new) {
             Some((step, fault)) => Err(SessionError::Precondition { step, fault }),
             None => Ok(()),
@@ -448,9 +474,11 @@ impl<'a> Session<'a> {
     /// Makes the drive or loads its snapshot, and preconditions it.
     fn prepared<S: Sector, O: Watcher>(&mut self, observer: O) -> Result<Ssd<S, O>, SessionError> {
         let resolved = &self.device.resolved;
-        let mut drive = match &self.settings.load {
-            Some(path) => snapshot::load(path, resolved, self.settings.seed, observer).map_err(SessionError::Load)?,
-            None => Ssd::observed(resolved, self.settings.seed, observer),
+        let seed = self.settings.seed;
+        let mut drive = match (&self.settings.load, &self.settings.state) {
+            (Some(path), _) => snapshot::load(path, resolved, seed, observer).map_err(SessionError::Load)?,
+            (None, Some(state)) => state.load(resolved, seed, observer).map_err(SessionError::Load)?,
+            (None, None) => Ssd::observed(resolved, seed, observer),
         };
         if self.save.is_some() {
             drive = drive.noting(None);

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use report::run::seeds_table;
+use report::run::{seeds_rows, seeds_table};
 use study::catalogue::WorkloadFile;
 use study::execute::at_once;
 use study::memory::{self, Need};
@@ -12,7 +12,7 @@ use study::session::Flow;
 use study::summary::Summary;
 
 use super::{Workloads, failure, flows, idle, session};
-use crate::args::RunArgs;
+use crate::args::{Form, RunArgs};
 use crate::device::device;
 use crate::exit::{Failure, note, print};
 use crate::machine;
@@ -21,9 +21,10 @@ use crate::progress::Bar;
 /// Runs the workload with each seed, on all cores.
 pub(super) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure> {
     of_one_run(args)?;
+    args.output.tell().check()?;
     let device = device(&args.device, &args.set)?;
     let seeds = seeds_from(args.seed, args.seeds);
-    let first = session(args, &device, args.seed);
+    let first = session(args, &device, None);
     first.check().map_err(|error| failure(&error, &first.about()))?;
     if let Some(limit) = machine::memory(args.memory) {
         let need = |seed| Need { name: format!("{}, seed {seed}", device.name), memory: first.memory() };
@@ -43,15 +44,19 @@ pub(super) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure
     first.flows().iter().flat_map(Flow::doubts).for_each(note);
     let bar = Bar::steps(&format!("{} seeds", args.seeds), args.output.quiet);
     let one = |seed| -> Result<Vec<Summary>, Failure> {
-        let session = flows(args, session(args, &device, seed), &files)?;
+        let session = flows(args, session(args, &device, None).seed(seed), &files)?;
         let about = session.about();
         Ok(session.run().map_err(|error| failure(&error, &about))?.summaries())
     };
     let runs = with_each(&seeds, None, one, &|done, all| bar.step(done, all))?;
     drop(bar);
     let stages = Repeated::stages(runs);
-    let tables = || stages.iter().map(seeds_table).collect::<Vec<_>>().join("\n");
-    print(results, &if args.output.json { Repeated::json(&stages) } else { tables() })
+    let text = match Form::of(args.output.json, args.output.csv) {
+        Form::Json => Repeated::json(&stages),
+        Form::Csv => stages.iter().map(|stage| seeds_rows(stage).csv()).collect(),
+        Form::Text => stages.iter().map(seeds_table).collect::<Vec<_>>().join("\n"),
+    };
+    print(results, &text)
 }
 
 /// Refuses outputs that hold one run.

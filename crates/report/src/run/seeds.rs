@@ -2,10 +2,12 @@
 
 use study::metric::{Dimension, Metric};
 use study::repeat::Repeated;
+use study::spread::Spread;
 use study::validity::BEYOND;
 
 use super::table::KINDS;
 use crate::grid::{folded, grid};
+use crate::table::{Column, Field, Table, Unit, Values};
 
 /// The width of a terminal.
 const WIDTH: usize = 80;
@@ -51,6 +53,26 @@ pub fn seeds_table(of: &Repeated) -> String {
         text += &folded(&format!("WARNING ({runs} of {} runs): {warning}", of.runs.len()), WIDTH);
     }
     text
+}
+
+/// Every metric as a table for other programs.
+#[must_use]
+pub fn seeds_rows(of: &Repeated) -> Table {
+    let all = || of.metrics.iter();
+    let mut table = Table::default();
+    table.text("workload", "The workload, or the stage of it", all().map(|_| of.workload.clone()));
+    table.text("metric", "The metric, in base units", all().map(|(name, _)| name.clone()));
+    let mut number = |name: String, meaning: &'static str, value: &dyn Fn(&Spread) -> Option<f64>| {
+        let values = all().map(|(_, spread)| value(spread)).collect();
+        table.push(Field::named(name, Values::Number, Unit::None, meaning.to_owned()), Column::Number(values));
+    };
+    number("mean".into(), "The mean over the seeds", &|spread| Some(spread.mean));
+    number("half_width".into(), "Half the width of the 95 % interval of the mean", &|spread| spread.half_width);
+    number("n".into(), "The number of seeds", &|spread| Some(f64::from(spread.n)));
+    for (i, seed) in of.seeds.iter().enumerate() {
+        number(format!("seed_{seed}"), "The value with this seed", &|spread| spread.values.get(i).copied());
+    }
+    table
 }
 
 /// True for a percentile that too few requests support in one of the runs.
@@ -100,6 +122,13 @@ mod tests {
         {
             assert!(text.contains(wanted), "{wanted}: {text}");
         }
+        let csv = reported(&settled(small::mixed()), &[1, 3], |_, summary| {
+            let mut runs = vec![vec![summary.clone()], vec![summary.clone()]];
+            runs[1][0].seed = 9;
+            seeds_rows(&Repeated::stages(runs).remove(0)).csv()
+        });
+        assert!(csv.starts_with("workload,metric,mean,half_width,n,seed_0,seed_9\n"), "{csv}");
+        assert!(csv.contains(",read.requests,10000,0,2,10000,10000\n"), "{csv}");
         let equal = text.lines().find(|line| line.starts_with("read.mean")).expect("a row");
         assert!(!equal.contains('\u{b1}'), "no seed changes it: {equal}");
     }
