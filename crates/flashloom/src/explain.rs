@@ -35,6 +35,10 @@ pub(crate) fn explain(
         let remedy = "give --timeline to `flashloom run`";
         return Err(Failure::Input(format!("explain writes no timeline; {remedy}")));
     }
+    if args.seeds > 1 {
+        let remedy = "leave out --seeds, or give it to `flashloom run`";
+        return Err(Failure::Input(format!("explain shows the requests of one run; {remedy}")));
+    }
     // `flashloom explain` leaves the results of the run itself to `flashloom run`.
     let watch = match request {
         Some(_) => Watch::default().journeys(request),

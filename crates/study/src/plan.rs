@@ -5,6 +5,7 @@ mod builtin;
 mod claim;
 mod figure;
 mod grid;
+mod seeds;
 mod until;
 
 use std::collections::BTreeMap;
@@ -24,6 +25,7 @@ pub use claim::ClaimSpec;
 pub use figure::{FigureScale, FigureSpec, StatedSpec};
 pub(crate) use grid::describe;
 pub use grid::{Plan, Point};
+pub use seeds::{MOST_SEEDS, seeds_from};
 pub use until::Until;
 
 use crate::config::did_you_mean;
@@ -48,8 +50,10 @@ pub struct StudySpec {
     /// The workload: a file beside the study, or the name of one that comes with Flashloom.
     #[schemars(extend("examples" = ["oltp", "random-read-4k"]))]
     pub workload: PathBuf,
-    /// Seeds. Every point runs with each of them; a metric is the mean over them.
-    #[serde(default = "zero")]
+    /// Seeds: how many, from zero on, or a list. Every point runs with each of them; a metric is the mean over them, with the
+    /// 95 % interval of the mean.
+    #[serde(default = "zero", deserialize_with = "seeds::read")]
+    #[schemars(with = "seeds::Seeds")]
     pub seeds: Vec<u64>,
     /// How the study runs the workload.
     #[serde(default)]

@@ -1,6 +1,7 @@
 //! The numbers of a run under stable keys that include their units of measure.
 
 mod commands;
+mod curve;
 mod log;
 mod map;
 mod merges;
@@ -25,6 +26,7 @@ use crate::watch::explain::Explained;
 use crate::watch::timeline::Timeline;
 
 pub use commands::FlashRow;
+pub use curve::Curve;
 pub use log::LogSummary;
 pub use map::{MapSummary, Mshrs};
 pub use merges::MergeSummary;
@@ -200,6 +202,9 @@ pub struct KindSummary {
     /// Submission to completion.
     #[schemars(extend("propertyNames" = latency_keys()))]
     pub latency_us: Latencies,
+    /// The whole distribution from submission to completion.
+    #[serde(default, skip_serializing_if = "Curve::is_empty")]
+    pub latency_curve: Curve,
     /// Submission to leaving its queue.
     #[schemars(extend("propertyNames" = latency_keys()))]
     pub queue_wait_us: Latencies,
@@ -349,6 +354,7 @@ fn kind(result: &KindResult, span: Span) -> KindSummary {
         requests_per_s: (!span.is_zero()).then(|| requests as f64 / span.as_secs_f64()),
         bytes_per_s: (bytes > Bytes::new(0)).then(|| crate::run::rate(bytes, span)).flatten().map(|rate| rate.get()),
         latency_us: latencies(&result.latency),
+        latency_curve: Curve::of(&result.latency),
         queue_wait_us: latencies(&result.queue_wait),
         service_us: latencies(&result.service),
         flash_commands_per_request: per_request(result.commands as f64),
