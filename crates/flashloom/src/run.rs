@@ -17,7 +17,7 @@ use study::watch::Watch;
 use study::watch::timeline::Timeline;
 
 use crate::args::{OutputArgs, RunArgs};
-use crate::device::device;
+use crate::device::{Weight, weighted};
 use crate::exit::{Failure, note, print, say};
 use crate::machine;
 use crate::progress::Bars;
@@ -52,7 +52,10 @@ fn watch(output: &OutputArgs) -> Option<Watch> {
 
 /// Runs the workload, observed if `watch` is given; writes and prints the results.
 pub(crate) fn perform(args: &RunArgs, watch: Option<Watch>, results: &mut dyn Write) -> Result<Outcome, Failure> {
-    let device = device(&args.device, &args.set)?;
+    let own = (args.issue.queue, args.issue.weight);
+    let all = std::iter::once(own).chain(args.issue.flow.iter().map(|flow| (flow.queue, flow.weight)));
+    let weights = all.filter_map(|(queue, weight)| Some(Weight { queue, weight: weight? }));
+    let device = weighted(&args.device, &args.set, weights)?;
     let mut session = session(args, &device);
     if let Some(watch) = watch {
         session = session.watch(watch);
@@ -70,6 +73,7 @@ fn session<'a>(args: &RunArgs, device: &'a Device) -> Session<'a> {
         precondition: args.state.precondition.clone(),
         time_scale: args.issue.pace.time_scale,
         verify: args.verify,
+        fairness: args.issue.fairness,
         limit: args.issue.pace.limit,
         warm_up: args.measured.warm_up,
         measure: args.measured.measure,
@@ -120,7 +124,7 @@ fn flows<'a>(args: &RunArgs, session: Session<'a>) -> Result<Session<'a>, Failur
 }
 
 /// The name of a workload in results: its file's stem.
-fn stem(path: &Path) -> String {
+pub(crate) fn stem(path: &Path) -> String {
     if path.as_os_str() == "-" {
         return "stdin".to_owned();
     }

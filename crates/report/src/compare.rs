@@ -1,6 +1,7 @@
 //! Drives side by side: their tables and their page.
 
 mod explained;
+mod flows;
 mod page;
 mod table;
 

@@ -1,6 +1,7 @@
 //! Compares several drives under one workload.
 
 mod explained;
+mod flows;
 
 use std::path::{Path, PathBuf};
 
@@ -19,6 +20,7 @@ use crate::text::{count, duration, memory, rate};
 use crate::watch::explain::Explained;
 
 pub use explained::SLOWEST;
+pub use flows::{FAIRNESS, FLOW, FlowColumn, FlowRow, FlowTable, MEANING};
 
 /// The drives of the five papers on equal flash arrays: the same number of chips of one kind on the same number of
 /// buses, the same capacity and host link. Chang's SLC flash is additional.
@@ -271,6 +273,9 @@ pub struct Comparison {
     pub workload: String,
     /// The drives in the order of the user.
     pub rows: Vec<Row>,
+    /// The flows, if several workloads ran at once; the rows are about all of them together.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<FlowTable>,
 }
 
 fn columns() -> impl Iterator<Item = &'static Column> {
@@ -303,7 +308,7 @@ impl Comparison {
             }
         }
         let workload = outcome.runs.first().and_then(|runs| runs.first()).map(|run| run.workload.clone());
-        Self { schema: SCHEMA, workload: workload.unwrap_or_default(), rows }
+        Self { schema: SCHEMA, workload: workload.unwrap_or_default(), rows, flows: flows::tables(outcome) }
     }
 
     /// Reads and sectors that the oracle compared, over all drives; `None` unless it checked every run.

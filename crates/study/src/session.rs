@@ -38,9 +38,11 @@
 //! ```
 
 mod about;
+mod alone;
 mod error;
 mod flow;
 mod outcome;
+mod point;
 mod settings;
 
 use std::io::{self, Write};
@@ -72,7 +74,7 @@ pub use flow::Flow;
 pub use outcome::{Measurement, Outcome};
 pub use settings::Program;
 
-use flow::Part;
+use flow::{Origin, Part};
 use settings::Settings;
 
 /// The progress of a session.
@@ -128,6 +130,8 @@ pub struct Session<'a> {
     progress: Option<Box<dyn FnMut(Progress) + 'a>>,
     memory: Option<Limit>,
     interrupt: Option<&'a AtomicBool>,
+    /// The number of the flow, from one, if it runs alone to be compared with the run beside others.
+    alone: Option<usize>,
 }
 
 impl<'a> Session<'a> {
@@ -145,6 +149,7 @@ impl<'a> Session<'a> {
             progress: None,
             memory: None,
             interrupt: None,
+            alone: None,
         }
     }
 
@@ -156,6 +161,7 @@ impl<'a> Session<'a> {
         self.settings.time_scale = spec.time_scale;
         self.settings.warm_up = spec.warm_up();
         self.settings.stop = spec.stop();
+        self.settings.fairness = spec.fairness;
         self.watch = spec.explain.then(|| Watch::default().explaining());
         self
     }
@@ -206,6 +212,14 @@ impl<'a> Session<'a> {
             flow.name = numbered.unwrap_or_default();
         }
         self.flows.push(flow);
+        self
+    }
+
+    /// Runs each of several flows alone, too, after all of them together: the same requests on a new drive with the
+    /// same seed and preconditioning. The results then have each flow's slowdown. Call it before [`Session::open`].
+    #[must_use]
+    pub fn fairness(mut self, compare: bool) -> Self {
+        self.settings.fairness = compare;
         self
     }
 
@@ -304,7 +318,11 @@ impl<'a> Session<'a> {
     /// All faults of a description, or the fault of a trace.
     pub fn open(&self, file: &WorkloadFile, options: &TraceOptions) -> Result<Flow<'a>, WorkloadError> {
         let seed = self.settings.seed.wrapping_add((self.flows.len() as u64) << 32);
-        Ok(Flow::new(file.open_until(options, self.device.capacity(), seed, self.end())?))
+        let mut file = file.clone();
+        if self.settings.fairness {
+            file.keep()?;
+        }
+        Flow::open(Origin { file, options: options.clone(), capacity: self.device.capacity(), seed, end: self.end() })
     }
 
     /// What ends described workloads.
@@ -370,6 +388,14 @@ impl<'a> Session<'a> {
     /// If the drive breaks an invariant, for example loses a request.
     pub fn run(mut self) -> Result<Outcome, SessionError> {
         self.check()?;
+        let again = self.open_again()?;
+        let mut outcome = self.run_once()?;
+        self.run_alone(&mut outcome, again)?;
+        Ok(outcome)
+    }
+
+    /// Makes a drive with the payload and the observer that the settings ask for, and runs the workloads on it.
+    fn run_once(&mut self) -> Result<Outcome, SessionError> {
         let granularity = Sectors::new(u64::from(self.device.resolved.geometry.sectors));
         match (self.settings.verify, self.watch.take()) {
             (false, None) => self.on_new::<(), _, _>((), &mut Blank),
@@ -380,7 +406,7 @@ impl<'a> Session<'a> {
     }
 
     /// Runs the workloads on a drive that the caller made, prepared and perhaps used before. The session's
-    /// preconditioning, snapshots and observers are ignored.
+    /// preconditioning, snapshots and observers are ignored, and no flow runs alone.
     ///
     /// # Errors
     /// See [`SessionError`].
@@ -388,6 +414,14 @@ impl<'a> Session<'a> {
     /// # Panics
     /// If the drive breaks an invariant, for example loses a request.
     pub fn run_on<S, D, P>(mut self, drive: &mut D, payload: &mut P) -> Result<Outcome, SessionError>
+    where
+        D: Drive<S> + Inspect,
+        P: Payload<S>,
+    {
+        self.run_all(drive, payload)
+    }
+
+    fn run_all<S, D, P>(&mut self, drive: &mut D, payload: &mut P) -> Result<Outcome, SessionError>
     where
         D: Drive<S> + Inspect,
         P: Payload<S>,
@@ -414,7 +448,7 @@ impl<'a> Session<'a> {
             if several {
                 about.workload.clone_from(&part.name);
             }
-            let stage = measurements.len();
+            let stage = measurements.len() + self.alone.unwrap_or(0);
             let result = self.measure(drive, &mut part, &mut load, payload, At { stage, next_tag, about: &about })?;
             next_tag += result.warmed_up + result.submitted;
             self.use_up(&result);
@@ -427,6 +461,7 @@ impl<'a> Session<'a> {
                 verified: payload.verified(),
                 about,
                 result,
+                alone: Vec::new(),
                 notes,
             });
         }
@@ -437,12 +472,12 @@ impl<'a> Session<'a> {
     }
 
     fn on_new<S: Sector, O: Watcher, P: Payload<S>>(
-        mut self,
+        &mut self,
         observer: O,
         payload: &mut P,
     ) -> Result<Outcome, SessionError> {
         let mut drive: Ssd<S, O> = self.prepared(observer)?;
-        self.run_on(&mut drive, payload)
+        self.run_all(&mut drive, payload)
     }
 
     /// Makes the drive or loads its snapshot, and preconditions it.
@@ -539,7 +574,7 @@ impl<'a> Session<'a> {
             runner = runner.time_scale(factor);
         }
         let measure = |drive: &mut D, at| Inspect::measure(drive, at);
-        let result = if load.others.is_empty() {
+        let result = if load.others.is_empty() && self.alone.is_none() {
             if let Some(pacing) = load.pacing {
                 runner = runner.pacing(pacing);
             }

@@ -7,7 +7,7 @@ use study::execute::Program;
 use study::metric::Dimension;
 use study::summary::Summary;
 
-use super::explained;
+use super::{explained, flows};
 use crate::figure::{Axis, Chart, Figure, Line, Number, Part, Scale, Stack};
 use crate::page::{Block, Cell, Page, Row as Cells, Section, Table};
 
@@ -35,12 +35,13 @@ pub fn page(program: &Program, comparison: &Comparison) -> Page {
     ];
     let seen = explained::tables(rows).into_iter().map(Block::Table).collect();
     let tables = [("Latency and throughput", &LATENCIES[..]), ("Flash, energy and RAM", &FLASH[..])];
+    let tables = tables.into_iter().map(|(heading, columns)| table(comparison, heading, columns));
     Page {
         title: format!("{} drives under {}", rows.len(), comparison.workload),
         about: format!("flashloom {} ({})", program.version, program.commit),
         sections: vec![Section {
             note: format!("{requests} requests on each drive. The best of each column is marked. {COST}."),
-            above: tables.map(|(heading, columns)| Block::Table(table(comparison, heading, columns))).to_vec(),
+            above: tables.chain(flows::tables(comparison)).map(Block::Table).collect(),
             figures: figures.into_iter().flatten().chain(explained::figures(rows)).collect(),
             below: seen,
             ..Section::default()

@@ -2,7 +2,7 @@
 
 use study::compare::{AXIS, COST, Column, Comparison, FLASH, LATENCIES};
 
-use super::explained;
+use super::{explained, flows};
 use crate::grid::grid;
 
 /// Two text tables with a row for each drive; a star marks the best value of a column.
@@ -14,7 +14,8 @@ pub fn table(of: &Comparison) -> String {
         format!("verified: {sectors} sectors of {reads} reads returned the newest data\n")
     });
     let seen = explained::text(&of.rows);
-    format!("{head}{}{}{COST}.\n{verified}\n{seen}", part(of, &LATENCIES), part(of, &FLASH))
+    let flows = flows::text(of);
+    format!("{head}{}{flows}{}{COST}.\n{verified}\n{seen}", part(of, &LATENCIES), part(of, &FLASH))
 }
 
 fn part(of: &Comparison, columns: &'static [Column]) -> String {

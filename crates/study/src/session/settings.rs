@@ -25,6 +25,8 @@ pub(super) struct Settings {
     pub(super) seed: u64,
     pub(super) verify: bool,
     pub(super) check_drive: bool,
+    /// Whether each flow runs alone, too.
+    pub(super) fairness: bool,
     /// Preconditioning steps.
     pub(super) steps: Vec<Precondition>,
     /// The snapshot to start from.
@@ -42,6 +44,7 @@ impl Default for Settings {
             seed: 0,
             verify: false,
             check_drive: false,
+            fairness: false,
             steps: Vec::new(),
             load: None,
             time_scale: None,
