@@ -2,6 +2,7 @@
 
 mod claims;
 mod document;
+mod save;
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -16,6 +17,7 @@ use crate::catalogue::{WorkloadError, WorkloadFile};
 use crate::expect::Values;
 use crate::memory::Need;
 use crate::metric::Metric;
+use crate::output::OutputError;
 use crate::plan::{Label, Plan, Point};
 use crate::session::{Session, SessionError};
 use crate::summary::Summary;
@@ -23,6 +25,7 @@ use crate::summary::Summary;
 pub use crate::session::Program;
 pub use claims::{Claim, Finding, Isolation, LeftOut, Verdict, claims, natural};
 pub use document::{SCHEMA, Studies, json};
+pub use save::check_snapshots;
 
 /// The outcome of a study.
 #[derive(Clone, Debug)]
@@ -40,6 +43,8 @@ pub enum ExecuteError {
     Workload(WorkloadError),
     /// A workload cannot be opened for the drive of a point.
     Open(WorkloadError, Place),
+    /// The snapshot of a point cannot be written.
+    Output(OutputError, Place),
     /// A workload has several stages, and thus several results.
     Stages(Place),
     /// A run failed.
@@ -61,6 +66,7 @@ impl fmt::Display for ExecuteError {
         match self {
             Self::Workload(error) => error.fmt(f),
             Self::Open(error, place) => write!(f, "{place}: {error}"),
+            Self::Output(error, place) => write!(f, "{place}: {error}"),
             Self::Stages(place) => {
                 write!(f, "{place}: the workload has several stages; give one of them a file of its own")
             }
@@ -194,6 +200,7 @@ fn one(plan: &Plan, point: &Point, seed: u64, program: &Program) -> Result<Summa
     if session.flows().iter().any(|flow| flow.stages() != 1) {
         return Err(ExecuteError::Stages(place()));
     }
+    let session = save::saving(session, plan, point, place)?;
     let outcome = session.run().map_err(|error| ExecuteError::Session(Box::new(error), place()))?;
     Ok(outcome.first().summary())
 }

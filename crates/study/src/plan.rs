@@ -6,6 +6,7 @@ mod claim;
 mod flow;
 mod grid;
 mod part;
+mod state;
 mod until;
 
 use std::collections::BTreeMap;
@@ -164,6 +165,14 @@ impl UnknownRule {
 pub struct RunSpec {
     /// Precondition the drive first: `fill`, `preload:PIECE:EXTENT`, `random:xN`, `steady`, `steady:model`.
     pub precondition: Vec<Precondition>,
+    /// Start from the drive state in this file, which `save-snapshot` wrote; its path is relative to the study.
+    /// Preconditioning follows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub load_snapshot: Option<PathBuf>,
+    /// Save the drive's state after preconditioning in this file; its path is relative to the study. Each run needs a
+    /// file of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub save_snapshot: Option<PathBuf>,
     /// Keep this many requests outstanding, instead of the workload's pacing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,

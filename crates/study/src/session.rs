@@ -43,7 +43,9 @@ mod error;
 mod flow;
 mod outcome;
 mod point;
+mod progress;
 mod settings;
+mod state;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -72,49 +74,12 @@ pub use crate::run::{Amount, Steady, Stop, WarmUp};
 pub use error::SessionError;
 pub use flow::Flow;
 pub use outcome::{Measurement, Outcome};
+pub use progress::Progress;
 pub use settings::Program;
+pub use state::Snapshot;
 
 use flow::{Origin, Part};
 use settings::Settings;
-
-/// The progress of a session.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Progress {
-    /// The session preconditions the drive.
-    Preconditioning {
-        /// The current step.
-        step: Precondition,
-        /// Mapping units written.
-        done: u64,
-        /// Mapping units to write, as far as known.
-        total: u64,
-    },
-    /// The session runs a workload.
-    Running {
-        /// The index of the stage, from zero.
-        stage: usize,
-        /// The progress of the run, warm-up included.
-        run: run::Progress,
-        /// Requests of the stage, if known.
-        requests: Option<u64>,
-    },
-}
-
-/// The state of a preconditioned drive, ready to be written to a file.
-pub struct Snapshot<'a> {
-    save: &'a dyn Fn(&mut dyn Write) -> io::Result<()>,
-}
-
-impl Snapshot<'_> {
-    /// Writes the state for [`Session::load_snapshot`].
-    ///
-    /// # Errors
-    /// If the writer fails.
-    pub fn write(&self, mut to: impl Write) -> io::Result<()> {
-        (self.save)(&mut to)
-    }
-}
 
 type Keep<'a> = Box<dyn FnOnce(&Snapshot<'_>) -> io::Result<()> + 'a>;
 
@@ -162,6 +127,7 @@ impl<'a> Session<'a> {
         self.settings.warm_up = spec.warm_up();
         self.settings.stop = spec.stop();
         self.settings.fairness = spec.fairness;
+        self.settings.load.clone_from(&spec.load_snapshot);
         self.watch = spec.explain.then(|| Watch::default().explaining());
         self
     }

@@ -7,6 +7,7 @@ use toml::{Table, Value};
 
 use super::flow::{self, Beside};
 use super::part::{Part, beside};
+use super::state;
 use super::{Assignment, AxisSpec, Changes, Label, RunSpec, StudySpec};
 use crate::catalogue::{self, Device, WorkloadFile};
 use crate::config::{self, Document, Faults};
@@ -38,8 +39,10 @@ pub struct Plan {
     pub axes: Vec<(String, Vec<Label>)>,
     /// All points.
     pub points: Vec<Point>,
-    /// The devices and workloads that the study names: paths of files, or names from the catalogue.
+    /// The devices, workloads and snapshots that the study reads: paths of files, or names from the catalogue.
     pub named: Vec<PathBuf>,
+    /// Whether snapshots of the study replace files that Flashloom did not write.
+    pub force: bool,
 }
 
 /// The changes at one point of an axis.
@@ -128,15 +131,17 @@ impl Plan {
         if points.is_empty() {
             return Err(document.fault("only", "matches no combination of the axes", "check its labels").into());
         }
-        let faults = flow::check(&spec, &mut points);
+        let mut faults = flow::check(&spec, &mut points);
+        faults.extend(state::check(&spec, &points));
         if !faults.is_empty() {
             return Err(document.faults(faults));
         }
         let others = axes.iter().flatten().flat_map(|step| step.device.iter().chain(&step.workload));
         let flows = points.iter().flat_map(|point| point.run.flows.values().map(|flow| &flow.workload));
         let all = [&spec.device, &spec.workload].into_iter().chain(others).chain(flows);
-        let files = all.map(|path| beside(document, path)).collect();
-        Ok(Self { spec, axes: named, points, named: files })
+        let snapshots = points.iter().filter_map(|point| point.run.load_snapshot.clone());
+        let files = all.map(|path| beside(document, path)).chain(snapshots).collect();
+        Ok(Self { spec, axes: named, points, named: files, force: false })
     }
 }
 
@@ -390,7 +395,8 @@ fn point(document: &Document, spec: &StudySpec, labels: Vec<Label>, steps: &[&St
     let workload = workload.map_err(|found| faults.0.extend(found.0)).ok();
 
     let checked = run.decode_and(|run: &RunSpec| check_run(run, device.as_ref()));
-    let checked = checked.and_then(|(spec_of_run, ())| {
+    let checked = checked.and_then(|(mut spec_of_run, ())| {
+        state::place(document, &run, &mut spec_of_run, device.as_ref())?;
         let beside = flow::workloads(document, spec, &parts, (&run, &spec_of_run))?;
         Ok((spec_of_run, beside))
     });
@@ -403,8 +409,9 @@ fn point(document: &Document, spec: &StudySpec, labels: Vec<Label>, steps: &[&St
 
 fn check_run(run: &RunSpec, device: Option<&Device>) -> Result<(), Vec<Fault>> {
     let mut faults = Vec::new();
-    let steps = &run.precondition;
-    if let Some((_, fault)) = device.and_then(|device| ssd::Precondition::first_fault(steps, &device.resolved, true)) {
+    let (steps, is_new) = (&run.precondition, run.load_snapshot.is_none());
+    if let Some((_, fault)) = device.and_then(|device| ssd::Precondition::first_fault(steps, &device.resolved, is_new))
+    {
         faults.push(Fault::new("precondition", fault.message, fault.remedy));
     }
     if let Err(unknown) = run.trace_options() {
