@@ -58,6 +58,13 @@ pub(crate) enum Command {
         /// Show the life of this request, step by step; requests count from zero in the order of arrival
         #[arg(long, value_name = "N", value_parser = whole(0, u64::MAX))]
         request: Option<u64>,
+        /// Run the settings that act on the largest parts of the time, each from the same state under the same requests,
+        /// and print what it gains and costs
+        #[arg(long, conflicts_with = "request")]
+        what_if: bool,
+        /// Run this many settings of --what-if at once; by default one per core. The results do not depend on it
+        #[arg(long, value_name = "N", value_parser = jobs, requires = "what_if")]
+        jobs: Option<NonZeroUsize>,
         #[command(flatten)]
         run: Box<RunArgs>,
     },

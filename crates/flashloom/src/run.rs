@@ -12,12 +12,13 @@ use study::catalogue::{self, Device};
 use study::output::publish;
 use study::plan::RunSpec;
 use study::session::{Flow, Outcome, Program, Session, SessionError};
+use study::snapshot::State;
 use study::summary::{About, Summary};
 use study::watch::Watch;
 use study::watch::timeline::Timeline;
 
 use crate::args::{OutputArgs, RunArgs};
-use crate::device::{Weight, weighted};
+use crate::device::changed;
 use crate::exit::{Failure, note, print, say};
 use crate::machine;
 use crate::progress::Bars;
@@ -52,11 +53,8 @@ fn watch(output: &OutputArgs) -> Option<Watch> {
 
 /// Runs the workload, observed if `watch` is given; writes and prints the results.
 pub(crate) fn perform(args: &RunArgs, watch: Option<Watch>, results: &mut dyn Write) -> Result<Outcome, Failure> {
-    let own = (args.issue.queue, args.issue.weight);
-    let all = std::iter::once(own).chain(args.issue.flow.iter().map(|flow| (flow.queue, flow.weight)));
-    let weights = all.filter_map(|(queue, weight)| Some(Weight { queue, weight: weight? }));
-    let device = weighted(&args.device, &args.set, weights)?;
-    let mut session = session(args, &device);
+    let device = catalogue::device_from(&changed(args)?)?;
+    let mut session = session(args, &device, None);
     if let Some(watch) = watch {
         session = session.watch(watch);
     }
@@ -67,10 +65,18 @@ pub(crate) fn perform(args: &RunArgs, watch: Option<Watch>, results: &mut dyn Wr
     report(args, session, |session| session.run(), results)
 }
 
+/// The session that the arguments describe, with its workloads. It starts from `state` if that is given, as a drive that
+/// was brought into the state of the arguments before.
+pub(crate) fn opened<'a>(args: &RunArgs, device: &'a Device, state: Option<State>) -> Result<Session<'a>, Failure> {
+    let session = session(args, device, state);
+    session.check().map_err(|error| failure(&error, &session.about()))?;
+    flows(args, session)
+}
+
 /// The session that the arguments describe, without its workloads.
-fn session<'a>(args: &RunArgs, device: &'a Device) -> Session<'a> {
+pub(crate) fn session<'a>(args: &RunArgs, device: &'a Device, state: Option<State>) -> Session<'a> {
     let spec = RunSpec {
-        precondition: args.state.precondition.clone(),
+        precondition: if state.is_some() { Vec::new() } else { args.state.precondition.clone() },
         time_scale: args.issue.pace.time_scale,
         verify: args.verify,
         fairness: args.issue.fairness,
@@ -85,10 +91,11 @@ fn session<'a>(args: &RunArgs, device: &'a Device) -> Session<'a> {
     if let Some(limit) = machine::memory(args.memory) {
         session = session.memory_limit(limit);
     }
-    if let Some(path) = &args.state.load_snapshot {
-        session = session.load_snapshot(path);
+    match (state, &args.state.load_snapshot) {
+        (Some(state), _) => session.start_from(state),
+        (None, Some(path)) => session.load_snapshot(path),
+        (None, None) => session,
     }
-    session
 }
 
 /// The program's name and version, as results have them.

@@ -15,6 +15,7 @@ mod perfetto;
 mod requests;
 pub mod run;
 pub mod study_report;
+mod what_if;
 
 #[cfg(test)]
 mod testing;
@@ -22,3 +23,4 @@ mod testing;
 pub use explained::{explained_table, request_table};
 pub use perfetto::write_timeline;
 pub use requests::RequestFile;
+pub use what_if::levers_text;

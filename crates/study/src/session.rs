@@ -48,7 +48,6 @@ mod settings;
 mod state;
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use base::io::IoKind;
@@ -150,21 +149,6 @@ impl<'a> Session<'a> {
     #[must_use]
     pub fn precondition(mut self, steps: Vec<Precondition>) -> Self {
         self.settings.steps = steps;
-        self
-    }
-
-    /// Starts from the drive state in a file instead of a new drive. Preconditioning steps run after the load.
-    #[must_use]
-    pub fn load_snapshot(mut self, path: impl Into<PathBuf>) -> Self {
-        self.settings.load = Some(path.into());
-        self
-    }
-
-    /// Passes the drive's state to `keep` after preconditioning and before the first request. The snapshot is complete
-    /// even if the run fails later.
-    #[must_use]
-    pub fn save_snapshot(mut self, keep: impl FnOnce(&Snapshot<'_>) -> io::Result<()> + 'a) -> Self {
-        self.save = Some(Box::new(keep));
         self
     }
 
@@ -329,7 +313,7 @@ impl<'a> Session<'a> {
             memory::check(vec![Need { name: device.name.clone(), memory }], 1, limit)
                 .map_err(SessionError::TooLarge)?;
         }
-        let is_new = self.settings.load.is_none();
+        let is_new = self.settings.load.is_none() && self.settings.state.is_none();
         match Precondition::first_fault(&self.settings.steps, &device.resolved, is_new) {
             Some((step, fault)) => Err(SessionError::Precondition { step, fault }),
             None => Ok(()),
@@ -449,9 +433,11 @@ impl<'a> Session<'a> {
     /// Makes the drive or loads its snapshot, and preconditions it.
     fn prepared<S: Sector, O: Watcher>(&mut self, observer: O) -> Result<Ssd<S, O>, SessionError> {
         let resolved = &self.device.resolved;
-        let mut drive = match &self.settings.load {
-            Some(path) => snapshot::load(path, resolved, self.settings.seed, observer).map_err(SessionError::Load)?,
-            None => Ssd::observed(resolved, self.settings.seed, observer),
+        let seed = self.settings.seed;
+        let mut drive = match (&self.settings.load, &self.settings.state) {
+            (Some(path), _) => snapshot::load(path, resolved, seed, observer).map_err(SessionError::Load)?,
+            (None, Some(state)) => state.load(resolved, seed, observer).map_err(SessionError::Load)?,
+            (None, None) => Ssd::observed(resolved, seed, observer),
         };
         if self.save.is_some() {
             drive = drive.noting(None);

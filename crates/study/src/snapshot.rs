@@ -9,6 +9,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use flash::backend::Observer;
 use flash::nand::{Sector, SnapshotError};
@@ -214,6 +215,37 @@ pub fn save<S: Sector, O: Observer>(drive: &Ssd<S, O>, to: impl Write) -> io::Re
     file.flush()
 }
 
+/// A snapshot in memory.
+#[derive(Clone)]
+pub struct State(Arc<[u8]>);
+
+impl State {
+    /// The snapshot of these bytes.
+    pub(crate) fn new(bytes: Vec<u8>) -> Self {
+        Self(bytes.into())
+    }
+
+    /// Loads a drive, see [`load`].
+    ///
+    /// # Errors
+    /// If it is of a drive that keeps its data in another way.
+    pub(crate) fn load<S: Sector, O: Observer>(
+        &self,
+        resolved: &Resolved,
+        seed: u64,
+        observer: O,
+    ) -> Result<Ssd<S, O>, LoadError> {
+        let drive = read(&mut io::Cursor::new(&self.0[..]), resolved, seed, observer);
+        drive.map_err(|reason| LoadError { path: PathBuf::from("the state"), reason })
+    }
+
+    /// True if a drive with this description can start from the state.
+    #[must_use]
+    pub fn is_of(&self, resolved: &Resolved) -> bool {
+        header(&mut io::Cursor::new(&self.0[..])).is_ok_and(|(header, _)| header.differences(resolved).is_empty())
+    }
+}
+
 /// Loads a drive from a snapshot and attaches the observer to its flash. The drive starts as after a power cycle: its
 /// FTL recovers its tables from the flash. It remembers the history of its preconditioning.
 ///
@@ -240,13 +272,13 @@ pub(crate) fn check_device(path: &Path, resolved: &Resolved) -> Result<(), LoadE
     let read = || -> Result<(), LoadReason> {
         let mut file = BufReader::new(File::open(path).map_err(SnapshotError::Io)?);
         check_version(&mut file)?;
-        header(&mut Plain(zstd::Decoder::new(file).map_err(SnapshotError::Io)?))?.check(resolved)
+        described(&mut Plain(zstd::Decoder::new(file).map_err(SnapshotError::Io)?))?.check(resolved)
     };
     read().map_err(|reason| LoadError { path: path.to_owned(), reason })
 }
 
 /// Reads the description of the drive of which a snapshot was taken.
-fn header(plain: &mut impl Read) -> Result<Header, LoadReason> {
+fn described(plain: &mut impl Read) -> Result<Header, LoadReason> {
     let mut bytes = [0; 4];
     plain.read_exact(&mut bytes)?;
     let len = u32::from_le_bytes(bytes);
@@ -264,16 +296,22 @@ fn read<S: Sector, O: Observer>(
     seed: u64,
     observer: O,
 ) -> Result<Ssd<S, O>, LoadReason> {
-    let len = check(from)?;
-    // The checksum vouches for these bytes: the decoder trusts them.
-    from.seek(SeekFrom::Start(FRONT as u64)).map_err(SnapshotError::Io)?;
-    let mut plain = Plain(zstd::Decoder::new(from.take(len - FRONT as u64)).map_err(SnapshotError::Io)?);
-    header(&mut plain)?.check(resolved)?;
+    let (header, mut plain) = header(from)?;
+    header.check(resolved)?;
     let drive = Ssd::load(resolved, seed, &mut plain, observer)?;
     if plain.read(&mut [0])? > 0 {
         return Err(SnapshotError::Damaged.into());
     }
     Ok(drive)
+}
+
+/// Checks a snapshot and reads its header. The rest is the state of the drive.
+fn header<R: Read + Seek>(from: &mut R) -> Result<(Header, impl Read + use<'_, R>), LoadReason> {
+    let len = check(from)?;
+    // The checksum vouches for these bytes: the decoder trusts them.
+    from.seek(SeekFrom::Start(FRONT as u64)).map_err(SnapshotError::Io)?;
+    let mut plain = Plain(zstd::Decoder::new(from.take(len - FRONT as u64)).map_err(SnapshotError::Io)?);
+    Ok((described(&mut plain)?, plain))
 }
 
 /// Checks that a file is a complete snapshot of this version. Returns its length without the checksum.
