@@ -16,8 +16,8 @@ const KEY: &str = "run.save-snapshot";
 /// The first reason why one cannot.
 pub fn check_snapshots(plan: &Plan) -> Result<(), OutputError> {
     let mut outputs = Outputs::new(&plan.named, plan.force);
-    let paths = plan.points.iter().filter_map(|point| point.run.save_snapshot.as_ref());
-    paths.map(|path| outputs.file(KEY, path, Kind::Snapshot).map(drop)).collect()
+    let mut paths = plan.points.iter().filter_map(|point| point.run.save_snapshot.as_ref());
+    paths.try_for_each(|path| outputs.file(KEY, path, Kind::Snapshot).map(drop))
 }
 
 /// Lets the session save the state of its drive, if the point asks for that. The snapshot is kept if the run fails.
