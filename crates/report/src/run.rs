@@ -1,5 +1,6 @@
 //! A run: its table, its page and its folder.
 
+mod fairness;
 mod figures;
 mod folder;
 mod lead;

@@ -7,7 +7,7 @@ use study::execute::Program;
 use study::metric::Dimension;
 use study::summary::{Curve, Summary};
 
-use super::{explained, lead};
+use super::{explained, flows, lead};
 use crate::figure::{Axis, Chart, Figure, Line, Number, Part, Scale, Stack};
 use crate::page::{Block, Cell, Page, Row as Cells, Section, Table};
 use crate::sides::{Side, sides};
@@ -25,13 +25,14 @@ pub fn page(program: &Program, comparison: &Comparison) -> Page {
     let seen = explained::seen(rows);
     let sides = sides(&seen);
     let tables = [("Latency and throughput", &LATENCIES[..]), ("Flash, energy and RAM", &FLASH[..])];
+    let tables = tables.into_iter().map(|(heading, columns)| table(comparison, heading, columns));
     Page {
         title: format!("{} drives under {}", rows.len(), comparison.workload),
         about: format!("flashloom {} ({})", program.version, program.commit),
         lead: lead::lead(comparison),
         sections: vec![Section {
             note: format!("{} {COST}.", comparison.said_of_spread()),
-            above: tables.map(|(heading, columns)| Block::Table(table(comparison, heading, columns))).to_vec(),
+            above: tables.chain(flows::tables(comparison)).map(Block::Table).collect(),
             figures: figures.into_iter().flatten().chain(sides.iter().map(Side::figure)).collect(),
             below: sides.iter().map(|side| Block::Table(side.table(AXIS))).collect(),
             ..Section::default()

@@ -2,7 +2,7 @@
 
 use study::compare::{AXIS, COST, Column, Comparison, FLASH, LATENCIES};
 
-use super::explained;
+use super::{explained, flows};
 use crate::grid::{folded, grid};
 use crate::sides::{Side, sides};
 
@@ -20,7 +20,8 @@ pub fn table(of: &Comparison) -> String {
     let seen = explained::seen(&of.rows);
     let seen: String = sides(&seen).iter().map(Side::text).collect();
     let said = folded(&of.said_of_spread().replace("The mark", "*"), WIDTH);
-    format!("{head}{}{}{COST}.\n{said}{verified}\n{seen}", part(of, &LATENCIES), part(of, &FLASH))
+    let flows = flows::text(of);
+    format!("{head}{}{flows}{}{COST}.\n{said}{verified}\n{seen}", part(of, &LATENCIES), part(of, &FLASH))
 }
 
 /// The columns in as few tables as fit the terminal: one, unless intervals make them wide.
