@@ -16,7 +16,8 @@ use study::watch::timeline::Window;
 use workload::{MOST_DEPTH, Pacing};
 
 use crate::lists::Schema;
-use crate::options::{FlowArg, flow, jobs, positive, whole};
+use crate::options::{FlowArg, flow, jobs, positive, seeds, whole};
+use crate::progress::{Show, Tell};
 
 pub(crate) use store::{GcArgs, StoreArgs, StoreCommand};
 pub(crate) use trace::{ExcerptArgs, FitArgs, PartArgs, ReadingArgs, TraceArgs};
@@ -37,6 +38,11 @@ impl Cli {
 
     /// The definition of the commands and their options.
     fn definition() -> clap::Command {
+        crate::help::with_examples(Self::plain())
+    }
+
+    /// The same without examples.
+    pub(crate) fn plain() -> clap::Command {
         numbers_are_values(Self::command())
     }
 }
@@ -60,6 +66,13 @@ pub(crate) enum Command {
         /// Show the life of this request, step by step; requests count from zero in the order of arrival
         #[arg(long, value_name = "N", value_parser = whole(0, u64::MAX))]
         request: Option<u64>,
+        /// Run the settings that act on the largest parts of the time, each from the same state under the same requests,
+        /// and print what it gains and costs
+        #[arg(long, conflicts_with = "request")]
+        what_if: bool,
+        /// Run this many settings of --what-if at once; by default one per core. The results do not depend on it
+        #[arg(long, value_name = "N", value_parser = jobs, requires = "what_if")]
+        jobs: Option<NonZeroUsize>,
         #[command(flatten)]
         run: Box<RunArgs>,
     },
@@ -75,12 +88,16 @@ pub(crate) enum Command {
         #[command(flatten)]
         reading: ReadingArgs,
         #[command(flatten)]
+        claims: ClaimArgs,
+        #[command(flatten)]
         study: StudyArgs,
     },
     /// Run all studies of a paper and print its claims beside the measurements
     Reproduce {
         /// The paper: chang, dirik, fmmu, hydra or sung; or mix, for mixtures of their mechanisms; see `flashloom studies`
         paper: String,
+        #[command(flatten)]
+        claims: ClaimArgs,
         #[command(flatten)]
         study: StudyArgs,
     },
@@ -102,10 +119,13 @@ pub(crate) enum Command {
     Studies {
         /// Print this study
         name: Option<String>,
+        /// Print the list as CSV
+        #[arg(long, conflicts_with = "name")]
+        csv: bool,
     },
     /// Check device files: print a summary of each, or all its errors
     Check {
-        /// Device files, or names of devices that come with Flashloom
+        /// Device files, names of devices that come with Flashloom, or `-` for a file on the standard input
         #[arg(required = true, value_name = "DEVICE")]
         devices: Vec<PathBuf>,
         /// Override a key of the device files, e.g. flash.channels=8
@@ -114,6 +134,9 @@ pub(crate) enum Command {
         /// Print JSON instead of tables; `flashloom schema` says what is in it
         #[arg(long)]
         json: bool,
+        /// Print CSV instead of tables: a row for each device, the unit of measure in the names of the columns
+        #[arg(long, conflicts_with = "json")]
+        csv: bool,
     },
     /// Summarise traces and convert them
     #[command(subcommand)]
@@ -122,23 +145,55 @@ pub(crate) enum Command {
     Workloads {
         /// Print this workload
         name: Option<String>,
+        /// Print the list as CSV
+        #[arg(long, conflicts_with = "name")]
+        csv: bool,
     },
     /// List the devices and the NAND parts that come with Flashloom, or print one
     #[command(alias = "parts")]
     Devices {
         /// Print this device or part
         name: Option<String>,
+        /// Print the list as CSV
+        #[arg(long, conflicts_with = "name")]
+        csv: bool,
     },
     /// Print the JSON schema of a kind of file, or of the results in JSON
     Schema {
         /// The kind of file or of results
         of: Schema,
     },
+    /// Write the manual pages of all commands into a directory
+    Man {
+        /// The directory; it is made if it is not there
+        dir: PathBuf,
+        #[command(flatten)]
+        replace: ReplaceArgs,
+    },
     /// Print a completion script for a shell
     Completions {
         /// The shell
         shell: Shell,
     },
+}
+
+/// The form in which a command prints its result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Text,
+    Json,
+    Csv,
+}
+
+impl Form {
+    /// The form that the options `--json` and `--csv` ask for.
+    pub(crate) const fn of(json: bool, csv: bool) -> Self {
+        match (json, csv) {
+            (true, _) => Self::Json,
+            (_, true) => Self::Csv,
+            _ => Self::Text,
+        }
+    }
 }
 
 /// The arguments of `run`.
@@ -170,6 +225,10 @@ pub(crate) struct RunArgs {
     /// Seed of all random streams; two runs with the same seed are equal
     #[arg(long, default_value_t = 0, value_parser = whole(0, u64::MAX))]
     pub(crate) seed: u64,
+
+    /// Run with this many seeds, from --seed on, and print the means with their 95 % intervals
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seeds)]
+    pub(crate) seeds: u32,
 
     /// Check that every read returns the newest completed write of each sector
     #[arg(long)]
@@ -205,7 +264,7 @@ pub(crate) struct CompareArgs {
     pub(crate) precondition: Vec<String>,
 
     #[command(flatten)]
-    pub(crate) pace: PaceArgs,
+    pub(crate) issue: IssueArgs,
 
     #[command(flatten)]
     pub(crate) measured: MeasureArgs,
@@ -223,12 +282,25 @@ pub(crate) struct CompareArgs {
     #[arg(long)]
     pub(crate) explain: bool,
 
-    /// Seeds, separated by commas; each result is the mean over them
-    #[arg(long, value_name = "N,N...", value_delimiter = ',', default_value = "0", value_parser = whole(0, u64::MAX))]
-    pub(crate) seeds: Vec<u64>,
+    /// The first seed
+    #[arg(long, default_value_t = 0, value_parser = whole(0, u64::MAX))]
+    pub(crate) seed: u64,
+
+    /// Run each drive with this many seeds, from --seed on; a result is the mean over them with its 95 % interval
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seeds)]
+    pub(crate) seeds: u32,
 
     #[command(flatten)]
     pub(crate) study: StudyArgs,
+}
+
+/// Where the claims of studies go.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ClaimArgs {
+    /// Write the claims as JUnit XML, which Jenkins, GitLab and others show: a test case for each claim, skipped with the
+    /// reason if it differs for a known one
+    #[arg(long, value_name = "FILE.xml")]
+    pub(crate) junit: Option<PathBuf>,
 }
 
 /// How studies run, and where their results go.
@@ -250,6 +322,11 @@ pub(crate) struct StudyArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
+    /// Print CSV instead of tables: plain numbers, the unit of measure in the names of the columns. `study` prints a row
+    /// for each run, `reproduce` for each claim, `compare` for each drive
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+
     /// Write the results into a directory: study.json, claims.txt, report.html, and the points of each study
     /// as Parquet. They replace an earlier result; other files in the directory stay
     #[arg(long, value_name = "DIR")]
@@ -262,12 +339,27 @@ pub(crate) struct StudyArgs {
     #[command(flatten)]
     pub(crate) replace: ReplaceArgs,
 
-    /// Show no progress
-    #[arg(long)]
+    /// Show no progress; the same as `--progress none`
+    #[arg(long, conflicts_with = "progress")]
     pub(crate) quiet: bool,
+
+    /// How to show progress, on the standard error [default: auto]
+    #[arg(long, value_name = "HOW")]
+    pub(crate) progress: Option<Show>,
+
+    /// Say on the standard error what is done: the device and the workload, from where, and each step with its time
+    #[arg(long)]
+    pub(crate) verbose: bool,
 
     #[command(flatten)]
     pub(crate) store: StoreArgs,
+}
+
+impl StudyArgs {
+    /// What to say while the studies run.
+    pub(crate) const fn tell(&self) -> Tell {
+        Tell::new(self.quiet, self.progress, self.verbose)
+    }
 }
 
 /// How fast requests are issued, and how many.
@@ -333,10 +425,19 @@ pub(crate) struct IssueArgs {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole(0, u16::MAX))]
     pub(crate) queue: u16,
 
-    /// Run another workload at the same time, with results of its own: WORKLOAD, then any of queue=N, depth=N, open,
-    /// name=NAME, each after a comma. May be given several times; --depth and --open are for the first workload only
+    /// The weight of that queue, instead of the drive's own; the device file describes the queue in [[host.queue]]
+    #[arg(long, value_name = "N", value_parser = whole(1, u32::MAX))]
+    pub(crate) weight: Option<u32>,
+
+    /// Run another workload at the same time, with results of its own: WORKLOAD, then any of queue=N, weight=N (of the
+    /// queue), depth=N, open, name=NAME, each after a comma. May be given several times; --depth, --open, --queue and
+    /// --weight are for the first workload only
     #[arg(long, value_name = "FLOW", value_parser = flow)]
     pub(crate) flow: Vec<FlowArg>,
+
+    /// Run each of the workloads alone, too, and print how much the others slow it down and how fair the drive is
+    #[arg(long, requires = "flow")]
+    pub(crate) fairness: bool,
 }
 
 impl IssueArgs {
@@ -362,6 +463,9 @@ pub(crate) enum TraceCommand {
         /// Print JSON instead of a table; `flashloom schema` describes it
         #[arg(long)]
         json: bool,
+        /// Print CSV instead of a table: a row for each kind of request
+        #[arg(long, conflicts_with = "json")]
+        csv: bool,
     },
     /// Convert a trace to Parquet
     Convert {
@@ -406,6 +510,10 @@ pub(crate) struct OutputArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
+    /// Print CSV instead of a table: plain numbers, the unit of measure in the names of the columns
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+
     /// Write the results into a directory: Parquet, JSON, the resolved configuration and report.html. They replace an
     /// earlier result; other files in the directory stay
     #[arg(long, value_name = "DIR")]
@@ -431,9 +539,24 @@ pub(crate) struct OutputArgs {
     #[command(flatten)]
     pub(crate) replace: ReplaceArgs,
 
-    /// Show no progress
-    #[arg(long)]
+    /// Show no progress; the same as `--progress none`
+    #[arg(long, conflicts_with = "progress")]
     pub(crate) quiet: bool,
+
+    /// How to show progress, on the standard error [default: auto]
+    #[arg(long, value_name = "HOW")]
+    pub(crate) progress: Option<Show>,
+
+    /// Say on the standard error what is done: the device and the workload, from where, and each step with its time
+    #[arg(long)]
+    pub(crate) verbose: bool,
+}
+
+impl OutputArgs {
+    /// What to say during the run.
+    pub(crate) const fn tell(&self) -> Tell {
+        Tell::new(self.quiet, self.progress, self.verbose)
+    }
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ impl StoreArgs {
 }
 
 /// Says how many runs were not done because their results were there.
-pub(crate) fn tell(store: Option<&Store>, outcomes: &[Outcome]) {
+pub(crate) fn from_store(store: Option<&Store>, outcomes: &[Outcome]) {
     let stored: usize = outcomes.iter().map(|outcome| outcome.stored).sum();
     let all: usize = outcomes.iter().flat_map(|outcome| &outcome.runs).map(Vec::len).sum();
     if let Some(store) = store.filter(|_| stored > 0) {

@@ -1,8 +1,12 @@
 //! Drives side by side: their tables and their page.
 
 mod explained;
+mod flows;
+mod lead;
 mod page;
+mod rows;
 mod table;
 
 pub use page::page;
+pub use rows::{fields, rows};
 pub use table::table;

@@ -34,7 +34,7 @@ use crate::summary::Summary;
 pub use contents::{Contents, Discard, Removed, Stored};
 pub use digest::{Digest, ParseDigestError};
 pub use error::{StoreError, Unused};
-pub use key::{Key, KeyError, SCHEMA, TraceKey, Traces, WorkloadKey};
+pub use key::{Digests, Key, KeyError, SCHEMA, SnapshotKey, TraceKey, WorkloadKey};
 pub use model::MODEL;
 pub use row::{Column, Facts, Row, columns};
 pub use states::DEFAULT_LIMIT;

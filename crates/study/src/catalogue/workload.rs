@@ -121,23 +121,34 @@ impl WorkloadFile {
         Ok(Self::Described(Document::parse(Path::new("workload"), text.into())?))
     }
 
-    /// Its name in results, as far as its file says it.
-    #[must_use]
-    pub fn name(&self) -> String {
-        match self {
-            Self::Described(document) => {
-                let name = document.table().get("name").and_then(toml::Value::as_str);
-                name.map_or_else(|| document.path().display().to_string(), ToOwned::to_owned)
-            }
-            Self::Jobs(path, _) => path.display().to_string(),
-            Self::Trace(file) => file.name(),
-        }
-    }
-
     /// True if it is a trace.
     #[must_use]
     pub const fn is_trace(&self) -> bool {
         matches!(self, Self::Trace(_))
+    }
+
+    /// True if it is a trace, and there is no such file.
+    #[must_use]
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Self::Trace(trace) if trace.is_missing())
+    }
+
+    /// Keeps the bytes of a trace from a pipe, so that it can be opened more than once.
+    pub(crate) fn keep(&mut self) -> Result<(), WorkloadError> {
+        match self {
+            Self::Trace(trace) => Ok(trace.keep()?),
+            Self::Described(_) | Self::Jobs(..) => Ok(()),
+        }
+    }
+
+    /// Its name in results; `None` for a job file, whose name is known when it is opened.
+    #[must_use]
+    pub fn name(&self) -> Option<String> {
+        match self {
+            Self::Described(document) => document.table().get("name")?.as_str().map(ToOwned::to_owned),
+            Self::Jobs(..) => None,
+            Self::Trace(trace) => Some(trace.name()),
+        }
     }
 
     /// True if each completion triggers the next request.
@@ -199,7 +210,7 @@ impl WorkloadFile {
                 config.insert("trace".into(), file.path().display().to_string().into());
                 config.insert("format".into(), source.format().name().into());
                 if let Some(columns) = &options.columns {
-                    config.insert("csv".into(), columns.to_string().into());
+                    config.insert("columns".into(), columns.to_string().into());
                 }
                 if let Some(units) = source.units() {
                     config.insert("time-unit".into(), units.time.name().into());

@@ -12,12 +12,11 @@ use std::sync::{Mutex, PoisonError};
 use flash::nand::SnapshotError;
 use workload::SourceError;
 
-use super::{ExecuteError, Job, Place, Program, each, one, place};
-use crate::catalogue::WorkloadFile;
+use super::{ExecuteError, Job, Place, Program, each, one, place, plain};
 use crate::plan::{Plan, Point};
 use crate::session::SessionError;
 use crate::snapshot::{LoadError, LoadReason};
-use crate::store::{Digest, Key, KeyError, Store, StudyOf, Traces};
+use crate::store::{Digest, Digests, Key, KeyError, Store, StudyOf};
 use crate::summary::Summary;
 
 /// The most files of a store that are named because they cannot be used.
@@ -55,22 +54,23 @@ impl<'a> Storing<'a> {
     /// Looks for the results of these runs.
     pub(super) fn look_up(self, plan: &mut Plan, jobs: &[Job], threads: usize) -> Result<Looked<'a>, ExecuteError> {
         let unreadable = |error: SourceError| ExecuteError::Workload(error.into());
-        for point in &mut plan.points {
+        for workload in plan.points.iter_mut().flat_map(Point::workloads_mut) {
             // The digest takes one pass and the run another.
-            if let WorkloadFile::Trace(file) = &mut point.workload {
-                file.keep().map_err(unreadable)?;
-            }
+            workload.keep().map_err(ExecuteError::Workload)?;
         }
-        let traces = Traces::of(plan).map_err(unreadable)?;
+        let digests = Digests::of(plan).map_err(unreadable)?;
         let looked = each(jobs.len(), threads, |number| {
-            let job = jobs[number];
-            let key = Key::of(&plan.points[job.point], job.seed, &mut traces.clone())?;
+            let (job, point) = (jobs[number], &plan.points[jobs[number].point]);
+            let key = Key::of(point, job.seed, &mut digests.clone());
+            let key = key.map_err(|error| ExecuteError::Open(error, place(plan, job)))?;
             let digest = key.digest();
-            Ok((Known { state: key.state(), key, digest, found: None }, self.store.get(digest)))
+            // A run that writes a snapshot has to be done.
+            let found = if point.run.save_snapshot.is_some() { Ok(None) } else { self.store.get(digest) };
+            Ok((Known { state: key.state(), key, digest, found: None }, found))
         });
         let (mut runs, mut unused) = (Vec::with_capacity(jobs.len()), Vec::new());
         for looked in looked {
-            let (mut run, found) = looked.map_err(ExecuteError::Workload)?;
+            let (mut run, found) = looked?;
             match found {
                 Ok(found) => run.found = found,
                 Err(file) => unused.push(file),
@@ -140,25 +140,25 @@ impl Looked<'_> {
     fn perform(&self, plan: &Plan, job: Job, run: &Known, program: &Program) -> Result<Summary, ExecuteError> {
         let (store, point) = (self.storing.store, &plan.points[job.point]);
         let place = || place(plan, job);
-        let plain = || one(point, job.seed, program, place, |session| session);
-        let Some((digest, lock)) = run.state.and_then(|state| self.states.get_key_value(&state)) else {
-            return plain();
+        let shared = run.state.filter(|_| point.run.save_snapshot.is_none());
+        let Some((digest, lock)) = shared.and_then(|state| self.states.get_key_value(&state)) else {
+            return plain(plan, job, program);
         };
         // One that panicked made no state, and the next one makes it.
         let making = lock.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(path) = store.state(*digest) else {
             return one(point, job.seed, program, place, |session| {
-                session.save_snapshot(move |state| {
+                Ok(session.save_snapshot(move |state| {
                     if let Err(error) = store.put_state(*digest, |out| state.write(out)) {
                         (self.storing.warn)(&format_args!("a state cannot be kept in the store: {error}"));
                     }
                     drop(making);
                     Ok(())
-                })
+                }))
             });
         };
         drop(making);
-        let loaded = one(point, job.seed, program, place, |session| session.preconditioned_by(&path));
+        let loaded = one(point, job.seed, program, place, |session| Ok(session.preconditioned_by(&path)));
         let Err(ExecuteError::Session(error, _)) = &loaded else { return loaded };
         let SessionError::Load(LoadError { reason, .. }) = &**error else { return loaded };
         let gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
@@ -169,7 +169,7 @@ impl Looked<'_> {
             ));
             store.drop_state(*digest);
         }
-        plain()
+        plain(plan, job, program)
     }
 }
 
@@ -178,11 +178,9 @@ impl Looked<'_> {
 /// # Errors
 /// If the key cannot be used, or its run fails.
 pub fn point(key: &Key, program: &Program) -> Result<Summary, PointError> {
-    let (device, workload) = key.parts().map_err(PointError::Key)?;
-    let place = Place(format!("{} under {}, seed {}", device.name, workload.name(), key.seed));
-    let place = || place.clone();
-    let point = Point { labels: Vec::new(), device, workload, run: key.run.clone() };
-    one(&point, key.seed, program, place, |session| session).map_err(PointError::Run)
+    let point = key.point().map_err(PointError::Key)?;
+    let place = || Place(format!("the run of the key, {}, seed {}", point.device.name, key.seed));
+    one(&point, key.seed, program, place, Ok).map_err(PointError::Run)
 }
 
 /// The reason that the run of a key has no result.

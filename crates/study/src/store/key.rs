@@ -18,7 +18,7 @@ use super::digest::Digest;
 use super::model::MODEL;
 use crate::catalogue::{Device, WorkloadError, WorkloadFile};
 use crate::config::Faults;
-use crate::plan::{Plan, Point, RunSpec, check_run};
+use crate::plan::{Beside, Plan, Point, RunSpec, check_run};
 
 /// Version of the keys, raised when a key changes its meaning or disappears.
 pub const SCHEMA: &str = "flashloom-key-1";
@@ -38,8 +38,11 @@ pub struct Key {
     /// The resolved device.
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     pub device: Table,
-    /// The workloads: that of the study, and those that run beside it.
+    /// The workloads: that of the study, and those of `run.flows`, in the order of their names.
     pub workloads: Vec<WorkloadKey>,
+    /// The snapshot from which the drive starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot: Option<SnapshotKey>,
     /// How they run.
     pub run: RunSpec,
 }
@@ -69,6 +72,18 @@ pub struct TraceKey {
     pub sha256: Digest,
 }
 
+/// The content of a snapshot.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SnapshotKey {
+    /// Where it lies; no part of the digest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
+    /// The SHA-256 of its bytes.
+    #[schemars(with = "String")]
+    pub sha256: Digest,
+}
+
 /// The reason that a run cannot be done again from its key.
 #[derive(Debug)]
 pub enum KeyError {
@@ -82,11 +97,11 @@ pub enum KeyError {
     Faults(Faults),
     /// The way to run it has faults.
     Run(Vec<Fault>),
-    /// It has no workload, or several.
+    /// It has another number of workloads than of flows.
     Workloads(usize),
-    /// A trace cannot be read.
+    /// A trace or a snapshot cannot be read.
     Trace(SourceError),
-    /// A trace is not the one of the key.
+    /// A trace or a snapshot is not the one of the key.
     Changed {
         /// Where it should be.
         path: PathBuf,
@@ -95,7 +110,7 @@ pub enum KeyError {
         /// The digest of the key.
         wanted: Digest,
     },
-    /// The key does not say where a trace lies.
+    /// The key does not say where a trace or a snapshot lies.
     Nowhere(String),
 }
 
@@ -121,16 +136,18 @@ impl fmt::Display for KeyError {
                 let lines: Vec<String> = faults.iter().map(|fault| format!("run.{fault}")).collect();
                 f.write_str(&lines.join("\n"))
             }
-            Self::Workloads(count) => write!(f, "has {count} workloads; give it one in `workloads`"),
+            Self::Workloads(count) => {
+                write!(f, "has {count} workloads; give it one, and one more for each of `run.flows`")
+            }
             Self::Trace(error) => error.fmt(f),
             Self::Changed { path, found, wanted } => write!(
                 f,
-                "{}: is not the trace of the key: its SHA-256 is {found}, that of the key {wanted}; put that trace \
+                "{}: is not the file of the key: its SHA-256 is {found}, that of the key {wanted}; put that file \
                  there, or correct `path` in the key",
                 path.display()
             ),
             Self::Nowhere(name) => {
-                write!(f, "does not say where the trace `{name}` lies; add its `path`")
+                write!(f, "does not say where `{name}` lies; add its `path`")
             }
         }
     }
@@ -138,30 +155,35 @@ impl fmt::Display for KeyError {
 
 impl std::error::Error for KeyError {}
 
-/// The digests of traces that are already known: a study plays one trace at many points.
+/// The digests of traces and snapshots that are already known: many points of a study read one file.
 #[derive(Clone, Debug, Default)]
-pub struct Traces(BTreeMap<PathBuf, Digest>);
+pub struct Digests(BTreeMap<PathBuf, Digest>);
 
-impl Traces {
-    /// The digests of all traces of a study.
+impl Digests {
+    /// The digests of all traces and snapshots of a study.
     ///
     /// # Errors
     /// If one cannot be read.
     pub fn of(plan: &Plan) -> Result<Self, SourceError> {
-        let mut traces = Self::default();
+        let mut digests = Self::default();
         for point in &plan.points {
-            if let WorkloadFile::Trace(file) = &point.workload {
-                traces.digest(file)?;
+            for workload in point.workloads() {
+                if let WorkloadFile::Trace(file) = workload {
+                    digests.digest(file)?;
+                }
+            }
+            if let Some(path) = &point.run.load_snapshot {
+                digests.digest(&TraceFile::at(path))?;
             }
         }
-        Ok(traces)
+        Ok(digests)
     }
 
-    /// The digest of a trace.
+    /// The digest of a file.
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn digest(&mut self, file: &TraceFile) -> Result<Digest, SourceError> {
+    fn digest(&mut self, file: &TraceFile) -> Result<Digest, SourceError> {
         if let Some(known) = self.0.get(file.path()) {
             return Ok(*known);
         }
@@ -185,37 +207,46 @@ fn digest_of(file: &TraceFile) -> Result<Digest, SourceError> {
     })
 }
 
+/// The digest of a file that must have this one.
+fn expect(file: &TraceFile, wanted: Digest) -> Result<(), KeyError> {
+    let found = digest_of(file).map_err(KeyError::Trace)?;
+    match found == wanted {
+        true => Ok(()),
+        false => Err(KeyError::Changed { path: file.shown(), found, wanted }),
+    }
+}
+
 impl Key {
     /// The key of a point with a seed.
     ///
     /// # Errors
-    /// All faults of the description of the workload, or the fault of a trace.
-    pub fn of(point: &Point, seed: u64, traces: &mut Traces) -> Result<Self, WorkloadError> {
-        Self::new(&point.device, &[&point.workload], &point.run, seed, traces)
-    }
-
-    /// The key of a run of these workloads.
-    ///
-    /// # Errors
-    /// All faults of the descriptions of the workloads, or the fault of a trace.
-    pub fn new(
-        device: &Device,
-        workloads: &[&WorkloadFile],
-        run: &RunSpec,
-        seed: u64,
-        traces: &mut Traces,
-    ) -> Result<Self, WorkloadError> {
-        let mut run = run.clone();
-        if !workloads.iter().any(|workload| workload.is_trace()) {
+    /// All faults of the descriptions of the workloads, or the fault of a trace or of the snapshot.
+    pub fn of(point: &Point, seed: u64, digests: &mut Digests) -> Result<Self, WorkloadError> {
+        let device = &point.device;
+        let mut run = point.run.clone();
+        // That a snapshot is saved changes no result.
+        run.save_snapshot = None;
+        // The resolved device has the weights.
+        run.weight = None;
+        for (name, flow) in &mut run.flows {
+            // The list of workloads has their content.
+            (flow.weight, flow.workload, flow.set) = (None, name.into(), Table::new());
+        }
+        if !point.workloads().any(WorkloadFile::is_trace) {
             run.forget_traces();
         }
-        let workload = |file: &&WorkloadFile| WorkloadKey::of(file, device, traces);
+        let snapshot = |path: PathBuf| -> Result<SnapshotKey, SourceError> {
+            Ok(SnapshotKey { sha256: digests.digest(&TraceFile::at(&path))?, path: std::path::absolute(path).ok() })
+        };
+        let snapshot = run.load_snapshot.take().map(snapshot).transpose()?;
+        let workload = |file: &WorkloadFile| WorkloadKey::of(file, device, digests);
         Ok(Self {
             schema: SCHEMA.into(),
             model: MODEL,
             seed,
             device: device.config(),
-            workloads: workloads.iter().map(workload).collect::<Result<_, _>>()?,
+            workloads: point.workloads().map(workload).collect::<Result<_, _>>()?,
+            snapshot,
             run,
         })
     }
@@ -262,6 +293,10 @@ impl Key {
                 trace.path = None;
             }
         }
+        if let Some(snapshot) = &mut key.snapshot {
+            snapshot.path = None;
+        }
+        key.device.remove("description");
         Digest::of(serde_json::to_string(&key).expect("numbers, texts and tables").as_bytes())
     }
 
@@ -276,36 +311,42 @@ impl Key {
         }
         let mut device = self.device.clone();
         device.remove("name");
-        let all = (self.model, self.seed, device, &self.run.precondition);
+        device.remove("description");
+        let snapshot = self.snapshot.as_ref().map(|snapshot| snapshot.sha256);
+        let all = (self.model, self.seed, device, snapshot, &self.run.precondition);
         Some(Digest::of(serde_json::to_string(&all).expect("numbers, texts and tables").as_bytes()))
     }
 
-    /// The run's device and its workload.
+    /// The point of which this is a key.
     ///
     /// # Errors
-    /// If a description has faults, a trace cannot be read, or it is not the one of the key.
-    pub fn parts(&self) -> Result<(Device, WorkloadFile), KeyError> {
+    /// If a description has faults, a trace or the snapshot cannot be read, or is not the one of the key.
+    pub fn point(&self) -> Result<Point, KeyError> {
         let device = Device::parse(self.device.to_string()).map_err(KeyError::Faults)?;
-        check_run(&self.run, Some(&device)).map_err(KeyError::Run)?;
-        match &self.workloads[..] {
-            [one] => Ok((device, one.file()?)),
-            others => Err(KeyError::Workloads(others.len())),
+        let mut run = self.run.clone();
+        if let Some(SnapshotKey { path, sha256 }) = &self.snapshot {
+            let path = path.clone().ok_or_else(|| KeyError::Nowhere("snapshot".into()))?;
+            expect(&TraceFile::at(&path), *sha256)?;
+            run.load_snapshot = Some(path);
         }
-    }
-
-    /// The name of the device.
-    #[must_use]
-    pub fn device_name(&self) -> &str {
-        self.device.get("name").and_then(toml::Value::as_str).unwrap_or_default()
+        check_run(&run, Some(&device)).map_err(KeyError::Run)?;
+        if self.workloads.len() != run.flows.len() + 1 {
+            return Err(KeyError::Workloads(self.workloads.len()));
+        }
+        let mut workloads = self.workloads.iter().map(WorkloadKey::file).collect::<Result<Vec<_>, _>>()?.into_iter();
+        let workload = workloads.next().expect("there is one more than flows");
+        let flow = |(name, workload): (&String, WorkloadFile)| Beside { name: name.clone(), workload };
+        let beside = run.flows.keys().zip(workloads).map(flow).collect();
+        Ok(Point { labels: Vec::new(), device, workload, beside, run })
     }
 }
 
 impl WorkloadKey {
-    fn of(file: &WorkloadFile, device: &Device, traces: &mut Traces) -> Result<Self, WorkloadError> {
+    fn of(file: &WorkloadFile, device: &Device, digests: &mut Digests) -> Result<Self, WorkloadError> {
         Ok(match file {
             WorkloadFile::Trace(trace) => {
                 let path = if trace.path() == Path::new("-") { None } else { std::path::absolute(trace.path()).ok() };
-                Self::Trace(TraceKey { path, name: trace.name(), sha256: traces.digest(trace)? })
+                Self::Trace(TraceKey { path, name: trace.name(), sha256: digests.digest(trace)? })
             }
             described => Self::Described(described.resolved(device.capacity())?),
         })
@@ -318,10 +359,7 @@ impl WorkloadKey {
                 let path = key.path.clone().ok_or_else(|| KeyError::Nowhere(key.name.clone()))?;
                 let mut file = TraceFile::at(&path);
                 file.keep().map_err(KeyError::Trace)?;
-                let found = digest_of(&file).map_err(KeyError::Trace)?;
-                if found != key.sha256 {
-                    return Err(KeyError::Changed { path, found, wanted: key.sha256 });
-                }
+                expect(&file, key.sha256)?;
                 Ok(WorkloadFile::Trace(file.named(&key.name)))
             }
         }

@@ -187,7 +187,7 @@ fn a_key_has_all_that_determines_a_result_and_nothing_else() {
     let digest = |more: &str, workload: &str, seed: u64| {
         let text = format!("name = \"s\"\ndevice = \"demo\"\nworkload = \"{workload}\"\n{more}\n");
         let plan = place.plan(&text);
-        Key::of(&plan.points[0], seed, &mut Traces::default()).unwrap_or_else(|error| panic!("{error}")).digest()
+        Key::of(&plan.points[0], seed, &mut Digests::default()).unwrap_or_else(|error| panic!("{error}")).digest()
     };
     let base = digest("", "oltp", 1);
     assert_eq!(base, digest("metrics = [\"read.p99\"]", "oltp", 1), "what a study shows");
@@ -241,7 +241,7 @@ fn the_run_of_a_key_can_be_done_again_from_its_text() {
             fs::write(&trace, "128166372003061629,hm,0,Read,512,4096,100\n").expect("written");
             let refused = execute::point(&key, &program()).expect_err("another trace").to_string();
             assert!(
-                refused.contains("t.csv: is not the trace of the key") && refused.contains("put that trace"),
+                refused.contains("t.csv: is not the file of the key") && refused.contains("put that file"),
                 "{refused}"
             );
         }
