@@ -144,6 +144,11 @@ fn every_file() -> Vec<ResultFile> {
     let table = |name, about, columns| ResultFile { name, about, schema: None, columns };
     let mut all = report::catalogue::files();
     all.extend([
+        table(
+            "points/*/*.parquet",
+            "A row: the result of a run in a store (`--store`). All files of a store are one table.",
+            study::store::columns(),
+        ),
         table("run --csv", "A row for each kind of request of each flow.", report::run::rows(&[]).fields()),
         table("compare --csv", "A row for each drive: means over the seeds.", report::compare::fields()),
         table(

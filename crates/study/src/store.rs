@@ -36,7 +36,7 @@ pub use digest::{Digest, ParseDigestError};
 pub use error::{StoreError, Unused};
 pub use key::{Digests, Key, KeyError, SCHEMA, SnapshotKey, TraceKey, WorkloadKey};
 pub use model::MODEL;
-pub use row::{Column, Facts, Row, columns};
+pub use row::{Facts, Row, columns};
 pub use states::DEFAULT_LIMIT;
 pub use studies::{PointOf, StudyOf};
 

@@ -16,10 +16,11 @@ use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
+use workload::field::{Field, Unit, Values, message};
 
 use super::digest::Digest;
 use super::key::Key;
-use crate::metric::{Dimension, Metric, catalogue};
+use crate::metric::{Dimension, Entry, Metric, catalogue};
 use crate::summary::Summary;
 
 /// The program that writes these files, in their metadata.
@@ -27,11 +28,22 @@ const CREATOR: &str = "flashloom point";
 /// The entry of the metadata with the digest of the texts.
 const CHECK: &str = "flashloom.check";
 
-/// The columns before the metrics. Those with `true` hold texts, the others whole numbers.
-const FIRST: [(&str, bool); 5] =
-    [("digest", true), ("model", false), ("device", true), ("workload", true), ("seed", false)];
+/// The columns before the metrics.
+const FIRST: [Field; 5] = [
+    Field::new("digest", Values::Text, Unit::None, "The digest of the key"),
+    Field::new("model", Values::Count, Unit::None, "Version of the model"),
+    Field::new("device", Values::Text, Unit::None, "Name of the device"),
+    Field::new("workload", Values::Text, Unit::None, "Name of the workload"),
+    Field::new("seed", Values::Count, Unit::None, "Seed of all random streams"),
+];
 /// The columns behind the metrics.
-const LAST: [&str; 2] = ["key", "summary"];
+const LAST: [Field; 2] = [
+    Field::new("key", Values::Text, Unit::None, "The key of the run as JSON: all that determines the result"),
+    Field::new("summary", Values::Text, Unit::None, "The result as JSON: what `run --json` prints"),
+];
+/// The names of these two.
+const KEY: &str = "key";
+const SUMMARY: &str = "summary";
 
 /// A result in a store.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,15 +54,11 @@ pub struct Row {
     pub summary: Summary,
 }
 
-/// A column of the metrics.
+/// A column with a metric.
 #[derive(Clone, Debug)]
-pub struct Column {
-    /// Its name, with the unit of measure.
-    pub name: String,
-    /// The metric.
-    pub metric: Metric,
-    /// Its meaning.
-    pub meaning: &'static str,
+struct Column {
+    metric: Metric,
+    field: Field,
 }
 
 /// The reason that a file is not a result.
@@ -85,49 +93,46 @@ impl From<ParquetError> for RowError {
     }
 }
 
-/// The name of a metric's column: with underscores, and with its unit of measure at the end.
-fn column_name(metric: &Metric) -> String {
-    let name = metric.to_string().replace(['.', '-'], "_");
+/// The column of a metric: its name with underscores, and with its unit of measure at the end.
+fn field(metric: &Metric, meaning: &str) -> Field {
     let unit = match metric.dimension() {
-        Dimension::Time => "_us",
-        Dimension::Rate => "_bytes_per_s",
-        Dimension::Energy => "_j",
-        Dimension::Share if !name.ends_with("ratio") => "_share",
-        Dimension::PerSecond | Dimension::Share | Dimension::Count | Dimension::Plain => "",
+        Dimension::Time => Unit::Microseconds,
+        Dimension::Rate => Unit::BytesPerSecond,
+        Dimension::PerSecond => Unit::PerSecond,
+        Dimension::Energy => Unit::Joules,
+        Dimension::Share => Unit::Share,
+        Dimension::Count | Dimension::Plain => Unit::None,
     };
-    name + unit
+    let name = metric.to_string().replace(['.', '-'], "_");
+    let name = if unit.ends(&name) { name } else { name + unit.suffix() };
+    Field::named(name, Values::Number, unit, format!("The metric `{metric}`: {meaning}"))
 }
 
-/// The columns of the metrics: all of the catalogue, but for flash commands by cause, of which there are too many; the
+/// The columns of the metrics: all of the catalogue, but for those of single flows and of flash commands by cause; the
 /// summary has them.
-#[must_use]
-pub fn columns() -> &'static [Column] {
+fn metrics() -> &'static [Column] {
     static COLUMNS: LazyLock<Vec<Column>> = LazyLock::new(|| {
         let entries = catalogue().into_iter().flat_map(|group| group.entries);
-        entries
-            .filter(|entry| !entry.name.contains("CAUSE"))
-            .flat_map(|entry| {
-                let meaning = entry.meaning;
-                entry.metrics().into_iter().map(move |metric| Column { name: column_name(&metric), metric, meaning })
-            })
-            .collect()
+        let single = |entry: &Entry| !entry.name.contains("CAUSE") && !entry.name.contains("NAME");
+        let columns = |entry: Entry| {
+            let column = move |metric: Metric| Column { field: field(&metric, entry.meaning), metric };
+            entry.metrics().into_iter().map(column).collect::<Vec<_>>()
+        };
+        entries.filter(single).flat_map(columns).collect()
     });
     &COLUMNS
+}
+
+/// The columns of a result's file.
+#[must_use]
+pub fn columns() -> Vec<Field> {
+    let metrics = metrics().iter().map(|column| column.field.clone());
+    FIRST.into_iter().chain(metrics).chain(LAST).collect()
 }
 
 /// The digest by which a damaged file is found.
 fn check(key: &str, summary: &str) -> String {
     Digest::of(format!("{key}\n{summary}").as_bytes()).to_string()
-}
-
-fn schema() -> String {
-    let first = FIRST.iter().map(|(name, is_text)| match is_text {
-        true => format!("required binary {name} (STRING);\n"),
-        false => format!("required int64 {name} (INTEGER(64,false));\n"),
-    });
-    let metrics = columns().iter().map(|column| format!("optional double {};\n", column.name));
-    let last = LAST.iter().map(|name| format!("required binary {name} (STRING);\n"));
-    format!("message flashloom {{\n{}}}", first.chain(metrics).chain(last).collect::<String>())
 }
 
 fn put<T: DataType>(
@@ -160,11 +165,11 @@ fn into(bytes: &mut Vec<u8>, key: &Key, summary: &Summary) -> Result<(), Parquet
         .set_statistics_enabled(EnabledStatistics::None)
         .set_dictionary_enabled(false)
         .set_key_value_metadata(Some(vec![KeyValue::new(CHECK.to_owned(), check(&key_text, &summary_text))]));
-    for name in LAST {
+    for name in [KEY, SUMMARY] {
         let path = ColumnPath::from(name);
         properties = properties.set_column_compression(path, Compression::ZSTD(ZstdLevel::try_new(3)?));
     }
-    let schema = Arc::new(parse_message_type(&schema())?);
+    let schema = Arc::new(parse_message_type(&message(&columns()))?);
     let mut file = SerializedFileWriter::new(bytes, schema, Arc::new(properties.build()))?;
     let mut group = file.next_row_group()?;
     let text = |text: &str| [ByteArray::from(text)];
@@ -174,7 +179,7 @@ fn into(bytes: &mut Vec<u8>, key: &Key, summary: &Summary) -> Result<(), Parquet
     put::<ByteArrayType>(&mut group, &text(&summary.workload), None)?;
     // Parquet's logical type says that these are the bits of an unsigned number.
     put::<Int64Type>(&mut group, &[key.seed.cast_signed()], None)?;
-    for column in columns() {
+    for column in metrics() {
         let value = column.metric.of(summary);
         put::<DoubleType>(&mut group, value.as_slice(), Some(&[i16::from(value.is_some())]))?;
     }
@@ -196,15 +201,14 @@ fn text(file: &dyn FileReader, name: &str) -> Result<String, RowError> {
 }
 
 /// The texts of the key and of the summary of a file that is whole.
-fn texts<R: ChunkReader + 'static>(from: R) -> Result<[String; 2], RowError> {
-    let file = SerializedFileReader::new(from)?;
+fn texts(file: &dyn FileReader) -> Result<[String; 2], RowError> {
     let meta = file.metadata().file_metadata();
     if meta.created_by() != Some(CREATOR) || meta.num_rows() != 1 || file.num_row_groups() != 1 {
         return Err(RowError::Foreign);
     }
     let entries = meta.key_value_metadata();
     let found = entries.and_then(|all| all.iter().find(|entry| entry.key == CHECK)?.value.clone());
-    let [key, summary] = [text(&file, LAST[0])?, text(&file, LAST[1])?];
+    let [key, summary] = [text(file, KEY)?, text(file, SUMMARY)?];
     if found != Some(check(&key, &summary)) {
         return Err(RowError::Damaged);
     }
@@ -216,7 +220,11 @@ fn texts<R: ChunkReader + 'static>(from: R) -> Result<[String; 2], RowError> {
 /// # Errors
 /// If it is damaged, something else, or of another version.
 pub(super) fn read<R: ChunkReader + 'static>(from: R) -> Result<Row, RowError> {
-    let [key, text] = texts(from)?;
+    row_of(&SerializedFileReader::new(from)?)
+}
+
+fn row_of(file: &dyn FileReader) -> Result<Row, RowError> {
+    let [key, text] = texts(file)?;
     let key = Key::parse(&key).map_err(|_| RowError::Other)?;
     let summary: Summary = serde_json::from_str(&text).map_err(|_| RowError::Other)?;
     // A result of a version that had other keys would not be equal to one of today.
@@ -255,7 +263,58 @@ pub(super) fn facts<R: ChunkReader + 'static>(from: R) -> Result<Facts, RowError
     if file.metadata().file_metadata().created_by() != Some(CREATOR) || file.num_row_groups() != 1 {
         return Err(RowError::Foreign);
     }
-    let head: Head = serde_json::from_str(&text(&file, LAST[0])?).map_err(|_| RowError::Other)?;
+    let head: Head = serde_json::from_str(&text(&file, KEY)?).map_err(|_| RowError::Other)?;
     let [device, workload] = [text(&file, "device")?, text(&file, "workload")?];
     Ok(Facts { model: head.model, device, workload, seed: head.seed })
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::collections::BTreeSet;
+    use std::fs::File;
+    use std::path::Path;
+
+    use parquet::record::{Field as Value, Row as Record};
+
+    use super::*;
+
+    /// Compares what other programs see in a file with its summary.
+    pub(in crate::store) fn check_columns(path: &Path) {
+        let file = SerializedFileReader::new(File::open(path).expect("there")).expect("Parquet");
+        let mut rows = file.get_row_iter(None).expect("rows");
+        let record: Record = rows.next().expect("a row").expect("sound");
+        assert!(rows.next().is_none(), "one row");
+        let Row { key, summary } = super::row_of(&file).expect("a result");
+        let mut seen = Vec::new();
+        for (name, value) in record.get_column_iter() {
+            seen.push(name.clone());
+            let metric = metrics().iter().find(|column| column.field.name == **name);
+            let wanted = metric.map(|column| column.metric.of(&summary));
+            match (value, wanted) {
+                (Value::Double(value), Some(Some(wanted))) => assert_eq!(value.to_bits(), wanted.to_bits(), "{name}"),
+                (Value::Null, Some(None)) => {}
+                (Value::ULong(number), None) if name == "seed" => assert_eq!(*number, key.seed),
+                (Value::ULong(number), None) if name == "model" => assert_eq!(*number, u64::from(key.model)),
+                (Value::Str(text), None) if name == "digest" => assert_eq!(*text, key.digest().to_string()),
+                (Value::Str(text), None) if name == "device" => assert_eq!(*text, summary.device),
+                (Value::Str(text), None) if name == "workload" => assert_eq!(*text, summary.workload),
+                (Value::Str(_), None) if [KEY, SUMMARY].contains(&name.as_str()) => {}
+                other => panic!("{name}: {other:?}"),
+            }
+        }
+        let columns: Vec<String> = columns().into_iter().map(|field| field.name.into_owned()).collect();
+        assert_eq!(seen, columns, "all files have the same columns");
+    }
+
+    #[test]
+    fn columns_have_their_units_of_measure_in_their_names() {
+        let names: Vec<String> = columns().into_iter().map(|field| field.name.into_owned()).collect();
+        assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "no name twice");
+        for name in
+            ["read_p99_us", "rate_bytes_per_s", "requests_per_s", "energy_j", "slc_wear", "log_k", "map_hit_ratio"]
+        {
+            assert!(names.iter().any(|other| other == name), "{name}");
+        }
+        assert!(columns().iter().all(|field| !field.meaning.is_empty() && field.unit.ends(&field.name)));
+    }
 }
