@@ -16,6 +16,7 @@ use workload::{MOST_DEPTH, Pacing};
 
 use crate::lists::Schema;
 use crate::options::{FlowArg, flow, jobs, positive, whole};
+use crate::progress::{Show, Tell};
 
 pub(crate) use trace::{ExcerptArgs, FitArgs, PartArgs, ReadingArgs, TraceArgs};
 
@@ -35,6 +36,11 @@ impl Cli {
 
     /// The definition of the commands and their options.
     fn definition() -> clap::Command {
+        crate::help::with_examples(Self::plain())
+    }
+
+    /// The same without examples.
+    pub(crate) fn plain() -> clap::Command {
         numbers_are_values(Self::command())
     }
 }
@@ -80,12 +86,16 @@ pub(crate) enum Command {
         #[command(flatten)]
         reading: ReadingArgs,
         #[command(flatten)]
+        claims: ClaimArgs,
+        #[command(flatten)]
         study: StudyArgs,
     },
     /// Run all studies of a paper and print its claims beside the measurements
     Reproduce {
         /// The paper: chang, dirik, fmmu, hydra or sung; or mix, for mixtures of their mechanisms; see `flashloom studies`
         paper: String,
+        #[command(flatten)]
+        claims: ClaimArgs,
         #[command(flatten)]
         study: StudyArgs,
     },
@@ -95,10 +105,13 @@ pub(crate) enum Command {
     Studies {
         /// Print this study
         name: Option<String>,
+        /// Print the list as CSV
+        #[arg(long, conflicts_with = "name")]
+        csv: bool,
     },
     /// Check device files: print a summary of each, or all its errors
     Check {
-        /// Device files, or names of devices that come with Flashloom
+        /// Device files, names of devices that come with Flashloom, or `-` for a file on the standard input
         #[arg(required = true, value_name = "DEVICE")]
         devices: Vec<PathBuf>,
         /// Override a key of the device files, e.g. flash.channels=8
@@ -107,6 +120,9 @@ pub(crate) enum Command {
         /// Print JSON instead of tables; `flashloom schema` says what is in it
         #[arg(long)]
         json: bool,
+        /// Print CSV instead of tables: a row for each device, the unit of measure in the names of the columns
+        #[arg(long, conflicts_with = "json")]
+        csv: bool,
     },
     /// Summarise traces and convert them
     #[command(subcommand)]
@@ -115,23 +131,55 @@ pub(crate) enum Command {
     Workloads {
         /// Print this workload
         name: Option<String>,
+        /// Print the list as CSV
+        #[arg(long, conflicts_with = "name")]
+        csv: bool,
     },
     /// List the devices and the NAND parts that come with Flashloom, or print one
     #[command(alias = "parts")]
     Devices {
         /// Print this device or part
         name: Option<String>,
+        /// Print the list as CSV
+        #[arg(long, conflicts_with = "name")]
+        csv: bool,
     },
     /// Print the JSON schema of a kind of file, or of the results in JSON
     Schema {
         /// The kind of file or of results
         of: Schema,
     },
+    /// Write the manual pages of all commands into a directory
+    Man {
+        /// The directory; it is made if it is not there
+        dir: PathBuf,
+        #[command(flatten)]
+        replace: ReplaceArgs,
+    },
     /// Print a completion script for a shell
     Completions {
         /// The shell
         shell: Shell,
     },
+}
+
+/// The form in which a command prints its result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Text,
+    Json,
+    Csv,
+}
+
+impl Form {
+    /// The form that the options `--json` and `--csv` ask for.
+    pub(crate) const fn of(json: bool, csv: bool) -> Self {
+        match (json, csv) {
+            (true, _) => Self::Json,
+            (_, true) => Self::Csv,
+            _ => Self::Text,
+        }
+    }
 }
 
 /// The arguments of `run`.
@@ -224,6 +272,15 @@ pub(crate) struct CompareArgs {
     pub(crate) study: StudyArgs,
 }
 
+/// Where the claims of studies go.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ClaimArgs {
+    /// Write the claims as JUnit XML, which Jenkins, GitLab and others show: a test case for each claim, skipped with the
+    /// reason if it differs for a known one
+    #[arg(long, value_name = "FILE.xml")]
+    pub(crate) junit: Option<PathBuf>,
+}
+
 /// How studies run, and where their results go.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct StudyArgs {
@@ -243,6 +300,11 @@ pub(crate) struct StudyArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
+    /// Print CSV instead of tables: plain numbers, the unit of measure in the names of the columns. `study` prints a row
+    /// for each run, `reproduce` for each claim, `compare` for each drive
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+
     /// Write the results into a directory: study.json, claims.txt, report.html, and the points of each study
     /// as Parquet. They replace an earlier result; other files in the directory stay
     #[arg(long, value_name = "DIR")]
@@ -255,9 +317,24 @@ pub(crate) struct StudyArgs {
     #[command(flatten)]
     pub(crate) replace: ReplaceArgs,
 
-    /// Show no progress
-    #[arg(long)]
+    /// Show no progress; the same as `--progress none`
+    #[arg(long, conflicts_with = "progress")]
     pub(crate) quiet: bool,
+
+    /// How to show progress, on the standard error [default: auto]
+    #[arg(long, value_name = "HOW")]
+    pub(crate) progress: Option<Show>,
+
+    /// Say on the standard error what is done: the device and the workload, from where, and each step with its time
+    #[arg(long)]
+    pub(crate) verbose: bool,
+}
+
+impl StudyArgs {
+    /// What to say while the studies run.
+    pub(crate) const fn tell(&self) -> Tell {
+        Tell::new(self.quiet, self.progress, self.verbose)
+    }
 }
 
 /// How fast requests are issued, and how many.
@@ -361,6 +438,9 @@ pub(crate) enum TraceCommand {
         /// Print JSON instead of a table; `flashloom schema` describes it
         #[arg(long)]
         json: bool,
+        /// Print CSV instead of a table: a row for each kind of request
+        #[arg(long, conflicts_with = "json")]
+        csv: bool,
     },
     /// Convert a trace to Parquet
     Convert {
@@ -405,6 +485,10 @@ pub(crate) struct OutputArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
+    /// Print CSV instead of a table: plain numbers, the unit of measure in the names of the columns
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+
     /// Write the results into a directory: Parquet, JSON, the resolved configuration and report.html. They replace an
     /// earlier result; other files in the directory stay
     #[arg(long, value_name = "DIR")]
@@ -430,9 +514,24 @@ pub(crate) struct OutputArgs {
     #[command(flatten)]
     pub(crate) replace: ReplaceArgs,
 
-    /// Show no progress
-    #[arg(long)]
+    /// Show no progress; the same as `--progress none`
+    #[arg(long, conflicts_with = "progress")]
     pub(crate) quiet: bool,
+
+    /// How to show progress, on the standard error [default: auto]
+    #[arg(long, value_name = "HOW")]
+    pub(crate) progress: Option<Show>,
+
+    /// Say on the standard error what is done: the device and the workload, from where, and each step with its time
+    #[arg(long)]
+    pub(crate) verbose: bool,
+}
+
+impl OutputArgs {
+    /// What to say during the run.
+    pub(crate) const fn tell(&self) -> Tell {
+        Tell::new(self.quiet, self.progress, self.verbose)
+    }
 }
 
 #[cfg(test)]

@@ -8,21 +8,24 @@ use std::path::PathBuf;
 use base::units::{Bytes, Rate, SECTOR, Span};
 use flash::backend::{Controllers, Cycles, Op};
 use ftl::Config;
+use report::table::{Table, Unit};
 use schemars::JsonSchema;
 use serde::Serialize;
 use ssd::{Purpose, QueueArbitration, Resolved, ResolvedQueue, ResolvedQueues, ResolvedSlcArray};
 use study::catalogue::Device;
 
-use crate::device::device;
+use crate::args::Form;
+use crate::device::{device_or_stdin, one_stdin};
 use crate::exit::{Failure, print};
 
 /// Reads every file and prints a summary of each device; the errors of faulty files come last.
-pub(crate) fn check(paths: &[PathBuf], set: &[String], json: bool, results: &mut dyn Write) -> Result<(), Failure> {
+pub(crate) fn check(paths: &[PathBuf], set: &[String], form: Form, results: &mut dyn Write) -> Result<(), Failure> {
+    one_stdin(paths)?;
     let (mut text, mut all) = (String::new(), Vec::new());
     let mut faults = Vec::new();
     for path in paths {
-        match device(path, set) {
-            Ok(device) if json => all.push(Sheet::new(&device)),
+        match device_or_stdin(path, set) {
+            Ok(device) if form != Form::Text => all.push(Sheet::new(&device)),
             Ok(device) => {
                 let gap = if text.is_empty() { "" } else { "\n" };
                 let _ = write!(text, "{gap}{}", sheet(&device));
@@ -31,8 +34,10 @@ pub(crate) fn check(paths: &[PathBuf], set: &[String], json: bool, results: &mut
             Err(bug) => return Err(bug),
         }
     }
-    if json {
-        text = serde_json::to_string_pretty(&Checked(all)).expect("numbers and texts") + "\n";
+    match form {
+        Form::Text => {}
+        Form::Json => text = serde_json::to_string_pretty(&Checked(all)).expect("numbers and texts") + "\n",
+        Form::Csv => text = rows(&all).csv(),
     }
     print(results, &text)?;
     if faults.is_empty() { Ok(()) } else { Err(Failure::Input(faults.join("\n"))) }
@@ -48,7 +53,7 @@ pub(crate) struct Checked(Vec<Sheet>);
 
 /// The summary of a device.
 #[derive(JsonSchema, Serialize)]
-struct Sheet {
+pub(crate) struct Sheet {
     /// Version of these keys.
     #[schemars(extend("const" = SCHEMA))]
     schema: &'static str,
@@ -80,6 +85,26 @@ struct Parts {
     bytes: u64,
     /// In bytes.
     parts: BTreeMap<&'static str, u64>,
+}
+
+/// The summaries as a table for other programs: a row for each device.
+pub(crate) fn rows(all: &[Sheet]) -> Table {
+    let mut table = Table::default();
+    table.text("device", "The device's name", all.iter().map(|sheet| sheet.name.clone()));
+    table.count(
+        "capacity_bytes",
+        Unit::Bytes,
+        "Bytes that the host sees",
+        all.iter().map(|sheet| sheet.capacity_bytes),
+    );
+    table.count("raw_bytes", Unit::Bytes, "Bytes of the device's flash", all.iter().map(|sheet| sheet.raw_bytes));
+    let units = "Mapping units of the host's capacity";
+    table.count("mapping_units", Unit::None, units, all.iter().map(|sheet| sheet.mapping_units));
+    let memory = "Memory that a simulation of the device needs";
+    table.count("memory_bytes", Unit::Bytes, memory, all.iter().map(|sheet| sheet.memory.plain.bytes));
+    let verify = "The same with `--verify`";
+    table.count("memory_verify_bytes", Unit::Bytes, verify, all.iter().map(|sheet| sheet.memory.verify.bytes));
+    table
 }
 
 impl Sheet {
@@ -347,10 +372,11 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::device::device;
 
     fn checked(names: &[&str]) -> (Result<(), Failure>, String) {
         let (paths, mut results) = (names.iter().map(PathBuf::from).collect::<Vec<_>>(), Vec::new());
-        let outcome = check(&paths, &[], false, &mut results);
+        let outcome = check(&paths, &[], Form::Text, &mut results);
         (outcome, String::from_utf8(results).expect("text"))
     }
 

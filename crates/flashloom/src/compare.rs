@@ -3,22 +3,24 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use report::compare::{page, table};
+use report::compare::{page, rows, table};
 use study::compare::{Comparison, NORMALISED, PUBLISHED, plan};
 use study::execute;
 use study::output::{Kind, Outputs, publish};
 use study::plan::{FlowSpec, Point, RunSpec};
 use workload::trace::{ExtentRule, VolumeRule, files};
 
-use crate::args::CompareArgs;
+use crate::args::{CompareArgs, Form};
 use crate::exit::{Failure, note, print, say};
 use crate::options::FlowArg;
 use crate::progress::Bar;
 use crate::run::{program, stem};
-use crate::studies::fits;
+use crate::studies::{fits, planned};
 
 /// Runs `flashloom compare`.
 pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(), Failure> {
+    let tell = args.study.tell();
+    tell.check()?;
     let own = if args.as_published { &PUBLISHED[..] } else { &NORMALISED[..] };
     let devices = match &args.devices[..] {
         [] => own.iter().map(PathBuf::from).collect(),
@@ -46,8 +48,10 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
     execute::keep_pipes(&mut plan).map_err(|error| Failure::study(&error))?;
     let doubts = execute::doubts(&plan).map_err(|error| Failure::study(&error))?;
     doubts.iter().for_each(note);
-    let bar = Bar::steps(&format!("compare {} drives", devices.len()), args.study.quiet);
+    tell.done(|| planned(&plan, args.study.jobs));
+    let bar = Bar::steps(&format!("compare {} drives", devices.len()), tell);
     let outcome = execute::run(plan, &program, args.study.jobs, &|done, all| bar.step(done, all));
+    drop(bar);
     let outcomes = [outcome.map_err(|error| Failure::study(&error))?];
     let comparison = Comparison::new(&outcomes[0]);
     let shown = page(&program, &comparison);
@@ -58,7 +62,12 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
         file.fill(|out| out.write_all(shown.html().as_bytes()))?;
     }
     publish(file.into_iter().collect(), dir)?.iter().for_each(note);
-    print(results, &if args.study.json { comparison.json() } else { table(&comparison) })?;
+    let text = match Form::of(args.study.json, args.study.csv) {
+        Form::Json => comparison.json(),
+        Form::Csv => rows(&comparison).csv(),
+        Form::Text => table(&comparison),
+    };
+    print(results, &text)?;
     let in_dir = args.study.out.as_ref().map(|dir| dir.join("report.html"));
     for report in in_dir.iter().chain(&args.study.report) {
         say(format_args!("report: {}", report.display()));

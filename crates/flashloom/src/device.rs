@@ -1,18 +1,21 @@
 //! Opens the device that the command line names.
 
+use std::io::{self, Read};
 use std::path::Path;
 
+use base::units::Bytes;
 use study::catalogue::{self, Device};
 use study::config::{Document, Fault, Faults};
 
 use crate::args::{IssueArgs, RunArgs};
 use crate::exit::Failure;
 
+/// The name of the standard input in place of a file's.
+const STDIN: &str = "-";
+
 /// Reads a device file and overrides some of its keys (`key=value`).
 pub(crate) fn document(path: &Path, set: &[String]) -> Result<Document, Failure> {
-    let mut document = catalogue::device(path)?;
-    let faults: Vec<Fault> = set.iter().filter_map(|set| document.set(set).err()).flat_map(|faults| faults.0).collect();
-    if faults.is_empty() { Ok(document) } else { Err(Faults(faults).into()) }
+    changed(catalogue::device(path)?, set)
 }
 
 /// The device of such a document.
@@ -21,7 +24,7 @@ pub(crate) fn device(path: &Path, set: &[String]) -> Result<Device, Failure> {
 }
 
 /// The device file of a run, with the keys that the command line changes: those of `--set`, and the weights of queues.
-pub(crate) fn changed(args: &RunArgs) -> Result<Document, Failure> {
+pub(crate) fn of_run(args: &RunArgs) -> Result<Document, Failure> {
     let mut document = document(&args.device, &args.set)?;
     let IssueArgs { queue, weight, flow, .. } = &args.issue;
     let queues = std::iter::once((*queue, *weight)).chain(flow.iter().map(|flow| (flow.queue, flow.weight)));
@@ -32,4 +35,42 @@ pub(crate) fn changed(args: &RunArgs) -> Result<Document, Failure> {
         }
     }
     Ok(document)
+}
+
+/// The same; `-` is a device file on the standard input.
+pub(crate) fn device_or_stdin(path: &Path, set: &[String]) -> Result<Device, Failure> {
+    if path.as_os_str() != STDIN {
+        return device(path, set);
+    }
+    let mut bytes = Vec::new();
+    let unreadable = |why: String| {
+        Failure::Input(format!("-: the standard input cannot be read: {why}; pipe a device file into it"))
+    };
+    io::stdin().read_to_end(&mut bytes).map_err(|error| unreadable(error.to_string()))?;
+    let text = String::from_utf8(bytes).map_err(|_| unreadable("it is no text in UTF-8".to_owned()))?;
+    Ok(catalogue::device_from(&changed(Document::parse(path, text)?, set)?)?)
+}
+
+/// Refuses a list that names the standard input twice: a pipe delivers its bytes once.
+pub(crate) fn one_stdin(paths: &[std::path::PathBuf]) -> Result<(), Failure> {
+    if paths.iter().filter(|path| path.as_os_str() == STDIN).count() > 1 {
+        return Err(Failure::Input(
+            "-: two devices cannot share the standard input; keep one of them in a file".to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+fn changed(mut document: Document, set: &[String]) -> Result<Document, Failure> {
+    let faults: Vec<Fault> = set.iter().filter_map(|set| document.set(set).err()).flat_map(|faults| faults.0).collect();
+    if faults.is_empty() { Ok(document) } else { Err(Faults(faults).into()) }
+}
+
+/// A device in a line, and where its description is from.
+pub(crate) fn resolved(path: &Path, device: &Device) -> String {
+    let from = if path.exists() { path.display().to_string() } else { "comes with Flashloom".to_owned() };
+    let Device { name, resolved } = device;
+    let (host, raw): (Bytes, Bytes) = (resolved.capacity().bytes(), resolved.raw_capacity());
+    let dies = resolved.geometry.die_count();
+    format!("device {name} ({from}): {host} for the host of {raw} of {} on {dies} dies", resolved.part.name)
 }

@@ -25,7 +25,7 @@ const BUG: u8 = 101;
 const INTERRUPTED: u8 = 130;
 
 /// Every exit code and its meaning.
-const CODES: [(u8, &str); 5] = [
+pub(crate) const CODES: [(u8, &str); 5] = [
     (0, "The command succeeded"),
     (UNEXPECTED, "A claim of a study fails, and the study states no reason"),
     (INPUT, "The input has an error: a file, an option, or a path that cannot be written"),

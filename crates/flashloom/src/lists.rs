@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 use std::io::Write;
 
 use flash::nand::Part;
+use report::catalogue::ResultFile;
+use report::table::Table;
 use study::compare::Comparison;
 use study::config::did_you_mean;
 use study::execute::Studies;
@@ -18,8 +20,12 @@ use crate::check::Checked;
 use crate::exit::{Failure, print};
 
 /// Prints the names of the workloads, or the text of one.
-pub(crate) fn workloads(name: Option<&str>, results: &mut dyn Write) -> Result<(), Failure> {
+pub(crate) fn workloads(name: Option<&str>, csv: bool, results: &mut dyn Write) -> Result<(), Failure> {
     let Some(name) = name else {
+        if csv {
+            let all = builtin().iter().map(|(name, text)| ("workload", *name, description(text)));
+            return print(results, &list(all).csv());
+        }
         let names: String = builtin().iter().map(|(name, _)| format!("{name}\n")).collect();
         return print(results, &names);
     };
@@ -29,20 +35,20 @@ pub(crate) fn workloads(name: Option<&str>, results: &mut dyn Write) -> Result<(
 }
 
 /// Prints the names of the devices and the NAND parts, or the text of one.
-pub(crate) fn devices(name: Option<&str>, results: &mut dyn Write) -> Result<(), Failure> {
+pub(crate) fn devices(name: Option<&str>, csv: bool, results: &mut dyn Write) -> Result<(), Failure> {
     let Some(name) = name else {
+        if csv {
+            let devices = ssd::builtin().iter().map(|(name, text)| ("device", *name, description(text)));
+            let parts = Part::presets().map(|part| ("part", part.name.as_str(), about(part)));
+            return print(results, &list(devices.chain(parts)).csv());
+        }
         let mut text = String::from("devices, for `flashloom run`:\n");
         for (name, file) in ssd::builtin() {
-            let about = file.parse::<toml::Table>().ok();
-            let about = about.as_ref().and_then(|table| table.get("description")?.as_str()).unwrap_or_default();
-            let _ = writeln!(text, "  {name:<22}{about}");
+            let _ = writeln!(text, "  {name:<22}{}", description(file));
         }
         text.push_str("\nNAND parts, for `part` in a device file:\n");
         for part in Part::presets() {
-            let (bits, capacity) = (part.bits_per_cell(), part.geometry.chip());
-            let bits = format!("{bits} bit{} per cell", if bits == 1 { "" } else { "s" });
-            let about = format!("{bits}, pages of {}, chips of {capacity}", part.geometry.page);
-            let _ = writeln!(text, "  {:<22}{about}", part.name);
+            let _ = writeln!(text, "  {:<22}{}", part.name, about(part));
         }
         return print(results, &text);
     };
@@ -57,19 +63,44 @@ pub(crate) fn devices(name: Option<&str>, results: &mut dyn Write) -> Result<(),
 }
 
 /// Prints the names of the studies, or the text of one.
-pub(crate) fn studies(name: Option<&str>, results: &mut dyn Write) -> Result<(), Failure> {
+pub(crate) fn studies(name: Option<&str>, csv: bool, results: &mut dyn Write) -> Result<(), Failure> {
     let Some(name) = name else {
+        if csv {
+            let all = plan::builtin().iter().map(|(name, text)| ("study", *name, description(text)));
+            return print(results, &list(all).csv());
+        }
         let mut text = String::new();
         for (name, file) in plan::builtin() {
-            let about = file.parse::<toml::Table>().ok();
-            let about = about.as_ref().and_then(|table| table.get("description")?.as_str()).unwrap_or_default();
-            let _ = writeln!(text, "{name:<26}{about}");
+            let _ = writeln!(text, "{name:<26}{}", description(file));
         }
         return print(results, &text);
     };
     let found = plan::builtin().iter().find(|(other, _)| *other == name);
     let (_, text) = found.ok_or_else(|| unknown(name, "study", "studies", names(plan::builtin())))?;
     print(results, text)
+}
+
+/// The description in a file.
+fn description(file: &str) -> String {
+    let table = file.parse::<toml::Table>().unwrap_or_default();
+    table.get("description").and_then(toml::Value::as_str).unwrap_or_default().to_owned()
+}
+
+/// A part in a line.
+fn about(part: &Part) -> String {
+    let (bits, capacity) = (part.bits_per_cell(), part.geometry.chip());
+    let bits = format!("{bits} bit{} per cell", if bits == 1 { "" } else { "s" });
+    format!("{bits}, pages of {}, chips of {capacity}", part.geometry.page)
+}
+
+/// A list of what comes with Flashloom as a table for other programs.
+pub(crate) fn list<'a>(all: impl Iterator<Item = (&'static str, &'a str, String)>) -> Table {
+    let all: Vec<_> = all.collect();
+    let mut table = Table::default();
+    table.text("kind", "`device`, `part`, `workload` or `study`", all.iter().map(|(kind, ..)| *kind));
+    table.text("name", "Its name", all.iter().map(|(_, name, _)| (*name).to_owned()));
+    table.text("description", "Its description", all.iter().map(|(.., about)| about.clone()));
+    table
 }
 
 /// The kinds of JSON schemas.
@@ -95,6 +126,51 @@ pub(crate) enum Schema {
     CheckResult,
     /// What `trace info --json` prints
     TraceInfoResult,
+    /// All files that Flashloom writes: the name, type, unit and meaning of each column
+    Results,
+}
+
+/// Every file that Flashloom writes, and every table that it prints as CSV.
+fn every_file() -> Vec<ResultFile> {
+    let table = |name, about, columns| ResultFile { name, about, schema: None, columns };
+    let mut all = report::catalogue::files();
+    all.extend([
+        table("run --csv", "A row for each kind of request of each flow.", report::run::rows(&[]).fields()),
+        table("compare --csv", "A row for each drive: means over the seeds.", report::compare::fields()),
+        table(
+            "study --csv",
+            "A row for each run: the name of the study in the column `study`, then the columns of STUDY.parquet.",
+            Vec::new(),
+        ),
+        table(
+            "reproduce --csv",
+            "A row for each expectation of each claim.",
+            report::study_report::claims(&[]).fields(),
+        ),
+        table(
+            "explain --csv",
+            "A row for each part of the time, and for each cause of the waits, of the requests in a band.",
+            report::explained_rows(&[]).fields(),
+        ),
+        table("explain --request N --csv", "A row for each leg of the request.", report::request_rows(&[]).fields()),
+        table(
+            "explain --what-if --csv",
+            "A row for the drive as it is, and one for each change.",
+            report::trial_rows(&[]).fields(),
+        ),
+        table("check --csv", "A row for each device.", crate::check::rows(&[]).fields()),
+        table(
+            "trace info --csv",
+            "A row for each kind of request; the last columns are about the whole trace.",
+            crate::trace::rows(&TraceInfo::default()).fields(),
+        ),
+        table(
+            "devices --csv",
+            "A row for each device and part; `workloads --csv` and `studies --csv` have the same columns.",
+            list(std::iter::empty()).fields(),
+        ),
+    ]);
+    all
 }
 
 /// Prints a JSON schema.
@@ -110,6 +186,7 @@ pub(crate) fn schema(of: Schema, results: &mut dyn Write) -> Result<(), Failure>
         Schema::ExplainResult => study::schema::of::<Explanation>(),
         Schema::CheckResult => study::schema::of::<Checked>(),
         Schema::TraceInfoResult => study::schema::of::<TraceInfo>(),
+        Schema::Results => return print(results, &report::catalogue::json(every_file())),
     };
     print(results, &format!("{schema:#}\n"))
 }
@@ -135,28 +212,29 @@ mod tests {
 
     #[test]
     fn every_listed_name_can_be_printed() {
-        for name in printed(|out| workloads(None, out)).lines() {
-            assert!(!printed(|out| workloads(Some(name), out)).is_empty());
+        for name in printed(|out| workloads(None, false, out)).lines() {
+            assert!(!printed(|out| workloads(Some(name), false, out)).is_empty());
         }
-        let list = printed(|out| devices(None, out));
+        let list = printed(|out| devices(None, false, out));
         let names: Vec<_> = list.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).collect();
         assert_eq!(names.len(), ssd::builtin().len() + Part::presets().count());
         for name in names {
-            assert!(printed(|out| devices(Some(name), out)).contains(&format!("name = \"{name}\"")), "{name}");
+            assert!(printed(|out| devices(Some(name), false, out)).contains(&format!("name = \"{name}\"")), "{name}");
         }
         for of in <Schema as clap::ValueEnum>::value_variants().iter().copied() {
-            assert!(printed(|out| schema(of, out)).contains("\"properties\""));
+            let text = printed(|out| schema(of, out));
+            assert!(text.contains(if matches!(of, Schema::Results) { "\"columns\"" } else { "\"properties\"" }));
         }
     }
 
     #[test]
     fn an_unknown_name_is_refused_with_a_suggestion() {
-        let failure = workloads(Some("none"), &mut Vec::new()).expect_err("unknown");
+        let failure = workloads(Some("none"), false, &mut Vec::new()).expect_err("unknown");
         assert_eq!(failure.to_string(), "error: there is no workload `none`; `flashloom workloads` lists them");
         for (failure, wanted) in [
-            (devices(Some("dmeo"), &mut Vec::new()), "did you mean `demo`?"),
-            (devices(Some("FMMU-V3"), &mut Vec::new()), "did you mean `FMMU-V"),
-            (studies(Some("mix/trace"), &mut Vec::new()), "did you mean `mix/traces`?"),
+            (devices(Some("dmeo"), false, &mut Vec::new()), "did you mean `demo`?"),
+            (devices(Some("FMMU-V3"), false, &mut Vec::new()), "did you mean `FMMU-V"),
+            (studies(Some("mix/trace"), false, &mut Vec::new()), "did you mean `mix/traces`?"),
         ] {
             let text = failure.expect_err("unknown").to_string();
             assert!(text.contains(wanted), "{text}");

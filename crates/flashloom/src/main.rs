@@ -15,8 +15,10 @@ mod completions;
 mod device;
 mod exit;
 mod explain;
+mod help;
 mod lists;
 mod machine;
+mod manual;
 mod options;
 mod progress;
 mod run;
@@ -25,7 +27,7 @@ mod trace;
 
 use std::io;
 
-use args::{Cli, Command};
+use args::{Cli, Command, Form};
 
 fn main() -> std::process::ExitCode {
     exit::sweep_on_panic();
@@ -40,16 +42,19 @@ fn main() -> std::process::ExitCode {
         Command::Explain { request, what_if, jobs, run } => {
             explain::explain(&run, request, what_if.then_some(jobs), &mut io::stdout())
         }
-        Command::Study { studies, workload, reading, study } => {
-            studies::study(&studies, workload.as_deref(), &reading, &study, &mut io::stdout())
+        Command::Study { studies, workload, reading, claims, study } => {
+            studies::study(&studies, workload.as_deref(), &reading, (&study, &claims), &mut io::stdout())
         }
-        Command::Reproduce { paper, study } => studies::reproduce(&paper, &study, &mut io::stdout()),
+        Command::Reproduce { paper, claims, study } => studies::reproduce(&paper, (&study, &claims), &mut io::stdout()),
         Command::Compare(args) => compare::compare(&args, &mut io::stdout()),
-        Command::Studies { name } => lists::studies(name.as_deref(), &mut io::stdout()),
+        Command::Studies { name, csv } => lists::studies(name.as_deref(), csv, &mut io::stdout()),
         Command::Trace(command) => trace::trace(&command, &mut io::stdout()),
-        Command::Workloads { name } => lists::workloads(name.as_deref(), &mut io::stdout()),
-        Command::Check { devices, set, json } => check::check(&devices, &set, json, &mut io::stdout()),
-        Command::Devices { name } => lists::devices(name.as_deref(), &mut io::stdout()),
+        Command::Workloads { name, csv } => lists::workloads(name.as_deref(), csv, &mut io::stdout()),
+        Command::Check { devices, set, json, csv } => {
+            check::check(&devices, &set, Form::of(json, csv), &mut io::stdout())
+        }
+        Command::Devices { name, csv } => lists::devices(name.as_deref(), csv, &mut io::stdout()),
+        Command::Man { dir, replace } => manual::man(&dir, replace.force),
         Command::Schema { of } => lists::schema(of, &mut io::stdout()),
     };
     exit::code(outcome)

@@ -1,98 +1,325 @@
-//! The progress bar: on a terminal only, and never among the results.
+//! What a command says while it works: a bar on a terminal, a line every ten seconds for a log, and with `--verbose` each
+//! step that is done. All of it goes to the standard error.
 
+use std::io::IsTerminal;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ssd::Precondition;
 use study::run;
 use study::session::Progress;
 
-/// A bar on the standard error; nothing in a pipe.
+use crate::exit::{Failure, say};
+
+/// How progress is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Show {
+    /// A bar if the standard error is a terminal, else nothing
+    #[default]
+    Auto,
+    /// A line every ten seconds, for logs
+    Plain,
+    /// A bar; the standard error must be a terminal
+    Bar,
+    /// Nothing
+    None,
+}
+
+/// What a command says while it works.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tell {
+    pub(crate) show: Show,
+    pub(crate) verbose: bool,
+}
+
+impl Tell {
+    /// What the options `--quiet`, `--progress` and `--verbose` ask for.
+    pub(crate) const fn new(quiet: bool, progress: Option<Show>, verbose: bool) -> Self {
+        let show = match progress {
+            Some(show) => show,
+            None if quiet => Show::None,
+            None => Show::Auto,
+        };
+        Self { show, verbose }
+    }
+
+    /// Refuses a bar that nobody could see.
+    pub(crate) fn check(self) -> Result<(), Failure> {
+        if self.show == Show::Bar && !std::io::stderr().is_terminal() {
+            let remedy = "write --progress plain for a line every ten seconds";
+            return Err(Failure::Input(format!("--progress bar: the standard error is no terminal; {remedy}")));
+        }
+        Ok(())
+    }
+
+    /// Says what was done, if the user wants to know.
+    pub(crate) fn done(self, what: impl FnOnce() -> String) {
+        if self.verbose {
+            say(what());
+        }
+    }
+}
+
+impl From<bool> for Tell {
+    fn from(quiet: bool) -> Self {
+        Self::new(quiet, None, false)
+    }
+}
+
+/// A clock of the machine, for people who wait.
+#[allow(clippy::disallowed_methods)] // How long a command has taken is no result.
+pub(crate) fn now() -> Instant {
+    Instant::now()
+}
+
+/// The time from one line to the next.
+const EVERY: Duration = Duration::from_secs(10);
+
+/// How far a step is.
+#[derive(Clone, Debug, Default)]
+struct State {
+    name: String,
+    done: u64,
+    total: Option<u64>,
+    /// What else there is to say.
+    also: String,
+}
+
+impl State {
+    /// A line about the step after this time.
+    fn line(&self, elapsed: Duration) -> String {
+        let Self { name, done, total, also } = self;
+        let also = if also.is_empty() { String::new() } else { format!(", {also}") };
+        let after = format!("after {}", seconds(elapsed.as_secs_f64()));
+        let total = total.filter(|total| *total > 0);
+        let Some(total) = total else { return format!("{name}: {done}{also}, {after}") };
+        let share = *done as f64 / total as f64;
+        let left = elapsed.as_secs_f64() * (1.0 / share - 1.0);
+        let left = if *done == 0 { String::new() } else { format!(", {} left", seconds(left.max(0.0))) };
+        format!("{name}: {done} of {total} ({:.0}%){also}, {after}{left}", share * 100.0)
+    }
+}
+
+/// A time of the machine in words.
+fn seconds(seconds: f64) -> String {
+    match seconds.round() as u64 {
+        whole if whole < 120 => format!("{whole} s"),
+        whole if whole < 7200 => format!("{} min", whole / 60),
+        whole => format!("{} h {} min", whole / 3600, whole / 60 % 60),
+    }
+}
+
+/// A line about the state at regular times, from a thread of its own: one point of a study may take minutes.
+struct Lines {
+    state: Arc<Mutex<State>>,
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Lines {
+    #[allow(clippy::disallowed_methods)] // The thread prints, and touches no simulation.
+    fn new(state: State, every: Duration, mut print: impl FnMut(String) + Send + 'static) -> Self {
+        let state = Arc::new(Mutex::new(state));
+        let (stop, stopped) = mpsc::channel();
+        let (shared, start) = (Arc::clone(&state), now());
+        let thread = thread::spawn(move || {
+            while stopped.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
+                let state = shared.lock().expect("no holder panics").clone();
+                print(state.line(start.elapsed()));
+            }
+        });
+        Self { state, stop: Some(stop), thread: Some(thread) }
+    }
+
+    fn set(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.state.lock().expect("no holder panics"));
+    }
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+enum Shown {
+    Bar(ProgressBar),
+    Lines(Lines),
+    Nothing,
+}
+
+/// The progress of a step.
 pub(crate) struct Bar {
-    bar: ProgressBar,
+    shown: Shown,
+    name: String,
+    start: Instant,
+    verbose: bool,
 }
 
 impl Bar {
-    /// A bar up to `requests`; without an end if the number is unknown.
-    fn requests(requests: Option<u64>, quiet: bool) -> Self {
+    /// The progress up to `requests`; without an end if the number is unknown.
+    fn requests(name: &str, requests: Option<u64>, tell: Tell) -> Self {
         let template = match requests {
             Some(_) => "{bar:30} {percent:>3}% {human_pos} requests, {per_sec}, {msg}, {eta} left",
             None => "{spinner} {human_pos} requests, {per_sec}, {msg}",
         };
-        Self::new(template, requests, quiet)
+        Self::new(template, name, requests, tell)
     }
 
-    /// A bar for other steps, called `name`.
-    pub(crate) fn steps(name: &str, quiet: bool) -> Self {
-        let bar = Self::new("{bar:30} {percent:>3}% {msg}, {eta} left", None, quiet);
-        bar.bar.set_message(name.to_owned());
+    /// The progress of other steps, called `name`.
+    pub(crate) fn steps(name: &str, tell: impl Into<Tell>) -> Self {
+        let bar = Self::new("{bar:30} {percent:>3}% {msg}, {eta} left", name, None, tell.into());
+        if let Shown::Bar(bar) = &bar.shown {
+            bar.set_message(name.to_owned());
+        }
         bar
     }
 
-    fn new(template: &str, length: Option<u64>, quiet: bool) -> Self {
-        // The bar appears only if the standard error is a terminal.
-        let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(10) };
-        let style = ProgressStyle::with_template(template).expect("a constant, valid template");
-        Self { bar: ProgressBar::with_draw_target(length, target).with_style(style) }
+    fn new(template: &str, name: &str, length: Option<u64>, tell: Tell) -> Self {
+        let shown = match tell.show {
+            Show::Plain => {
+                let state = State { name: name.to_owned(), total: length, ..State::default() };
+                Shown::Lines(Lines::new(state, EVERY, say))
+            }
+            Show::None => Shown::Nothing,
+            // The bar appears only if the standard error is a terminal.
+            Show::Auto | Show::Bar => {
+                let style = ProgressStyle::with_template(template).expect("a constant, valid template");
+                let target = ProgressDrawTarget::stderr_with_hz(10);
+                Shown::Bar(ProgressBar::with_draw_target(length, target).with_style(style))
+            }
+        };
+        Self { shown, name: name.to_owned(), start: now(), verbose: tell.verbose }
     }
 
     /// Shows `done` of `total` steps.
     pub(crate) fn step(&self, done: u64, total: u64) {
-        self.bar.set_length(total);
-        self.bar.set_position(done);
+        match &self.shown {
+            Shown::Bar(bar) => {
+                bar.set_length(total);
+                bar.set_position(done);
+            }
+            Shown::Lines(lines) => lines.set(|state| (state.done, state.total) = (done, Some(total))),
+            Shown::Nothing => {}
+        }
     }
 
     /// Shows the progress of a run.
     fn show(&self, progress: run::Progress) {
-        if !self.bar.is_hidden() {
-            self.bar.set_message(format!("{} simulated", progress.simulated));
-            self.bar.set_position(progress.completed);
+        match &self.shown {
+            Shown::Bar(bar) if !bar.is_hidden() => {
+                bar.set_message(format!("{} simulated", progress.simulated));
+                bar.set_position(progress.completed);
+            }
+            Shown::Lines(lines) => lines.set(|state| {
+                state.done = progress.completed;
+                state.also = format!("{} simulated", progress.simulated);
+            }),
+            Shown::Bar(_) | Shown::Nothing => {}
         }
     }
 }
 
 impl Drop for Bar {
     fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        if let Shown::Bar(bar) = &self.shown {
+            bar.finish_and_clear();
+        }
+        // The thread ends before the last word.
+        self.shown = Shown::Nothing;
+        if self.verbose {
+            say(format_args!("{}: done in {:.1} s", self.name, self.start.elapsed().as_secs_f64()));
+        }
     }
 }
 
-/// The part of a session that a bar shows.
+/// The part of a session that is under way.
 #[derive(Clone, Copy, PartialEq)]
 enum Part {
     Step(Precondition),
     Stage(usize),
 }
 
-/// The bars of a session, one after another.
+/// The progress of a session, one part after another.
 pub(crate) struct Bars {
-    quiet: bool,
+    tell: Tell,
     shown: Option<(Part, Bar)>,
 }
 
 impl Bars {
-    pub(crate) const fn new(quiet: bool) -> Self {
-        Self { quiet, shown: None }
+    pub(crate) fn new(tell: impl Into<Tell>) -> Self {
+        Self { tell: tell.into(), shown: None }
     }
 
     /// Shows the progress of a session.
     pub(crate) fn show(&mut self, progress: Progress) {
         match progress {
             Progress::Preconditioning { step, done, total } => {
-                let new = |quiet| Bar::steps(&format!("precondition {step}"), quiet);
+                let new = |tell| Bar::steps(&format!("precondition {step}"), tell);
                 self.bar(Part::Step(step), new).step(done, total);
             }
             Progress::Running { stage, run, requests } => {
-                self.bar(Part::Stage(stage), |quiet| Bar::requests(requests, quiet)).show(run);
+                let name = if stage == 0 { "run".to_owned() } else { format!("run, stage {}", stage + 1) };
+                self.bar(Part::Stage(stage), |tell| Bar::requests(&name, requests, tell)).show(run);
             }
             _ => {}
         }
     }
 
-    fn bar(&mut self, of: Part, new: impl FnOnce(bool) -> Bar) -> &Bar {
+    fn bar(&mut self, of: Part, new: impl FnOnce(Tell) -> Bar) -> &Bar {
         if self.shown.as_ref().is_none_or(|(part, _)| *part != of) {
             // The bar of the part before is cleared first.
             self.shown = None;
-            self.shown = Some((of, new(self.quiet)));
+            self.shown = Some((of, new(self.tell)));
         }
         &self.shown.as_ref().expect("it was just made").1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_how_far_and_how_long() {
+        let mut state = State { name: "study s".into(), ..State::default() };
+        let at = Duration::from_secs;
+        assert_eq!(state.line(at(10)), "study s: 0, after 10 s");
+        (state.done, state.total) = (3, Some(12));
+        assert_eq!(state.line(at(30)), "study s: 3 of 12 (25%), after 30 s, 90 s left");
+        state.also = "1.5s simulated".into();
+        assert_eq!(state.line(at(3000)), "study s: 3 of 12 (25%), 1.5s simulated, after 50 min, 2 h 30 min left");
+        (state.done, state.total) = (0, Some(0));
+        assert_eq!(state.line(at(0)), "study s: 0, 1.5s simulated, after 0 s");
+    }
+
+    #[test]
+    fn lines_come_while_nothing_happens_and_end_with_the_step() {
+        let (sent, lines) = mpsc::channel();
+        let progress =
+            Lines::new(State { name: "x".into(), ..State::default() }, Duration::from_millis(1), move |line| {
+                let _ = sent.send(line);
+            });
+        assert!(lines.recv().expect("a line").starts_with("x: 0, after"));
+        progress.set(|state| (state.done, state.total) = (1, Some(4)));
+        let later = lines.iter().find(|line| line.starts_with("x: 1 of 4 (25%), after"));
+        assert!(later.is_some());
+        drop(progress);
+        // The thread has ended, and with it the sender.
+        assert!(lines.iter().all(|line| line.starts_with("x: ")));
+    }
+
+    #[test]
+    fn a_bar_needs_a_terminal() {
+        assert_eq!(Tell::new(true, None, false).show, Show::None);
+        assert_eq!(Tell::new(false, Some(Show::Plain), false).show, Show::Plain);
+        assert_eq!(Tell::new(false, None, true).show, Show::Auto);
     }
 }

@@ -6,7 +6,7 @@ mod outputs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use report::run::table;
+use report::run::{rows, table};
 use ssd::QueueId;
 use study::catalogue::{self, Device};
 use study::output::publish;
@@ -17,11 +17,11 @@ use study::summary::{About, Summary};
 use study::watch::Watch;
 use study::watch::timeline::Timeline;
 
-use crate::args::{OutputArgs, RunArgs};
-use crate::device::changed;
+use crate::args::{Form, OutputArgs, RunArgs};
+use crate::device::{of_run, resolved};
 use crate::exit::{Failure, note, print, say};
 use crate::machine;
-use crate::progress::Bars;
+use crate::progress::{Bars, now};
 
 use outputs::Outputs;
 
@@ -53,13 +53,26 @@ fn watch(output: &OutputArgs) -> Option<Watch> {
 
 /// Runs the workload, observed if `watch` is given; writes and prints the results.
 pub(crate) fn perform(args: &RunArgs, watch: Option<Watch>, results: &mut dyn Write) -> Result<Outcome, Failure> {
-    let device = catalogue::device_from(&changed(args)?)?;
+    let tell = args.output.tell();
+    tell.check()?;
+    let device = catalogue::device_from(&of_run(args)?)?;
+    tell.done(|| resolved(&args.device, &device));
     let mut session = session(args, &device, None);
     if let Some(watch) = watch {
         session = session.watch(watch);
     }
     session.check().map_err(|error| failure(&error, &session.about()))?;
     let session = flows(args, session)?;
+    tell.done(|| {
+        session
+            .flows()
+            .iter()
+            .map(|flow| format!("workload {}\n", flow.name()))
+            .collect::<String>()
+            .trim_end()
+            .to_owned()
+    });
+    tell.done(|| state(args));
     idle::check(args, session.flows())?;
     session.flows().iter().flat_map(Flow::doubts).for_each(note);
     report(args, session, |session| session.run(), results)
@@ -71,6 +84,16 @@ pub(crate) fn opened<'a>(args: &RunArgs, device: &'a Device, state: Option<State
     let session = session(args, device, state);
     session.check().map_err(|error| failure(&error, &session.about()))?;
     flows(args, session)
+}
+
+/// The state in which the drive begins, in words.
+fn state(args: &RunArgs) -> String {
+    let steps: Vec<String> = args.state.precondition.iter().map(ToString::to_string).collect();
+    match &args.state.load_snapshot {
+        Some(path) => format!("state: from the snapshot {}", path.display()),
+        None if steps.is_empty() => "state: a new drive".to_owned(),
+        None => format!("state: a new drive, then {}", steps.join(", ")),
+    }
 }
 
 /// The session that the arguments describe, without its workloads.
@@ -156,7 +179,7 @@ fn report(
     let stages = session.flows().first().map_or(0, Flow::stages);
     // The output files are created first: a path that cannot be written ends the command before the long run.
     let mut outputs = Outputs::create(args, &about, stages)?;
-    let mut bars = Bars::new(args.output.quiet);
+    let mut bars = Bars::new(args.output.tell());
     let mut session = session.progress(move |progress| bars.show(progress));
     if let Some(log) = &mut outputs.log {
         session = session.log(log);
@@ -169,10 +192,19 @@ fn report(
             Ok(())
         });
     }
+    let start = now();
     let outcome = run(session).map_err(|error| failure(&error, &about))?;
     let summaries = outcome.summaries();
+    args.output.tell().done(|| {
+        let (requests, events) = summaries.iter().fold((0, 0), |(r, e), of| (r + of.requests, e + of.events));
+        format!("done in {:.1} s: {requests} requests, {events} events", start.elapsed().as_secs_f64())
+    });
     let pages = outputs.finish(&outcome, &summaries)?;
-    let text = if args.output.json { Summary::json(&summaries) } else { tables(&summaries) };
+    let text = match Form::of(args.output.json, args.output.csv) {
+        Form::Json => Summary::json(&summaries),
+        Form::Csv => rows(&summaries).csv(),
+        Form::Text => tables(&summaries),
+    };
     print(results, &text)?;
     for page in pages {
         say(format_args!("report: {}", page.display()));

@@ -1,8 +1,10 @@
 //! `flashloom study` and `flashloom reproduce`: many runs, and the claims about them.
 
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
+use report::table::Table;
 use study::catalogue;
 use study::config::{Document, Faults, did_you_mean};
 use study::execute::{self, Claim, ExecuteError, Outcome, Verdict};
@@ -11,7 +13,9 @@ use study::output::{Kind, Outputs, publish};
 use study::plan::{Plan, builtin};
 use workload::trace::files;
 
-use crate::args::{ReadingArgs, StudyArgs};
+use report::study_report::{Charts, page as page_of};
+
+use crate::args::{ClaimArgs, Form, ReadingArgs, StudyArgs};
 use crate::exit::{Failure, note, print, say};
 use crate::machine;
 use crate::progress::Bar;
@@ -22,7 +26,7 @@ pub(crate) fn study(
     paths: &[PathBuf],
     workload: Option<&Path>,
     reading: &ReadingArgs,
-    args: &StudyArgs,
+    args: (&StudyArgs, &ClaimArgs),
     results: &mut dyn Write,
 ) -> Result<(), Failure> {
     let plan = |path: &PathBuf| {
@@ -53,7 +57,7 @@ const ALL: &str = "all";
 const MIXTURES: &str = "mix";
 
 /// Runs all studies of a paper, or of all papers, and prints its claims.
-pub(crate) fn reproduce(paper: &str, args: &StudyArgs, results: &mut dyn Write) -> Result<(), Failure> {
+pub(crate) fn reproduce(paper: &str, args: (&StudyArgs, &ClaimArgs), results: &mut dyn Write) -> Result<(), Failure> {
     // The mixtures are ours, and no paper's.
     let is_wanted = |of: &str| of == paper || (paper == ALL && of != MIXTURES);
     let found: Vec<_> = builtin().iter().filter(|(name, _)| is_wanted(paper_of(name))).collect();
@@ -81,10 +85,12 @@ pub(crate) fn papers() -> Vec<&'static str> {
 fn perform(
     mut plans: Vec<Plan>,
     paths: &[PathBuf],
-    args: &StudyArgs,
+    (args, also): (&StudyArgs, &ClaimArgs),
     points: bool,
     results: &mut dyn Write,
 ) -> Result<(), Failure> {
+    let tell = args.tell();
+    tell.check()?;
     for point in plans.iter_mut().flat_map(|plan| &mut plan.points) {
         point.run.verify |= args.verify;
     }
@@ -99,27 +105,37 @@ fn perform(
     let mut outputs = Outputs::new(named.chain(paths.iter().cloned()), args.replace.force);
     let mut dir = args.out.as_deref().map(|path| outputs.folder("--out", path, &names)).transpose()?;
     let mut page = args.report.as_deref().map(|path| outputs.file("--report", path, Kind::Page)).transpose()?;
+    let mut junit = also.junit.as_deref().map(|path| outputs.file("--junit", path, Kind::JUnit)).transpose()?;
     let program = program();
     let outcomes = plans
         .into_iter()
         .map(|mut plan| {
             execute::keep_pipes(&mut plan)?;
             execute::doubts(&plan)?.iter().for_each(note);
-            let bar = Bar::steps(&format!("study {}", plan.spec.name), args.quiet);
+            tell.done(|| planned(&plan, args.jobs));
+            let bar = Bar::steps(&format!("study {}", plan.spec.name), tell);
             execute::run(plan, &program, args.jobs, &|done, all| bar.step(done, all))
         })
         .collect::<Result<Vec<Outcome>, ExecuteError>>()
         .map_err(|error| Failure::study(&error))?;
     let claims = execute::claims(&outcomes);
-    let shown = report::study_report::page(&program, &outcomes, &claims);
+    let shown = page_of(&program, &outcomes, &claims, if points { Charts::Each } else { Charts::Figures });
     if let Some(dir) = &mut dir {
         report::study_report::write_all(dir, &program, &outcomes, &claims, &shown)?;
     }
     if let Some(page) = &mut page {
         page.fill(|out| out.write_all(shown.html().as_bytes()))?;
     }
-    publish(page.into_iter().collect(), dir)?.iter().for_each(note);
-    let text = if args.json { execute::json(&program, &outcomes, &claims) } else { tables(&outcomes, &claims, points) };
+    if let Some(junit) = &mut junit {
+        junit.fill(|out| out.write_all(report::study_report::junit(&claims).as_bytes()))?;
+    }
+    publish(page.into_iter().chain(junit).collect(), dir)?.iter().for_each(note);
+    let text = match Form::of(args.json, args.csv) {
+        Form::Json => execute::json(&program, &outcomes, &claims),
+        Form::Csv if points => rows(&outcomes).csv(),
+        Form::Csv => report::study_report::claims(&claims).csv(),
+        Form::Text => tables(&outcomes, &claims, points),
+    };
     print(results, &text)?;
     if let Some(page) = &args.report {
         say(format_args!("report: {}", page.display()));
@@ -138,6 +154,20 @@ fn perform(
     if said.is_empty() { Ok(()) } else { Err(Failure::Unexpected(said.join("; "))) }
 }
 
+/// What is about to run, in words: its devices, its workloads and the number of its runs.
+pub(crate) fn planned(plan: &Plan, jobs: Option<NonZeroUsize>) -> String {
+    let (points, seeds) = (plan.points.len(), plan.spec.seeds.len());
+    let mut devices: Vec<&str> = plan.points.iter().map(|point| point.device.name.as_str()).collect();
+    devices.sort_unstable();
+    devices.dedup();
+    let at_once = execute::at_once(jobs).min(points * seeds);
+    format!(
+        "study {}: points {points}, seeds {seeds}, at once {at_once}; devices: {}",
+        plan.spec.name,
+        devices.join(", ")
+    )
+}
+
 /// Refuses studies if the points that run at once need more memory than the machine has.
 pub(crate) fn fits(plans: &[Plan], args: &StudyArgs) -> Result<(), Failure> {
     let Some(limit) = machine::memory(args.memory) else { return Ok(()) };
@@ -145,6 +175,21 @@ pub(crate) fn fits(plans: &[Plan], args: &StudyArgs) -> Result<(), Failure> {
         memory::check(execute::needs(plan), execute::at_once(args.jobs), &limit)?;
     }
     Ok(())
+}
+
+/// The runs of all studies, each with the name of its study.
+fn rows(outcomes: &[Outcome]) -> Table {
+    let of = |outcome: &Outcome| {
+        let points = report::study_report::points(outcome);
+        let mut named = Table::default();
+        let name = &outcome.plan.spec.name;
+        named.text("study", "The study's name", std::iter::repeat_n(name.clone(), points.rows()));
+        for (field, column) in points.into_columns() {
+            named.push(field, column);
+        }
+        named
+    };
+    Table::stacked(&outcomes.iter().map(of).collect::<Vec<_>>())
 }
 
 fn tables(outcomes: &[Outcome], claims: &[Claim], points: bool) -> String {

@@ -4,21 +4,22 @@ use std::fmt::Write as _;
 use std::io::Write;
 
 use base::units::{Bytes, Span};
+use report::table::{Table, Unit};
 use study::output::{Kind, Outputs, publish};
-use workload::trace::{Format, TraceInfo, convert, files, info};
+use workload::trace::{Format, KindInfo, TraceInfo, convert, files, info};
 
-use crate::args::TraceCommand;
+use crate::args::{Form, TraceCommand};
 use crate::exit::{Failure, note, print, say};
 
 /// Runs a `flashloom trace` command.
 pub(crate) fn trace(command: &TraceCommand, results: &mut dyn Write) -> Result<(), Failure> {
     match command {
-        TraceCommand::Info { trace, part, json } => {
+        TraceCommand::Info { trace, part, json, csv } => {
             let info = info(trace, &part.options())?;
-            let text = if *json {
-                serde_json::to_string_pretty(&info).expect("numbers, texts and lists") + "\n"
-            } else {
-                table(&info)
+            let text = match Form::of(*json, *csv) {
+                Form::Json => serde_json::to_string_pretty(&info).expect("numbers, texts and lists") + "\n",
+                Form::Csv => rows(&info).csv(),
+                Form::Text => table(&info),
             };
             print(results, &text)
         }
@@ -33,13 +34,42 @@ pub(crate) fn trace(command: &TraceCommand, results: &mut dyn Write) -> Result<(
         TraceCommand::Formats => {
             let lines: String =
                 Format::ALL.iter().map(|format| format!("{:<14}{}\n", format.name(), format.about().trim())).collect();
-            let more = "\nFlashloom reads any other CSV with --csv, which names the columns, by header or by number \
+            let more = "\nFlashloom reads any other CSV with --columns, which names the columns, by header or by number \
                         from 1, and\n\
-                        their units: --csv time=ts:us,op=rw,offset=lba:512B,size=len:B\n\
+                        their units: --columns time=ts:us,op=rw,offset=lba:512B,size=len:B\n\
                         It reads a tar of traces as one recording, merged by time. `-` is standard input.\n";
             print(results, &(lines + more))
         }
     }
+}
+
+/// The kinds of request in a trace.
+fn kinds(info: &TraceInfo) -> impl Iterator<Item = (&'static str, &KindInfo)> {
+    let kinds = [("read", &info.reads), ("write", &info.writes), ("flush", &info.flushes), ("discard", &info.discards)];
+    kinds.into_iter().filter(|(_, kind)| kind.requests > 0)
+}
+
+/// The characteristics as a table for other programs: a row for each kind of request.
+pub(crate) fn rows(info: &TraceInfo) -> Table {
+    let each = || kinds(info).map(|(_, kind)| kind);
+    let mut table = Table::default();
+    table.text("kind", "`read`, `write`, `flush` or `discard`", kinds(info).map(|(name, _)| name));
+    table.count("requests", Unit::None, "Requests", each().map(|kind| kind.requests));
+    table.number("share", Unit::Share, "Share of all requests", each().map(|kind| Some(kind.share)));
+    table.count("bytes", Unit::Bytes, "Bytes, in whole sectors", each().map(|kind| kind.bytes));
+    table.number("mean_bytes", Unit::Bytes, "Mean request", each().map(|kind| Some(kind.bytes_mean)));
+    table.count("max_bytes", Unit::Bytes, "Largest request", each().map(|kind| kind.bytes_max));
+    let next = "Share of requests that start where the previous one of their kind and volume ended";
+    table.number("sequential", Unit::Share, next, each().map(|kind| Some(kind.sequential)));
+    let streams = "Share of requests that continue any of the last 32 of their kind";
+    table.number("sequential_streams", Unit::Share, streams, each().map(|kind| Some(kind.sequential_streams)));
+    let all = each().count();
+    let whole = |value: f64| std::iter::repeat_n(Some(value), all);
+    table.number("trace_span_s", Unit::Seconds, "From the first request of the trace to the last", whole(info.span_s));
+    let footprint = info.footprint.units * 4096;
+    let touched = "Bytes of the trace's addresses that are read or written, in units of 4 KiB";
+    table.count("trace_footprint_bytes", Unit::Bytes, touched, std::iter::repeat_n(footprint, all));
+    table
 }
 
 fn table(info: &TraceInfo) -> String {
@@ -50,8 +80,7 @@ fn table(info: &TraceInfo) -> String {
     let _ =
         writeln!(text, "{} requests ({}) in {span}, {:.1} per second\n", info.requests, info.format, info.rate_per_s);
     let _ = writeln!(text, "         requests   share      bytes  mean size  max size  sequential  in streams");
-    let kinds = [("read", &info.reads), ("write", &info.writes), ("flush", &info.flushes), ("discard", &info.discards)];
-    for (name, kind) in kinds.into_iter().filter(|(_, kind)| kind.requests > 0) {
+    for (name, kind) in kinds(info) {
         let _ = writeln!(
             text,
             "{name:<8}{:>9}{:>8}{:>11}{:>11}{:>10}{:>12}{:>12}",
@@ -137,7 +166,7 @@ mod tests {
     #[test]
     fn a_recorded_trace_is_summarised_and_converted() {
         let mut results = Vec::new();
-        let asked = TraceCommand::Info { trace: recorded(), part: part(), json: false };
+        let asked = TraceCommand::Info { trace: recorded(), part: part(), json: false, csv: false };
         trace(&asked, &mut results).expect("a trace");
         let text = String::from_utf8(results).expect("text");
         assert!(text.starts_with("100 requests (parquet)") && text.contains("footprint"), "{text}");
@@ -152,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_missing_trace_is_refused() {
-        let asked = TraceCommand::Info { trace: "no/such".into(), part: part(), json: true };
+        let asked = TraceCommand::Info { trace: "no/such".into(), part: part(), json: true, csv: false };
         let failure = trace(&asked, &mut Vec::new()).expect_err("not there");
         assert!(failure.code() == 2 && failure.to_string().contains("no/such"), "{failure}");
     }

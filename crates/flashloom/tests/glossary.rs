@@ -66,7 +66,7 @@ fn names() -> Vec<(String, &'static str)> {
     let metrics = catalogue().into_iter().flat_map(|group| group.entries);
     names.extend(metrics.map(|entry| (entry.name, "the metrics")));
     let columns = files().into_iter().flat_map(|file| file.columns);
-    names.extend(columns.map(|column| (column.name, "the columns")));
+    names.extend(columns.map(|column| (column.name.into_owned(), "the columns")));
     names.extend(Part::ALL.iter().map(|part| (part.name().to_owned(), "the parts of a response time")));
     names.extend(Cause::ALL.iter().map(|cause| (cause.name().to_owned(), "the causes")));
     names.extend(Op::ALL.iter().map(|op| (op.name().to_owned(), "the operations")));

@@ -161,23 +161,23 @@ fn a_csv_with_any_columns_is_read() {
     let told = error(&output);
     assert_eq!(output.status.code(), Some(2));
     assert!(told.contains("the format is not known: the first line is `stamp;what;where;bytes`"), "{told}");
-    assert!(told.contains("--csv '"), "{told}");
+    assert!(told.contains("--columns '"), "{told}");
     let columns = "time=stamp:s,op=what,offset=where:512B,size=bytes:B,delimiter=semicolon,decimal=comma";
-    let result = json(&place.flashloom(&["run", "d.toml", "t.csv", "--csv", columns, "--json", "--quiet"]));
+    let result = json(&place.flashloom(&["run", "d.toml", "t.csv", "--columns", columns, "--json", "--quiet"]));
     assert_eq!((&result["requests"], &result["kinds"]["read"]["requests"]), (&3.into(), &2.into()));
     place.write("d.csv", b"time,op,offset,size\n0.5,read,0,512\n");
     let info = json(&place.flashloom(&["trace", "info", "d.csv", "--format", "csv", "--json"]));
     assert_eq!((&info["requests"], &info["format"]), (&1.into(), &"csv".into()));
     let study = format!(
-        "name = \"s\"\ndevice = \"d.toml\"\nworkload = \"t.csv\"\nmetrics = [\"read.mean\"]\nrun = {{ csv = \"{columns}\" }}\n"
+        "name = \"s\"\ndevice = \"d.toml\"\nworkload = \"t.csv\"\nmetrics = [\"read.mean\"]\nrun = {{ columns = \"{columns}\" }}\n"
     );
     place.write("s.toml", study.as_bytes());
     let output = place.flashloom(&["study", "s.toml", "--quiet"]);
     assert!(output.status.success(), "{}", error(&output));
     for (columns, wanted) in
-        [("time=stamp", "--csv names no column for the op"), ("x", "`x` does not describe a column")]
+        [("time=stamp", "--columns names no column for the op"), ("x", "`x` does not describe a column")]
     {
-        let output = place.flashloom(&["run", "d.toml", "t.csv", "--csv", columns]);
+        let output = place.flashloom(&["run", "d.toml", "t.csv", "--columns", columns]);
         let told = error(&output);
         assert!(
             output.status.code() == Some(2) && (told.contains(wanted) || told.contains("unit of the time")),

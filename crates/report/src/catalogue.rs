@@ -1,274 +1,268 @@
-//! The columns of every Parquet file and their meaning: the reference page is generated from it.
+//! The files of results and the columns of every table in them: `flashloom schema results` and the reference page are
+//! generated from it.
 
-use base::io::IoKind;
-use study::metric::{Entry, catalogue as metrics};
+use serde::Serialize;
+use workload::field::{Field, Unit, Values};
+use workload::trace::FIELDS as TRACE;
 
-use crate::study_report::{ALWAYS, column_name};
+use crate::columns::{erases, histograms, series};
+use crate::requests;
+use crate::study_report;
 
-/// A Parquet file.
+/// A file of results.
 #[derive(Clone, Debug)]
-pub struct FileColumns {
+pub struct ResultFile {
     /// Its name; of one that the user names, the option.
     pub name: &'static str,
-    /// What writes it, and what a row is.
+    /// What writes it, and what is in it.
     pub about: &'static str,
-    /// Its columns.
-    pub columns: Vec<ColumnMeaning>,
-}
-
-/// A column and its meaning.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ColumnMeaning {
-    /// Its name. `KIND` stands for the kind of request, `AXIS` and `METRIC` for those of a study.
-    pub name: String,
-    /// What its values are.
-    pub values: Values,
-    /// Its meaning.
-    pub meaning: String,
-}
-
-/// The values of a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Values {
-    /// Unsigned whole numbers of 64 bits.
-    Count,
-    /// Numbers; empty where there is none.
-    Number,
-    /// Texts.
-    Text,
-}
-
-impl Values {
-    /// As a reference page has it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Count => "whole number",
-            Self::Number => "number or empty",
-            Self::Text => "text",
-        }
-    }
-}
-
-impl ColumnMeaning {
-    /// The columns that the name stands for: one for each kind of request.
-    #[must_use]
-    pub fn names(&self) -> Vec<String> {
-        let kinds = IoKind::ALL.into_iter().filter(|kind| *kind != IoKind::Flush || !self.name.contains("bytes"));
-        match self.name.contains("KIND") {
-            true => kinds.map(|kind| self.name.replace("KIND", kind.name())).collect(),
-            false => vec![self.name.clone()],
-        }
-    }
-}
-
-type Column = (&'static str, Values, &'static str);
-
-const REQUESTS: [Column; 14] = [
-    ("request", Values::Count, "Number of the request, from zero, in the order of arrival"),
-    ("kind", Values::Text, "`read`, `write`, `flush` or `discard`"),
-    ("start_sector", Values::Count, "First sector of 512 bytes"),
-    ("sectors", Values::Count, "Number of sectors"),
-    ("outcome", Values::Text, "`done`, `uncorrectable`, `read_only` or `out_of_range`"),
-    ("arrival_ps", Values::Count, "Submission, in picoseconds of simulated time"),
-    ("start_ps", Values::Count, "When it left its submission queue, in picoseconds"),
-    ("end_ps", Values::Count, "Completion, in picoseconds"),
-    ("queue_wait_ps", Values::Count, "`start_ps` less `arrival_ps`"),
-    ("flash_commands", Values::Count, "Flash commands issued for it before its acknowledgement"),
-    ("flash_wait_ps", Values::Count, "The longest wait of one of them, in picoseconds"),
-    (
-        "waited_for_mask",
-        Values::Count,
-        "Bit n is set if it waited behind commands of the n-th cause: 0 host, 1 gc, 2 merge, 3 wear, 4 map, 5 flush, 6 pad, \
-         7 recovery",
-    ),
-    ("flow", Values::Count, "Number of its flow, from zero"),
-    ("queue", Values::Count, "Number of its submission queue, from zero"),
-];
-
-const LATENCIES: [Column; 4] = [
-    ("kind", Values::Text, "`read`, `write`, `flush` or `discard`"),
-    ("metric", Values::Text, "`latency`, `queue_wait` or `service`"),
-    ("up_to_ps", Values::Count, "Upper edge of the bin, in picoseconds"),
-    ("count", Values::Count, "Requests in the bin"),
-];
-
-const ERASES: [Column; 2] = [
-    ("block", Values::Count, "Number of the block, from zero"),
-    ("erases", Values::Count, "Times that it was erased, those of preconditioning included"),
-];
-
-const SERIES: [Column; 19] = [
-    ("from_ps", Values::Count, "Begin of the interval, in picoseconds of simulated time"),
-    ("to_ps", Values::Count, "End of the interval"),
-    ("KIND_requests", Values::Count, "Requests completed"),
-    ("KIND_bytes_per_s", Values::Number, "Bytes per second; there is none of flushes"),
-    ("KIND_latency_mean_us", Values::Number, "Mean response time in microseconds"),
-    ("KIND_latency_max_us", Values::Number, "Longest response time in microseconds"),
-    (
-        "write_amplification",
-        Values::Number,
-        "Mapping units programmed per mapping unit that the host wrote and no buffer absorbed",
-    ),
-    ("link_busy", Values::Number, "Share of the interval for which the host link was busy"),
-    ("channels_busy", Values::Number, "The same, mean over the channels"),
-    ("dies_busy", Values::Number, "The same, mean over the dies"),
-    ("controllers_busy", Values::Number, "The same, mean over the controllers"),
-    ("ftl_busy", Values::Number, "The same of the map unit, as the metric `busy.ftl`"),
-    ("processor_busy", Values::Number, "The same of the processor"),
-    ("flash_reads", Values::Count, "Flash reads"),
-    ("flash_programs", Values::Count, "Flash programs"),
-    ("flash_erases", Values::Count, "Flash erases"),
-    ("flash_copy_backs", Values::Count, "Copy-backs"),
-    ("free_blocks", Values::Count, "Free blocks at the end of the interval"),
-    ("bad_blocks", Values::Count, "Bad blocks at the end of the interval"),
-];
-
-const TRACE: [Column; 5] = [
-    ("at_ps", Values::Count, "Arrival, in picoseconds from the first request"),
-    ("kind", Values::Text, "`read`, `write`, `flush` or `discard`"),
-    ("lba", Values::Count, "First sector of 512 bytes"),
-    ("sectors", Values::Count, "Number of sectors"),
-    ("volume", Values::Text, "The volume, as the trace names it; a reader takes files without it"),
-];
-
-fn columns(all: &[Column]) -> Vec<ColumnMeaning> {
-    let column = |(name, values, meaning): &Column| ColumnMeaning {
-        name: (*name).to_owned(),
-        values: *values,
-        meaning: (*meaning).to_owned(),
-    };
-    all.iter().map(column).collect()
-}
-
-/// What every file of points has, besides what its study names.
-fn points() -> Vec<ColumnMeaning> {
-    let known: Vec<_> = metrics().into_iter().flat_map(|group| group.entries).collect();
-    let mut all = columns(&[
-        ("AXIS", Values::Text, "The label of the point on an axis; one column for each axis of the study"),
-        ("seed", Values::Count, "The seed of the run"),
-        (
-            "METRIC",
-            Values::Number,
-            "A metric that the study names, in microseconds, bytes or requests per second, joules; what is neither letter nor \
-             digit becomes `_`",
-        ),
-    ]);
-    all.extend(ALWAYS.iter().map(|name| {
-        let of_kind = name.split_once('.').map(|(_, stat)| format!("KIND.{stat}"));
-        let is = |entry: &&Entry| entry.name == *name || Some(&entry.name) == of_kind.as_ref();
-        let meaning = known.iter().find(is).map_or("", |entry| entry.meaning);
-        ColumnMeaning {
-            name: column_name(name),
-            values: Values::Number,
-            meaning: format!("The metric `{name}`: {}", lower(meaning)),
-        }
-    }));
-    all
-}
-
-/// With a small letter at its beginning.
-fn lower(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+    /// The name for `flashloom schema` that describes it, if it is JSON.
+    pub schema: Option<&'static str>,
+    /// Its columns, if it is a table.
+    pub columns: Vec<Field>,
 }
 
 /// Every Parquet file that Flashloom writes.
 #[must_use]
-pub fn files() -> Vec<FileColumns> {
-    let file = |name, about, columns| FileColumns { name, about, columns };
+pub fn tables() -> Vec<ResultFile> {
+    let file = |name, about, columns| ResultFile { name, about, schema: None, columns };
     vec![
         file(
             "--requests FILE",
             "`run` writes it: a row for each request, in the order of completion.",
-            columns(&REQUESTS),
+            requests::table(&[]).fields(),
         ),
         file(
             "latencies.parquet",
             "`run --out DIR` writes it: a row for each bin of each histogram that is not empty.",
-            columns(&LATENCIES),
+            histograms(&[]).fields(),
         ),
-        file("series.parquet", "`run --out DIR` writes it: a row for each interval of the run.", columns(&SERIES)),
-        file("erases.parquet", "`run --out DIR` writes it: a row for each block of the array.", columns(&ERASES)),
-        file("STUDY.parquet", "`study --out DIR` and `reproduce --out DIR` write it: a row for each run.", points()),
+        file("series.parquet", "`run --out DIR` writes it: a row for each interval of the run.", series(&[]).fields()),
+        file("erases.parquet", "`run --out DIR` writes it: a row for each block of the array.", erases(&[]).fields()),
+        file(
+            "STUDY.parquet",
+            "`study --out DIR`, `reproduce --out DIR` and `compare --out DIR` write it: a row for each run. `study --csv` prints the same.",
+            study_report::fields(),
+        ),
         file(
             "Traces",
             "`trace convert` writes it, every command that takes a trace reads it: a row for each request.",
-            columns(&TRACE),
+            TRACE.to_vec(),
         ),
     ]
 }
 
+/// Every file that Flashloom writes.
+#[must_use]
+pub fn files() -> Vec<ResultFile> {
+    let file = |name, about, schema| ResultFile { name, about, schema, columns: Vec::new() };
+    let mut all = tables();
+    all.extend([
+        file("summary.json", "`run --out DIR` writes it: what `run --json` prints.", Some("result")),
+        file(
+            "study.json",
+            "`study`, `reproduce` and `compare` with `--out DIR` write it: what `study --json` prints.",
+            Some("study-result"),
+        ),
+        file("table.txt", "`run --out DIR` writes it: what `run` prints.", None),
+        file(
+            "claims.txt",
+            "`study --out DIR` and `reproduce --out DIR` write it: the claims beside the measurements.",
+            None,
+        ),
+        file("config.toml", "`run --out DIR` writes it: the resolved device, workload and run.", None),
+        file("device.toml", "`run --out DIR` writes it: the device, for the command in `command.txt`.", Some("device")),
+        file(
+            "workload.toml",
+            "`run --out DIR` writes it if the workload is generated: the workload, for the command in `command.txt`.",
+            Some("workload"),
+        ),
+        file("command.txt", "`run --out DIR` writes it: the command that gives the same result.", None),
+        file("STUDY.toml", "`study --out DIR` and `reproduce --out DIR` write it: the study that ran.", Some("study")),
+        file("report.html", "`--out DIR` and `--report FILE` write it: charts and numbers on one page.", None),
+        file("--junit FILE", "`study` and `reproduce` write it: a test case for each claim, as JUnit XML.", None),
+        file("--timeline FILE", "`run` writes it: a window of the run for Perfetto.", None),
+        file("--save-snapshot FILE", "`run` writes it: the state of the drive after preconditioning.", None),
+    ]);
+    all
+}
+
+/// Version of the keys, raised when a key changes its meaning or disappears.
+const SCHEMA: &str = "flashloom-files-1";
+
+/// The files as `flashloom schema results` prints them.
+#[derive(Serialize)]
+struct Files {
+    schema: &'static str,
+    title: &'static str,
+    files: Vec<File>,
+}
+
+#[derive(Serialize)]
+struct File {
+    name: &'static str,
+    description: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schema: Option<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    columns: Vec<Column>,
+}
+
+#[derive(Serialize)]
+struct Column {
+    name: String,
+    #[serde(rename = "type")]
+    of: &'static str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    unit: &'static str,
+    description: String,
+}
+
+/// The description of these files as JSON, indented, with a newline at its end.
+///
+/// # Panics
+/// Never: every value can be written as JSON.
+#[must_use]
+pub fn json(files: Vec<ResultFile>) -> String {
+    let column = |Field { name, values, unit, meaning }: Field| Column {
+        name: name.into_owned(),
+        of: match values {
+            Values::Count => "uint64",
+            Values::Number => "double",
+            Values::Text => "string",
+        },
+        unit: if unit == Unit::None { "" } else { unit.symbol() },
+        description: meaning.into_owned(),
+    };
+    let files = files.into_iter().map(|ResultFile { name, about, schema, columns }| File {
+        name,
+        description: about,
+        schema,
+        columns: columns.into_iter().map(column).collect(),
+    });
+    let title =
+        "The files that Flashloom writes. `schema` names the argument of `flashloom schema` that describes a file.";
+    let all = Files { schema: SCHEMA, title, files: files.collect() };
+    serde_json::to_string_pretty(&all).expect("texts and lists") + "\n"
+}
+
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
     use std::fs::File;
     use std::path::Path;
 
     use parquet::basic::Type;
+    use parquet::file::metadata::FileMetaData;
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use study::summary::About;
     use testkit::small;
 
     use super::*;
-    use crate::columns::{self as written, write_erases, write_histograms, write_series};
+    use crate::columns::{whole, write_erases, write_histograms, write_series};
+    use crate::run;
     use crate::testing::{settled, studied};
 
-    type Names = BTreeMap<String, Values>;
-
-    fn listed(name: &str) -> Names {
-        let all = files();
-        let file = all.iter().find(|file| file.name == name).expect("a file of this name");
-        assert!(file.columns.iter().all(|column| !column.meaning.is_empty()));
-        file.columns.iter().flat_map(|column| column.names().into_iter().map(|name| (name, column.values))).collect()
+    fn listed(name: &str) -> Vec<Field> {
+        tables().into_iter().find(|file| file.name == name).expect("a file of this name").columns
     }
 
-    /// The columns of a file that was written.
-    fn of(write: impl FnOnce(File) -> parquet::errors::Result<()>) -> Names {
-        let dir = tempfile::tempdir().expect("a directory");
-        let path = dir.path().join("f.parquet");
-        write(File::create(&path).expect("writable")).expect("written");
-        columns_of(&path)
-    }
-
-    fn columns_of(path: &Path) -> Names {
+    /// The footer of a file that was written.
+    fn footer(path: &Path) -> FileMetaData {
         let reader = SerializedFileReader::new(File::open(path).expect("there")).expect("Parquet");
-        let fields = reader.metadata().file_metadata().schema().get_fields();
-        let field = |field: &parquet::schema::types::TypePtr| {
-            let values = match field.get_physical_type() {
+        reader.metadata().file_metadata().clone()
+    }
+
+    /// A file has these columns, of these types, and says what each one is.
+    fn has(path: &Path, wanted: &[Field]) {
+        let footer = footer(path);
+        let fields = footer.schema().get_fields();
+        let names: Vec<&str> = fields.iter().map(|field| field.name()).collect();
+        assert_eq!(names, wanted.iter().map(|field| &*field.name).collect::<Vec<_>>());
+        let said = footer.key_value_metadata().expect("metadata");
+        let value = |key: &str| said.iter().find(|entry| entry.key == key).and_then(|entry| entry.value.as_deref());
+        assert!(value("ARROW:schema").is_some_and(|text| text.len() > 100));
+        for (written, field) in fields.iter().zip(wanted) {
+            let values = match written.get_physical_type() {
                 Type::INT64 => Values::Count,
                 Type::DOUBLE => Values::Number,
                 _ => Values::Text,
             };
-            (field.name().to_owned(), values)
-        };
-        fields.iter().map(field).collect()
+            assert_eq!(values, field.values, "{}", field.name);
+            let about = value(&format!("flashloom.column.{}", field.name)).expect("a description");
+            assert!(about.starts_with(&*field.meaning) && about.len() > 5, "{}: {about}", field.name);
+            assert_eq!(about.ends_with(&format!("[{}]", field.unit.symbol())), field.unit != Unit::None, "{about}");
+        }
+    }
+
+    fn written(wanted: &[Field], write: impl FnOnce(File) -> parquet::errors::Result<()>) {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("f.parquet");
+        write(File::create(&path).expect("writable")).expect("written");
+        has(&path, wanted);
     }
 
     #[test]
-    fn every_column_that_is_written_is_listed() {
+    fn every_file_has_the_columns_that_are_listed() {
         let (about, result) = (About::default(), settled(small::mixed()));
-        assert_eq!(listed("latencies.parquet"), of(|out| write_histograms(out, &about, &result)));
-        assert_eq!(listed("series.parquet"), of(|out| write_series(out, &about, &result)));
-        assert_eq!(listed("erases.parquet"), of(|out| write_erases(out, &about, &[1, 2])));
-        let columns = crate::requests::columns(&[]);
-        assert_eq!(listed("--requests FILE"), of(|out| written::whole(out, &about, &columns)));
-        let recorded = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/recorded/programs.parquet");
-        assert_eq!(listed("Traces"), columns_of(Path::new(recorded)));
+        written(&listed("latencies.parquet"), |out| write_histograms(out, &about, &result));
+        written(&listed("series.parquet"), |out| write_series(out, &about, &result));
+        written(&listed("erases.parquet"), |out| write_erases(out, &about, &[1, 2]));
+        written(&listed("--requests FILE"), |out| whole(out, &about, &requests::table(&[])));
+        let dir = tempfile::tempdir().expect("a directory");
+        let (from, to) = (dir.path().join("t.csv"), dir.path().join("t.parquet"));
+        std::fs::write(&from, "0,0,512,w,1.0\n0,8,4096,r,1.5\n").expect("written");
+        let options = workload::trace::TraceOptions::default();
+        workload::trace::convert(&from, &File::create(&to).expect("writable"), &to, &options).expect("converted");
+        has(&to, &listed("Traces"));
     }
 
     #[test]
     fn every_column_of_a_study_is_listed() {
         let outcome = studied(small::STUDY);
-        let written = of(|out| crate::study_report::write_points(out, &About::default(), &outcome));
+        let table = study_report::points(&outcome);
+        written(&table.fields(), |out| whole(out, &About::default(), &table));
         let listed = listed("STUDY.parquet");
-        let metrics = outcome.plan.spec.metrics.iter().map(|metric| column_name(&metric.to_string()));
-        let own: Vec<String> = outcome.axes().map(column_name).chain(metrics).collect();
-        for name in written.keys() {
-            assert!(listed.contains_key(name) || own.contains(name), "{name}");
+        let of = |name: &str| listed.iter().find(|field| field.name == name);
+        let own = outcome.plan.axes.len() + 1 + outcome.plan.spec.metrics.len();
+        for (i, field) in table.fields().iter().enumerate() {
+            assert!(of(&field.name).is_some_and(|listed| listed == field) || i < own, "{}", field.name);
         }
-        for name in listed.keys().filter(|name| !["AXIS", "METRIC"].contains(&name.as_str())) {
-            assert!(written.contains_key(name), "{name}");
+        for field in listed.iter().filter(|field| !["AXIS", "METRIC"].contains(&&*field.name)) {
+            assert!(table.has(&field.name), "{}", field.name);
+        }
+    }
+
+    #[test]
+    fn names_and_meanings_are_unlike() {
+        for file in tables() {
+            for (i, field) in file.columns.iter().enumerate() {
+                assert!(!field.meaning.is_empty(), "{}: {}", file.name, field.name);
+                assert!(
+                    file.columns[..i].iter().all(|other| other.name != field.name),
+                    "{}: {}",
+                    file.name,
+                    field.name
+                );
+                let end = field.unit.suffix();
+                assert!(
+                    field.name.ends_with(end) || field.name.contains(&format!("{end}_")),
+                    "{}: {}",
+                    file.name,
+                    field.name
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn every_file_of_a_folder_is_listed() {
+        let all = files();
+        let plans = [studied(small::STUDY).plan];
+        let of_study = study_report::names(&plans)
+            .into_iter()
+            .map(|name| name.replacen("s.", "STUDY.", usize::from(name.starts_with("s."))));
+        for name in run::names(1, 0).into_iter().chain(of_study) {
+            assert!(all.iter().any(|file| file.name == name), "{name}");
         }
     }
 }

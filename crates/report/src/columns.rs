@@ -1,6 +1,5 @@
 //! Parquet files of a run's distributions and of its course over time.
 
-use std::borrow::Cow;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -15,18 +14,12 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
 use study::output::COLUMNS;
-use study::run::{RunResult, rate, since, write_amplification};
+use study::run::{KindResult, RunResult, rate, since, write_amplification};
+use study::series::Interval;
 use study::summary::{About, mean, share, shares};
+use workload::field::{message, metadata};
 
-/// The values of one column.
-pub(crate) enum Column {
-    /// Unsigned whole numbers.
-    Count(Vec<u64>),
-    /// Numbers, some of which may be missing.
-    Number(Vec<Option<f64>>),
-    /// Texts.
-    Text(Vec<Cow<'static, str>>),
-}
+use crate::table::{Column, Field, Table, Unit, Values};
 
 /// A Parquet file that is written in groups of rows.
 pub(super) struct Rows<W: Write + Send> {
@@ -34,28 +27,20 @@ pub(super) struct Rows<W: Write + Send> {
 }
 
 impl<W: Write + Send> Rows<W> {
-    /// Creates a file. `columns` gives each column's name and an empty column of its type; `creator` names the program
-    /// in the file.
-    pub(super) fn create(out: W, creator: &str, about: &About, columns: &[(&str, Column)]) -> Result<Self> {
-        let fields: String = columns
-            .iter()
-            .map(|(name, column)| match column {
-                Column::Count(_) => format!("required int64 {name} (INTEGER(64,false));\n"),
-                Column::Number(_) => format!("optional double {name};\n"),
-                Column::Text(_) => format!("required binary {name} (STRING);\n"),
-            })
-            .collect();
-        let schema = parse_message_type(&format!("message flashloom {{\n{fields}}}"))?;
+    /// Creates a file with these columns; `creator` names the program in the file.
+    pub(super) fn create(out: W, creator: &str, about: &About, fields: &[Field]) -> Result<Self> {
+        let schema = parse_message_type(&message(fields))?;
         let entry = |key: &str, value: String| KeyValue::new(key.to_owned(), value);
+        let said = [
+            entry("flashloom.version", about.version.clone()),
+            entry("flashloom.commit", about.commit.clone()),
+            entry("flashloom.seed", about.seed.to_string()),
+            entry("flashloom.config", about.config.to_string()),
+        ];
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
             .set_created_by(creator.to_owned())
-            .set_key_value_metadata(Some(vec![
-                entry("flashloom.version", about.version.clone()),
-                entry("flashloom.commit", about.commit.clone()),
-                entry("flashloom.seed", about.seed.to_string()),
-                entry("flashloom.config", about.config.to_string()),
-            ]))
+            .set_key_value_metadata(Some([&said[..], &metadata(fields)].concat()))
             .build();
         Ok(Self { writer: SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties))? })
     }
@@ -93,127 +78,126 @@ impl<W: Write + Send> Rows<W> {
     }
 }
 
-pub(crate) fn whole(out: impl Write + Send, about: &About, columns: &[(&str, Column)]) -> Result<()> {
-    let mut rows = Rows::create(out, COLUMNS, about, columns)?;
-    rows.write(columns.iter().map(|(_, column)| column))?;
+/// Writes a table as a file of results.
+pub(crate) fn whole(out: impl Write + Send, about: &About, table: &Table) -> Result<()> {
+    let mut rows = Rows::create(out, COLUMNS, about, &table.fields())?;
+    rows.write(table.columns())?;
     rows.finish()
 }
 
-/// Writes every bin of every histogram: `kind`, `metric` (`latency`, `queue_wait`, `service`),
-/// `up_to_ps`, `count`.
-///
-/// # Errors
-/// If the file cannot be written.
-pub(crate) fn write_histograms(out: impl Write + Send, about: &About, result: &RunResult) -> Result<()> {
-    let (mut kinds, mut metrics, mut edges, mut counts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for kind in IoKind::ALL {
-        let of = result.kind(kind);
-        for (metric, histogram) in [("latency", &of.latency), ("queue_wait", &of.queue_wait), ("service", &of.service)]
-        {
+const KIND: Field = Field::new("kind", Values::Text, Unit::None, "`read`, `write`, `flush` or `discard`");
+
+/// Every bin of every histogram that is not empty.
+pub(crate) fn histograms(kinds: &[(IoKind, &KindResult)]) -> Table {
+    let (mut of, mut metrics, mut edges, mut counts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (kind, result) in kinds {
+        let all = [("latency", &result.latency), ("queue_wait", &result.queue_wait), ("service", &result.service)];
+        for (metric, histogram) in all {
             for bin in histogram.bins() {
-                kinds.push(kind.name().into());
-                metrics.push(metric.into());
+                of.push(kind.name().into());
+                metrics.push(metric);
                 edges.push(bin.up_to.as_ps());
                 counts.push(bin.count);
             }
         }
     }
-    whole(
-        out,
-        about,
-        &[
-            ("kind", Column::Text(kinds)),
-            ("metric", Column::Text(metrics)),
-            ("up_to_ps", Column::Count(edges)),
-            ("count", Column::Count(counts)),
-        ],
-    )
+    let mut table = Table::default();
+    table.push(KIND, Column::Text(of));
+    table.text("metric", "`latency`, `queue_wait` or `service`", metrics);
+    table.count("up_to_ps", Unit::Picoseconds, "Upper edge of the bin", edges);
+    table.count("count", Unit::None, "Requests in the bin", counts);
+    table
 }
 
-/// Writes the erase count of every block: `block`, `erases`.
+/// Writes [`histograms`].
+///
+/// # Errors
+/// If the file cannot be written.
+pub(crate) fn write_histograms(out: impl Write + Send, about: &About, result: &RunResult) -> Result<()> {
+    whole(out, about, &histograms(&IoKind::ALL.map(|kind| (kind, result.kind(kind)))))
+}
+
+/// The erase count of every block.
+pub(crate) fn erases(counts: &[u32]) -> Table {
+    let mut table = Table::default();
+    table.count("block", Unit::None, "Number of the block, from zero", 0..counts.len() as u64);
+    let about = "Times that it was erased, those of preconditioning included";
+    table.count("erases", Unit::None, about, counts.iter().map(|count| u64::from(*count)));
+    table
+}
+
+/// Writes [`erases`].
 ///
 /// # Errors
 /// If the file cannot be written.
 pub(crate) fn write_erases(out: impl Write + Send, about: &About, counts: &[u32]) -> Result<()> {
-    let blocks = (0..counts.len() as u64).collect();
-    let erases = counts.iter().map(|count| u64::from(*count)).collect();
-    whole(out, about, &[("block", Column::Count(blocks)), ("erases", Column::Count(erases))])
+    whole(out, about, &erases(counts))
 }
 
-/// Writes the course of the run, one row per interval: `from_ps`, `to_ps`; per kind `read_requests`,
-/// `read_bytes_per_s`, `read_latency_mean_us`, `read_latency_max_us` and so on;
-/// `write_amplification`; `link_busy`, and the means over all of them `channels_busy`, `dies_busy`,
-/// `controllers_busy`, and `processor_busy` (shares); `ftl_busy` (as `busy.ftl`, empty without a map unit);
-/// `flash_reads`, `flash_programs`, `flash_erases`, `flash_copy_backs`
-/// (commands); `free_blocks`, `bad_blocks`.
-///
-/// # Errors
-/// If the file cannot be written.
-pub(crate) fn write_series(out: impl Write + Send, about: &About, result: &RunResult) -> Result<()> {
-    let intervals: Vec<_> = result.series.intervals().collect();
+/// The course of a run, one row per interval.
+pub(crate) fn series(intervals: &[Interval<'_>]) -> Table {
     let counted: Vec<_> = intervals.iter().map(|interval| since(interval.to, interval.from)).collect();
     let each = || intervals.iter().zip(&counted);
-    let mut columns: Vec<(String, Column)> = vec![
-        ("from_ps".into(), Column::Count(intervals.iter().map(|i| i.from.at.as_ps()).collect())),
-        ("to_ps".into(), Column::Count(intervals.iter().map(|i| i.to.at.as_ps()).collect())),
-    ];
+    let mut table = Table::default();
+    let begin = "Begin of the interval in simulated time";
+    table.count("from_ps", Unit::Picoseconds, begin, intervals.iter().map(|i| i.from.at.as_ps()));
+    table.count("to_ps", Unit::Picoseconds, "End of the interval", intervals.iter().map(|i| i.to.at.as_ps()));
     for kind in IoKind::ALL {
         let (k, name) = (kind as usize, kind.name());
+        let mut add = |end: &str, unit, meaning: &str, column: Column| {
+            let meaning = format!("{meaning}, of {name} requests");
+            table.push(Field::named(format!("{name}_{end}"), column.values(), unit, meaning), column);
+        };
         let requests = intervals.iter().map(|i| i.windows[k].count).collect();
-        let mean = intervals.iter().map(|i| i.windows[k].mean().map(|mean| mean.as_us_f64())).collect();
-        let max = intervals.iter().map(|i| (i.windows[k].count > 0).then(|| i.windows[k].max.as_us_f64())).collect();
-        columns.push((format!("{name}_requests"), Column::Count(requests)));
+        add("requests", Unit::None, "Requests completed in the interval", Column::Count(requests));
         if kind != IoKind::Flush {
             let bytes = each().map(|(i, c)| {
                 let moved = base::units::Sectors::new(c.sectors[k]).bytes();
                 Some(rate(moved, i.span()).map_or(0.0, |rate| rate.get() as f64))
             });
-            columns.push((format!("{name}_bytes_per_s"), Column::Number(bytes.collect())));
+            add("bytes_per_s", Unit::BytesPerSecond, "Bytes per simulated second", Column::Number(bytes.collect()));
         }
-        columns.push((format!("{name}_latency_mean_us"), Column::Number(mean)));
-        columns.push((format!("{name}_latency_max_us"), Column::Number(max)));
+        let mean = intervals.iter().map(|i| i.windows[k].mean().map(|mean| mean.as_us_f64())).collect();
+        add("latency_mean_us", Unit::Microseconds, "Mean response time", Column::Number(mean));
+        let max = intervals.iter().map(|i| (i.windows[k].count > 0).then(|| i.windows[k].max.as_us_f64())).collect();
+        add("latency_max_us", Unit::Microseconds, "Longest response time", Column::Number(max));
     }
-    let amplification = intervals.iter().map(|i| write_amplification(i.from, i.to)).collect();
-    columns.push(("write_amplification".into(), Column::Number(amplification)));
-    columns
-        .push(("link_busy".into(), Column::Number(each().map(|(i, c)| Some(share(c.link_busy, i.span()))).collect())));
-    let busy = |of: fn(&ssd::Counters) -> &[base::units::Span]| {
-        Column::Number(each().map(|(i, c)| mean(&shares(of(c), i.span()))).collect())
+    let amplification = "Mapping units programmed per mapping unit that the host wrote and no buffer absorbed";
+    let waf = intervals.iter().map(|i| write_amplification(i.from, i.to));
+    table.number("write_amplification", Unit::None, amplification, waf);
+    let link = each().map(|(i, c)| Some(share(c.link_busy, i.span())));
+    table.number("link_busy", Unit::Share, "Share of the interval for which the host link was busy", link);
+    let busy =
+        |of: fn(&ssd::Counters) -> &[base::units::Span]| each().map(move |(i, c)| mean(&shares(of(c), i.span())));
+    let means = "The same, mean over the";
+    let mut add = |name: &'static str, of: &str, values: Vec<Option<f64>>| {
+        let field = Field::named(name.to_owned(), Values::Number, Unit::Share, format!("{means} {of}"));
+        table.push(field, Column::Number(values));
     };
-    columns.push(("channels_busy".into(), busy(|counters| &counters.channel_busy)));
-    columns.push(("dies_busy".into(), busy(|counters| &counters.die_busy)));
-    columns.push(("controllers_busy".into(), busy(|counters| &counters.controller_busy)));
+    add("channels_busy", "channels", busy(|counters| &counters.channel_busy).collect());
+    add("dies_busy", "dies", busy(|counters| &counters.die_busy).collect());
+    add("controllers_busy", "controllers", busy(|counters| &counters.controller_busy).collect());
     let ftl = each().map(|(i, c)| c.map.as_ref()?.busy_of_all().map(|busy| share(busy, i.span())));
-    columns.push(("ftl_busy".into(), Column::Number(ftl.collect())));
+    table.number("ftl_busy", Unit::Share, "The same of the map unit, as the metric `busy.ftl`", ftl);
     let processor = each().map(|(i, c)| Some(share(c.processor_busy, i.span())));
-    columns.push(("processor_busy".into(), Column::Number(processor.collect())));
-    for (op, name) in Op::ALL.into_iter().zip(["flash_reads", "flash_programs", "flash_erases", "flash_copy_backs"]) {
-        columns.push((name.into(), Column::Count(counted.iter().map(|c| c.flash.op(op).commands).collect())));
+    table.number("processor_busy", Unit::Share, "The same of the processor", processor);
+    let names = ["flash_reads", "flash_programs", "flash_erases", "flash_copy_backs"];
+    let meanings = ["Flash reads", "Flash programs", "Flash erases", "Copy-backs"];
+    for ((op, name), meaning) in Op::ALL.into_iter().zip(names).zip(meanings) {
+        table.count(name, Unit::None, meaning, counted.iter().map(|c| c.flash.op(op).commands));
     }
-    columns.push(("free_blocks".into(), Column::Count(counted.iter().map(|c| c.free_blocks).collect())));
-    columns.push(("bad_blocks".into(), Column::Count(counted.iter().map(|c| c.bad_blocks).collect())));
-    let named: Vec<_> = columns.iter().map(|(name, _)| name.as_str()).collect();
-    let mut rows = {
-        let schema: Vec<_> = named.iter().zip(&columns).map(|(name, (_, column))| (*name, column.empty())).collect();
-        Rows::create(out, COLUMNS, about, &schema)?
-    };
-    rows.write(columns.iter().map(|(_, column)| column))?;
-    rows.finish()
+    let free = "Free blocks at the end of the interval";
+    table.count("free_blocks", Unit::None, free, counted.iter().map(|c| c.free_blocks));
+    let bad = "Bad blocks at the end of the interval";
+    table.count("bad_blocks", Unit::None, bad, counted.iter().map(|c| c.bad_blocks));
+    table
 }
 
-impl Column {
-    /// Moves the values out and leaves the column empty.
-    pub(crate) fn take(&mut self) -> Self {
-        let empty = self.empty();
-        std::mem::replace(self, empty)
-    }
-
-    /// A column of the same type without values.
-    const fn empty(&self) -> Self {
-        match self {
-            Self::Count(_) => Self::Count(Vec::new()),
-            Self::Number(_) => Self::Number(Vec::new()),
-            Self::Text(_) => Self::Text(Vec::new()),
-        }
-    }
+/// Writes [`series`].
+///
+/// # Errors
+/// If the file cannot be written.
+pub(crate) fn write_series(out: impl Write + Send, about: &About, result: &RunResult) -> Result<()> {
+    let intervals: Vec<_> = result.series.intervals().collect();
+    whole(out, about, &series(&intervals))
 }

@@ -2,8 +2,11 @@
 
 mod explained;
 mod flows;
+mod lead;
 mod page;
+mod rows;
 mod table;
 
 pub use page::page;
+pub use rows::{fields, rows};
 pub use table::table;

@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 
 use study::metric::Dimension;
 use study::text::{duration, percent};
-use study::watch::explain::{ALL, Band, Explained, OneRequest, Times};
+use study::watch::explain::{ALL, Band, Explained, OneLeg, OneRequest, Times};
 use study::watch::journey::Part;
 
 use super::figure::{Axis, Chart, Figure, Number, Part as Piece, Scale, Stack};
 use super::grid::grid;
+use super::table::{Table, Unit};
 
 const NOTE: &str = "The share of each part in the latency. The number after the bar is the mean latency.";
 
@@ -109,4 +110,49 @@ pub fn request_table(of: &OneRequest) -> String {
         ]
     });
     head + &grid(&["part", "at", "after", "took", "share"], rows, 2)
+}
+
+/// The bands as a table for other programs: one row for each part of the time of each band.
+#[must_use]
+pub fn explained_rows(explained: &[Explained]) -> Table {
+    let mut rows = Vec::new();
+    for Explained { kind, bands } in explained {
+        for band in bands {
+            rows.extend(band.parts_us.iter().map(|(part, us)| (*kind, band, "part", *part, *us)));
+            rows.extend(band.behind_us.iter().map(|(cause, us)| (*kind, band, "behind", *cause, *us)));
+            rows.extend(band.ahead_us.iter().map(|(part, us)| (*kind, band, "ahead", *part, *us)));
+            rows.extend(band.meanwhile_us.iter().map(|(cause, us)| (*kind, band, "meanwhile", *cause, *us)));
+        }
+    }
+    let mut table = Table::default();
+    table.text("kind", "`read`, `write`, `flush` or `discard`", rows.iter().map(|row| row.0));
+    let band = "The requests between two percentiles of the response time; `all` of them";
+    table.text("band", band, rows.iter().map(|row| row.1.band));
+    table.count("requests", Unit::None, "Requests in the band", rows.iter().map(|row| row.1.requests));
+    let mean = "Mean response time in the band: the sum of its parts";
+    table.number("latency_us", Unit::Microseconds, mean, rows.iter().map(|row| Some(row.1.latency_us)));
+    let of = "`part`: a part of the time; `behind`: of the waits for controllers, dies and channels, what these did meanwhile; \
+              `ahead`: of the time in the queue, the parts of the requests that completed meanwhile; `meanwhile`: of the waits \
+              elsewhere, what the dies worked for";
+    table.text("of", of, rows.iter().map(|row| row.2));
+    table.text("name", "The part, or the cause of the commands", rows.iter().map(|row| row.3));
+    table.number("mean_us", Unit::Microseconds, "Its mean time", rows.iter().map(|row| Some(row.4)));
+    table
+}
+
+/// One request as a table for other programs: one row per leg.
+#[must_use]
+pub fn request_rows(legs: &[OneLeg]) -> Table {
+    let legs = || legs.iter();
+    let mut table = Table::default();
+    table.number(
+        "from_us",
+        Unit::Microseconds,
+        "Begin, after the request's arrival",
+        legs().map(|leg| Some(leg.from_us)),
+    );
+    table.number("took_us", Unit::Microseconds, "Length", legs().map(|leg| Some(leg.took_us)));
+    table.text("part", "The part of the time", legs().map(|leg| leg.part));
+    table.text("at", "The die or the channel", legs().map(|leg| leg.at.clone().unwrap_or_default()));
+    table
 }

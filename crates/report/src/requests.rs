@@ -9,15 +9,13 @@ use study::output::{OutFile, OutputError, REQUESTS};
 use study::run::{Record, RequestLog};
 use study::summary::About;
 
-use super::columns::{Column, Rows};
+use super::columns::Rows;
+use super::table::{Table, Unit};
 
 /// Rows in a group.
 const GROUP: usize = 1 << 16;
 
-/// A Parquet file with the columns `request`, `kind`, `start_sector`, `sectors`, `outcome`, `arrival_ps`, `start_ps`,
-/// `end_ps`, `queue_wait_ps`, `flash_commands`, `flash_wait_ps`, `waited_for_mask`, `flow` and `queue`, in the order of
-/// completion. The mask has bit n set if the request waited behind commands of the n-th cause: host, gc, merge, wear,
-/// map, flush, pad, recovery.
+/// A Parquet file with a row for each request, in the order of completion.
 ///
 /// The file gets its final name after [`RequestFile::finish`].
 pub struct RequestFile {
@@ -32,15 +30,15 @@ impl RequestFile {
     /// # Errors
     /// If it cannot be written.
     pub fn create(out: OutFile, about: &About) -> Result<Self, OutputError> {
-        let rows = Rows::create(BufWriter::new(out.duplicate()?), REQUESTS, about, &columns(&[]));
+        let rows = Rows::create(BufWriter::new(out.duplicate()?), REQUESTS, about, &table(&[]).fields());
         let rows = rows.map_err(|error| out.failed(&io::Error::other(error)))?;
         Ok(Self { out, rows, pending: Vec::with_capacity(GROUP) })
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let columns = columns(&self.pending);
+        let table = table(&self.pending);
         self.pending.clear();
-        self.rows.write(columns.iter().map(|(_, column)| column)).map_err(io::Error::other)
+        self.rows.write(table.columns()).map_err(io::Error::other)
     }
 
     /// Writes the remaining rows and the footer; the returned file can then be renamed to its final name.
@@ -72,26 +70,35 @@ const fn outcome(status: Status) -> &'static str {
     }
 }
 
-pub(crate) fn columns(records: &[Record]) -> [(&'static str, Column); 14] {
-    let counts = |of: fn(&Record) -> u64| Column::Count(records.iter().map(of).collect());
-    let texts =
-        |of: fn(&Record) -> &'static str| Column::Text(records.iter().map(|record| of(record).into()).collect());
-    [
-        ("request", counts(|r| r.tag)),
-        ("kind", texts(|r| r.io.kind.name())),
-        ("start_sector", counts(|r| r.io.start.get())),
-        ("sectors", counts(|r| r.io.sectors.get())),
-        ("outcome", texts(|r| outcome(r.status))),
-        ("arrival_ps", counts(|r| r.arrival.as_ps())),
-        ("start_ps", counts(|r| r.start.as_ps())),
-        ("end_ps", counts(|r| r.end.as_ps())),
-        ("queue_wait_ps", counts(|r| (r.start - r.arrival).as_ps())),
-        ("flash_commands", counts(|r| u64::from(r.commands))),
-        ("flash_wait_ps", counts(|r| r.flash_wait.as_ps())),
-        ("waited_for_mask", counts(|r| r.waited_for.iter().map(|cause| 1 << cause as u8).sum())),
-        ("flow", counts(|r| u64::from(r.flow))),
-        ("queue", counts(|r| u64::from(r.queue.get()))),
-    ]
+/// The rows of the log.
+pub(crate) fn table(records: &[Record]) -> Table {
+    let mut table = Table::default();
+    let number = "Number of the request, from zero, in the order of arrival";
+    table.count("request", Unit::None, number, records.iter().map(|r| r.tag));
+    table.text("kind", "`read`, `write`, `flush` or `discard`", records.iter().map(|r| r.io.kind.name()));
+    table.count("start_sector", Unit::Sectors, "First sector of 512 bytes", records.iter().map(|r| r.io.start.get()));
+    table.count("sectors", Unit::Sectors, "Number of sectors", records.iter().map(|r| r.io.sectors.get()));
+    let outcomes = "`done`, `uncorrectable`, `read_only` or `out_of_range`";
+    table.text("outcome", outcomes, records.iter().map(|r| outcome(r.status)));
+    let mut time = |name, meaning, of: fn(&Record) -> u64| {
+        table.count(name, Unit::Picoseconds, meaning, records.iter().map(of));
+    };
+    time("arrival_ps", "Submission, in simulated time", |r| r.arrival.as_ps());
+    time("start_ps", "When it left its submission queue", |r| r.start.as_ps());
+    time("end_ps", "Completion", |r| r.end.as_ps());
+    time("queue_wait_ps", "`start_ps` less `arrival_ps`", |r| (r.start - r.arrival).as_ps());
+    let commands = "Flash commands issued for it before its acknowledgement";
+    table.count("flash_commands", Unit::None, commands, records.iter().map(|r| u64::from(r.commands)));
+    let wait = "The longest wait of one of them";
+    table.count("flash_wait_ps", Unit::Picoseconds, wait, records.iter().map(|r| r.flash_wait.as_ps()));
+    let mask = "Bit n is set if it waited behind commands of the n-th cause: 0 host, 1 gc, 2 merge, 3 wear, 4 map, 5 flush, \
+                6 pad, 7 recovery";
+    let bits = |r: &Record| r.waited_for.iter().map(|cause| 1 << cause as u8).sum();
+    table.count("waited_for_mask", Unit::None, mask, records.iter().map(bits));
+    table.count("flow", Unit::None, "Number of its flow, from zero", records.iter().map(|r| u64::from(r.flow)));
+    let queue = "Number of its submission queue, from zero";
+    table.count("queue", Unit::None, queue, records.iter().map(|r| u64::from(r.queue.get())));
+    table
 }
 
 #[cfg(test)]

@@ -3,11 +3,14 @@
 mod fairness;
 mod figures;
 mod folder;
+mod lead;
 mod page;
 mod rerun;
 mod rounds;
+mod rows;
 mod table;
 
 pub use folder::{fill, names};
 pub use page::page;
+pub use rows::rows;
 pub use table::table;

@@ -1,12 +1,18 @@
 //! Studies: their tables, their page and their folder.
 
+mod charts;
+mod claims;
 mod folder;
+mod junit;
+mod lead;
 mod page;
+mod points;
 mod tables;
 
-#[cfg(test)]
-pub(crate) use folder::write_points;
-pub(crate) use folder::{ALWAYS, column_name};
+pub use claims::claims;
 pub use folder::{names, write_all};
-pub use page::page;
+pub use junit::junit;
+pub use page::{Charts, page};
+pub(crate) use points::fields;
+pub use points::points;
 pub use tables::{claims_table, points_table};

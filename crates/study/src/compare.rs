@@ -19,7 +19,7 @@ use crate::summary::Summary;
 use crate::text::{count, duration, memory, rate};
 use crate::watch::explain::Explained;
 
-pub use explained::SLOWEST;
+pub use explained::{SLOWEST, explained};
 pub use flows::{FAIRNESS, FLOW, FlowColumn, FlowRow, FlowTable, MEANING};
 
 /// The drives of the five papers on equal flash arrays: the same number of chips of one kind on the same number of
@@ -70,6 +70,7 @@ pub fn plan(workload: &Path, devices: &[PathBuf], seeds: &[u64], run: &RunSpec) 
         baseline: Default::default(),
         metrics: METRICS.iter().map(|name| name.parse().expect("a constant, valid name")).collect(),
         claims: Vec::new(),
+        figures: Vec::new(),
     };
     if let Some(again) = twin(devices) {
         let fault = Fault {

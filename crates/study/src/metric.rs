@@ -8,6 +8,7 @@ mod log;
 mod map;
 mod merges;
 mod slc;
+mod words;
 
 use std::fmt;
 use std::str::FromStr;

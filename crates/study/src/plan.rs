@@ -3,6 +3,7 @@
 
 mod builtin;
 mod claim;
+mod figure;
 mod flow;
 mod grid;
 mod part;
@@ -23,6 +24,7 @@ use workload::trace::{Columns, Event, ExtentRule, Format, NamedUnits, SizeUnit, 
 pub use crate::label::{Assignment, Label, OneOrMany};
 pub use builtin::builtin;
 pub use claim::ClaimSpec;
+pub use figure::{FigureScale, FigureSpec, StatedSpec};
 pub(crate) use flow::pacing;
 pub use flow::{Beside, FlowSpec};
 pub(crate) use grid::describe;
@@ -77,6 +79,9 @@ pub struct StudySpec {
     /// The claims.
     #[serde(default, rename = "claim")]
     pub claims: Vec<ClaimSpec>,
+    /// The figures that the report draws, instead of a chart for each metric.
+    #[serde(default, rename = "figure", skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<FigureSpec>,
 }
 
 /// Changes of keys: of the device's file, the workload's file and `[run]`.
@@ -128,9 +133,9 @@ impl UnknownRule {
                 Fault::new("format", format!("`{name}` is not a trace format"), remedy)
             }
             Self::Columns => {
-                let error = run.csv.as_ref().and_then(|text| text.parse::<Columns>().err());
+                let error = run.columns.as_ref().and_then(|text| text.parse::<Columns>().err());
                 let error = error.expect("they do not describe columns");
-                Fault::new("csv", error.message(), error.remedy())
+                Fault::new("columns", error.message(), error.remedy())
             }
             Self::Units => {
                 let time = run.time_unit.as_ref().and_then(|text| Some(("time-unit", text.parse::<TimeUnit>().err()?)));
@@ -237,7 +242,7 @@ pub struct RunSpec {
     pub format: Option<String>,
     /// The columns of a CSV, e.g. `time=ts:us,op=rw,offset=lba:512B,size=len:B`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub csv: Option<String>,
+    pub columns: Option<String>,
     /// The unit of a trace's times, instead of its format's: `s`, `ms`, `us`, `100ns`, `ns` or `ps`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_unit: Option<String>,
@@ -278,7 +283,7 @@ impl RunSpec {
         };
         Ok(TraceOptions {
             format,
-            columns: parsed(&self.csv).map_err(|()| UnknownRule::Columns)?,
+            columns: parsed(&self.columns).map_err(|()| UnknownRule::Columns)?,
             units: self.named_units().map_err(|()| UnknownRule::Units)?,
             event: match self.event.as_deref() {
                 None => Event::default(),

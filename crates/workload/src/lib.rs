@@ -4,6 +4,7 @@
 //! serves them.
 
 mod fault;
+pub mod field;
 pub mod fio;
 pub mod generate;
 pub mod script;

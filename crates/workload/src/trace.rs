@@ -88,6 +88,7 @@ pub use extent::ExtentRule;
 pub use format::Format;
 pub use guess::{ABSURD_RATE, Doubt, SizeReading, SizeSign, TimeReading};
 pub use info::{Footprint, KindInfo, TraceInfo, info};
+pub use parquet::FIELDS;
 pub use record::TraceStats;
 pub use source::{TraceSource, open};
 pub use stored::TraceFile;
@@ -201,7 +202,7 @@ impl TraceOptions {
     pub(crate) fn known_format(&self) -> Result<Option<Format>, SourceError> {
         match (self.format, &self.columns) {
             (Some(format), Some(_)) if format != Format::Csv => Err(SourceError::new(
-                format!("--csv names the columns of a CSV, and --format says {format}"),
+                format!("--columns names the columns of a CSV, and --format says {format}"),
                 "give one of them",
             )),
             (_, Some(_)) => Ok(Some(Format::Csv)),

@@ -19,7 +19,7 @@ pub(crate) struct LayoutArgs {
     /// header line or a number from 1, then a colon and its unit. Also volume=COLUMN, read=WORD/WORD,
     /// write=WORD/WORD, delimiter=comma|semicolon|tab|bar|colon|blanks, decimal=comma, header=yes|no
     #[arg(long, value_name = "COLUMNS", value_parser = columns)]
-    pub(crate) csv: Option<Columns>,
+    pub(crate) columns: Option<Columns>,
 
     /// Unit of the trace's times, instead of the format's: s, ms, us, 100ns, ns or ps
     #[arg(long, value_name = "UNIT", value_parser = time_unit)]
@@ -61,7 +61,7 @@ impl ReadingArgs {
     pub(crate) fn check(&self, traces: bool, also: &[(&str, bool)]) -> Result<(), Failure> {
         let own = [
             ("--format", self.layout.format.is_some()),
-            ("--csv", self.layout.csv.is_some()),
+            ("--columns", self.layout.columns.is_some()),
             ("--time-unit", self.layout.time_unit.is_some()),
             ("--size-unit", self.layout.size_unit.is_some()),
             ("--address-unit", self.layout.address_unit.is_some()),
@@ -81,7 +81,7 @@ impl ReadingArgs {
     pub(crate) fn apply(&self, run: &mut RunSpec) {
         let layout = &self.layout;
         run.format = layout.format.map(|format| format.name().into()).or_else(|| run.format.take());
-        run.csv = layout.csv.as_ref().map(ToString::to_string).or_else(|| run.csv.take());
+        run.columns = layout.columns.as_ref().map(ToString::to_string).or_else(|| run.columns.take());
         run.time_unit = layout.time_unit.map(|unit| unit.to_string()).or_else(|| run.time_unit.take());
         run.size_unit = layout.size_unit.map(|unit| unit.to_string()).or_else(|| run.size_unit.take());
         run.address_unit = layout.address_unit.map(|unit| unit.to_string()).or_else(|| run.address_unit.take());
@@ -144,7 +144,7 @@ impl TraceArgs {
         let Self { reading, part, fit, event, repeat } = self;
         TraceOptions {
             format: reading.layout.format,
-            columns: reading.layout.csv.clone(),
+            columns: reading.layout.columns.clone(),
             units: reading.layout.units(),
             volume: part.volume.clone(),
             volumes: fit.volumes,
@@ -180,7 +180,7 @@ impl ExcerptArgs {
         TraceOptions {
             format: layout.format,
             units: layout.units(),
-            columns: layout.csv,
+            columns: layout.columns,
             volume: part.volume,
             skip: part.skip.unwrap_or(0),
             limit,

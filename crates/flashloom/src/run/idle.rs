@@ -30,7 +30,7 @@ fn given(trace: &TraceArgs) -> impl Iterator<Item = &'static str> {
     let (options, plain) = (trace.options(), TraceOptions::default());
     [
         ("--format", options.format != plain.format),
-        ("--csv", options.columns.is_some()),
+        ("--columns", options.columns.is_some()),
         ("--time-unit", options.units.time.is_some()),
         ("--size-unit", options.units.size.is_some()),
         ("--address-unit", options.units.address.is_some()),

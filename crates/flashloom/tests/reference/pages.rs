@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use flash::backend::{Cause, Op};
-use report::catalogue::files;
+use report::catalogue::tables;
+use report::table::Unit;
 use study::metric::{Metric, catalogue, meaning_of_cause, meaning_of_op};
 use workload::trace::Format;
 
@@ -64,15 +65,19 @@ pub(crate) fn metrics() -> String {
 /// Every column.
 pub(crate) fn columns() -> String {
     let mut text = String::from(
-        "# Columns\n\nThe Parquet files that Flashloom writes. Each has in its metadata the version (`flashloom.version`), the \
-         commit, the seed and the resolved configuration. `KIND` stands for `read`, `write`, `flush` and `discard`.\n",
+        "# Columns\n\nThe Parquet files that Flashloom writes; `flashloom schema results` prints this page as JSON. Each file \
+         has in its metadata the version (`flashloom.version`), the commit, the seed and the resolved configuration, and \
+         for each column its meaning and its unit of measure: as Arrow's field metadata `description` and `unit` (pyarrow: \
+         `pq.read_schema(FILE).field(NAME).metadata`), and under the key `flashloom.column.NAME` (DuckDB: \
+         `parquet_kv_metadata`). Shares lie between 0 and 1.\n",
     );
-    for file in files() {
+    for file in tables() {
         let name = if file.name.contains(['.', '-']) { format!("`{}`", file.name) } else { file.name.to_owned() };
         let _ = write!(text, "\n## {name}\n\n{}\n", file.about);
-        head(&mut text, &["Column", "Meaning", "Value"]);
+        head(&mut text, &["Column", "Meaning", "Value", "Unit"]);
         for column in file.columns {
-            row(&mut text, &[&format!("`{}`", column.name), &column.meaning, column.values.name()]);
+            let unit = if column.unit == Unit::Share { "share" } else { column.unit.symbol() };
+            row(&mut text, &[&format!("`{}`", column.name), &column.meaning, column.values.name(), unit]);
         }
     }
     text

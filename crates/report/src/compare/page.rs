@@ -7,9 +7,10 @@ use study::execute::Program;
 use study::metric::Dimension;
 use study::summary::Summary;
 
-use super::{explained, flows};
+use super::{explained, flows, lead};
 use crate::figure::{Axis, Chart, Figure, Line, Number, Part, Scale, Stack};
 use crate::page::{Block, Cell, Page, Row as Cells, Section, Table};
+use crate::sides::{Side, sides};
 
 /// The percentiles that a run keeps, as shares.
 const PERCENTILES: [(&str, f64); 7] = [
@@ -26,24 +27,25 @@ const PERCENTILES: [(&str, f64); 7] = [
 #[must_use]
 pub fn page(program: &Program, comparison: &Comparison) -> Page {
     let rows = &comparison.rows;
-    let requests = rows.first().and_then(|row| row.runs.first()).map_or(0, |run| run.requests);
     let figures = [
         Some(latency(comparison, "read")).filter(has_lines).map(|chart| Figure::new("Reads", LATENCY, chart)),
         Some(latency(comparison, "write")).filter(has_lines).map(|chart| Figure::new("Writes", LATENCY, chart)),
         Some(Figure::new("Flash data by cause", "Mapping units programmed, by cause.", programmed(comparison))),
         Some(Figure::new("Array time by cause", "Busy time of the dies.", worked(comparison))),
     ];
-    let seen = explained::tables(rows).into_iter().map(Block::Table).collect();
+    let seen = explained::seen(rows);
+    let sides = sides(&seen);
     let tables = [("Latency and throughput", &LATENCIES[..]), ("Flash, energy and RAM", &FLASH[..])];
     let tables = tables.into_iter().map(|(heading, columns)| table(comparison, heading, columns));
     Page {
         title: format!("{} drives under {}", rows.len(), comparison.workload),
         about: format!("flashloom {} ({})", program.version, program.commit),
+        lead: lead::lead(comparison),
         sections: vec![Section {
-            note: format!("{requests} requests on each drive. The best of each column is marked. {COST}."),
+            note: format!("The best of each column is marked. {COST}."),
             above: tables.chain(flows::tables(comparison)).map(Block::Table).collect(),
-            figures: figures.into_iter().flatten().chain(explained::figures(rows)).collect(),
-            below: seen,
+            figures: figures.into_iter().flatten().chain(sides.iter().map(Side::figure)).collect(),
+            below: sides.iter().map(|side| Block::Table(side.table(AXIS))).collect(),
             ..Section::default()
         }],
         result: comparison.json(),
@@ -87,7 +89,7 @@ fn latency(comparison: &Comparison, kind: &str) -> Chart {
             Some([share, all.iter().sum::<f64>() / all.len() as f64].map(Number))
         };
         let points: Vec<_> = PERCENTILES.into_iter().filter_map(at).collect();
-        (!points.is_empty()).then(|| Line { name: row.device.clone(), colour, points })
+        (!points.is_empty()).then(|| Line::new(row.device.as_str(), colour, points))
     };
     Chart::Lines {
         x: Axis::new("share of requests that are at least as fast", Dimension::Share, Scale::Nines),

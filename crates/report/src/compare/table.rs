@@ -4,6 +4,7 @@ use study::compare::{AXIS, COST, Column, Comparison, FLASH, LATENCIES};
 
 use super::{explained, flows};
 use crate::grid::grid;
+use crate::sides::{Side, sides};
 
 /// Two text tables with a row for each drive; a star marks the best value of a column.
 #[must_use]
@@ -13,7 +14,8 @@ pub fn table(of: &Comparison) -> String {
     let verified = of.verified().map_or_else(String::new, |[reads, sectors]| {
         format!("verified: {sectors} sectors of {reads} reads returned the newest data\n")
     });
-    let seen = explained::text(&of.rows);
+    let seen = explained::seen(&of.rows);
+    let seen: String = sides(&seen).iter().map(Side::text).collect();
     let flows = flows::text(of);
     format!("{head}{}{flows}{}{COST}.\n{verified}\n{seen}", part(of, &LATENCIES), part(of, &FLASH))
 }

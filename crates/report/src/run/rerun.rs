@@ -32,7 +32,7 @@ pub(super) fn files(about: &About) -> Vec<(String, String)> {
             trace,
             &[
                 "format",
-                "csv",
+                "columns",
                 "time-unit",
                 "address-unit",
                 "size-unit",

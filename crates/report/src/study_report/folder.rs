@@ -2,61 +2,15 @@
 
 use std::io::{self, Write};
 
-use parquet::errors::Result;
 use study::execute::{Claim, Outcome, Program, json};
-use study::metric::Metric;
 use study::output::{OutFolder, OutputError, STUDY_MARK, TEXT};
 use study::plan::{Plan, StudySpec};
 use study::summary::About;
 
+use super::points::points;
 use super::tables::claims_table;
-use crate::columns::{Column, whole};
+use crate::columns::whole;
 use crate::page::Page;
-
-/// The columns that every file of points has, besides the metrics of its study.
-pub(crate) const ALWAYS: [&str; 14] = [
-    "read.mean",
-    "read.p99",
-    "read.access",
-    "read.flash-wait",
-    "write.mean",
-    "write.p99",
-    "write.access",
-    "write.flash-wait",
-    "requests-per-s",
-    "read.rate",
-    "write.rate",
-    "waf",
-    "busy.channels",
-    "busy.dies",
-];
-
-/// Writes one row per run: the labels of its point, its seed, and metrics in base units (microseconds, bytes
-/// and requests per second, joules).
-///
-/// # Errors
-/// If the file cannot be written.
-///
-/// # Panics
-/// Never: the metrics that every file has exist.
-pub(crate) fn write_points(out: impl Write + Send, about: &About, outcome: &Outcome) -> Result<()> {
-    let runs = || outcome.runs.iter().enumerate().flat_map(|(point, runs)| runs.iter().map(move |run| (point, run)));
-    let mut columns: Vec<(String, Column)> = Vec::new();
-    for (i, axis) in outcome.axes().enumerate() {
-        let labels = runs().map(|(point, _)| outcome.labels(point)[i].to_string().into()).collect();
-        columns.push((column_name(axis), Column::Text(labels)));
-    }
-    columns.push(("seed".into(), Column::Count(runs().map(|(_, run)| run.seed).collect())));
-    let always = ALWAYS.iter().map(|name| name.parse::<Metric>().expect("a constant, valid name"));
-    for metric in outcome.plan.spec.metrics.iter().cloned().chain(always) {
-        let name = column_name(&metric.to_string());
-        if columns.iter().all(|(other, _)| *other != name) {
-            columns.push((name, Column::Number(runs().map(|(_, run)| metric.of(run)).collect())));
-        }
-    }
-    let named: Vec<(&str, Column)> = columns.iter_mut().map(|(name, column)| (name.as_str(), column.take())).collect();
-    whole(out, about, &named)
-}
 
 const CLAIMS: &str = "claims.txt";
 const PAGE: &str = "report.html";
@@ -84,7 +38,7 @@ pub fn write_all(
     outcomes: &[Outcome],
     claims: &[Claim],
     page: &Page,
-) -> std::result::Result<(), OutputError> {
+) -> Result<(), OutputError> {
     dir.add(STUDY_MARK, |out| out.write_all(json(program, outcomes, claims).as_bytes()))?;
     dir.add(CLAIMS, |out| write!(out, "{TEXT}{}", claims_table(claims)))?;
     dir.add(PAGE, |out| out.write_all(page.html().as_bytes()))?;
@@ -101,14 +55,9 @@ pub fn write_all(
             cost: None,
             config,
         };
-        dir.add(&name(spec, "parquet"), |out| write_points(out, &about, outcome).map_err(io::Error::other))?;
+        dir.add(&name(spec, "parquet"), |out| whole(out, &about, &points(outcome)).map_err(io::Error::other))?;
     }
     Ok(())
-}
-
-/// A column name that every reader of Parquet accepts.
-pub(crate) fn column_name(text: &str) -> String {
-    text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }
 
 #[cfg(test)]
@@ -123,7 +72,7 @@ mod tests {
 
     use super::*;
     use crate::grid::WIDTH;
-    use crate::study_report::page;
+    use crate::study_report::{Charts, page};
     use crate::testing::studied;
 
     #[test]
@@ -141,7 +90,7 @@ mod tests {
         let plans = [outcomes[0].plan.clone()];
         let mut outputs = Outputs::new([""; 0], false);
         let mut out = outputs.folder("--out", &path, &names(&plans)).expect("writable");
-        let page = page(&Program::default(), &outcomes, &claims);
+        let page = page(&Program::default(), &outcomes, &claims, Charts::Each);
         write_all(&mut out, &Program::default(), &outcomes, &claims, &page).expect("written");
         publish(Vec::new(), Some(out)).expect("named");
         let mut there: Vec<_> =

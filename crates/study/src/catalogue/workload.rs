@@ -201,7 +201,7 @@ impl WorkloadFile {
                 config.insert("trace".into(), file.path().display().to_string().into());
                 config.insert("format".into(), source.format().name().into());
                 if let Some(columns) = &options.columns {
-                    config.insert("csv".into(), columns.to_string().into());
+                    config.insert("columns".into(), columns.to_string().into());
                 }
                 if let Some(units) = source.units() {
                     config.insert("time-unit".into(), units.time.name().into());

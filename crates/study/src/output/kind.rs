@@ -25,6 +25,10 @@ pub enum Kind {
     Timeline,
     /// The state of a drive.
     Snapshot,
+    /// Claims, as JUnit XML.
+    JUnit,
+    /// A manual page.
+    Manual,
 }
 
 /// The first line of every text.
@@ -35,6 +39,12 @@ pub const PAGE: &str = "<meta name=\"generator\" content=\"Flashloom\">";
 
 /// The first bytes of every timeline.
 pub const TIMELINE: &str = "{\"otherData\":{\"generator\":\"Flashloom\"},";
+
+/// The first attribute of every report in JUnit XML.
+pub const JUNIT: &str = "name=\"flashloom claims\"";
+
+/// The first line of every manual page.
+pub const MANUAL: &str = ".\\\" Written by Flashloom\n";
 
 /// The first characters of JSON results, without white space and opening brackets.
 const RESULTS: &str = "\"schema\": \"flashloom-";
@@ -55,7 +65,7 @@ const TAIL: u64 = 8;
 const FOOTER: u64 = 64 << 20;
 
 impl Kind {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 10] = [
         Self::Page,
         Self::Results,
         Self::Text,
@@ -64,6 +74,8 @@ impl Kind {
         Self::Trace,
         Self::Timeline,
         Self::Snapshot,
+        Self::JUnit,
+        Self::Manual,
     ];
 
     /// The kind's name, with its article.
@@ -78,6 +90,8 @@ impl Kind {
             Self::Trace => "a converted trace",
             Self::Timeline => "a timeline",
             Self::Snapshot => "a snapshot",
+            Self::JUnit => "a report in JUnit XML",
+            Self::Manual => "a manual page",
         }
     }
 
@@ -98,6 +112,8 @@ impl Kind {
             Self::Trace => has(&creator, workload::trace::CREATOR),
             Self::Timeline => head.starts_with(TIMELINE.as_bytes()),
             Self::Snapshot => head.starts_with(&snapshot::MAGIC),
+            Self::JUnit => head.starts_with(b"<?xml") && has(&head, JUNIT),
+            Self::Manual => head.starts_with(MANUAL.as_bytes()),
         };
         Ok(Self::ALL.into_iter().find(says))
     }
@@ -133,7 +149,7 @@ mod tests {
     fn a_foreign_file_is_not_taken_for_an_output_of_flashloom() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("it");
-        let foreign: [&[u8]; 10] = [
+        let foreign: [&[u8]; 12] = [
             b"",
             b"dear diary, today I ran Flashloom",
             b"{\"schema\": \"mine-1\"}",
@@ -143,6 +159,8 @@ mod tests {
             b"PAR1flashloom request logPAR1",
             b"PAR1flashloom request log\xFF\xFF\xFF\xFFPAR1",
             b"flashloom media\n",
+            b"<?xml version=\"1.0\"?>\n<testsuites name=\"mine\">",
+            b".TH flashloom 1\n",
             &zstd::encode_all(&b"dear diary"[..], 1).expect("compressed"),
         ];
         for text in foreign {

@@ -54,9 +54,9 @@ pub struct FlowSpec {
     /// The format of its trace, instead of `run.format`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
-    /// The columns of its CSV, instead of `run.csv`.
+    /// The columns of its CSV, instead of `run.columns`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub csv: Option<String>,
+    pub columns: Option<String>,
     /// The unit of its trace's times, instead of `run.time-unit`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_unit: Option<String>,
@@ -118,7 +118,7 @@ impl FlowSpec {
             repeat: self.repeat.or(run.repeat),
             extent: text(&self.extent, &run.extent),
             format: text(&self.format, &run.format),
-            csv: text(&self.csv, &run.csv),
+            columns: text(&self.columns, &run.columns),
             time_unit: text(&self.time_unit, &run.time_unit),
             size_unit: text(&self.size_unit, &run.size_unit),
             address_unit: text(&self.address_unit, &run.address_unit),
@@ -144,7 +144,7 @@ impl FlowSpec {
             ("repeat", self.repeat.is_some()),
             ("extent", self.extent.is_some()),
             ("format", self.format.is_some()),
-            ("csv", self.csv.is_some()),
+            ("columns", self.columns.is_some()),
             ("time-unit", self.time_unit.is_some()),
             ("size-unit", self.size_unit.is_some()),
             ("address-unit", self.address_unit.is_some()),

@@ -68,7 +68,7 @@ impl Plan {
     }
 
     /// The same study with another workload: a file or a name from the catalogue. Axes that change the workload are
-    /// dropped, and so are the claims, because they are about the study's own workload.
+    /// dropped, and so are claims and figures, because they are about the study's own workload.
     ///
     /// # Errors
     /// As [`Plan::new`]; also if there is no such workload.
@@ -79,6 +79,7 @@ impl Plan {
         spec.workload = there.unwrap_or_else(|| workload.to_owned());
         spec.set.workload.clear();
         spec.claims.clear();
+        spec.figures.clear();
         let changes = |axis: &AxisSpec| axis.points.iter().any(|point| point.workload.is_some());
         let dropped: Vec<String> = spec.axes.extract_if(.., |axis| changes(axis)).map(|axis| axis.name).collect();
         for named in spec.only.iter_mut().chain([&mut spec.baseline]) {
@@ -167,6 +168,9 @@ impl Grid {
         check("baseline", &spec.baseline, &named, &mut faults);
         for (i, claim) in spec.claims.iter().enumerate() {
             faults.extend(claim.faults(&format!("claim[{i}]"), &named));
+        }
+        for (i, figure) in spec.figures.iter().enumerate() {
+            faults.extend(figure.faults(&format!("figure[{i}]"), &named));
         }
         if let Some((message, remedy)) = base::fault::wrong_name(&spec.name) {
             faults.push(Fault::new("name", message, remedy));

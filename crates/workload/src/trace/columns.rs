@@ -120,7 +120,7 @@ impl FromStr for Columns {
                 ["time", "op", "offset", "size", "volume", "read", "write", "delimiter", "decimal", "header"];
             if !KEYS.contains(&key) {
                 return Err(refuse(
-                    format!("`{key}` is not a key of --csv"),
+                    format!("`{key}` is not a key of --columns"),
                     format!(
                         "choose among {}",
                         KEYS.join(
@@ -139,7 +139,8 @@ impl FromStr for Columns {
             values.push((key, value));
         }
         let get = |key: &str| values.iter().find_map(|(other, value)| (*other == key).then_some(*value));
-        let need = |key: &str| get(key).ok_or_else(|| refuse(format!("--csv names no column for the {key}"), shape()));
+        let need =
+            |key: &str| get(key).ok_or_else(|| refuse(format!("--columns names no column for the {key}"), shape()));
         let with_unit = |key: &str, units: &str| {
             let value = need(key)?;
             let (column, unit) = value.rsplit_once(':').filter(|(column, _)| !column.is_empty()).ok_or_else(|| {
@@ -224,7 +225,7 @@ mod tests {
         for (text, what) in [
             ("", "does not describe a column"),
             ("time", "does not describe a column"),
-            ("time=ts:us", "--csv names no column for the offset"),
+            ("time=ts:us", "--columns names no column for the offset"),
             ("op=rw,offset=lba:B,size=len:B", "no column for the time"),
             ("time=ts,op=rw,offset=lba:B,size=len:B", "the unit of the time is missing"),
             ("time=ts:min,op=rw,offset=lba:B,size=len:B", "not a unit of time"),

@@ -13,13 +13,14 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
-use super::parquet::{PACING, SCHEMA, pacing_text};
+use super::parquet::{FIELDS, PACING, pacing_text};
 use super::pass::{Pass, Timed};
 use super::record::Context;
 use super::seal::Sealer;
 use super::stored::TraceFile;
 use super::{TraceOptions, TraceStats};
 use crate::SourceError;
+use crate::field::{message, metadata};
 
 /// Rows of a row group, which is held in memory; some 100 bytes each.
 const ROWS: usize = 131_072;
@@ -40,9 +41,7 @@ pub struct Converted {
 
 /// Writes a trace into an empty file as Parquet and returns its statistics. Errors of the file name `to`.
 ///
-/// Its columns are `at_ps` (unsigned INT64, picoseconds from the first request), `kind` (string: `read`,
-/// `write`, `flush`, `discard`), `lba` and `sectors` (unsigned INT64, sectors of 512 bytes) and `volume`
-/// (string); rows are in the order of time, and groups of 131,072 rows bound the memory.
+/// Its columns are [`FIELDS`](super::FIELDS); rows are in the order of time, and groups of 131,072 rows bound the memory.
 ///
 /// The options' skip, limit, volume, tolerance and gap limit apply. Volumes and addresses stay unchanged, so that every
 /// reader of the output can choose its own rules for them.
@@ -77,9 +76,9 @@ fn write(
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_created_by(CREATOR.to_owned())
-        .set_key_value_metadata(Some(vec![KeyValue::new(PACING.to_owned(), pacing)]))
+        .set_key_value_metadata(Some([&[KeyValue::new(PACING.to_owned(), pacing)][..], &metadata(&FIELDS)].concat()))
         .build();
-    let schema = parse_message_type(SCHEMA).map_err(failed)?;
+    let schema = parse_message_type(&message(&FIELDS)).map_err(failed)?;
     let mut writer =
         SerializedFileWriter::new(Sealer::new(BufWriter::new(into)), Arc::new(schema), Arc::new(properties))
             .map_err(failed)?;

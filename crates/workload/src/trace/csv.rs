@@ -147,7 +147,7 @@ pub(crate) fn number(field: Option<&[u8]>, what: &str) -> Result<u64, Fault> {
 }
 
 impl LineFormat for Csv {
-    const LAYOUT: &'static str = "the columns named with --csv";
+    const LAYOUT: &'static str = "the columns named with --columns";
 
     fn start(_: &Head<'_>, _: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
         let columns = options.columns.clone().unwrap_or_default();
@@ -357,17 +357,17 @@ mod tests {
     #[test]
     fn the_error_of_an_unknown_format_names_the_csv_option() {
         for (text, wanted) in [
-            ("when,op,LBA,bytes\n5,RD,1,2\n", "--csv 'time=ts:us,op=rw,offset=lba:512B,size=len:B' (with its own"),
+            ("when,op,LBA,bytes\n5,RD,1,2\n", "--columns 'time=ts:us,op=rw,offset=lba:512B,size=len:B' (with its own"),
             (
                 "id|timestamp|rw|offset|length\n1|5|R|0|512\n",
-                "--csv 'time=timestamp:us,op=rw,offset=offset:B,size=length:B,delimiter=bar'",
+                "--columns 'time=timestamp:us,op=rw,offset=offset:B,size=length:B,delimiter=bar'",
             ),
             (
                 "stamp_ms\trw\tlba\tlen\n1\tR\t0\t512\n",
-                "--csv 'time=stamp_ms:ms,op=rw,offset=lba:512B,size=len:B,delimiter=tab'",
+                "--columns 'time=stamp_ms:ms,op=rw,offset=lba:512B,size=len:B,delimiter=tab'",
             ),
-            ("7,R,4096,512,1000\n", "--csv 'time=1:us,op=2,offset=3:B,size=4:B'"),
-            ("hello world\n", "--csv 'time=ts:us,op=rw,offset=lba:512B,size=len:B'"),
+            ("7,R,4096,512,1000\n", "--columns 'time=1:us,op=2,offset=3:B,size=4:B'"),
+            ("hello world\n", "--columns 'time=ts:us,op=rw,offset=lba:512B,size=len:B'"),
         ] {
             let error = info(file(text.as_bytes()).path(), &TraceOptions::default()).unwrap_err();
             let all = error.to_string();

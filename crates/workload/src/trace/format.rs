@@ -112,7 +112,7 @@ formats! {
     DisksimPages, "disksim-pages", "DiskSim ASCII with sizes in 4 KiB pages; never detected",
         units(TimeUnit::Millisecond, SECTOR, SizeUnit::PAGE), never, text::open::<disksim::Disksim>,
         lines(disksim::PAGES);
-    Csv, "csv", "any CSV, its columns named with --csv; never detected",
+    Csv, "csv", "any CSV, its columns named with --columns; never detected",
         None, never, text::open::<csv::Csv>, lines(csv::SAMPLE);
 }
 
@@ -162,7 +162,7 @@ impl Format {
         let head = Head::of(head);
         if head.is_binary() {
             let remedy =
-                format!("name it with --format ({names}), or convert it to CSV and name the columns with --csv");
+                format!("name it with --format ({names}), or convert it to CSV and name the columns with --columns");
             return SourceError::new("the format is not known, and the file is not text", remedy).in_file(&path);
         }
         let (seen, suggested) = match head.lines().next() {
@@ -173,7 +173,7 @@ impl Format {
         let (columns, own) = suggested;
         let fit = if own { "correct its columns and units" } else { "with its own columns and units" };
         let remedy = format!(
-            "name it with --format ({names}), or name its columns, for example --csv '{columns}' ({fit}; see \
+            "name it with --format ({names}), or name its columns, for example --columns '{columns}' ({fit}; see \
              `flashloom trace formats`)"
         );
         SourceError::new(format!("the format is not known: {seen}"), remedy).in_file(&path)
@@ -188,7 +188,7 @@ impl Format {
     ) -> Result<Box<dyn Records>, SourceError> {
         if let (None, Some(option)) = (self.units(), options.units.option()) {
             let remedy = match self {
-                Self::Csv => "write the unit behind the column in --csv: time=COLUMN:us",
+                Self::Csv => "write the unit behind the column in --columns: time=COLUMN:us",
                 _ => "leave it out, or name another format with --format",
             };
             let message = format!("{option} has no effect: {self} states its units");

@@ -146,7 +146,7 @@ impl fmt::Display for Doubt {
             Self::Format { taken } => write!(
                 f,
                 "read as {taken} ({}) because of the shape of its lines alone: if it is another format, name it with \
-                 --format, or its columns with --csv; --format {taken} confirms",
+                 --format, or its columns with --columns; --format {taken} confirms",
                 taken.about()
             ),
             Self::TimeUnit { format, taken, decimals } => {
@@ -399,7 +399,7 @@ mod tests {
         let numbers = doubts("1538000000,64,8,1,17\n", &TraceOptions::default());
         assert!(
             matches!(numbers[..], [Doubt::Format { taken: Format::Tencent }])
-                && numbers[0].to_string().contains("--csv")
+                && numbers[0].to_string().contains("--columns")
         );
         assert_eq!(doubts("0,0,512,w,1.0\n0,8,512,r,2.0\n", &TraceOptions::default()), []);
     }

@@ -1,12 +1,6 @@
 //! Flashloom's own Parquet format: one row per request, in order of time.
 //!
-//! | column    | type                | meaning                                       |
-//! |-----------|---------------------|-----------------------------------------------|
-//! | `at_ps`   | INT64, unsigned     | arrival in picoseconds from the first request |
-//! | `kind`    | string              | `read`, `write`, `flush` or `discard`         |
-//! | `lba`     | INT64, unsigned     | first sector of 512 bytes                     |
-//! | `sectors` | INT64, unsigned     | number of sectors                             |
-//! | `volume`  | string, may be left out | the volume, as the source named it        |
+//! [`FIELDS`] are its columns; a file of another tool may leave out `volume`.
 //!
 //! Columns are found by name and others are ignored, so that any tool may write such a file. The key `flashloom.pacing`
 //! (`open` or `closed:DEPTH`) has the pacing of the source. Files written by Flashloom have a [checksum](super::seal),
@@ -27,15 +21,22 @@ use super::record::{Context, Record, Records, Skip};
 use super::seal::{self, Seal};
 use super::text::{Fault, sectors_extent};
 use super::{Format, TraceOptions};
+use crate::field::{Field, Unit, Values};
 use crate::{Pacing, SourceError};
 
-pub(crate) const SCHEMA: &str = "message trace {
-    required int64 at_ps (integer(64, false));
-    required binary kind (string);
-    required int64 lba (integer(64, false));
-    required int64 sectors (integer(64, false));
-    required binary volume (string);
-}";
+/// The columns of the files that Flashloom writes.
+pub const FIELDS: [Field; 5] = [
+    Field::new("at_ps", Values::Count, Unit::Picoseconds, "Arrival, from the first request"),
+    Field::new("kind", Values::Text, Unit::None, "`read`, `write`, `flush` or `discard`"),
+    Field::new("lba", Values::Count, Unit::Sectors, "First sector of 512 bytes"),
+    Field::new("sectors", Values::Count, Unit::Sectors, "Number of sectors"),
+    Field::new(
+        "volume",
+        Values::Text,
+        Unit::None,
+        "The volume, as the trace names it; a reader takes files without it",
+    ),
+];
 /// The key of the pacing.
 pub(crate) const PACING: &str = "flashloom.pacing";
 const REMEDY: &str = "write or fetch the file again (with another tool: uncompressed or with zstd)";

@@ -1,0 +1,136 @@
+//! Examples of each command, for its help and its manual page; `tests/help.rs` runs them.
+
+use clap::Command;
+
+/// An example of a command.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Example {
+    /// The command, as `trace info`.
+    pub(crate) of: &'static str,
+    /// The line that a user types.
+    pub(crate) line: &'static str,
+    /// What it does.
+    pub(crate) does: &'static str,
+}
+
+const fn example(of: &'static str, line: &'static str, does: &'static str) -> Example {
+    Example { of, line, does }
+}
+
+/// Every example. `mine.csv` and `msr.csv` are a user's traces; no other file has to be there before.
+pub(crate) const EXAMPLES: [Example; 26] = [
+    example("run", "flashloom run demo oltp --limit 2000", "Run a described workload on a drive"),
+    example(
+        "run",
+        "flashloom run demo oltp --limit 2000 --set flash.channels=4 --csv > run.csv",
+        "Change a key of the drive, and keep the numbers for a spreadsheet",
+    ),
+    example(
+        "run",
+        "flashloom run demo oltp --limit 2000 --report page.html --verbose",
+        "Draw the results on a page, and say what is done",
+    ),
+    example("explain", "flashloom explain demo oltp --limit 2000", "Show where the time of the requests went"),
+    example("explain", "flashloom explain demo oltp --limit 2000 --request 100", "Show the life of one request"),
+    example(
+        "explain",
+        "flashloom explain demo oltp --limit 2000 --precondition fill --what-if",
+        "Try the settings that act on the largest parts of the time",
+    ),
+    example("study", "flashloom study sung/merges", "Run a study that comes with Flashloom"),
+    example("study", "flashloom study sung/merges --csv > points.csv", "Keep every run for a spreadsheet"),
+    example(
+        "study",
+        "flashloom study sung/merges --junit claims.xml --quiet",
+        "Judge the claims in a pipeline of continuous integration",
+    ),
+    example("reproduce", "flashloom reproduce sung", "Print the claims of a paper beside the measurements"),
+    example(
+        "compare",
+        "flashloom compare oltp demo qlc --limit 1000 --precondition none",
+        "Compare two new drives under one workload",
+    ),
+    example(
+        "compare",
+        "flashloom compare oltp demo qlc --limit 1000 --precondition none --csv",
+        "Print the comparison for a spreadsheet",
+    ),
+    example("studies", "flashloom studies", "List the studies"),
+    example("studies", "flashloom studies sung/merges > mine.toml", "Begin a study of your own"),
+    example("check", "flashloom check demo", "Summarise a drive"),
+    example(
+        "check",
+        "flashloom devices demo | flashloom check - --json",
+        "Check a device file that another program writes",
+    ),
+    example(
+        "trace info",
+        "flashloom trace info mine.csv --columns time=1:us,op=2,offset=3:B,size=4:B",
+        "Summarise a CSV of any columns",
+    ),
+    example(
+        "trace convert",
+        "flashloom trace convert msr.csv msr.parquet",
+        "Convert a trace to Parquet, which is read fastest",
+    ),
+    example("trace formats", "flashloom trace formats", "List the formats that are read"),
+    example("workloads", "flashloom workloads oltp > mine.toml", "Begin a workload of your own"),
+    example("devices", "flashloom devices", "List the devices and the parts"),
+    example("devices", "flashloom devices demo > mine.toml", "Begin a device of your own"),
+    example("schema", "flashloom schema device > device.json", "Let an editor complete and check device files"),
+    example("schema", "flashloom schema results", "List every file and column that Flashloom writes"),
+    example("completions", "flashloom completions bash > flashloom.bash", "Write the completions for bash"),
+    example("man", "flashloom man pages", "Write the manual pages into the directory `pages`"),
+];
+
+/// Adds its examples to the help of each command.
+pub(crate) fn with_examples(command: Command) -> Command {
+    under(command, "")
+}
+
+fn under(command: Command, way: &str) -> Command {
+    command.mut_subcommands(|inner| {
+        let way = format!("{way} {}", inner.get_name()).trim_start().to_owned();
+        let lines: String = EXAMPLES
+            .iter()
+            .filter(|example| example.of == way)
+            .map(|Example { line, does, .. }| format!("  # {does}\n  {line}\n"))
+            .collect();
+        let inner = under(inner, &way);
+        if lines.is_empty() {
+            return inner;
+        }
+        inner.after_help(format!("Examples:\n{lines}\nExit codes: see `flashloom --help`"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::Cli;
+
+    #[test]
+    fn every_command_has_an_example_and_every_example_a_command() {
+        fn leaves(command: &Command, way: &str, all: &mut Vec<String>) {
+            for inner in command.get_subcommands() {
+                let way = format!("{way} {}", inner.get_name()).trim_start().to_owned();
+                if inner.has_subcommands() {
+                    leaves(inner, &way, all);
+                } else {
+                    all.push(way);
+                }
+            }
+        }
+        let mut all = Vec::new();
+        leaves(&Cli::plain(), "", &mut all);
+        for example in EXAMPLES {
+            assert!(all.iter().any(|way| way == example.of), "{example:?}");
+            assert!(example.line.contains(&format!("flashloom {}", example.of)), "{example:?}");
+            // A wrapped line cannot be copied.
+            assert!(example.line.len() <= 76 && example.does.len() <= 76, "{example:?}");
+        }
+        for way in all {
+            assert!(EXAMPLES.iter().any(|example| example.of == way), "`flashloom {way}` has no example");
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The help of each command: its examples run, and say what they do.
+
+use std::process::Command;
+
+use crate::common::{Place, TRACE};
+
+/// The commands that are listed in a help text, without `help`.
+fn listed(help: &str) -> Vec<String> {
+    let Some((_, after)) = help.split_once("Commands:\n") else { return Vec::new() };
+    let lines = after.lines().take_while(|line| line.starts_with("  "));
+    // A long description goes on in lines with more blanks.
+    let names = lines.filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| *name != "help").map(ToOwned::to_owned).collect()
+}
+
+/// The help texts of all commands that have no commands of their own.
+fn helps(place: &Place, way: &[&str]) -> Vec<(String, String)> {
+    let help = place.printed(&[way, &["--help"]].concat());
+    let inner = listed(&help);
+    if inner.is_empty() {
+        return vec![(way.join(" "), help)];
+    }
+    inner.iter().flat_map(|name| helps(place, &[way, &[name]].concat())).collect()
+}
+
+/// The examples of a help text.
+fn examples(help: &str) -> Vec<&str> {
+    let Some((_, after)) = help.split_once("Examples:\n") else { return Vec::new() };
+    after.lines().take_while(|line| !line.is_empty()).map(str::trim).filter(|line| !line.starts_with('#')).collect()
+}
+
+#[test]
+fn every_example_of_the_help_runs() {
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_flashloom")).parent().expect("a folder");
+    let path = format!("{}:/usr/bin:/bin", program.display());
+    let place = Place::new();
+    let mut ran = 0;
+    for (command, help) in helps(&place, &[]) {
+        let all = examples(&help);
+        assert!(!all.is_empty(), "`flashloom {command}` has no example");
+        for line in all {
+            // All its studies take minutes; `papers.rs` has their claims.
+            if line == "flashloom reproduce sung" {
+                continue;
+            }
+            let here = Place::with(&[("mine.csv", "0,W,0,8192\n90,R,0,4096\n"), ("msr.csv", TRACE)]);
+            let mut shell = Command::new("sh");
+            shell.args(["-ec", line]).current_dir(here.path(".")).env("PATH", &path);
+            let output = shell.output().expect("a shell");
+            let told = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{line}: {told}");
+            let files = testkit::names(&here.path("."));
+            assert!(!output.stdout.is_empty() || files.len() > 2, "{line} gives nothing");
+            ran += 1;
+        }
+    }
+    assert!(ran > 20, "{ran}");
+}

@@ -1,0 +1,126 @@
+//! Runs as a table for other programs: one row for each kind of request of each flow.
+
+use std::borrow::Cow;
+
+use study::histogram::PERCENTILES;
+use study::summary::{KindSummary, Latencies, Summary};
+
+use super::table::KINDS;
+use crate::table::{Column, Field, Table, Unit, Values};
+
+/// The requests of one kind.
+struct Row<'a> {
+    /// The number of the run, from 1.
+    stage: u64,
+    summary: &'a Summary,
+    /// The flow's name; empty for all flows together.
+    flow: &'a str,
+    kind: &'static str,
+    of: &'a KindSummary,
+    /// Percentiles that too few requests stand behind.
+    hidden: &'a [&'static str],
+}
+
+impl Row<'_> {
+    /// A latency, unless too few requests stand behind it.
+    fn latency(&self, key: &str) -> Option<f64> {
+        if self.hidden.contains(&key) { None } else { self.of.latency_us.get(key).copied() }
+    }
+}
+
+/// The runs, one after another.
+#[must_use]
+pub fn rows(summaries: &[Summary]) -> Table {
+    let mut all = Vec::new();
+    for (stage, summary) in (1..).zip(summaries) {
+        let hidden = |kind| summary.validity.unsupported.get(kind).map_or(&[][..], Vec::as_slice);
+        for kind in KINDS {
+            if let Some(of) = summary.kinds.get(kind) {
+                all.push(Row { stage, summary, flow: "", kind, of, hidden: hidden(kind) });
+            }
+        }
+        for flow in &summary.flows {
+            for kind in KINDS {
+                if let Some(of) = flow.kinds.get(kind) {
+                    all.push(Row { stage, summary, flow: &flow.name, kind, of, hidden: &[] });
+                }
+            }
+        }
+    }
+    table(&all)
+}
+
+fn table(rows: &[Row<'_>]) -> Table {
+    let mut table = Table::default();
+    let owned = |text: &str| -> Cow<'static, str> { text.to_owned().into() };
+    table.text("device", "The device's name", rows.iter().map(|row| owned(&row.summary.device)));
+    table.text("workload", "The workload's name", rows.iter().map(|row| owned(&row.summary.workload)));
+    table.count("seed", Unit::None, "The seed of the run", rows.iter().map(|row| row.summary.seed));
+    let stage = "Number of the workload's stage, from 1";
+    table.count("stage", Unit::None, stage, rows.iter().map(|row| row.stage));
+    let flow = "The flow's name; empty for all flows together";
+    table.text("flow", flow, rows.iter().map(|row| owned(row.flow)));
+    table.text("kind", "`read`, `write`, `flush` or `discard`", rows.iter().map(|row| row.kind));
+    table.count("requests", Unit::None, "Requests completed", rows.iter().map(|row| row.of.requests));
+    table.count("bytes", Unit::Bytes, "Bytes requested", rows.iter().map(|row| row.of.bytes));
+    let rate = "Requests per simulated second";
+    table.number("requests_per_s", Unit::PerSecond, rate, rows.iter().map(|row| row.of.requests_per_s));
+    let bytes = rows.iter().map(|row| row.of.bytes_per_s.map(|rate| rate as f64));
+    table.number("bytes_per_s", Unit::BytesPerSecond, "Bytes per simulated second", bytes);
+    let keys = ["mean", "min"].into_iter().chain(PERCENTILES.map(|(_, key, _)| key)).chain(["max"]);
+    for key in keys {
+        let name = format!("{key}_us");
+        let meaning = format!("Response time: {key}; a percentile is empty if too few requests lie beyond it");
+        let values = rows.iter().map(|row| row.latency(key)).collect();
+        table.push(Field::named(name, Values::Number, Unit::Microseconds, meaning), Column::Number(values));
+    }
+    let mean = |of: &Latencies| of.get("mean").copied();
+    let waits = rows.iter().map(|row| mean(&row.of.queue_wait_us));
+    table.number("queue_wait_mean_us", Unit::Microseconds, "Mean time in the submission queue", waits);
+    let services = rows.iter().map(|row| mean(&row.of.service_us));
+    let service = "Mean time from leaving the submission queue to completion";
+    table.number("service_mean_us", Unit::Microseconds, service, services);
+    let waf = "Write amplification of the whole run";
+    table.number("write_amplification", Unit::None, waf, rows.iter().map(|row| row.summary.write_amplification));
+    let simulated = "Simulated time of the whole run";
+    table.number("simulated_s", Unit::Seconds, simulated, rows.iter().map(|row| Some(row.summary.simulated_s)));
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::small;
+
+    use super::*;
+    use crate::testing::{reported, settled, two_flows};
+
+    #[test]
+    fn each_kind_of_request_is_a_row() {
+        let result = settled(small::mixed());
+        reported(&result, &[1, 2], |_, summary| {
+            let table = rows(std::slice::from_ref(summary));
+            assert_eq!(table.rows(), summary.kinds.len());
+            let text = table.csv();
+            let head: Vec<&str> = text.lines().next().expect("a header").split(',').collect();
+            let read = text.lines().find(|line| line.contains(",read,")).expect("reads");
+            let cell = |name: &str| {
+                read.split(',').nth(head.iter().position(|other| *other == name).expect(name)).expect("a cell")
+            };
+            let reads = &summary.kinds["read"];
+            assert_eq!(cell("requests"), reads.requests.to_string());
+            assert_eq!(cell("p50_us").parse::<f64>().ok(), reads.latency_us.get("p50").copied());
+            assert_eq!(cell("p99_999_us"), "", "too few requests");
+            assert_eq!(cell("device"), "a <drive>");
+        });
+    }
+
+    #[test]
+    fn each_flow_has_rows_of_its_own() {
+        let result = two_flows();
+        reported(&result, &[], |_, summary| {
+            let all: usize = summary.flows.iter().map(|flow| flow.kinds.len()).sum();
+            assert!(all >= 2);
+            assert_eq!(rows(std::slice::from_ref(summary)).rows(), summary.kinds.len() + all);
+        });
+    }
+}

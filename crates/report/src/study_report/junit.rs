@@ -1,0 +1,220 @@
+//! Claims as JUnit XML, for the test reports of continuous integration (Jenkins, GitLab, GitHub actions).
+//!
+//! Its form is that of Jenkins' schema (jenkinsci/xunit-plugin, junit-10.xsd), of which GitLab reads a subset: `testsuites`,
+//! `testsuite` and `testcase`, each with `name` and the counts or `classname`, and in a case `skipped` or `failure`
+//! before `system-out`. There is no time and no date, so that equal results give equal files.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use study::execute::{Claim, Finding, Verdict};
+
+use super::tables::said_below;
+
+/// The mark in the first element, by which Flashloom knows its own files.
+const NAME: &str = study::output::JUNIT;
+
+/// What a program of tests makes of a claim.
+enum Result {
+    Passed,
+    /// It does not hold, for a known reason.
+    Skipped,
+    Failed(&'static str),
+}
+
+impl Result {
+    const fn of(claim: &Claim) -> Self {
+        match claim.verdict {
+            Verdict::Holds => Self::Passed,
+            Verdict::Partly | Verdict::Differs => Self::Skipped,
+            Verdict::Fails => Self::Failed("fails"),
+            Verdict::Stale => Self::Failed("stale"),
+        }
+    }
+}
+
+/// The claims as a document: a suite for each study, a case for each claim that it is the first to test.
+#[must_use]
+pub fn junit(claims: &[Claim]) -> String {
+    // A study may only isolate the reasons of a claim that another one tests.
+    let claims: Vec<(&str, &Claim)> =
+        claims.iter().filter_map(|claim| Some((claim.findings.first()?.study.as_str(), claim))).collect();
+    let mut studies: Vec<&str> = Vec::new();
+    for (study, _) in &claims {
+        if !studies.contains(study) {
+            studies.push(study);
+        }
+    }
+    let mut text = format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {NAME} {}>\n", counts(&claims));
+    for study in studies {
+        let here: Vec<(&str, &Claim)> = claims.iter().filter(|(of, _)| *of == study).copied().collect();
+        let _ = writeln!(text, "  <testsuite name=\"{}\" {}>", escaped(study), counts(&here));
+        here.iter().for_each(|(study, claim)| case(&mut text, study, claim));
+        text.push_str("  </testsuite>\n");
+    }
+    text + "</testsuites>\n"
+}
+
+fn counts(claims: &[(&str, &Claim)]) -> String {
+    let of = |is: fn(&Result) -> bool| claims.iter().filter(|(_, claim)| is(&Result::of(claim))).count();
+    let (failed, skipped) = (of(|one| matches!(one, Result::Failed(_))), of(|one| matches!(one, Result::Skipped)));
+    format!("tests=\"{}\" failures=\"{failed}\" errors=\"0\" skipped=\"{skipped}\"", claims.len())
+}
+
+fn case(text: &mut String, study: &str, claim: &Claim) {
+    let name = format!("{}: {}", claim.id, claim.says);
+    let _ = writeln!(text, "    <testcase name=\"{}\" classname=\"{}\">", escaped(&name), escaped(study));
+    let message = escaped(&message(claim)).into_owned();
+    match Result::of(claim) {
+        Result::Passed => {}
+        Result::Skipped => {
+            let _ = writeln!(text, "      <skipped message=\"{message}\"/>");
+        }
+        Result::Failed(kind) => {
+            let details = claim.findings.iter().flat_map(|finding| &finding.offenders).cloned().collect::<Vec<_>>();
+            let details = escaped(&details.join("\n")).into_owned();
+            let _ = writeln!(text, "      <failure type=\"{kind}\" message=\"{message}\">{details}</failure>");
+        }
+    }
+    let mut said = String::new();
+    for Finding { metric, paper, measured, sharpness, verdict, .. } in &claim.findings {
+        let paper = if paper.is_empty() { String::new() } else { format!("paper: {paper}; ") };
+        let _ = writeln!(said, "{metric}: {paper}measured: {measured}; asked: {}; {}", sharpness.band, verdict.name());
+    }
+    said_below(claim).iter().for_each(|line| said.extend([line, "\n"]));
+    let _ = writeln!(text, "      <system-out>{}</system-out>\n    </testcase>", escaped(&said));
+}
+
+/// Why a claim does not hold: the known reasons, or what was measured.
+fn message(claim: &Claim) -> String {
+    let bad = claim.findings.iter().filter(|finding| finding.verdict != Verdict::Holds);
+    let known: Vec<&str> = bad.clone().filter_map(|finding| finding.reason.as_deref()).collect();
+    let stale = claim.isolated.iter().filter(|one| !one.holds).map(|one| format!("`{}` is out of date", one.shows));
+    let measured = bad.map(|finding| format!("{} of {}: {}", finding.metric, finding.study, finding.measured));
+    match Result::of(claim) {
+        Result::Skipped if !known.is_empty() => known.join("; "),
+        _ => measured.chain(stale).collect::<Vec<_>>().join("; "),
+    }
+}
+
+/// A text in an element or an attribute. XML 1.0 has no way to write most control characters: they become U+FFFD.
+fn escaped(text: &str) -> Cow<'_, str> {
+    let escape = |c: char| match c {
+        '&' => Some("&amp;"),
+        '<' => Some("&lt;"),
+        '>' => Some("&gt;"),
+        '"' => Some("&quot;"),
+        // A reader would turn them into blanks in an attribute.
+        '\n' => Some("&#10;"),
+        '\t' => Some("&#9;"),
+        '\r' => Some("&#13;"),
+        '\0'..='\x1f' | '\u{fffe}' | '\u{ffff}' => Some("\u{fffd}"),
+        _ => None,
+    };
+    if !text.contains(|c| escape(c).is_some()) {
+        return text.into();
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match escape(c) {
+            Some(instead) => out.push_str(instead),
+            None => out.push(c),
+        }
+    }
+    out.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use roxmltree::{Document, Node};
+    use testkit::small::{CLAIMS, STUDY};
+
+    use super::*;
+    use crate::testing::studied;
+
+    /// What `jenkinsci/xunit-plugin`'s junit-10.xsd and GitLab demand of an element: its children in order, the attributes
+    /// that it must have, and all that it may have.
+    fn demands(element: &str) -> (&'static [&'static str], &'static [&'static str], &'static [&'static str]) {
+        let counts: &[&str] = &["name", "tests", "failures", "errors", "skipped"];
+        match element {
+            "testsuites" => (&["testsuite"], counts, counts),
+            "testsuite" => (&["testcase"], counts, counts),
+            "testcase" => (&["skipped", "failure", "system-out"], &["name", "classname"], &["name", "classname"]),
+            "failure" => (&[], &["type", "message"], &["type", "message"]),
+            "skipped" => (&[], &["message"], &["message"]),
+            "system-out" => (&[], &[], &[]),
+            other => panic!("<{other}>"),
+        }
+    }
+
+    fn check(node: Node<'_, '_>) {
+        let (children, must, may) = demands(node.tag_name().name());
+        assert!(must.iter().all(|name| node.has_attribute(*name)), "{node:?}");
+        assert!(node.attributes().all(|attribute| may.contains(&attribute.name())), "{node:?}");
+        let places = node.children().filter(Node::is_element).map(|child| {
+            let name = child.tag_name().name();
+            children.iter().position(|known| *known == name).unwrap_or_else(|| panic!("<{name}> in {node:?}"))
+        });
+        assert!(places.is_sorted(), "{node:?}");
+        node.children().filter(Node::is_element).for_each(check);
+    }
+
+    fn judged() -> Vec<Claim> {
+        study::execute::claims(&[studied(&[STUDY, CLAIMS].concat())])
+    }
+
+    #[test]
+    fn every_claim_is_a_case_of_the_form_that_jenkins_and_gitlab_read() {
+        let mut claims = judged();
+        // One of each verdict, under names that XML cannot have as they are.
+        claims[0].says = "a <b> & \"c\" 'd' ]]> \u{1}\tand\nmore".into();
+        for verdict in [Verdict::Partly, Verdict::Differs, Verdict::Stale] {
+            let mut more = claims[0].clone();
+            more.id = format!("more-{}", verdict.name());
+            more.verdict = verdict;
+            claims.push(more);
+        }
+        let text = junit(&claims);
+        let document = Document::parse(&text).expect("well-formed");
+        let root = document.root_element();
+        check(root);
+        let cases: Vec<Node<'_, '_>> = root.descendants().filter(|node| node.has_tag_name("testcase")).collect();
+        assert_eq!(cases.len(), claims.len());
+        assert_eq!(root.attribute("tests"), Some(&*cases.len().to_string()));
+        for (claim, case) in claims.iter().zip(&cases) {
+            let says = claim.says.replace('\u{1}', "\u{fffd}");
+            assert_eq!(case.attribute("name"), Some(&*format!("{}: {says}", claim.id)));
+            let has = |name| case.children().any(|child| child.has_tag_name(name));
+            let wanted = match claim.verdict {
+                Verdict::Holds => (false, false),
+                Verdict::Partly | Verdict::Differs => (true, false),
+                Verdict::Fails | Verdict::Stale => (false, true),
+            };
+            assert_eq!((has("skipped"), has("failure")), wanted, "{}", claim.id);
+        }
+        let of = |name| root.descendants().filter(|node| node.has_tag_name(name)).count().to_string();
+        assert_eq!(root.attribute("failures"), Some(&*of("failure")));
+        assert_eq!(root.attribute("skipped"), Some(&*of("skipped")));
+    }
+
+    #[test]
+    fn a_case_says_why() {
+        let claims = judged();
+        let text = junit(&claims);
+        let document = Document::parse(&text).expect("well-formed");
+        let failure = document.descendants().find(|node| node.has_tag_name("failure")).expect("B1 fails");
+        let message = failure.attribute("message").expect("a reason");
+        assert!(message.contains("mean of s: "), "{message}");
+        let mut known = claims;
+        known[0].verdict = Verdict::Differs;
+        let text = junit(&known);
+        let document = Document::parse(&text).expect("well-formed");
+        let skipped = document.descendants().find(|node| node.has_tag_name("skipped")).expect("it differs");
+        assert_eq!(skipped.attribute("message"), Some("they do not"));
+    }
+
+    #[test]
+    fn no_claim_is_an_empty_report() {
+        assert!(Document::parse(&junit(&[])).expect("well-formed").root_element().attribute("tests") == Some("0"));
+    }
+}

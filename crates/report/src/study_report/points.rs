@@ -1,0 +1,228 @@
+//! The points of a study as a table for other programs: one row per run.
+
+use study::execute::Outcome;
+use study::metric::{Dimension, Entry, Metric, catalogue};
+use study::plan::Label;
+
+use crate::table::{Column, Field, Table, Unit, Values};
+
+/// The metrics that every table of points has, besides those of its study.
+const ALWAYS: [&str; 14] = [
+    "read.mean",
+    "read.p99",
+    "read.access",
+    "read.flash-wait",
+    "write.mean",
+    "write.p99",
+    "write.access",
+    "write.flash-wait",
+    "requests-per-s",
+    "read.rate",
+    "write.rate",
+    "waf",
+    "busy.channels",
+    "busy.dies",
+];
+
+/// One row per run: the values of its point on the axes, its seed, and metrics.
+///
+/// # Panics
+/// Never: the metrics that every table has exist.
+#[must_use]
+pub fn points(outcome: &Outcome) -> Table {
+    let runs = || outcome.runs.iter().enumerate().flat_map(|(point, runs)| runs.iter().map(move |run| (point, run)));
+    let mut table = Table::default();
+    for (i, (axis, labels)) in outcome.plan.axes.iter().enumerate() {
+        let scale = Scale::of(labels);
+        let at = |point: usize| &outcome.labels(point)[i];
+        let column = match scale {
+            Scale::Names => Column::Text(runs().map(|(point, _)| at(point).to_string().into()).collect()),
+            Scale::Numbers(_) => Column::Number(runs().map(|(point, _)| scale.value(at(point))).collect()),
+        };
+        let mut field = scale.field(axis);
+        // An axis may have the name of another column.
+        while table.has(&field.name) || field.name == SEED.name {
+            field.name = format!("axis_{}", field.name).into();
+        }
+        table.push(field, column);
+    }
+    table.push(SEED, Column::Count(runs().map(|(_, run)| run.seed).collect()));
+    let always = ALWAYS.iter().map(|name| name.parse::<Metric>().expect("a constant, valid name"));
+    for metric in outcome.plan.spec.metrics.iter().cloned().chain(always) {
+        let field = field(&metric);
+        if !table.has(&field.name) {
+            table.push(field, Column::Number(runs().map(|(_, run)| metric.of(run)).collect()));
+        }
+    }
+    table
+}
+
+const SEED: Field = Field::new("seed", Values::Count, Unit::None, "The seed of the run");
+
+/// The columns of every file of points; `AXIS` and `METRIC` stand for those of the study.
+pub(crate) fn fields() -> Vec<Field> {
+    let always = ALWAYS.iter().map(|name| field(&name.parse().expect("a constant, valid name")));
+    let axis = "The value of the point on an axis, one column for each axis of the study: a number if all values of the axis \
+                are numbers, or quantities with one unit of measure, which then ends the name (`_us`, `_bytes`, \
+                `_bytes_per_s`, `_per_s`); else the text of the study";
+    let metric = "A metric that the study names, with its unit of measure at the end of the name (`_us`, `_bytes_per_s`, \
+                  `_per_s`, `_j`); `/` becomes `per`, what is neither letter nor digit becomes `_`";
+    [Field::new("AXIS", Values::Text, Unit::None, axis), SEED, Field::new("METRIC", Values::Number, Unit::None, metric)]
+        .into_iter()
+        .chain(always)
+        .collect()
+}
+
+/// The values of an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scale {
+    /// Names without an order.
+    Names,
+    /// Numbers with this unit of measure.
+    Numbers(Unit),
+}
+
+impl Scale {
+    /// The scale of an axis with these labels: numbers if all of them are, in one unit of measure.
+    fn of(labels: &[Label]) -> Self {
+        const ALL: [Unit; 6] =
+            [Unit::None, Unit::Microseconds, Unit::Bytes, Unit::BytesPerSecond, Unit::PerSecond, Unit::Share];
+        let measures = |unit: &Unit| !labels.is_empty() && labels.iter().all(|label| number(label, *unit).is_some());
+        ALL.into_iter().find(measures).map_or(Self::Names, Self::Numbers)
+    }
+
+    fn value(self, label: &Label) -> Option<f64> {
+        match self {
+            Self::Names => None,
+            Self::Numbers(unit) => number(label, unit),
+        }
+    }
+
+    /// The column of an axis with this scale.
+    fn field(self, axis: &str) -> Field {
+        let about = format!("The value on the axis `{axis}`");
+        match self {
+            Self::Names => Field::named(column_name(axis, Unit::None), Values::Text, Unit::None, about),
+            Self::Numbers(unit) => Field::named(column_name(axis, unit), Values::Number, unit, about),
+        }
+    }
+}
+
+/// A label as a number with this unit of measure.
+fn number(label: &Label, unit: Unit) -> Option<f64> {
+    let text = label.as_str();
+    match unit {
+        Unit::None => label.number(),
+        Unit::Microseconds => Dimension::Time.parse(text),
+        Unit::Bytes => text.parse::<base::units::Bytes>().ok().map(|bytes| bytes.get() as f64),
+        Unit::BytesPerSecond => Dimension::Rate.parse(text),
+        Unit::PerSecond => Dimension::PerSecond.parse(text),
+        Unit::Share => Dimension::Share.parse(text),
+        Unit::Picoseconds | Unit::Seconds | Unit::Sectors | Unit::Joules => None,
+    }
+}
+
+/// The column of a metric.
+fn field(metric: &Metric) -> Field {
+    let name = metric.to_string();
+    let unit = match metric.dimension() {
+        Dimension::Time => Unit::Microseconds,
+        Dimension::Rate => Unit::BytesPerSecond,
+        Dimension::PerSecond => Unit::PerSecond,
+        Dimension::Energy => Unit::Joules,
+        Dimension::Share => Unit::Share,
+        Dimension::Count if name.ends_with("bytes") => Unit::Bytes,
+        Dimension::Count | Dimension::Plain => Unit::None,
+    };
+    let meaning = meaning(&name).map_or_else(String::new, |meaning| format!(": {}", lower(meaning)));
+    Field::named(column_name(&name, unit), Values::Number, unit, format!("The metric `{name}`{meaning}"))
+}
+
+/// The meaning of a metric in the catalogue.
+fn meaning(name: &str) -> Option<&'static str> {
+    let is = |entry: &Entry| {
+        let (mut ours, mut listed) = (name.split('.'), entry.name.split('.'));
+        let stands = |(of, part): (&str, &str)| of == part || ["KIND", "OP", "CAUSE"].contains(&of);
+        let same = (&mut listed).zip(&mut ours).all(stands);
+        same && ours.next().is_none() && entry.name.split('.').count() == name.split('.').count()
+    };
+    catalogue().into_iter().flat_map(|group| group.entries).find(is).map(|entry| entry.meaning)
+}
+
+/// With a small letter at its beginning.
+fn lower(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+}
+
+/// A column name that every reader of Parquet and every language accepts, with its unit of measure at the end.
+fn column_name(text: &str, unit: Unit) -> String {
+    let mut name = String::new();
+    for c in text.replace('/', " per ").chars() {
+        match c {
+            c if c.is_ascii_alphanumeric() => name.push(c),
+            _ if name.ends_with('_') => {}
+            _ => name.push('_'),
+        }
+    }
+    if unit.ends(&name) { name } else { name + unit.suffix() }
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::small::STUDY;
+
+    use super::*;
+    use crate::testing::studied;
+
+    #[test]
+    fn names_state_the_unit_once() {
+        let name = |text: &str| field(&text.parse().expect(text)).name.into_owned();
+        assert_eq!(name("read.p99"), "read_p99_us");
+        assert_eq!(name("requests-per-s"), "requests_per_s");
+        assert_eq!(name("read.rate"), "read_rate_bytes_per_s");
+        assert_eq!(name("write.bytes"), "write_bytes");
+        assert_eq!(name("write.service / read.service"), "write_service_per_read_service");
+        assert_eq!(name("energy"), "energy_j");
+        assert_eq!(name("busy.dies"), "busy_dies");
+    }
+
+    #[test]
+    fn every_metric_of_the_catalogue_has_a_meaning_in_its_column() {
+        for entry in catalogue().into_iter().flat_map(|group| group.entries) {
+            let field = field(&entry.metric());
+            assert!(field.meaning.contains("`: "), "{}: {}", entry.name, field.meaning);
+        }
+    }
+
+    #[test]
+    fn an_axis_of_quantities_is_a_column_of_numbers() {
+        let scale = |labels: &[&str]| Scale::of(&labels.iter().map(|label| Label::from(*label)).collect::<Vec<_>>());
+        assert_eq!(scale(&["1", "4", "0.5"]), Scale::Numbers(Unit::None));
+        assert_eq!(scale(&["25us", "1ms"]), Scale::Numbers(Unit::Microseconds));
+        assert_eq!(scale(&["4KiB", "512B"]), Scale::Numbers(Unit::Bytes));
+        assert_eq!(scale(&["50MB/s"]), Scale::Numbers(Unit::BytesPerSecond));
+        assert_eq!(scale(&["1.2M/s", "100k/s"]), Scale::Numbers(Unit::PerSecond));
+        assert_eq!(scale(&["7%", "28%"]), Scale::Numbers(Unit::Share));
+        assert_eq!(scale(&["4KiB", "25us"]), Scale::Names);
+        assert_eq!(scale(&["greedy", "4"]), Scale::Names);
+        assert_eq!(Scale::Numbers(Unit::Microseconds).value(&Label::from("1ms")), Some(1000.0));
+        assert_eq!(Scale::Numbers(Unit::Bytes).field("request size").name, "request_size_bytes");
+    }
+
+    #[test]
+    fn each_run_of_a_study_is_a_row_with_numbers_on_its_axes() {
+        let outcome = studied(STUDY);
+        let table = points(&outcome);
+        let runs: usize = outcome.runs.iter().map(Vec::len).sum();
+        assert_eq!(table.rows(), runs);
+        let text = table.csv();
+        let (axis, _) = &outcome.plan.axes[0];
+        let head = text.lines().next().expect("a header");
+        assert!(head.starts_with(&format!("{axis},seed,")), "{head}");
+        assert!(head.contains("read_p99_us") && head.contains("requests_per_s"), "{head}");
+        let first = text.lines().nth(1).and_then(|line| line.split(',').next()).expect("a row");
+        assert_eq!(first, outcome.labels(0)[0].as_str());
+        assert_eq!(table.columns().next().map(Column::values), Some(Values::Number));
+    }
+}

@@ -1,0 +1,162 @@
+//! Fields of tables in files: the name, type, unit of measure and meaning of each column, said once.
+//!
+//! A Parquet file's schema, its metadata, the header of a CSV and the reference page are made from the same [`Field`]s.
+
+mod arrow;
+
+use std::borrow::Cow;
+
+use parquet::file::metadata::KeyValue;
+
+/// The values of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// Unsigned whole numbers of 64 bits.
+    Count,
+    /// Numbers; empty where there is none.
+    Number,
+    /// Texts.
+    Text,
+}
+
+impl Values {
+    /// The name in the reference and in `flashloom schema results`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Count => "whole number",
+            Self::Number => "number or empty",
+            Self::Text => "text",
+        }
+    }
+}
+
+/// The unit of measure of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// None: a text, a count or a quotient.
+    None,
+    /// Picoseconds.
+    Picoseconds,
+    /// Microseconds.
+    Microseconds,
+    /// Seconds.
+    Seconds,
+    /// Bytes.
+    Bytes,
+    /// Sectors of 512 bytes.
+    Sectors,
+    /// Bytes per second.
+    BytesPerSecond,
+    /// Requests per second.
+    PerSecond,
+    /// Joules.
+    Joules,
+    /// A share of a whole, which is 1.
+    Share,
+}
+
+impl Unit {
+    /// Every unit.
+    pub const ALL: [Self; 10] = [
+        Self::None,
+        Self::Picoseconds,
+        Self::Microseconds,
+        Self::Seconds,
+        Self::Bytes,
+        Self::Sectors,
+        Self::BytesPerSecond,
+        Self::PerSecond,
+        Self::Joules,
+        Self::Share,
+    ];
+
+    /// The symbol in metadata; empty without a unit.
+    #[must_use]
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Picoseconds => "ps",
+            Self::Microseconds => "us",
+            Self::Seconds => "s",
+            Self::Bytes => "B",
+            Self::Sectors => "512B",
+            Self::BytesPerSecond => "B/s",
+            Self::PerSecond => "1/s",
+            Self::Joules => "J",
+            Self::Share => "1",
+        }
+    }
+
+    /// The end of a column's name that states the unit. Counts of sectors, shares and numbers without a unit have names
+    /// that say so.
+    #[must_use]
+    pub const fn suffix(self) -> &'static str {
+        match self {
+            Self::None | Self::Sectors | Self::Share => "",
+            Self::Picoseconds => "_ps",
+            Self::Microseconds => "_us",
+            Self::Seconds => "_s",
+            Self::Bytes => "_bytes",
+            Self::BytesPerSecond => "_bytes_per_s",
+            Self::PerSecond => "_per_s",
+            Self::Joules => "_j",
+        }
+    }
+
+    /// Whether a column's name states this unit.
+    #[must_use]
+    pub fn ends(self, name: &str) -> bool {
+        name.ends_with(self.suffix()) || name == self.suffix().trim_start_matches('_')
+    }
+}
+
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Its name.
+    pub name: Cow<'static, str>,
+    /// What its values are.
+    pub values: Values,
+    /// Their unit of measure.
+    pub unit: Unit,
+    /// What they mean.
+    pub meaning: Cow<'static, str>,
+}
+
+impl Field {
+    /// A column whose name and meaning are constants.
+    #[must_use]
+    pub const fn new(name: &'static str, values: Values, unit: Unit, meaning: &'static str) -> Self {
+        Self { name: Cow::Borrowed(name), values, unit, meaning: Cow::Borrowed(meaning) }
+    }
+
+    /// A column whose name and meaning are made as the program runs.
+    #[must_use]
+    pub const fn named(name: String, values: Values, unit: Unit, meaning: String) -> Self {
+        Self { name: Cow::Owned(name), values, unit, meaning: Cow::Owned(meaning) }
+    }
+}
+
+/// The schema of a Parquet file with these columns, as Parquet writes schemas.
+#[must_use]
+pub fn message(fields: &[Field]) -> String {
+    let line = |field: &Field| match field.values {
+        Values::Count => format!("required int64 {} (INTEGER(64,false));\n", field.name),
+        Values::Number => format!("optional double {};\n", field.name),
+        Values::Text => format!("required binary {} (STRING);\n", field.name),
+    };
+    format!("message flashloom {{\n{}}}", fields.iter().map(line).collect::<String>())
+}
+
+/// The metadata of a Parquet file that says what its columns are: for readers that know Arrow's fields (pyarrow, pandas,
+/// polars) `description` and `unit` of each, and for all others a key `flashloom.column.NAME`.
+#[must_use]
+pub fn metadata(fields: &[Field]) -> Vec<KeyValue> {
+    let entry = |field: &Field| {
+        let unit = if field.unit == Unit::None { String::new() } else { format!(" [{}]", field.unit.symbol()) };
+        KeyValue::new(format!("flashloom.column.{}", field.name), format!("{}{unit}", field.meaning))
+    };
+    let arrow = KeyValue::new(arrow::KEY.to_owned(), arrow::schema(fields));
+    std::iter::once(arrow).chain(fields.iter().map(entry)).collect()
+}
