@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use base::units::Span;
 use study::config::did_you_mean;
 use workload::trace::{Columns, Event, ExtentRule, Format, SizeUnit, TimeUnit};
 use workload::{MOST_DEPTH, Pacing, SourceError};
@@ -127,6 +128,14 @@ pub(crate) fn positive(text: &str) -> Result<f64, BadValue> {
     match text.parse::<f64>() {
         Ok(value) if value > 0.0 && value.is_finite() => Ok(value),
         _ => Err(BadValue(format!("`{text}` is not a number above zero: write e.g. 0.5"))),
+    }
+}
+
+/// A length of time above zero.
+pub(crate) fn interval(text: &str) -> Result<Span, BadValue> {
+    match text.parse::<Span>() {
+        Ok(span) if !span.is_zero() => Ok(span),
+        _ => Err(BadValue(format!("`{text}` is not a length of time above zero: write e.g. 10ms"))),
     }
 }
 

@@ -51,3 +51,51 @@ pub(super) fn tables(of: &Comparison) -> Vec<Table> {
     };
     of.flows.iter().enumerate().map(table).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use study::compare::{Comparison, plan};
+    use study::execute::{self, Program};
+    use study::plan::{FlowSpec, RunSpec};
+
+    use crate::compare::{page, table};
+
+    #[test]
+    fn each_flow_has_a_table_of_the_drives() {
+        let mut run = RunSpec { limit: Some(300), name: Some("reader".into()), ..RunSpec::default() };
+        run.flows.insert("writer".into(), FlowSpec { depth: Some(4), ..FlowSpec::new("random-write-4k") });
+        let devices = ["compare-dirik", "compare-fmmu"].map(PathBuf::from);
+        let compared = |run: &RunSpec| {
+            let plan = plan(Path::new("random-read-4k"), &devices, &[1], run);
+            let plan = plan.unwrap_or_else(|faults| panic!("{faults}"));
+            Comparison::new(&execute::run(plan, &Program::default(), None, &|_, _| {}).expect("it runs"))
+        };
+        let plain = compared(&run);
+        assert_eq!(plain.flows.len(), 2, "nobody ran alone");
+        let text = table(&plain);
+        assert!(text.contains("\nreader ") && text.contains("\nwriter ") && !text.contains("slowdown"), "{text}");
+        let fair = compared(&RunSpec { fairness: true, ..run });
+        let text = table(&fair);
+        for wanted in ["slowdown", "fairness", "weighted speed-up", "Slowdown: mean latency beside"] {
+            assert!(text.contains(wanted), "{wanted}: {text}");
+        }
+        for of in &fair.flows {
+            // A flow's rows are those of its runs.
+            for (row, drive) in of.rows.iter().zip(&fair.rows) {
+                let Some(name) = &of.flow else { continue };
+                let flow = drive.runs[0].flows.iter().find(|flow| flow.name == *name).expect("it ran");
+                assert_eq!(row.values.get("requests_per_s").copied(), flow.requests_per_s);
+                assert!(row.values["slowdown"] >= 1.0, "{row:?}");
+            }
+        }
+        let page = page(&Program::default(), &fair);
+        let json: serde_json::Value = serde_json::from_str(&page.result).expect("JSON");
+        let html = page.html();
+        assert!(html.contains("data-of=\"/flows/2/rows/0/values/fairness\""));
+        for at in html.split("data-of=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+            assert!(json.pointer(at).is_some_and(serde_json::Value::is_number), "{at}");
+        }
+    }
+}
