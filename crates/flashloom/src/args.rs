@@ -15,7 +15,7 @@ use study::watch::timeline::Window;
 use workload::{MOST_DEPTH, Pacing};
 
 use crate::lists::Schema;
-use crate::options::{FlowArg, flow, interval, jobs, positive, whole};
+use crate::options::{FlowArg, flow, interval, jobs, positive, seeds, whole};
 use crate::progress::{Show, Tell};
 
 pub(crate) use trace::{ExcerptArgs, FitArgs, PartArgs, ReadingArgs, TraceArgs};
@@ -212,6 +212,10 @@ pub(crate) struct RunArgs {
     #[arg(long, default_value_t = 0, value_parser = whole(0, u64::MAX))]
     pub(crate) seed: u64,
 
+    /// Run with this many seeds, from --seed on, and print the means with their 95 % intervals
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seeds)]
+    pub(crate) seeds: u32,
+
     /// Check that every read returns the newest completed write of each sector
     #[arg(long)]
     pub(crate) verify: bool,
@@ -264,9 +268,13 @@ pub(crate) struct CompareArgs {
     #[arg(long)]
     pub(crate) explain: bool,
 
-    /// Seeds, separated by commas; each result is the mean over them
-    #[arg(long, value_name = "N,N...", value_delimiter = ',', default_value = "0", value_parser = whole(0, u64::MAX))]
-    pub(crate) seeds: Vec<u64>,
+    /// The first seed
+    #[arg(long, default_value_t = 0, value_parser = whole(0, u64::MAX))]
+    pub(crate) seed: u64,
+
+    /// Run each drive with this many seeds, from --seed on; a result is the mean over them with its 95 % interval
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seeds)]
+    pub(crate) seeds: u32,
 
     #[command(flatten)]
     pub(crate) study: StudyArgs,

@@ -7,7 +7,7 @@ use report::compare::{page, rows, table};
 use study::compare::{Comparison, NORMALISED, PUBLISHED, plan};
 use study::execute;
 use study::output::{Kind, Outputs, publish};
-use study::plan::{FlowSpec, Point, RunSpec};
+use study::plan::{FlowSpec, Point, RunSpec, seeds_from};
 use workload::trace::{ExtentRule, VolumeRule, files};
 
 use crate::args::{CompareArgs, Form};
@@ -26,7 +26,7 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
         [] => own.iter().map(PathBuf::from).collect(),
         named => named.to_vec(),
     };
-    let mut plan = plan(&args.workload, &devices, &args.seeds, &how(args)?)?;
+    let mut plan = plan(&args.workload, &devices, &seeds_from(args.seed, args.seeds), &how(args)?)?;
     let also = [
         ("--skip", args.part.skip.is_some()),
         ("--volume", args.part.volume.is_some()),

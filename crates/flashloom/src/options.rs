@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use base::units::Span;
 use study::config::did_you_mean;
+use study::plan::MOST_SEEDS;
 use workload::trace::{Columns, Event, ExtentRule, Format, SizeUnit, TimeUnit};
 use workload::{MOST_DEPTH, Pacing, SourceError};
 
@@ -157,6 +158,15 @@ pub(crate) fn jobs(text: &str) -> Result<NonZeroUsize, BadValue> {
     Ok(NonZeroUsize::new(jobs).expect("it is at least one"))
 }
 
+/// The number of seeds.
+pub(crate) fn seeds(text: &str) -> Result<u32, BadValue> {
+    if text.contains(',') {
+        let remedy = "write how many to run, e.g. --seeds 5, and the first with --seed";
+        return Err(BadValue(format!("`{text}` is a list of seeds: {remedy}")));
+    }
+    whole(1, MOST_SEEDS)(text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,6 +202,13 @@ mod tests {
             assert_eq!(error, format!("`{wrong}` is not a whole number from 1 to 4294967295: write e.g. 8"));
         }
         assert!(jobs("0").is_err());
+    }
+
+    #[test]
+    fn seeds_are_counted() {
+        assert_eq!(seeds("5"), Ok(5));
+        assert!(seeds("1,2").expect_err("a list").to_string().contains("--seeds 5"));
+        assert!(seeds("0").is_err() && seeds("10001").is_err());
     }
 
     #[test]

@@ -9,9 +9,11 @@ mod page;
 mod rerun;
 mod rounds;
 mod rows;
+mod seeds;
 mod table;
 
 pub use folder::{fill, names};
 pub use page::page;
 pub use rows::rows;
+pub use seeds::{seeds_rows, seeds_table};
 pub use table::table;

@@ -20,6 +20,7 @@ use crate::metric::Metric;
 use crate::output::OutputError;
 use crate::plan::{Label, Plan, Point};
 use crate::session::{Session, SessionError};
+use crate::spread::Spread;
 use crate::summary::Summary;
 
 pub use crate::session::Program;
@@ -209,8 +210,25 @@ impl Outcome {
     /// The mean of a metric over the seeds, at the point with this number.
     #[must_use]
     pub fn value(&self, point: usize, metric: &Metric) -> Option<f64> {
+        self.spread(point, metric).map(|spread| spread.mean)
+    }
+
+    /// The spread of a metric over the seeds, at the point with this number; `None` unless every run has the metric.
+    #[must_use]
+    pub fn spread(&self, point: usize, metric: &Metric) -> Option<Spread> {
         let values: Option<Vec<f64>> = self.runs[point].iter().map(|summary| metric.of(summary)).collect();
-        values.map(|values| values.iter().sum::<f64>() / values.len() as f64)
+        Spread::of(values?)
+    }
+
+    /// The values of a metric at all points, for each seed.
+    pub(crate) fn values_by_seed(&self, metric: &Metric) -> Vec<Values<'_>> {
+        let points = || self.plan.points.iter().zip(&self.runs);
+        let with = |seed: usize| {
+            let at = points()
+                .map(move |(point, runs)| (point.labels.clone(), runs.get(seed).and_then(|run| metric.of(run))));
+            Values::new(&self.plan.axes, metric.dimension(), at)
+        };
+        (0..self.plan.spec.seeds.len()).map(with).collect()
     }
 
     /// The values of a metric at all points.

@@ -24,6 +24,7 @@ use map::MapStat;
 use merges::MergeStat;
 use slc::SlcStat;
 
+pub(crate) use catalogue::every;
 pub use catalogue::{Entry, Group, catalogue, meaning_of_cause, meaning_of_op};
 pub use dimension::Dimension;
 pub(crate) use dimension::digits;

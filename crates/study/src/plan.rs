@@ -7,6 +7,7 @@ mod figure;
 mod flow;
 mod grid;
 mod part;
+mod seeds;
 mod state;
 mod until;
 
@@ -29,6 +30,7 @@ pub(crate) use flow::pacing;
 pub use flow::{Beside, FlowSpec};
 pub(crate) use grid::describe;
 pub use grid::{Plan, Point};
+pub use seeds::{MOST_SEEDS, seeds_from};
 pub use until::Until;
 
 use crate::config::did_you_mean;
@@ -53,8 +55,10 @@ pub struct StudySpec {
     /// The workload: a file beside the study, or the name of one that comes with Flashloom.
     #[schemars(extend("examples" = ["oltp", "random-read-4k"]))]
     pub workload: PathBuf,
-    /// Seeds. Every point runs with each of them; a metric is the mean over them.
-    #[serde(default = "zero")]
+    /// Seeds: how many, from zero on, or a list. Every point runs with each of them; a metric is the mean over them, with the
+    /// 95 % interval of the mean.
+    #[serde(default = "zero", deserialize_with = "seeds::read")]
+    #[schemars(with = "seeds::Seeds")]
     pub seeds: Vec<u64>,
     /// How the study runs the workload.
     #[serde(default)]

@@ -1,6 +1,7 @@
 //! The numbers of a run under stable keys that include their units of measure.
 
 mod commands;
+mod curve;
 mod fairness;
 mod log;
 mod map;
@@ -27,6 +28,7 @@ use crate::watch::explain::Explained;
 use crate::watch::timeline::Timeline;
 
 pub use commands::FlashRow;
+pub use curve::Curve;
 pub use fairness::{FairnessSummary, Slowdown};
 pub use log::LogSummary;
 pub use map::{MapSummary, Mshrs};
@@ -213,6 +215,9 @@ pub struct KindSummary {
     /// Submission to completion.
     #[schemars(extend("propertyNames" = latency_keys()))]
     pub latency_us: Latencies,
+    /// The whole distribution from submission to completion.
+    #[serde(default, skip_serializing_if = "Curve::is_empty")]
+    pub latency_curve: Curve,
     /// Submission to leaving its queue.
     #[schemars(extend("propertyNames" = latency_keys()))]
     pub queue_wait_us: Latencies,
@@ -362,6 +367,7 @@ fn kind(result: &KindResult, span: Span) -> KindSummary {
         requests_per_s: (!span.is_zero()).then(|| requests as f64 / span.as_secs_f64()),
         bytes_per_s: (bytes > Bytes::new(0)).then(|| crate::run::rate(bytes, span)).flatten().map(|rate| rate.get()),
         latency_us: latencies(&result.latency),
+        latency_curve: Curve::of(&result.latency),
         queue_wait_us: latencies(&result.queue_wait),
         service_us: latencies(&result.service),
         flash_commands_per_request: per_request(result.commands as f64),

@@ -5,6 +5,9 @@ use study::compare::{AXIS, Comparison, FlowColumn, FlowRow, FlowTable, MEANING};
 use crate::grid::grid;
 use crate::page::{Cell, Row, Table};
 
+/// The columns of a terminal.
+const WIDTH: usize = 80;
+
 fn heading(of: &FlowTable) -> &str {
     of.flow.as_deref().unwrap_or(AXIS)
 }
@@ -12,19 +15,33 @@ fn heading(of: &FlowTable) -> &str {
 /// The tables as text; empty without flows.
 pub(super) fn text(of: &Comparison) -> String {
     let table = |table: &FlowTable| {
-        let header: Vec<&str> = [heading(table)].into_iter().chain(table.shown().map(|of| of.heading)).collect();
-        let rows = table.rows.iter().map(|row| {
-            let cell = |column: &FlowColumn| {
-                let mark = if row.best.contains(&column.key) { "*" } else { "" };
-                row.values.get(column.key).map_or_else(|| "-".into(), |value| (column.show)(*value) + mark)
-            };
-            [row.device.clone()].into_iter().chain(table.shown().map(cell)).collect()
-        });
-        grid(&header, rows, 1)
+        let mut left: Vec<&FlowColumn> = table.shown().collect();
+        let mut text = String::new();
+        // As few tables as fit the terminal.
+        while !left.is_empty() {
+            let fits = |taken: &usize| part(table, &left[..*taken]).lines().all(|line| line.chars().count() <= WIDTH);
+            let taken = (1..=left.len()).rev().find(fits).unwrap_or(1);
+            text += &part(table, &left[..taken]);
+            left.drain(..taken);
+        }
+        text
     };
     let compared = of.flows.iter().any(|table| table.flow.is_none());
     let note = if compared { format!("{MEANING}.\n\n") } else { String::new() };
     of.flows.iter().map(table).collect::<String>() + &note
+}
+
+/// Some columns of a table.
+fn part(table: &FlowTable, columns: &[&FlowColumn]) -> String {
+    let header: Vec<&str> = [heading(table)].into_iter().chain(columns.iter().map(|of| of.heading)).collect();
+    let rows = table.rows.iter().map(|row| {
+        let cell = |column: &&FlowColumn| {
+            let mark = if row.best.contains(&column.key) { "*" } else { "" };
+            column.text(row).map_or_else(|| "-".into(), |text| text + mark)
+        };
+        [row.device.clone()].into_iter().chain(columns.iter().map(cell)).collect()
+    });
+    grid(&header, rows, 1)
 }
 
 /// The tables of a page.
@@ -34,8 +51,7 @@ pub(super) fn tables(of: &Comparison) -> Vec<Table> {
             let cell = |column: &FlowColumn| {
                 let class = if row.best.contains(&column.key) { "best" } else { "" };
                 let at = format!("/flows/{i}/rows/{j}/values/{}", column.key);
-                let shown =
-                    row.values.get(column.key).map(|value| Cell { class, ..Cell::of((column.show)(*value), at) });
+                let shown = column.text(row).map(|text| Cell { class, ..Cell::of(text, at) });
                 shown.unwrap_or_else(|| "-".into())
             };
             let cells = [Cell::from(row.device.as_str())].into_iter().chain(table.shown().map(cell)).collect();

@@ -1,5 +1,6 @@
 //! Every metric and its meaning: the reference page is generated from it.
 
+use base::io::IoKind;
 use flash::backend::{Cause, Op};
 
 use super::Metric;
@@ -259,6 +260,21 @@ pub fn catalogue() -> Vec<Group> {
         group("Merges of superblocks", "drives with `ftl.kind` `hydra`", "merges.", &MERGES),
         group("SLC and MLC flash", "drives with `ftl.kind` `chang`", "slc.", &SLC),
     ]
+}
+
+/// Every metric once, with all kinds of requests and operations; those by cause are left out.
+pub(crate) fn every() -> Vec<Metric> {
+    let entries = catalogue().into_iter().flat_map(|group| group.entries).map(|entry| entry.name);
+    let kinds = |name: String| match name.strip_prefix("KIND") {
+        Some(rest) => IoKind::ALL.iter().map(|kind| format!("{}{rest}", kind.name())).collect(),
+        None => vec![name],
+    };
+    let ops = |name: String| match name.contains("OP") {
+        true => Op::ALL.iter().map(|op| name.replace("OP", op.name())).collect(),
+        false => vec![name],
+    };
+    let names = entries.filter(|name| !name.contains("CAUSE")).flat_map(kinds).flat_map(ops);
+    names.map(|name| name.parse().expect("the catalogue names metrics")).collect()
 }
 
 #[cfg(test)]

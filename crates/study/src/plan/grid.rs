@@ -8,7 +8,7 @@ use toml::{Table, Value};
 use super::flow::{self, Beside};
 use super::part::{Part, beside};
 use super::state;
-use super::{Assignment, AxisSpec, Changes, Label, RunSpec, StudySpec};
+use super::{Assignment, AxisSpec, Changes, Label, RunSpec, StudySpec, seeds};
 use crate::catalogue::{self, Device, WorkloadFile};
 use crate::config::{self, Document, Faults};
 
@@ -167,7 +167,7 @@ impl Grid {
         }
         check("baseline", &spec.baseline, &named, &mut faults);
         for (i, claim) in spec.claims.iter().enumerate() {
-            faults.extend(claim.faults(&format!("claim[{i}]"), &named));
+            faults.extend(claim.faults(&format!("claim[{i}]"), &named, spec.seeds.len()));
         }
         for (i, figure) in spec.figures.iter().enumerate() {
             faults.extend(figure.faults(&format!("figure[{i}]"), &named));
@@ -175,9 +175,7 @@ impl Grid {
         if let Some((message, remedy)) = base::fault::wrong_name(&spec.name) {
             faults.push(Fault::new("name", message, remedy));
         }
-        if spec.seeds.is_empty() {
-            faults.push(Fault::new("seeds", "the list is empty", "give at least one seed, or leave it out"));
-        }
+        faults.extend(seeds::faults(spec));
         let count = axes.iter().map(Vec::len).try_fold(1_usize, usize::checked_mul);
         if count.is_none_or(|count| count > MOST_POINTS) {
             faults.push(Fault::new(
