@@ -16,7 +16,7 @@ use crate::common::{ALL_KINDS, buffered};
 const FIGURES: usize = 13;
 
 /// The browser, if there is one.
-fn chromium() -> Option<&'static str> {
+pub(crate) fn chromium() -> Option<&'static str> {
     const NAMES: [&str; 5] =
         ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome-headless-shell"];
     static FOUND: OnceLock<Option<&str>> = OnceLock::new();
