@@ -2,13 +2,14 @@
 
 mod idle;
 mod outputs;
+mod seeds;
 
 use std::io::{self, Write};
 use std::path::Path;
 
 use report::run::{rows, table};
 use ssd::QueueId;
-use study::catalogue::{self, Device};
+use study::catalogue::{self, Device, WorkloadFile};
 use study::output::publish;
 use study::plan::RunSpec;
 use study::session::{Flow, Outcome, Program, Session, SessionError};
@@ -18,15 +19,18 @@ use study::watch::Watch;
 use study::watch::timeline::Timeline;
 
 use crate::args::{Form, OutputArgs, RunArgs};
-use crate::device::{device, resolved};
+use crate::device::{changed, resolved};
 use crate::exit::{Failure, note, print, say};
 use crate::machine;
-use crate::progress::Bars;
+use crate::progress::{Bars, now};
 
 use outputs::Outputs;
 
 /// Runs `flashloom run`.
 pub(crate) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure> {
+    if args.seeds > 1 {
+        return seeds::run(args, results);
+    }
     let outcome = perform(args, watch(&args.output), results)?;
     let (Some(path), Some(timeline)) = (&args.output.timeline, outcome.timeline()) else { return Ok(()) };
     if timeline.slices().is_empty() {
@@ -55,14 +59,14 @@ fn watch(output: &OutputArgs) -> Option<Watch> {
 pub(crate) fn perform(args: &RunArgs, watch: Option<Watch>, results: &mut dyn Write) -> Result<Outcome, Failure> {
     let tell = args.output.tell();
     tell.check()?;
-    let device = device(&args.device, &args.set)?;
+    let device = catalogue::device_from(&changed(args)?)?;
     tell.done(|| resolved(&args.device, &device));
     let mut session = session(args, &device, None);
     if let Some(watch) = watch {
         session = session.watch(watch);
     }
     session.check().map_err(|error| failure(&error, &session.about()))?;
-    let session = flows(args, session)?;
+    let session = flows(args, session, &Workloads::named(args)?)?;
     tell.done(|| {
         session
             .flows()
@@ -83,7 +87,7 @@ pub(crate) fn perform(args: &RunArgs, watch: Option<Watch>, results: &mut dyn Wr
 pub(crate) fn opened<'a>(args: &RunArgs, device: &'a Device, state: Option<State>) -> Result<Session<'a>, Failure> {
     let session = session(args, device, state);
     session.check().map_err(|error| failure(&error, &session.about()))?;
-    flows(args, session)
+    flows(args, session, &Workloads::named(args)?)
 }
 
 /// The state in which the drive begins, in words.
@@ -102,6 +106,7 @@ pub(crate) fn session<'a>(args: &RunArgs, device: &'a Device, state: Option<Stat
         precondition: if state.is_some() { Vec::new() } else { args.state.precondition.clone() },
         time_scale: args.issue.pace.time_scale,
         verify: args.verify,
+        fairness: args.issue.fairness,
         limit: args.issue.pace.limit,
         warm_up: args.measured.warm_up,
         measure: args.measured.measure,
@@ -125,13 +130,27 @@ pub(crate) fn program() -> Program {
     Program { version: env!("CARGO_PKG_VERSION").into(), commit: env!("FLASHLOOM_COMMIT").into() }
 }
 
+/// The workloads that the arguments name: the first, and those beside it.
+struct Workloads {
+    first: WorkloadFile,
+    others: Vec<WorkloadFile>,
+}
+
+impl Workloads {
+    fn named(args: &RunArgs) -> Result<Self, Failure> {
+        let first = catalogue::workload(&args.workload)?;
+        let others = args.issue.flow.iter().map(|flow| catalogue::workload(&flow.workload));
+        Ok(Self { first, others: others.collect::<Result<_, _>>()? })
+    }
+}
+
 /// Opens the workloads.
-fn flows<'a>(args: &RunArgs, session: Session<'a>) -> Result<Session<'a>, Failure> {
+fn flows<'a>(args: &RunArgs, session: Session<'a>, files: &Workloads) -> Result<Session<'a>, Failure> {
     let readers = std::iter::once(&args.workload).chain(args.issue.flow.iter().map(|flow| &flow.workload));
     let stdin = readers.filter(|path| path.as_os_str() == "-").count();
     let options = args.trace.options();
-    let open = |session: &Session<'a>, path: &Path| -> Result<Flow<'a>, Failure> {
-        let flow = session.open(&catalogue::workload(path)?, &options)?;
+    let open = |session: &Session<'a>, file: &WorkloadFile, path: &Path| -> Result<Flow<'a>, Failure> {
+        let flow = session.open(file, &options)?;
         if stdin > 1 {
             let message = "-: two workloads cannot share standard input; keep the trace in a file";
             return Err(Failure::Input(message.into()));
@@ -142,18 +161,18 @@ fn flows<'a>(args: &RunArgs, session: Session<'a>) -> Result<Session<'a>, Failur
         }
         Ok(flow)
     };
-    let first = open(&session, &args.workload)?.named(stem(&args.workload)).pacing(args.issue.pacing());
+    let first = open(&session, &files.first, &args.workload)?.named(stem(&args.workload)).pacing(args.issue.pacing());
     let mut session = session.flow(first.queue(QueueId::new(args.issue.queue)));
-    for flow in &args.issue.flow {
+    for (flow, file) in args.issue.flow.iter().zip(&files.others) {
         let name = flow.name.clone().unwrap_or_else(|| stem(&flow.workload));
-        let beside = open(&session, &flow.workload)?.named(name).pacing(flow.pacing());
+        let beside = open(&session, file, &flow.workload)?.named(name).pacing(flow.pacing());
         session = session.flow(beside.queue(QueueId::new(flow.queue)));
     }
     Ok(session)
 }
 
 /// The name of a workload in results: its file's stem.
-fn stem(path: &Path) -> String {
+pub(crate) fn stem(path: &Path) -> String {
     if path.as_os_str() == "-" {
         return "stdin".to_owned();
     }
@@ -191,8 +210,13 @@ fn report(
             Ok(())
         });
     }
+    let start = now();
     let outcome = run(session).map_err(|error| failure(&error, &about))?;
     let summaries = outcome.summaries();
+    args.output.tell().done(|| {
+        let (requests, events) = summaries.iter().fold((0, 0), |(r, e), of| (r + of.requests, e + of.events));
+        format!("done in {:.1} s: {requests} requests, {events} events", start.elapsed().as_secs_f64())
+    });
     let pages = outputs.finish(&outcome, &summaries)?;
     let text = match Form::of(args.output.json, args.output.csv) {
         Form::Json => Summary::json(&summaries),

@@ -95,6 +95,10 @@ fn perform(
         point.run.verify |= args.verify;
     }
     fits(&plans, args)?;
+    for plan in &mut plans {
+        plan.force = args.replace.force;
+        execute::check_snapshots(plan)?;
+    }
     // The output files are created first: a path that cannot be written ends the command before the long runs.
     let names = report::study_report::names(&plans);
     let named = plans.iter().flat_map(|plan| &plan.named).flat_map(|path| files(path));

@@ -71,8 +71,10 @@ fn a_trace_from_a_pipe_runs_like_one_from_a_file() {
     assert_eq!(json(&place.fed(&["trace", "info", "-", "--json"], &parquet))["requests"], 2_000);
     // Several runs read the pipe once.
     place.write("other.toml", DEVICE);
-    let compared =
-        place.fed(&["compare", "-", "d.toml", "other.toml", "--seeds", "1,2", "--json", "--quiet"], text.as_bytes());
+    let compared = place.fed(
+        &["compare", "-", "d.toml", "other.toml", "--seed", "1", "--seeds", "2", "--json", "--quiet"],
+        text.as_bytes(),
+    );
     assert!(compared.status.success(), "{}", error(&compared));
 }
 
@@ -169,7 +171,7 @@ fn a_csv_with_any_columns_is_read() {
     let info = json(&place.flashloom(&["trace", "info", "d.csv", "--format", "csv", "--json"]));
     assert_eq!((&info["requests"], &info["format"]), (&1.into(), &"csv".into()));
     let study = format!(
-        "name = \"s\"\ndevice = \"d.toml\"\nworkload = \"t.csv\"\nmetrics = [\"read.mean\"]\nrun = {{ csv = \"{columns}\" }}\n"
+        "name = \"s\"\ndevice = \"d.toml\"\nworkload = \"t.csv\"\nmetrics = [\"read.mean\"]\nrun = {{ columns = \"{columns}\" }}\n"
     );
     place.write("s.toml", study.as_bytes());
     let output = place.flashloom(&["study", "s.toml", "--quiet"]);

@@ -21,6 +21,7 @@ pub mod oracle;
 pub mod output;
 pub mod plan;
 pub mod reconcile;
+pub mod repeat;
 pub mod run;
 pub mod schema;
 pub mod series;

@@ -70,7 +70,7 @@ impl Interval {
         (self.mean - other.mean).abs() <= self.half_width + other.half_width
     }
 
-    /// The interval as text of this dimension, e.g. `12.3us ± 0.4us`.
+    /// The interval as text of this dimension, e.g. `12.3 ± 0.4us`.
     #[must_use]
     pub fn show(&self, dimension: Dimension) -> String {
         if dimension == Dimension::Energy {
@@ -78,7 +78,7 @@ impl Interval {
         }
         let (factor, unit) = dimension.scale(self.mean);
         let (mean, half_width) = rounded(self.mean * factor, self.half_width * factor);
-        format!("{mean}{unit} \u{b1} {half_width}{unit}")
+        format!("{mean} \u{b1} {half_width}{unit}")
     }
 }
 
@@ -123,6 +123,13 @@ impl Spread {
     pub fn of(values: Vec<f64>) -> Option<Self> {
         let half_width = Interval::of(&values).map(|interval| interval.half_width);
         Some(Self { mean: mean(&values)?, half_width, n: values.len() as u32, values })
+    }
+
+    /// The mean as text, with its interval if it has one that is not empty: a number that no seed changes has no spread to show.
+    #[must_use]
+    pub fn show(&self, dimension: Dimension) -> String {
+        let interval = self.interval().filter(|interval| interval.half_width > 0.0);
+        interval.map_or_else(|| dimension.show(self.mean), |interval| interval.show(dimension))
     }
 
     /// The interval of the mean; `None` with one seed.

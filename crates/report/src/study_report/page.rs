@@ -174,8 +174,8 @@ fn points(outcome: &Outcome) -> Table {
     let metrics = &outcome.plan.spec.metrics;
     let row = |point: usize| {
         let labels = outcome.labels(point).iter().map(|label| Cell::from(label.as_str()));
-        let show = |metric: &Metric| match outcome.value(point, metric) {
-            Some(value) => metric.dimension().show(value).into(),
+        let show = |metric: &Metric| match outcome.spread(point, metric) {
+            Some(spread) => spread.show(metric.dimension()).into(),
             None => "-".into(),
         };
         Row { cells: labels.chain(metrics.iter().map(show)).collect(), notes: Vec::new() }

@@ -66,9 +66,15 @@ fn an_interval_is_written_as_exactly_as_its_width_allows() {
     assert_eq!(text(1.0, 0.0), "1.00 \u{b1} 0");
     assert_eq!(text(0.5, 1.0), "0.5 \u{b1} 1.0");
     let shown = |mean, half_width, dimension| Interval { mean, half_width, n: 5 }.show(dimension);
-    assert_eq!(shown(1_234.5, 43.2, Dimension::Time), "1.23ms \u{b1} 0.04ms");
-    assert_eq!(shown(0.523, 0.002, Dimension::Share), "52.30% \u{b1} 0.20%");
-    assert_eq!(shown(45_678.0, 500.0, Dimension::PerSecond), "45.7k/s \u{b1} 0.5k/s");
+    assert_eq!(shown(1_234.5, 43.2, Dimension::Time), "1.23 \u{b1} 0.04ms");
+    assert_eq!(shown(0.523, 0.002, Dimension::Share), "52.30 \u{b1} 0.20%");
+    assert_eq!(shown(45_678.0, 500.0, Dimension::PerSecond), "45.7 \u{b1} 0.5k/s");
+}
+
+#[test]
+fn a_number_that_no_seed_changes_has_no_spread_to_show() {
+    let show = |values: &[f64]| Spread::of(values.to_vec()).expect("values").show(Dimension::Plain);
+    assert_eq!([show(&[2.0]), show(&[2.0, 2.0]), show(&[2.0, 3.0])], ["2.00", "2.00", "2 \u{b1} 6"]);
 }
 
 #[test]
