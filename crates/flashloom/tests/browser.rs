@@ -63,6 +63,8 @@ impl Browser {
         for domain in ["Page", "Runtime", "Log"] {
             browser.call(&format!("{domain}.enable"), &json!({}));
         }
+        // A page in a headless window has no focus of its own.
+        browser.call("Emulation.setFocusEmulationEnabled", &json!({ "enabled": true }));
         browser
     }
 

