@@ -15,7 +15,7 @@ use study::watch::timeline::Window;
 use workload::{MOST_DEPTH, Pacing};
 
 use crate::lists::Schema;
-use crate::options::{FlowArg, flow, jobs, positive, whole};
+use crate::options::{FlowArg, flow, jobs, positive, seeds, whole};
 use crate::progress::{Show, Tell};
 
 pub(crate) use trace::{ExcerptArgs, FitArgs, PartArgs, ReadingArgs, TraceArgs};
@@ -64,6 +64,13 @@ pub(crate) enum Command {
         /// Show the life of this request, step by step; requests count from zero in the order of arrival
         #[arg(long, value_name = "N", value_parser = whole(0, u64::MAX))]
         request: Option<u64>,
+        /// Run the settings that act on the largest parts of the time, each from the same state under the same requests,
+        /// and print what it gains and costs
+        #[arg(long, conflicts_with = "request")]
+        what_if: bool,
+        /// Run this many settings of --what-if at once; by default one per core. The results do not depend on it
+        #[arg(long, value_name = "N", value_parser = jobs, requires = "what_if")]
+        jobs: Option<NonZeroUsize>,
         #[command(flatten)]
         run: Box<RunArgs>,
     },
@@ -205,6 +212,10 @@ pub(crate) struct RunArgs {
     #[arg(long, default_value_t = 0, value_parser = whole(0, u64::MAX))]
     pub(crate) seed: u64,
 
+    /// Run with this many seeds, from --seed on, and print the means with their 95 % intervals
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seeds)]
+    pub(crate) seeds: u32,
+
     /// Check that every read returns the newest completed write of each sector
     #[arg(long)]
     pub(crate) verify: bool,
@@ -239,7 +250,7 @@ pub(crate) struct CompareArgs {
     pub(crate) precondition: Vec<String>,
 
     #[command(flatten)]
-    pub(crate) pace: PaceArgs,
+    pub(crate) issue: IssueArgs,
 
     #[command(flatten)]
     pub(crate) measured: MeasureArgs,
@@ -257,9 +268,13 @@ pub(crate) struct CompareArgs {
     #[arg(long)]
     pub(crate) explain: bool,
 
-    /// Seeds, separated by commas; each result is the mean over them
-    #[arg(long, value_name = "N,N...", value_delimiter = ',', default_value = "0", value_parser = whole(0, u64::MAX))]
-    pub(crate) seeds: Vec<u64>,
+    /// The first seed
+    #[arg(long, default_value_t = 0, value_parser = whole(0, u64::MAX))]
+    pub(crate) seed: u64,
+
+    /// Run each drive with this many seeds, from --seed on; a result is the mean over them with its 95 % interval
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seeds)]
+    pub(crate) seeds: u32,
 
     #[command(flatten)]
     pub(crate) study: StudyArgs,
@@ -393,10 +408,19 @@ pub(crate) struct IssueArgs {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole(0, u16::MAX))]
     pub(crate) queue: u16,
 
-    /// Run another workload at the same time, with results of its own: WORKLOAD, then any of queue=N, depth=N, open,
-    /// name=NAME, each after a comma. May be given several times; --depth and --open are for the first workload only
+    /// The weight of that queue, instead of the drive's own; the device file describes the queue in [[host.queue]]
+    #[arg(long, value_name = "N", value_parser = whole(1, u32::MAX))]
+    pub(crate) weight: Option<u32>,
+
+    /// Run another workload at the same time, with results of its own: WORKLOAD, then any of queue=N, weight=N (of the
+    /// queue), depth=N, open, name=NAME, each after a comma. May be given several times; --depth, --open, --queue and
+    /// --weight are for the first workload only
     #[arg(long, value_name = "FLOW", value_parser = flow)]
     pub(crate) flow: Vec<FlowArg>,
+
+    /// Run each of the workloads alone, too, and print how much the others slow it down and how fair the drive is
+    #[arg(long, requires = "flow")]
+    pub(crate) fairness: bool,
 }
 
 impl IssueArgs {

@@ -1,20 +1,43 @@
 //! `flashloom explain`: where the time of requests went.
 
 use std::io::{self, Write};
+use std::num::NonZeroUsize;
 
-use report::{explained_rows, explained_table, request_rows, request_table};
+use report::{explained_rows, explained_table, levers_text, request_rows, request_table, trial_rows};
+use study::catalogue::{Device, device_from};
+use study::execute::at_once;
+use study::explanation::Explanation;
+use study::memory::{self, Need};
 use study::watch::Watch;
-use study::watch::explain::{Explanation, OneRequest};
+use study::watch::explain::OneRequest;
+use study::what_if::{self, Change, Trial, Trouble};
 
 use crate::args::{Form, RunArgs};
+use crate::device::changed;
 use crate::exit::{Failure, print};
-use crate::run::perform;
+use crate::machine;
+use crate::progress::Bar;
+use crate::run::{opened, perform, session};
 
-/// Runs `flashloom explain`.
-pub(crate) fn explain(args: &RunArgs, request: Option<u64>, results: &mut dyn Write) -> Result<(), Failure> {
+/// Runs `flashloom explain`. With `what_if` it also runs the settings that act on the result, so many at once.
+pub(crate) fn explain(
+    args: &RunArgs,
+    request: Option<u64>,
+    what_if: Option<Option<NonZeroUsize>>,
+    results: &mut dyn Write,
+) -> Result<(), Failure> {
+    let pipe = std::iter::once(&args.workload).chain(args.issue.flow.iter().map(|flow| &flow.workload));
+    if what_if.is_some() && pipe.clone().any(|path| path.as_os_str() == "-") {
+        let remedy = "keep it in a file";
+        return Err(Failure::Input(format!("--what-if: runs the workload again, and standard input ends; {remedy}")));
+    }
     if args.output.timeline.is_some() {
         let remedy = "give --timeline to `flashloom run`";
         return Err(Failure::Input(format!("explain writes no timeline; {remedy}")));
+    }
+    if args.seeds > 1 {
+        let remedy = "leave out --seeds, or give it to `flashloom run`";
+        return Err(Failure::Input(format!("explain shows the requests of one run; {remedy}")));
     }
     // `flashloom explain` leaves the results of the run itself to `flashloom run`.
     let watch = match request {
@@ -36,13 +59,54 @@ pub(crate) fn explain(args: &RunArgs, request: Option<u64>, results: &mut dyn Wr
             Some(OneRequest::new(journey.ok_or_else(missing)?, watch.legs()))
         }
     };
-    let all = Explanation::new(watch.bands(), one);
+    let mut all = Explanation::new(watch.bands(), one);
+    if request.is_none() {
+        let document = changed(args)?;
+        let changes = what_if::changes(&document, &all.culprits);
+        all.levers = changes.iter().map(|change| change.set.clone()).collect();
+        if let Some(jobs) = what_if {
+            all.what_if = trials(args, &changes, jobs)?;
+        }
+    }
     let text = match (Form::of(args.output.json, args.output.csv), &all.request) {
         (Form::Json, _) => all.json(),
         (Form::Csv, Some(one)) => request_rows(&one.legs).csv(),
+        (Form::Csv, None) if !all.what_if.is_empty() => trial_rows(&all.what_if).csv(),
         (Form::Csv, None) => explained_rows(&all.explained).csv(),
         (Form::Text, Some(one)) => request_table(one),
-        (Form::Text, None) => explained_table(&all.explained),
+        (Form::Text, None) => explained_table(&all.explained) + &levers_text(&all),
     };
     print(results, &text)
+}
+
+/// Runs the device as it is and with each change.
+fn trials(args: &RunArgs, changes: &[Change], jobs: Option<NonZeroUsize>) -> Result<Vec<Trial>, Failure> {
+    let base = device_from(&changed(args)?)?;
+    let bar = Bar::steps("what if", args.output.quiet);
+    let session = |device, state| opened(args, device, state);
+    let jobs = fitting(args, std::iter::once(&base).chain(changes.iter().map(|change| &change.device)), jobs)?;
+    let trials = what_if::run((&base, changes), session, Some(jobs), &|done, all| bar.step(done, all));
+    trials.map_err(|trouble| match trouble {
+        Trouble::Open(failure) => failure,
+        Trouble::Session(error) => Failure::Input(error.to_string()),
+    })
+}
+
+/// As many runs at once as the memory allows, if the user names no number.
+fn fitting<'a>(
+    args: &RunArgs,
+    devices: impl Iterator<Item = &'a Device>,
+    jobs: Option<NonZeroUsize>,
+) -> Result<NonZeroUsize, Failure> {
+    let asked = NonZeroUsize::new(at_once(jobs)).unwrap_or(NonZeroUsize::MIN);
+    let Some(limit) = machine::memory(args.memory) else { return Ok(asked) };
+    let need = |device: &Device| Need { name: device.name.clone(), memory: session(args, device, None).memory() };
+    let needs: Vec<Need> = devices.map(need).collect();
+    let least = if jobs.is_some() { asked.get() } else { 1 };
+    let mut fewer = (least..=asked.get()).rev();
+    let fits = |count: &usize| memory::check(needs.clone(), *count, &limit);
+    match fewer.find(|count| fits(count).is_ok()).and_then(NonZeroUsize::new) {
+        Some(count) => Ok(count),
+        None => Err(Failure::Input(fits(&least).expect_err("it does not fit").to_string())),
+    }
 }

@@ -18,7 +18,7 @@ const fn example(of: &'static str, line: &'static str, does: &'static str) -> Ex
 }
 
 /// Every example. `mine.csv` and `msr.csv` are a user's traces; no other file has to be there before.
-pub(crate) const EXAMPLES: [Example; 25] = [
+pub(crate) const EXAMPLES: [Example; 26] = [
     example("run", "flashloom run demo oltp --limit 2000", "Run a described workload on a drive"),
     example(
         "run",
@@ -32,6 +32,11 @@ pub(crate) const EXAMPLES: [Example; 25] = [
     ),
     example("explain", "flashloom explain demo oltp --limit 2000", "Show where the time of the requests went"),
     example("explain", "flashloom explain demo oltp --limit 2000 --request 100", "Show the life of one request"),
+    example(
+        "explain",
+        "flashloom explain demo oltp --limit 2000 --precondition fill --what-if",
+        "Try the settings that act on the largest parts of the time",
+    ),
     example("study", "flashloom study sung/merges", "Run a study that comes with Flashloom"),
     example("study", "flashloom study sung/merges --csv > points.csv", "Keep every run for a spreadsheet"),
     example(

@@ -9,9 +9,10 @@ use report::table::Table;
 use study::compare::Comparison;
 use study::config::did_you_mean;
 use study::execute::Studies;
+use study::explanation::Explanation;
 use study::plan::{self, StudySpec};
+use study::repeat::Repeats;
 use study::summary::Results;
-use study::watch::explain::Explanation;
 use workload::generate::{GeneratorSpec, builtin};
 use workload::script::ScriptSpec;
 use workload::trace::TraceInfo;
@@ -116,6 +117,8 @@ pub(crate) enum Schema {
     Study,
     /// What `run --json` prints, and summary.json
     Result,
+    /// What `run --seeds N --json` prints
+    SeedsResult,
     /// What `study --json` and `reproduce --json` print, and study.json
     StudyResult,
     /// What `compare --json` prints
@@ -153,6 +156,11 @@ fn every_file() -> Vec<ResultFile> {
             report::explained_rows(&[]).fields(),
         ),
         table("explain --request N --csv", "A row for each leg of the request.", report::request_rows(&[]).fields()),
+        table(
+            "explain --what-if --csv",
+            "A row for the drive as it is, and one for each change.",
+            report::trial_rows(&[]).fields(),
+        ),
         table("check --csv", "A row for each device.", crate::check::rows(&[]).fields()),
         table(
             "trace info --csv",
@@ -176,6 +184,7 @@ pub(crate) fn schema(of: Schema, results: &mut dyn Write) -> Result<(), Failure>
         Schema::Script => schemars::schema_for!(ScriptSpec).to_value(),
         Schema::Study => schemars::schema_for!(StudySpec).to_value(),
         Schema::Result => study::schema::of::<Results<'_>>(),
+        Schema::SeedsResult => study::schema::of::<Repeats<'_>>(),
         Schema::StudyResult => study::schema::of::<Studies<'_>>(),
         Schema::CompareResult => study::schema::of::<Comparison>(),
         Schema::ExplainResult => study::schema::of::<Explanation>(),

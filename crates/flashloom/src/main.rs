@@ -39,7 +39,9 @@ fn main() -> std::process::ExitCode {
     let outcome = match arguments.command {
         Command::Completions { shell } => exit::print(&mut io::stdout(), &completions::script(shell)),
         Command::Run(args) => run::run(&args, &mut io::stdout()),
-        Command::Explain { request, run } => explain::explain(&run, request, &mut io::stdout()),
+        Command::Explain { request, what_if, jobs, run } => {
+            explain::explain(&run, request, what_if.then_some(jobs), &mut io::stdout())
+        }
         Command::Study { studies, workload, reading, claims, study } => {
             studies::study(&studies, workload.as_deref(), &reading, (&study, &claims), &mut io::stdout())
         }

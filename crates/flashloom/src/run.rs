@@ -2,22 +2,24 @@
 
 mod idle;
 mod outputs;
+mod seeds;
 
 use std::io::{self, Write};
 use std::path::Path;
 
 use report::run::{rows, table};
 use ssd::QueueId;
-use study::catalogue::{self, Device};
+use study::catalogue::{self, Device, WorkloadFile};
 use study::output::publish;
 use study::plan::RunSpec;
 use study::session::{Flow, Outcome, Program, Session, SessionError};
+use study::snapshot::State;
 use study::summary::{About, Summary};
 use study::watch::Watch;
 use study::watch::timeline::Timeline;
 
 use crate::args::{Form, OutputArgs, RunArgs};
-use crate::device::{device, resolved};
+use crate::device::{changed, resolved};
 use crate::exit::{Failure, note, print, say};
 use crate::machine;
 use crate::progress::{Bars, now};
@@ -26,6 +28,9 @@ use outputs::Outputs;
 
 /// Runs `flashloom run`.
 pub(crate) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure> {
+    if args.seeds > 1 {
+        return seeds::run(args, results);
+    }
     let outcome = perform(args, watch(&args.output), results)?;
     let (Some(path), Some(timeline)) = (&args.output.timeline, outcome.timeline()) else { return Ok(()) };
     if timeline.slices().is_empty() {
@@ -54,14 +59,14 @@ fn watch(output: &OutputArgs) -> Option<Watch> {
 pub(crate) fn perform(args: &RunArgs, watch: Option<Watch>, results: &mut dyn Write) -> Result<Outcome, Failure> {
     let tell = args.output.tell();
     tell.check()?;
-    let device = device(&args.device, &args.set)?;
+    let device = catalogue::device_from(&changed(args)?)?;
     tell.done(|| resolved(&args.device, &device));
-    let mut session = session(args, &device);
+    let mut session = session(args, &device, None);
     if let Some(watch) = watch {
         session = session.watch(watch);
     }
     session.check().map_err(|error| failure(&error, &session.about()))?;
-    let session = flows(args, session)?;
+    let session = flows(args, session, &Workloads::named(args)?)?;
     tell.done(|| {
         session
             .flows()
@@ -77,6 +82,14 @@ pub(crate) fn perform(args: &RunArgs, watch: Option<Watch>, results: &mut dyn Wr
     report(args, session, |session| session.run(), results)
 }
 
+/// The session that the arguments describe, with its workloads. It starts from `state` if that is given, as a drive that
+/// was brought into the state of the arguments before.
+pub(crate) fn opened<'a>(args: &RunArgs, device: &'a Device, state: Option<State>) -> Result<Session<'a>, Failure> {
+    let session = session(args, device, state);
+    session.check().map_err(|error| failure(&error, &session.about()))?;
+    flows(args, session, &Workloads::named(args)?)
+}
+
 /// The state in which the drive begins, in words.
 fn state(args: &RunArgs) -> String {
     let steps: Vec<String> = args.state.precondition.iter().map(ToString::to_string).collect();
@@ -88,11 +101,12 @@ fn state(args: &RunArgs) -> String {
 }
 
 /// The session that the arguments describe, without its workloads.
-fn session<'a>(args: &RunArgs, device: &'a Device) -> Session<'a> {
+pub(crate) fn session<'a>(args: &RunArgs, device: &'a Device, state: Option<State>) -> Session<'a> {
     let spec = RunSpec {
-        precondition: args.state.precondition.clone(),
+        precondition: if state.is_some() { Vec::new() } else { args.state.precondition.clone() },
         time_scale: args.issue.pace.time_scale,
         verify: args.verify,
+        fairness: args.issue.fairness,
         limit: args.issue.pace.limit,
         warm_up: args.measured.warm_up,
         measure: args.measured.measure,
@@ -104,10 +118,11 @@ fn session<'a>(args: &RunArgs, device: &'a Device) -> Session<'a> {
     if let Some(limit) = machine::memory(args.memory) {
         session = session.memory_limit(limit);
     }
-    if let Some(path) = &args.state.load_snapshot {
-        session = session.load_snapshot(path);
+    match (state, &args.state.load_snapshot) {
+        (Some(state), _) => session.start_from(state),
+        (None, Some(path)) => session.load_snapshot(path),
+        (None, None) => session,
     }
-    session
 }
 
 /// The program's name and version, as results have them.
@@ -115,13 +130,27 @@ pub(crate) fn program() -> Program {
     Program { version: env!("CARGO_PKG_VERSION").into(), commit: env!("FLASHLOOM_COMMIT").into() }
 }
 
+/// The workloads that the arguments name: the first, and those beside it.
+struct Workloads {
+    first: WorkloadFile,
+    others: Vec<WorkloadFile>,
+}
+
+impl Workloads {
+    fn named(args: &RunArgs) -> Result<Self, Failure> {
+        let first = catalogue::workload(&args.workload)?;
+        let others = args.issue.flow.iter().map(|flow| catalogue::workload(&flow.workload));
+        Ok(Self { first, others: others.collect::<Result<_, _>>()? })
+    }
+}
+
 /// Opens the workloads.
-fn flows<'a>(args: &RunArgs, session: Session<'a>) -> Result<Session<'a>, Failure> {
+fn flows<'a>(args: &RunArgs, session: Session<'a>, files: &Workloads) -> Result<Session<'a>, Failure> {
     let readers = std::iter::once(&args.workload).chain(args.issue.flow.iter().map(|flow| &flow.workload));
     let stdin = readers.filter(|path| path.as_os_str() == "-").count();
     let options = args.trace.options();
-    let open = |session: &Session<'a>, path: &Path| -> Result<Flow<'a>, Failure> {
-        let flow = session.open(&catalogue::workload(path)?, &options)?;
+    let open = |session: &Session<'a>, file: &WorkloadFile, path: &Path| -> Result<Flow<'a>, Failure> {
+        let flow = session.open(file, &options)?;
         if stdin > 1 {
             let message = "-: two workloads cannot share standard input; keep the trace in a file";
             return Err(Failure::Input(message.into()));
@@ -132,18 +161,18 @@ fn flows<'a>(args: &RunArgs, session: Session<'a>) -> Result<Session<'a>, Failur
         }
         Ok(flow)
     };
-    let first = open(&session, &args.workload)?.named(stem(&args.workload)).pacing(args.issue.pacing());
+    let first = open(&session, &files.first, &args.workload)?.named(stem(&args.workload)).pacing(args.issue.pacing());
     let mut session = session.flow(first.queue(QueueId::new(args.issue.queue)));
-    for flow in &args.issue.flow {
+    for (flow, file) in args.issue.flow.iter().zip(&files.others) {
         let name = flow.name.clone().unwrap_or_else(|| stem(&flow.workload));
-        let beside = open(&session, &flow.workload)?.named(name).pacing(flow.pacing());
+        let beside = open(&session, file, &flow.workload)?.named(name).pacing(flow.pacing());
         session = session.flow(beside.queue(QueueId::new(flow.queue)));
     }
     Ok(session)
 }
 
 /// The name of a workload in results: its file's stem.
-fn stem(path: &Path) -> String {
+pub(crate) fn stem(path: &Path) -> String {
     if path.as_os_str() == "-" {
         return "stdin".to_owned();
     }

@@ -32,12 +32,13 @@ fn cells(text: &str) -> Vec<Vec<&str>> {
 fn every_command_with_a_table_prints_csv() {
     let place = place();
     // The command, its first columns, one more, and its rows.
-    let all: [(&[&str], &str, &str, usize); 11] = [
+    let all: [(&[&str], &str, &str, usize); 12] = [
         (&["run", "d.toml", "w.toml"], "device,workload,seed,stage,flow,kind,requests,bytes", "p99_us", 2),
         (&["compare", "w.toml", "d.toml", "e.toml"], "device,read_mean_us,read_p99_us", "flash_bytes", 2),
         (&["study", "s.toml"], "study,depth,buffer_bytes,seed,read_p99_us", "read_mean_us", 8),
         (&["explain", "d.toml", "w.toml"], "kind,band,requests,latency_us", "mean_us", 9),
         (&["explain", "d.toml", "w.toml", "--request", "3"], "from_us,took_us,part,at", "at", 3),
+        (&["explain", "d.toml", "w.toml", "--what-if"], "set,acts_on,start,read_mean_us", "cost_gib_mlc", 3),
         (&["check", "d.toml", "demo"], "device,capacity_bytes,raw_bytes", "memory_bytes", 2),
         (&["trace", "info", "t.csv"], "kind,requests,share,bytes,mean_bytes", "trace_span_s", 2),
         (&["devices"], "kind,name,description", "name", 20),

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use study::metric::Dimension;
 use study::text::{duration, percent};
-use study::watch::explain::{Band, Explained, OneLeg, OneRequest, Times};
+use study::watch::explain::{ALL, Band, Explained, OneLeg, OneRequest, Times};
 use study::watch::journey::Part;
 
 use super::figure::{Axis, Chart, Figure, Number, Part as Piece, Scale, Stack};
@@ -64,18 +64,33 @@ pub fn explained_table(explained: &[Explained]) -> String {
             first.into_iter().chain(parts.iter().map(|name| part(name).map_or_else(|| "-".into(), duration))).collect()
         });
         text.push_str(&grid(&header, rows, 1));
-        for band in bands.iter().filter(|band| !band.behind_us.is_empty()) {
-            let waited: f64 = [Part::Controller, Part::Die, Part::Channel]
-                .into_iter()
-                .filter_map(|part| band.parts_us.iter().find(|(other, _)| *other == part.name()).map(|(_, us)| us))
-                .sum();
-            let shares: Vec<String> =
-                band.behind_us.iter().map(|(name, us)| format!("{name} {}", percent(us / waited.max(*us)))).collect();
-            let _ = writeln!(text, "{:<13} waited in flash behind {}", band.band, shares.join(", "));
+        for band in bands {
+            let waited = |parts: &[Part]| parts.iter().map(|part| band.part_us(*part)).sum::<f64>();
+            let flash = waited(&[Part::Controller, Part::Die, Part::Channel]);
+            let queue = waited(&[Part::Queue]);
+            let elsewhere = queue + waited(&[Part::Overlap, Part::Buffer, Part::Ftl]);
+            let more = band.band == ALL || bands.len() < 3 || band.band == bands[bands.len() - 2].band;
+            for (times, of, says, shown) in [
+                (&band.behind_us, flash, "waited in flash behind", true),
+                // The queue is the same for all that stand in it, so two bands say enough.
+                (&band.ahead_us, queue, "queued while requests ahead were in", more),
+                (&band.meanwhile_us, elsewhere, "waited elsewhere while flash worked for", more),
+            ] {
+                // A wait of less than a hundredth of the latency is not worth a line.
+                if shown && !times.is_empty() && of >= 0.01 * band.latency_us {
+                    let _ = writeln!(text, "{:<13} {says} {}", band.band, shares(times, of));
+                }
+            }
         }
         text.push('\n');
     }
     text
+}
+
+/// Times as shares of a wait.
+fn shares(times: &Times, of: f64) -> String {
+    let shares: Vec<String> = times.iter().map(|(name, us)| format!("{name} {}", percent(us / of.max(*us)))).collect();
+    shares.join(", ")
 }
 
 /// The life of one request as text.
@@ -105,6 +120,8 @@ pub fn explained_rows(explained: &[Explained]) -> Table {
         for band in bands {
             rows.extend(band.parts_us.iter().map(|(part, us)| (*kind, band, "part", *part, *us)));
             rows.extend(band.behind_us.iter().map(|(cause, us)| (*kind, band, "behind", *cause, *us)));
+            rows.extend(band.ahead_us.iter().map(|(part, us)| (*kind, band, "ahead", *part, *us)));
+            rows.extend(band.meanwhile_us.iter().map(|(cause, us)| (*kind, band, "meanwhile", *cause, *us)));
         }
     }
     let mut table = Table::default();
@@ -114,7 +131,9 @@ pub fn explained_rows(explained: &[Explained]) -> Table {
     table.count("requests", Unit::None, "Requests in the band", rows.iter().map(|row| row.1.requests));
     let mean = "Mean response time in the band: the sum of its parts";
     table.number("latency_us", Unit::Microseconds, mean, rows.iter().map(|row| Some(row.1.latency_us)));
-    let of = "`part`: a part of the time; `behind`: of the waits for controllers, dies and channels, what these did meanwhile";
+    let of = "`part`: a part of the time; `behind`: of the waits for controllers, dies and channels, what these did meanwhile; \
+              `ahead`: of the time in the queue, the parts of the requests that completed meanwhile; `meanwhile`: of the waits \
+              elsewhere, what the dies worked for";
     table.text("of", of, rows.iter().map(|row| row.2));
     table.text("name", "The part, or the cause of the commands", rows.iter().map(|row| row.3));
     table.number("mean_us", Unit::Microseconds, "Its mean time", rows.iter().map(|row| Some(row.4)));

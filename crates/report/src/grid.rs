@@ -40,6 +40,23 @@ pub(crate) fn wrapped(header: &[&str], rows: impl IntoIterator<Item = Vec<String
     table.lines().map(|line| line.trim_end().to_owned() + "\n").chain(["\n".to_owned()]).collect()
 }
 
+/// A paragraph in lines of at most this width, each with a newline.
+pub(crate) fn folded(text: &str, width: usize) -> String {
+    let (mut lines, mut line) = (String::new(), String::new());
+    for word in text.split_whitespace() {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
+            lines += &line;
+            lines.push('\n');
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line += word;
+    }
+    lines + &line + "\n"
+}
+
 /// The style of all tables: one line under the heading.
 fn style() -> TableStyle {
     TableStyle::new().header_separator(LineStyle::none().fill('\u{2500}').junction('\u{2500}'))

@@ -1,7 +1,10 @@
 //! Compares several drives under one workload.
 
+mod best;
 mod explained;
+mod flows;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use base::units::SECTOR;
@@ -11,14 +14,18 @@ use serde::Serialize;
 use crate::catalogue::Device;
 use crate::config::{Document, Fault, Faults};
 use crate::execute::Outcome;
-use crate::metric::Metric;
-use crate::plan::{AxisSpec, Label, Plan, PointSpec, RunSpec, StudySpec};
+use crate::metric::{Dimension, Metric};
+use crate::plan::{AxisSpec, Label, Plan, Point, PointSpec, RunSpec, StudySpec};
 use crate::schema;
+use crate::spread::Spread;
 use crate::summary::Summary;
 use crate::text::{count, duration, memory, rate};
 use crate::watch::explain::Explained;
 
-pub use explained::SLOWEST;
+use best::Candidate;
+
+pub use explained::{SLOWEST, explained};
+pub use flows::{FAIRNESS, FLOW, FlowColumn, FlowRow, FlowTable, MEANING};
 
 /// The drives of the five papers on equal flash arrays: the same number of chips of one kind on the same number of
 /// buses, the same capacity and host link. Chang's SLC flash is additional.
@@ -68,6 +75,7 @@ pub fn plan(workload: &Path, devices: &[PathBuf], seeds: &[u64], run: &RunSpec) 
         baseline: Default::default(),
         metrics: METRICS.iter().map(|name| name.parse().expect("a constant, valid name")).collect(),
         claims: Vec::new(),
+        figures: Vec::new(),
     };
     if let Some(again) = twin(devices) {
         let fault = Fault {
@@ -121,12 +129,16 @@ pub struct Column {
     of: fn(&Summary, &Device) -> Option<f64>,
     /// Formats a value.
     pub show: fn(f64) -> String,
+    /// The dimension in which a value with its interval is written; its unit of measure is that of `show`.
+    dimension: Dimension,
     /// True if a higher value is better.
     more: bool,
 }
 
+/// A latency of a run; `None` for a percentile that too few requests support.
 fn latency(summary: &Summary, kind: &str, of: &str) -> Option<f64> {
-    summary.kinds.get(kind)?.latency_us.get(of).copied()
+    let hidden = summary.validity.unsupported.get(kind).is_some_and(|keys| keys.contains(&of));
+    summary.kinds.get(kind)?.latency_us.get(of).copied().filter(|_| !hidden)
 }
 
 /// A metric of a run by its name.
@@ -141,14 +153,23 @@ pub const LATENCIES: [Column; 8] = [
         heading: "read mean",
         of: |s, _| latency(s, "read", "mean"),
         show: duration,
+        dimension: Dimension::Time,
         more: false,
     },
-    Column { key: "read_p99_us", heading: "p99", of: |s, _| latency(s, "read", "p99"), show: duration, more: false },
+    Column {
+        key: "read_p99_us",
+        heading: "p99",
+        of: |s, _| latency(s, "read", "p99"),
+        show: duration,
+        dimension: Dimension::Time,
+        more: false,
+    },
     Column {
         key: "read_p99_9_us",
         heading: "p99.9",
         of: |s, _| latency(s, "read", "p99_9"),
         show: duration,
+        dimension: Dimension::Time,
         more: false,
     },
     Column {
@@ -156,22 +177,39 @@ pub const LATENCIES: [Column; 8] = [
         heading: "write mean",
         of: |s, _| latency(s, "write", "mean"),
         show: duration,
+        dimension: Dimension::Time,
         more: false,
     },
-    Column { key: "write_p99_us", heading: "p99", of: |s, _| latency(s, "write", "p99"), show: duration, more: false },
+    Column {
+        key: "write_p99_us",
+        heading: "p99",
+        of: |s, _| latency(s, "write", "p99"),
+        show: duration,
+        dimension: Dimension::Time,
+        more: false,
+    },
     Column {
         key: "write_p99_9_us",
         heading: "p99.9",
         of: |s, _| latency(s, "write", "p99_9"),
         show: duration,
+        dimension: Dimension::Time,
         more: false,
     },
-    Column { key: "requests_per_s", heading: "req/s", of: |s, _| s.requests_per_s, show: count, more: true },
+    Column {
+        key: "requests_per_s",
+        heading: "req/s",
+        of: |s, _| s.requests_per_s,
+        show: count,
+        dimension: Dimension::Count,
+        more: true,
+    },
     Column {
         key: "bytes_per_s",
         heading: "rate",
         of: |s, _| metric(s, "rate"),
         show: |value| rate(value as u64),
+        dimension: Dimension::Rate,
         more: true,
     },
 ];
@@ -186,6 +224,7 @@ pub const FLASH: [Column; 8] = [
         heading: "WAF",
         of: |s, _| s.write_amplification,
         show: |value| format!("{value:.2}"),
+        dimension: Dimension::Plain,
         more: false,
     },
     Column {
@@ -194,6 +233,7 @@ pub const FLASH: [Column; 8] = [
         // With those of the SLC flash of a hybrid drive.
         of: |s, _| metric(s, "commands.erase").map(|all| all + metric(s, "slc.commands.erase").unwrap_or(0.0)),
         show: count,
+        dimension: Dimension::Count,
         more: false,
     },
     Column {
@@ -201,6 +241,7 @@ pub const FLASH: [Column; 8] = [
         heading: "wear spread",
         of: |s, _| s.erases.as_ref().map(|erases| erases.deviation),
         show: |value| format!("{value:.2}"),
+        dimension: Dimension::Plain,
         more: false,
     },
     Column {
@@ -208,6 +249,7 @@ pub const FLASH: [Column; 8] = [
         heading: "energy",
         of: |s, _| metric(s, "energy-per-sector").map(|joules| joules / SECTOR.get() as f64 * 1e9),
         show: |value| format!("{value:.3}J/GB"),
+        dimension: Dimension::Plain,
         more: false,
     },
     Column {
@@ -215,6 +257,7 @@ pub const FLASH: [Column; 8] = [
         heading: "tables",
         of: |_, device| Some(device.resolved.table_ram().get() as f64),
         show: memory,
+        dimension: Dimension::Count,
         more: false,
     },
     Column {
@@ -222,6 +265,7 @@ pub const FLASH: [Column; 8] = [
         heading: "buffer",
         of: |_, device| Some(device.resolved.buffer_ram().get() as f64),
         show: memory,
+        dimension: Dimension::Count,
         more: false,
     },
     Column {
@@ -232,6 +276,7 @@ pub const FLASH: [Column; 8] = [
             Some((device.resolved.raw_capacity().get() + second) as f64)
         },
         show: memory,
+        dimension: Dimension::Count,
         more: false,
     },
     Column {
@@ -239,6 +284,7 @@ pub const FLASH: [Column; 8] = [
         heading: "cost",
         of: |s, _| s.cost,
         show: |value| format!("{value:.2}"),
+        dimension: Dimension::Plain,
         more: false,
     },
 ];
@@ -248,10 +294,15 @@ pub const FLASH: [Column; 8] = [
 pub struct Row {
     /// The drive's name.
     pub device: String,
-    /// Values in base units; columns that do not apply are missing.
+    /// Values in base units, as means over the seeds; columns that do not apply are missing.
     #[schemars(extend("propertyNames" = schema::keys(columns().map(|column| column.key))))]
-    pub values: std::collections::BTreeMap<&'static str, f64>,
-    /// The keys of the columns in which the drive is best.
+    pub values: BTreeMap<&'static str, f64>,
+    /// The values over the seeds: their mean, its 95 % interval, and each run's; missing with one seed.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("propertyNames" = schema::keys(columns().map(|column| column.key))))]
+    pub spread: BTreeMap<&'static str, Spread>,
+    /// The keys of the columns in which the drive is better than every other: by more than the spread over the seeds, if
+    /// there are several, and as the numbers are printed.
     pub best: Vec<&'static str>,
     /// The parts of its requests' time over all runs, if an observer attributed it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -271,10 +322,27 @@ pub struct Comparison {
     pub workload: String,
     /// The drives in the order of the user.
     pub rows: Vec<Row>,
+    /// The flows, if several workloads ran at once; the rows are about all of them together.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<FlowTable>,
 }
 
 fn columns() -> impl Iterator<Item = &'static Column> {
     LATENCIES.iter().chain(&FLASH)
+}
+
+impl Column {
+    /// The value of a row as text, with its interval if there are several seeds; `None` if the row has no such value.
+    #[must_use]
+    pub fn text(&self, row: &Row) -> Option<String> {
+        let interval = row.spread.get(self.key).and_then(Spread::interval).filter(|interval| interval.half_width > 0.0);
+        match interval {
+            // Its text has the unit of measure.
+            Some(interval) if self.key == "energy_j_per_gb" => Some(format!("{}J/GB", interval.show(self.dimension))),
+            Some(interval) => Some(interval.show(self.dimension)),
+            None => row.values.get(self.key).map(|value| (self.show)(*value)),
+        }
+    }
 }
 
 impl Comparison {
@@ -282,28 +350,54 @@ impl Comparison {
     #[must_use]
     pub fn new(outcome: &Outcome) -> Self {
         let points = || outcome.plan.points.iter().zip(&outcome.runs);
+        let of = |point: &Point, runs: &[Summary]| -> BTreeMap<&'static str, Spread> {
+            let value = |column: &'static Column| {
+                let values: Option<Vec<f64>> = runs.iter().map(|run| (column.of)(run, &point.device)).collect();
+                Some((column.key, Spread::of(values?)?))
+            };
+            columns().filter_map(value).collect()
+        };
+        let all: Vec<BTreeMap<&'static str, Spread>> = points().map(|(point, runs)| of(point, runs)).collect();
         let mut rows: Vec<Row> = points()
-            .map(|(point, runs)| {
-                let value = |column: &'static Column| {
-                    let values: Option<Vec<f64>> = runs.iter().map(|run| (column.of)(run, &point.device)).collect();
-                    let values = values.filter(|values| !values.is_empty())?;
-                    Some((column.key, values.iter().sum::<f64>() / values.len() as f64))
-                };
-                let values = columns().filter_map(value).collect();
-                let (device, explained) = (point.labels[0].to_string(), explained::explained(runs));
-                Row { device, values, best: Vec::new(), explained, runs: runs.clone() }
+            .zip(&all)
+            .map(|((point, runs), spread)| Row {
+                device: point.labels[0].to_string(),
+                values: spread.iter().map(|(key, spread)| (*key, spread.mean)).collect(),
+                spread: if runs.len() > 1 { spread.clone() } else { BTreeMap::new() },
+                best: Vec::new(),
+                explained: explained::explained(runs),
+                runs: runs.clone(),
             })
             .collect();
         for column in columns() {
-            let of = |row: &Row| row.values.get(column.key).map(|value| if column.more { -value } else { *value });
-            let Some(best) = rows.iter().filter_map(of).min_by(f64::total_cmp) else { continue };
-            // If all are equal, none is best.
-            if rows.iter().filter_map(of).any(|value| value > best) {
-                rows.iter_mut().filter(|row| of(row) == Some(best)).for_each(|row| row.best.push(column.key));
+            let candidate = |(row, of)| Some(Candidate { row, spread: BTreeMap::get(of, column.key)? });
+            let candidates: Vec<_> = all.iter().enumerate().filter_map(candidate).collect();
+            if let Some(row) = best::best(&candidates, column.more, column.show) {
+                rows[row].best.push(column.key);
             }
         }
         let workload = outcome.runs.first().and_then(|runs| runs.first()).map(|run| run.workload.clone());
-        Self { schema: SCHEMA, workload: workload.unwrap_or_default(), rows }
+        Self { schema: SCHEMA, workload: workload.unwrap_or_default(), rows, flows: flows::tables(outcome) }
+    }
+
+    /// The number of seeds with which each drive ran.
+    #[must_use]
+    pub fn seeds(&self) -> usize {
+        self.rows.first().map_or(0, |row| row.runs.len())
+    }
+
+    /// What the mark of the best says, and what is known of the spread: one sentence each.
+    #[must_use]
+    pub fn said_of_spread(&self) -> String {
+        match self.seeds() {
+            0 | 1 => "The mark is on a value better than all others in its column. All are from one seed, which says nothing of \
+                      their spread; --seeds 5 measures it."
+                .into(),
+            seeds => format!(
+                "\u{b1} is the 95 % interval of the mean over {seeds} seeds (Student's t). The mark is on a value better than \
+                 all others in its column by more than the spread (paired t-test at 95 %)."
+            ),
+        }
     }
 
     /// Reads and sectors that the oracle compared, over all drives; `None` unless it checked every run.
@@ -390,15 +484,21 @@ mod tests {
                 .map(|row| row.values[column.key])
                 .collect();
             let better = |a: f64, b: f64| if column.more { a > b } else { a < b };
-            let equal = values.iter().all(|value| *value == values[0]);
-            assert_eq!(best.is_empty(), equal, "{}: {values:?}", column.key);
+            assert!(best.len() < 2, "{}: {values:?}", column.key);
             assert!(best.iter().all(|best| values.iter().all(|value| !better(*value, *best))), "{}", column.key);
         }
+        assert!(comparison.rows.iter().map(|row| row.best.len()).sum::<usize>() > 0, "some differ beyond the spread");
+        assert!(comparison.rows.iter().all(|row| !row.best.contains(&"flash_bytes")), "they have the same flash");
         // The row has the mean over the seeds of the runs.
         let row = &comparison.rows[0];
         let means: Vec<f64> = row.runs.iter().map(|run| run.kinds["read"].latency_us["mean"]).collect();
         assert_eq!(row.values["read_mean_us"], (means[0] + means[1]) / 2.0);
+        let spread = &row.spread["read_mean_us"];
+        assert_eq!((spread.n, spread.mean, &spread.values), (2, row.values["read_mean_us"], &means));
+        let column = &LATENCIES[0];
+        assert_eq!(column.text(row), Some(spread.interval().expect("two seeds").show(Dimension::Time)));
         let json: serde_json::Value = serde_json::from_str(&comparison.json()).expect("JSON");
+        assert!(json["rows"][0]["spread"]["read_mean_us"]["half_width"].is_number());
         assert_eq!(json["rows"][1]["values"]["table_ram_bytes"], row_of(&comparison, 1, "table_ram_bytes"));
         assert!(json["rows"][1].get("explained").is_none(), "nothing was explained");
     }

@@ -3,6 +3,7 @@
 //! An expectation has a metric, a selection of points and one condition. The condition is judged in every combination
 //! of the axes that it does not name; the expectation holds if all of these judgements do.
 
+mod beyond;
 mod judge;
 mod sharp;
 mod values;
@@ -48,6 +49,11 @@ pub struct ExpectSpec {
     /// What the inputs were fitted to, if it is not what the claim says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibrated: Option<Calibrated>,
+    /// The difference must also be larger than the spread over the seeds: the 95 % interval of the mean difference between runs
+    /// with the same seed (paired-t) must not contain zero. For `ratio`, `difference`, each step of `order`, and the ends of
+    /// `monotonic`; needs at least two seeds.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub beyond_spread: bool,
     /// Points of the paper's range that `where` leaves out, because the paper itself makes an exception of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOutSpec>,

@@ -11,6 +11,7 @@ pub mod compare;
 pub mod config;
 pub mod execute;
 pub mod expect;
+pub mod explanation;
 pub mod histogram;
 pub mod inspect;
 pub mod label;
@@ -20,16 +21,19 @@ pub mod oracle;
 pub mod output;
 pub mod plan;
 pub mod reconcile;
+pub mod repeat;
 pub mod run;
 pub mod schema;
 pub mod series;
 pub mod session;
 pub mod snapshot;
+pub mod spread;
 pub mod steady;
 pub mod summary;
 pub mod text;
 pub mod validity;
 pub mod watch;
+pub mod what_if;
 pub mod worn;
 
 #[cfg(test)]

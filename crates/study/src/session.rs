@@ -38,13 +38,16 @@
 //! ```
 
 mod about;
+mod alone;
 mod error;
 mod flow;
 mod outcome;
+mod point;
+mod progress;
 mod settings;
+mod state;
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use base::io::IoKind;
@@ -70,49 +73,12 @@ pub use crate::run::{Amount, Steady, Stop, WarmUp};
 pub use error::SessionError;
 pub use flow::Flow;
 pub use outcome::{Measurement, Outcome};
+pub use progress::Progress;
 pub use settings::Program;
+pub use state::Snapshot;
 
-use flow::Part;
+use flow::{Origin, Part};
 use settings::Settings;
-
-/// The progress of a session.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Progress {
-    /// The session preconditions the drive.
-    Preconditioning {
-        /// The current step.
-        step: Precondition,
-        /// Mapping units written.
-        done: u64,
-        /// Mapping units to write, as far as known.
-        total: u64,
-    },
-    /// The session runs a workload.
-    Running {
-        /// The index of the stage, from zero.
-        stage: usize,
-        /// The progress of the run, warm-up included.
-        run: run::Progress,
-        /// Requests of the stage, if known.
-        requests: Option<u64>,
-    },
-}
-
-/// The state of a preconditioned drive, ready to be written to a file.
-pub struct Snapshot<'a> {
-    save: &'a dyn Fn(&mut dyn Write) -> io::Result<()>,
-}
-
-impl Snapshot<'_> {
-    /// Writes the state for [`Session::load_snapshot`].
-    ///
-    /// # Errors
-    /// If the writer fails.
-    pub fn write(&self, mut to: impl Write) -> io::Result<()> {
-        (self.save)(&mut to)
-    }
-}
 
 type Keep<'a> = Box<dyn FnOnce(&Snapshot<'_>) -> io::Result<()> + 'a>;
 
@@ -128,6 +94,8 @@ pub struct Session<'a> {
     progress: Option<Box<dyn FnMut(Progress) + 'a>>,
     memory: Option<Limit>,
     interrupt: Option<&'a AtomicBool>,
+    /// The number of the flow, from one, if it runs alone to be compared with the run beside others.
+    alone: Option<usize>,
 }
 
 impl<'a> Session<'a> {
@@ -145,6 +113,7 @@ impl<'a> Session<'a> {
             progress: None,
             memory: None,
             interrupt: None,
+            alone: None,
         }
     }
 
@@ -156,6 +125,8 @@ impl<'a> Session<'a> {
         self.settings.time_scale = spec.time_scale;
         self.settings.warm_up = spec.warm_up();
         self.settings.stop = spec.stop();
+        self.settings.fairness = spec.fairness;
+        self.settings.load.clone_from(&spec.load_snapshot);
         self.watch = spec.explain.then(|| Watch::default().explaining());
         self
     }
@@ -181,21 +152,6 @@ impl<'a> Session<'a> {
         self
     }
 
-    /// Starts from the drive state in a file instead of a new drive. Preconditioning steps run after the load.
-    #[must_use]
-    pub fn load_snapshot(mut self, path: impl Into<PathBuf>) -> Self {
-        self.settings.load = Some(path.into());
-        self
-    }
-
-    /// Passes the drive's state to `keep` after preconditioning and before the first request. The snapshot is complete
-    /// even if the run fails later.
-    #[must_use]
-    pub fn save_snapshot(mut self, keep: impl FnOnce(&Snapshot<'_>) -> io::Result<()> + 'a) -> Self {
-        self.save = Some(Box::new(keep));
-        self
-    }
-
     /// Adds a workload. The outcome's measurements are those of the first workload; the others run at the same time,
     /// each with its own pacing, queue and results. If a name is taken, the later workload gets a number.
     #[must_use]
@@ -206,6 +162,14 @@ impl<'a> Session<'a> {
             flow.name = numbered.unwrap_or_default();
         }
         self.flows.push(flow);
+        self
+    }
+
+    /// Runs each of several flows alone, too, after all of them together: the same requests on a new drive with the
+    /// same seed and preconditioning. The results then have each flow's slowdown. Call it before [`Session::open`].
+    #[must_use]
+    pub fn fairness(mut self, compare: bool) -> Self {
+        self.settings.fairness = compare;
         self
     }
 
@@ -304,7 +268,11 @@ impl<'a> Session<'a> {
     /// All faults of a description, or the fault of a trace.
     pub fn open(&self, file: &WorkloadFile, options: &TraceOptions) -> Result<Flow<'a>, WorkloadError> {
         let seed = self.settings.seed.wrapping_add((self.flows.len() as u64) << 32);
-        Ok(Flow::new(file.open_until(options, self.device.capacity(), seed, self.end())?))
+        let mut file = file.clone();
+        if self.settings.fairness {
+            file.keep()?;
+        }
+        Flow::open(Origin { file, options: options.clone(), capacity: self.device.capacity(), seed, end: self.end() })
     }
 
     /// What ends described workloads.
@@ -345,7 +313,7 @@ impl<'a> Session<'a> {
             memory::check(vec![Need { name: device.name.clone(), memory }], 1, limit)
                 .map_err(SessionError::TooLarge)?;
         }
-        let is_new = self.settings.load.is_none();
+        let is_new = self.settings.load.is_none() && self.settings.state.is_none();
         match Precondition::first_fault(&self.settings.steps, &device.resolved, is_new) {
             Some((step, fault)) => Err(SessionError::Precondition { step, fault }),
             None => Ok(()),
@@ -370,6 +338,14 @@ impl<'a> Session<'a> {
     /// If the drive breaks an invariant, for example loses a request.
     pub fn run(mut self) -> Result<Outcome, SessionError> {
         self.check()?;
+        let again = self.open_again()?;
+        let mut outcome = self.run_once()?;
+        self.run_alone(&mut outcome, again)?;
+        Ok(outcome)
+    }
+
+    /// Makes a drive with the payload and the observer that the settings ask for, and runs the workloads on it.
+    fn run_once(&mut self) -> Result<Outcome, SessionError> {
         let granularity = Sectors::new(u64::from(self.device.resolved.geometry.sectors));
         match (self.settings.verify, self.watch.take()) {
             (false, None) => self.on_new::<(), _, _>((), &mut Blank),
@@ -380,7 +356,7 @@ impl<'a> Session<'a> {
     }
 
     /// Runs the workloads on a drive that the caller made, prepared and perhaps used before. The session's
-    /// preconditioning, snapshots and observers are ignored.
+    /// preconditioning, snapshots and observers are ignored, and no flow runs alone.
     ///
     /// # Errors
     /// See [`SessionError`].
@@ -388,6 +364,14 @@ impl<'a> Session<'a> {
     /// # Panics
     /// If the drive breaks an invariant, for example loses a request.
     pub fn run_on<S, D, P>(mut self, drive: &mut D, payload: &mut P) -> Result<Outcome, SessionError>
+    where
+        D: Drive<S> + Inspect,
+        P: Payload<S>,
+    {
+        self.run_all(drive, payload)
+    }
+
+    fn run_all<S, D, P>(&mut self, drive: &mut D, payload: &mut P) -> Result<Outcome, SessionError>
     where
         D: Drive<S> + Inspect,
         P: Payload<S>,
@@ -414,7 +398,7 @@ impl<'a> Session<'a> {
             if several {
                 about.workload.clone_from(&part.name);
             }
-            let stage = measurements.len();
+            let stage = measurements.len() + self.alone.unwrap_or(0);
             let result = self.measure(drive, &mut part, &mut load, payload, At { stage, next_tag, about: &about })?;
             next_tag += result.warmed_up + result.submitted;
             self.use_up(&result);
@@ -427,6 +411,7 @@ impl<'a> Session<'a> {
                 verified: payload.verified(),
                 about,
                 result,
+                alone: Vec::new(),
                 notes,
             });
         }
@@ -437,20 +422,22 @@ impl<'a> Session<'a> {
     }
 
     fn on_new<S: Sector, O: Watcher, P: Payload<S>>(
-        mut self,
+        &mut self,
         observer: O,
         payload: &mut P,
     ) -> Result<Outcome, SessionError> {
         let mut drive: Ssd<S, O> = self.prepared(observer)?;
-        self.run_on(&mut drive, payload)
+        self.run_all(&mut drive, payload)
     }
 
     /// Makes the drive or loads its snapshot, and preconditions it.
     fn prepared<S: Sector, O: Watcher>(&mut self, observer: O) -> Result<Ssd<S, O>, SessionError> {
         let resolved = &self.device.resolved;
-        let mut drive = match &self.settings.load {
-            Some(path) => snapshot::load(path, resolved, self.settings.seed, observer).map_err(SessionError::Load)?,
-            None => Ssd::observed(resolved, self.settings.seed, observer),
+        let seed = self.settings.seed;
+        let mut drive = match (&self.settings.load, &self.settings.state) {
+            (Some(path), _) => snapshot::load(path, resolved, seed, observer).map_err(SessionError::Load)?,
+            (None, Some(state)) => state.load(resolved, seed, observer).map_err(SessionError::Load)?,
+            (None, None) => Ssd::observed(resolved, seed, observer),
         };
         if self.save.is_some() {
             drive = drive.noting(None);
@@ -539,7 +526,7 @@ impl<'a> Session<'a> {
             runner = runner.time_scale(factor);
         }
         let measure = |drive: &mut D, at| Inspect::measure(drive, at);
-        let result = if load.others.is_empty() {
+        let result = if load.others.is_empty() && self.alone.is_none() {
             if let Some(pacing) = load.pacing {
                 runner = runner.pacing(pacing);
             }

@@ -1,6 +1,8 @@
 //! The numbers of a run under stable keys that include their units of measure.
 
 mod commands;
+mod curve;
+mod fairness;
 mod log;
 mod map;
 mod merges;
@@ -25,6 +27,8 @@ use crate::watch::explain::Explained;
 use crate::watch::timeline::Timeline;
 
 pub use commands::FlashRow;
+pub use curve::Curve;
+pub use fairness::{FairnessSummary, Slowdown};
 pub use log::LogSummary;
 pub use map::{MapSummary, Mshrs};
 pub use merges::MergeSummary;
@@ -57,6 +61,8 @@ pub struct Report<'a> {
     pub about: &'a About,
     /// The results.
     pub result: &'a RunResult,
+    /// Each flow alone on the drive, if the session compared them.
+    pub alone: &'a [FlowResult],
     /// The timeline of a window of the run, if an observer recorded it.
     pub timeline: Option<&'a Timeline>,
     /// The parts of the requests' time, if an observer attributed it.
@@ -80,6 +86,7 @@ impl<'a> Report<'a> {
         Self {
             about,
             result,
+            alone: &[],
             timeline: None,
             explained: &[],
             erase_counts: &[],
@@ -129,6 +136,9 @@ pub struct Summary {
     /// The results of each flow, if there were several; all other numbers are about the flows together.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<FlowSummary>,
+    /// How fairly the drive treated the flows, if each ran alone, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fairness: Option<FairnessSummary>,
     /// Mapping units programmed per mapping unit written.
     pub write_amplification: Option<f64>,
     /// The parts of the write amplification by cause of the program; their sum is the whole.
@@ -200,6 +210,9 @@ pub struct KindSummary {
     /// Submission to completion.
     #[schemars(extend("propertyNames" = latency_keys()))]
     pub latency_us: Latencies,
+    /// The whole distribution from submission to completion.
+    #[serde(default, skip_serializing_if = "Curve::is_empty")]
+    pub latency_curve: Curve,
     /// Submission to leaving its queue.
     #[schemars(extend("propertyNames" = latency_keys()))]
     pub queue_wait_us: Latencies,
@@ -349,6 +362,7 @@ fn kind(result: &KindResult, span: Span) -> KindSummary {
         requests_per_s: (!span.is_zero()).then(|| requests as f64 / span.as_secs_f64()),
         bytes_per_s: (bytes > Bytes::new(0)).then(|| crate::run::rate(bytes, span)).flatten().map(|rate| rate.get()),
         latency_us: latencies(&result.latency),
+        latency_curve: Curve::of(&result.latency),
         queue_wait_us: latencies(&result.queue_wait),
         service_us: latencies(&result.service),
         flash_commands_per_request: per_request(result.commands as f64),
@@ -442,6 +456,7 @@ impl Summary {
             outcomes: outcomes(|status| result.with_status(status)),
             kinds: kinds(|each| result.kind(each), result.span()),
             flows: result.flows.iter().map(flow).collect(),
+            fairness: FairnessSummary::new(&result.flows, report.alone),
             write_amplification: result.write_amplification(),
             write_amplification_by: crate::run::write_amplification_by(&result.before, &result.after)
                 .into_iter()

@@ -8,17 +8,21 @@ use workload::Pacing;
 
 use crate::run::{self, RunResult};
 use crate::series::Interval;
+use crate::spread::{self, batches};
 use crate::steady::{EXCURSION, Metric, Round, SLOPE, Verdict, WINDOW, Window};
 use crate::text::{capacities, count, percent};
 
 /// Requests that must lie beyond a percentile, so that another sample of the same load would show about the same value.
 pub const BEYOND: u64 = 10;
 
-/// Requests that each fifth of a run must have, so that its mean says something.
+/// Requests that each fifth and each batch of a run must have, so that its mean says something.
 const LEAST: u64 = 100;
 
 /// Intervals of the time series that each fifth of a run must have, so that the fifths have about equally many requests.
 const INTERVALS: usize = 8;
+
+/// Intervals of the time series that each batch must have, so that the batches have about equally many requests.
+const OF_BATCH: usize = 4;
 
 /// The share of all requests that are outstanding when the last one arrives at an overloaded drive.
 const BACKLOG: f64 = 0.05;
@@ -41,6 +45,9 @@ pub struct Validity {
     pub verdicts: Vec<(Metric, Verdict)>,
     /// The load and what the drive served of it, if requests came faster than the drive could serve them.
     pub overload: Option<Overload>,
+    /// The mean of each metric with its 95 % interval, by batch means; a metric is missing if the run is too short to say, or
+    /// if its batches depend on each other.
+    pub means: Vec<(Metric, spread::Interval)>,
     /// True if a warm-up ended in steady state.
     pub waited: bool,
 }
@@ -95,6 +102,7 @@ impl Validity {
             written_with_warm_up: since(&result.at_rest),
             verdicts,
             overload: overload(result),
+            means: means(result),
             waited: result.steady.as_ref().is_some_and(|settled| settled.verdict.is_steady()),
             fifths,
         }
@@ -154,20 +162,47 @@ impl Validity {
 
 /// The five parts of the measurement, with equally many requests; none if it is too short.
 fn fifths(result: &RunResult) -> Vec<Round> {
-    let intervals: Vec<Interval<'_>> = result.series.intervals().collect();
-    if intervals.len() < WINDOW * INTERVALS {
+    parts(result, WINDOW, INTERVALS, LEAST)
+}
+
+/// The means with their intervals, from batches with equally many requests.
+fn means(result: &RunResult) -> Vec<(Metric, spread::Interval)> {
+    let halves = std::iter::successors(Some(batches::MOST), |number| Some(number / 2));
+    let mut numbers = halves.take_while(|number| *number >= batches::LEAST);
+    let all = |number| Some(parts(result, number, OF_BATCH, LEAST)).filter(|parts| !parts.is_empty());
+    let Some(rounds) = numbers.find_map(all) else { return Vec::new() };
+    let of = |value: fn(&Round) -> Option<f64>| {
+        let values: Option<Vec<f64>> = rounds.iter().map(value).collect();
+        batches::interval(&values?)
+    };
+    // Batches have equally many requests and different lengths, so the time of a request is averaged, not its inverse.
+    let rate =
+        of(|round| Some(round.span_s / round.requests as f64)).map(|spread::Interval { mean, half_width, n }| {
+            spread::Interval { mean: 1.0 / mean, half_width: half_width / (mean * mean), n }
+        });
+    let latency = of(|round| Some(round.latency_us));
+    let waf = of(|round| round.waf);
+    let each = [(Metric::Rate, rate), (Metric::Waf, waf), (Metric::Latency, latency)];
+    each.into_iter().filter_map(|(metric, interval)| Some((metric, interval?))).collect()
+}
+
+/// This many parts of the measurement, with equally many requests; none if a part would have fewer than `intervals` of the
+/// time series, or fewer than `least` requests.
+fn parts(result: &RunResult, number: usize, intervals: usize, least: u64) -> Vec<Round> {
+    let all: Vec<Interval<'_>> = result.series.intervals().collect();
+    if all.len() < number * intervals {
         return Vec::new();
     }
     let count = |interval: &Interval<'_>| interval.windows.iter().map(|window| window.count).sum::<u64>();
-    let total: u64 = intervals.iter().map(count).sum();
-    let (mut parts, mut rest, mut seen) = (Vec::with_capacity(WINDOW), &intervals[..], 0);
-    for number in 1..=WINDOW as u64 {
+    let total: u64 = all.iter().map(count).sum();
+    let (mut parts, mut rest, mut seen) = (Vec::with_capacity(number), &all[..], 0);
+    for part in 1..=number as u64 {
         let enough = rest.iter().position(|interval| {
             seen += count(interval);
-            seen >= total * number / WINDOW as u64
+            seen >= total * part / number as u64
         });
-        let (part, others) = rest.split_at(enough.map_or(rest.len(), |last| last + 1));
-        parts.push(part);
+        let (taken, others) = rest.split_at(enough.map_or(rest.len(), |last| last + 1));
+        parts.push(taken);
         rest = others;
     }
     let round = |part: &[Interval<'_>]| {
@@ -176,7 +211,7 @@ fn fifths(result: &RunResult) -> Vec<Round> {
         Some(run::part(part.first()?.from, part.last()?.to, requests, sum))
     };
     let rounds: Option<Vec<Round>> = parts.into_iter().map(round).collect();
-    rounds.filter(|rounds| rounds.iter().all(|round| round.requests >= LEAST)).unwrap_or_default()
+    rounds.filter(|rounds| rounds.iter().all(|round| round.requests >= least)).unwrap_or_default()
 }
 
 /// The load and what the drive served, if the requests of an open loop piled up.

@@ -7,6 +7,7 @@
 pub mod explain;
 pub mod journey;
 mod journeys;
+mod meanwhile;
 mod sums;
 pub mod timeline;
 mod track;

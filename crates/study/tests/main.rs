@@ -1,5 +1,6 @@
 //! Integration tests in one program, because each program would be linked separately.
 
+mod anecdotes;
 mod extremes;
 mod reference;
 mod steady;

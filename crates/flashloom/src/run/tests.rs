@@ -76,7 +76,7 @@ where
     let device = Device { name: "drive".into(), ..crate::device::device(Path::new("demo"), &[])? };
     let stages = (1..=stages).map(|n| Stage { name: format!("part {n}"), source: Box::new(mix()) }).collect();
     let flow = Flow::new(Workload { stages, config: toml::Table::new(), notes: Vec::new() }).named("mix");
-    let session = session(&args, &device).flow(flow.pacing(args.issue.pacing()));
+    let session = session(&args, &device, None).flow(flow.pacing(args.issue.pacing()));
     report(&args, session, |session| session.run_on(&mut drive, payload), &mut results)?;
     Ok(String::from_utf8(results).expect("text"))
 }

@@ -5,44 +5,36 @@ use flash::backend::Cause;
 use study::compare::{AXIS, COST, Column, Comparison, FLASH, LATENCIES, Row};
 use study::execute::Program;
 use study::metric::Dimension;
-use study::summary::Summary;
+use study::summary::{Curve, Summary};
 
-use super::explained;
+use super::{explained, flows, lead};
 use crate::figure::{Axis, Chart, Figure, Line, Number, Part, Scale, Stack};
 use crate::page::{Block, Cell, Page, Row as Cells, Section, Table};
-
-/// The percentiles that a run keeps, as shares.
-const PERCENTILES: [(&str, f64); 7] = [
-    ("p50", 0.5),
-    ("p90", 0.9),
-    ("p95", 0.95),
-    ("p99", 0.99),
-    ("p99_9", 0.999),
-    ("p99_99", 0.9999),
-    ("p99_999", 0.99999),
-];
+use crate::sides::{Side, sides};
 
 /// The page of a comparison: its tables, latencies by percentile, and the busy time of the flash by cause.
 #[must_use]
 pub fn page(program: &Program, comparison: &Comparison) -> Page {
     let rows = &comparison.rows;
-    let requests = rows.first().and_then(|row| row.runs.first()).map_or(0, |run| run.requests);
     let figures = [
         Some(latency(comparison, "read")).filter(has_lines).map(|chart| Figure::new("Reads", LATENCY, chart)),
         Some(latency(comparison, "write")).filter(has_lines).map(|chart| Figure::new("Writes", LATENCY, chart)),
         Some(Figure::new("Flash data by cause", "Mapping units programmed, by cause.", programmed(comparison))),
         Some(Figure::new("Array time by cause", "Busy time of the dies.", worked(comparison))),
     ];
-    let seen = explained::tables(rows).into_iter().map(Block::Table).collect();
+    let seen = explained::seen(rows);
+    let sides = sides(&seen);
     let tables = [("Latency and throughput", &LATENCIES[..]), ("Flash, energy and RAM", &FLASH[..])];
+    let tables = tables.into_iter().map(|(heading, columns)| table(comparison, heading, columns));
     Page {
         title: format!("{} drives under {}", rows.len(), comparison.workload),
         about: format!("flashloom {} ({})", program.version, program.commit),
+        lead: lead::lead(comparison),
         sections: vec![Section {
-            note: format!("{requests} requests on each drive. The best of each column is marked. {COST}."),
-            above: tables.map(|(heading, columns)| Block::Table(table(comparison, heading, columns))).to_vec(),
-            figures: figures.into_iter().flatten().chain(explained::figures(rows)).collect(),
-            below: seen,
+            note: format!("{} {COST}.", comparison.said_of_spread()),
+            above: tables.chain(flows::tables(comparison)).map(Block::Table).collect(),
+            figures: figures.into_iter().flatten().chain(sides.iter().map(Side::figure)).collect(),
+            below: sides.iter().map(|side| Block::Table(side.table(AXIS))).collect(),
             ..Section::default()
         }],
         result: comparison.json(),
@@ -59,9 +51,9 @@ fn table(comparison: &Comparison, heading: &str, columns: &'static [Column]) -> 
     let row = |(i, row): (usize, &Row)| {
         let cell = |column: &Column| {
             let class = if row.best.contains(&column.key) { "best" } else { "" };
-            row.values.get(column.key).map_or_else(
+            column.text(row).map_or_else(
                 || "-".into(),
-                |value| Cell { class, ..Cell::of((column.show)(*value), format!("/rows/{i}/values/{}", column.key)) },
+                |text| Cell { class, ..Cell::of(text, format!("/rows/{i}/values/{}", column.key)) },
             )
         };
         let cells = [Cell::from(row.device.as_str())].into_iter().chain(columns.iter().map(cell)).collect();
@@ -76,17 +68,12 @@ fn table(comparison: &Comparison, heading: &str, columns: &'static [Column]) -> 
     }
 }
 
-/// Every percentile as a mean over the seeds.
+/// The distribution of the latencies of all runs, with as many points as their histograms give.
 fn latency(comparison: &Comparison, kind: &str) -> Chart {
     let line = |(colour, row): (usize, &Row)| {
-        let at = |(key, share): (&str, f64)| {
-            let of = |run: &Summary| run.kinds.get(kind)?.latency_us.get(key).copied();
-            let all: Option<Vec<f64>> = row.runs.iter().map(of).collect();
-            let all = all.filter(|all| !all.is_empty())?;
-            Some([share, all.iter().sum::<f64>() / all.len() as f64].map(Number))
-        };
-        let points: Vec<_> = PERCENTILES.into_iter().filter_map(at).collect();
-        (!points.is_empty()).then(|| Line { name: row.device.clone(), colour, points })
+        let curves = row.runs.iter().filter_map(|run| Some(&run.kinds.get(kind)?.latency_curve));
+        let points: Vec<_> = Curve::together(curves).points().map(|point| point.map(Number)).collect();
+        (!points.is_empty()).then(|| Line::new(row.device.as_str(), colour, points))
     };
     Chart::Lines {
         x: Axis::new("share of requests that are at least as fast", Dimension::Share, Scale::Nines),
@@ -145,11 +132,21 @@ mod tests {
         let text = text_of(&comparison);
         assert!(text.contains("3 drives under oltp, 300 requests each"), "{text}");
         let best: usize = comparison.rows.iter().map(|row| row.best.len()).sum();
-        assert!(best > 4, "{best} marks");
+        assert!(best > 0, "{best} marks");
+        assert!(text.contains('\u{b1}') && text.lines().all(|line| line.chars().count() <= 80), "{text}");
         // One star more is in the line that explains them.
         assert_eq!(text.matches('*').count(), best + 1, "{text}");
         assert!(!text.contains("-0") && !text.contains("die-wait"), "nothing was explained: {text}");
         assert_eq!(page(&Program::default(), &comparison).html().matches("class=\"best\"").count(), best);
+    }
+
+    #[test]
+    fn a_curve_has_as_many_points_as_the_runs_have() {
+        let comparison = compared(&["compare-dirik"], RunSpec::default());
+        let Chart::Lines { lines, .. } = latency(&comparison, "read") else { panic!("lines") };
+        let [line] = &lines[..] else { panic!("one drive") };
+        assert!(line.points.len() > 20, "{} points", line.points.len());
+        assert!(line.points.is_sorted_by(|a, b| a[0].0 <= b[0].0 && a[1].0 <= b[1].0), "it rises");
     }
 
     #[test]

@@ -2,32 +2,58 @@
 
 use study::compare::{AXIS, COST, Column, Comparison, FLASH, LATENCIES};
 
-use super::explained;
-use crate::grid::grid;
+use super::{explained, flows};
+use crate::grid::{folded, grid};
+use crate::sides::{Side, sides};
 
-/// Two text tables with a row for each drive; a star marks the best value of a column.
+/// The width of a terminal.
+const WIDTH: usize = 80;
+
+/// Text tables with a row for each drive; a star marks the best value of a column.
 #[must_use]
 pub fn table(of: &Comparison) -> String {
     let count = of.rows.first().and_then(|row| row.runs.first()).map_or(0, |run| run.requests);
-    let head = format!("{} drives under {}, {count} requests each; * is the best\n\n", of.rows.len(), of.workload);
+    let head = format!("{} drives under {}, {count} requests each\n\n", of.rows.len(), of.workload);
     let verified = of.verified().map_or_else(String::new, |[reads, sectors]| {
         format!("verified: {sectors} sectors of {reads} reads returned the newest data\n")
     });
-    let seen = explained::text(&of.rows);
-    format!("{head}{}{}{COST}.\n{verified}\n{seen}", part(of, &LATENCIES), part(of, &FLASH))
+    let seen = explained::seen(&of.rows);
+    let seen: String = sides(&seen).iter().map(Side::text).collect();
+    let said = folded(&of.said_of_spread().replace("The mark", "*"), WIDTH);
+    let flows = flows::text(of);
+    format!("{head}{}{flows}{}{COST}.\n{said}{verified}\n{seen}", part(of, &LATENCIES), part(of, &FLASH))
 }
 
+/// The columns in as few tables as fit the terminal: one, unless intervals make them wide.
 fn part(of: &Comparison, columns: &'static [Column]) -> String {
     // A column without any value is left out.
-    let shown: Vec<_> =
+    let mut left: Vec<&Column> =
         columns.iter().filter(|column| of.rows.iter().any(|row| row.values.contains_key(column.key))).collect();
-    let header: Vec<&str> = [AXIS].into_iter().chain(shown.iter().map(|column| column.heading)).collect();
+    let mut text = String::new();
+    while !left.is_empty() {
+        let fits = |taken: &usize| shown(of, &left[..*taken]).lines().all(|line| line.chars().count() <= WIDTH);
+        let taken = (1..=left.len()).rev().find(fits).unwrap_or(1);
+        text += &shown(of, &left[..taken]);
+        left.drain(..taken);
+    }
+    text
+}
+
+fn shown(of: &Comparison, columns: &[&Column]) -> String {
+    // A heading such as `p99` stands alone only beside the column that it belongs to.
+    let kind = |column: &Column| column.key.split('_').next().filter(|kind| ["read", "write"].contains(kind));
+    let heading = |(i, column): (usize, &&Column)| match kind(column) {
+        Some(kind) if i == 0 && column.heading.starts_with('p') => format!("{kind} {}", column.heading),
+        _ => column.heading.to_owned(),
+    };
+    let header: Vec<String> = [AXIS.to_owned()].into_iter().chain(columns.iter().enumerate().map(heading)).collect();
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
     let rows = of.rows.iter().map(|row| {
         let cell = |column: &&Column| {
             let mark = if row.best.contains(&column.key) { "*" } else { "" };
-            row.values.get(column.key).map_or_else(|| "-".into(), |value| (column.show)(*value) + mark)
+            column.text(row).map_or_else(|| "-".into(), |text| text + mark)
         };
-        [row.device.clone()].into_iter().chain(shown.iter().map(cell)).collect()
+        [row.device.clone()].into_iter().chain(columns.iter().map(cell)).collect()
     });
     grid(&header, rows, 1)
 }

@@ -5,10 +5,12 @@ use std::fmt::Write as _;
 use base::units::{Bytes, Energy, SECTOR, Span};
 use flash::backend::Cause;
 
+use study::metric::Dimension;
 use study::summary::{Latencies, LogSummary, MapSummary, SlcMlcSummary, Summary, mean};
 use study::text::{capacities, count, duration, percent, rate};
 use study::validity::BEYOND;
 
+use super::fairness::fairness;
 use crate::grid::{fitted, grid};
 
 /// The columns of a terminal.
@@ -35,6 +37,7 @@ pub fn table(summary: &Summary) -> String {
     text.push_str(&requests(summary));
     text.push_str(&unsupported(summary));
     text.push_str(&flows(summary));
+    text.push_str(&fairness(summary));
     text.push_str(&flash(summary));
     for line in levels(summary) {
         let _ = writeln!(text, "{line}");
@@ -125,6 +128,7 @@ fn levels(summary: &Summary) -> Vec<String> {
     if let Some(line) = written(summary) {
         lines.push(line);
     }
+    lines.extend(intervals(summary));
     if summary.absorbed_slots > 0 {
         lines.push(format!("the buffer absorbed {} mapping units", count(summary.absorbed_slots as f64)));
     }
@@ -236,6 +240,21 @@ fn written(summary: &Summary) -> Option<String> {
     Some(wrapped(&format!("written: {} of the capacity{before}{waf}", capacities(validity.capacities_written))))
 }
 
+/// The means with their intervals, from the batches of the run.
+fn intervals(summary: &Summary) -> Option<String> {
+    let means = &summary.validity.means;
+    // Batches that are all alike have no spread to show.
+    let mean = |key: &str| means.get(key).filter(|mean| mean.half_width > 0.0);
+    let of = |key: &str, name: &str, unit: Dimension| Some(format!("{name} {}", mean(key)?.show(unit)));
+    let all = [
+        of("latency", "latency", Dimension::Time),
+        of("rate", "requests", Dimension::PerSecond),
+        of("waf", "WAF", Dimension::Plain),
+    ];
+    let all: Vec<String> = all.into_iter().flatten().collect();
+    (!all.is_empty()).then(|| wrapped(&format!("means of this run at 95 %: {}", all.join(", "))))
+}
+
 /// The map unit's lookups, and the flash commands they caused.
 fn map(map: &MapSummary) -> [String; 2] {
     let each = |us: Option<f64>| us.map_or_else(String::new, |us| format!(", {} each", duration(us)));
@@ -325,6 +344,22 @@ mod tests {
             requests(&summary)
         });
         assert!(text.contains("9.99kB/s") && text.contains("123ns") && text.contains("99.9k"), "{text}");
+    }
+
+    #[test]
+    fn the_means_of_one_run_have_intervals() {
+        use study::spread::Interval;
+        let text = reported(&settled(small::mixed()), &[1, 3], |_, summary| {
+            let mut summary = summary.clone();
+            summary.validity.means = [("latency", 123.4, 2.5), ("rate", 45_678.0, 500.0), ("waf", 3.0, 0.0)]
+                .map(|(name, mean, half_width)| (name.to_owned(), Interval { mean, half_width, n: 40 }))
+                .into();
+            table(&summary)
+        });
+        assert!(
+            text.contains("\nmeans of this run at 95 %: latency 123.4 \u{b1} 2.5us, requests 45.7 \u{b1} 0.5k/s\n"),
+            "{text}"
+        );
     }
 
     #[test]

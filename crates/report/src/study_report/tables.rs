@@ -20,8 +20,9 @@ pub fn points_table(outcome: &Outcome) -> String {
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
     let rows = (0..outcome.plan.points.len()).map(|point| {
         let labels = outcome.labels(point).iter().map(ToString::to_string);
-        let show =
-            |metric: &Metric| outcome.value(point, metric).map_or_else(|| "-".into(), |v| metric.dimension().show(v));
+        let show = |metric: &Metric| {
+            outcome.spread(point, metric).map_or_else(|| "-".into(), |spread| spread.show(metric.dimension()))
+        };
         let mut row: Vec<String> = labels.chain(metrics.iter().map(show)).collect();
         if let Some((unit, values)) = &values {
             let pair = values.beside(outcome.labels(point), baseline);

@@ -196,11 +196,19 @@ impl Claim {
     }
 }
 
+/// The judgement by the means over the seeds and, if the expectation asks for it, by the spread over them.
+fn judged(spec: &ExpectSpec, outcome: &Outcome) -> Judgement {
+    let mut judgement = spec.judge(&outcome.values(&spec.metric));
+    judgement.offenders.extend(spec.within_spread(&outcome.values_by_seed(&spec.metric)));
+    judgement.holds &= judgement.offenders.is_empty();
+    judgement
+}
+
 /// The result of an expectation.
 fn finding(spec: &ExpectSpec, calibrated: Option<Calibrated>, outcome: &Outcome) -> Finding {
-    let values = outcome.values(&spec.metric);
-    let Judgement { holds, measured, mut offenders } = spec.judge(&values);
-    let left_out: Vec<LeftOut> = spec.left_out.iter().map(|out| left_out(out, spec.at(out).judge(&values))).collect();
+    let Judgement { holds, measured, mut offenders } = judged(spec, outcome);
+    let left_out: Vec<LeftOut> =
+        spec.left_out.iter().map(|out| left_out(out, judged(&spec.at(out), outcome))).collect();
     let is_stale = left_out.iter().any(|out| out.stale.is_some());
     let verdict = match &spec.known {
         None if !holds => Verdict::Fails,
@@ -250,7 +258,7 @@ fn points(assignment: &Assignment) -> String {
 }
 
 fn isolation(spec: &ExpectSpec, outcome: &Outcome) -> Isolation {
-    let Judgement { holds, measured, .. } = spec.judge(&outcome.values(&spec.metric));
+    let Judgement { holds, measured, .. } = judged(spec, outcome);
     Isolation {
         study: outcome.plan.spec.name.clone(),
         metric: spec.metric.to_string(),
@@ -360,6 +368,48 @@ mod tests {
         // A point at which the expectation holds need not be left out.
         let needless = claim(&bounded(&said.measured).replace("where = { banks = 1 }", "where = { banks = 4 }"));
         assert_eq!(needless.verdict, Verdict::Stale);
+    }
+
+    #[test]
+    fn a_claim_may_ask_that_a_difference_is_larger_than_the_spread() {
+        let ratio = |at: u32, to: u32, more: &str| {
+            let ratio = format!("ratio = {{ at = {{ banks = {at} }}, to = {{ banks = {to} }}, between = [0, 10] }}\n");
+            format!("[[claim.expect]]\nmetric = \"mean\"\n{ratio}{more}")
+        };
+        let seeds = STUDY.replace("seeds = [1, 2]", "seeds = 4");
+        let judge = |text: String| {
+            let claim = format!("{seeds}[[claim]]\nid = \"B\"\nsays = \"banks\"\n{text}");
+            let plan = Plan::new(&Document::parse(Path::new("s.toml"), claim).expect("TOML"));
+            let plan = plan.unwrap_or_else(|faults| panic!("{faults}"));
+            let outcome = run(plan, &Program::default(), None, &|_, _| {}).expect("it runs");
+            claims(&[outcome]).remove(0)
+        };
+        let beyond = "beyond-spread = true\n";
+        // One bank takes twice as long as four, with every seed.
+        let large = judge(ratio(4, 1, beyond));
+        assert_eq!(large.verdict, Verdict::Holds, "{large:?}");
+        assert!(large.findings[0].sharpness.band.ends_with("beyond the spread"), "{large:?}");
+        // A point does not differ from itself, and a single seed shows nothing.
+        let none = judge(ratio(4, 4, beyond));
+        assert_eq!((none.verdict, judge(ratio(4, 4, "")).verdict), (Verdict::Fails, Verdict::Holds));
+        assert!(none.findings[0].offenders[0].contains("over 4 seeds is not beyond the spread"), "{none:?}");
+        let order = "[[claim.expect]]\nmetric = \"mean\"\norder = { of = [{ banks = 4 }, { banks = 1 }] }\n";
+        let order = judge(format!("{order}{beyond}"));
+        assert_eq!((order.verdict, order.findings[0].sharpness.loose), (Verdict::Holds, false));
+        for (text, seeds, remedy) in [
+            (ratio(4, 1, beyond), "seeds = [1]", "seeds = 5"),
+            (
+                "[[claim.expect]]\nmetric = \"mean\"\nequal = { within = \"5%\" }\nbeyond-spread = true\n".into(),
+                "seeds = 2",
+                "leave it out",
+            ),
+        ] {
+            let study = STUDY.replace("seeds = [1, 2]", seeds);
+            let text = format!("{study}[[claim]]\nid = \"B\"\nsays = \"banks\"\n{text}");
+            let faults = Plan::new(&Document::parse(Path::new("s.toml"), text).expect("TOML")).expect_err("a fault");
+            assert_eq!(faults.0[0].key, "claim[0].expect[0].beyond-spread");
+            assert!(faults.0[0].remedy.contains(remedy), "{faults}");
+        }
     }
 
     #[test]

@@ -1,10 +1,13 @@
 //! The outcome of studies as JSON.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Claim, Outcome, Program};
 use crate::plan::Label;
+use crate::spread::Spread;
 use crate::summary::Summary;
 
 /// Version of the keys, raised when a key changes its meaning or disappears.
@@ -43,8 +46,19 @@ struct StudyResult<'a> {
 struct PointResult<'a> {
     /// The point's label on each axis.
     labels: &'a [Label],
+    /// The study's metrics over the seeds.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    metrics: BTreeMap<String, Spread>,
     /// One for each seed.
     runs: &'a [Summary],
+}
+
+impl<'a> PointResult<'a> {
+    fn new(outcome: &'a Outcome, point: usize) -> Self {
+        let metrics = outcome.plan.spec.metrics.iter();
+        let metrics = metrics.filter_map(|metric| Some((metric.to_string(), outcome.spread(point, metric)?))).collect();
+        Self { labels: outcome.labels(point), metrics, runs: &outcome.runs[point] }
+    }
 }
 
 /// The document as JSON, indented, with a newline at its end.
@@ -56,9 +70,7 @@ pub fn json(program: &Program, outcomes: &[Outcome], claims: &[Claim]) -> String
     let studies = outcomes.iter().map(|outcome| StudyResult {
         name: &outcome.plan.spec.name,
         axes: outcome.axes().collect(),
-        points: (outcome.runs.iter().enumerate())
-            .map(|(point, runs)| PointResult { labels: outcome.labels(point), runs })
-            .collect(),
+        points: (0..outcome.runs.len()).map(|point| PointResult::new(outcome, point)).collect(),
     });
     let Program { version, commit } = program;
     let all = Studies { schema: SCHEMA, version, commit, claims, studies: studies.collect() };

@@ -75,7 +75,8 @@ impl ExpectSpec {
     #[must_use]
     pub fn sharpness(&self) -> Sharpness {
         let Band { text, width, is_open } = self.band();
-        Sharpness { band: text, width, loose: is_open && self.asks_no_more.is_none() }
+        let band = if self.beyond_spread { format!("{text}, beyond the spread") } else { text };
+        Sharpness { band, width, loose: is_open && self.asks_no_more.is_none() }
     }
 
     /// True if the band has one end or no margin.
@@ -105,6 +106,8 @@ impl ExpectSpec {
             }
             Condition::Monotonic(monotonic) => monotonic.band(),
             Condition::Order(Ascending { by, .. }) => match by.get() {
+                // The spread is a margin.
+                0.0 if self.beyond_spread => Band::of("order".into(), None),
                 0.0 => Band::one_sided("order".into()),
                 by => Band::of(format!("{} apart", percent(by)), None),
             },

@@ -52,28 +52,38 @@ impl Dimension {
     /// A short text for a number of this dimension.
     #[must_use]
     pub fn show(self, value: f64) -> String {
-        let scaled = |value: f64, unit: &str| {
-            let (value, prefix) = match value.abs() {
-                abs if abs >= 1e9 => (value * 1e-9, "G"),
-                abs if abs >= 1e6 => (value * 1e-6, "M"),
-                abs if abs >= 1e4 => (value * 1e-3, "k"),
-                _ => (value, ""),
-            };
-            format!("{}{prefix}{unit}", digits(value))
-        };
-        match self {
-            Self::Time => match value.abs() {
-                us if us >= 1e6 => format!("{}s", digits(value * 1e-6)),
-                us if us >= 1e3 => format!("{}ms", digits(value * 1e-3)),
-                _ => format!("{}us", digits(value)),
-            },
-            Self::Rate => scaled(value, "B/s"),
-            Self::PerSecond => scaled(value, "/s"),
-            Self::Energy => Energy::from_joules(value).to_string(),
-            Self::Share => format!("{:.1}%", value * 100.0),
-            Self::Count => scaled(value, ""),
-            Self::Plain => digits(value),
+        if self == Self::Energy {
+            return Energy::from_joules(value).to_string();
         }
+        let (factor, unit) = self.scale(value);
+        match self {
+            Self::Share => format!("{:.1}{unit}", value * factor),
+            Self::Time if value == 0.0 => "0".into(),
+            _ => format!("{}{unit}", digits(value * factor)),
+        }
+    }
+
+    /// The factor by which a number of this size is multiplied to be written, and the unit behind it. Energies have texts
+    /// of their own.
+    pub(crate) fn scale(self, value: f64) -> (f64, String) {
+        let (factor, prefix) = match (self, value.abs()) {
+            (Self::Time, us) if us >= 1e6 => (1e-6, "s"),
+            (Self::Time, us) if us >= 1e3 => (1e-3, "ms"),
+            (Self::Time, us) if us < 1.0 && us > 0.0 => (1e3, "ns"),
+            (Self::Time, _) => (1.0, "us"),
+            (Self::Share, _) => (100.0, "%"),
+            (Self::Plain | Self::Energy, _) => (1.0, ""),
+            (_, abs) if abs >= 1e9 => (1e-9, "G"),
+            (_, abs) if abs >= 1e6 => (1e-6, "M"),
+            (_, abs) if abs >= 1e4 => (1e-3, "k"),
+            _ => (1.0, ""),
+        };
+        let unit = match self {
+            Self::Rate => "B/s",
+            Self::PerSecond => "/s",
+            _ => "",
+        };
+        (factor, format!("{prefix}{unit}"))
     }
 }
 

@@ -40,7 +40,7 @@ pub struct ClaimSpec {
 
 impl ClaimSpec {
     /// All faults of the claim, with its key before theirs.
-    pub(super) fn faults(&self, key: &str, axes: &[(String, Vec<Label>)]) -> Vec<Fault> {
+    pub(super) fn faults(&self, key: &str, axes: &[(String, Vec<Label>)], seeds: usize) -> Vec<Fault> {
         let mut faults = Vec::new();
         if self.expectations.is_empty() && self.isolations.is_empty() {
             faults.push(Fault::new(key, "expects nothing", "add a [[claim.expect]]"));
@@ -52,7 +52,7 @@ impl ClaimSpec {
             for (inside, assignment) in expectation.assignments() {
                 check(&format!("{key}.{inside}"), assignment, axes, &mut faults);
             }
-            let inside = expectation.faults(axes).into_iter();
+            let inside = expectation.faults(axes).into_iter().chain(expectation.spread_fault(seeds));
             faults.extend(inside.map(|fault| Fault::new(format!("{key}.{}", fault.path), fault.message, fault.remedy)));
         }
         for (i, isolation) in self.isolations.iter().enumerate() {

@@ -1,9 +1,12 @@
 //! A workload of a session.
 
+use base::units::Sectors;
 use ssd::QueueId;
+use workload::trace::TraceOptions;
 use workload::{Pacing, Source};
 
-use crate::catalogue::Workload;
+use super::error::SessionError;
+use crate::catalogue::{End, Workload, WorkloadError, WorkloadFile};
 use crate::run;
 
 /// A workload that runs on a drive, alone or beside others.
@@ -16,6 +19,18 @@ pub struct Flow<'a> {
     doubts: Vec<String>,
     pub(super) pacing: Option<Pacing>,
     pub(super) queue: QueueId,
+    /// What it was opened from; `None` if a caller made its source.
+    origin: Option<Origin>,
+}
+
+/// What a flow is opened from, and can be opened from again.
+#[derive(Clone)]
+pub(super) struct Origin {
+    pub(super) file: WorkloadFile,
+    pub(super) options: TraceOptions,
+    pub(super) capacity: Sectors,
+    pub(super) seed: u64,
+    pub(super) end: End,
 }
 
 /// A stage of a workload. It begins when all requests of the stage before it have completed.
@@ -31,7 +46,23 @@ impl<'a> Flow<'a> {
         let Workload { stages, config, notes } = workload;
         let name = stages.first().map(|stage| stage.name.clone()).unwrap_or_default();
         let parts = stages.into_iter().map(|stage| Part { name: stage.name, source: stage.source }).collect();
-        Self { name, parts, config, doubts: notes, pacing: None, queue: QueueId::default() }
+        Self { name, parts, config, doubts: notes, pacing: None, queue: QueueId::default(), origin: None }
+    }
+
+    /// Opens a workload.
+    pub(super) fn open(origin: Origin) -> Result<Self, WorkloadError> {
+        let Origin { file, options, capacity, seed, end } = &origin;
+        let flow = Self::new(file.open_until(options, *capacity, *seed, *end)?);
+        Ok(Self { origin: Some(origin), ..flow })
+    }
+
+    /// The same requests once more, with the same name, pacing and queue.
+    pub(super) fn again(&self) -> Result<Flow<'static>, SessionError> {
+        let Some(origin) = self.origin.clone() else {
+            return Err(SessionError::Once { workload: self.name.clone() });
+        };
+        let again = Flow::open(origin).map_err(|error| SessionError::Again { error, workload: self.name.clone() })?;
+        Ok(again.named(&self.name).pacing(self.pacing).queue(self.queue))
     }
 
     /// A flow of any source. Results have no description of it.
@@ -40,7 +71,7 @@ impl<'a> Flow<'a> {
         let name = name.into();
         let parts = vec![Part { name: name.clone(), source: Box::new(source) }];
         let (config, doubts) = (toml::Table::new(), Vec::new());
-        Self { name, parts, config, doubts, pacing: None, queue: QueueId::default() }
+        Self { name, parts, config, doubts, pacing: None, queue: QueueId::default(), origin: None }
     }
 
     /// Sets the name that results use.

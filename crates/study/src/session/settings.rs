@@ -6,6 +6,7 @@ use base::units::Span;
 use ssd::Precondition;
 
 use crate::run::{Stop, WarmUp};
+use crate::snapshot::State;
 
 /// How long background work may continue after the last request, so that the counters can be reconciled.
 const SETTLE: Span = Span::from_secs(60);
@@ -19,16 +20,20 @@ pub struct Program {
     pub commit: String,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Settings {
     pub(super) program: Program,
     pub(super) seed: u64,
     pub(super) verify: bool,
     pub(super) check_drive: bool,
+    /// Whether each flow runs alone, too.
+    pub(super) fairness: bool,
     /// Preconditioning steps.
     pub(super) steps: Vec<Precondition>,
     /// The snapshot to start from.
     pub(super) load: Option<PathBuf>,
+    /// The same in memory.
+    pub(super) state: Option<State>,
     pub(super) time_scale: Option<f64>,
     pub(super) warm_up: WarmUp,
     pub(super) stop: Stop,
@@ -42,8 +47,10 @@ impl Default for Settings {
             seed: 0,
             verify: false,
             check_drive: false,
+            fairness: false,
             steps: Vec::new(),
             load: None,
+            state: None,
             time_scale: None,
             warm_up: WarmUp::None,
             stop: Stop::AtEnd,

@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::histogram::PERCENTILES;
 use crate::run::RunResult;
 use crate::schema;
+use crate::spread::Interval;
 use crate::steady::{Metric, Round, Settled, Verdict};
 use crate::validity::{Validity, is_supported};
 
@@ -26,6 +27,12 @@ pub struct ValiditySummary {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("propertyNames" = schema::keys(Metric::ALL.map(Metric::name))))]
     pub steady: BTreeMap<&'static str, SteadySummary>,
+    /// The mean of each metric with its 95 % interval from the batches of this one run (batch means): `rate` in requests per
+    /// second, `waf`, `latency` in microseconds. A metric is missing if the run is too short to say, or if its batches depend on
+    /// each other.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("propertyNames" = schema::keys(Metric::ALL.map(Metric::name))))]
+    pub means: BTreeMap<String, Interval>,
     /// The percentiles above the median beyond which fewer than ten requests lie, by kind of request: another sample would give other
     /// values.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -161,6 +168,7 @@ impl ValiditySummary {
             capacities_written_with_warm_up: validity.written_with_warm_up,
             fifths: validity.fifths.iter().map(RoundSummary::from).collect(),
             steady: steady.filter_map(|(of, verdict)| Some((of.name(), SteadySummary::of(*verdict)?))).collect(),
+            means: validity.means.iter().map(|(of, interval)| (of.name().to_owned(), *interval)).collect(),
             unsupported: IoKind::ALL.into_iter().filter_map(unsupported).collect(),
             overload: validity
                 .overload

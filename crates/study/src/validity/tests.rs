@@ -57,7 +57,15 @@ fn validity(waf: [f64; WINDOW], written: f64, erases: u64) -> Validity {
     };
     let fifths = waf.map(round).to_vec();
     let verdicts = vec![(Metric::Waf, Verdict::of(&fifths, Metric::Waf))];
-    Validity { written, written_with_warm_up: written, fifths, verdicts, overload: None, waited: false }
+    Validity {
+        written,
+        written_with_warm_up: written,
+        fifths,
+        verdicts,
+        overload: None,
+        means: Vec::new(),
+        waited: false,
+    }
 }
 
 #[test]

@@ -46,6 +46,15 @@ pub struct Band {
     #[serde(serialize_with = "by_name")]
     #[schemars(with = "BTreeMap<&str, f64>", extend("propertyNames" = schema::keys(Cause::ALL.map(Cause::name))))]
     pub behind_us: Times,
+    /// Of the time in the queue: the parts of the requests that completed meanwhile, in microseconds.
+    #[serde(serialize_with = "by_name")]
+    #[schemars(with = "BTreeMap<&str, f64>", extend("propertyNames" = schema::keys(Part::ALL.map(Part::name))))]
+    pub ahead_us: Times,
+    /// Of the time in the queue, behind an overlapping request, for the buffer and in the FTL: what the dies worked for
+    /// meanwhile, in microseconds by cause.
+    #[serde(serialize_with = "by_name")]
+    #[schemars(with = "BTreeMap<&str, f64>", extend("propertyNames" = schema::keys(Cause::ALL.map(Cause::name))))]
+    pub meanwhile_us: Times,
 }
 
 fn by_name<S: serde::Serializer>(times: &Times, serializer: S) -> Result<S::Ok, S::Error> {
@@ -66,16 +75,31 @@ fn us(span: Span) -> f64 {
     span.as_us_f64()
 }
 
+/// Times by part, without zeros.
+fn parts(of: impl Fn(Part) -> f64) -> Times {
+    Part::ALL.into_iter().map(|part| (part.name(), of(part))).filter(|(_, us)| *us > 0.0).collect()
+}
+
+/// Times by cause, without zeros.
+fn causes(of: impl Fn(Cause) -> f64) -> Times {
+    Cause::ALL.into_iter().map(|cause| (cause.name(), of(cause))).filter(|(_, us)| *us > 0.0).collect()
+}
+
+/// The time of this name.
+fn named(times: &Times, name: &str) -> f64 {
+    times.iter().find(|(other, _)| *other == name).map_or(0.0, |(_, us)| *us)
+}
+
 fn band(name: &'static str, requests: u64, of: &Sum) -> Band {
     let mean = |sum: f64| sum / requests as f64;
-    let part = |part: Part| (part.name(), mean(of.parts_us[part as usize]));
-    let behind = |cause: Cause| (cause.name(), mean(of.behind_us[cause as usize]));
     Band {
         band: name,
         requests,
         latency_us: mean(of.latency_us),
-        parts_us: Part::ALL.into_iter().map(part).filter(|(_, us)| *us > 0.0).collect(),
-        behind_us: Cause::ALL.into_iter().map(behind).filter(|(_, us)| *us > 0.0).collect(),
+        parts_us: parts(|part| mean(of.parts_us[part as usize])),
+        behind_us: causes(|cause| mean(of.behind_us[cause as usize])),
+        ahead_us: parts(|part| mean(of.ahead_us[part as usize])),
+        meanwhile_us: causes(|cause| mean(of.meanwhile_us[cause as usize])),
     }
 }
 
@@ -86,23 +110,21 @@ impl Band {
         let mean = |of: &dyn Fn(&Self) -> f64| {
             bands.clone().map(|band| of(band) * band.requests as f64).sum::<f64>() / requests as f64
         };
-        let named =
-            |times: &Times, name: &str| times.iter().find(|(other, _)| *other == name).map_or(0.0, |time| time.1);
-        let part = |part: Part| (part.name(), mean(&|band| named(&band.parts_us, part.name())));
-        let behind = |cause: Cause| (cause.name(), mean(&|band| named(&band.behind_us, cause.name())));
         (requests > 0).then(|| Self {
             band: name,
             requests,
             latency_us: mean(&|band| band.latency_us),
-            parts_us: Part::ALL.into_iter().map(part).filter(|(_, us)| *us > 0.0).collect(),
-            behind_us: Cause::ALL.into_iter().map(behind).filter(|(_, us)| *us > 0.0).collect(),
+            parts_us: parts(|part| mean(&|band| band.part_us(part))),
+            behind_us: causes(|cause| mean(&|band| named(&band.behind_us, cause.name()))),
+            ahead_us: parts(|part| mean(&|band| named(&band.ahead_us, part.name()))),
+            meanwhile_us: causes(|cause| mean(&|band| named(&band.meanwhile_us, cause.name()))),
         })
     }
 
     /// A part's time, in microseconds.
     #[must_use]
     pub fn part_us(&self, part: Part) -> f64 {
-        self.parts_us.iter().find(|(name, _)| *name == part.name()).map_or(0.0, |(_, us)| *us)
+        named(&self.parts_us, part.name())
     }
 }
 
@@ -176,38 +198,5 @@ impl OneRequest {
             latency_us: us(journey.latency()),
             legs: legs.iter().map(leg).collect(),
         }
-    }
-}
-
-/// Version of the keys, raised when a key changes its meaning or disappears.
-const SCHEMA: &str = "flashloom-explain-2";
-
-/// The parts of the time of a run's requests.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[schemars(title = SCHEMA)]
-pub struct Explanation {
-    /// Version of these keys.
-    #[schemars(extend("const" = SCHEMA))]
-    schema: &'static str,
-    /// By kind and band of percentiles.
-    pub explained: Vec<Explained>,
-    /// The request that the user selected.
-    pub request: Option<OneRequest>,
-}
-
-impl Explanation {
-    /// An explanation of all requests, and perhaps of one.
-    #[must_use]
-    pub const fn new(explained: Vec<Explained>, request: Option<OneRequest>) -> Self {
-        Self { schema: SCHEMA, explained, request }
-    }
-
-    /// As JSON, indented, with a newline at its end.
-    ///
-    /// # Panics
-    /// Never: every value can be written as JSON.
-    #[must_use]
-    pub fn json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("numbers and texts") + "\n"
     }
 }

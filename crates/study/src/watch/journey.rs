@@ -51,6 +51,11 @@ impl Part {
         Self::Decode,
     ];
 
+    /// True for waits behind the queue for which no resource of the flash is known.
+    pub(super) const fn is_no_resource(self) -> bool {
+        matches!(self, Self::Overlap | Self::Buffer | Self::Ftl)
+    }
+
     /// The name in tables and files.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -99,6 +104,11 @@ pub struct Journey {
     /// Of the waits for controllers, dies and channels: what these did meanwhile, by [`Cause`]; the remainder is
     /// unknown.
     pub behind: [Span; Cause::COUNT],
+    /// Of the time in the queue: the parts of the requests that completed meanwhile.
+    pub ahead: [Span; Part::COUNT],
+    /// Of the time in the queue, behind an overlapping request, for the buffer and in the FTL: what the dies worked for
+    /// meanwhile, by [`Cause`].
+    pub meanwhile: [Span; Cause::COUNT],
 }
 
 impl Journey {

@@ -12,6 +12,7 @@ use flash::backend::{Cause, Moment, Phase, Primitive, RequestStep, Resource, Sto
 use ssd::Tag;
 
 use super::journey::{Journey, Leg, Part};
+use super::meanwhile::{Divided, Meanwhile};
 use super::sums::Sums;
 use super::track::Began;
 use super::tracks::{Track, Tracks};
@@ -46,18 +47,27 @@ impl Recent {
         some.map(move |(began, ended, cause)| ((*began).max(from), (*ended).min(until), *cause))
     }
 
-    /// Adds the activity between two times, the later of which is now.
+    /// Adds the activity between two times, the later of which is now. In cache mode a die works on two things at once:
+    /// an instant counts once, for what began last.
     fn add(&self, from: Time, until: Time, behind: &mut [Span; Cause::COUNT]) {
         if from >= until {
             return;
         }
+        // All that has been counted lies between these two.
+        let (mut low, mut high) = (until, until);
         for (began, ended, cause) in self.0.iter().rev() {
             if *ended <= from {
                 break;
             }
             let (first, last) = ((*began).max(from), (*ended).min(until));
+            let (below, above) = ((first, last.min(low)), (first.max(high), last));
+            for (first, last) in [below, above] {
+                if first < last {
+                    behind[*cause as usize] += last - first;
+                }
+            }
             if first < last {
-                behind[*cause as usize] += last - first;
+                (low, high) = (low.min(first), if low == high { last } else { high.max(last) });
             }
         }
     }
@@ -104,6 +114,8 @@ struct Stops {
     kept: usize,
     kept_until: Time,
     kept_behind: [Span; Cause::COUNT],
+    /// Its time in the queue, divided by what the drive did meanwhile.
+    queued: Divided,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -118,6 +130,8 @@ pub(super) struct Journeys {
     units: Vec<Recent>,
     /// Lists that ran serially.
     serial: Recent,
+    /// What the drive did, for waits that no resource explains.
+    meanwhile: Meanwhile,
     /// The list that a controller holds, with the time since when.
     holds: Vec<Option<(Time, Cause)>>,
     /// All completed requests, if they are kept.
@@ -297,6 +311,7 @@ impl Journeys {
             };
             fill(&mut track.legs, phase.from.max(last), phase.until, works, Some(phase.resource));
         }
+        self.meanwhile.worked(phase.until - phase.from, phase.cause);
         // Filling or emptying its register occupies a die, too.
         at(&mut self.dies, phase.die).push(phase.from, phase.until, phase.cause);
         if let Resource::Channel(number) = phase.resource {
@@ -325,7 +340,9 @@ impl Journeys {
         match step {
             RequestStep::Begun { .. } => {
                 let path = std::mem::take(&mut stops.path);
-                *stops = Stops { under_way: true, path, ..Stops::default() };
+                let waited = of.arrival < now;
+                let queued = if waited { self.meanwhile.divide((of.arrival, now), now) } else { Divided::default() };
+                *stops = Stops { under_way: true, path, queued, ..Stops::default() };
             }
             RequestStep::Clear => stops.clear = now,
             RequestStep::Here => stops.here = now,
@@ -343,7 +360,12 @@ impl Journeys {
                 let mut parts = [Span::ZERO; Part::COUNT];
                 legs.iter().for_each(|leg| parts[leg.part as usize] += leg.until - leg.from);
                 let Began { tag, io, arrival, .. } = *of;
-                let journey = Journey { tag, io, arrival, end: now, parts, behind: stops.behind };
+                let Divided { parts: ahead, causes: mut meanwhile } = stops.queued;
+                for leg in legs.iter().filter(|leg| leg.part.is_no_resource()) {
+                    add(&mut meanwhile, &self.meanwhile.divide((leg.from, leg.until), now).causes);
+                }
+                self.meanwhile.completed(now, &parts);
+                let journey = Journey { tag, io, arrival, end: now, parts, behind: stops.behind, ahead, meanwhile };
                 self.sums.add(&journey);
                 if let Some(finished) = &mut self.finished {
                     finished.push(journey);

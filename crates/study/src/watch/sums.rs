@@ -20,6 +20,8 @@ pub(super) struct Sum {
     pub(super) latency_us: f64,
     pub(super) parts_us: [f64; Part::COUNT],
     pub(super) behind_us: [f64; Cause::COUNT],
+    pub(super) ahead_us: [f64; Part::COUNT],
+    pub(super) meanwhile_us: [f64; Cause::COUNT],
 }
 
 impl Sum {
@@ -29,6 +31,8 @@ impl Sum {
         self.latency_us += of.latency_us * share;
         self.parts_us.iter_mut().zip(of.parts_us).for_each(|(sum, us)| *sum += us * share);
         self.behind_us.iter_mut().zip(of.behind_us).for_each(|(sum, us)| *sum += us * share);
+        self.ahead_us.iter_mut().zip(of.ahead_us).for_each(|(sum, us)| *sum += us * share);
+        self.meanwhile_us.iter_mut().zip(of.meanwhile_us).for_each(|(sum, us)| *sum += us * share);
     }
 }
 
@@ -58,6 +62,8 @@ impl Sums {
         let is_some = |(_, span): &(&mut f64, Span)| !span.is_zero();
         sum.parts_us.iter_mut().zip(journey.parts).filter(is_some).for_each(add);
         sum.behind_us.iter_mut().zip(journey.behind).filter(is_some).for_each(add);
+        sum.ahead_us.iter_mut().zip(journey.ahead).filter(is_some).for_each(add);
+        sum.meanwhile_us.iter_mut().zip(journey.meanwhile).filter(is_some).for_each(add);
     }
 
     /// Adds the sums of another.

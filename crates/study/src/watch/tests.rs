@@ -76,6 +76,13 @@ fn every_request_is_explained_without_a_gap_on_every_kind_of_device() {
             assert_eq!((journey.tag, journey.io, journey.end), (record.tag, record.io, record.end), "{name}");
             assert_eq!(journey.parts.iter().copied().sum::<Span>(), record.end - record.arrival, "{name}");
             assert_eq!(journey.parts[Part::Queue as usize], record.start - record.arrival, "{name}");
+            // What is said of a wait is never more than the wait.
+            let waits = |parts: &[Part]| parts.iter().map(|part| journey.parts[*part as usize]).sum::<Span>();
+            let of = |causes: &[Span]| causes.iter().copied().sum::<Span>();
+            let elsewhere = [Part::Queue, Part::Overlap, Part::Buffer, Part::Ftl];
+            assert!(of(&journey.behind) <= waits(&[Part::Controller, Part::Die, Part::Channel]), "{name}");
+            assert!(of(&journey.ahead) <= waits(&[Part::Queue]), "{name}");
+            assert!(of(&journey.meanwhile) <= waits(&elsewhere), "{name}");
         }
         let one = seen.finished().iter().find(|journey| journey.tag == 3).expect("it ended");
         let mut now = one.arrival;
@@ -150,6 +157,25 @@ fn a_partial_write_reads_the_rest_of_its_page_first() {
     let (_, drive) = run(&resolved, &[write], 1, Watch::default().journeys(Some(0)), &mut Vec::new());
     let legs: Vec<_> = drive.observer().legs().iter().map(|leg| leg.part.name()).collect();
     assert_eq!(legs, ["array", "transfer", "transfer", "array"], "read, data out, data in, program");
+}
+
+#[test]
+fn the_queue_of_an_overloaded_drive_is_what_the_requests_ahead_wait_for() {
+    let text = "name = \"q\"\nflash = { part = \"dirik-2009\", channels = 1, chips = 1, blocks = 40, pages = 16 }\n\
+         host = { link = \"none\", queue-depth = 1 }\nftl = { over-provisioning = \"40%\" }\n";
+    let resolved = toml::from_str::<Spec>(text).expect("TOML").resolve().expect("valid");
+    let write = |unit: u64| Io { kind: IoKind::Write, start: Lba::new(unit * 4), sectors: Sectors::new(4) };
+    let ios: Vec<Io> = (0..800).map(|i| write(i * 7 % 40)).collect();
+    let (_, drive) = run(&resolved, &ios, 16, Watch::default().journeys(None), &mut Vec::new());
+    // Each write waits for fifteen others, of which some wait for garbage collection.
+    let late = &drive.observer().finished()[400..];
+    let sum = |of: &dyn Fn(&Journey) -> Span| late.iter().map(of).sum::<Span>().as_us_f64();
+    let queue = sum(&|journey| journey.parts[Part::Queue as usize]);
+    let ahead = sum(&|journey| journey.ahead.iter().copied().sum());
+    let gc = sum(&|journey| journey.meanwhile[Cause::Gc as usize]);
+    let host = sum(&|journey| journey.meanwhile[Cause::Host as usize]);
+    assert!((ahead / queue - 1.0).abs() < 1e-3, "all of the queue has a reason: {ahead} of {queue}");
+    assert!(gc > 0.1 * queue && host > 0.1 * queue && gc + host <= queue, "{gc} and {host} of {queue}");
 }
 
 #[test]

@@ -1,0 +1,135 @@
+//! One run with several seeds as text.
+
+use study::metric::{Dimension, Metric};
+use study::repeat::Repeated;
+use study::spread::Spread;
+use study::validity::BEYOND;
+
+use super::table::KINDS;
+use crate::grid::{folded, grid};
+use crate::table::{Column, Field, Table, Unit, Values};
+
+/// The width of a terminal.
+const WIDTH: usize = 80;
+
+/// The rows about each kind of request.
+const OF_KIND: [&str; 5] = ["mean", "p50", "p99", "p99_9", "requests-per-s"];
+
+/// The rows about all requests.
+const OF_ALL: [&str; 4] = ["requests-per-s", "rate", "waf", "energy"];
+
+/// The means of a run over several seeds with their 95 % intervals, the lowest and the highest value.
+#[must_use]
+pub fn seeds_table(of: &Repeated) -> String {
+    let seeds: Vec<String> = of.seeds.iter().map(ToString::to_string).collect();
+    let seeds = match &seeds[..] {
+        [first, .., last] if seeds.len() > 3 => format!("{first} to {last}"),
+        all => all.join(", "),
+    };
+    let pacing = of.runs.first().map_or("", |run| run.pacing.as_str());
+    let head = format!("{} under {} ({pacing}), {} seeds: {seeds}\n\n", of.device, of.workload, of.seeds.len());
+    let per_kind = KINDS.iter().flat_map(|kind| OF_KIND.iter().map(move |stat| format!("{kind}.{stat}")));
+    let (mut rows, mut hides) = (Vec::new(), false);
+    for name in per_kind.chain(OF_ALL.map(ToOwned::to_owned)) {
+        let Some(spread) = of.metrics.get(&name) else { continue };
+        let unit = name.parse::<Metric>().map_or(Dimension::Plain, |metric| metric.dimension());
+        if is_hidden(of, &name) {
+            hides = true;
+            rows.push([name.as_str(), "-", "-", "-"].map(ToOwned::to_owned).to_vec());
+            continue;
+        }
+        let (least, most) = spread.values.iter().fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(*v), b.max(*v)));
+        rows.push(vec![name, spread.show(unit), unit.show(least), unit.show(most)]);
+    }
+    let mut text = head + &grid(&["metric", "mean", "least", "most"], rows, 1);
+    let said =
+        "\u{b1} is the 95 % interval of the mean (Student's t); a number without it is the same with every seed.";
+    text += &folded(said, WIDTH);
+    if hides {
+        text +=
+            &folded(&format!("-: fewer than {BEYOND} requests lie beyond this percentile in one of the runs"), WIDTH);
+    }
+    for (warning, runs) in warnings(of) {
+        text += &folded(&format!("WARNING ({runs} of {} runs): {warning}", of.runs.len()), WIDTH);
+    }
+    text
+}
+
+/// Every metric as a table for other programs.
+#[must_use]
+pub fn seeds_rows(of: &Repeated) -> Table {
+    let all = || of.metrics.iter();
+    let mut table = Table::default();
+    table.text("workload", "The workload, or the stage of it", all().map(|_| of.workload.clone()));
+    table.text("metric", "The metric, in base units", all().map(|(name, _)| name.clone()));
+    let mut number = |name: String, meaning: &'static str, value: &dyn Fn(&Spread) -> Option<f64>| {
+        let values = all().map(|(_, spread)| value(spread)).collect();
+        table.push(Field::named(name, Values::Number, Unit::None, meaning.to_owned()), Column::Number(values));
+    };
+    number("mean".into(), "The mean over the seeds", &|spread| Some(spread.mean));
+    number("half_width".into(), "Half the width of the 95 % interval of the mean", &|spread| spread.half_width);
+    number("n".into(), "The number of seeds", &|spread| Some(f64::from(spread.n)));
+    for (i, seed) in of.seeds.iter().enumerate() {
+        number(format!("seed_{seed}"), "The value with this seed", &|spread| spread.values.get(i).copied());
+    }
+    table
+}
+
+/// True for a percentile that too few requests support in one of the runs.
+fn is_hidden(of: &Repeated, name: &str) -> bool {
+    let Some((kind, key)) = name.split_once('.') else { return false };
+    of.runs.iter().any(|run| run.validity.unsupported.get(kind).is_some_and(|keys| keys.contains(&key)))
+}
+
+/// The warnings of the runs, each as the first run has it, with the number of runs that have it. The numbers in a warning
+/// differ between the runs; its first words do not.
+fn warnings(of: &Repeated) -> Vec<(&str, usize)> {
+    fn opening(text: &str) -> &str {
+        text.split(|c: char| c.is_ascii_digit()).next().unwrap_or(text)
+    }
+    let mut all: Vec<(&str, usize)> = Vec::new();
+    for warning in of.runs.iter().flat_map(|run| &run.validity.warnings) {
+        match all.iter_mut().find(|(known, _)| opening(known) == opening(warning)) {
+            Some((_, runs)) => *runs += 1,
+            None => all.push((warning, 1)),
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::small;
+
+    use super::*;
+    use crate::testing::{reported, settled};
+
+    #[test]
+    fn the_table_of_several_seeds_has_intervals_and_counts_warnings() {
+        let text = reported(&settled(small::mixed()), &[1, 3], |_, summary| {
+            let mut runs = vec![vec![summary.clone()], vec![summary.clone()], vec![summary.clone()]];
+            for (seed, run) in (4..).zip(&mut runs) {
+                run[0].seed = seed;
+                run[0].requests_per_s = Some(1_000.0 + seed as f64);
+                run[0].validity.warnings = vec![format!("no steady state: {seed} of it")];
+            }
+            runs[0][0].validity.warnings.clear();
+            seeds_table(&Repeated::stages(runs).remove(0))
+        });
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        for wanted in
+            ["3 seeds: 4, 5, 6", "1005.0 \u{b1} 2.5/s", "1004/s", "1006/s", "WARNING (2 of 3 runs): no steady"]
+        {
+            assert!(text.contains(wanted), "{wanted}: {text}");
+        }
+        let csv = reported(&settled(small::mixed()), &[1, 3], |_, summary| {
+            let mut runs = vec![vec![summary.clone()], vec![summary.clone()]];
+            runs[1][0].seed = 9;
+            seeds_rows(&Repeated::stages(runs).remove(0)).csv()
+        });
+        assert!(csv.starts_with("workload,metric,mean,half_width,n,seed_0,seed_9\n"), "{csv}");
+        assert!(csv.contains(",read.requests,10000,0,2,10000,10000\n"), "{csv}");
+        let equal = text.lines().find(|line| line.starts_with("read.mean")).expect("a row");
+        assert!(!equal.contains('\u{b1}'), "no seed changes it: {equal}");
+    }
+}

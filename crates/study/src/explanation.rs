@@ -1,0 +1,48 @@
+//! The document of `flashloom explain --json`.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::watch::explain::{Explained, OneRequest};
+use crate::what_if::{Culprit, Trial};
+
+/// Version of the keys, raised when a key changes its meaning or disappears.
+const SCHEMA: &str = "flashloom-explain-2";
+
+/// The parts of the time of a run's requests, and what would change them.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(title = SCHEMA)]
+pub struct Explanation {
+    /// Version of these keys.
+    #[schemars(extend("const" = SCHEMA))]
+    schema: &'static str,
+    /// By kind and band of percentiles.
+    pub explained: Vec<Explained>,
+    /// The request that the user selected.
+    pub request: Option<OneRequest>,
+    /// The parts with the most time over all requests, the largest first.
+    pub culprits: Vec<Culprit>,
+    /// Settings of the device that act on them, as `--set` takes them.
+    pub levers: Vec<String>,
+    /// Runs with each of these settings, after one with the device as it is; empty unless the user asks for them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub what_if: Vec<Trial>,
+}
+
+impl Explanation {
+    /// An explanation of all requests, and perhaps of one.
+    #[must_use]
+    pub fn new(explained: Vec<Explained>, request: Option<OneRequest>) -> Self {
+        let culprits = Culprit::largest(&explained, 2);
+        Self { schema: SCHEMA, explained, request, culprits, levers: Vec::new(), what_if: Vec::new() }
+    }
+
+    /// As JSON, indented, with a newline at its end.
+    ///
+    /// # Panics
+    /// Never: every value can be written as JSON.
+    #[must_use]
+    pub fn json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("numbers and texts") + "\n"
+    }
+}

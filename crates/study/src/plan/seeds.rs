@@ -1,0 +1,110 @@
+//! The key `seeds` of a study: a list, or the number of seeds from zero on.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use base::fault::Fault;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Deserializer, SeqAccess, Visitor};
+
+use super::StudySpec;
+
+/// The most seeds of a study; each point runs with all of them.
+pub const MOST_SEEDS: u32 = 10_000;
+
+/// `count` seeds from `first` on.
+#[must_use]
+pub fn seeds_from(first: u64, count: u32) -> Vec<u64> {
+    (0..u64::from(count)).map(|i| first.wrapping_add(i)).collect()
+}
+
+/// The schema of the key.
+pub(super) struct Seeds;
+
+impl JsonSchema for Seeds {
+    fn schema_name() -> Cow<'static, str> {
+        "Seeds".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "The number of seeds, from zero on, or a list of seeds.",
+            "anyOf": [
+                { "type": "integer", "minimum": 1, "maximum": MOST_SEEDS },
+                { "type": "array", "items": { "type": "integer", "format": "uint64", "minimum": 0 } },
+            ],
+            "examples": [5],
+        })
+    }
+}
+
+/// Reads the key.
+pub(super) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u64>, D::Error> {
+    struct Either;
+
+    impl<'de> Visitor<'de> for Either {
+        type Value = Vec<u64>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "a number of seeds from 1 to {MOST_SEEDS}, or a list of seeds")
+        }
+
+        fn visit_u64<E: de::Error>(self, count: u64) -> Result<Vec<u64>, E> {
+            let count = u32::try_from(count).ok().filter(|count| (1..=MOST_SEEDS).contains(count));
+            let count = count.ok_or_else(|| E::invalid_value(de::Unexpected::Other("this number"), &self))?;
+            Ok(seeds_from(0, count))
+        }
+
+        fn visit_i64<E: de::Error>(self, count: i64) -> Result<Vec<u64>, E> {
+            self.visit_u64(u64::try_from(count).unwrap_or_default())
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<u64>, A::Error> {
+            let mut seeds = Vec::new();
+            while let Some(seed) = list.next_element()? {
+                seeds.push(seed);
+            }
+            Ok(seeds)
+        }
+    }
+
+    from.deserialize_any(Either)
+}
+
+/// The faults of the seeds.
+pub(super) fn faults(spec: &StudySpec) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    if spec.seeds.is_empty() {
+        faults.push(Fault::new("seeds", "the list is empty", "give at least one seed, or leave it out"));
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    if let Some(twice) = spec.seeds.iter().find(|seed| !seen.insert(**seed)) {
+        let message = format!("{twice} occurs twice: two runs with one seed are the same run");
+        faults.push(Fault::new(
+            "seeds",
+            message,
+            "leave one of them out, or write how many seeds to run, e.g. seeds = 5",
+        ));
+    }
+    faults
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seeds_are_a_number_or_a_list() {
+        let read = |text: &str| {
+            let text = format!("name = \"s\"\ndevice = \"demo\"\nworkload = \"oltp\"\n{text}");
+            toml::from_str::<StudySpec>(&text).map(|spec| spec.seeds)
+        };
+        assert_eq!(read("seeds = 3"), Ok(vec![0, 1, 2]));
+        assert_eq!(read("seeds = [7, 9]"), Ok(vec![7, 9]));
+        assert_eq!(read(""), Ok(vec![0]));
+        for wrong in ["seeds = 0", "seeds = -1", "seeds = 10001", "seeds = [-1]", "seeds = \"5\""] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(seeds_from(5, 3), [5, 6, 7]);
+    }
+}

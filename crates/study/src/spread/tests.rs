@@ -1,0 +1,92 @@
+//! Tests against published tables and worked examples.
+
+use super::*;
+
+fn near(a: f64, b: f64, within: f64) -> bool {
+    (a - b).abs() <= within
+}
+
+#[test]
+fn quantiles_are_those_of_the_published_table() {
+    // NIST/SEMATECH e-Handbook of Statistical Methods, table 1.3.6.7.2, column 0.975.
+    let table = [
+        (1, 12.706),
+        (2, 4.303),
+        (3, 3.182),
+        (4, 2.776),
+        (5, 2.571),
+        (6, 2.447),
+        (7, 2.365),
+        (8, 2.306),
+        (9, 2.262),
+        (10, 2.228),
+        (15, 2.131),
+        (20, 2.086),
+        (29, 2.045),
+        (30, 2.042),
+        (60, 2.000),
+        (100, 1.984),
+    ];
+    for (freedom, t) in table {
+        assert!(near(student_t(freedom), t, 0.000_51), "{freedom}: {}, the table has {t}", student_t(freedom));
+    }
+    // The last row of the table, infinity, is 1.960.
+    assert!(near(student_t(1_000_000), 1.960, 0.000_51), "{}", student_t(1_000_000));
+}
+
+#[test]
+fn the_interval_of_a_published_example_is_found() {
+    // Law and Kelton, Simulation Modeling and Analysis, example 4.26: ten normal values, a 90 % interval of 1.34 ± 0.24. The
+    // sample variance of 0.17 is theirs; at 95 % the quantile is 2.262.
+    let values = [1.20, 1.50, 1.68, 1.89, 0.95, 1.49, 1.58, 1.55, 0.50, 1.09];
+    let interval = Interval::of(&values).expect("ten values");
+    assert!(near(interval.mean, 1.34, 0.005), "{interval:?}");
+    assert!(near(deviation(&values).expect("ten values").powi(2), 0.17, 0.005));
+    assert!(near(interval.half_width, 2.262 * (0.17_f64 / 10.0).sqrt(), 0.005), "{interval:?}");
+    assert_eq!(interval.to_string(), "1.34 \u{b1} 0.29");
+}
+
+#[test]
+fn one_value_says_nothing_of_its_spread() {
+    assert_eq!((Interval::of(&[]), Interval::of(&[3.0])), (None, None));
+    assert_eq!((Spread::of(Vec::new()), deviation(&[1.0])), (None, None));
+    let one = Spread::of(vec![3.0]).expect("a value");
+    assert_eq!((one.half_width, one.interval(), one.n), (None, None, 1));
+    assert_eq!(serde_json::to_string(&one).expect("JSON"), r#"{"mean":3.0,"n":1,"values":[3.0]}"#);
+    let two = Spread::of(vec![3.0, 4.0]).expect("values");
+    assert_eq!(serde_json::from_str::<Spread>(&serde_json::to_string(&two).expect("JSON")).expect("JSON"), two);
+}
+
+#[test]
+fn an_interval_is_written_as_exactly_as_its_width_allows() {
+    let text = |mean, half_width| Interval { mean, half_width, n: 5 }.to_string();
+    assert_eq!(text(12.345, 0.4321), "12.3 \u{b1} 0.4");
+    assert_eq!(text(12.345, 0.1234), "12.35 \u{b1} 0.12");
+    assert_eq!(text(12_345.0, 432.0), "12345 \u{b1} 432");
+    assert_eq!(text(1.0, 0.0), "1.00 \u{b1} 0");
+    assert_eq!(text(0.5, 1.0), "0.5 \u{b1} 1.0");
+    let shown = |mean, half_width, dimension| Interval { mean, half_width, n: 5 }.show(dimension);
+    assert_eq!(shown(1_234.5, 43.2, Dimension::Time), "1.23 \u{b1} 0.04ms");
+    assert_eq!(shown(0.523, 0.002, Dimension::Share), "52.30 \u{b1} 0.20%");
+    assert_eq!(shown(45_678.0, 500.0, Dimension::PerSecond), "45.7 \u{b1} 0.5k/s");
+}
+
+#[test]
+fn a_number_that_no_seed_changes_has_no_spread_to_show() {
+    let show = |values: &[f64]| Spread::of(values.to_vec()).expect("values").show(Dimension::Plain);
+    assert_eq!([show(&[2.0]), show(&[2.0, 2.0]), show(&[2.0, 3.0])], ["2.00", "2.00", "2 \u{b1} 6"]);
+}
+
+#[test]
+fn values_of_the_same_seeds_are_compared_in_pairs() {
+    // The seeds differ by 100, the drives by about 1: no independent samples would show it.
+    let (a, b) = ([100.0, 200.0, 300.0, 400.0], [101.0, 201.1, 300.9, 401.0]);
+    assert_eq!(differs(&a, &b), Some(true));
+    assert!(Interval::of(&a).expect("four").overlaps(&Interval::of(&b).expect("four")));
+    let difference = difference(&a, &b).expect("four pairs");
+    assert!(near(difference.mean, 1.0, 1e-9), "{difference:?}");
+    assert_eq!(differs(&a, &[101.0, 199.0, 301.0, 399.0]), Some(false));
+    assert_eq!(differs(&a, &a), Some(false), "equal values do not differ");
+    assert_eq!(differs(&[1.0; 3], &[2.0; 3]), Some(true), "a number without spread");
+    assert_eq!((differs(&[1.0], &[2.0]), differs(&a, &[1.0, 2.0])), (None, None));
+}

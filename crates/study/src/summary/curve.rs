@@ -1,0 +1,119 @@
+//! The distribution of a latency, point by point.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::histogram::Histogram;
+
+/// Points of a curve are at least this factor apart, about 116 in each decade: more than a chart shows. Each is exact, as
+/// are the ends.
+const APART: f64 = 1.02;
+
+/// How many requests took at most how long: the points of the histogram.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Curve {
+    /// Latencies in microseconds, ascending; the last is the longest.
+    pub us: Vec<f64>,
+    /// For each of them, the number of requests that took no longer.
+    pub requests: Vec<u64>,
+}
+
+impl Curve {
+    /// The curve of a histogram: the upper edges of its bins.
+    #[must_use]
+    pub fn of(histogram: &Histogram) -> Self {
+        let mut curve = Self::default();
+        let (Some(least), Some(most)) = (histogram.min(), histogram.max()) else { return curve };
+        let mut requests = 0;
+        let mut bins = histogram.bins().peekable();
+        while let Some(bin) = bins.next() {
+            requests += bin.count;
+            let is_last = bins.peek().is_none();
+            let us = if is_last { most } else { bin.up_to.clamp(least, most) }.as_us_f64();
+            if is_last || curve.us.last().is_none_or(|before| us >= before * APART) {
+                curve.us.push(us);
+                curve.requests.push(requests);
+            }
+        }
+        curve
+    }
+
+    /// The curve of all requests of several runs.
+    #[must_use]
+    pub fn together<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
+        let all: Vec<&Self> = all.into_iter().collect();
+        let mut us: Vec<f64> = all.iter().flat_map(|curve| curve.us.iter().copied()).collect();
+        us.sort_by(f64::total_cmp);
+        us.dedup_by(|a, b| a.total_cmp(b).is_eq());
+        let up_to = |us: &f64| all.iter().map(|curve| curve.up_to(*us)).sum();
+        let requests = us.iter().map(up_to).collect();
+        Self { us, requests }
+    }
+
+    /// The number of requests that took at most this long, as far as the points say.
+    fn up_to(&self, us: f64) -> u64 {
+        let beyond = self.us.partition_point(|point| *point <= us);
+        beyond.checked_sub(1).map_or(0, |last| self.requests[last])
+    }
+
+    /// The points as shares of all requests, each with its latency in microseconds. The last of n requests stands at
+    /// 1 - 1/2n, because an axis of nines never reaches 1.
+    pub fn points(&self) -> impl Iterator<Item = [f64; 2]> + '_ {
+        let all = self.requests.last().copied().unwrap_or_default() as f64;
+        let share = move |requests: u64| (requests as f64 / all).min(1.0 - 0.5 / all);
+        self.us.iter().zip(&self.requests).map(move |(us, requests)| [share(*requests), *us])
+    }
+
+    /// True if there is no request.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.us.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base::engine::Rng;
+    use base::units::Span;
+
+    use super::*;
+
+    fn samples(seed: u64, count: u64) -> Vec<u64> {
+        let mut rng = Rng::stream(seed, "curve");
+        let mut samples: Vec<u64> = (0..count).map(|_| 10f64.powf(7.0 + 3.0 * rng.unit()) as u64).collect();
+        samples.sort_unstable();
+        samples
+    }
+
+    fn curve(samples: &[u64]) -> Curve {
+        let mut histogram = Histogram::default();
+        samples.iter().for_each(|ps| histogram.record(Span::from_ps(*ps)));
+        Curve::of(&histogram)
+    }
+
+    #[test]
+    fn every_point_counts_the_requests_up_to_it() {
+        let samples = samples(1, 50_000);
+        let curve = curve(&samples);
+        assert!((200..400).contains(&curve.us.len()), "three decades have {} points", curve.us.len());
+        for (us, requests) in curve.us.iter().zip(&curve.requests) {
+            // The bins are a thousandth wide.
+            let counted = |factor: f64| samples.partition_point(|ps| *ps as f64 * 1e-6 <= us * factor) as u64;
+            assert!((counted(0.999)..=counted(1.001)).contains(requests), "{requests} up to {us}");
+        }
+        assert_eq!(curve.requests.last(), Some(&50_000));
+        let last = curve.points().last().expect("points");
+        assert!((last[0] - (1.0 - 0.5 / 50_000.0)).abs() < 1e-12, "{last:?}");
+    }
+
+    #[test]
+    fn the_curve_of_two_runs_counts_both() {
+        let [a, b] = [1, 2].map(|seed| samples(seed, 1_000));
+        let both = Curve::together([&curve(&a), &curve(&b)]);
+        assert_eq!(both.requests.last(), Some(&2_000));
+        assert!(both.requests.is_sorted() && both.us.is_sorted());
+        let middle = both.us[both.us.len() / 2];
+        assert_eq!(both.up_to(middle), curve(&a).up_to(middle) + curve(&b).up_to(middle));
+        assert!(Curve::together([]).is_empty() && curve(&[]).is_empty());
+    }
+}

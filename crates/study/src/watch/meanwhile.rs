@@ -1,0 +1,181 @@
+//! What a drive did while a request waited outside the flash: in the submission queue, behind a request that overlaps,
+//! for the write buffer, or in the FTL.
+//!
+//! Nobody holds such a request back alone, as a command holds a die. So its wait is divided in proportion: by the parts
+//! of the requests that completed meanwhile, and by the causes for which the dies worked meanwhile. Both are running sums
+//! over the run, kept at some instants. The difference of two sums belongs to the time between them.
+
+use std::iter::zip;
+
+use base::units::{Span, Time};
+use flash::backend::Cause;
+
+use super::journey::Part;
+
+/// Work over some time, in microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Work {
+    /// Of completed requests, without their time in the queue.
+    parts: [f64; Part::COUNT],
+    /// Of all dies.
+    causes: [f64; Cause::COUNT],
+}
+
+/// A wait divided by what happened meanwhile. What remains has no known reason: nothing completed, no die worked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Divided {
+    pub(super) parts: [Span; Part::COUNT],
+    pub(super) causes: [Span; Cause::COUNT],
+}
+
+/// Instants kept at most.
+const MARKS: usize = 1 << 12;
+
+/// The running sums at instants, in order. Before and after a mark the sums rise evenly.
+///
+/// When there are too many, every second of the older half goes. So the recent past is known exactly, and the time
+/// between two marks grows with their age.
+#[derive(Clone, Debug)]
+pub(super) struct Meanwhile {
+    marks: Vec<(Time, Work)>,
+    now: Work,
+}
+
+impl Default for Meanwhile {
+    fn default() -> Self {
+        Self { marks: vec![(Time::ZERO, Work::default())], now: Work::default() }
+    }
+}
+
+impl Meanwhile {
+    /// A die works for some time; it counts from its beginning.
+    pub(super) fn worked(&mut self, span: Span, cause: Cause) {
+        self.now.causes[cause as usize] += span.as_us_f64();
+    }
+
+    /// A request completes. Its time in the queue is no work.
+    pub(super) fn completed(&mut self, now: Time, parts: &[Span; Part::COUNT]) {
+        for (part, (sum, span)) in zip(Part::ALL, zip(&mut self.now.parts, parts)) {
+            if part != Part::Queue && !span.is_zero() {
+                *sum += span.as_us_f64();
+            }
+        }
+        match self.marks.last_mut() {
+            Some((at, last)) if *at == now => *last = self.now,
+            _ => self.marks.push((now, self.now)),
+        }
+        if self.marks.len() == MARKS {
+            let mut number = 0;
+            self.marks.retain(|_| {
+                number += 1;
+                // The first one stays.
+                number > MARKS / 2 || number % 2 == 1
+            });
+        }
+    }
+
+    /// The sums at an instant that is not after `now`.
+    fn at(&self, time: Time, now: Time) -> Work {
+        let after = self.marks.partition_point(|(at, _)| *at <= time);
+        let (last, from) = after.checked_sub(1).map_or_else(Default::default, |before| self.marks[before]);
+        let (next, to) = self.marks.get(after).copied().unwrap_or((now, self.now));
+        if next <= last {
+            return to;
+        }
+        let share = (time - last).as_us_f64() / (next - last).as_us_f64();
+        let between = |from: f64, to: f64| from + (to - from) * share;
+        let mut work = from;
+        zip(&mut work.parts, to.parts).for_each(|(sum, to)| *sum = between(*sum, to));
+        zip(&mut work.causes, to.causes).for_each(|(sum, to)| *sum = between(*sum, to));
+        work
+    }
+
+    /// Divides the wait between two times, not after `now`, by what happened meanwhile.
+    pub(super) fn divide(&self, (from, until): (Time, Time), now: Time) -> Divided {
+        let (before, after) = (self.at(from, now), self.at(until, now));
+        let wait = until - from;
+        Divided {
+            parts: divide(wait, std::array::from_fn(|i| after.parts[i] - before.parts[i])),
+            causes: divide(wait, std::array::from_fn(|i| after.causes[i] - before.causes[i])),
+        }
+    }
+}
+
+/// A wait in proportion to the work; together never more than the wait.
+fn divide<const COUNT: usize>(wait: Span, work: [f64; COUNT]) -> [Span; COUNT] {
+    let all: f64 = work.iter().sum();
+    let mut left = wait;
+    work.map(|some| {
+        if some <= 0.0 || all <= 0.0 {
+            return Span::ZERO;
+        }
+        let share = Span::from_ps((wait.as_ps() as f64 * (some / all)).round() as u64).min(left);
+        left -= share;
+        share
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const US: fn(u64) -> Time = |us| Time::ZERO + Span::from_us(us);
+
+    fn parts(some: &[(Part, u64)]) -> [Span; Part::COUNT] {
+        let mut parts = [Span::ZERO; Part::COUNT];
+        some.iter().for_each(|(part, us)| parts[*part as usize] = Span::from_us(*us));
+        parts
+    }
+
+    #[test]
+    fn a_wait_is_divided_by_what_was_done_meanwhile() {
+        let mut seen = Meanwhile::default();
+        seen.worked(Span::from_us(30), Cause::Merge);
+        seen.completed(US(10), &parts(&[(Part::Queue, 500), (Part::Buffer, 9), (Part::Link, 1)]));
+        seen.worked(Span::from_us(10), Cause::Host);
+        seen.completed(US(20), &parts(&[(Part::Array, 10)]));
+        // All of it, without the time in the queue.
+        let all = seen.divide((US(0), US(20)), US(20));
+        assert_eq!(all.parts, parts(&[(Part::Buffer, 9), (Part::Link, 1), (Part::Array, 10)]));
+        assert_eq!((all.causes[Cause::Merge as usize], all.causes[Cause::Host as usize]), {
+            (Span::from_us(15), Span::from_us(5))
+        });
+        // Half of the first ten microseconds, and all of the second.
+        let some = seen.divide((US(5), US(20)), US(20));
+        assert_eq!(some.parts[Part::Array as usize], Span::from_us(10));
+        assert_eq!(some.parts[Part::Buffer as usize], Span::from_ns(4500));
+        // Nothing since.
+        assert_eq!(seen.divide((US(20), US(40)), US(40)), Divided::default());
+        // What has begun since the last completion counts.
+        seen.worked(Span::from_us(1), Cause::Gc);
+        assert_eq!(seen.divide((US(20), US(40)), US(40)).causes[Cause::Gc as usize], Span::from_us(20));
+    }
+
+    #[test]
+    fn old_instants_thin_out_and_the_sums_stay() {
+        let mut seen = Meanwhile::default();
+        let many = 20 * MARKS as u64;
+        for us in 1..=many {
+            seen.completed(US(us), &parts(&[(if us % 4 == 0 { Part::Die } else { Part::Array }, 1)]));
+            assert!(seen.marks.len() < MARKS);
+        }
+        let all = seen.divide((US(0), US(many)), US(many));
+        assert_eq!(all.parts, parts(&[(Part::Die, many / 4), (Part::Array, many / 4 * 3)]));
+        // The last ones are exact.
+        let last = seen.divide((US(many - 100), US(many)), US(many));
+        assert_eq!(last.parts, parts(&[(Part::Die, 25), (Part::Array, 75)]));
+        // The first ones are near.
+        let first = seen.divide((US(0), US(many / 2)), US(many)).parts[Part::Die as usize].as_us_f64();
+        assert!((first / (many / 8) as f64 - 1.0).abs() < 1e-2, "{first}");
+    }
+
+    #[test]
+    fn the_shares_are_never_more_than_the_wait() {
+        for wait in 1..1000 {
+            let wait = Span::from_ps(wait);
+            let shares = divide(wait, [0.1, 0.7, -0.1, 0.3, 1e9, 3.3]);
+            assert!(shares.iter().copied().sum::<Span>() <= wait, "{shares:?}");
+        }
+        assert_eq!(divide(Span::from_us(1), [0.0; 3]), [Span::ZERO; 3]);
+    }
+}

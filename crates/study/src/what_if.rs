@@ -1,0 +1,174 @@
+//! What changes of a drive gain: its own run beside runs with one key changed, from the same state and under the same
+//! requests.
+//!
+//! [`Culprit::largest`] names the parts that take the most time, [`changes`] the keys that act on them, [`run`] measures.
+
+mod culprit;
+mod lever;
+
+use std::num::NonZeroUsize;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::catalogue::{Device, device_from};
+use crate::config::Document;
+use crate::session::{Session, SessionError};
+use crate::snapshot::State;
+use crate::summary::Summary;
+use crate::watch::journey::Part;
+
+pub use culprit::Culprit;
+
+/// A change of one key of a device.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// The key and its value, as `--set` takes them.
+    pub set: String,
+    /// The part of the requests' time on which the key acts.
+    pub part: Part,
+    /// The changed device.
+    pub device: Device,
+}
+
+/// The changes of this device that act on the culprits: those that its family has, and that change something.
+#[must_use]
+pub fn changes(document: &Document, culprits: &[Culprit]) -> Vec<Change> {
+    let Ok(base) = device_from(document) else { return Vec::new() };
+    let config = base.config();
+    let mut all: Vec<Change> = Vec::new();
+    for culprit in culprits {
+        for set in lever::settings(&config, culprit) {
+            let mut document = document.clone();
+            let device = document.set(&set).and_then(|()| device_from(&document));
+            // A key without effect is refused; that is how a lever of another family goes.
+            let Ok(device) = device else { continue };
+            let known = all.iter().any(|change| change.device.resolved.spec == device.resolved.spec);
+            if !known && device.resolved.spec != base.resolved.spec {
+                all.push(Change { set, part: culprit.part, device });
+            }
+        }
+    }
+    all
+}
+
+/// The state from which a trial started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Start {
+    /// The same as the drive's own.
+    Same,
+    /// Its own, preconditioned in the same way: the changed drive keeps its data in another way.
+    Own,
+}
+
+impl Start {
+    /// The name in files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::Own => "own",
+        }
+    }
+}
+
+/// The prices of a drive beside what it gains.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Price {
+    /// The capacity that the host sees, in bytes.
+    pub capacity_bytes: u64,
+    /// RAM for tables and the write buffer, in bytes.
+    pub ram_bytes: u64,
+    /// The price of the flash, relative to a GiB of MLC flash.
+    pub cost_gib_mlc: f64,
+}
+
+impl Price {
+    fn of(device: &Device) -> Self {
+        let resolved = &device.resolved;
+        Self {
+            capacity_bytes: resolved.capacity().bytes().get(),
+            ram_bytes: resolved.table_ram().get() + resolved.buffer_ram().get(),
+            cost_gib_mlc: resolved.cost().total(),
+        }
+    }
+}
+
+/// A run with a change, or without one.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Trial {
+    /// The changed key and its value, as `--set` takes them; `null` for the drive as it is.
+    pub set: Option<String>,
+    /// The part of the requests' time on which the key acts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = Part::ALL.map(Part::name)))]
+    pub acts_on: Option<&'static str>,
+    /// The state from which it started.
+    pub start: Start,
+    /// What the drive costs.
+    pub price: Price,
+    /// The results; missing if it cannot run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<Summary>,
+    /// The reason that it cannot run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// Runs the drive as it is and with each change. `session` makes the session of a device with its workloads; `None`
+/// starts as the session says, a state starts from there. `progress` receives the number of finished runs and of all.
+///
+/// # Errors
+/// If the drive as it is cannot be prepared.
+pub fn run<'a, E: std::fmt::Display>(
+    (base, changes): (&'a Device, &'a [Change]),
+    session: impl Fn(&'a Device, Option<State>) -> Result<Session<'a>, E> + Sync,
+    threads: Option<NonZeroUsize>,
+    progress: &(dyn Fn(u64, u64) + Sync),
+) -> Result<Vec<Trial>, Trouble<E>> {
+    let state = session(base, None).map_err(Trouble::Open)?.into_state().map_err(Trouble::Session)?;
+    let jobs: Vec<Option<&Change>> = std::iter::once(None).chain(changes.iter().map(Some)).collect();
+    let trial = |change: &Option<&'a Change>| {
+        let device = change.map_or(base, |change| &change.device);
+        let start = if state.is_of(&device.resolved) { Start::Same } else { Start::Own };
+        let from = (start == Start::Same).then(|| state.clone());
+        let outcome = session(device, from).map_err(|error| error.to_string());
+        let outcome = outcome.and_then(|session| session.run().map_err(|error| error.to_string()));
+        let (run, error) = match outcome {
+            Ok(outcome) => (Some(outcome.first().summary()), None),
+            Err(error) => (None, Some(error)),
+        };
+        let acts_on = change.map(|change| change.part.name());
+        Trial { set: change.map(|change| change.set.clone()), acts_on, start, price: Price::of(device), run, error }
+    };
+    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let trials: Vec<Mutex<Option<Trial>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
+    let work = || {
+        while let Some((job, change)) = jobs.iter().enumerate().nth(next.fetch_add(1, Ordering::Relaxed)) {
+            *trials[job].lock().expect("no holder panics") = Some(trial(change));
+            progress(done.fetch_add(1, Ordering::Relaxed) as u64 + 1, jobs.len() as u64);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..crate::execute::at_once(threads).min(jobs.len()) {
+            scope.spawn(work);
+        }
+    });
+    Ok(trials.into_iter().filter_map(|trial| trial.into_inner().expect("no holder panicked")).collect())
+}
+
+/// The reason that there are no trials.
+#[derive(Debug)]
+pub enum Trouble<E> {
+    /// A workload cannot be opened.
+    Open(E),
+    /// The drive cannot be prepared.
+    Session(SessionError),
+}
+
+#[cfg(test)]
+mod tests;

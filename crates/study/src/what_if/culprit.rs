@@ -1,0 +1,139 @@
+//! The parts of the requests' time that take the most of it.
+
+use std::collections::BTreeMap;
+use std::iter::zip;
+
+use flash::backend::Cause;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
+use crate::schema;
+use crate::watch::explain::{ALL, Band, Explained};
+use crate::watch::journey::Part;
+
+/// A part of the time of all requests. Time in the queue belongs to the parts of the requests ahead.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Culprit {
+    /// The part.
+    #[serde(serialize_with = "name")]
+    #[schemars(with = "&str", extend("enum" = Part::ALL.map(Part::name)))]
+    pub part: Part,
+    /// Its share of the time of all requests.
+    pub share: f64,
+    /// The share of that which requests spent in the queue, while requests ahead were in this part.
+    pub queued: f64,
+    /// What the flash worked for meanwhile: shares by cause, the largest first; empty for a part that is no wait.
+    #[serde(serialize_with = "by_name")]
+    #[schemars(with = "BTreeMap<&str, f64>", extend("propertyNames" = schema::keys(Cause::ALL.map(Cause::name))))]
+    pub causes: Vec<(Cause, f64)>,
+}
+
+fn name<S: Serializer>(part: &Part, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(part.name())
+}
+
+fn by_name<S: Serializer>(shares: &[(Cause, f64)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(shares.iter().map(|(cause, share)| (cause.name(), share)))
+}
+
+/// The smallest share of a culprit.
+const LEAST: f64 = 0.01;
+
+/// Time by part or cause.
+type Sums<const COUNT: usize> = [f64; COUNT];
+
+/// The time of all requests of all kinds, in microseconds.
+#[derive(Default)]
+struct Totals {
+    latency: f64,
+    parts: Sums<{ Part::COUNT }>,
+    ahead: Sums<{ Part::COUNT }>,
+    behind: Sums<{ Cause::COUNT }>,
+    meanwhile: Sums<{ Cause::COUNT }>,
+}
+
+impl Totals {
+    fn add(&mut self, band: &Band) {
+        let requests = band.requests as f64;
+        self.latency += band.latency_us * requests;
+        let of = |times: &[(&'static str, f64)], name: &str| {
+            times.iter().find(|(other, _)| *other == name).map_or(0.0, |(_, us)| us * requests)
+        };
+        for part in Part::ALL {
+            self.parts[part as usize] += of(&band.parts_us, part.name());
+            self.ahead[part as usize] += of(&band.ahead_us, part.name());
+        }
+        for cause in Cause::ALL {
+            self.behind[cause as usize] += of(&band.behind_us, cause.name());
+            self.meanwhile[cause as usize] += of(&band.meanwhile_us, cause.name());
+        }
+    }
+}
+
+impl Culprit {
+    /// The parts with the most time over all requests, at most `count`, the largest first. Those below a hundredth do not
+    /// count.
+    #[must_use]
+    pub fn largest(explained: &[Explained], count: usize) -> Vec<Self> {
+        let mut all = Totals::default();
+        explained.iter().flat_map(|of| &of.bands).filter(|band| band.band == ALL).for_each(|band| all.add(band));
+        // What the queue's time was divided into is no longer the queue's.
+        let queued: f64 = all.ahead.iter().sum();
+        all.parts[Part::Queue as usize] -= queued;
+        zip(&mut all.parts, all.ahead).for_each(|(part, ahead)| *part += ahead);
+        let culprit = |part: Part| Self {
+            part,
+            share: all.parts[part as usize] / all.latency,
+            queued: all.ahead[part as usize] / all.parts[part as usize],
+            causes: causes(match part {
+                Part::Queue | Part::Overlap | Part::Buffer | Part::Ftl => &all.meanwhile,
+                Part::Controller | Part::Die | Part::Channel => &all.behind,
+                Part::Link | Part::Array | Part::Transfer | Part::Decode => &[0.0; Cause::COUNT],
+            }),
+        };
+        let mut largest: Vec<Self> =
+            Part::ALL.into_iter().map(culprit).filter(|culprit| culprit.share >= LEAST).collect();
+        largest.sort_by(|a, b| b.share.total_cmp(&a.share));
+        largest.truncate(count);
+        largest
+    }
+}
+
+/// The shares, without zeros, the largest first.
+fn causes(sums: &Sums<{ Cause::COUNT }>) -> Vec<(Cause, f64)> {
+    let all: f64 = sums.iter().sum();
+    let mut shares: Vec<(Cause, f64)> = zip(Cause::ALL, sums).map(|(cause, us)| (cause, us / all)).collect();
+    shares.retain(|(_, share)| *share > 0.0);
+    shares.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn band(requests: u64, latency_us: f64, parts_us: &[(&'static str, f64)]) -> Band {
+        let none = Vec::new;
+        let parts_us = parts_us.to_vec();
+        Band { band: ALL, requests, latency_us, parts_us, behind_us: none(), ahead_us: none(), meanwhile_us: none() }
+    }
+
+    #[test]
+    fn time_in_the_queue_belongs_to_what_those_ahead_were_doing() {
+        let mut read = band(10, 100.0, &[("queue", 60.0), ("array", 40.0)]);
+        read.ahead_us = vec![("buffer", 45.0), ("array", 5.0)];
+        read.meanwhile_us = vec![("merge", 36.0), ("host", 12.0)];
+        let write = band(1, 400.0, &[("array", 400.0)]);
+        let explained = [("read", read), ("write", write)].map(|(kind, band)| Explained { kind, bands: vec![band] });
+        let largest = Culprit::largest(&explained, 9);
+        let seen: Vec<_> = largest.iter().map(|of| (of.part, of.share, of.queued)).collect();
+        // Of 1,400 us in all: 400 + 50 + 400, 450, and the 100 of the queue in which nothing completed.
+        let wanted = [(Part::Array, 850.0 / 1400.0, 50.0 / 850.0), (Part::Buffer, 450.0 / 1400.0, 1.0)];
+        assert_eq!(seen[..2], wanted);
+        assert_eq!(seen[2], (Part::Queue, 100.0 / 1400.0, 0.0));
+        assert_eq!(largest[1].causes, [(Cause::Merge, 0.75), (Cause::Host, 0.25)]);
+        assert_eq!(largest[0].causes, [], "the array works for the request itself");
+        assert_eq!(Culprit::largest(&explained, 1).len(), 1);
+        assert_eq!(Culprit::largest(&[], 2), []);
+    }
+}
