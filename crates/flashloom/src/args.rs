@@ -6,7 +6,7 @@ mod trace;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use base::units::Bytes;
+use base::units::{Bytes, Span};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use ssd::Precondition;
@@ -16,7 +16,7 @@ use study::watch::timeline::Window;
 use workload::{MOST_DEPTH, Pacing};
 
 use crate::lists::Schema;
-use crate::options::{FlowArg, flow, jobs, positive, seeds, whole};
+use crate::options::{FlowArg, flow, interval, jobs, positive, seeds, whole};
 use crate::progress::{Show, Tell};
 
 pub(crate) use store::{GcArgs, StoreArgs, StoreCommand};
@@ -94,7 +94,8 @@ pub(crate) enum Command {
     },
     /// Run all studies of a paper and print its claims beside the measurements
     Reproduce {
-        /// The paper: chang, dirik, fmmu, hydra or sung; or mix, for mixtures of their mechanisms; see `flashloom studies`
+        /// The paper: chang, dirik, fmmu, hydra or sung; or mix, for mixtures of their mechanisms; or all; see `flashloom
+        /// studies`
         paper: String,
         #[command(flatten)]
         claims: ClaimArgs,
@@ -522,6 +523,11 @@ pub(crate) struct OutputArgs {
     /// Write charts, numbers and the configuration on one HTML page that needs no other file
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
+
+    /// Record the course of the run in intervals of this length, e.g. 10ms: percentiles, queue depth, busy dies and free
+    /// blocks, by flow if there are several. The JSON has it, and the files of --out use these intervals
+    #[arg(long, value_name = "INTERVAL", value_parser = interval)]
+    pub(crate) series: Option<Span>,
 
     /// Write one row per request into a Parquet file
     #[arg(long, value_name = "FILE")]

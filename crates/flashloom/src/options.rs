@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use base::units::Span;
 use study::config::did_you_mean;
 use study::plan::MOST_SEEDS;
 use workload::trace::{Columns, Event, ExtentRule, Format, SizeUnit, TimeUnit};
@@ -145,6 +146,14 @@ pub(crate) fn age(text: &str) -> Result<Duration, BadValue> {
     };
     let number: u64 = number.parse().map_err(|_| wrong())?;
     number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(wrong)
+}
+
+/// A length of time above zero.
+pub(crate) fn interval(text: &str) -> Result<Span, BadValue> {
+    match text.parse::<Span>() {
+        Ok(span) if !span.is_zero() => Ok(span),
+        _ => Err(BadValue(format!("`{text}` is not a length of time above zero: write e.g. 10ms"))),
+    }
 }
 
 /// Reads a whole number from `least` to `most`.

@@ -213,6 +213,10 @@ pub struct RunSpec {
     /// Attribute the time of every request. Results are the same; the run takes longer.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub explain: bool,
+    /// Record the course of the run in intervals of this length: percentiles, queue depth and busy dies, by flow if there
+    /// are several. Results are otherwise the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub series: Option<Span>,
     /// Stop after this many requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
@@ -352,6 +356,9 @@ impl RunSpec {
         }
         if self.measure.is_some() && self.limit.is_some() {
             faults.push(Fault::new("measure", "both `measure` and `limit` end the run", "leave one of them out"));
+        }
+        if self.series.is_some_and(Span::is_zero) {
+            faults.push(Fault::new("series", "intervals without length", "give them one, e.g. \"10ms\""));
         }
         if self.repeat == Some(0) {
             faults.push(Fault::new("repeat", "a trace that plays no time issues no request", "use 1 or more"));

@@ -69,7 +69,7 @@ use crate::validity;
 use crate::watch::{Watch, Watcher};
 use crate::worn::WornOut;
 
-pub use crate::run::{Amount, Steady, Stop, WarmUp};
+pub use crate::run::{Amount, Course, Steady, Stop, WarmUp};
 pub use error::SessionError;
 pub use flow::Flow;
 pub use outcome::{Measurement, Outcome};
@@ -126,6 +126,7 @@ impl<'a> Session<'a> {
         self.settings.warm_up = spec.warm_up();
         self.settings.stop = spec.stop();
         self.settings.fairness = spec.fairness;
+        self.settings.course = spec.series.map(|interval| Course { interval: Some(interval) });
         self.settings.load.clone_from(&spec.load_snapshot);
         self.watch = spec.explain.then(|| Watch::default().explaining());
         self
@@ -181,6 +182,14 @@ impl<'a> Session<'a> {
     pub fn time_scale(mut self, factor: f64) -> Self {
         assert!(factor > 0.0 && factor.is_finite(), "{factor} cannot scale time");
         self.settings.time_scale = Some(factor);
+        self
+    }
+
+    /// Records a detailed time series: distributions of latencies and queue depths, by flow if there are several. No other
+    /// result changes.
+    #[must_use]
+    pub fn course(mut self, course: Course) -> Self {
+        self.settings.course = Some(course);
         self
     }
 
@@ -293,7 +302,11 @@ impl<'a> Session<'a> {
     #[must_use]
     pub fn memory(&self) -> Memory {
         let purpose = Purpose { verify: self.settings.verify, precondition: !self.settings.steps.is_empty() };
-        run::memory(&self.device.resolved, purpose)
+        let mut memory = run::memory(&self.device.resolved, purpose);
+        if let Some(course) = self.settings.course {
+            memory.add("the detailed time series", run::course_memory(&self.device.resolved, course));
+        }
+        memory
     }
 
     /// The provenance that results record: the device, the workloads and the session.
@@ -402,7 +415,9 @@ impl<'a> Session<'a> {
             let result = self.measure(drive, &mut part, &mut load, payload, At { stage, next_tag, about: &about })?;
             next_tag += result.warmed_up + result.submitted;
             self.use_up(&result);
-            let notes = part.source.notes().into_iter().chain(load.others.iter().flat_map(Flow::notes)).collect();
+            let long = result.detailed.as_ref().and_then(|(course, series)| course.note(series));
+            let notes =
+                part.source.notes().into_iter().chain(load.others.iter().flat_map(Flow::notes)).chain(long).collect();
             measurements.push(Measurement {
                 energy: drive.energy(&result.counters()),
                 explained: drive.explained(),
@@ -524,6 +539,9 @@ impl<'a> Session<'a> {
         }
         if let Some(log) = &mut self.log {
             runner = runner.log(&mut **log);
+        }
+        if let Some(course) = self.settings.course {
+            runner = runner.course(course);
         }
         if let Some(factor) = self.settings.time_scale {
             runner = runner.time_scale(factor);

@@ -6,6 +6,7 @@ mod fairness;
 mod log;
 mod map;
 mod merges;
+mod series;
 mod slc;
 mod validity;
 
@@ -33,6 +34,7 @@ pub use fairness::{FairnessSummary, Slowdown};
 pub use log::LogSummary;
 pub use map::{MapSummary, Mshrs};
 pub use merges::MergeSummary;
+pub use series::{CompletedSummary, FlowIntervalSummary, IntervalSummary, SeriesSummary, busy_dies, percentile};
 pub use slc::SlcMlcSummary;
 pub use validity::{OverloadSummary, RoundSummary, SteadySummary, ValiditySummary, WarmUpSummary};
 
@@ -191,6 +193,9 @@ pub struct Summary {
     #[schemars(extend("propertyNames" = schema::keys(VERIFIED)))]
     #[serde(deserialize_with = "name::values_if_any")]
     pub verified: Option<BTreeMap<Name, u64>>,
+    /// The course of the run, if its intervals were chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub series: Option<SeriesSummary>,
     /// How far the numbers can be believed.
     pub validity: ValiditySummary,
     /// Notes for a reader.
@@ -508,6 +513,7 @@ impl Summary {
             verified: report.verified.map(|Verified { reads, sectors, adopted, uncorrectable }| {
                 VERIFIED.into_iter().zip([reads, sectors, adopted, uncorrectable]).collect()
             }),
+            series: SeriesSummary::new(result),
             validity: ValiditySummary::new(result),
             notes: report.notes.to_vec(),
             events: counted.events,

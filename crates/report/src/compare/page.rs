@@ -31,11 +31,11 @@ pub fn page(program: &Program, comparison: &Comparison) -> Page {
         about: format!("flashloom {} ({})", program.version, program.commit),
         lead: lead::lead(comparison),
         sections: vec![Section {
+            heading: "Results".into(),
             note: format!("{} {COST}.", comparison.said_of_spread()),
             above: tables.chain(flows::tables(comparison)).map(Block::Table).collect(),
             figures: figures.into_iter().flatten().chain(sides.iter().map(Side::figure)).collect(),
             below: sides.iter().map(|side| Block::Table(side.table(AXIS))).collect(),
-            ..Section::default()
         }],
         result: comparison.json(),
     }

@@ -59,6 +59,9 @@ fn run(settings: &Settings, first: Option<&Flow<'_>>) -> Table {
     if let Some(factor) = settings.time_scale {
         note("time-scale", factor.into());
     }
+    if let Some(interval) = settings.course.and_then(|course| course.interval) {
+        note("series", interval.exact().into());
+    }
     match settings.warm_up {
         WarmUp::None => {}
         WarmUp::Requests(requests) => drop(note("warm-up", requests.cast_signed().into())),

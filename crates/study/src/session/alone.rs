@@ -36,7 +36,8 @@ impl Session<'_> {
     ) -> Result<FlowResult, SessionError> {
         let warm_up = if beside.warmed_up > 0 { WarmUp::Requests(beside.warmed_up) } else { WarmUp::None };
         let stop = Stop::Requests(beside.submitted);
-        let settings = Settings { warm_up, stop, fairness: false, check_drive: false, ..self.settings.clone() };
+        let settings =
+            Settings { warm_up, stop, fairness: false, course: None, check_drive: false, ..self.settings.clone() };
         let mut session = Session { settings, ..Session::new(self.device) };
         session.flows = vec![flow];
         session.interrupt = self.interrupt;

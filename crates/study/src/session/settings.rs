@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use base::units::Span;
 use ssd::Precondition;
 
-use crate::run::{Stop, WarmUp};
+use crate::run::{Course, Stop, WarmUp};
 use crate::snapshot::State;
 
 /// How long background work may continue after the last request, so that the counters can be reconciled.
@@ -37,6 +37,8 @@ pub(super) struct Settings {
     /// The same in memory.
     pub(super) state: Option<State>,
     pub(super) time_scale: Option<f64>,
+    /// The detailed time series, if one is asked for.
+    pub(super) course: Option<Course>,
     pub(super) warm_up: WarmUp,
     pub(super) stop: Stop,
     pub(super) settle: Span,
@@ -55,6 +57,7 @@ impl Default for Settings {
             as_preconditioned: false,
             state: None,
             time_scale: None,
+            course: None,
             warm_up: WarmUp::None,
             stop: Stop::AtEnd,
             settle: SETTLE,
