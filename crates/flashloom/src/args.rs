@@ -1,5 +1,6 @@
 //! The command line.
 
+mod store;
 mod trace;
 
 use std::num::NonZeroUsize;
@@ -18,6 +19,7 @@ use crate::lists::Schema;
 use crate::options::{FlowArg, flow, interval, jobs, positive, seeds, whole};
 use crate::progress::{Show, Tell};
 
+pub(crate) use store::{GcArgs, StoreArgs, StoreCommand};
 pub(crate) use trace::{ExcerptArgs, FitArgs, PartArgs, ReadingArgs, TraceArgs};
 
 /// A deterministic simulator of solid-state drives.
@@ -101,6 +103,18 @@ pub(crate) enum Command {
     },
     /// Run a workload on several drives and print them side by side
     Compare(Box<CompareArgs>),
+    /// List, show and remove the results that studies keep
+    #[command(subcommand)]
+    Store(StoreCommand),
+    /// Do the run of a key, and print its result as JSON
+    Point {
+        /// The key, as `flashloom store show DIGEST --key` prints it; a trace of it must be the one of the key
+        #[arg(value_name = "KEY.json")]
+        key: PathBuf,
+        /// Take the result from the store in this folder if it is there, or keep it there
+        #[arg(long, value_name = "DIR")]
+        store: Option<PathBuf>,
+    },
     /// List the studies that come with Flashloom, or print one
     Studies {
         /// Print this study
@@ -336,6 +350,9 @@ pub(crate) struct StudyArgs {
     /// Say on the standard error what is done: the device and the workload, from where, and each step with its time
     #[arg(long)]
     pub(crate) verbose: bool,
+
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
 }
 
 impl StudyArgs {

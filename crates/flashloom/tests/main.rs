@@ -21,6 +21,7 @@ mod rerun;
 mod run;
 mod schema;
 mod shown;
+mod store;
 mod streams;
 mod studies;
 mod surface;

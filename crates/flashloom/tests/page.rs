@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use crate::common::{ALL_KINDS, buffered};
+use crate::common::{ALL_KINDS, buffered, program};
 
 /// Charts of the page: nine, and the parts of the latency of reads, writes, flushes and discards.
 const FIGURES: usize = 13;
@@ -230,7 +230,7 @@ fn the_browser_draws_dark_pages_and_narrow_screens() {
 fn the_browser_draws_a_comparison() {
     let Some(browser) = chromium() else { return };
     let place = Place::new();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_flashloom"));
+    let mut command = program();
     let options = ["--precondition", "none", "--limit", "500", "--quiet", "--report", "c.html"];
     let run = command.current_dir(place.dir.0.path()).args(["compare", "w.toml", "d.toml", "dirik-1x2"]).args(options);
     assert!(run.output().expect("it starts").status.success());

@@ -28,8 +28,8 @@ pub use claim::ClaimSpec;
 pub use figure::{FigureScale, FigureSpec, StatedSpec};
 pub(crate) use flow::pacing;
 pub use flow::{Beside, FlowSpec};
-pub(crate) use grid::describe;
 pub use grid::{Plan, Point};
+pub(crate) use grid::{check_run, describe};
 pub use seeds::{MOST_SEEDS, seeds_from};
 pub use until::Until;
 
@@ -306,6 +306,27 @@ impl RunSpec {
             volumes: self.volume_rule().ok_or(UnknownRule::Volumes)?,
             ..TraceOptions::default()
         })
+    }
+
+    /// Removes the keys that say how to read a trace, because the run reads none.
+    pub(crate) fn forget_traces(&mut self) {
+        *self = Self {
+            skip: None,
+            repeat: None,
+            event: None,
+            extent: None,
+            format: None,
+            columns: None,
+            time_unit: None,
+            size_unit: None,
+            address_unit: None,
+            gap_limit: None,
+            tolerance: None,
+            volume: None,
+            volumes: None,
+            ..std::mem::take(self)
+        };
+        self.flows.values_mut().for_each(FlowSpec::forget_traces);
     }
 
     /// The part of the workload that runs before the measurement.

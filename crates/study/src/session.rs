@@ -450,7 +450,10 @@ impl<'a> Session<'a> {
         let resolved = &self.device.resolved;
         let seed = self.settings.seed;
         let mut drive = match (&self.settings.load, &self.settings.state) {
-            (Some(path), _) => snapshot::load(path, resolved, seed, observer).map_err(SessionError::Load)?,
+            (Some(path), _) => {
+                let load = if self.settings.as_preconditioned { snapshot::load_preconditioned } else { snapshot::load };
+                load(path, resolved, seed, observer).map_err(SessionError::Load)?
+            }
             (None, Some(state)) => state.load(resolved, seed, observer).map_err(SessionError::Load)?,
             (None, None) => Ssd::observed(resolved, seed, observer),
         };

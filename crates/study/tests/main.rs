@@ -2,5 +2,6 @@
 
 mod anecdotes;
 mod extremes;
+mod model;
 mod reference;
 mod steady;

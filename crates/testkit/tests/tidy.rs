@@ -328,6 +328,19 @@ fn ignored(files: &[File]) -> Vec<Violation> {
     found
 }
 
+// --- tests leave the user's folders alone ---
+
+fn stores(files: &[File]) -> Vec<Violation> {
+    let tests = rust(files).filter(|file| file.path.starts_with("crates/flashloom/tests/"));
+    let mut found = Vec::new();
+    for file in tests.filter(|file| !file.path.ends_with("/common.rs") && !file.text.contains("NO_STORE")) {
+        let started = code(file).filter(|(_, text)| has_word(text, "CARGO_BIN_EXE_flashloom"));
+        let why = "start the command with `common::program`, which has no default store of results";
+        found.extend(started.map(|(line, _)| at(file, line, why)));
+    }
+    found
+}
+
 // --- the rules ---
 
 const LONG: &str = match str::from_utf8(&[b'\n'; LINES + 1]) {
@@ -335,7 +348,7 @@ const LONG: &str = match str::from_utf8(&[b'\n'; LINES + 1]) {
     Err(_) => unreachable!(),
 };
 
-const RULES: [Rule; 14] = [
+const RULES: [Rule; 15] = [
     Rule {
         name: "merges are finished",
         check: conflict_markers,
@@ -494,6 +507,18 @@ const RULES: [Rule; 14] = [
         check: ignored,
         planted: &[("crates/ssd/src/a.rs", "#[ignore]\n#[test]\n", &[1])],
         innocent: &[("crates/ssd/src/a.rs", "#[test]\n#[ignore = \"minutes\"]\n")],
+    },
+    Rule {
+        name: "a test uses no store of the user",
+        check: stores,
+        planted: &[("crates/flashloom/tests/a.rs", "\nlet a = env!(\"CARGO_BIN_EXE_flashloom\");\n", &[2])],
+        innocent: &[
+            ("crates/flashloom/tests/common.rs", "let a = env!(\"CARGO_BIN_EXE_flashloom\");\n"),
+            (
+                "crates/flashloom/tests/b.rs",
+                "shell.env(NO_STORE.0, NO_STORE.1).arg(env!(\"CARGO_BIN_EXE_flashloom\"));\n",
+            ),
+        ],
     },
 ];
 

@@ -32,6 +32,8 @@ pub(super) struct Settings {
     pub(super) steps: Vec<Precondition>,
     /// The snapshot to start from.
     pub(super) load: Option<PathBuf>,
+    /// The snapshot stands for preconditioning that would lead to it.
+    pub(super) as_preconditioned: bool,
     /// The same in memory.
     pub(super) state: Option<State>,
     pub(super) time_scale: Option<f64>,
@@ -52,6 +54,7 @@ impl Default for Settings {
             fairness: false,
             steps: Vec::new(),
             load: None,
+            as_preconditioned: false,
             state: None,
             time_scale: None,
             course: None,

@@ -5,16 +5,17 @@ use std::collections::BTreeMap;
 use base::io::IoKind;
 use base::units::{Sectors, Span};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::shares;
+use crate::name::{self, Name};
 use crate::run::{RunResult, since, write_amplification};
 use crate::schema;
 use crate::series::{Depth, Interval, Latencies, Window};
 use crate::validity::is_supported;
 
 /// The course of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct SeriesSummary {
     /// The length of an interval; the last may be shorter.
     pub interval_us: f64,
@@ -23,7 +24,7 @@ pub struct SeriesSummary {
 }
 
 /// One interval.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct IntervalSummary {
     /// Its begin, from that of the measurement.
     pub from_us: f64,
@@ -31,7 +32,8 @@ pub struct IntervalSummary {
     pub to_us: f64,
     /// By kind of request; only kinds of which a request completed.
     #[schemars(extend("propertyNames" = schema::keys(IoKind::ALL.map(IoKind::name))))]
-    pub kinds: BTreeMap<&'static str, CompletedSummary>,
+    #[serde(deserialize_with = "name::values")]
+    pub kinds: BTreeMap<Name, CompletedSummary>,
     /// Mean number of requests outstanding.
     pub queue_depth_mean: f64,
     /// The most requests outstanding.
@@ -43,12 +45,12 @@ pub struct IntervalSummary {
     /// Mapping units programmed per mapping unit that the host wrote and no buffer absorbed.
     pub write_amplification: Option<f64>,
     /// Each flow by its name, if there are several.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub flows: BTreeMap<String, FlowIntervalSummary>,
 }
 
 /// Requests that completed in an interval.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct CompletedSummary {
     /// Their number.
     pub requests: u64,
@@ -67,7 +69,7 @@ pub struct CompletedSummary {
 }
 
 /// One flow in an interval.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct FlowIntervalSummary {
     /// Its requests that completed.
     #[serde(flatten)]
