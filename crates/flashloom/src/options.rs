@@ -133,14 +133,6 @@ pub(crate) fn positive(text: &str) -> Result<f64, BadValue> {
     }
 }
 
-/// A length of time above zero.
-pub(crate) fn interval(text: &str) -> Result<Span, BadValue> {
-    match text.parse::<Span>() {
-        Ok(span) if !span.is_zero() => Ok(span),
-        _ => Err(BadValue(format!("`{text}` is not a length of time above zero: write e.g. 10ms"))),
-    }
-}
-
 /// The age of a file.
 pub(crate) fn age(text: &str) -> Result<Duration, BadValue> {
     let wrong = || BadValue(format!("`{text}` is not an age: write e.g. 30d, with s, m, h or d"));
@@ -154,6 +146,14 @@ pub(crate) fn age(text: &str) -> Result<Duration, BadValue> {
     };
     let number: u64 = number.parse().map_err(|_| wrong())?;
     number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(wrong)
+}
+
+/// A length of time above zero.
+pub(crate) fn interval(text: &str) -> Result<Span, BadValue> {
+    match text.parse::<Span>() {
+        Ok(span) if !span.is_zero() => Ok(span),
+        _ => Err(BadValue(format!("`{text}` is not a length of time above zero: write e.g. 10ms"))),
+    }
 }
 
 /// Reads a whole number from `least` to `most`.

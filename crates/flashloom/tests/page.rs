@@ -16,7 +16,7 @@ use crate::common::{ALL_KINDS, buffered, program};
 const FIGURES: usize = 13;
 
 /// The browser, if there is one.
-fn chromium() -> Option<&'static str> {
+pub(crate) fn chromium() -> Option<&'static str> {
     const NAMES: [&str; 5] =
         ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome-headless-shell"];
     static FOUND: OnceLock<Option<&str>> = OnceLock::new();
@@ -181,7 +181,7 @@ fn the_browser_draws_every_chart_and_shows_the_numbers_of_the_json() {
 /// Reads the frames of a page, which a browser does not print.
 const LOOK: &str = "<p id=\"found\"></p><script>\nonload = () => setTimeout(() => {
   const found = [...document.querySelectorAll('iframe')].map((frame) => {
-    const page = frame.contentDocument, drawn = [...page.querySelectorAll('svg')], root = page.documentElement;
+    const page = frame.contentDocument, drawn = [...page.querySelectorAll('[data-figure] svg')], root = page.documentElement;
     return { theme: root.dataset.theme, drawn: root.dataset.drawn, scroll: root.scrollWidth,
       inks: [...new Set(drawn.flatMap((svg) => [...svg.querySelectorAll('text')].map((text) => text.getAttribute('fill'))))],
       wide: drawn.map((svg) => Math.round(svg.getBoundingClientRect().right)),
@@ -294,10 +294,10 @@ fn charts_zoom_together_show_values_and_print_in_light_colours() {
     let tip = found["tip"].as_str().expect("a text");
     assert!(tip.contains("% of requests") && tip.contains("write") && tip.contains("us"), "{tip}");
     let widths = found["print"].as_array().expect("widths");
-    assert!(widths.len() == FIGURES && widths.iter().all(|width| *width == 660), "{found}");
+    assert!(widths.len() == FIGURES && widths.iter().all(|width| *width == 322), "{found}");
     assert_eq!(found["paper"], "light");
     assert_eq!(found["after"][0], "dark");
-    assert_ne!(found["after"][1], 660);
+    assert_ne!(found["after"][1], 322);
 }
 
 #[test]

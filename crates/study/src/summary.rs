@@ -194,7 +194,7 @@ pub struct Summary {
     #[serde(deserialize_with = "name::values_if_any")]
     pub verified: Option<BTreeMap<Name, u64>>,
     /// The course of the run, if its intervals were chosen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<SeriesSummary>,
     /// How far the numbers can be believed.
     pub validity: ValiditySummary,

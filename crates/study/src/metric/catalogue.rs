@@ -281,7 +281,7 @@ pub fn catalogue() -> Vec<Group> {
     ]
 }
 
-/// Every metric once, with all kinds of requests and operations; those by cause are left out.
+/// Every metric once, with all kinds of requests and operations; those by cause and those of named flows are left out.
 pub(crate) fn every() -> Vec<Metric> {
     let entries = catalogue().into_iter().flat_map(|group| group.entries).map(|entry| entry.name);
     let kinds = |name: String| match name.strip_prefix("KIND") {
@@ -292,7 +292,8 @@ pub(crate) fn every() -> Vec<Metric> {
         true => Op::ALL.iter().map(|op| name.replace("OP", op.name())).collect(),
         false => vec![name],
     };
-    let names = entries.filter(|name| !name.contains("CAUSE")).flat_map(kinds).flat_map(ops);
+    let is_whole = |name: &String| !name.contains("CAUSE") && !name.contains("NAME");
+    let names = entries.filter(is_whole).flat_map(kinds).flat_map(ops);
     names.map(|name| name.parse().expect("the catalogue names metrics")).collect()
 }
 

@@ -31,8 +31,8 @@ pub struct IntervalSummary {
     /// Its end.
     pub to_us: f64,
     /// By kind of request; only kinds of which a request completed.
-    #[schemars(extend("propertyNames" = schema::keys(IoKind::ALL.map(IoKind::name))))]
     #[serde(deserialize_with = "name::values")]
+    #[schemars(extend("propertyNames" = schema::keys(IoKind::ALL.map(IoKind::name))))]
     pub kinds: BTreeMap<Name, CompletedSummary>,
     /// Mean number of requests outstanding.
     pub queue_depth_mean: f64,
