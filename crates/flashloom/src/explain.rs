@@ -35,6 +35,14 @@ pub(crate) fn explain(
         let remedy = "give --timeline to `flashloom run`";
         return Err(Failure::Input(format!("explain writes no timeline; {remedy}")));
     }
+    if args.issue.fairness {
+        let remedy = "leave out --fairness, or give it to `flashloom run`";
+        return Err(Failure::Input(format!("explain compares no flow with itself alone; {remedy}")));
+    }
+    if args.output.series.is_some() {
+        let remedy = "leave out --series, or give it to `flashloom run`";
+        return Err(Failure::Input(format!("explain prints no course of the run; {remedy}")));
+    }
     if args.seeds > 1 {
         let remedy = "leave out --seeds, or give it to `flashloom run`";
         return Err(Failure::Input(format!("explain shows the requests of one run; {remedy}")));

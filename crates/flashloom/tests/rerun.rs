@@ -69,7 +69,7 @@ fn the_command_in_a_result_folder_gives_the_same_result() {
         "w.toml --precondition fill,random:x0.123456789 --time-scale 0.3333333333 --limit 2000 --verify",
         "w.toml --precondition preload:5KiB:1234KiB --depth 7 --queue 1",
         "w.toml --load-snapshot 'a state'",
-        "w.toml --flow w.toml,queue=1,depth=3,name=b --flow s.toml",
+        "w.toml --flow w.toml,queue=1,depth=3,name=b --flow s.toml --fairness --series 1ms",
         "s.toml --open",
         "j.fio",
         "t.csv --format msr --extent wrap --repeat 3 --gap-limit 12.345ms --skip 1 --tolerance 2s",
@@ -87,7 +87,9 @@ fn the_command_in_a_result_folder_gives_the_same_result() {
         let command = fs::read_to_string(out.join("command.txt")).expect("a command");
         let again = run(&out, &command);
         assert_eq!(hashes(&first), hashes(&again), "{options}: {command}");
-        assert_eq!(first["kinds"], again["kinds"], "{options}: {command}");
+        for key in ["kinds", "fairness", "series"] {
+            assert_eq!(first[key], again[key], "{options}: {command}");
+        }
         fs::write(dir.join("d.toml"), DEVICE).expect("written");
     }
 }
@@ -109,6 +111,10 @@ fn options_without_effect_are_refused() {
         (
             "run d.toml c.toml --time-scale 2",
             "--time-scale: has no effect here: requests are issued as others complete",
+        ),
+        (
+            "run d.toml w.toml --series 1ms",
+            "--series: has no effect here: a table has no course of the run; add --json",
         ),
         ("run d.toml w.toml --time-scale 2 --depth 3", "--time-scale: has no effect here"),
         ("explain d.toml w.toml --repeat 2", "--repeat: has no effect here"),

@@ -78,7 +78,7 @@ fn fio_stages_run_one_after_another() {
 fn flows_run_at_once_and_have_their_own_results() {
     let place = place();
     let queues = "--set host.queue=[{channels=[0]},{channels=[1]}]";
-    let flows = "--flow w.toml,queue=1,name=b --flow w.toml,depth=2";
+    let flows = "--flow w.toml,queue=1,name=b --flow w.toml,depth=2 --fairness --series 10ms";
     let json = place.run(&format!("{queues} {flows} --verify --limit 30000 --out out"));
     let flow = |i: usize| &json["flows"][i];
     let names: Vec<_> = (0..3).map(|i| flow(i)["name"].as_str()).collect();
@@ -91,6 +91,14 @@ fn flows_run_at_once_and_have_their_own_results() {
     assert!(page.contains("Latency by flow") && page.contains("b write"));
     let config = fs::read_to_string(place.path("out/config.toml")).expect("there");
     assert!(config.contains("[[flow]]") && config.contains("name = \"w-2\""), "{config}");
+    // Each ran alone, too, and has its course.
+    let slowdown = |i: usize| json["fairness"]["flows"][i]["slowdown"].as_f64().expect("a number");
+    let most = (0..3).map(slowdown).fold(0.0, f64::max);
+    assert_eq!(json["fairness"]["max_slowdown"].as_f64(), Some(most));
+    let intervals = json["series"]["intervals"].as_array().expect("intervals");
+    let completed = |of: &serde_json::Value| of["flows"]["b"]["requests"].as_u64().expect("a number");
+    assert_eq!(Some(intervals.iter().map(completed).sum()), flow(1)["requests"].as_u64());
+    assert!(place.path("out/series-flows.parquet").is_file() && page.contains("Queue depth"));
     // Equal workloads draw apart, and one workload alone is as if there were no flows.
     assert_ne!(flow(0)["kinds"], flow(1)["kinds"]);
     assert!(place.run("--queue 0")["flows"].is_null());

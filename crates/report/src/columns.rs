@@ -239,7 +239,7 @@ pub(crate) fn flow_series(names: &[&str], intervals: &[Interval<'_>]) -> Table {
         each().map(|(.., of)| of.window.count),
     );
     let bytes = each().map(|(i, _, of)| Some(rate(of.moved.bytes(), i.span()).map_or(0.0, |rate| rate.get() as f64)));
-    table.number("bytes_per_s", Unit::BytesPerSecond, "Bytes that it read and wrote per simulated second", bytes);
+    table.number("moved_bytes_per_s", Unit::BytesPerSecond, "Bytes that it read and wrote per simulated second", bytes);
     let mean = each().map(|(.., of)| of.window.mean().map(|mean| mean.as_us_f64()));
     table.number("latency_mean_us", Unit::Microseconds, "Mean response time", mean);
     for (name, q, meaning) in QUANTILES {

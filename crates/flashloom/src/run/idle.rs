@@ -22,6 +22,13 @@ pub(super) fn check(args: &RunArgs, flows: &[Flow<'_>]) -> Result<(), Failure> {
                 .into(),
         );
     }
+    let output = &args.output;
+    let shown = output.json || output.out.is_some() || output.report.is_some();
+    if output.series.is_some() && !shown {
+        lines.push(
+            "--series: has no effect here: a table has no course of the run; add --json, --out or --report".into(),
+        );
+    }
     if lines.is_empty() { Ok(()) } else { Err(Failure::Input(lines.join("\n"))) }
 }
 

@@ -106,6 +106,9 @@ mod tests {
                 assert!(row.values["slowdown"] >= 1.0, "{row:?}");
             }
         }
+        let csv = crate::compare::rows(&fair).csv();
+        let header = csv.lines().next().expect("a header");
+        assert!(header.contains(",reader_read_p99_us,") && header.contains(",writer_slowdown,fairness,"), "{header}");
         let page = page(&Program::default(), &fair);
         let json: serde_json::Value = serde_json::from_str(&page.result).expect("JSON");
         let html = page.html();

@@ -1,13 +1,30 @@
 //! A comparison as a table for other programs: one row per drive.
 
-use study::compare::{Column as Compared, Comparison, FLASH, LATENCIES, Row};
+use study::compare::{Column as Compared, Comparison, FLASH, FlowTable, LATENCIES, Row};
 
 use crate::table::{Column, Field, Table, Unit, Values};
 
-/// The drives in the order of the user.
+/// The drives in the order of the user. Columns of a flow begin with its name.
 #[must_use]
 pub fn rows(comparison: &Comparison) -> Table {
-    table(&comparison.rows)
+    let mut table = table(&comparison.rows);
+    comparison.flows.iter().for_each(|flow| add(&mut table, flow));
+    table
+}
+
+/// Adds the columns of a flow, or those of the fairness of all.
+fn add(table: &mut Table, of: &FlowTable) {
+    for column in of.shown() {
+        let (name, about) = match &of.flow {
+            Some(flow) => (
+                format!("{}_{}", flow.replace(|c: char| !c.is_ascii_alphanumeric(), "_"), column.key),
+                format!("{}, of the flow `{flow}`", meaning(column.key)),
+            ),
+            None => (column.key.to_owned(), meaning(column.key).to_owned()),
+        };
+        let values = of.rows.iter().map(|row| row.values.get(column.key).copied()).collect();
+        table.push(Field::named(name, Values::Number, unit(column.key), about), Column::Number(values));
+    }
 }
 
 /// The columns of every comparison.
@@ -28,11 +45,15 @@ fn table(rows: &[Row]) -> Table {
     table
 }
 
-/// The column of a comparison; its key states the unit of measure.
+/// The column of a comparison.
 fn field(column: &Compared) -> Field {
+    Field::new(column.key, Values::Number, unit(column.key), meaning(column.key))
+}
+
+/// The unit of measure that a key states.
+fn unit(key: &str) -> Unit {
     const UNITS: [Unit; 4] = [Unit::Microseconds, Unit::BytesPerSecond, Unit::PerSecond, Unit::Bytes];
-    let unit = UNITS.into_iter().find(|unit| unit.ends(column.key)).unwrap_or(Unit::None);
-    Field::new(column.key, Values::Number, unit, meaning(column.key))
+    UNITS.into_iter().find(|unit| unit.ends(key)).unwrap_or(Unit::None)
 }
 
 fn meaning(key: &str) -> &'static str {
@@ -53,6 +74,12 @@ fn meaning(key: &str) -> &'static str {
         "buffer_ram_bytes" => "RAM of the write buffer",
         "flash_bytes" => "Flash, that of an SLC flash included",
         "cost_gib_mlc" => "Price of the flash, in GiB of MLC flash",
+        "slowdown" => "Mean response time by that of the same requests alone on the drive",
+        "fairness" => "Smallest slowdown of the flows by the largest",
+        "unfairness" => "Largest slowdown of the flows by the smallest",
+        "max_slowdown" => "Largest slowdown of the flows",
+        "weighted_speedup" => "Sum of the speed-ups of the flows, the inverses of their slowdowns",
+        "harmonic_speedup" => "Harmonic mean of the speed-ups of the flows",
         _ => "",
     }
 }

@@ -134,19 +134,27 @@ fn field(metric: &Metric) -> Field {
         Dimension::Count if name.ends_with("bytes") => Unit::Bytes,
         Dimension::Count | Dimension::Plain => Unit::None,
     };
-    let meaning = meaning(&name).map_or_else(String::new, |meaning| format!(": {}", lower(meaning)));
+    let meaning = meaning(&name).or_else(|| meaning_of_flow(&name));
+    let meaning = meaning.map_or_else(String::new, |meaning| format!(": {}", lower(&meaning)));
     Field::named(column_name(&name, unit), Values::Number, unit, format!("The metric `{name}`{meaning}"))
 }
 
+/// The meaning of a metric of one flow: that of the same number of all requests.
+fn meaning_of_flow(name: &str) -> Option<String> {
+    let (flow, stat) = name.strip_prefix("flow.")?.split_once('.')?;
+    let (stat, alone) = stat.strip_prefix("alone.").map_or((stat, ""), |stat| (stat, " alone on the drive"));
+    Some(format!("{}; of the flow `{flow}`{alone}", meaning(stat)?))
+}
+
 /// The meaning of a metric in the catalogue.
-fn meaning(name: &str) -> Option<&'static str> {
+fn meaning(name: &str) -> Option<String> {
     let is = |entry: &Entry| {
         let (mut ours, mut listed) = (name.split('.'), entry.name.split('.'));
-        let stands = |(of, part): (&str, &str)| of == part || ["KIND", "OP", "CAUSE"].contains(&of);
+        let stands = |(of, part): (&str, &str)| of == part || ["KIND", "OP", "CAUSE", "NAME"].contains(&of);
         let same = (&mut listed).zip(&mut ours).all(stands);
         same && ours.next().is_none() && entry.name.split('.').count() == name.split('.').count()
     };
-    catalogue().into_iter().flat_map(|group| group.entries).find(is).map(|entry| entry.meaning)
+    catalogue().into_iter().flat_map(|group| group.entries).find(is).map(|entry| entry.meaning.to_owned())
 }
 
 /// With a small letter at its beginning.
@@ -185,6 +193,7 @@ mod tests {
         assert_eq!(name("write.service / read.service"), "write_service_per_read_service");
         assert_eq!(name("energy"), "energy_j");
         assert_eq!(name("busy.dies"), "busy_dies");
+        assert_eq!(name("flow.reader.alone.read.p99"), "flow_reader_alone_read_p99_us");
     }
 
     #[test]

@@ -27,6 +27,11 @@ impl Metric {
 /// The meaning of a name in the catalogue; `short` leaves out what the first words need not.
 fn meaning(name: &str, short: bool) -> String {
     let (group, stat) = name.split_once('.').unwrap_or(("", name));
+    if let Some((flow, number)) = stat.split_once('.').filter(|(flow, _)| group == "flow" && *flow != "NAME") {
+        let (number, alone) = number.strip_prefix("alone.").map_or((number, ""), |number| (number, " alone"));
+        let general = if number.ends_with("slowdown") { format!("flow.NAME.{number}") } else { number.to_owned() };
+        return format!("{}, flow {flow}{alone}", meaning(&general, short));
+    }
     let kind = KINDS.contains(&group).then_some(group);
     let parts: Vec<&str> = stat.split('.').collect();
     let (general, about) = match (kind, group, &parts[..]) {
@@ -75,6 +80,8 @@ mod tests {
             ("read.p99_9", "99.9th percentile of the response time of reads"),
             ("flush.mean", "Mean response time of flushes"),
             ("waf", "Write amplification"),
+            ("flow.reader.alone.read.mean", "Mean response time of reads, flow reader alone"),
+            ("flow.reader.rate-slowdown", "Requests per second alone by those beside the other flows, flow reader"),
             ("busy.dies", "Busy share: The dies"),
             ("commands.erase.gc", "Flash commands: erase, cause gc"),
             (
