@@ -55,13 +55,13 @@ use flash::nand::{Sector, Stamp};
 use ssd::{Drive, Memory, Precondition, Purpose, Ssd};
 use workload::trace::TraceOptions;
 
-use crate::catalogue::{Device, End, WorkloadError, WorkloadFile};
+use crate::catalogue::{Device, WorkloadError, WorkloadFile};
 use crate::inspect::Inspect;
 use crate::memory::{self, Limit, Need};
 use crate::oracle::{Blank, Oracle, Payload};
 use crate::plan::RunSpec;
 use crate::reconcile::reconcile;
-use crate::run::{self, RequestLog, RunResult, Runner};
+use crate::run::{self, RequestLog, RunResult, Runner, Window};
 use crate::snapshot::{self, State};
 use crate::summary::About;
 use crate::validity;
@@ -156,8 +156,7 @@ impl<'a> Session<'a> {
         self.settings.steps.clone_from(&spec.precondition);
         self.settings.verify = spec.verify;
         self.settings.time_scale = spec.time_scale;
-        self.settings.warm_up = spec.warm_up();
-        self.settings.stop = spec.stop();
+        self.settings.window = spec.window();
         self.watch = spec.explain.then(|| Watch::default().explaining());
         self
     }
@@ -251,14 +250,14 @@ impl<'a> Session<'a> {
     /// checks all requests, those of the warm-up too.
     #[must_use]
     pub fn warm_up(mut self, warm_up: WarmUp) -> Self {
-        self.settings.warm_up = warm_up;
+        self.settings.window = self.settings.window.warmed_up_by(warm_up);
         self
     }
 
     /// Ends the session by this rule, unless the workload ends first.
     #[must_use]
     pub fn stop(mut self, stop: Stop) -> Self {
-        self.settings.stop = stop;
+        self.settings.window = self.settings.window.stopped_by(stop);
         self
     }
 
@@ -323,22 +322,21 @@ impl<'a> Session<'a> {
     }
 
     /// Opens a workload for this device as the next flow. The flow's index enters its seed, so that two flows of one
-    /// description draw different requests. If the session has a warm-up and a stop rule, or a stop rule other than a number
-    /// of requests, a described workload goes on until that ends it: its own `requests`, `total` and `duration` do not.
+    /// description draw different requests. If the session or the first workload's description has a warm-up and a stop
+    /// rule, or a stop rule other than a number of requests, a described workload goes on until that ends it: its own
+    /// `requests`, `total` and `duration` do not.
     ///
     /// # Errors
     /// All faults of a description, or the fault of a trace.
     pub fn open(&self, file: &WorkloadFile, options: &TraceOptions) -> Result<Flow<'a>, WorkloadError> {
         let seed = self.settings.seed.wrapping_add((self.flows.len() as u64) << 32);
-        Ok(Flow::new(file.open_until(options, self.device.capacity(), seed, self.end())?))
+        Ok(Flow::new(file.open_for(options, self.device.capacity(), seed, self.window())?))
     }
 
-    /// What ends described workloads.
-    fn end(&self) -> End {
-        match (self.settings.warm_up, self.settings.stop) {
-            (_, Stop::AtEnd) | (WarmUp::None, Stop::Requests(_)) => End::OfWorkload,
-            _ => End::OfRun,
-        }
+    /// The part of the run that is measured, as far as session and first workload say.
+    fn window(&self) -> Window {
+        let own = self.settings.window;
+        self.flows.first().map_or(own, |first| first.window(own))
     }
 
     /// The workloads added so far.
@@ -430,11 +428,16 @@ impl<'a> Session<'a> {
         payload.begin(drive.history());
         drive.begin(drive.counters().at);
         let several = first.parts.len() > 1;
+        let asked = self.settings.window;
+        self.settings.window = first.window(asked);
         let mut measurements: Vec<Measurement> = Vec::new();
         let (mut load, mut next_tag) = (Load { pacing: first.pacing, queue: first.queue, others: flows }, 0);
         for mut part in first.parts {
-            if !measurements.is_empty() && self.is_over() {
-                break;
+            if !measurements.is_empty() {
+                self.settings.window = asked.next(self.settings.window.stop, &part.measured);
+                if self.is_over() {
+                    break;
+                }
             }
             let mut about = about.clone();
             if several {
@@ -444,6 +447,7 @@ impl<'a> Session<'a> {
             let result = self.measure(drive, &mut part, &mut load, payload, At { stage, next_tag, about: &about })?;
             next_tag += result.warmed_up + result.submitted;
             self.use_up(&result);
+            // A stage behind the first has its own warm-up, and its own end unless the session has one.
             let notes = part.source.notes().into_iter().chain(load.others.iter().flat_map(Flow::notes)).collect();
             measurements.push(Measurement {
                 energy: drive.energy(&result.counters()),
@@ -504,7 +508,7 @@ impl<'a> Session<'a> {
 
     /// True if the stop rule allows no further stage.
     fn is_over(&self) -> bool {
-        match self.settings.stop {
+        match self.settings.window.stop {
             Stop::AtEnd => false,
             Stop::Requests(requests) => requests == 0,
             Stop::Time(span) => span.is_zero(),
@@ -515,8 +519,8 @@ impl<'a> Session<'a> {
 
     /// Deducts a finished stage from the stop rule. Later stages need no warm-up.
     fn use_up(&mut self, result: &RunResult) {
-        self.settings.warm_up = WarmUp::None;
-        self.settings.stop = match self.settings.stop {
+        self.settings.window.warm_up = WarmUp::None;
+        self.settings.window.stop = match self.settings.window.stop {
             Stop::AtEnd => Stop::AtEnd,
             Stop::Requests(requests) => Stop::Requests(requests.saturating_sub(result.submitted)),
             Stop::Time(span) => Stop::Time(span.saturating_sub(result.after.at - result.before.at)),
@@ -544,7 +548,7 @@ impl<'a> Session<'a> {
         let At { stage, next_tag, about } = at;
         let others = load.others.iter().flat_map(|flow| &flow.parts);
         let hint: Option<u64> = std::iter::once(&*part).chain(others).map(|part| part.source.len_hint()).sum();
-        let requests = match (hint, self.settings.stop) {
+        let requests = match (hint, self.settings.window.stop) {
             (Some(hint), Stop::Requests(limit)) => Some(hint.min(limit)),
             (None, Stop::Requests(limit)) => Some(limit),
             (hint, _) => hint,
@@ -556,7 +560,7 @@ impl<'a> Session<'a> {
             }
         };
         let mut runner = Runner::new().settle(self.settings.settle).first_tag(next_tag).progress(&mut tell);
-        runner = runner.warm_up(self.settings.warm_up).stop(self.settings.stop);
+        runner = runner.warm_up(self.settings.window.warm_up).stop(self.settings.window.stop);
         if let Some(interrupt) = self.interrupt {
             runner = runner.interrupt(interrupt);
         }

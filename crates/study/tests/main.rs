@@ -2,5 +2,6 @@
 
 mod anecdotes;
 mod extremes;
+mod measured;
 mod reference;
 mod steady;

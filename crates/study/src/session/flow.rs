@@ -1,10 +1,11 @@
 //! A workload of a session.
 
 use ssd::QueueId;
+use workload::measure::Measured;
 use workload::{Pacing, Source};
 
-use crate::catalogue::Workload;
-use crate::run;
+use crate::catalogue::{Stage, Workload};
+use crate::run::{self, Window};
 
 /// A workload that runs on a drive, alone or beside others.
 pub struct Flow<'a> {
@@ -22,6 +23,8 @@ pub struct Flow<'a> {
 pub(super) struct Part<'a> {
     pub(super) name: String,
     pub(super) source: Box<dyn Source + 'a>,
+    /// What its description says of its measurement.
+    pub(super) measured: Measured,
 }
 
 impl<'a> Flow<'a> {
@@ -30,7 +33,8 @@ impl<'a> Flow<'a> {
     pub fn new(workload: Workload) -> Self {
         let Workload { stages, config, notes } = workload;
         let name = stages.first().map(|stage| stage.name.clone()).unwrap_or_default();
-        let parts = stages.into_iter().map(|stage| Part { name: stage.name, source: stage.source }).collect();
+        let part = |Stage { name, source, measured }| Part { name, source, measured };
+        let parts = stages.into_iter().map(part).collect();
         Self { name, parts, config, doubts: notes, pacing: None, queue: QueueId::default() }
     }
 
@@ -38,7 +42,7 @@ impl<'a> Flow<'a> {
     #[must_use]
     pub fn of(name: impl Into<String>, source: impl Source + 'a) -> Self {
         let name = name.into();
-        let parts = vec![Part { name: name.clone(), source: Box::new(source) }];
+        let parts = vec![Part { name: name.clone(), source: Box::new(source), measured: Measured::default() }];
         let (config, doubts) = (toml::Table::new(), Vec::new());
         Self { name, parts, config, doubts, pacing: None, queue: QueueId::default() }
     }
@@ -100,6 +104,11 @@ impl<'a> Flow<'a> {
     pub fn is_closed_loop(&self) -> bool {
         let pacing = |part: &Part<'_>| self.pacing.unwrap_or_else(|| part.source.pacing());
         self.parts.iter().all(|part| matches!(pacing(part), Pacing::Closed { .. }))
+    }
+
+    /// The part of a run with this flow as the first that is measured: what the session leaves open, the first stage says.
+    pub(super) fn window(&self, session: Window) -> Window {
+        self.parts.first().map_or(session, |part| session.or(&part.measured))
     }
 
     /// Notes for a reader of the results, if the flow ran beside another.

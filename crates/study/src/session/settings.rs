@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use base::units::Span;
 use ssd::Precondition;
 
-use crate::run::{Stop, WarmUp};
+use crate::run::Window;
 use crate::snapshot::State;
 
 /// How long background work may continue after the last request, so that the counters can be reconciled.
@@ -33,8 +33,8 @@ pub(super) struct Settings {
     /// The same in memory.
     pub(super) state: Option<State>,
     pub(super) time_scale: Option<f64>,
-    pub(super) warm_up: WarmUp,
-    pub(super) stop: Stop,
+    /// The part of the run that is measured, as far as the session says.
+    pub(super) window: Window,
     pub(super) settle: Span,
 }
 
@@ -49,8 +49,7 @@ impl Default for Settings {
             load: None,
             state: None,
             time_scale: None,
-            warm_up: WarmUp::None,
-            stop: Stop::AtEnd,
+            window: Window::default(),
             settle: SETTLE,
         }
     }
