@@ -111,7 +111,7 @@ pub(crate) enum Command {
     },
     /// Check device files: print a summary of each, or all its errors
     Check {
-        /// Device files, or names of devices that come with Flashloom
+        /// Device files, names of devices that come with Flashloom, or `-` for a file on the standard input
         #[arg(required = true, value_name = "DEVICE")]
         devices: Vec<PathBuf>,
         /// Override a key of the device files, e.g. flash.channels=8
@@ -250,7 +250,7 @@ pub(crate) struct CompareArgs {
     pub(crate) precondition: Vec<String>,
 
     #[command(flatten)]
-    pub(crate) pace: PaceArgs,
+    pub(crate) issue: IssueArgs,
 
     #[command(flatten)]
     pub(crate) measured: MeasureArgs,
@@ -408,10 +408,19 @@ pub(crate) struct IssueArgs {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole(0, u16::MAX))]
     pub(crate) queue: u16,
 
-    /// Run another workload at the same time, with results of its own: WORKLOAD, then any of queue=N, depth=N, open,
-    /// name=NAME, each after a comma. May be given several times; --depth and --open are for the first workload only
+    /// The weight of that queue, instead of the drive's own; the device file describes the queue in [[host.queue]]
+    #[arg(long, value_name = "N", value_parser = whole(1, u32::MAX))]
+    pub(crate) weight: Option<u32>,
+
+    /// Run another workload at the same time, with results of its own: WORKLOAD, then any of queue=N, weight=N (of the
+    /// queue), depth=N, open, name=NAME, each after a comma. May be given several times; --depth, --open, --queue and
+    /// --weight are for the first workload only
     #[arg(long, value_name = "FLOW", value_parser = flow)]
     pub(crate) flow: Vec<FlowArg>,
+
+    /// Run each of the workloads alone, too, and print how much the others slow it down and how fair the drive is
+    #[arg(long, requires = "flow")]
+    pub(crate) fairness: bool,
 }
 
 impl IssueArgs {

@@ -7,13 +7,14 @@ use report::compare::{page, rows, table};
 use study::compare::{Comparison, NORMALISED, PUBLISHED, plan};
 use study::execute;
 use study::output::{Kind, Outputs, publish};
-use study::plan::{Point, RunSpec, seeds_from};
+use study::plan::{FlowSpec, Point, RunSpec, seeds_from};
 use workload::trace::{ExtentRule, VolumeRule, files};
 
 use crate::args::{CompareArgs, Form};
 use crate::exit::{Failure, note, print, say};
+use crate::options::FlowArg;
 use crate::progress::Bar;
-use crate::run::program;
+use crate::run::{program, stem};
 use crate::studies::{fits, planned};
 
 /// Runs `flashloom compare`.
@@ -33,8 +34,7 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
         ("--extent", args.fit.extent != ExtentRule::Wrap),
     ];
     args.reading.check(plan.plays_a_trace(), &also)?;
-    let closed = |point: &Point| point.run.depth.is_some() || point.workload.is_closed_loop();
-    if args.pace.time_scale.is_some() && plan.points.iter().all(closed) {
+    if args.issue.pace.time_scale.is_some() && plan.points.iter().all(Point::is_closed_loop) {
         let why = "requests are issued as others complete, not at times of arrival";
         return Err(Failure::Input(format!("--time-scale: has no effect here: {why}; leave it out")));
     }
@@ -84,12 +84,17 @@ fn how(args: &CompareArgs) -> Result<RunSpec, Failure> {
     });
     let mut run = RunSpec {
         precondition: precondition.collect::<Result<_, _>>()?,
-        depth: args.pace.depth,
-        time_scale: args.pace.time_scale,
+        depth: args.issue.pace.depth,
+        open: args.issue.open,
+        queue: args.issue.queue,
+        weight: args.issue.weight,
+        name: (!args.issue.flow.is_empty()).then(|| plain(&stem(&args.workload))),
+        fairness: args.issue.fairness,
+        time_scale: args.issue.pace.time_scale,
         verify: args.study.verify,
         // The page shows where the time went.
         explain: args.explain || args.study.report.is_some() || args.study.out.is_some(),
-        limit: args.pace.limit,
+        limit: args.issue.pace.limit,
         warm_up: args.measured.warm_up,
         measure: args.measured.measure,
         until: args.measured.until,
@@ -101,5 +106,18 @@ fn how(args: &CompareArgs) -> Result<RunSpec, Failure> {
         ..RunSpec::default()
     };
     args.reading.apply(&mut run);
+    for flow in &args.issue.flow {
+        let name = flow.name.clone().unwrap_or_else(|| plain(&stem(&flow.workload)));
+        let is_taken = |name: &String| run.flows.contains_key(name) || run.name.as_ref() == Some(name);
+        let mut names = std::iter::once(name.clone()).chain((2..).map(|number: u32| format!("{name}-{number}")));
+        let name = names.find(|name| !is_taken(name)).unwrap_or(name);
+        let FlowArg { queue, weight, depth, open, .. } = *flow;
+        run.flows.insert(name, FlowSpec { queue, weight, depth, open, ..FlowSpec::new(&flow.workload) });
+    }
     Ok(run)
+}
+
+/// The name in the form that metrics can name.
+fn plain(name: &str) -> String {
+    name.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '-' }).collect()
 }

@@ -7,6 +7,7 @@ use base::units::Bytes;
 use study::catalogue::{self, Device};
 use study::config::{Document, Fault, Faults};
 
+use crate::args::{IssueArgs, RunArgs};
 use crate::exit::Failure;
 
 /// The name of the standard input in place of a file's.
@@ -14,7 +15,7 @@ const STDIN: &str = "-";
 
 /// Reads a device file and overrides some of its keys (`key=value`).
 pub(crate) fn document(path: &Path, set: &[String]) -> Result<Document, Failure> {
-    changed(catalogue::device(path)?, set)
+    set_all(catalogue::device(path)?, set)
 }
 
 /// The device of such a document.
@@ -33,7 +34,7 @@ pub(crate) fn device_or_stdin(path: &Path, set: &[String]) -> Result<Device, Fai
     };
     io::stdin().read_to_end(&mut bytes).map_err(|error| unreadable(error.to_string()))?;
     let text = String::from_utf8(bytes).map_err(|_| unreadable("it is no text in UTF-8".to_owned()))?;
-    Ok(catalogue::device_from(&changed(Document::parse(path, text)?, set)?)?)
+    Ok(catalogue::device_from(&set_all(Document::parse(path, text)?, set)?)?)
 }
 
 /// Refuses a list that names the standard input twice: a pipe delivers its bytes once.
@@ -46,7 +47,7 @@ pub(crate) fn one_stdin(paths: &[std::path::PathBuf]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn changed(mut document: Document, set: &[String]) -> Result<Document, Failure> {
+fn set_all(mut document: Document, set: &[String]) -> Result<Document, Failure> {
     let faults: Vec<Fault> = set.iter().filter_map(|set| document.set(set).err()).flat_map(|faults| faults.0).collect();
     if faults.is_empty() { Ok(document) } else { Err(Faults(faults).into()) }
 }
@@ -58,4 +59,18 @@ pub(crate) fn resolved(path: &Path, device: &Device) -> String {
     let (host, raw): (Bytes, Bytes) = (resolved.capacity().bytes(), resolved.raw_capacity());
     let dies = resolved.geometry.die_count();
     format!("device {name} ({from}): {host} for the host of {raw} of {} on {dies} dies", resolved.part.name)
+}
+
+/// The device file of a run, with the keys that the command line changes: those of `--set`, and the weights of queues.
+pub(crate) fn changed(args: &RunArgs) -> Result<Document, Failure> {
+    let mut document = document(&args.device, &args.set)?;
+    let IssueArgs { queue, weight, flow, .. } = &args.issue;
+    let queues = std::iter::once((*queue, *weight)).chain(flow.iter().map(|flow| (flow.queue, flow.weight)));
+    for (queue, weight) in queues.filter_map(|(queue, weight)| Some((queue, weight?))) {
+        if document.set(&format!("host.queue[{queue}].weight={weight}")).is_err() {
+            let message = format!("weight={weight}: the drive does not describe its queue {queue}");
+            return Err(Failure::Input(format!("{message}; describe it in a [[host.queue]] of the device file")));
+        }
+    }
+    Ok(document)
 }

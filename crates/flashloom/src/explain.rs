@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 
-use report::{explained_rows, explained_table, levers_text, request_rows, request_table};
+use report::{explained_rows, explained_table, levers_text, request_rows, request_table, trial_rows};
 use study::catalogue::{Device, device_from};
 use study::execute::at_once;
 use study::explanation::Explanation;
@@ -13,7 +13,7 @@ use study::watch::explain::OneRequest;
 use study::what_if::{self, Change, Trial, Trouble};
 
 use crate::args::{Form, RunArgs};
-use crate::device::document;
+use crate::device::changed;
 use crate::exit::{Failure, print};
 use crate::machine;
 use crate::progress::Bar;
@@ -61,7 +61,7 @@ pub(crate) fn explain(
     };
     let mut all = Explanation::new(watch.bands(), one);
     if request.is_none() {
-        let document = document(&args.device, &args.set)?;
+        let document = changed(args)?;
         let changes = what_if::changes(&document, &all.culprits);
         all.levers = changes.iter().map(|change| change.set.clone()).collect();
         if let Some(jobs) = what_if {
@@ -71,6 +71,7 @@ pub(crate) fn explain(
     let text = match (Form::of(args.output.json, args.output.csv), &all.request) {
         (Form::Json, _) => all.json(),
         (Form::Csv, Some(one)) => request_rows(&one.legs).csv(),
+        (Form::Csv, None) if !all.what_if.is_empty() => trial_rows(&all.what_if).csv(),
         (Form::Csv, None) => explained_rows(&all.explained).csv(),
         (Form::Text, Some(one)) => request_table(one),
         (Form::Text, None) => explained_table(&all.explained) + &levers_text(&all),
@@ -80,7 +81,7 @@ pub(crate) fn explain(
 
 /// Runs the device as it is and with each change.
 fn trials(args: &RunArgs, changes: &[Change], jobs: Option<NonZeroUsize>) -> Result<Vec<Trial>, Failure> {
-    let base = device_from(&document(&args.device, &args.set)?)?;
+    let base = device_from(&changed(args)?)?;
     let bar = Bar::steps("what if", args.output.quiet);
     let session = |device, state| opened(args, device, state);
     let jobs = fitting(args, std::iter::once(&base).chain(changes.iter().map(|change| &change.device)), jobs)?;

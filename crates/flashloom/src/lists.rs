@@ -156,6 +156,11 @@ fn every_file() -> Vec<ResultFile> {
             report::explained_rows(&[]).fields(),
         ),
         table("explain --request N --csv", "A row for each leg of the request.", report::request_rows(&[]).fields()),
+        table(
+            "explain --what-if --csv",
+            "A row for the drive as it is, and one for each change.",
+            report::trial_rows(&[]).fields(),
+        ),
         table("check --csv", "A row for each device.", crate::check::rows(&[]).fields()),
         table(
             "trace info --csv",

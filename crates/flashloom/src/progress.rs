@@ -186,7 +186,7 @@ impl Bar {
         let shown = match tell.show {
             Show::Plain => {
                 let state = State { name: name.to_owned(), total: length, ..State::default() };
-                Shown::Lines(Lines::new(state, EVERY, |line| say(line)))
+                Shown::Lines(Lines::new(state, EVERY, say))
             }
             Show::None => Shown::Nothing,
             // The bar appears only if the standard error is a terminal.

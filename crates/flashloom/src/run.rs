@@ -19,10 +19,10 @@ use study::watch::Watch;
 use study::watch::timeline::Timeline;
 
 use crate::args::{Form, OutputArgs, RunArgs};
-use crate::device::{device, resolved};
+use crate::device::{changed, resolved};
 use crate::exit::{Failure, note, print, say};
 use crate::machine;
-use crate::progress::Bars;
+use crate::progress::{Bars, now};
 
 use outputs::Outputs;
 
@@ -59,7 +59,7 @@ fn watch(output: &OutputArgs) -> Option<Watch> {
 pub(crate) fn perform(args: &RunArgs, watch: Option<Watch>, results: &mut dyn Write) -> Result<Outcome, Failure> {
     let tell = args.output.tell();
     tell.check()?;
-    let device = device(&args.device, &args.set)?;
+    let device = catalogue::device_from(&changed(args)?)?;
     tell.done(|| resolved(&args.device, &device));
     let mut session = session(args, &device, None);
     if let Some(watch) = watch {
@@ -106,6 +106,7 @@ pub(crate) fn session<'a>(args: &RunArgs, device: &'a Device, state: Option<Stat
         precondition: if state.is_some() { Vec::new() } else { args.state.precondition.clone() },
         time_scale: args.issue.pace.time_scale,
         verify: args.verify,
+        fairness: args.issue.fairness,
         limit: args.issue.pace.limit,
         warm_up: args.measured.warm_up,
         measure: args.measured.measure,
@@ -171,7 +172,7 @@ fn flows<'a>(args: &RunArgs, session: Session<'a>, files: &Workloads) -> Result<
 }
 
 /// The name of a workload in results: its file's stem.
-fn stem(path: &Path) -> String {
+pub(crate) fn stem(path: &Path) -> String {
     if path.as_os_str() == "-" {
         return "stdin".to_owned();
     }
@@ -209,8 +210,13 @@ fn report(
             Ok(())
         });
     }
+    let start = now();
     let outcome = run(session).map_err(|error| failure(&error, &about))?;
     let summaries = outcome.summaries();
+    args.output.tell().done(|| {
+        let (requests, events) = summaries.iter().fold((0, 0), |(r, e), of| (r + of.requests, e + of.events));
+        format!("done in {:.1} s: {requests} requests, {events} events", start.elapsed().as_secs_f64())
+    });
     let pages = outputs.finish(&outcome, &summaries)?;
     let text = match Form::of(args.output.json, args.output.csv) {
         Form::Json => Summary::json(&summaries),

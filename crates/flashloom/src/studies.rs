@@ -13,6 +13,8 @@ use study::output::{Kind, Outputs, publish};
 use study::plan::{Plan, builtin};
 use workload::trace::files;
 
+use report::study_report::{Charts, page as page_of};
+
 use crate::args::{ClaimArgs, Form, ReadingArgs, StudyArgs};
 use crate::exit::{Failure, note, print, say};
 use crate::machine;
@@ -93,6 +95,10 @@ fn perform(
         point.run.verify |= args.verify;
     }
     fits(&plans, args)?;
+    for plan in &mut plans {
+        plan.force = args.replace.force;
+        execute::check_snapshots(plan)?;
+    }
     // The output files are created first: a path that cannot be written ends the command before the long runs.
     let names = report::study_report::names(&plans);
     let named = plans.iter().flat_map(|plan| &plan.named).flat_map(|path| files(path));
@@ -113,7 +119,7 @@ fn perform(
         .collect::<Result<Vec<Outcome>, ExecuteError>>()
         .map_err(|error| Failure::study(&error))?;
     let claims = execute::claims(&outcomes);
-    let shown = report::study_report::page(&program, &outcomes, &claims);
+    let shown = page_of(&program, &outcomes, &claims, if points { Charts::Each } else { Charts::Figures });
     if let Some(dir) = &mut dir {
         report::study_report::write_all(dir, &program, &outcomes, &claims, &shown)?;
     }

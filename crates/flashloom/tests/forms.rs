@@ -11,13 +11,14 @@ use crate::common::{DEVICE, Place};
 
 const STUDY: &str = "name = \"s\"\ndevice = \"d.toml\"\nworkload = \"w.toml\"\nseeds = [1, 2]\nmetrics = [\"read.p99\"]\n\
     [[axis]]\nname = \"depth\"\nkey = \"run.depth\"\nvalues = [1, 4]\n\
-    [[axis]]\nname = \"link\"\nkey = \"device.host.overhead\"\nvalues = [\"1us\", \"2ms\"]\n";
+    [[axis]]\nname = \"buffer\"\nkey = \"device.buffer.size\"\nvalues = [\"512KiB\", \"1MiB\"]\n";
 
 fn place() -> Place {
     let place = Place::new();
     place.write("s.toml", STUDY);
-    place.write("c.toml", [&STUDY.replace("name = \"s\"", "name = \"c\"").replace("depth", "banks"), CLAIMS].concat());
-    place.write("c.toml", place.read("c.toml").replace("run.banks", "run.depth"));
+    let banks = STUDY.replace("name = \"s\"", "name = \"b\"").replace("name = \"depth\"", "name = \"banks\"");
+    place.write("b.toml", &banks);
+    place.write("c.toml", [&banks.replace("name = \"b\"", "name = \"c\""), CLAIMS].concat());
     place.write("e.toml", DEVICE.replace("small", "other"));
     place
 }
@@ -31,18 +32,19 @@ fn cells(text: &str) -> Vec<Vec<&str>> {
 fn every_command_with_a_table_prints_csv() {
     let place = place();
     // The command, its first columns, one more, and its rows.
-    let all: [(&[&str], &str, &str, usize); 11] = [
+    let all: [(&[&str], &str, &str, usize); 12] = [
         (&["run", "d.toml", "w.toml"], "device,workload,seed,stage,flow,kind,requests,bytes", "p99_us", 2),
         (&["compare", "w.toml", "d.toml", "e.toml"], "device,read_mean_us,read_p99_us", "flash_bytes", 2),
-        (&["study", "s.toml"], "study,depth,link_us,seed,read_p99_us", "read_mean_us", 8),
+        (&["study", "s.toml"], "study,depth,buffer_bytes,seed,read_p99_us", "read_mean_us", 8),
         (&["explain", "d.toml", "w.toml"], "kind,band,requests,latency_us", "mean_us", 9),
-        (&["explain", "d.toml", "w.toml", "--request", "3"], "from_us,took_us,part,at", "at", 2),
+        (&["explain", "d.toml", "w.toml", "--request", "3"], "from_us,took_us,part,at", "at", 3),
+        (&["explain", "d.toml", "w.toml", "--what-if"], "set,acts_on,start,read_mean_us", "cost_gib_mlc", 3),
         (&["check", "d.toml", "demo"], "device,capacity_bytes,raw_bytes", "memory_bytes", 2),
         (&["trace", "info", "t.csv"], "kind,requests,share,bytes,mean_bytes", "trace_span_s", 2),
         (&["devices"], "kind,name,description", "name", 20),
         (&["workloads"], "kind,name,description", "name", 5),
         (&["studies"], "kind,name,description", "name", 20),
-        (&["study", "s.toml", "c.toml"], "study,depth,link_us,seed,read_p99_us", "banks", 16),
+        (&["study", "s.toml", "b.toml"], "study,depth,buffer_bytes,seed,read_p99_us", "banks", 16),
     ];
     for (command, head, also, rows) in all {
         let text = place.printed(&[command, &["--csv"]].concat());
@@ -75,8 +77,8 @@ fn csv_has_the_numbers_of_json() {
     let study = place.printed(&["study", "s.toml", "--csv"]);
     let rows = cells(&study);
     let axes: Vec<[&str; 3]> = rows[1..].iter().map(|row| [row[1], row[2], row[3]]).collect();
-    assert_eq!(axes[0], ["1", "1", "1"]);
-    assert_eq!(axes[7], ["4", "2000", "2"]);
+    assert_eq!(axes[0], ["1", "524288", "1"]);
+    assert_eq!(axes[7], ["4", "1048576", "2"]);
 }
 
 #[test]
@@ -193,13 +195,7 @@ fn verbose_says_what_is_done_and_changes_no_result() {
         place.flashloom(&["run", "d.toml", "w.toml", "--precondition", "fill", "--verbose", "--progress", "plain"]);
     assert_eq!(plain.stdout, told.stdout);
     let text = String::from_utf8_lossy(&told.stderr);
-    for wanted in [
-        "device small (d.toml): ",
-        "workload w",
-        "state: a new drive, then fill",
-        "precondition fill: done in ",
-        "run: done in ",
-    ] {
+    for wanted in ["device small (d.toml): ", "workload w", "state: a new drive, then fill", " s: 100 requests"] {
         assert!(text.contains(wanted), "{text}");
     }
     let study = place.flashloom(&["study", "s.toml", "--verbose"]);

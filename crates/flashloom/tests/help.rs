@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::common::Place;
+use crate::common::{Place, TRACE};
 
 /// The commands that are listed in a help text, without `help`.
 fn listed(help: &str) -> Vec<String> {
@@ -43,14 +43,14 @@ fn every_example_of_the_help_runs() {
             if line == "flashloom reproduce sung" {
                 continue;
             }
-            let here = Place::with(&[]);
+            let here = Place::with(&[("mine.csv", "0,W,0,8192\n90,R,0,4096\n"), ("msr.csv", TRACE)]);
             let mut shell = Command::new("sh");
             shell.args(["-ec", line]).current_dir(here.path(".")).env("PATH", &path);
             let output = shell.output().expect("a shell");
             let told = String::from_utf8_lossy(&output.stderr);
             assert!(output.status.success(), "{line}: {told}");
             let files = testkit::names(&here.path("."));
-            assert!(!output.stdout.is_empty() || !files.is_empty(), "{line} gives nothing");
+            assert!(!output.stdout.is_empty() || files.len() > 2, "{line} gives nothing");
             ran += 1;
         }
     }

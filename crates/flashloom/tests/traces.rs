@@ -171,7 +171,7 @@ fn a_csv_with_any_columns_is_read() {
     let info = json(&place.flashloom(&["trace", "info", "d.csv", "--format", "csv", "--json"]));
     assert_eq!((&info["requests"], &info["format"]), (&1.into(), &"csv".into()));
     let study = format!(
-        "name = \"s\"\ndevice = \"d.toml\"\nworkload = \"t.csv\"\nmetrics = [\"read.mean\"]\nrun = {{ csv = \"{columns}\" }}\n"
+        "name = \"s\"\ndevice = \"d.toml\"\nworkload = \"t.csv\"\nmetrics = [\"read.mean\"]\nrun = {{ columns = \"{columns}\" }}\n"
     );
     place.write("s.toml", study.as_bytes());
     let output = place.flashloom(&["study", "s.toml", "--quiet"]);

@@ -141,6 +141,8 @@ fn wrong_options_are_refused_and_nothing_is_written() {
         (&["run", "demo", "oltp", "--timeline", "/no/such/place.json"], "/no/such/place.json"),
         (&["explain", "demo", "oltp", "--limit", "10", "--request", "10"], "counted from 0"),
         (&["explain", "demo", "oltp", "--limit", "10", "--timeline", &path], "flashloom run"),
+        (&["explain", "demo", "-", "--what-if"], "keep it in a file"),
+        (&["explain", "demo", "oltp", "--what-if", "--request", "1"], "--request"),
         (&["compare", "oltp", "no-such-drive"], "no-such-drive"),
         (&["compare", "no-such-workload.csv", "demo"], "no-such-workload.csv"),
         (&["compare", "oltp", "demo", "--precondition", "full"], "--precondition full"),

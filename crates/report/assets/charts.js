@@ -2,65 +2,14 @@
 "use strict";
 
 const charts = (() => {
-  // --- numbers for people ---
-
-  // Three significant digits, without trailing zeros.
-  function digits(value) {
-    const size = Math.abs(value);
-    const text = value.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : size >= 0.9995 ? 2 : 3);
-    return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
-  }
-
-  function scaled(value, steps) {
-    for (const [size, name] of steps) {
-      if (Math.abs(value) >= size * 0.9995) return digits(value / size) + name;
-    }
-    const [size, name] = steps[steps.length - 1];
-    return value === 0 ? "0" : digits(value / size) + name;
-  }
-
-  function counted(value) {
-    const size = Math.abs(value);
-    if (size >= 1e9) return digits(value / 1e9) + "G";
-    if (size >= 1e6) return digits(value / 1e6) + "M";
-    if (size >= 1e4) return digits(value / 1e3) + "k";
-    return size >= 1000 ? String(Math.round(value)) : digits(value);
-  }
-
-  const SHOW = {
-    time: (us) =>
-      scaled(us, [
-        [1e6, "s"],
-        [1e3, "ms"],
-        [1, "us"],
-        [1e-3, "ns"],
-      ]),
-    rate: (bytes) =>
-      scaled(bytes, [
-        [1e9, "GB/s"],
-        [1e6, "MB/s"],
-        [1e3, "kB/s"],
-        [1, "B/s"],
-      ]),
-    "per-second": (rate) => counted(rate) + "/s",
-    energy: (joules) =>
-      scaled(joules, [
-        [1, "J"],
-        [1e-3, "mJ"],
-        [1e-6, "uJ"],
-        [1e-9, "nJ"],
-      ]),
-    share: (share) => digits(share * 100) + "%",
-    count: counted,
-    plain: digits,
-  };
-  const show = (unit, value) => (value === null || Number.isNaN(value) ? "-" : SHOW[unit](value));
+  const { show, tick, nines, share, percentile } = numbers;
 
   // --- colours and tooltips ---
 
   const PALETTE = 8;
   // Narrower charts have no room for all tools, and no mouse to draw a box with.
   const NARROW = 480;
+  const FONT = 12;
 
   // The current colours of the style sheet.
   function look(width, printing) {
@@ -73,12 +22,18 @@ const charts = (() => {
 
   const colour = (of, number) => of.colours[number % of.colours.length];
 
-  // The colour between idle and busy for a share.
-  function shade(of, share) {
+  // The colour between idle and busy for a share, and black or white on it, whichever stands out more.
+  function blend(of, share) {
     const channels = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
     const [from, to] = [channels(of.idle), channels(of.busy)];
     const part = Math.min(1, Math.max(0, share));
-    return "rgb(" + from.map((value, i) => Math.round(value + (to[i] - value) * part)).join(",") + ")";
+    return from.map((value, i) => Math.round(value + (to[i] - value) * part));
+  }
+  const shade = (of, share) => "rgb(" + blend(of, share).join(",") + ")";
+  function inkOn(of, share) {
+    const linear = (value) => (value <= 10 ? value / 3294 : Math.pow((value / 255 + 0.055) / 1.055, 2.4));
+    const [red, green, blue] = blend(of, share).map(linear);
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 ? "#000000" : "#ffffff";
   }
 
   const escape = (text) => String(text).replace(/[&<>"]/g, (c) => "&#" + c.charCodeAt(0) + ";");
@@ -103,6 +58,13 @@ const charts = (() => {
 
   // --- axes ---
 
+  // The width of texts as they will be drawn.
+  const pen = document.createElement("canvas").getContext("2d");
+  function widest(texts) {
+    pen.font = FONT + "px " + getComputedStyle(document.body).fontFamily;
+    return Math.ceil(Math.max(0, ...texts.map((text) => pen.measureText(text).width)));
+  }
+
   // The options of every axis.
   function axis(of, label, extra) {
     return Object.assign(
@@ -110,7 +72,7 @@ const charts = (() => {
         name: label,
         nameLocation: "middle",
         nameTextStyle: { color: of.ink },
-        axisLabel: { color: of.soft, hideOverlap: true },
+        axisLabel: { color: of.soft, hideOverlap: true, fontSize: FONT },
         axisLine: { show: true, lineStyle: { color: of.soft } },
         axisTick: { lineStyle: { color: of.soft } },
         splitLine: { lineStyle: { color: of.line } },
@@ -120,25 +82,20 @@ const charts = (() => {
     );
   }
 
-  const nines = (share) => -Math.log10(Math.max(1 - share, 1e-9));
-  const share = (nines) => 1 - Math.pow(10, -nines);
-  function percentile(share) {
-    const places = share >= 0.9 ? Math.max(1, Math.ceil(nines(share) - 1)) : 1;
-    return String(+(share * 100).toFixed(places)) + "%";
-  }
-
   // The tick interval: at most five steps up to the end, each 1, 2 or 5 times a power of ten in the unit shown.
   function step(to) {
     const power = Math.pow(10, Math.floor(Math.log10(to / 5)));
     return [1, 2, 5, 10].map((n) => n * power).find((size) => size * 5 >= to * 0.999);
   }
 
-  // An axis of numbers; `values` are all the values on it.
-  function numbers(of, { label, unit, scale, to }, values, gap) {
-    const known = values.filter((value) => value !== null && (scale !== "log" || value > 0));
+  // The scale is part of the axis's name where it is not linear: panels beside each other may differ.
+  const titled = ({ label, scale }) => label + (scale === "log" ? " (log scale)" : "");
+
+  // An axis of numbers; `values` are all the values on it, `cover` what panels beside it have.
+  function scaled(of, { label, unit, scale, to, cover }, values, gap) {
+    const known = values.concat(cover || []).filter((value) => value !== null && (scale !== "log" || value > 0));
     const most = Math.max(...known, 0);
-    const text = (value) => show(unit, value);
-    const all = axis(of, label, { nameGap: gap });
+    const all = axis(of, titled({ label, scale }), { nameGap: gap });
     if (scale === "nines") {
       // 90, 99, 99.9 ... percent, and 50, 95, 99.5 ... if there is room.
       const end = most || 2;
@@ -152,7 +109,7 @@ const charts = (() => {
       Object.assign(all.axisTick, { customValues });
       return Object.assign(all, { type: "value", min: 0, max: end, splitLine: { show: false } });
     }
-    all.axisLabel.formatter = text;
+    all.axisLabel.formatter = (value) => tick(unit, value);
     if (scale === "log") {
       const [from, end] = known.length ? [Math.min(...known), most] : [1, 10];
       return Object.assign(all, {
@@ -166,12 +123,41 @@ const charts = (() => {
       all.axisLabel.showMaxLabel = false;
       return Object.assign(all, { type: "value", min: 0, max: to });
     }
-    const size = step(most || 1);
-    return Object.assign(all, { type: "value", min: 0, max: Math.ceil((most || 1) / size) * size, interval: size });
+    const least = Math.min(...known, 0);
+    const size = step(Math.max(most, -least) || 1);
+    const [min, max] = [Math.floor(least / size) * size, Math.ceil((most || 1) / size) * size];
+    return Object.assign(all, { type: "value", min, max, interval: size });
   }
 
   const category = (of, { label, names }, gap, extra) =>
     axis(of, label, Object.assign({ type: "category", data: names, nameGap: gap, splitLine: { show: false } }, extra));
+
+  // A horizontal axis of names on which every name has its place: beside each other, or else turned. Gives the axis and
+  // the room below it. Only quantities in order may be thinned out, where even turned names have no room.
+  function named(of, { label, names, ordered }, extra) {
+    const [room, wide] = [(of.width - 84) / Math.max(1, names.length), widest(names)];
+    const turned = wide + 8 > room;
+    const every = turned && ordered ? Math.ceil((FONT + 2) / room) : 1;
+    const longest = Math.min(turned ? wide : FONT, 120);
+    const axis = category(of, { label, names }, longest + 14, extra);
+    Object.assign(axis.axisLabel, {
+      hideOverlap: false,
+      interval: every - 1,
+      rotate: turned ? 90 : 0,
+      width: turned ? 120 : undefined,
+      overflow: "truncate",
+    });
+    return { axis, below: longest + 34 };
+  }
+
+  // A vertical axis of names, each of them shown, wrapped if it is long. Gives the axis and the room left of it.
+  function listed(of, names, { tall, extra }) {
+    const left = Math.min(Math.round(of.width * 0.42), Math.max(64, widest(names) + 14));
+    const axis = category(of, { label: "", names }, 0, Object.assign({ inverse: true, axisTick: { show: false } }, extra));
+    Object.assign(axis.axisLabel, { hideOverlap: false, interval: 0, width: left - 12, overflow: "break", lineHeight: FONT + 1 });
+    const lines = Math.max(...names.map((name) => Math.ceil((widest([name]) * 1.15) / (left - 12))), 1);
+    return { axis, left, tall: Math.max(tall, lines * (FONT + 1) + 6) };
+  }
 
   // --- options of all charts ---
 
@@ -226,32 +212,19 @@ const charts = (() => {
     };
   }
 
+  // The description for screen readers is made of the figure (describe.js): that of ECharts reads out positions on the
+  // axis, which on a scale by nines are logarithms.
   function common(of, more) {
     return Object.assign(
       {
         animation: false,
-        aria: { enabled: true },
+        aria: { enabled: more.hatches === true, label: { enabled: false } },
         backgroundColor: "transparent",
         textStyle: { fontFamily: getComputedStyle(document.body).fontFamily, color: of.ink },
       },
       more,
     );
   }
-
-  const legend = (of, names) => ({
-    type: "scroll",
-    show: names.length > 1,
-    left: 0,
-    top: 0,
-    width: of.width - (of.printing ? 0 : of.width < NARROW ? 75 : 130),
-    itemWidth: 14,
-    itemHeight: 10,
-    data: names,
-    textStyle: { color: of.ink },
-    pageTextStyle: { color: of.soft },
-    pageIconColor: of.ink,
-    pageIconInactiveColor: of.line,
-  });
 
   const tooltip = (of, more) =>
     Object.assign(
@@ -265,10 +238,14 @@ const charts = (() => {
       more,
     );
 
-  const grid = (of, more) => Object.assign({ left: 62, right: 18, top: 32, bottom: of.printing ? 46 : 68 }, more);
+  const grid = (of, more) =>
+    Object.assign({ left: 66, right: 18, top: of.printing ? 10 : 26, bottom: of.printing ? 46 : 68 }, more);
+  const tall = (of) => (of.printing ? 200 : 280);
 
-  // Series beyond the palette are hatched.
+  // Series beyond the palette are hatched or dashed.
   const hatched = (of) => ({ color: of.card, dashArrayX: [1, 0], dashArrayY: [2, 4], rotation: -Math.PI / 4 });
+  const SYMBOLS = ["circle", "rect", "triangle", "diamond", "emptyCircle", "emptyRect", "emptyTriangle", "emptyDiamond"];
+  const symbol = (number) => SYMBOLS[number % SYMBOLS.length];
 
   const stroke = (of, number) => ({
     itemStyle: { color: colour(of, number) },
@@ -289,8 +266,8 @@ const charts = (() => {
       };
     };
     return common(of, {
-      height: Math.round(tall * names.length) + (of.printing ? 66 : 88),
-      grid: grid(of, { left: 84, top: 24 }),
+      height: Math.round(tall * names.length) + (of.printing ? 56 : 88),
+      grid: grid(of, { left: 84 }),
       toolbox: tools(of, { yAxisIndex: "none" }),
       dataZoom: zoom(of, { xAxisIndex: 0 }),
       tooltip: tooltip(of, { formatter }),
@@ -314,14 +291,11 @@ const charts = (() => {
       const flat = all.flat();
       const over = (value) => (x.scale === "nines" ? percentile(share(value)) + " of requests" : show(x.unit, value));
       const few = flat.length < 3 * lines.length;
+      const ranges = lines.flatMap((line) => line.spread || []).flatMap(([, low, high]) => [low, high]);
       return common(of, {
         timed: x.scale !== "nines",
-        height: of.printing ? 215 : 290,
+        height: tall(of),
         grid: grid(of),
-        legend: legend(
-          of,
-          lines.map((line) => line.name),
-        ),
         toolbox: tools(of, { yAxisIndex: "none" }),
         dataZoom: zoom(of, { xAxisIndex: 0 }),
         tooltip: tooltip(of, {
@@ -329,23 +303,13 @@ const charts = (() => {
           formatter: (rows) =>
             tip(
               over(rows[0].axisValue),
-              rows.map((row) => [row.color, row.seriesName, show(y.unit, row.value[1])]),
+              rows.filter((row) => row.seriesType === "line").map((row) => [row.color, row.seriesName, show(y.unit, row.value[1])]),
             ),
         }),
-        xAxis: numbers(
-          of,
-          x,
-          flat.map(([x]) => x),
-          26,
-        ),
-        yAxis: numbers(
-          of,
-          y,
-          flat.map(([, y]) => y),
-          48,
-        ),
-        series: lines.map((line, i) =>
-          Object.assign(
+        xAxis: scaled(of, x, flat.map(([x]) => x), 26),
+        yAxis: scaled(of, y, flat.map(([, y]) => y).concat(ranges.map(drawn)), 50),
+        series: lines.flatMap((line, i) => {
+          const course = Object.assign(
             {
               type: "line",
               name: line.name,
@@ -356,47 +320,15 @@ const charts = (() => {
               emphasis: { disabled: true },
             },
             stroke(of, line.colour),
-          ),
-        ),
+          );
+          const spread = (line.spread || []).map(([x, low, high]) => [place(x), drawn(low), drawn(high)]);
+          return spread.length ? [course, band(of, line, spread)] : [course];
+        }),
       });
     },
 
-    courses({ x, y, lines }, of) {
-      const drawn = (value) => (y.scale === "log" && value !== null && value <= 0 ? null : value);
-      const flat = lines.flatMap((line) => line.values.map(drawn));
-      return common(of, {
-        height: of.printing ? 215 : 290,
-        grid: grid(of),
-        legend: legend(
-          of,
-          lines.map((line) => line.name),
-        ),
-        toolbox: tools(of, { yAxisIndex: "none" }),
-        dataZoom: zoom(of, { xAxisIndex: 0 }),
-        tooltip: tooltip(of, {
-          trigger: "axis",
-          formatter: (rows) =>
-            tip(
-              x.label + " " + rows[0].axisValue,
-              rows.map((row) => [row.color, row.seriesName, show(y.unit, row.value)]),
-            ),
-        }),
-        xAxis: category(of, x, 26, { boundaryGap: false }),
-        yAxis: numbers(of, y, flat, 48),
-        series: lines.map((line) =>
-          Object.assign(
-            {
-              type: "line",
-              name: line.name,
-              data: line.values.map(drawn),
-              symbolSize: 7,
-              symbol: "circle",
-              emphasis: { disabled: true },
-            },
-            stroke(of, line.colour),
-          ),
-        ),
-      });
+    courses(figure, of) {
+      return figure.x.ordered ? along(figure, of) : apart(figure, of);
     },
 
     stacks({ x, rows }, of) {
@@ -406,12 +338,12 @@ const charts = (() => {
       const value = (row, name) => (row.parts.find((part) => part.name === name) || { value: 0 }).value;
       const sums = rows.map((row) => row.parts.reduce((sum, part) => sum + part.value, 0));
       const behind = (i) => rows[i].label || show(x.unit, sums[i]);
-      const longest = Math.max(...rows.map((row) => row.name.length));
+      const list = listed(of, rows.map((row) => row.name), { tall: 34 });
       const series = names.map(([name, number]) => ({
         type: "bar",
         name,
         stack: "all",
-        barMaxWidth: 28,
+        barMaxWidth: 24,
         data: rows.map((row) => value(row, name)),
         itemStyle: Object.assign(
           { color: colour(of, number), borderColor: of.card, borderWidth: 0.5 },
@@ -428,41 +360,23 @@ const charts = (() => {
         stack: "all",
         data: rows.map(() => 0),
         silent: true,
-        label: {
-          show: true,
-          position: "right",
-          color: of.ink,
-          formatter: ({ dataIndex }) => behind(dataIndex),
-        },
+        label: { show: true, position: "right", color: of.ink, formatter: ({ dataIndex }) => behind(dataIndex) },
       });
       return common(of, {
-        height: 96 + 40 * rows.length,
-        grid: grid(of, { left: Math.min(of.width / 3, Math.max(78, 7 * longest)), right: 64, bottom: 46 }),
-        legend: Object.assign(
-          legend(
-            of,
-            names.map(([name]) => name),
-          ),
-          { show: true },
-        ),
+        hatches: true,
+        height: 76 + list.tall * rows.length,
+        grid: grid(of, { left: list.left, right: 64, bottom: 46 }),
         toolbox: tools(of),
         tooltip: tooltip(of, {
           trigger: "axis",
           axisPointer: { type: "shadow", shadowStyle: { color: of.line, opacity: 0.4 } },
           formatter: ([{ dataIndex }]) => {
-            const list = rows[dataIndex].parts.map((part) => [
-              colour(of, part.colour),
-              part.name,
-              show(x.unit, part.value),
-            ]);
-            return tip(rows[dataIndex].name, list.concat([["", "sum", behind(dataIndex)]]));
+            const part = ({ colour: number, name, value }) => [colour(of, number), name, show(x.unit, value)];
+            return tip(rows[dataIndex].name, rows[dataIndex].parts.map(part).concat([["", "all", behind(dataIndex)]]));
           },
         }),
-        xAxis: numbers(of, x, sums, 26),
-        yAxis: category(of, { label: "", names: rows.map((row) => row.name) }, 0, {
-          inverse: true,
-          axisTick: { show: false },
-        }),
+        xAxis: scaled(of, x, sums, 26),
+        yAxis: list.axis,
         series,
       });
     },
@@ -471,7 +385,7 @@ const charts = (() => {
       const cells = lanes.flatMap((lane, i) => lane.slices.map((slice) => [slice.from, slice.to, i, slice.colour]));
       const what = lanes.flatMap((lane) => lane.slices.map((slice) => slice.name));
       const edges = cells.flatMap(([from, to]) => [from, to]);
-      const axis = Object.assign(numbers(of, x, edges, 26), { splitLine: { show: false }, interval: undefined });
+      const axis = Object.assign(scaled(of, x, edges, 26), { splitLine: { show: false }, interval: undefined });
       return rows(of, {
         name: "what it did",
         axis: Object.assign(axis, { min: Math.min(...edges), max: Math.max(...edges) }),
@@ -493,7 +407,7 @@ const charts = (() => {
     heat({ x, edges, rows: all }, of) {
       const options = rows(of, {
         name: "busy",
-        axis: Object.assign(numbers(of, x, edges, 26), { splitLine: { show: false } }),
+        axis: Object.assign(scaled(of, x, edges, 26), { splitLine: { show: false } }),
         names: all.map((row) => row.name),
         tall: Math.min(22, Math.max(7, 300 / all.length)),
         cells: all.flatMap((row, i) => row.shares.map((share, j) => [edges[j], edges[j + 1], i, share])),
@@ -502,74 +416,53 @@ const charts = (() => {
         wide: (width) => width + 0.4,
         fill: (share) => shade(of, share),
         formatter: ({ value: [from, to, row, share] }) =>
-          tip(all[row].name, [["", show(x.unit, from) + " to " + show(x.unit, to), SHOW.share(share) + " busy"]]),
+          tip(all[row].name, [["", show(x.unit, from) + " to " + show(x.unit, to), show("share", share) + " busy"]]),
       });
       return Object.assign(options, { timed: true });
     },
 
+    // The colours go from nothing to the whole, as those of a heat map: 37 % is never painted as all.
     grid({ x, y, values }, of) {
-      const most = Math.max(...values.flat(), 1e-9);
-      // The text on a busy cell has the colour of the background.
-      const cell = (i, share, j) => ({ value: [j, i, share], label: { color: share > 0.5 * most ? of.card : of.ink } });
-      const cells = values.flatMap((row, i) => row.map((share, j) => cell(i, share, j)));
-      const labelled = (of.width - 76) / x.names.length > 42;
+      const style = (share) => ({ itemStyle: { color: shade(of, share) }, label: { color: inkOn(of, share) } });
+      const cell = (i, share, j) => Object.assign({ value: [j, i, share] }, style(share));
+      const below = named(of, x, { position: "bottom", axisTick: { show: false } });
+      const labelled = (of.width - 84) / x.names.length > 42;
       return common(of, {
-        height: Math.min(420, Math.max(36 * y.names.length, 60)) + 118,
-        grid: grid(of, { left: 58, top: 24, bottom: 90 }),
+        height: Math.min(420, Math.max(34 * y.names.length, 60)) + 26 + below.below,
+        grid: grid(of, { bottom: below.below }),
         toolbox: tools(of),
         tooltip: tooltip(of, {
           formatter: ({ value: [j, i, share] }) =>
-            tip(y.label + " " + y.names[i] + ", " + x.label + " " + x.names[j], [["", "busy", SHOW.share(share)]]),
+            tip(y.label + " " + y.names[i] + ", " + x.label + " " + x.names[j], [["", "busy", show("share", share)]]),
         }),
-        visualMap: {
-          min: 0,
-          max: most,
-          calculable: !of.printing,
-          orient: "horizontal",
-          left: "center",
-          bottom: 2,
-          itemHeight: 130,
-          itemWidth: 12,
-          inRange: { color: [of.idle, of.busy] },
-          text: of.printing ? [SHOW.share(most), "0%"] : undefined,
-          textStyle: { color: of.soft },
-          formatter: (share) => SHOW.share(share),
-        },
-        xAxis: category(of, x, 26, { position: "bottom", axisTick: { show: false } }),
+        xAxis: below.axis,
         yAxis: category(of, y, 34, { inverse: true, axisTick: { show: false } }),
         series: [
           {
             type: "heatmap",
-            data: cells,
+            data: values.flatMap((row, i) => row.map((share, j) => cell(i, share, j))),
             itemStyle: { borderColor: of.card, borderWidth: 1 },
             emphasis: { itemStyle: { borderColor: of.ink } },
-            label: { show: labelled, fontSize: 11, formatter: ({ value }) => SHOW.share(value[2]) },
+            label: { show: labelled, fontSize: 11, formatter: ({ value }) => show("share", value[2]) },
           },
         ],
       });
     },
 
     bars({ x, y, bars }, of) {
-      const name = ([from, to]) =>
-        to - from > 1 ? show(x.unit, from) + "-" + show(x.unit, to - 1) : show(x.unit, from);
+      const below = named(of, { label: x.label, names: bars.map((bar) => range(x, bar)), ordered: true });
       return common(of, {
-        height: of.printing ? 215 : 290,
-        grid: grid(of, { top: 28 }),
-        toolbox: tools(of, { yAxisIndex: "none" }),
-        dataZoom: zoom(of, { xAxisIndex: 0 }),
+        height: tall(of),
+        grid: grid(of, { bottom: below.below }),
+        toolbox: tools(of),
         tooltip: tooltip(of, {
           trigger: "axis",
           axisPointer: { type: "shadow", shadowStyle: { color: of.line, opacity: 0.4 } },
           formatter: ([{ dataIndex }]) =>
-            tip(x.label + ": " + name(bars[dataIndex]), [["", y.label, show(y.unit, bars[dataIndex][2])]]),
+            tip(x.label + ": " + range(x, bars[dataIndex]), [["", y.label, show(y.unit, bars[dataIndex][2])]]),
         }),
-        xAxis: category(of, { label: x.label, names: bars.map(name) }, 26),
-        yAxis: numbers(
-          of,
-          y,
-          bars.map((bar) => bar[2]),
-          48,
-        ),
+        xAxis: below.axis,
+        yAxis: scaled(of, y, bars.map((bar) => bar[2]), 50),
         series: [
           {
             type: "bar",
@@ -583,8 +476,158 @@ const charts = (() => {
     },
   };
 
-  // The options of a figure of this width. `height` and `timed` (over simulated time) are for report.js, not ECharts.
-  const options = (figure, width, printing) => CHARTS[figure.chart](figure, look(width, printing));
+  // The name of a bar: the numbers of its range.
+  const range = (x, [from, to]) =>
+    to - from > 1 ? tick(x.unit, from) + "-" + tick(x.unit, to - 1) : tick(x.unit, from);
 
-  return { options };
+  // --- charts over names ---
+
+  // A band from low to high around a line.
+  function band(of, { name, colour: number }, points) {
+    const renderItem = (params, api) => {
+      if (params.dataIndex > 0) return undefined;
+      const known = points.filter(([, low, high]) => low !== null && high !== null);
+      const edge = (at) => known.map((point) => api.coord([point[0], point[at]]));
+      const shape = { points: edge(1).concat(edge(2).reverse()) };
+      return { type: "polygon", shape, style: { fill: colour(of, number), opacity: 0.18 }, silent: true };
+    };
+    return { type: "custom", name, data: points, silent: true, clip: true, encode: { x: 0, y: [1, 2] }, renderItem };
+  }
+
+  // The spread of each value as a bar with two ends, and the values that the source states as hollow diamonds, or as
+  // brackets around a range. `across` is true if the values go along the horizontal axis.
+  function beside(of, { lines, marks, y }, across) {
+    const drawn = (value) => (y.scale === "log" && value <= 0 ? null : value);
+    const item = (place, low, high, number, kind) => [place, drawn(low), drawn(high), number, kind];
+    const spreads = lines.flatMap((line) =>
+      (line.spread || []).map((range, i) => (range ? item(i, range[0], range[1], line.colour, 0) : null)),
+    );
+    const stated = (marks || []).map((mark) => item(mark.at, mark.low, mark.high, mark.colour, 1));
+    const all = spreads.concat(stated).filter((one) => one && one[1] !== null && one[2] !== null);
+    if (!all.length) return [];
+    const renderItem = (_, api) => {
+      const at = (value) => api.coord(across ? [value, api.value(0)] : [api.value(0), value]);
+      const [from, to] = [at(api.value(1)), at(api.value(2))];
+      const stated = api.value(4) === 1;
+      const style = { stroke: stated ? of.ink : colour(of, api.value(3)), lineWidth: stated ? 1.5 : 1.2, fill: "none" };
+      const wing = stated ? 6 : 4;
+      const line = ([x1, y1], [x2, y2]) => ({ type: "line", shape: { x1, y1, x2, y2 }, style });
+      const end = ([x, y]) => (across ? line([x, y - wing], [x, y + wing]) : line([x - wing, y], [x + wing, y]));
+      if (stated && api.value(1) === api.value(2)) {
+        const [x, y] = from;
+        const points = [[x - wing, y], [x, y - wing], [x + wing, y], [x, y + wing]];
+        return { type: "polygon", shape: { points }, style, z2: 9 };
+      }
+      return { type: "group", children: [line(from, to), end(from), end(to)] };
+    };
+    const encode = across ? { x: [1, 2], y: 0 } : { x: 0, y: [1, 2] };
+    return [{ type: "custom", name: "spread and stated values", data: all, encode, silent: true, clip: false, z: 9, renderItem }];
+  }
+
+  // All the values that an axis has to cover.
+  const covered = ({ lines, marks }) =>
+    lines
+      .flatMap((line) => line.values.concat((line.spread || []).flatMap((range) => range || [])))
+      .concat((marks || []).flatMap((mark) => [mark.low, mark.high]));
+
+  // The rows of a tooltip at the name with this number.
+  const rowsAt = ({ y, lines, marks }, of, at) =>
+    lines
+      .map((line) => [colour(of, line.colour), line.name, valueOf(y, line, at)])
+      .concat((marks || []).filter((mark) => mark.at === at).map((mark) => ["", mark.name, mark.says]));
+
+  // A value with its spread.
+  function valueOf(y, line, at) {
+    const range = (line.spread || [])[at];
+    const text = show(y.unit, line.values[at]);
+    return range ? text + " (" + show(y.unit, range[0]) + " to " + show(y.unit, range[1]) + ")" : text;
+  }
+
+  // Quantities in order: a line for each series.
+  function along(figure, of) {
+    const { x, y, lines } = figure;
+    const drawn = (value) => (y.scale === "log" && value !== null && value <= 0 ? null : value);
+    const below = named(of, x, { boundaryGap: x.names.length < 3 || lines.some((line) => line.spread) });
+    return common(of, {
+      height: tall(of) + Math.max(0, below.below - 46),
+      grid: grid(of, { bottom: below.below }),
+      toolbox: tools(of),
+      tooltip: tooltip(of, {
+        trigger: "axis",
+        formatter: (rows) => tip(x.label + " " + rows[0].axisValue, rowsAt(figure, of, rows[0].dataIndex)),
+      }),
+      xAxis: below.axis,
+      yAxis: scaled(of, y, covered(figure).map(drawn), 50),
+      series: lines
+        .map((line) =>
+          Object.assign(
+            {
+              type: "line",
+              name: line.name,
+              data: line.values.map(drawn),
+              symbolSize: 7,
+              symbol: symbol(line.colour),
+              emphasis: { disabled: true },
+            },
+            stroke(of, line.colour),
+          ),
+        )
+        .concat(beside(of, figure, false)),
+    });
+  }
+
+  // Names without an order: a row for each, with a bar for each series, or a mark where bars would be too many or would
+  // have no zero to begin at.
+  function apart(figure, of) {
+    const { x, y, lines } = figure;
+    const bars = y.scale === "linear" && lines.length <= 3 && !(figure.marks || []).length;
+    const drawn = (value) => (y.scale === "log" && value !== null && value <= 0 ? null : value);
+    const list = listed(of, x.names, {
+      tall: bars ? 12 * lines.length + 12 : 24,
+      extra: { splitLine: { show: !bars, lineStyle: { color: of.line } } },
+    });
+    const style = (line) =>
+      bars
+        ? {
+            type: "bar",
+            barMaxWidth: 16,
+            data: line.values.map(drawn),
+            label: { show: true, position: "right", color: of.ink, fontSize: 10, formatter: ({ value }) => show(y.unit, value) },
+          }
+        : {
+            type: "line",
+            data: line.values.map((value, i) => [drawn(value), i]),
+            symbolSize: 9,
+            symbol: symbol(line.colour),
+            showSymbol: true,
+          };
+    const unjoined = bars ? {} : { lineStyle: { width: 0, opacity: 0 } };
+    return common(of, {
+      height: list.tall * x.names.length + 76,
+      grid: grid(of, { left: list.left, right: bars ? 52 : 24, bottom: 46 }),
+      toolbox: tools(of),
+      tooltip: tooltip(of, {
+        trigger: "axis",
+        axisPointer: { type: "shadow", axis: "y", shadowStyle: { color: of.line, opacity: 0.4 } },
+        formatter: (rows) => tip(x.label + " " + x.names[rows[0].dataIndex], rowsAt(figure, of, rows[0].dataIndex)),
+      }),
+      xAxis: scaled(of, y, covered(figure).map(drawn), 26),
+      yAxis: list.axis,
+      series: lines
+        .map((line) =>
+          Object.assign({ name: line.name, emphasis: { disabled: true } }, stroke(of, line.colour), style(line), unjoined),
+        )
+        .concat(beside(of, figure, true)),
+    });
+  }
+
+  // The options of a figure of this width without the series in `hidden`. `height` and `timed` (over simulated time) are
+  // for report.js, not ECharts.
+  function options(figure, width, printing, hidden) {
+    const all = CHARTS[figure.chart](figure, look(width, printing));
+    const shown = all.series.filter((series) => !hidden.has(series.name));
+    return Object.assign(all, { series: shown });
+  }
+
+  return { options, range, PALETTE, SYMBOLS };
 })();

@@ -1,6 +1,8 @@
 //! Drives side by side: their tables and their page.
 
 mod explained;
+mod flows;
+mod lead;
 mod page;
 mod rows;
 mod table;

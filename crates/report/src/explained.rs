@@ -120,6 +120,8 @@ pub fn explained_rows(explained: &[Explained]) -> Table {
         for band in bands {
             rows.extend(band.parts_us.iter().map(|(part, us)| (*kind, band, "part", *part, *us)));
             rows.extend(band.behind_us.iter().map(|(cause, us)| (*kind, band, "behind", *cause, *us)));
+            rows.extend(band.ahead_us.iter().map(|(part, us)| (*kind, band, "ahead", *part, *us)));
+            rows.extend(band.meanwhile_us.iter().map(|(cause, us)| (*kind, band, "meanwhile", *cause, *us)));
         }
     }
     let mut table = Table::default();
@@ -129,7 +131,9 @@ pub fn explained_rows(explained: &[Explained]) -> Table {
     table.count("requests", Unit::None, "Requests in the band", rows.iter().map(|row| row.1.requests));
     let mean = "Mean response time in the band: the sum of its parts";
     table.number("latency_us", Unit::Microseconds, mean, rows.iter().map(|row| Some(row.1.latency_us)));
-    let of = "`part`: a part of the time; `behind`: of the waits for controllers, dies and channels, what these did meanwhile";
+    let of = "`part`: a part of the time; `behind`: of the waits for controllers, dies and channels, what these did meanwhile; \
+              `ahead`: of the time in the queue, the parts of the requests that completed meanwhile; `meanwhile`: of the waits \
+              elsewhere, what the dies worked for";
     table.text("of", of, rows.iter().map(|row| row.2));
     table.text("name", "The part, or the cause of the commands", rows.iter().map(|row| row.3));
     table.number("mean_us", Unit::Microseconds, "Its mean time", rows.iter().map(|row| Some(row.4)));

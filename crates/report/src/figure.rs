@@ -47,6 +47,9 @@ pub enum Chart {
         y: Axis,
         /// The lines, with a value for each name.
         lines: Vec<Course>,
+        /// Values that a source states, to be compared with those of the lines.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        marks: Vec<Mark>,
     },
     /// A bar for each row, divided into parts.
     Stacks {
@@ -103,12 +106,15 @@ pub struct Axis {
     /// The end of the axis; if missing, it follows from the data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Number>,
+    /// The least and the greatest number of all panels that are to be compared, so that their axes are alike.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cover: Option<[Number; 2]>,
 }
 
 impl Axis {
     /// An axis that spans all of its data.
     pub fn new(label: impl Into<String>, unit: Dimension, scale: Scale) -> Self {
-        Self { label: label.into(), unit, scale, to: None }
+        Self { label: label.into(), unit, scale, to: None, cover: None }
     }
 }
 
@@ -131,6 +137,26 @@ pub struct Names {
     pub label: String,
     /// The names in order.
     pub names: Vec<String>,
+    /// True for quantities in order, whose values a line may join. Other names have nothing between them.
+    pub ordered: bool,
+}
+
+impl Names {
+    /// An axis of names; quantities of one kind, such as `1` and `2` or `25MB/s` and `50MB/s`, are in order.
+    pub fn new(label: impl Into<String>, names: Vec<String>) -> Self {
+        let ordered = names.len() > 1 && names.iter().all(|name| is_quantity(name));
+        Self { label: label.into(), names, ordered }
+    }
+}
+
+/// True for a number, alone or with a unit of measure behind it.
+fn is_quantity(name: &str) -> bool {
+    let number = name.trim_start_matches(['-', '+']);
+    let end = number.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | ',' | '_')).unwrap_or(number.len());
+    let unit = number[end..].strip_prefix(' ').unwrap_or(&number[end..]);
+    number.starts_with(|c: char| c.is_ascii_digit())
+        && unit.len() <= 6
+        && unit.chars().all(|c| c.is_ascii_alphabetic() || matches!(c, '%' | '/'))
 }
 
 /// One line over a numeric axis.
@@ -142,6 +168,16 @@ pub struct Line {
     pub colour: usize,
     /// Its points from left to right; a value that is no number makes a gap.
     pub points: Vec<[Number; 2]>,
+    /// The spread of its values: horizontal position, from and to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub spread: Vec<[Number; 3]>,
+}
+
+impl Line {
+    /// A line without a spread.
+    pub fn new(name: impl Into<String>, colour: usize, points: Vec<[Number; 2]>) -> Self {
+        Self { name: name.into(), colour, points, spread: Vec::new() }
+    }
 }
 
 /// One line over an axis of names.
@@ -153,6 +189,26 @@ pub struct Course {
     pub colour: usize,
     /// A value for each name; a value that is no number makes a gap.
     pub values: Vec<Number>,
+    /// The spread of each value, from and to, if it is known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub spread: Vec<Option<[Number; 2]>>,
+}
+
+/// A value that a source states, or the range in which it lies.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Mark {
+    /// Its name in the legend: whose value it is.
+    pub name: String,
+    /// The number of the name on the horizontal axis.
+    pub at: usize,
+    /// The colour of the line that it is about.
+    pub colour: usize,
+    /// The value, or the least.
+    pub low: Number,
+    /// The value, or the greatest.
+    pub high: Number,
+    /// The value as text, with its source.
+    pub says: String,
 }
 
 /// One row of a stacked bar chart.
@@ -205,6 +261,8 @@ pub struct LaneSlice {
     pub to: Number,
     /// The number of its colour.
     pub colour: usize,
+    /// The cause that the colour stands for.
+    pub cause: &'static str,
     /// The name of the activity.
     pub name: String,
 }
@@ -255,6 +313,21 @@ mod tests {
         let json = |value: f64| serde_json::to_string(&Number(value)).expect("a number");
         assert_eq!([1.0 / 3.0, 3.0, -0.0, 123_456_789.0].map(json), ["0.333333", "3", "0", "123457000"]);
         assert_eq!([f64::NAN, f64::INFINITY, 1e-12].map(json), ["null", "null", "1e-12"]);
+    }
+
+    #[test]
+    fn quantities_are_in_order_and_names_are_not() {
+        let ordered = |names: &[&str]| Names::new("x", names.iter().map(ToString::to_string).collect()).ordered;
+        for names in
+            [&["1", "2", "16"][..], &["25MB/s", "50MB/s"], &["0", "1 MiB", "15 MiB"], &["7%", "20%"], &["65,536", "4"]]
+        {
+            assert!(ordered(names), "{names:?}");
+        }
+        for names in
+            [&["1x1", "1x2"][..], &["greedy", "random"], &["256 MB", "none"], &["5"], &["4 units", "8 banks in all"]]
+        {
+            assert!(!ordered(names), "{names:?}");
+        }
     }
 
     #[test]

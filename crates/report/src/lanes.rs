@@ -30,6 +30,7 @@ pub(crate) fn lanes(timeline: &Timeline) -> Option<(Chart, usize)> {
             from: since(slice.from),
             to: since(slice.until),
             colour: slice.cause as usize,
+            cause: slice.cause.name(),
             name: format!("{} for {}{request}", label_of(slice.primitive), slice.cause.name()),
         });
     }

@@ -14,9 +14,12 @@ pub mod page;
 mod perfetto;
 mod requests;
 pub mod run;
+mod sentence;
+mod sides;
 pub mod study_report;
 pub mod table;
 mod what_if;
+mod words;
 
 #[cfg(test)]
 mod testing;
@@ -24,4 +27,4 @@ mod testing;
 pub use explained::{explained_rows, explained_table, request_rows, request_table};
 pub use perfetto::write_timeline;
 pub use requests::RequestFile;
-pub use what_if::levers_text;
+pub use what_if::{levers_text, trial_rows};

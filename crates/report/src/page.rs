@@ -10,11 +10,18 @@ use serde::Serialize;
 use study::output::PAGE;
 
 use super::figure::Figure;
+use super::words::Words;
 
 const STYLE: &str = include_str!("../assets/report.css");
 const LIBRARY: &str = include_str!("../assets/echarts.min.js");
-const CHARTS: &str = include_str!("../assets/charts.js");
-const SCRIPT: &str = include_str!("../assets/report.js");
+/// Each uses those before it.
+const SCRIPTS: [&str; 5] = [
+    include_str!("../assets/numbers.js"),
+    include_str!("../assets/charts.js"),
+    include_str!("../assets/legend.js"),
+    include_str!("../assets/describe.js"),
+    include_str!("../assets/report.js"),
+];
 
 /// A result as an HTML page.
 #[derive(Clone, Debug)]
@@ -23,10 +30,23 @@ pub struct Page {
     pub title: String,
     /// The program that made the page.
     pub about: String,
+    /// The result in words.
+    pub lead: Lead,
     /// The sections, from the top.
     pub sections: Vec<Section>,
     /// The result in JSON, for programs: what `--json` prints, or the part of it that the page shows.
     pub result: String,
+}
+
+/// The first paragraph of a page: the result in words.
+#[derive(Clone, Debug, Default)]
+pub struct Lead {
+    /// What ran or was compared.
+    pub compared: String,
+    /// What came out, in sentences.
+    pub came_out: Vec<String>,
+    /// What not to conclude from it, in sentences.
+    pub caution: Vec<String>,
 }
 
 /// A section of a page.
@@ -80,6 +100,8 @@ pub struct Table {
     pub fold: Option<bool>,
     /// The headings of its columns.
     pub header: Vec<String>,
+    /// Headings that are keys, each with what it means.
+    pub meanings: Vec<(String, String)>,
     /// Number of columns with text, from the left; the others hold numbers.
     pub texts: usize,
     /// Its rows.
@@ -120,7 +142,7 @@ impl<T: Into<String>> From<T> for Cell {
 }
 
 /// Escapes text for HTML.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
@@ -142,6 +164,7 @@ impl Page {
     pub fn html(&self) -> String {
         let figures = Figures(self.sections.iter().flat_map(|section| &section.figures).collect());
         let figures = serde_json::to_string(&figures).expect("numbers and texts");
+        let mut words = Words::default();
         let mut html = format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n{PAGE}\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -154,89 +177,135 @@ impl Page {
             escape(&self.title),
             escape(&self.about)
         );
+        html.push_str(&self.lead.html(&mut words));
         let mut number = 0;
         for section in &self.sections {
-            section.html(&mut html, &mut number);
+            section.html(&mut html, &mut number, &mut words);
         }
+        html.push_str(&words.html());
         let _ = write!(
             html,
             "</main>\n<script type=\"application/json\" id=\"data\">{{\"figures\":{},\n\"result\":{}}}</script>\n\
-             <script>\n{LIBRARY}</script>\n<script>\n{CHARTS}</script>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
+             <script>\n{LIBRARY}</script>\n",
             in_script(&figures),
             in_script(self.result.trim_end())
         );
+        for script in SCRIPTS {
+            let _ = writeln!(html, "<script>\n{script}</script>");
+        }
+        html.push_str("</body>\n</html>\n");
         html
+    }
+}
+
+impl Lead {
+    fn html(&self, words: &mut Words) -> String {
+        let mut html = String::new();
+        for (label, text) in [("What ran.", &self.compared), ("What came out.", &self.came_out.join(" "))] {
+            if !text.is_empty() {
+                let _ = writeln!(html, "<p><b>{label}</b> {}</p>", words.mark_first(text));
+            }
+        }
+        if !self.caution.is_empty() {
+            html.push_str("<p><b>What not to conclude.</b></p>\n<ul>\n");
+            self.caution.iter().for_each(|text| {
+                let _ = writeln!(html, "<li>{}</li>", words.mark_first(text));
+            });
+            html.push_str("</ul>\n");
+        }
+        if html.is_empty() { html } else { format!("<div class=\"lead\">\n{html}</div>\n") }
     }
 }
 
 impl Section {
     /// Appends the section; `number` is that of the next chart.
-    fn html(&self, html: &mut String, number: &mut usize) {
+    fn html(&self, html: &mut String, number: &mut usize, words: &mut Words) {
         html.push_str("<section>\n");
         if !self.heading.is_empty() {
             let _ = writeln!(html, "<h2>{}</h2>", escape(&self.heading));
         }
         if !self.note.is_empty() {
-            let _ = writeln!(html, "<p class=\"note\">{}</p>", escape(&self.note));
+            let _ = writeln!(html, "<p class=\"note\">{}</p>", words.mark_first(&self.note));
         }
-        self.above.iter().for_each(|block| block.html(html));
+        self.above.iter().for_each(|block| block.html(html, words));
         if !self.figures.is_empty() {
             html.push_str("<div class=\"figures\">\n");
             for Figure { heading, note, .. } in &self.figures {
-                let (heading, note) = (escape(heading), escape(note));
+                let heading = escape(heading);
+                let note = if note.is_empty() { String::new() } else { format!("<p>{}</p>", words.mark_first(note)) };
                 let _ = writeln!(
                     html,
-                    "<figure><figcaption><h3>{heading}</h3><p>{note}</p></figcaption>\
+                    "<figure><figcaption><h3>{heading}</h3>{note}</figcaption>\
                      <div class=\"chart\" data-figure=\"{number}\"></div></figure>"
                 );
                 *number += 1;
             }
             html.push_str("</div>\n");
         }
-        self.below.iter().for_each(|block| block.html(html));
+        self.below.iter().for_each(|block| block.html(html, words));
         html.push_str("</section>\n");
     }
 }
 
 impl Block {
-    fn html(&self, html: &mut String) {
+    fn html(&self, html: &mut String, words: &mut Words) {
         match self {
             Self::Tiles(tiles) => {
                 html.push_str("<dl class=\"tiles\">\n");
                 for Tile { name, value } in tiles {
-                    let _ = writeln!(html, "<div><dt>{}</dt>{}</div>", escape(name), value.html("dd"));
+                    let _ = writeln!(html, "<div><dt>{}</dt>{}</div>", words.mark(name), value.html("dd"));
                 }
                 html.push_str("</dl>\n");
             }
-            Self::Table(table) => table.html(html),
+            Self::Table(table) => table.html(html, words),
             Self::Text { heading, text, open } => {
                 let (heading, text) = (escape(heading), escape(text));
                 let open = if *open { " open" } else { "" };
-                let _ = writeln!(html, "<details{open}><summary>{heading}</summary><pre>{text}</pre></details>");
+                let _ = writeln!(
+                    html,
+                    "<details{open}><summary>{heading}</summary>\
+                     <pre tabindex=\"0\" role=\"region\" aria-label=\"{heading}\">{text}</pre></details>"
+                );
             }
         }
     }
 }
 
 impl Table {
-    fn html(&self, html: &mut String) {
+    fn html(&self, html: &mut String, words: &mut Words) {
         let heading = escape(&self.heading);
-        let _ = match self.fold {
+        // The summary of a table that opens and closes is its heading; the caption repeats it for screen readers alone.
+        let unseen = match self.fold {
             Some(open) => {
-                writeln!(html, "<details{}><summary>{heading}</summary>", if open { " open" } else { "" })
+                let _ = writeln!(html, "<details{}><summary>{heading}</summary>", if open { " open" } else { "" });
+                " class=\"unseen\""
             }
-            None if heading.is_empty() => Ok(()),
-            None => writeln!(html, "<h3>{heading}</h3>"),
+            None => "",
         };
-        html.push_str("<div class=\"wide\"><table>\n<thead><tr>");
+        let _ = writeln!(
+            html,
+            "<p class=\"hint\" hidden>This table goes on to the right: scroll it sideways.</p>\n\
+             <div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"{heading}\"><table>\n\
+             <caption{unseen}>{heading}</caption>"
+        );
+        html.push_str("<thead><tr>");
         for (i, name) in self.header.iter().enumerate() {
-            let _ = write!(html, "<th scope=\"col\"{}>{}</th>", self.kind(i), escape(name));
+            // A corner without a text heads nothing.
+            let element = if name.is_empty() { "td" } else { "th" };
+            let scope = if name.is_empty() { "" } else { " scope=\"col\"" };
+            let text = match self.meanings.iter().find(|(key, _)| key == name) {
+                Some((_, says)) => words.explain(name, says),
+                None => words.mark(name),
+            };
+            let _ = write!(html, "<{element}{scope}{}>{text}</{element}>", self.kind(i));
         }
         html.push_str("</tr></thead>\n<tbody>\n");
         for row in &self.rows {
             html.push_str("<tr>");
             for (i, cell) in row.cells.iter().enumerate() {
-                html.push_str(&cell.html(&format!("td{}", self.kind(i))));
+                let heads = i == 0 && self.texts > 0 && !cell.text.is_empty();
+                let element = if heads { "th scope=\"row\"" } else { "td" };
+                html.push_str(&cell.html(&format!("{element}{}", self.kind(i))));
             }
             html.push_str("</tr>\n");
             if !row.notes.is_empty() {
@@ -281,7 +350,8 @@ mod tests {
         let text = Block::Text { heading: "Text".into(), text: "1 < 2".into(), open: false };
         let section = Section { figures: vec![figure], below: vec![Block::Table(table), text], ..Section::default() };
         let result = "{\"a\": {\"us\": 1500.0, \"b\": \"</script>\"}}\n".into();
-        Page { title: "a <page>".into(), about: "me".into(), sections: vec![section.clone(), section], result }
+        let lead = Lead { compared: "x & y".into(), came_out: Vec::new(), caution: vec!["no <b>".into()] };
+        Page { title: "a <page>".into(), about: "me".into(), lead, sections: vec![section.clone(), section], result }
     }
 
     #[test]
@@ -293,7 +363,7 @@ mod tests {
         assert_eq!(json["figures"].as_array().map(Vec::len), Some(2));
         assert_eq!(json["figures"][1]["x"]["label"], "a </script> b");
         assert_eq!(json["result"]["a"]["us"], 1500.0);
-        assert_eq!((rest.matches("</script>").count(), html.matches("</script>").count()), (3, 4));
+        assert_eq!((rest.matches("</script>").count(), html.matches("</script>").count()), (6, 7));
         assert!(html.contains("data-figure=\"0\"") && html.contains("data-figure=\"1\""));
     }
 
@@ -303,9 +373,11 @@ mod tests {
         for wanted in [
             "<h1>a &lt;page&gt;</h1>",
             "<h3>&lt;b&gt;</h3><p>&quot;quoted&quot;</p>",
-            "<td data-text>a</td><td data-of=\"/a/us\">1.5ms</td>",
+            "<p><b>What ran.</b> x &amp; y</p>\n<p><b>What not to conclude.</b></p>\n<ul>\n<li>no &lt;b&gt;</li>",
+            "aria-label=\"T\"><table>\n<caption>T</caption>",
+            "<th scope=\"row\" data-text>a</th><td data-of=\"/a/us\">1.5ms</td>",
             "<tr class=\"notes\"><td colspan=\"2\"><p>a &amp; b</p></td></tr>",
-            "<details><summary>Text</summary><pre>1 &lt; 2</pre></details>",
+            "<details><summary>Text</summary><pre tabindex=\"0\" role=\"region\" aria-label=\"Text\">1 &lt; 2</pre></details>",
         ] {
             assert!(html.contains(wanted), "{wanted}");
         }
@@ -315,12 +387,12 @@ mod tests {
     fn the_page_fetches_nothing_and_no_part_closes_its_script() {
         let html = a_page().html();
         assert!(html.contains("default-src 'none'"));
-        for part in [LIBRARY, CHARTS, SCRIPT] {
+        for part in SCRIPTS.iter().chain([&LIBRARY]) {
             assert!(!part.contains("</script") && !part.contains("<!--"), "it would end its script");
         }
-        for (name, part) in [("style", STYLE), ("charts", CHARTS), ("script", SCRIPT)] {
+        for part in SCRIPTS.iter().chain([&STYLE]) {
             for call in ["http:", "https:", "url(", "@import", "fetch(", "XMLHttpRequest", "import("] {
-                assert!(!part.contains(call), "{call} in the {name}");
+                assert!(!part.contains(call), "{call} in {}", part.lines().next().unwrap_or_default());
             }
         }
     }

@@ -1,7 +1,9 @@
 //! A run: its table, its page and its folder.
 
+mod fairness;
 mod figures;
 mod folder;
+mod lead;
 mod page;
 mod rerun;
 mod rounds;

@@ -1,8 +1,10 @@
 //! Studies: their tables, their page and their folder.
 
+mod charts;
 mod claims;
 mod folder;
 mod junit;
+mod lead;
 mod page;
 mod points;
 mod tables;
@@ -10,7 +12,7 @@ mod tables;
 pub use claims::claims;
 pub use folder::{names, write_all};
 pub use junit::junit;
-pub use page::page;
+pub use page::{Charts, page};
 pub(crate) use points::fields;
 pub use points::points;
 pub use tables::{claims_table, points_table};

@@ -9,6 +9,7 @@ use study::text::{count, duration, memory, percent};
 use study::what_if::{Culprit, Start, Trial};
 
 use super::grid::fitted;
+use super::table::{Table, Unit};
 
 /// The width of the tables.
 const WIDTH: usize = 80;
@@ -126,6 +127,43 @@ fn change(value: f64, from: f64) -> String {
     }
     let percent = (value / from - 1.0) * 100.0;
     if percent >= 1000.0 { format!("x{:.0}", value / from) } else { format!("{percent:+.1}%") }
+}
+
+/// The trials as a table for other programs: one row for each, the drive as it is first.
+#[must_use]
+pub fn trial_rows(trials: &[Trial]) -> Table {
+    let all = || trials.iter();
+    let mut table = Table::default();
+    let set = "The changed key and its value, as `--set` takes them; empty for the drive as it is";
+    table.text("set", set, all().map(|trial| trial.set.clone().unwrap_or_default()));
+    let on = "The part of the time on which the key acts";
+    table.text("acts_on", on, all().map(|trial| trial.acts_on.unwrap_or_default()));
+    let start = "`same`: the state of the drive as it is; `own`: one of its own, preconditioned in the same way";
+    table.text("start", start, all().map(|trial| trial.start.name()));
+    for (name, kind, of, meaning) in [
+        ("read_mean_us", "read", "mean", "Mean response time of reads"),
+        ("read_p99_us", "read", "p99", "99th percentile of the response time of reads"),
+        ("write_mean_us", "write", "mean", "Mean response time of writes"),
+        ("write_p99_us", "write", "p99", "99th percentile of the response time of writes"),
+    ] {
+        table.number(name, Unit::Microseconds, meaning, all().map(|trial| latency(trial, kind, of)));
+    }
+    let rate = "Requests completed per simulated second";
+    let of = |trial: &Trial| trial.run.as_ref().and_then(requests_per_s);
+    table.number("requests_per_s", Unit::PerSecond, rate, all().map(of));
+    let waf = "Mapping units programmed per mapping unit that the host wrote and no buffer absorbed";
+    table.number("write_amplification", Unit::None, waf, all().map(|trial| metric(trial, "waf")));
+    let energy = "Energy per sector read or written";
+    table.number("energy_per_sector_j", Unit::Joules, energy, all().map(|trial| metric(trial, "energy-per-sector")));
+    let ram = "RAM for tables and the write buffer";
+    table.count("ram_bytes", Unit::Bytes, ram, all().map(|trial| trial.price.ram_bytes));
+    let cost = "Price of the flash, in GiB of MLC flash";
+    table.number("cost_gib_mlc", Unit::None, cost, all().map(|trial| Some(trial.price.cost_gib_mlc)));
+    let capacity = "Capacity that the host sees";
+    table.count("capacity_bytes", Unit::Bytes, capacity, all().map(|trial| trial.price.capacity_bytes));
+    let error = "The reason that the drive cannot run";
+    table.text("error", error, all().map(|trial| trial.error.clone().unwrap_or_default()));
+    table
 }
 
 #[cfg(test)]

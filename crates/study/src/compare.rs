@@ -2,6 +2,7 @@
 
 mod best;
 mod explained;
+mod flows;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,8 @@ use crate::watch::explain::Explained;
 
 use best::Candidate;
 
-pub use explained::SLOWEST;
+pub use explained::{SLOWEST, explained};
+pub use flows::{FAIRNESS, FLOW, FlowColumn, FlowRow, FlowTable, MEANING};
 
 /// The drives of the five papers on equal flash arrays: the same number of chips of one kind on the same number of
 /// buses, the same capacity and host link. Chang's SLC flash is additional.
@@ -73,6 +75,7 @@ pub fn plan(workload: &Path, devices: &[PathBuf], seeds: &[u64], run: &RunSpec) 
         baseline: Default::default(),
         metrics: METRICS.iter().map(|name| name.parse().expect("a constant, valid name")).collect(),
         claims: Vec::new(),
+        figures: Vec::new(),
     };
     if let Some(again) = twin(devices) {
         let fault = Fault {
@@ -319,6 +322,9 @@ pub struct Comparison {
     pub workload: String,
     /// The drives in the order of the user.
     pub rows: Vec<Row>,
+    /// The flows, if several workloads ran at once; the rows are about all of them together.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<FlowTable>,
 }
 
 fn columns() -> impl Iterator<Item = &'static Column> {
@@ -371,7 +377,7 @@ impl Comparison {
             }
         }
         let workload = outcome.runs.first().and_then(|runs| runs.first()).map(|run| run.workload.clone());
-        Self { schema: SCHEMA, workload: workload.unwrap_or_default(), rows }
+        Self { schema: SCHEMA, workload: workload.unwrap_or_default(), rows, flows: flows::tables(outcome) }
     }
 
     /// The number of seeds with which each drive ran.

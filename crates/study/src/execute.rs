@@ -2,6 +2,7 @@
 
 mod claims;
 mod document;
+mod save;
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -10,13 +11,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use workload::Pacing;
 use workload::trace::{TraceFile, TraceOptions};
 
 use crate::catalogue::{WorkloadError, WorkloadFile};
 use crate::expect::Values;
 use crate::memory::Need;
 use crate::metric::Metric;
+use crate::output::OutputError;
 use crate::plan::{Label, Plan, Point};
 use crate::session::{Session, SessionError};
 use crate::spread::Spread;
@@ -25,6 +26,7 @@ use crate::summary::Summary;
 pub use crate::session::Program;
 pub use claims::{Claim, Finding, Isolation, LeftOut, Verdict, claims, natural};
 pub use document::{SCHEMA, Studies, json};
+pub use save::check_snapshots;
 
 /// The outcome of a study.
 #[derive(Clone, Debug)]
@@ -40,6 +42,10 @@ pub struct Outcome {
 pub enum ExecuteError {
     /// A workload cannot be read.
     Workload(WorkloadError),
+    /// A workload cannot be opened for the drive of a point.
+    Open(WorkloadError, Place),
+    /// The snapshot of a point cannot be written.
+    Output(OutputError, Place),
     /// A workload has several stages, and thus several results.
     Stages(Place),
     /// A run failed.
@@ -60,6 +66,8 @@ impl fmt::Display for ExecuteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Workload(error) => error.fmt(f),
+            Self::Open(error, place) => write!(f, "{place}: {error}"),
+            Self::Output(error, place) => write!(f, "{place}: {error}"),
             Self::Stages(place) => {
                 write!(f, "{place}: the workload has several stages; give one of them a file of its own")
             }
@@ -139,12 +147,13 @@ pub fn run(
 /// # Errors
 /// If the pipe cannot be read, or there is no room for its bytes.
 pub fn keep_pipes(plan: &mut Plan) -> Result<(), ExecuteError> {
-    if plan.points.len() * plan.spec.seeds.len() <= 1 {
+    let several = |point: &Point| !point.beside.is_empty();
+    if plan.points.len() * plan.spec.seeds.len() <= 1 && !plan.points.iter().any(several) {
         return Ok(());
     }
     let mut kept: Vec<TraceFile> = Vec::new();
-    for point in &mut plan.points {
-        let WorkloadFile::Trace(file) = &mut point.workload else { continue };
+    for workload in plan.points.iter_mut().flat_map(Point::workloads_mut) {
+        let WorkloadFile::Trace(file) = workload else { continue };
         if let Some(same) = kept.iter().find(|same| same.path() == file.path()) {
             *file = same.clone();
         } else if file.is_once() {
@@ -163,10 +172,10 @@ pub fn keep_pipes(plan: &mut Plan) -> Result<(), ExecuteError> {
 pub fn doubts(plan: &Plan) -> Result<Vec<String>, ExecuteError> {
     let mut seen: Vec<(&Path, TraceOptions)> = Vec::new();
     let mut notes = Vec::new();
-    for point in &plan.points {
-        let WorkloadFile::Trace(file) = &point.workload else { continue };
+    for (workload, options) in plan.points.iter().flat_map(Point::readings) {
+        let WorkloadFile::Trace(file) = workload else { continue };
         // A second look at a pipe would consume the bytes that the run needs.
-        let options = TraceOptions { repeat: 1, ..point.run.trace_options().expect("it was checked") };
+        let options = TraceOptions { repeat: 1, ..options };
         let key = (file.path(), options);
         if file.is_once() || seen.contains(&key) {
             continue;
@@ -187,15 +196,13 @@ fn one(plan: &Plan, point: &Point, seed: u64, program: &Program) -> Result<Summa
         let labels = crate::plan::describe(&plan.axes, &point.labels);
         Place(format!("study {}, {labels}, seed {seed}", plan.spec.name))
     };
-    let spec = &point.run;
-    let session = Session::new(&point.device).program(program.clone()).seed(seed).spec(spec);
-    let options = spec.trace_options().expect("it was checked");
-    let flow = session.open(&point.workload, &options).map_err(ExecuteError::Workload)?;
-    if flow.stages() != 1 {
+    let session = Session::new(&point.device).program(program.clone()).seed(seed).spec(&point.run);
+    let session = session.open_all(point).map_err(|error| ExecuteError::Open(error, place()))?;
+    if session.flows().iter().any(|flow| flow.stages() != 1) {
         return Err(ExecuteError::Stages(place()));
     }
-    let flow = flow.pacing(spec.depth.map(|depth| Pacing::Closed { depth }));
-    let outcome = session.flow(flow).run().map_err(|error| ExecuteError::Session(Box::new(error), place()))?;
+    let session = save::saving(session, plan, point, place)?;
+    let outcome = session.run().map_err(|error| ExecuteError::Session(Box::new(error), place()))?;
     Ok(outcome.first().summary())
 }
 
@@ -293,10 +300,13 @@ mod tests {
     }
 
     #[test]
-    fn the_error_of_a_run_that_ends_early_names_its_point() {
-        let text = "name = \"s\"\ndevice = \"demo\"\nworkload = \"no-such-trace.csv\"\n";
-        let plan = Plan::new(&Document::parse(Path::new("s.toml"), text.to_owned()).expect("TOML")).expect("sound");
-        let error = run(plan, &Program::default(), None, &|_, _| {}).expect_err("there is no trace").to_string();
-        assert!(error.contains("no-such-trace.csv"), "{error}");
+    fn the_error_of_a_run_that_cannot_begin_names_its_point() {
+        let dir = tempfile::tempdir().expect("a directory");
+        std::fs::write(dir.path().join("disk.csv"), "0,128166372003061629,hm,0,Read,x,4096,1\n").expect("written");
+        let text = "name = \"s\"\ndevice = \"demo\"\nworkload = \"disk.csv\"\nrun.format = \"msr\"\n";
+        let document = Document::parse(&dir.path().join("s.toml"), text.to_owned()).expect("TOML");
+        let plan = Plan::new(&document).expect("sound");
+        let error = run(plan, &Program::default(), None, &|_, _| {}).expect_err("it is no trace").to_string();
+        assert!(error.starts_with("study s, ") && error.contains("disk.csv:1: "), "{error}");
     }
 }

@@ -3,10 +3,12 @@
 mod catalogue;
 mod commands;
 mod dimension;
+mod fairness;
 mod log;
 mod map;
 mod merges;
 mod slc;
+mod words;
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,6 +18,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use crate::config::renamed;
 use crate::summary::{FlashRow, KindSummary, Latencies, Summary};
 use commands::{flash, sum_of};
+use fairness::{FairStat, FlowStat, Requests};
 use log::LogStat;
 use map::MapStat;
 use merges::MergeStat;
@@ -40,7 +43,11 @@ pub struct ParseMetricError(String);
 
 impl fmt::Display for ParseMetricError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = names();
+        let mut names = names();
+        // A flow has any name, so only the number behind it can be misspelt.
+        if let ["flow", flow, ..] = self.0.split('.').collect::<Vec<_>>()[..] {
+            names.extend(fairness::names(flow));
+        }
         let names = || names.iter().map(String::as_str);
         let meant = match renamed(&self.0, names()) {
             Some(now) => format!("it is called `{now}` now; "),
@@ -57,6 +64,7 @@ fn names() -> Vec<String> {
     let of = |group: &'static str, all: &'static [&'static str]| all.iter().map(move |stat| format!("{group}.{stat}"));
     let plain = "mean accumulated requests-per-s rate simulated mount verified waf cost energy energy-per-sector";
     let mut names: Vec<String> = plain.split(' ').map(ToOwned::to_owned).collect();
+    names.extend(FairStat::ALL.map(|(name, _)| name.to_owned()));
     for kind in KINDS {
         names.extend(of(kind, &LATENCIES));
         names.extend(of(kind, &STATS));
@@ -70,11 +78,15 @@ fn names() -> Vec<String> {
 }
 
 /// The forms a metric can take.
-pub const HELP: [&str; 21] = [
+pub const HELP: [&str; 24] = [
     "mean (over all requests)",
     "accumulated (the response times of all requests together)",
     "KIND.STAT with read, write, flush or discard and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
      wait, service, flash-wait, access, requests, requests-per-s, rate, bytes",
+    "flow.NAME.STAT of one of several workloads at once with mean, accumulated, requests-per-s, rate, simulated or \
+     KIND.STAT; with alone before it, of the same workload alone on the drive: flow.NAME.alone.read.p99",
+    "flow.NAME.slowdown (mean latency, by that of the same requests alone), flow.NAME.rate-slowdown (of closed loops)",
+    "fairness (smallest by largest slowdown), unfairness (its inverse), max-slowdown, weighted-speedup, harmonic-speedup",
     "requests-per-s",
     "rate (bytes read and written per second)",
     "simulated",
@@ -126,6 +138,8 @@ enum Name {
     Merges(MergeStat),
     Commands(String, Option<String>),
     Slots(String, Option<String>),
+    Flow(String, FlowStat),
+    Fairness(FairStat),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,6 +181,8 @@ impl Name {
             ["cost"] => Some(Self::Cost),
             ["energy"] => Some(Self::Energy),
             ["energy-per-sector"] => Some(Self::EnergyPerSector),
+            ["flow", ref rest @ ..] => FlowStat::parse(rest).map(|(flow, stat)| Self::Flow(flow, stat)),
+            [name] => FairStat::parse(name).map(Self::Fairness),
             ["erases", stat] => one_of(stat, &ERASES).map(Self::Erases),
             ["busy", what] => one_of(what, &BUSY).map(Self::Busy),
             ["map", ref stat @ ..] => MapStat::parse(stat).map(Self::Map),
@@ -214,7 +230,8 @@ impl Name {
             | Self::Slots(..) => Dimension::Count,
             Self::RequestsPerSecond | Self::Kind(_, Stat::RequestsPerSecond) => Dimension::PerSecond,
             Self::Rate | Self::Kind(_, Stat::Rate) => Dimension::Rate,
-            Self::Amplification | Self::Cost => Dimension::Plain,
+            Self::Amplification | Self::Cost | Self::Fairness(_) => Dimension::Plain,
+            Self::Flow(_, stat) => stat.dimension(),
             Self::Energy | Self::EnergyPerSector => Dimension::Energy,
             Self::Busy(_) => Dimension::Share,
             Self::Map(stat) => stat.dimension(),
@@ -224,17 +241,17 @@ impl Name {
     }
 
     fn of(&self, summary: &Summary) -> Option<f64> {
-        // Reads and writes only: a discard moves no data.
-        let bytes =
-            || ["read", "write"].iter().filter_map(|kind| Some(summary.kinds.get(kind)?.bytes)).sum::<u64>() as f64;
+        let all = Requests::of(summary);
         let mean = |shares: &[f64]| (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64);
         match self {
-            Self::Mean => accumulated(summary).map(|(sum, requests)| sum / requests as f64),
-            Self::Accumulated => accumulated(summary).map(|(sum, _)| sum),
-            Self::Kind(kind, stat) => stat.of(summary.kinds.get(kind)?),
-            Self::RequestsPerSecond => summary.requests_per_s,
-            Self::Rate => Some(bytes() / summary.simulated_s).filter(|rate| rate.is_finite()),
-            Self::Simulated => Some(summary.simulated_s * 1e6),
+            Self::Mean
+            | Self::Accumulated
+            | Self::Kind(..)
+            | Self::RequestsPerSecond
+            | Self::Rate
+            | Self::Simulated => all.number(self),
+            Self::Flow(flow, stat) => stat.of(summary, flow),
+            Self::Fairness(stat) => stat.of(summary.fairness.as_ref()?),
             Self::Mount => summary.mount_us,
             Self::Verified => summary.verified.as_ref().and_then(|of| of.get("reads")).map(|reads| *reads as f64),
             Self::Amplification => summary.write_amplification,
@@ -242,7 +259,7 @@ impl Name {
             Self::Energy => summary.energy.as_ref().map(|energy| energy.total_j),
             Self::EnergyPerSector => {
                 let energy = summary.energy.as_ref()?.total_j;
-                Some(energy * base::units::SECTOR.get() as f64 / bytes()).filter(|energy| energy.is_finite())
+                Some(energy * base::units::SECTOR.get() as f64 / all.bytes()).filter(|energy| energy.is_finite())
             }
             Self::Erases(stat) => summary.erases.as_ref().map(|erases| match *stat {
                 "min" => f64::from(erases.min),
@@ -273,14 +290,6 @@ impl Name {
     }
 }
 
-/// The sum of the response times of all requests, and their number; `None` if there are none.
-fn accumulated(summary: &Summary) -> Option<(f64, u64)> {
-    let kinds = || summary.kinds.values();
-    let sum = kinds().filter_map(|kind| Some(kind.latency_us.get("mean")? * kind.requests as f64)).sum();
-    let requests = kinds().map(|kind| kind.requests).sum();
-    (requests > 0).then_some((sum, requests))
-}
-
 fn flash_sum(summary: &Summary, op: &str, cause: Option<&str>, of: fn(&FlashRow) -> u64) -> f64 {
     sum_of(&summary.flash, op, cause, of)
 }
@@ -304,6 +313,23 @@ impl Stat {
 }
 
 impl Metric {
+    /// The names of the flows that the metric is about.
+    pub(crate) fn flows(&self) -> impl Iterator<Item = &str> {
+        [Some(&self.top), self.bottom.as_ref()].into_iter().flatten().filter_map(|name| match name {
+            Name::Flow(flow, _) => Some(flow.as_str()),
+            _ => None,
+        })
+    }
+
+    /// True if the metric needs runs of each flow alone.
+    pub(crate) fn compares_with_alone(&self) -> bool {
+        [Some(&self.top), self.bottom.as_ref()].into_iter().flatten().any(|name| match name {
+            Name::Flow(_, stat) => stat.compares_with_alone(),
+            Name::Fairness(_) => true,
+            _ => false,
+        })
+    }
+
     /// The metric's dimension.
     #[must_use]
     pub const fn dimension(&self) -> Dimension {

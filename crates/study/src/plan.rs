@@ -3,8 +3,12 @@
 
 mod builtin;
 mod claim;
+mod figure;
+mod flow;
 mod grid;
+mod part;
 mod seeds;
+mod state;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,11 +20,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ssd::Precondition;
 use workload::measure::Measured;
-use workload::trace::{Columns, ExtentRule, Format, NamedUnits, SizeUnit, TimeUnit, TraceOptions, VolumeRule};
+use workload::trace::{Columns, Event, ExtentRule, Format, NamedUnits, SizeUnit, TimeUnit, TraceOptions, VolumeRule};
 
 pub use crate::label::{Assignment, Label, OneOrMany};
 pub use builtin::builtin;
 pub use claim::ClaimSpec;
+pub use figure::{FigureScale, FigureSpec, StatedSpec};
+pub(crate) use flow::pacing;
+pub use flow::{Beside, FlowSpec};
 pub(crate) use grid::describe;
 pub use grid::{Plan, Point};
 pub use seeds::{MOST_SEEDS, seeds_from};
@@ -76,6 +83,9 @@ pub struct StudySpec {
     /// The claims.
     #[serde(default, rename = "claim")]
     pub claims: Vec<ClaimSpec>,
+    /// The figures that the report draws, instead of a chart for each metric.
+    #[serde(default, rename = "figure", skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<FigureSpec>,
 }
 
 /// Changes of keys: of the device's file, the workload's file and `[run]`.
@@ -108,6 +118,7 @@ pub(crate) enum UnknownRule {
     Format,
     Columns,
     Units,
+    Event,
     Extent,
     Volumes,
 }
@@ -138,6 +149,11 @@ impl UnknownRule {
                 let (key, error) = wrong.expect("one of them is not a unit");
                 Fault::new(key, error.message(), error.remedy())
             }
+            Self::Event => {
+                let name = quoted(&run.event);
+                let remedy = one_of(Event::ALL.iter().map(|event| event.name()).collect(), &name);
+                Fault::new("event", format!("`{name}` is not an event of a block trace"), remedy)
+            }
             Self::Extent => {
                 let name = quoted(&run.extent);
                 let remedy = one_of(ExtentRule::ALL.iter().map(|rule| rule.name()).collect(), &name);
@@ -158,9 +174,36 @@ impl UnknownRule {
 pub struct RunSpec {
     /// Precondition the drive first: `fill`, `preload:PIECE:EXTENT`, `random:xN`, `steady`, `steady:model`.
     pub precondition: Vec<Precondition>,
+    /// Start from the drive state in this file, which `save-snapshot` wrote; its path is relative to the study.
+    /// Preconditioning follows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub load_snapshot: Option<PathBuf>,
+    /// Save the drive's state after preconditioning in this file; its path is relative to the study. Each run needs a
+    /// file of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub save_snapshot: Option<PathBuf>,
     /// Keep this many requests outstanding, instead of the workload's pacing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
+    /// Issue requests at their arrival times, instead of the workload's pacing.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub open: bool,
+    /// Submit the requests to this submission queue of the drive; see `host.queue` in device files.
+    #[serde(skip_serializing_if = "flow::is_zero")]
+    pub queue: u16,
+    /// The weight of that queue, instead of the drive's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight: Option<u32>,
+    /// The workload's name in results, instead of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Workloads that run at the same time, by name. Each has a queue, a pacing and results of its own; the metrics
+    /// `flow.NAME...` are about one of them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub flows: BTreeMap<String, FlowSpec>,
+    /// Run each of several workloads alone, too, and compare. A metric that asks for it does the same.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub fairness: bool,
     /// Multiply all times of arrival.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_scale: Option<f64>,
@@ -193,6 +236,12 @@ pub struct RunSpec {
     /// Skip this many requests at the beginning of a trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skip: Option<u64>,
+    /// Play a trace this many times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<u32>,
+    /// The event that stands for a request in blktrace and blkparse files: `auto`, `queue`, `issue` or `complete`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub event: Option<String>,
     /// The rule for trace addresses beyond the drive's capacity: `error`, `wrap` or `compact`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extent: Option<String>,
@@ -244,7 +293,12 @@ impl RunSpec {
             format,
             columns: parsed(&self.columns).map_err(|()| UnknownRule::Columns)?,
             units: self.named_units().map_err(|()| UnknownRule::Units)?,
+            event: match self.event.as_deref() {
+                None => Event::default(),
+                Some(name) => Event::from_name(name).ok_or(UnknownRule::Event)?,
+            },
             skip: self.skip.unwrap_or(0),
+            repeat: self.repeat.unwrap_or(1),
             gap_limit: self.gap_limit,
             tolerance: self.tolerance.unwrap_or(TraceOptions::default().tolerance),
             extent: self.extent_rule().ok_or(UnknownRule::Extent)?,
@@ -272,6 +326,9 @@ impl RunSpec {
         let mut faults = self.measured().conflicts();
         if self.measure.is_some() && self.limit.is_some() {
             faults.push(Fault::new("measure", "both `measure` and `limit` end the run", "leave one of them out"));
+        }
+        if self.repeat == Some(0) {
+            faults.push(Fault::new("repeat", "a trace that plays no time issues no request", "use 1 or more"));
         }
         faults
     }

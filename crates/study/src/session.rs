@@ -38,15 +38,16 @@
 //! ```
 
 mod about;
+mod alone;
 mod error;
 mod flow;
 mod outcome;
+mod point;
+mod progress;
 mod settings;
+mod state;
 
-use std::cell::RefCell;
 use std::io::{self, Write};
-use std::path::PathBuf;
-use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use base::io::IoKind;
@@ -62,7 +63,7 @@ use crate::oracle::{Blank, Oracle, Payload};
 use crate::plan::RunSpec;
 use crate::reconcile::reconcile;
 use crate::run::{self, RequestLog, RunResult, Runner, Window};
-use crate::snapshot::{self, State};
+use crate::snapshot;
 use crate::summary::About;
 use crate::validity;
 use crate::watch::{Watch, Watcher};
@@ -72,49 +73,12 @@ pub use crate::run::{Amount, Steady, Stop, WarmUp};
 pub use error::SessionError;
 pub use flow::Flow;
 pub use outcome::{Measurement, Outcome};
+pub use progress::Progress;
 pub use settings::Program;
+pub use state::Snapshot;
 
-use flow::Part;
+use flow::{Origin, Part};
 use settings::Settings;
-
-/// The progress of a session.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Progress {
-    /// The session preconditions the drive.
-    Preconditioning {
-        /// The current step.
-        step: Precondition,
-        /// Mapping units written.
-        done: u64,
-        /// Mapping units to write, as far as known.
-        total: u64,
-    },
-    /// The session runs a workload.
-    Running {
-        /// The index of the stage, from zero.
-        stage: usize,
-        /// The progress of the run, warm-up included.
-        run: run::Progress,
-        /// Requests of the stage, if known.
-        requests: Option<u64>,
-    },
-}
-
-/// The state of a preconditioned drive, ready to be written to a file.
-pub struct Snapshot<'a> {
-    save: &'a dyn Fn(&mut dyn Write) -> io::Result<()>,
-}
-
-impl Snapshot<'_> {
-    /// Writes the state for [`Session::load_snapshot`].
-    ///
-    /// # Errors
-    /// If the writer fails.
-    pub fn write(&self, mut to: impl Write) -> io::Result<()> {
-        (self.save)(&mut to)
-    }
-}
 
 type Keep<'a> = Box<dyn FnOnce(&Snapshot<'_>) -> io::Result<()> + 'a>;
 
@@ -130,6 +94,8 @@ pub struct Session<'a> {
     progress: Option<Box<dyn FnMut(Progress) + 'a>>,
     memory: Option<Limit>,
     interrupt: Option<&'a AtomicBool>,
+    /// The number of the flow, from one, if it runs alone to be compared with the run beside others.
+    alone: Option<usize>,
 }
 
 impl<'a> Session<'a> {
@@ -147,6 +113,7 @@ impl<'a> Session<'a> {
             progress: None,
             memory: None,
             interrupt: None,
+            alone: None,
         }
     }
 
@@ -157,6 +124,8 @@ impl<'a> Session<'a> {
         self.settings.verify = spec.verify;
         self.settings.time_scale = spec.time_scale;
         self.settings.window = spec.window();
+        self.settings.fairness = spec.fairness;
+        self.settings.load.clone_from(&spec.load_snapshot);
         self.watch = spec.explain.then(|| Watch::default().explaining());
         self
     }
@@ -182,45 +151,6 @@ impl<'a> Session<'a> {
         self
     }
 
-    /// Starts from the drive state in a file instead of a new drive. Preconditioning steps run after the load.
-    #[must_use]
-    pub fn load_snapshot(mut self, path: impl Into<PathBuf>) -> Self {
-        self.settings.load = Some(path.into());
-        self
-    }
-
-    /// The same from a state in memory.
-    #[must_use]
-    pub fn start_from(mut self, state: State) -> Self {
-        self.settings.state = Some(state);
-        self
-    }
-
-    /// Makes and prepares the drive, and returns its state instead of a run.
-    ///
-    /// # Errors
-    /// See [`Session::prepare`].
-    pub fn into_state(mut self) -> Result<State, SessionError> {
-        self.check()?;
-        let kept = Rc::new(RefCell::new(Vec::new()));
-        let bytes = Rc::clone(&kept);
-        self.save = Some(Box::new(move |state| state.write(&mut *bytes.borrow_mut())));
-        if self.settings.verify {
-            self.prepared::<Stamp, ()>(()).map(drop)?;
-        } else {
-            self.prepared::<(), ()>(()).map(drop)?;
-        }
-        Ok(State::new(kept.take()))
-    }
-
-    /// Passes the drive's state to `keep` after preconditioning and before the first request. The snapshot is complete
-    /// even if the run fails later.
-    #[must_use]
-    pub fn save_snapshot(mut self, keep: impl FnOnce(&Snapshot<'_>) -> io::Result<()> + 'a) -> Self {
-        self.save = Some(Box::new(keep));
-        self
-    }
-
     /// Adds a workload. The outcome's measurements are those of the first workload; the others run at the same time,
     /// each with its own pacing, queue and results. If a name is taken, the later workload gets a number.
     #[must_use]
@@ -231,6 +161,14 @@ impl<'a> Session<'a> {
             flow.name = numbered.unwrap_or_default();
         }
         self.flows.push(flow);
+        self
+    }
+
+    /// Runs each of several flows alone, too, after all of them together: the same requests on a new drive with the
+    /// same seed and preconditioning. The results then have each flow's slowdown. Call it before [`Session::open`].
+    #[must_use]
+    pub fn fairness(mut self, compare: bool) -> Self {
+        self.settings.fairness = compare;
         self
     }
 
@@ -330,13 +268,24 @@ impl<'a> Session<'a> {
     /// All faults of a description, or the fault of a trace.
     pub fn open(&self, file: &WorkloadFile, options: &TraceOptions) -> Result<Flow<'a>, WorkloadError> {
         let seed = self.settings.seed.wrapping_add((self.flows.len() as u64) << 32);
-        Ok(Flow::new(file.open_for(options, self.device.capacity(), seed, self.window())?))
+        let mut file = file.clone();
+        if self.settings.fairness {
+            file.keep()?;
+        }
+        Flow::open(Origin {
+            file,
+            options: options.clone(),
+            capacity: self.device.capacity(),
+            seed,
+            window: self.window(),
+        })
     }
 
     /// The part of the run that is measured, as far as session and first workload say.
     fn window(&self) -> Window {
         let own = self.settings.window;
-        self.flows.first().map_or(own, |first| first.window(own))
+        // What a workload beside the first says of its measurement does not count.
+        self.flows.first().map_or(own, |first| first.window(own).fixed())
     }
 
     /// The workloads added so far.
@@ -394,6 +343,14 @@ impl<'a> Session<'a> {
     /// If the drive breaks an invariant, for example loses a request.
     pub fn run(mut self) -> Result<Outcome, SessionError> {
         self.check()?;
+        let again = self.open_again()?;
+        let mut outcome = self.run_once()?;
+        self.run_alone(&mut outcome, again)?;
+        Ok(outcome)
+    }
+
+    /// Makes a drive with the payload and the observer that the settings ask for, and runs the workloads on it.
+    fn run_once(&mut self) -> Result<Outcome, SessionError> {
         let granularity = Sectors::new(u64::from(self.device.resolved.geometry.sectors));
         match (self.settings.verify, self.watch.take()) {
             (false, None) => self.on_new::<(), _, _>((), &mut Blank),
@@ -404,7 +361,7 @@ impl<'a> Session<'a> {
     }
 
     /// Runs the workloads on a drive that the caller made, prepared and perhaps used before. The session's
-    /// preconditioning, snapshots and observers are ignored.
+    /// preconditioning, snapshots and observers are ignored, and no flow runs alone.
     ///
     /// # Errors
     /// See [`SessionError`].
@@ -412,6 +369,14 @@ impl<'a> Session<'a> {
     /// # Panics
     /// If the drive breaks an invariant, for example loses a request.
     pub fn run_on<S, D, P>(mut self, drive: &mut D, payload: &mut P) -> Result<Outcome, SessionError>
+    where
+        D: Drive<S> + Inspect,
+        P: Payload<S>,
+    {
+        self.run_all(drive, payload)
+    }
+
+    fn run_all<S, D, P>(&mut self, drive: &mut D, payload: &mut P) -> Result<Outcome, SessionError>
     where
         D: Drive<S> + Inspect,
         P: Payload<S>,
@@ -434,6 +399,7 @@ impl<'a> Session<'a> {
         let (mut load, mut next_tag) = (Load { pacing: first.pacing, queue: first.queue, others: flows }, 0);
         for mut part in first.parts {
             if !measurements.is_empty() {
+                // A stage behind the first has a warm-up of its own, and an end of its own unless the session has one.
                 self.settings.window = asked.next(self.settings.window.stop, &part.measured);
                 if self.is_over() {
                     break;
@@ -443,11 +409,10 @@ impl<'a> Session<'a> {
             if several {
                 about.workload.clone_from(&part.name);
             }
-            let stage = measurements.len();
+            let stage = measurements.len() + self.alone.unwrap_or(0);
             let result = self.measure(drive, &mut part, &mut load, payload, At { stage, next_tag, about: &about })?;
             next_tag += result.warmed_up + result.submitted;
             self.use_up(&result);
-            // A stage behind the first has its own warm-up, and its own end unless the session has one.
             let notes = part.source.notes().into_iter().chain(load.others.iter().flat_map(Flow::notes)).collect();
             measurements.push(Measurement {
                 energy: drive.energy(&result.counters()),
@@ -457,6 +422,7 @@ impl<'a> Session<'a> {
                 verified: payload.verified(),
                 about,
                 result,
+                alone: Vec::new(),
                 notes,
             });
         }
@@ -467,12 +433,12 @@ impl<'a> Session<'a> {
     }
 
     fn on_new<S: Sector, O: Watcher, P: Payload<S>>(
-        mut self,
+        &mut self,
         observer: O,
         payload: &mut P,
     ) -> Result<Outcome, SessionError> {
         let mut drive: Ssd<S, O> = self.prepared(observer)?;
-        self.run_on(&mut drive, payload)
+        self.run_all(&mut drive, payload)
     }
 
     /// Makes the drive or loads its snapshot, and preconditions it.
@@ -571,7 +537,7 @@ impl<'a> Session<'a> {
             runner = runner.time_scale(factor);
         }
         let measure = |drive: &mut D, at| Inspect::measure(drive, at);
-        let result = if load.others.is_empty() {
+        let result = if load.others.is_empty() && self.alone.is_none() {
             if let Some(pacing) = load.pacing {
                 runner = runner.pacing(pacing);
             }

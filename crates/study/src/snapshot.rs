@@ -126,6 +126,14 @@ impl Header {
         Self { device: resolved.spec.name.clone(), format: keys.map(|(key, value)| (key.to_owned(), value)).collect() }
     }
 
+    /// Refuses another device.
+    fn check(self, resolved: &Resolved) -> Result<(), LoadReason> {
+        match self.differences(resolved) {
+            keys if keys.is_empty() => Ok(()),
+            keys => Err(LoadReason::Other { device: self.device, keys }),
+        }
+    }
+
     /// The differences from a resolved device.
     fn differences(&self, resolved: &Resolved) -> Vec<(String, String, String)> {
         let nothing = || "not there".to_owned();
@@ -256,6 +264,32 @@ pub fn load<S: Sector, O: Observer>(
     read().map_err(|reason| LoadError { path: path.to_owned(), reason })
 }
 
+/// Checks that the snapshot in a file is of a drive that keeps its data as this one does. The rest of the file is not read.
+///
+/// # Errors
+/// If the file cannot be read, is no snapshot of this version, or is of another drive.
+pub(crate) fn check_device(path: &Path, resolved: &Resolved) -> Result<(), LoadError> {
+    let read = || -> Result<(), LoadReason> {
+        let mut file = BufReader::new(File::open(path).map_err(SnapshotError::Io)?);
+        check_version(&mut file)?;
+        described(&mut Plain(zstd::Decoder::new(file).map_err(SnapshotError::Io)?))?.check(resolved)
+    };
+    read().map_err(|reason| LoadError { path: path.to_owned(), reason })
+}
+
+/// Reads the description of the drive of which a snapshot was taken.
+fn described(plain: &mut impl Read) -> Result<Header, LoadReason> {
+    let mut bytes = [0; 4];
+    plain.read_exact(&mut bytes)?;
+    let len = u32::from_le_bytes(bytes);
+    if len > HEADER_MAX {
+        return Err(SnapshotError::Damaged.into());
+    }
+    let mut text = String::new();
+    plain.by_ref().take(len.into()).read_to_string(&mut text)?;
+    Ok(toml::from_str(&text).map_err(|_| SnapshotError::Damaged)?)
+}
+
 fn read<S: Sector, O: Observer>(
     from: &mut (impl Read + Seek),
     resolved: &Resolved,
@@ -263,10 +297,7 @@ fn read<S: Sector, O: Observer>(
     observer: O,
 ) -> Result<Ssd<S, O>, LoadReason> {
     let (header, mut plain) = header(from)?;
-    let keys = header.differences(resolved);
-    if !keys.is_empty() {
-        return Err(LoadReason::Other { device: header.device, keys });
-    }
+    header.check(resolved)?;
     let drive = Ssd::load(resolved, seed, &mut plain, observer)?;
     if plain.read(&mut [0])? > 0 {
         return Err(SnapshotError::Damaged.into());
@@ -280,31 +311,12 @@ fn header<R: Read + Seek>(from: &mut R) -> Result<(Header, impl Read + use<'_, R
     // The checksum vouches for these bytes: the decoder trusts them.
     from.seek(SeekFrom::Start(FRONT as u64)).map_err(SnapshotError::Io)?;
     let mut plain = Plain(zstd::Decoder::new(from.take(len - FRONT as u64)).map_err(SnapshotError::Io)?);
-    let mut bytes = [0; 4];
-    plain.read_exact(&mut bytes)?;
-    let len = u32::from_le_bytes(bytes);
-    if len > HEADER_MAX {
-        return Err(SnapshotError::Damaged.into());
-    }
-    let mut text = String::new();
-    plain.by_ref().take(len.into()).read_to_string(&mut text)?;
-    let header: Header = toml::from_str(&text).map_err(|_| SnapshotError::Damaged)?;
-    Ok((header, plain))
+    Ok((described(&mut plain)?, plain))
 }
 
 /// Checks that a file is a complete snapshot of this version. Returns its length without the checksum.
 fn check(from: &mut impl Read) -> Result<u64, SnapshotError> {
-    let mut bytes = Vec::new();
-    from.by_ref().take(FRONT as u64).read_to_end(&mut bytes).map_err(SnapshotError::Io)?;
-    if bytes.starts_with(&ZSTD) {
-        return Err(SnapshotError::Version(2));
-    }
-    let Some(version) = bytes.strip_prefix(&MAGIC) else { return Err(SnapshotError::Foreign) };
-    match <[u8; 4]>::try_from(version).map(u32::from_le_bytes) {
-        Ok(VERSION) => {}
-        Ok(version) => return Err(SnapshotError::Version(version)),
-        Err(_) => return Err(SnapshotError::Damaged),
-    }
+    let mut bytes = check_version(from)?;
     let mut checksum = Checksum::default();
     // The last bytes read so far may be the checksum.
     let mut chunk = vec![0; 1 << 16];
@@ -323,6 +335,21 @@ fn check(from: &mut impl Read) -> Result<u64, SnapshotError> {
     }
     let sum = <[u8; SUM as usize]>::try_from(&bytes[..]).map_err(|_| SnapshotError::Damaged)?;
     if u64::from_le_bytes(sum) == checksum.value() { Ok(checksum.len) } else { Err(SnapshotError::Damaged) }
+}
+
+/// Reads the first bytes of a file and checks that they are those of a snapshot of this version.
+fn check_version(from: &mut impl Read) -> Result<Vec<u8>, SnapshotError> {
+    let mut bytes = Vec::new();
+    from.by_ref().take(FRONT as u64).read_to_end(&mut bytes).map_err(SnapshotError::Io)?;
+    if bytes.starts_with(&ZSTD) {
+        return Err(SnapshotError::Version(2));
+    }
+    let Some(version) = bytes.strip_prefix(&MAGIC) else { return Err(SnapshotError::Foreign) };
+    match <[u8; 4]>::try_from(version).map(u32::from_le_bytes) {
+        Ok(VERSION) => Ok(bytes),
+        Ok(version) => Err(SnapshotError::Version(version)),
+        Err(_) => Err(SnapshotError::Damaged),
+    }
 }
 
 /// The decompressed bytes. An error of decompression means that the file was changed or truncated.

@@ -2,6 +2,7 @@
 
 mod commands;
 mod curve;
+mod fairness;
 mod log;
 mod map;
 mod merges;
@@ -27,6 +28,7 @@ use crate::watch::timeline::Timeline;
 
 pub use commands::FlashRow;
 pub use curve::Curve;
+pub use fairness::{FairnessSummary, Slowdown};
 pub use log::LogSummary;
 pub use map::{MapSummary, Mshrs};
 pub use merges::MergeSummary;
@@ -59,6 +61,8 @@ pub struct Report<'a> {
     pub about: &'a About,
     /// The results.
     pub result: &'a RunResult,
+    /// Each flow alone on the drive, if the session compared them.
+    pub alone: &'a [FlowResult],
     /// The timeline of a window of the run, if an observer recorded it.
     pub timeline: Option<&'a Timeline>,
     /// The parts of the requests' time, if an observer attributed it.
@@ -82,6 +86,7 @@ impl<'a> Report<'a> {
         Self {
             about,
             result,
+            alone: &[],
             timeline: None,
             explained: &[],
             erase_counts: &[],
@@ -131,6 +136,9 @@ pub struct Summary {
     /// The results of each flow, if there were several; all other numbers are about the flows together.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<FlowSummary>,
+    /// How fairly the drive treated the flows, if each ran alone, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fairness: Option<FairnessSummary>,
     /// Mapping units programmed per mapping unit written.
     pub write_amplification: Option<f64>,
     /// The parts of the write amplification by cause of the program; their sum is the whole.
@@ -448,6 +456,7 @@ impl Summary {
             outcomes: outcomes(|status| result.with_status(status)),
             kinds: kinds(|each| result.kind(each), result.span()),
             flows: result.flows.iter().map(flow).collect(),
+            fairness: FairnessSummary::new(&result.flows, report.alone),
             write_amplification: result.write_amplification(),
             write_amplification_by: crate::run::write_amplification_by(&result.before, &result.after)
                 .into_iter()

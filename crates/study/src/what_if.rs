@@ -65,6 +65,17 @@ pub enum Start {
     Own,
 }
 
+impl Start {
+    /// The name in files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::Own => "own",
+        }
+    }
+}
+
 /// The prices of a drive beside what it gains.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Price {

@@ -49,6 +49,19 @@ fn the_run_comes_before_the_workload() {
 }
 
 #[test]
+fn a_workload_beside_the_first_does_not_say_what_is_measured() {
+    let document = Document::parse(Path::new("d.toml"), DEVICE.to_owned()).expect("TOML");
+    let device = catalogue::device_from(&document).unwrap_or_else(|faults| panic!("{faults}"));
+    let mut session = Session::new(&device);
+    for keys in ["", "warm-up = 10\nmeasure = 5000\n"] {
+        let flow = session.open(&described(keys), &TraceOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+        session = session.flow(flow);
+    }
+    // Both end by themselves, with a thousand requests each.
+    assert_eq!(counts(&session.run().unwrap_or_else(|error| panic!("{error}"))), [(0, 2_000)]);
+}
+
+#[test]
 fn a_workload_may_wait_for_steady_state() {
     let workload = described("until = \"steady:latency\"\nround = 200\n");
     let steady = |spec| {

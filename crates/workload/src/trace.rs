@@ -117,6 +117,12 @@ impl Event {
     /// All choices.
     pub const ALL: [Self; 4] = [Self::Auto, Self::Queue, Self::Issue, Self::Complete];
 
+    /// The choice with this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|event| event.name() == name)
+    }
+
     /// The name by which a user selects it.
     #[must_use]
     pub const fn name(self) -> &'static str {

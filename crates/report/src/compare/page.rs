@@ -7,31 +7,34 @@ use study::execute::Program;
 use study::metric::Dimension;
 use study::summary::{Curve, Summary};
 
-use super::explained;
+use super::{explained, flows, lead};
 use crate::figure::{Axis, Chart, Figure, Line, Number, Part, Scale, Stack};
 use crate::page::{Block, Cell, Page, Row as Cells, Section, Table};
+use crate::sides::{Side, sides};
 
 /// The page of a comparison: its tables, latencies by percentile, and the busy time of the flash by cause.
 #[must_use]
 pub fn page(program: &Program, comparison: &Comparison) -> Page {
     let rows = &comparison.rows;
-    let requests = rows.first().and_then(|row| row.runs.first()).map_or(0, |run| run.requests);
     let figures = [
         Some(latency(comparison, "read")).filter(has_lines).map(|chart| Figure::new("Reads", LATENCY, chart)),
         Some(latency(comparison, "write")).filter(has_lines).map(|chart| Figure::new("Writes", LATENCY, chart)),
         Some(Figure::new("Flash data by cause", "Mapping units programmed, by cause.", programmed(comparison))),
         Some(Figure::new("Array time by cause", "Busy time of the dies.", worked(comparison))),
     ];
-    let seen = explained::tables(rows).into_iter().map(Block::Table).collect();
+    let seen = explained::seen(rows);
+    let sides = sides(&seen);
     let tables = [("Latency and throughput", &LATENCIES[..]), ("Flash, energy and RAM", &FLASH[..])];
+    let tables = tables.into_iter().map(|(heading, columns)| table(comparison, heading, columns));
     Page {
         title: format!("{} drives under {}", rows.len(), comparison.workload),
         about: format!("flashloom {} ({})", program.version, program.commit),
+        lead: lead::lead(comparison),
         sections: vec![Section {
-            note: format!("{requests} requests on each drive. {} {COST}.", comparison.said_of_spread()),
-            above: tables.map(|(heading, columns)| Block::Table(table(comparison, heading, columns))).to_vec(),
-            figures: figures.into_iter().flatten().chain(explained::figures(rows)).collect(),
-            below: seen,
+            note: format!("{} {COST}.", comparison.said_of_spread()),
+            above: tables.chain(flows::tables(comparison)).map(Block::Table).collect(),
+            figures: figures.into_iter().flatten().chain(sides.iter().map(Side::figure)).collect(),
+            below: sides.iter().map(|side| Block::Table(side.table(AXIS))).collect(),
             ..Section::default()
         }],
         result: comparison.json(),
@@ -70,7 +73,7 @@ fn latency(comparison: &Comparison, kind: &str) -> Chart {
     let line = |(colour, row): (usize, &Row)| {
         let curves = row.runs.iter().filter_map(|run| Some(&run.kinds.get(kind)?.latency_curve));
         let points: Vec<_> = Curve::together(curves).points().map(|point| point.map(Number)).collect();
-        (!points.is_empty()).then(|| Line { name: row.device.clone(), colour, points })
+        (!points.is_empty()).then(|| Line::new(row.device.as_str(), colour, points))
     };
     Chart::Lines {
         x: Axis::new("share of requests that are at least as fast", Dimension::Share, Scale::Nines),

@@ -2,8 +2,9 @@
 
 use study::compare::{AXIS, COST, Column, Comparison, FLASH, LATENCIES};
 
-use super::explained;
+use super::{explained, flows};
 use crate::grid::{folded, grid};
+use crate::sides::{Side, sides};
 
 /// The width of a terminal.
 const WIDTH: usize = 80;
@@ -16,9 +17,11 @@ pub fn table(of: &Comparison) -> String {
     let verified = of.verified().map_or_else(String::new, |[reads, sectors]| {
         format!("verified: {sectors} sectors of {reads} reads returned the newest data\n")
     });
-    let seen = explained::text(&of.rows);
+    let seen = explained::seen(&of.rows);
+    let seen: String = sides(&seen).iter().map(Side::text).collect();
     let said = folded(&of.said_of_spread().replace("The mark", "*"), WIDTH);
-    format!("{head}{}{}{COST}.\n{said}{verified}\n{seen}", part(of, &LATENCIES), part(of, &FLASH))
+    let flows = flows::text(of);
+    format!("{head}{}{flows}{}{COST}.\n{said}{verified}\n{seen}", part(of, &LATENCIES), part(of, &FLASH))
 }
 
 /// The columns in as few tables as fit the terminal: one, unless intervals make them wide.

@@ -47,7 +47,7 @@ pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
         let note = "Mapping units programmed per mapping unit written, over each hundredth of the writes.";
         all.push(Figure::new("Write amplification", note, chart));
     }
-    all.push(Figure::new("Busy over time", "Share of time: pale is idle, full colour is busy.", utilisation(report)));
+    all.push(Figure::new("Busy over time", "Share of time for which each resource was busy.", utilisation(report)));
     if let Some(chart) = dies(report) {
         all.push(Figure::new("Busy dies", "Share of the run for which each die was busy.", chart));
     }
@@ -109,7 +109,7 @@ fn percentiles(name: String, colour: usize, latency: &Histogram) -> Option<Line>
         }
     }
     let points = points.into_iter().map(|point| point.map(Number)).collect();
-    Some(Line { name, colour, points })
+    Some(Line::new(name, colour, points))
 }
 
 fn latency(report: &Report<'_>) -> Chart {
@@ -136,10 +136,9 @@ fn by_percentile(lines: Vec<Line>) -> Chart {
 fn by_kind(report: &Report<'_>, kinds: &[IoKind], value: impl Fn(&Interval<'_>, usize) -> Option<f64>) -> Vec<Line> {
     let occurred = kinds.iter().filter(|kind| !report.result.kind(**kind).latency.is_empty());
     let point = |kind: IoKind, i: Interval<'_>| [elapsed(report, i.to).into(), value(&i, kind as usize).into()];
-    let line = |kind: &IoKind| Line {
-        name: kind.name().into(),
-        colour: *kind as usize,
-        points: report.result.series.intervals().map(|interval| point(*kind, interval)).collect(),
+    let line = |kind: &IoKind| {
+        let points = report.result.series.intervals().map(|interval| point(*kind, interval)).collect();
+        Line::new(kind.name(), *kind as usize, points)
     };
     occurred.map(line).collect()
 }
@@ -169,7 +168,7 @@ fn amplification(report: &Report<'_>) -> Option<Chart> {
             from = interval.to;
         }
     }
-    let lines = vec![Line { name: "write amplification".into(), colour: 1, points }];
+    let lines = vec![Line::new("write amplification", 1, points)];
     let y = Axis::new("write amplification", Dimension::Plain, Scale::Linear);
     Some(Chart::Lines { x: time_axis(report), y, lines })
 }
@@ -237,8 +236,8 @@ fn dies(report: &Report<'_>) -> Option<Chart> {
         None => ("die", Box::new(|i| i.to_string())),
     };
     Some(Chart::Grid {
-        x: Names { label: label.into(), names: (0..on_channel).map(name).collect() },
-        y: Names { label: "channel".into(), names: (0..channels).map(|i| i.to_string()).collect() },
+        x: Names::new(label, (0..on_channel).map(name).collect()),
+        y: Names::new("channel", (0..channels).map(|i| i.to_string()).collect()),
         values: busy.chunks(on_channel).map(|row| row.iter().copied().map(Number).collect()).collect(),
     })
 }

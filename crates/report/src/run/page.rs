@@ -8,6 +8,7 @@ use study::text::{count, duration, rate};
 use study::validity::is_supported;
 
 use super::figures::figures;
+use super::lead::lead;
 use super::table::{KINDS, table};
 use crate::explained::explained_table;
 use crate::page::{Block, Cell, Page, Row, Section, Table, Tile};
@@ -35,6 +36,7 @@ pub fn page(stages: &[(Report<'_>, &Summary)]) -> Page {
     Page {
         title: format!("{} under {}", last.map_or("", |summary| &summary.device), workloads.join(", ")),
         about: from,
+        lead: lead(&stages.iter().map(|(_, summary)| *summary).collect::<Vec<_>>()),
         sections: stages.iter().enumerate().map(section).collect(),
         result: Summary::json(&summaries),
     }
@@ -47,14 +49,14 @@ fn section(report: &Report<'_>, summary: &Summary, root: &str, heading: String) 
         below.push(Block::Table(flash(summary, root)));
     }
     let text = |heading: &str, text: String, open: bool| Block::Text { heading: heading.into(), text, open };
-    below.push(text("All numbers", table(summary), true));
+    below.push(text("As the command prints it", table(summary), false));
     if !summary.explained.is_empty() {
-        below.push(text("Where the time went", explained_table(&summary.explained), true));
+        below.push(text("Parts of the latency by percentile", explained_table(&summary.explained), false));
     }
     below.push(text("Configuration", report.about.config.to_string(), false));
     Section {
         heading,
-        note: summary.validity.warnings.join(". "),
+        note: String::new(),
         above: vec![Block::Tiles(tiles(summary, root))],
         figures: figures(report),
         below,

@@ -50,7 +50,19 @@ pub(super) fn files(about: &About) -> Vec<(String, String)> {
     }
     options(
         &run,
-        &["depth", "open", "time-scale", "limit", "warm-up", "until", "round", "measure", "queue", "verify"],
+        &[
+            "depth",
+            "open",
+            "time-scale",
+            "limit",
+            "warm-up",
+            "until",
+            "round",
+            "measure",
+            "queue",
+            "fairness",
+            "verify",
+        ],
         &mut command,
     );
     if let Some(path) = run.get("snapshot").and_then(Value::as_str) {

@@ -18,10 +18,7 @@ pub(super) fn figure(settled: &Settled) -> Figure {
         .map(|(number, round)| [Number(f64::from(number)), Number(round.value(*metric).unwrap_or(f64::NAN))])
         .collect();
     let window = points[points.len().saturating_sub(WINDOW)..].to_vec();
-    let lines = vec![
-        Line { name: "all rounds".into(), colour: 0, points },
-        Line { name: "the last five".into(), colour: 1, points: window },
-    ];
+    let lines = vec![Line::new("all rounds", 0, points), Line::new("the last five", 1, window)];
     let ended = if verdict.is_steady() { "in steady state" } else { "without steady state" };
     let note = format!(
         "The {} of each round of the warm-up, which ended {ended}: by SNIA's rule the last five lie within 20 % of their \

@@ -10,6 +10,7 @@ use study::summary::{Latencies, LogSummary, MapSummary, SlcMlcSummary, Summary, 
 use study::text::{capacities, count, duration, percent, rate};
 use study::validity::BEYOND;
 
+use super::fairness::fairness;
 use crate::grid::{fitted, grid};
 
 /// The columns of a terminal.
@@ -36,6 +37,7 @@ pub fn table(summary: &Summary) -> String {
     text.push_str(&requests(summary));
     text.push_str(&unsupported(summary));
     text.push_str(&flows(summary));
+    text.push_str(&fairness(summary));
     text.push_str(&flash(summary));
     for line in levels(summary) {
         let _ = writeln!(text, "{line}");

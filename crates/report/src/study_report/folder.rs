@@ -72,7 +72,7 @@ mod tests {
 
     use super::*;
     use crate::grid::WIDTH;
-    use crate::study_report::page;
+    use crate::study_report::{Charts, page};
     use crate::testing::studied;
 
     #[test]
@@ -90,7 +90,7 @@ mod tests {
         let plans = [outcomes[0].plan.clone()];
         let mut outputs = Outputs::new([""; 0], false);
         let mut out = outputs.folder("--out", &path, &names(&plans)).expect("writable");
-        let page = page(&Program::default(), &outcomes, &claims);
+        let page = page(&Program::default(), &outcomes, &claims, Charts::Each);
         write_all(&mut out, &Program::default(), &outcomes, &claims, &page).expect("written");
         publish(Vec::new(), Some(out)).expect("named");
         let mut there: Vec<_> =

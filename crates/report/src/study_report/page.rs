@@ -1,14 +1,14 @@
 //! The page of studies: their claims, and every metric along the axes.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
-use study::execute::{Claim, Outcome, Program, SCHEMA, Verdict};
-use study::metric::{Dimension, Metric};
+use study::execute::{Claim, Outcome, Program, SCHEMA, Verdict, natural};
+use study::metric::Metric;
 
-use super::tables::{band, calibrated, said_below, says_calibration, tally};
-use crate::figure::{Axis, COLOURS, Chart, Course, Figure, Names, Number, Scale};
+use super::charts::{by_metric, described, times};
+use super::lead::lead;
+use super::tables::{band, calibrated, said_below, says_calibration};
+use crate::figure::{Chart, Figure};
 use crate::page::{Block, Cell, Page, Row, Section, Table};
 
 /// The most charts of a study; the tables have all numbers.
@@ -23,27 +23,88 @@ struct Judged<'a> {
     claims: &'a [Claim],
 }
 
+/// Which charts the page of studies has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Charts {
+    /// The figures that each study describes; if it describes none, one chart for each metric.
+    Each,
+    /// If any study describes figures, only figures: the page repeats a paper.
+    Figures,
+}
+
 /// The page of the studies.
 ///
 /// # Panics
 /// Never: every claim has a form in JSON.
 #[must_use]
-pub fn page(program: &Program, outcomes: &[Outcome], claims: &[Claim]) -> Page {
+pub fn page(program: &Program, outcomes: &[Outcome], claims: &[Claim], charts: Charts) -> Page {
     let names: Vec<&str> = outcomes.iter().map(|outcome| outcome.plan.spec.name.as_str()).collect();
     let Program { version, commit } = program;
     let judged = Judged { schema: SCHEMA, version, commit, claims };
-    let mut sections = Vec::new();
+    let mut sections = figures(outcomes);
+    let only_figures = charts == Charts::Figures && !sections.is_empty();
     if !claims.is_empty() {
         let above = vec![Block::Table(verdicts(claims))];
-        sections.push(Section { heading: "Claims".into(), note: tally(claims), above, ..Section::default() });
+        sections.push(Section { heading: "Claims".into(), above, ..Section::default() });
     }
-    sections.extend(outcomes.iter().map(section));
+    sections.extend(outcomes.iter().map(|outcome| section(outcome, outcomes.len() > 1, only_figures)));
     Page {
-        title: names.join(", "),
+        title: title(&names),
         about: format!("flashloom {version} ({commit})"),
+        lead: lead(outcomes, claims),
         sections,
         result: serde_json::to_string(&judged).expect("texts"),
     }
+}
+
+/// The title of a page about these studies: their names, or how many there are of each folder.
+fn title(names: &[&str]) -> String {
+    if names.len() <= 3 {
+        return names.join(", ");
+    }
+    let mut folders: Vec<(&str, usize)> = Vec::new();
+    for name in names {
+        let folder = name.split_once('/').map_or("", |(folder, _)| folder);
+        match folders.iter_mut().find(|(other, _)| *other == folder) {
+            Some((_, count)) => *count += 1,
+            None => folders.push((folder, 1)),
+        }
+    }
+    let each = folders.iter().map(|(folder, count)| match (*folder, *count) {
+        ("", count) => format!("{count} studies"),
+        (folder, 1) => format!("{folder} (1 study)"),
+        (folder, count) => format!("{folder} ({count} studies)"),
+    });
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// A section for each source with figures: those of all its studies, by their numbers.
+fn figures(outcomes: &[Outcome]) -> Vec<Section> {
+    let mut sources: Vec<(&str, Vec<(&str, Figure)>)> = Vec::new();
+    for outcome in outcomes {
+        let source = outcome.plan.spec.name.split_once('/').map_or("", |(folder, _)| folder);
+        let found = described(outcome);
+        match sources.iter_mut().find(|(other, _)| *other == source) {
+            Some((_, all)) => all.extend(found),
+            None => sources.push((source, found)),
+        }
+    }
+    sources.retain(|(_, all)| !all.is_empty());
+    let several = sources.len() > 1;
+    let section = |(source, mut all): (&str, Vec<(&str, Figure)>)| {
+        // A stable sort: the panels of a figure stay in their order.
+        all.sort_by(|(a, _), (b, _)| natural(a, b));
+        let is_marked =
+            |(_, figure): &(&str, Figure)| matches!(&figure.chart, Chart::Courses { marks, .. } if !marks.is_empty());
+        let note = "Diamonds and brackets are values that the source states; everything else was measured here.";
+        Section {
+            heading: if several { format!("Figures: {source}") } else { "Figures".into() },
+            note: if all.iter().any(is_marked) { note.into() } else { String::new() },
+            figures: all.into_iter().map(|(_, figure)| figure).collect(),
+            ..Section::default()
+        }
+    };
+    sources.into_iter().map(section).collect()
 }
 
 /// The table of claims: the paper's value beside the measured one.
@@ -75,23 +136,34 @@ fn verdicts(claims: &[Claim]) -> Table {
     let mut header: Vec<String> = ["claim", "paper", "measured", "band"].map(ToOwned::to_owned).to_vec();
     header.extend(is_said.then(|| "fitted".to_owned()));
     header.push("verdict".to_owned());
-    Table { texts: header.len(), header, rows, ..Table::default() }
+    let heading = "Each claim, what was measured and how much was asked for".into();
+    Table { heading, texts: header.len(), header, rows, ..Table::default() }
 }
 
-/// The section of a study: its charts, its points and its file.
-fn section(outcome: &Outcome) -> Section {
+/// The section of a study: its charts, its points and its file. The title of the page names the study if it is the only one.
+fn section(outcome: &Outcome, is_one_of_several: bool, only_figures: bool) -> Section {
     let spec = &outcome.plan.spec;
     let mut below = Vec::new();
     if !spec.metrics.is_empty() {
         below.push(Block::Table(points(outcome)));
     }
     if let Ok(config) = toml::Table::try_from(spec) {
-        below.push(Block::Text { heading: "The study".into(), text: config.to_string(), open: false });
+        let heading = if is_one_of_several { format!("The file of {}", spec.name) } else { "The study's file".into() };
+        below.push(Block::Text { heading, text: config.to_string(), open: false });
     }
+    let drawn = if only_figures || !spec.figures.is_empty() { Vec::new() } else { by_metric(outcome) };
+    let left_out = drawn.len().saturating_sub(MOST_CHARTS);
+    let note = match left_out {
+        0 => String::new(),
+        count => format!(
+            " {count} more charts are left out; the table of points has their numbers, and a [[figure]] draws what matters."
+        ),
+    };
+    let about = if is_one_of_several { spec.description.clone() } else { String::new() };
     Section {
-        heading: spec.name.clone(),
-        note: spec.description.clone(),
-        figures: charts(outcome).into_iter().take(MOST_CHARTS).collect(),
+        heading: if is_one_of_several { spec.name.clone() } else { "Points".into() },
+        note: format!("{about}{note}").trim().to_owned(),
+        figures: drawn.into_iter().take(MOST_CHARTS).chain(times(outcome)).collect(),
         below,
         ..Section::default()
     }
@@ -113,68 +185,18 @@ fn points(outcome: &Outcome) -> Table {
         heading: format!("{} points", outcome.plan.points.len()),
         fold: Some(few),
         header: outcome.axes().map(ToOwned::to_owned).chain(metrics.iter().map(ToString::to_string)).collect(),
+        meanings: metrics.iter().map(|metric| (metric.to_string(), metric.meaning())).collect(),
         texts: outcome.plan.axes.len(),
         rows: (0..outcome.plan.points.len()).map(row).collect(),
     }
-}
-
-/// The horizontal axis, and the axis whose points are lines of different colours: the two with the most points.
-fn roles(outcome: &Outcome) -> Option<(usize, Option<usize>)> {
-    let axes = &outcome.plan.axes;
-    let mut by_length: Vec<usize> = (0..axes.len()).filter(|axis| axes[*axis].1.len() > 1).collect();
-    by_length.sort_by_key(|axis| std::cmp::Reverse(axes[*axis].1.len()));
-    let x = *by_length.first()?;
-    Some((x, by_length[1..].iter().copied().find(|axis| axes[*axis].1.len() <= COLOURS)))
-}
-
-/// One chart for each metric and each combination of points on the axes that are neither horizontal nor colours.
-fn charts(outcome: &Outcome) -> Vec<Figure> {
-    let Some((x, colour)) = roles(outcome) else { return Vec::new() };
-    let axes = &outcome.plan.axes;
-    let mut all = Vec::new();
-    for metric in &outcome.plan.spec.metrics {
-        let mut groups: BTreeMap<String, BTreeMap<usize, Course>> = BTreeMap::new();
-        for point in 0..outcome.plan.points.len() {
-            let labels = outcome.labels(point);
-            let place = |axis: usize| axes[axis].1.iter().position(|label| *label == labels[axis]).unwrap_or_default();
-            let others = (0..axes.len()).filter(|axis| *axis != x && Some(*axis) != colour && axes[*axis].1.len() > 1);
-            let name = others.map(|axis| format!("{} {}", axes[axis].0, labels[axis])).collect::<Vec<_>>().join(", ");
-            let number = colour.map_or(0, place);
-            let line = groups.entry(name).or_default().entry(number).or_insert_with(|| Course {
-                name: colour.map_or_else(|| metric.to_string(), |axis| format!("{} {}", axes[axis].0, labels[axis])),
-                colour: number,
-                values: vec![Number(f64::NAN); axes[x].1.len()],
-            });
-            line.values[place(x)] = outcome.value(point, metric).into();
-        }
-        for (name, group) in groups {
-            let lines: Vec<Course> = group.into_values().collect();
-            // A single point makes no line.
-            if lines.iter().any(|line| line.values.iter().filter(|value| value.0.is_finite()).count() > 1) {
-                all.push(Figure::new(metric.to_string(), name, chart(outcome, metric, x, lines)));
-            }
-        }
-    }
-    all
-}
-
-fn chart(outcome: &Outcome, metric: &Metric, x: usize, lines: Vec<Course>) -> Chart {
-    let (axis, labels) = &outcome.plan.axes[x];
-    let values = lines.iter().flat_map(|line| &line.values).map(|value| value.0).filter(|value| value.is_finite());
-    let (least, most) = values.fold((f64::MAX, 0.0_f64), |(a, b), v| (a.min(v), b.max(v)));
-    let scale = if least > 0.0 && most > 20.0 * least { Scale::Log } else { Scale::Linear };
-    let label = match metric.dimension() {
-        Dimension::Energy => format!("{metric} (J)"),
-        _ => metric.to_string(),
-    };
-    let x = Names { label: axis.clone(), names: labels.iter().map(ToString::to_string).collect() };
-    Chart::Courses { x, y: Axis::new(label, metric.dimension(), scale), lines }
 }
 
 #[cfg(test)]
 mod tests {
     use study::execute::{claims, json as document};
     use testkit::small::STUDY;
+
+    use study::metric::Dimension;
 
     use super::*;
     use crate::testing::studied;
@@ -189,17 +211,23 @@ mod tests {
     fn the_page_of_a_study_draws_its_axes_and_shows_its_claims() {
         let (program, outcomes) = (Program::default(), [studied(&[STUDY, MORE].concat())]);
         let claims = claims(&outcomes);
-        let page = page(&program, &outcomes, &claims);
+        let page = page(&program, &outcomes, &claims, Charts::Each);
         let [_, study] = &page.sections[..] else { panic!("claims and a study") };
         assert_eq!(study.figures.len(), 2);
-        let Chart::Courses { x, y, lines } = &study.figures[1].chart else { panic!("courses") };
+        let Chart::Courses { x, y, lines, .. } = &study.figures[1].chart else { panic!("courses") };
         assert_eq!((x.label.as_str(), x.names.join(" "), y.unit), ("banks", "1 2 4".to_owned(), Dimension::Time));
         assert_eq!(lines.iter().map(|line| line.name.as_str()).collect::<Vec<_>>(), ["depth 1", "depth 4"]);
         let metric = &outcomes[0].plan.spec.metrics[1];
         let (drawn, measured) = (lines[1].values[2].0, outcomes[0].value(5, metric).expect("measured"));
         assert!((drawn - measured).abs() < 1e-9, "{drawn} drawn of {measured}");
         let html = page.html();
-        for wanted in ["banks &lt;do&gt; harm", "they do not", "class=\"differs\">differs<", "6 points", "1 claim:"] {
+        for wanted in [
+            "banks &lt;do&gt; harm",
+            "they do not",
+            "class=\"differs\">differs<",
+            "6 points",
+            ">claim</a>: 0 hold, 1 differ",
+        ] {
             assert!(html.contains(wanted), "{wanted}");
         }
         let json: serde_json::Value = serde_json::from_str(&page.result).expect("JSON");

@@ -122,6 +122,30 @@ impl WorkloadFile {
         matches!(self, Self::Trace(_))
     }
 
+    /// True if it is a trace, and there is no such file.
+    #[must_use]
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Self::Trace(trace) if trace.is_missing())
+    }
+
+    /// Keeps the bytes of a trace from a pipe, so that it can be opened more than once.
+    pub(crate) fn keep(&mut self) -> Result<(), WorkloadError> {
+        match self {
+            Self::Trace(trace) => Ok(trace.keep()?),
+            Self::Described(_) | Self::Jobs(..) => Ok(()),
+        }
+    }
+
+    /// Its name in results; `None` for a job file, whose name is known when it is opened.
+    #[must_use]
+    pub fn name(&self) -> Option<String> {
+        match self {
+            Self::Described(document) => document.table().get("name")?.as_str().map(ToOwned::to_owned),
+            Self::Jobs(..) => None,
+            Self::Trace(trace) => Some(trace.name()),
+        }
+    }
+
     /// True if each completion triggers the next request.
     #[must_use]
     pub fn is_closed_loop(&self) -> bool {

@@ -7,7 +7,8 @@ use crate::watch::explain::{ALL, Band, Explained};
 pub const SLOWEST: &str = "beyond p99";
 
 /// The parts for each kind of request over all runs of a drive, and for the slowest of them.
-pub(super) fn explained(runs: &[Summary]) -> Vec<Explained> {
+#[must_use]
+pub fn explained(runs: &[Summary]) -> Vec<Explained> {
     let all = || runs.iter().flat_map(|run| &run.explained);
     let mut kinds: Vec<&'static str> = Vec::new();
     for of in all() {

@@ -117,6 +117,25 @@ impl Document {
         });
     }
 
+    /// Sets the value at `key` as `from` has it at `there`: a fault of it is one of that file. Returns false if `key`
+    /// leads through a list that is too short, or a value that is not a table.
+    pub(crate) fn put(&mut self, key: &str, value: Value, from: &Self, there: &str) -> bool {
+        let Some(slot) = make(&mut self.table, &split(key)) else { return false };
+        *slot = value;
+        let (source, path) = (Arc::clone(&from.source), from.path.clone());
+        let own = Setter::File { path, source, key: there.to_owned() };
+        let setter = from.setter(there).map_or(own, |(set, setter)| setter.inside(set, there));
+        self.overridden.insert(key.to_owned(), setter);
+        true
+    }
+
+    /// The change that set the value at `key`, or a table around it.
+    fn setter(&self, key: &str) -> Option<(&str, &Setter)> {
+        // The innermost of them is the latest.
+        let around = self.overridden.iter().filter(|(set, _)| set.as_str() == key || within(set, key));
+        around.max_by_key(|(set, _)| set.len()).map(|(set, setter)| (set.as_str(), setter))
+    }
+
     /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -142,25 +161,43 @@ impl Document {
     }
 
     pub(super) fn fault_at(&self, key: &str, place: Place, message: String, remedy: String) -> Fault {
-        let within =
-            |outer: &str, inner: &str| inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with(['.', '[']));
-        let setter = self.overridden.iter().find(|(set, _)| set.as_str() == key || within(set, key));
+        let setter = self.setter(key).map(|(set, setter)| (set, setter.inside(set, key)));
         // The table exists only because a change set a key in it.
-        let setter = setter
-            .or_else(|| self.overridden.iter().find(|(set, _)| !place.there && !key.is_empty() && within(key, set)));
+        let setter = setter.or_else(|| {
+            let inside = self.overridden.iter().find(|(set, _)| !place.there && !key.is_empty() && within(key, set));
+            inside.map(|(set, setter)| (set.as_str(), setter.clone()))
+        });
         let (path, line, key, message) = match setter {
             None => (Some(self.path.clone()), place.line, key.to_owned(), message),
             Some((_, Setter::Option)) => (None, None, key.to_owned(), message),
             Some((_, Setter::File { path, source, key: there })) => {
-                let line = place_of(source, &split(there)).line;
+                let line = place_of(&source, &split(&there)).line;
                 let message = match &self.path {
-                    own if own == path => message,
+                    own if *own == path => message,
                     other => format!("sets {key} of {}: {message}", other.display()),
                 };
-                (Some(path.clone()), line, there.clone(), message)
+                (Some(path), line, there, message)
             }
         };
         Fault { path, line, key, message, remedy }
+    }
+}
+
+/// True if the key `inner` lies inside of `outer`.
+fn within(outer: &str, inner: &str) -> bool {
+    inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with(['.', '[']))
+}
+
+impl Setter {
+    /// The origin of the value at `key`, if this is that of the value at `set` around it.
+    fn inside(&self, set: &str, key: &str) -> Self {
+        match self {
+            Self::File { path, source, key: there } => {
+                let key = format!("{there}{}", key.strip_prefix(set).unwrap_or_default());
+                Self::File { path: path.clone(), source: Arc::clone(source), key }
+            }
+            Self::Option => Self::Option,
+        }
     }
 }
 

@@ -19,7 +19,8 @@ pub struct Group {
 /// A metric and its meaning.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Its name. `KIND`, `OP` and `CAUSE` stand for the kind of request, the flash operation and its cause.
+    /// Its name. `KIND`, `OP` and `CAUSE` stand for the kind of request, the flash operation and its cause, `NAME` for a
+    /// flow, `STAT` for a number of the requests of one kind.
     pub name: String,
     /// Its meaning.
     pub meaning: &'static str,
@@ -32,7 +33,8 @@ impl Entry {
     /// Never: the catalogue names metrics.
     #[must_use]
     pub fn metric(&self) -> Metric {
-        let name = self.name.replace("KIND", "read").replace("OP", Op::ALL[0].name());
+        let name = self.name.replace("STAT", "mean").replace("KIND", "read").replace("OP", Op::ALL[0].name());
+        let name = name.replace("NAME", "reader");
         name.replace("CAUSE", Cause::ALL[0].name()).parse().expect("the catalogue names metrics")
     }
 }
@@ -206,6 +208,33 @@ const SLC: [Meaning; 25] = [
     ("commands.OP.CAUSE", "Commands of the SLC flash, of one cause"),
 ];
 
+const FLOW: [Meaning; 9] = [
+    ("mean", "Mean response time of the flow's requests"),
+    ("accumulated", "Sum of their response times"),
+    ("requests-per-s", "Its requests completed per second, from its first submission to its last completion"),
+    ("rate", "Bytes that it read and wrote per second of that time"),
+    ("simulated", "That time"),
+    ("KIND.STAT", "A number of its requests of one kind; those of `KIND.STAT` above"),
+    ("alone.STAT", "Any of these of the same requests alone on the drive: `flow.reader.alone.read.p99`"),
+    (
+        "slowdown",
+        "Mean response time by that of the same requests alone on a drive with the same seed and preconditioning",
+    ),
+    ("rate-slowdown", "Requests per second alone by those beside the other flows; of closed loops only"),
+];
+
+const FAIRNESS: [Meaning; 5] = [
+    ("fairness", "Smallest slowdown by the largest: 1 if all flows are slowed down alike (Tavakkol et al., FAST 2018)"),
+    ("unfairness", "Largest slowdown by the smallest (Mutlu and Moscibroda, MICRO 2007)"),
+    ("max-slowdown", "Largest slowdown"),
+    (
+        "weighted-speedup",
+        "Sum of the speed-ups, the inverses of the slowdowns: the number of flows if none is slowed down (Snavely and \
+         Tullsen, ASPLOS 2000; Eyerman and Eeckhout, IEEE Micro 2008)",
+    ),
+    ("harmonic-speedup", "Harmonic mean of the speed-ups (Luo et al., ISPASS 2001)"),
+];
+
 /// Every metric.
 #[must_use]
 pub fn catalogue() -> Vec<Group> {
@@ -221,6 +250,8 @@ pub fn catalogue() -> Vec<Group> {
             "KIND.",
             &KIND,
         ),
+        group("One of several flows", "runs with `run.flows` or `--flow`", "flow.NAME.", &FLOW),
+        group("Fairness", "runs with several flows; each of them runs alone, too", "", &FAIRNESS),
         group("Busy shares", "all runs; `busy.ftl` those with a map unit whose work takes time", "busy.", &BUSY),
         group("Erase counts", "all runs", "erases.", &ERASES),
         group("Flash commands", "all runs", "", &FLASH),
@@ -231,18 +262,18 @@ pub fn catalogue() -> Vec<Group> {
     ]
 }
 
-/// Every metric once, with all kinds of requests and operations; those by cause are left out.
-pub(crate) fn every() -> Vec<Metric> {
+/// Every metric once, with all kinds of requests and operations and these flows; those by cause, and those of a flow alone
+/// other than its slowdown, are left out.
+pub(crate) fn every(flows: &[String]) -> Vec<Metric> {
     let entries = catalogue().into_iter().flat_map(|group| group.entries).map(|entry| entry.name);
-    let kinds = |name: String| match name.strip_prefix("KIND") {
-        Some(rest) => IoKind::ALL.iter().map(|kind| format!("{}{rest}", kind.name())).collect(),
-        None => vec![name],
+    let each = |name: String, key: &str, values: &mut dyn Iterator<Item = &str>| -> Vec<String> {
+        if name.contains(key) { values.map(|value| name.replace(key, value)).collect() } else { vec![name] }
     };
-    let ops = |name: String| match name.contains("OP") {
-        true => Op::ALL.iter().map(|op| name.replace("OP", op.name())).collect(),
-        false => vec![name],
-    };
-    let names = entries.filter(|name| !name.contains("CAUSE")).flat_map(kinds).flat_map(ops);
+    let names = entries.filter(|name| !name.contains("CAUSE") && !name.contains("alone."));
+    let names = names.flat_map(|name| each(name, "STAT", &mut KIND.iter().map(|(stat, _)| *stat)));
+    let names = names.flat_map(|name| each(name, "KIND", &mut IoKind::ALL.iter().map(|kind| kind.name())));
+    let names = names.flat_map(|name| each(name, "OP", &mut Op::ALL.iter().map(|op| op.name())));
+    let names = names.flat_map(|name| each(name, "NAME", &mut flows.iter().map(String::as_str)));
     names.map(|name| name.parse().expect("the catalogue names metrics")).collect()
 }
 

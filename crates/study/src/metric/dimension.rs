@@ -58,6 +58,7 @@ impl Dimension {
         let (factor, unit) = self.scale(value);
         match self {
             Self::Share => format!("{:.1}{unit}", value * factor),
+            Self::Time if value == 0.0 => "0".into(),
             _ => format!("{}{unit}", digits(value * factor)),
         }
     }
@@ -68,6 +69,7 @@ impl Dimension {
         let (factor, prefix) = match (self, value.abs()) {
             (Self::Time, us) if us >= 1e6 => (1e-6, "s"),
             (Self::Time, us) if us >= 1e3 => (1e-3, "ms"),
+            (Self::Time, us) if us < 1.0 && us > 0.0 => (1e3, "ns"),
             (Self::Time, _) => (1.0, "us"),
             (Self::Share, _) => (100.0, "%"),
             (Self::Plain | Self::Energy, _) => (1.0, ""),

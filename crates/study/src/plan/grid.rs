@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use base::fault::Fault;
 use toml::{Table, Value};
 
+use super::flow::{self, Beside};
+use super::part::{Part, beside};
+use super::state;
 use super::{Assignment, AxisSpec, Changes, Label, RunSpec, StudySpec, seeds};
 use crate::catalogue::{self, Device, WorkloadFile};
 use crate::config::{self, Document, Faults};
@@ -21,6 +24,8 @@ pub struct Point {
     pub device: Device,
     /// The point's workload.
     pub workload: WorkloadFile,
+    /// The workloads that run at the same time, in the order of their names.
+    pub beside: Vec<Beside>,
     /// How the point runs.
     pub run: RunSpec,
 }
@@ -34,8 +39,10 @@ pub struct Plan {
     pub axes: Vec<(String, Vec<Label>)>,
     /// All points.
     pub points: Vec<Point>,
-    /// The devices and workloads that the study names: paths of files, or names from the catalogue.
+    /// The devices, workloads and snapshots that the study reads: paths of files, or names from the catalogue.
     pub named: Vec<PathBuf>,
+    /// Whether snapshots of the study replace files that Flashloom did not write.
+    pub force: bool,
 }
 
 /// The changes at one point of an axis.
@@ -61,17 +68,18 @@ impl Plan {
     }
 
     /// The same study with another workload: a file or a name from the catalogue. Axes that change the workload are
-    /// dropped, and so are the claims, because they are about the study's own workload.
+    /// dropped, and so are claims and figures, because they are about the study's own workload.
     ///
     /// # Errors
     /// As [`Plan::new`]; also if there is no such workload.
     pub fn under(document: &Document, workload: &Path) -> Result<Self, Faults> {
-        catalogue::workload(workload)?;
+        flow::find(workload, &Document::parse(workload, String::new())?, "")?;
         let (mut spec, _) = document.decode_and(Grid::new)?;
         let there = workload.exists().then(|| std::path::absolute(workload).ok()).flatten();
         spec.workload = there.unwrap_or_else(|| workload.to_owned());
         spec.set.workload.clear();
         spec.claims.clear();
+        spec.figures.clear();
         let changes = |axis: &AxisSpec| axis.points.iter().any(|point| point.workload.is_some());
         let dropped: Vec<String> = spec.axes.extract_if(.., |axis| changes(axis)).map(|axis| axis.name).collect();
         for named in spec.only.iter_mut().chain([&mut spec.baseline]) {
@@ -84,15 +92,15 @@ impl Plan {
     /// True if any point plays a trace. Otherwise the options of traces have no effect.
     #[must_use]
     pub fn plays_a_trace(&self) -> bool {
-        self.points.iter().any(|point| point.workload.is_trace())
+        let mut all = self.points.iter().flat_map(Point::workloads);
+        all.any(WorkloadFile::is_trace)
     }
 
     /// Keys of `run` in the file that have no effect. Options of traces are never among them, because any study can run
     /// with a trace.
     #[must_use]
     pub fn idle(&self, document: &Document) -> Faults {
-        let closed = |point: &Point| point.run.depth.is_some() || point.workload.is_closed_loop();
-        if !self.spec.run.contains_key("time-scale") || !self.points.iter().all(closed) {
+        if !self.spec.run.contains_key("time-scale") || !self.points.iter().all(Point::is_closed_loop) {
             return Faults(Vec::new());
         }
         let why = "has no effect here: requests are issued as others complete, not at times of arrival";
@@ -126,10 +134,17 @@ impl Plan {
         if points.is_empty() {
             return Err(document.fault("only", "matches no combination of the axes", "check its labels").into());
         }
+        let mut faults = flow::check(&spec, &mut points);
+        faults.extend(state::check(&spec, &points));
+        if !faults.is_empty() {
+            return Err(document.faults(faults));
+        }
         let others = axes.iter().flatten().flat_map(|step| step.device.iter().chain(&step.workload));
-        let files =
-            [&spec.device, &spec.workload].into_iter().chain(others).map(|path| beside(document, path)).collect();
-        Ok(Self { spec, axes: named, points, named: files })
+        let flows = points.iter().flat_map(|point| point.run.flows.values().map(|flow| &flow.workload));
+        let all = [&spec.device, &spec.workload].into_iter().chain(others).chain(flows);
+        let snapshots = points.iter().filter_map(|point| point.run.load_snapshot.clone());
+        let files = all.map(|path| beside(document, path)).chain(snapshots).collect();
+        Ok(Self { spec, axes: named, points, named: files, force: false })
     }
 }
 
@@ -155,6 +170,9 @@ impl Grid {
         check("baseline", &spec.baseline, &named, &mut faults);
         for (i, claim) in spec.claims.iter().enumerate() {
             faults.extend(claim.faults(&format!("claim[{i}]"), &named, seeds::of(spec).len()));
+        }
+        for (i, figure) in spec.figures.iter().enumerate() {
+            faults.extend(figure.faults(&format!("figure[{i}]"), &named));
         }
         if let Some((message, remedy)) = base::fault::wrong_name(&spec.name) {
             faults.push(Fault::new("name", message, remedy));
@@ -337,27 +355,6 @@ pub(super) fn check(key: &str, assignment: &Assignment, axes: &[(String, Vec<Lab
     }
 }
 
-/// The place of a file that the study names: beside the study, or in the catalogue.
-fn beside(document: &Document, path: &Path) -> PathBuf {
-    let there = document.path().parent().map(|folder| folder.join(path));
-    there.filter(|there| there.exists()).unwrap_or_else(|| path.to_owned())
-}
-
-/// A part of the study with changes: its key, whether that key holds one value, and the changes.
-struct Part<'a> {
-    key: String,
-    whole: bool,
-    set: &'a Changes,
-}
-
-impl Part<'_> {
-    /// Applies the part's changes to a document of this `kind`.
-    fn apply(&self, kind: &str, changes: &Table, to: &mut Document, study: &Document) {
-        let key = if self.whole { self.key.clone() } else { format!("{}.{kind}", self.key) };
-        to.merge(changes, study, &key, self.whole);
-    }
-}
-
 fn point(document: &Document, spec: &StudySpec, labels: Vec<Label>, steps: &[&Step]) -> Result<Point, Faults> {
     let last = |of: fn(&Step) -> Option<&PathBuf>, base: &PathBuf| {
         let path = steps.iter().rev().find_map(|step| of(step)).unwrap_or(base);
@@ -373,13 +370,20 @@ fn point(document: &Document, spec: &StudySpec, labels: Vec<Label>, steps: &[&St
     }));
     let mut faults = Faults::default();
 
+    let mut run = Document::parse(document.path(), String::new())?;
+    run.merge(&spec.run, document, "run", false);
+    parts.iter().for_each(|part| part.apply("run", &part.set.run, &mut run, document));
+
     let device = catalogue::device(&device_path).and_then(|mut device| {
         parts.iter().for_each(|part| part.apply("device", &part.set.device, &mut device, document));
+        flow::weigh(&run, &mut device)?;
         catalogue::device_from(&device)
     });
     let device = device.map_err(|found| faults.0.extend(found.0)).ok();
 
-    let workload = catalogue::workload(&workload_path).and_then(|mut workload| {
+    let named_at = steps.iter().rev().find(|step| step.workload.is_some());
+    let named_at = named_at.map_or_else(|| "workload".to_owned(), |step| format!("{}.workload", step.key));
+    let workload = flow::find(&workload_path, document, &named_at).and_then(|mut workload| {
         for part in parts.iter().filter(|part| !part.set.workload.is_empty()) {
             match &mut workload {
                 WorkloadFile::Described(of) => part.apply("workload", &part.set.workload, of, document),
@@ -394,21 +398,24 @@ fn point(document: &Document, spec: &StudySpec, labels: Vec<Label>, steps: &[&St
     });
     let workload = workload.map_err(|found| faults.0.extend(found.0)).ok();
 
-    let mut run = Document::parse(document.path(), String::new())?;
-    run.merge(&spec.run, document, "run", false);
-    parts.iter().for_each(|part| part.apply("run", &part.set.run, &mut run, document));
     let checked = run.decode_and(|run: &RunSpec| check_run(run, device.as_ref()));
+    let checked = checked.and_then(|(mut spec_of_run, ())| {
+        state::place(document, &run, &mut spec_of_run, device.as_ref())?;
+        let beside = flow::workloads(document, spec, &parts, (&run, &spec_of_run))?;
+        Ok((spec_of_run, beside))
+    });
     let run = checked.map_err(|found| faults.0.extend(found.0)).ok();
     match (device, workload, run) {
-        (Some(device), Some(workload), Some((run, ()))) => Ok(Point { labels, device, workload, run }),
+        (Some(device), Some(workload), Some((run, beside))) => Ok(Point { labels, device, workload, beside, run }),
         _ => Err(faults),
     }
 }
 
 fn check_run(run: &RunSpec, device: Option<&Device>) -> Result<(), Vec<Fault>> {
     let mut faults = Vec::new();
-    let steps = &run.precondition;
-    if let Some((_, fault)) = device.and_then(|device| ssd::Precondition::first_fault(steps, &device.resolved, true)) {
+    let (steps, is_new) = (&run.precondition, run.load_snapshot.is_none());
+    if let Some((_, fault)) = device.and_then(|device| ssd::Precondition::first_fault(steps, &device.resolved, is_new))
+    {
         faults.push(Fault::new("precondition", fault.message, fault.remedy));
     }
     if run.seeds.is_some() {
@@ -418,14 +425,8 @@ fn check_run(run: &RunSpec, device: Option<&Device>) -> Result<(), Vec<Fault>> {
     if let Err(unknown) = run.trace_options() {
         faults.push(unknown.fault(run));
     }
-    if run.depth.is_some_and(|depth| depth > workload::MOST_DEPTH) {
-        let message = format!("{} requests outstanding at once", run.depth.unwrap_or_default());
-        faults.push(Fault::new("depth", message, format!("use 1 to {}", workload::MOST_DEPTH)));
-    }
+    faults.extend(flow::faults(run, device));
     faults.extend(run.conflicts());
-    if run.depth == Some(0) {
-        faults.push(Fault::new("depth", "a closed loop of depth 0 never issues a request", "use 1 or more"));
-    }
     if run.time_scale.is_some_and(|factor| !(factor.is_finite() && factor > 0.0)) {
         faults.push(Fault::new("time-scale", "cannot scale time", "use a number above zero, e.g. 0.5"));
     }

@@ -130,7 +130,7 @@ impl<'a> Several<'a> {
     pub(super) fn results(self, from: Time) -> Vec<FlowResult> {
         let result = |state: State<'a>| {
             let Flow { name, queue, .. } = state.flow;
-            FlowResult::new(name, queue, state.pacing, from, state.collected)
+            FlowResult::new(name, queue, state.pacing, from, state.issued, state.collected)
         };
         self.flows.into_iter().map(result).collect()
     }

@@ -170,6 +170,8 @@ pub struct FlowResult {
     pub queue: QueueId,
     /// The pacing of its requests.
     pub pacing: Pacing,
+    /// Its requests completed in the warm-up. No other field counts them.
+    pub warmed_up: u64,
     /// Requests submitted to the device.
     pub submitted: u64,
     /// Requests completed.
@@ -185,14 +187,22 @@ pub struct FlowResult {
 }
 
 impl FlowResult {
-    /// The results of a flow, measured from `from`.
-    pub(super) fn new(name: String, queue: QueueId, pacing: Pacing, from: Time, mut collected: Collected) -> Self {
+    /// The results of a flow that issued this many requests, measured from `from`.
+    pub(super) fn new(
+        name: String,
+        queue: QueueId,
+        pacing: Pacing,
+        from: Time,
+        issued: u64,
+        mut collected: Collected,
+    ) -> Self {
         let kinds = collected.kinds();
         let Collected { submitted, completed, inversions, statuses, first_arrival, last_end, .. } = collected;
         Self {
             name,
             queue,
             pacing,
+            warmed_up: issued - submitted,
             submitted,
             completed,
             inversions,
@@ -207,6 +217,13 @@ impl FlowResult {
     #[must_use]
     pub const fn kind(&self, kind: IoKind) -> &KindResult {
         &self.kinds[index(kind)]
+    }
+
+    /// The mean latency of all its requests in microseconds; `None` if none completed.
+    #[must_use]
+    pub fn mean_latency_us(&self) -> Option<f64> {
+        let sum: u128 = self.kinds.iter().map(|kind| kind.latency.sum_ps()).sum();
+        (self.completed > 0).then(|| sum as f64 * 1e-6 / self.completed as f64)
     }
 
     /// Its requests that completed with this status.

@@ -11,6 +11,8 @@ pub(crate) struct Window {
     pub(crate) stop: Stop,
     /// True if somebody said how much to measure; otherwise `stop` follows from the warm-up.
     is_stop_given: bool,
+    /// True if nothing is left open.
+    is_fixed: bool,
 }
 
 impl Window {
@@ -24,8 +26,16 @@ impl Window {
         Self { stop, is_stop_given: true, ..self }
     }
 
+    /// The window as it is, with nothing left open.
+    pub(crate) fn fixed(self) -> Self {
+        Self { is_fixed: true, ..self }
+    }
+
     /// The window with what it leaves open taken from `other`.
     pub(crate) fn or(self, other: &Measured) -> Self {
+        if self.is_fixed {
+            return self;
+        }
         let plain = Steady::default();
         let steady = |Until { metric }| Steady { metric, round: other.round.unwrap_or(plain.round), ..plain };
         let warm_up = match (self.warm_up, other.until, other.warm_up) {
@@ -35,8 +45,8 @@ impl Window {
         };
         match (self.is_stop_given, other.measure, warm_up) {
             (true, ..) => Self { warm_up, ..self },
-            (false, Some(measure), _) => Self { warm_up, stop: measure.into(), is_stop_given: true },
-            (false, None, WarmUp::Steady(steady)) => Self { warm_up, stop: steady.window(), is_stop_given: false },
+            (false, Some(measure), _) => Self { warm_up, stop: measure.into(), is_stop_given: true, ..self },
+            (false, None, WarmUp::Steady(steady)) => Self { warm_up, stop: steady.window(), ..self },
             (false, None, _) => Self { warm_up, ..self },
         }
     }

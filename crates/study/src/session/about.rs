@@ -54,6 +54,9 @@ fn run(settings: &Settings, first: Option<&Flow<'_>>) -> Table {
             note("queue", i64::from(first.queue.get()).into());
         }
     }
+    if settings.fairness {
+        note("fairness", true.into());
+    }
     if let Some(factor) = settings.time_scale {
         note("time-scale", factor.into());
     }

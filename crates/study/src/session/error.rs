@@ -6,6 +6,7 @@ use std::io;
 use base::fault::Fault;
 use ssd::Precondition;
 
+use crate::catalogue::WorkloadError;
 use crate::memory::TooLarge;
 use crate::reconcile::Unreconciled;
 use crate::run::RunError;
@@ -21,6 +22,20 @@ pub enum SessionError {
     /// A workload has several stages, and others run beside it.
     SeveralStages {
         /// The first such workload.
+        workload: String,
+    },
+    /// There is one workload, which has nothing to be compared with.
+    NoNeighbour,
+    /// The requests of a workload can be read only once, so it cannot run alone, too.
+    Once {
+        /// The workload.
+        workload: String,
+    },
+    /// A workload cannot be opened a second time.
+    Again {
+        /// The reason.
+        error: WorkloadError,
+        /// The workload.
         workload: String,
     },
     /// The simulation needs more memory than there is.
@@ -73,7 +88,10 @@ impl SessionError {
     #[must_use]
     pub fn workload(&self) -> Option<&str> {
         match self {
-            Self::Run { workload, .. } | Self::Books { workload, .. } => Some(workload),
+            Self::Run { workload, .. }
+            | Self::Books { workload, .. }
+            | Self::Once { workload }
+            | Self::Again { workload, .. } => Some(workload),
             _ => None,
         }
     }
@@ -83,6 +101,15 @@ impl fmt::Display for SessionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoFlow => f.write_str("the session has no workload; add one"),
+            Self::NoNeighbour => {
+                f.write_str("fairness compares several workloads with each of them alone; add another workload")
+            }
+            Self::Once { workload } => write!(
+                f,
+                "{workload}: its requests can be read only once, and it has to run alone, too; open it with \
+                 `Session::open`"
+            ),
+            Self::Again { error, .. } => error.fmt(f),
             Self::SeveralStages { workload } => {
                 write!(
                     f,

@@ -1,10 +1,13 @@
 //! A workload of a session.
 
+use base::units::Sectors;
 use ssd::QueueId;
 use workload::measure::Measured;
+use workload::trace::TraceOptions;
 use workload::{Pacing, Source};
 
-use crate::catalogue::{Stage, Workload};
+use super::error::SessionError;
+use crate::catalogue::{Stage, Workload, WorkloadError, WorkloadFile};
 use crate::run::{self, Window};
 
 /// A workload that runs on a drive, alone or beside others.
@@ -17,6 +20,19 @@ pub struct Flow<'a> {
     doubts: Vec<String>,
     pub(super) pacing: Option<Pacing>,
     pub(super) queue: QueueId,
+    /// What it was opened from; `None` if a caller made its source.
+    origin: Option<Origin>,
+}
+
+/// What a flow is opened from, and can be opened from again.
+#[derive(Clone)]
+pub(super) struct Origin {
+    pub(super) file: WorkloadFile,
+    pub(super) options: TraceOptions,
+    pub(super) capacity: Sectors,
+    pub(super) seed: u64,
+    /// The part of the run that is measured, as far as session and first workload say.
+    pub(super) window: Window,
 }
 
 /// A stage of a workload. It begins when all requests of the stage before it have completed.
@@ -35,7 +51,26 @@ impl<'a> Flow<'a> {
         let name = stages.first().map(|stage| stage.name.clone()).unwrap_or_default();
         let part = |Stage { name, source, measured }| Part { name, source, measured };
         let parts = stages.into_iter().map(part).collect();
-        Self { name, parts, config, doubts: notes, pacing: None, queue: QueueId::default() }
+        Self { name, parts, config, doubts: notes, pacing: None, queue: QueueId::default(), origin: None }
+    }
+
+    /// Opens a workload.
+    pub(super) fn open(origin: Origin) -> Result<Self, WorkloadError> {
+        let Origin { file, options, capacity, seed, window } = &origin;
+        let flow = Self::new(file.open_for(options, *capacity, *seed, *window)?);
+        Ok(Self { origin: Some(origin), ..flow })
+    }
+
+    /// The same requests once more, with the same name, pacing and queue.
+    pub(super) fn again(&self) -> Result<Flow<'static>, SessionError> {
+        let Some(origin) = self.origin.clone() else {
+            return Err(SessionError::Once { workload: self.name.clone() });
+        };
+        let again = Flow::open(origin).map_err(|error| SessionError::Again { error, workload: self.name.clone() });
+        let mut again = again?;
+        // Who runs it again says how much of it is measured.
+        again.parts.iter_mut().for_each(|part| part.measured = Measured::default());
+        Ok(again.named(&self.name).pacing(self.pacing).queue(self.queue))
     }
 
     /// A flow of any source. Results have no description of it.
@@ -44,7 +79,7 @@ impl<'a> Flow<'a> {
         let name = name.into();
         let parts = vec![Part { name: name.clone(), source: Box::new(source), measured: Measured::default() }];
         let (config, doubts) = (toml::Table::new(), Vec::new());
-        Self { name, parts, config, doubts, pacing: None, queue: QueueId::default() }
+        Self { name, parts, config, doubts, pacing: None, queue: QueueId::default(), origin: None }
     }
 
     /// Sets the name that results use.

@@ -3,7 +3,7 @@
 use base::units::{Energy, Span};
 
 use crate::oracle::Verified;
-use crate::run::RunResult;
+use crate::run::{FlowResult, RunResult};
 use crate::summary::{About, Report, Summary};
 use crate::watch::Watch;
 use crate::watch::explain::Explained;
@@ -16,6 +16,8 @@ pub struct Measurement {
     pub about: About,
     /// Latencies, counters, flows and the time series.
     pub result: RunResult,
+    /// Each flow alone on the drive, if the session compared them.
+    pub alone: Vec<FlowResult>,
     /// The parts of the requests' time, if an observer attributed it.
     pub explained: Vec<Explained>,
     /// The erase count of every block at the end; empty if the device has none.
@@ -46,8 +48,9 @@ impl Measurement {
     /// The input of reports.
     #[must_use]
     pub fn report<'a>(&'a self, timeline: Option<&'a Timeline>) -> Report<'a> {
-        let Self { about, result, explained, erase_counts, mount, energy, verified, notes } = self;
-        Report { about, result, timeline, explained, erase_counts, mount: *mount, energy, verified: *verified, notes }
+        let Self { about, result, alone, explained, erase_counts, mount, energy, verified, notes } = self;
+        let (mount, verified) = (*mount, *verified);
+        Report { about, result, alone, timeline, explained, erase_counts, mount, energy, verified, notes }
     }
 }
 

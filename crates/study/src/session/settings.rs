@@ -26,6 +26,8 @@ pub(super) struct Settings {
     pub(super) seed: u64,
     pub(super) verify: bool,
     pub(super) check_drive: bool,
+    /// Whether each flow runs alone, too.
+    pub(super) fairness: bool,
     /// Preconditioning steps.
     pub(super) steps: Vec<Precondition>,
     /// The snapshot to start from.
@@ -45,6 +47,7 @@ impl Default for Settings {
             seed: 0,
             verify: false,
             check_drive: false,
+            fairness: false,
             steps: Vec::new(),
             load: None,
             state: None,

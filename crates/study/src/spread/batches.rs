@@ -60,9 +60,9 @@ mod tests {
             state = memory * state + (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0;
             10.0 + state
         };
-        (0..100).for_each(|_| {
+        for _ in 0..100 {
             next();
-        });
+        }
         (0..length).map(|_| next()).collect()
     }
 

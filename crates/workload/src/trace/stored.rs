@@ -128,6 +128,13 @@ impl TraceFile {
         self.path.file_stem().unwrap_or(self.path.as_os_str()).to_string_lossy().into_owned()
     }
 
+    /// True if there is no such file. A file that exists and cannot be read is not missing.
+    #[must_use]
+    pub fn is_missing(&self) -> bool {
+        let is_there = |path: &Path| path.symlink_metadata().is_ok() || path.try_exists().is_err();
+        self.kept.is_none() && !self.is_stdin() && !blktrace::files(&self.path).iter().any(|file| is_there(file))
+    }
+
     fn is_stdin(&self) -> bool {
         self.path.as_os_str() == STDIN
     }

@@ -1,0 +1,146 @@
+// Each figure in words and as a table, and the places in it that the arrow keys visit: for those who do not see the chart,
+// or want its numbers. Everything here reads the figure's own numbers, never positions on an axis.
+"use strict";
+
+const describe = (() => {
+  const { show, on } = numbers;
+
+  const few = (list) => (list.length > 12 ? list.slice(0, 12).concat([list.length - 12 + " more"]) : list).join(", ");
+  const known = (values) => values.filter((value) => value !== null && value !== undefined);
+  const scale = (axis) => ({ log: " on a logarithmic scale", nines: " on a scale by nines" })[axis.scale] || "";
+  const between = (axis, values) => {
+    const all = known(values);
+    return all.length ? "from " + on(axis, Math.min(...all)) + " to " + on(axis, Math.max(...all)) : "without values";
+  };
+  const line = (axis, name, values) => name + " " + between(axis, values);
+  const total = (row) => row.parts.reduce((sum, part) => sum + part.value, 0);
+  const whole = (x, row) => row.label || show(x.unit, total(row));
+
+  const WORDS = {
+    lines: ({ x, y, lines }) =>
+      `Line chart of ${y.label}${scale(y)} by ${x.label}${scale(x)}, ` +
+      between(x, lines.flatMap((one) => one.points.map(([at]) => at))) +
+      `. ${few(lines.map((one) => line(y, one.name, one.points.map(([, value]) => value))))}.`,
+    courses: ({ x, y, lines, marks }) =>
+      `${x.ordered ? "Line chart" : "Chart"} of ${y.label}${scale(y)} by ${x.label}: ${few(x.names)}. ` +
+      `${few(lines.map((one) => line(y, one.name, one.values)))}.` +
+      (marks && marks.length ? ` ${marks.length} stated ${marks.length === 1 ? "value" : "values"} beside them.` : ""),
+    stacks: ({ x, rows }) =>
+      `Bars of ${x.label}, divided into parts. ${few(rows.map((row) => row.name + " " + whole(x, row)))}.`,
+    heat: ({ x, edges, rows }) =>
+      `Shares of time for which each resource was busy, over ${x.label} ${between(x, edges)}. ` +
+      `${few(rows.map((row) => line({ unit: "share" }, row.name, row.shares)))}.`,
+    grid: ({ x, y, values }) =>
+      `Shares of time for which each die was busy, by ${y.label} and ${x.label}, ` +
+      between({ unit: "share" }, values.flat()) +
+      ".",
+    lanes: ({ x, lanes }) =>
+      `What each resource did over ${x.label}: ${few(lanes.map((lane) => `${lane.name} ${lane.slices.length} activities`))}.`,
+    bars: ({ x, y, bars }) =>
+      `Bars of ${y.label} by ${x.label}, ${between(y, bars.map(([, , height]) => height))}, for ` +
+      between(x, bars.flatMap(([from, to]) => [from, to - 1])) +
+      ".",
+  };
+  const words = (figure) => WORDS[figure.chart](figure);
+
+  const spread = (y, range) => (range ? `, ${show(y.unit, range[0])} to ${show(y.unit, range[1])}` : "");
+  const stated = (marks, at) => (marks || []).filter((mark) => mark.at === at).map((mark) => `, ${mark.name} ${mark.says}`).join("");
+
+  // The places that the arrow keys visit: rows, one for each series or resource, of places with a text.
+  const PLACES = {
+    lines: ({ x, y, lines }) =>
+      lines.map(({ name, points }) =>
+        points.map(([at, value], data) => ({ series: name, data, says: `${name}, ${on(x, at)}: ${show(y.unit, value)}` })),
+      ),
+    courses: ({ x, y, lines, marks }) =>
+      lines.map(({ name, values, spread: ranges }) =>
+        values.map((value, data) => ({
+          series: name,
+          data,
+          says: `${name}, ${x.names[data]}: ${show(y.unit, value)}${spread(y, (ranges || [])[data])}${stated(marks, data)}`,
+        })),
+      ),
+    stacks: ({ x, rows }) =>
+      rows.map((row, data) =>
+        [{ series: "sum", data, says: `${row.name}: ${whole(x, row)}` }].concat(
+          row.parts.map((part) => ({ series: part.name, data, says: `${row.name}, ${part.name}: ${show(x.unit, part.value)}` })),
+        ),
+      ),
+    heat: ({ x, edges, rows }) =>
+      rows.map(({ name, shares }, row) =>
+        shares.map((value, i) => ({
+          series: "busy",
+          data: row * shares.length + i,
+          says: `${name}, ${show(x.unit, edges[i])} to ${show(x.unit, edges[i + 1])}: ${show("share", value)} busy`,
+        })),
+      ),
+    grid: ({ x, y, values }) =>
+      values.map((row, i) =>
+        row.map((value, j) => ({
+          series: 0,
+          data: i * row.length + j,
+          says: `${y.label} ${y.names[i]}, ${x.label} ${x.names[j]}: ${show("share", value)} busy`,
+        })),
+      ),
+    lanes: ({ x, lanes }) => {
+      let data = -1;
+      const says = (lane, { from, to, name }) => `${lane.name}, ${show(x.unit, from)}: ${name}, ${show(x.unit, to - from)}`;
+      return lanes.map((lane) => lane.slices.map((slice) => ({ series: "what it did", data: (data += 1), says: says(lane, slice) })));
+    },
+    bars: ({ x, y, bars }) => [
+      bars.map((bar, data) => ({ series: 0, data, says: `${charts.range(x, bar)} ${x.label}: ${show(y.unit, bar[2])} ${y.label}` })),
+    ],
+  };
+  const places = (figure) => PLACES[figure.chart](figure).filter((row) => row.length);
+
+  // The numbers of the figure as a table: a header and rows of texts.
+  const TABLES = {
+    lines: ({ x, y, lines }) => ({
+      header: ["", x.label, y.label],
+      rows: lines.flatMap(({ name, points }) => points.map(([at, value]) => [name, on(x, at), show(y.unit, value)])),
+    }),
+    courses: ({ x, y, lines, marks }) => {
+      const sources = [...new Set((marks || []).map((mark) => mark.name))];
+      const at = (i) => (name) => (marks || []).filter((mark) => mark.at === i && mark.name === name).map((mark) => mark.says).join("; ") || "-";
+      return {
+        header: [x.label].concat(lines.map((one) => one.name), sources),
+        rows: x.names.map((name, i) =>
+          [name].concat(
+            lines.map((one) => show(y.unit, one.values[i]) + ((one.spread || [])[i] ? ` (${spread(y, one.spread[i]).slice(2)})` : "")),
+            sources.map(at(i)),
+          ),
+        ),
+      };
+    },
+    stacks: ({ x, rows }) => {
+      const names = [...new Set(rows.flatMap((row) => row.parts.map((part) => part.name)))];
+      const part = (row) => (name) => row.parts.filter((one) => one.name === name).map((one) => show(x.unit, one.value))[0] || "-";
+      return { header: [""].concat(names, ["all"]), rows: rows.map((row) => [row.name].concat(names.map(part(row)), [whole(x, row)])) };
+    },
+    heat: ({ rows }) => ({
+      header: ["", "least busy", "mean", "most busy"],
+      rows: rows.map(({ name, shares }) => {
+        const all = known(shares);
+        const mean = all.reduce((sum, value) => sum + value, 0) / Math.max(1, all.length);
+        return [name].concat([Math.min(...all), mean, Math.max(...all)].map((value) => show("share", value)));
+      }),
+    }),
+    grid: ({ x, y, values }) => ({
+      header: [`${y.label} by ${x.label}`].concat(x.names),
+      rows: values.map((row, i) => [y.names[i]].concat(row.map((value) => show("share", value)))),
+    }),
+    lanes: ({ x, lanes }) => ({
+      header: ["", "from", "for", "activity"],
+      rows: lanes.flatMap((lane) =>
+        lane.slices.map(({ from, to, name }) => [lane.name, show(x.unit, from), show(x.unit, to - from), name]),
+      ),
+    }),
+    bars: ({ x, y, bars }) => ({
+      header: [x.label, y.label],
+      rows: bars.map((bar) => [charts.range(x, bar), show(y.unit, bar[2])]),
+    }),
+  };
+  const table = (figure) => TABLES[figure.chart](figure);
+
+  return { words, places, table };
+})();

@@ -1,0 +1,98 @@
+//! Where the time of requests went in several results side by side: as text, tables and bars. A result has it only if it was
+//! observed.
+
+use study::compare::SLOWEST;
+use study::text::duration;
+use study::watch::explain::{ALL, Band, Explained};
+use study::watch::journey::Part;
+
+use super::explained::{parts_of_time, stack_of_parts};
+use super::figure::Figure;
+use super::grid::grid;
+use super::page::{Cell, Row, Table};
+
+/// A result with its name.
+pub(crate) struct Seen<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) explained: &'a [Explained],
+    /// The JSON pointer of `explained` in the page's result.
+    pub(crate) at: String,
+}
+
+/// One band of one kind of requests in all results.
+pub(crate) struct Side<'a> {
+    kind: &'static str,
+    band: &'static str,
+    results: Vec<(&'a str, &'a Band, String)>,
+}
+
+/// All and the slowest reads and writes, and all flushes. The result alone has the slowest flushes, and discards.
+pub(crate) fn sides<'a>(all: &'a [Seen<'a>]) -> Vec<Side<'a>> {
+    let side = |kind: &'static str, band: &'static str| {
+        let of = |seen: &'a Seen<'a>| {
+            let (k, of) = seen.explained.iter().enumerate().find(|(_, of)| of.kind == kind)?;
+            let b = of.bands.iter().position(|of| of.band == band)?;
+            Some((seen.name, &of.bands[b], format!("{}/{k}/bands/{b}", seen.at)))
+        };
+        Side { kind, band, results: all.iter().filter_map(of).collect() }
+    };
+    // A flush of a drive without volatile data takes no time.
+    let takes_time = |side: &Side<'_>| side.results.iter().any(|(_, band, _)| band.latency_us > 0.0);
+    let shown = [("read", ALL), ("read", SLOWEST), ("write", ALL), ("write", SLOWEST), ("flush", ALL)];
+    shown.into_iter().map(|(kind, band)| side(kind, band)).filter(takes_time).collect()
+}
+
+impl Side<'_> {
+    fn heading(&self) -> String {
+        if self.band == ALL { self.kind.into() } else { format!("{} {}", self.kind, self.band) }
+    }
+
+    /// The parts that take time in any of the results.
+    fn parts(&self) -> Vec<Part> {
+        let any = |part: &Part| self.results.iter().any(|(_, band, _)| band.part_us(*part) > 0.0);
+        Part::ALL.into_iter().filter(any).collect()
+    }
+
+    /// The names of the columns.
+    fn header<'a>(first: &'a str, parts: &[Part]) -> Vec<&'a str> {
+        [first, "mean"].into_iter().chain(parts.iter().map(|part| part.name())).collect()
+    }
+
+    /// As a text table.
+    pub(crate) fn text(&self) -> String {
+        let (heading, parts) = (self.heading(), self.parts());
+        let header = Self::header(&heading, &parts);
+        let row = |(name, band, _): &(&str, &Band, String)| {
+            let part =
+                |part: &Part| Some(band.part_us(*part)).filter(|us| *us > 0.0).map_or_else(|| "-".into(), duration);
+            [(*name).to_owned(), duration(band.latency_us)].into_iter().chain(parts.iter().map(part)).collect()
+        };
+        grid(&header, self.results.iter().map(row), 1)
+    }
+
+    /// As a table of the page; `first` heads the names.
+    pub(crate) fn table(&self, first: &str) -> Table {
+        let parts = self.parts();
+        let row = |(name, band, at): &(&str, &Band, String)| {
+            let part = |part: &Part| match band.part_us(*part) {
+                us if us > 0.0 => Cell::of(duration(us), format!("{at}/parts_us/{}", part.name())),
+                _ => "-".into(),
+            };
+            let head = [Cell::from(*name), Cell::of(duration(band.latency_us), format!("{at}/latency_us"))];
+            Row { cells: head.into_iter().chain(parts.iter().map(part)).collect(), notes: Vec::new() }
+        };
+        Table {
+            heading: format!("Mean time in each part of the latency: {}", self.heading()),
+            header: Self::header(first, &parts).into_iter().map(ToOwned::to_owned).collect(),
+            texts: 1,
+            rows: self.results.iter().map(row).collect(),
+            ..Table::default()
+        }
+    }
+
+    /// As a figure with a bar for each result.
+    pub(crate) fn figure(&self) -> Figure {
+        let stacks = self.results.iter().map(|(name, band, _)| stack_of_parts((*name).to_owned(), band)).collect();
+        parts_of_time(&self.heading(), stacks)
+    }
+}

@@ -1,0 +1,93 @@
+//! Metrics in words, for titles and for readers who do not know their keys.
+
+use super::catalogue::catalogue;
+use super::{KINDS, Metric};
+
+impl Metric {
+    /// What the metric is, in a sentence.
+    #[must_use]
+    pub fn meaning(&self) -> String {
+        let meanings: Vec<String> = self.names().map(|name| meaning(name, false)).collect();
+        meanings.join("; divided by: ")
+    }
+
+    /// The metric in a few words.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let titles: Vec<String> = self.names().map(|name| meaning(name, true)).collect();
+        titles.join(" / ")
+    }
+
+    /// The name, or those of the dividend and the divisor.
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.text.split('/').map(str::trim)
+    }
+}
+
+/// The meaning of a name in the catalogue; `short` leaves out what the first words need not.
+fn meaning(name: &str, short: bool) -> String {
+    let (group, stat) = name.split_once('.').unwrap_or(("", name));
+    let kind = KINDS.contains(&group).then_some(group);
+    let parts: Vec<&str> = stat.split('.').collect();
+    let (general, about) = match (kind, group, &parts[..]) {
+        (Some(kind), ..) => (format!("KIND.{stat}"), format!(" of {}", several(kind))),
+        (None, "commands" | "slots", [op]) => (format!("{group}.OP"), format!(": {op}")),
+        (None, "commands" | "slots", [op, cause]) => (format!("{group}.OP.CAUSE"), format!(": {op}, cause {cause}")),
+        (None, "slc", ["commands", op]) => ("slc.commands.OP".into(), format!(": {op}")),
+        (None, "slc", ["commands", op, cause]) => ("slc.commands.OP.CAUSE".into(), format!(": {op}, cause {cause}")),
+        _ => (name.to_owned(), String::new()),
+    };
+    let groups = catalogue();
+    let entries = groups.iter().flat_map(|group| group.entries.iter().map(move |entry| (group.title, entry)));
+    let Some((_, entry)) = entries.into_iter().find(|(_, entry)| entry.name == general) else { return name.to_owned() };
+    let first = match group {
+        "busy" => "Busy share: ",
+        "map" => "Map unit: ",
+        "slc" => "SLC flash: ",
+        "log" | "merges" => "Merges: ",
+        _ => "",
+    };
+    // "Flash commands of an operation" names the operation instead.
+    let text = entry.meaning.split(" of an operation").next().unwrap_or(entry.meaning);
+    let text = if !short {
+        text
+    } else {
+        let ends = [": ", "; ", ", ", " ("].iter().filter_map(|end| text.find(end));
+        &text[..ends.min().unwrap_or(text.len())]
+    };
+    format!("{first}{text}{about}")
+}
+
+/// The requests of a kind.
+fn several(kind: &str) -> String {
+    if kind.ends_with("sh") { format!("{kind}es") } else { format!("{kind}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::names;
+    use super::*;
+
+    #[test]
+    fn every_metric_has_a_title_and_a_meaning() {
+        let metric = |text: &str| text.parse::<Metric>().expect(text);
+        for (name, title) in [
+            ("read.p99_9", "99.9th percentile of the response time of reads"),
+            ("flush.mean", "Mean response time of flushes"),
+            ("waf", "Write amplification"),
+            ("busy.dies", "Busy share: The dies"),
+            ("commands.erase.gc", "Flash commands: erase, cause gc"),
+            (
+                "write.service / read.service",
+                "Mean time from leaving the submission queue to completion of writes / \
+              Mean time from leaving the submission queue to completion of reads",
+            ),
+        ] {
+            assert_eq!(metric(name).title(), title);
+        }
+        assert!(metric("waf").meaning().contains("no buffer absorbed"));
+        for name in names() {
+            assert_ne!(metric(&name).title(), name, "no metric is its own title");
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! The parts of a study that change keys: its table `set` and the points of its axes.
+
+use std::path::{Path, PathBuf};
+
+use toml::Table;
+
+use super::Changes;
+use crate::config::Document;
+
+/// A part of the study with changes: its key, whether that key holds one value, and the changes.
+pub(super) struct Part<'a> {
+    pub(super) key: String,
+    pub(super) whole: bool,
+    pub(super) set: &'a Changes,
+}
+
+impl Part<'_> {
+    /// Applies the part's changes to a document of this `kind`.
+    pub(super) fn apply(&self, kind: &str, changes: &Table, to: &mut Document, study: &Document) {
+        let key = if self.whole { self.key.clone() } else { format!("{}.{kind}", self.key) };
+        to.merge(changes, study, &key, self.whole);
+    }
+}
+
+/// The place of a file that the study names: beside the study, or in the catalogue.
+pub(super) fn beside(document: &Document, path: &Path) -> PathBuf {
+    let there = document.path().parent().map(|folder| folder.join(path));
+    there.filter(|there| there.exists()).unwrap_or_else(|| path.to_owned())
+}

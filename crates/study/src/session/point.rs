@@ -1,0 +1,32 @@
+//! The workloads of a study's point.
+
+use ssd::QueueId;
+
+use super::Session;
+use crate::catalogue::WorkloadError;
+use crate::plan::{Beside, Point, pacing};
+
+impl Session<'_> {
+    /// Opens all workloads of a study's point: its own, and those that run at the same time.
+    ///
+    /// # Errors
+    /// All faults of a description, or the fault of a trace.
+    ///
+    /// # Panics
+    /// Never: a plan checks the names of its rules.
+    pub fn open_all(mut self, point: &Point) -> Result<Self, WorkloadError> {
+        let run = &point.run;
+        let mut first = self.open(&point.workload, &run.trace_options().expect("it was checked"))?;
+        if let Some(name) = &run.name {
+            first = first.named(name);
+        }
+        first = first.pacing(pacing(run.depth, run.open)).queue(QueueId::new(run.queue));
+        self = self.flow(first);
+        for Beside { name, workload } in &point.beside {
+            let spec = &run.flows[name];
+            let flow = self.open(workload, &spec.trace_options(run).expect("it was checked"))?;
+            self = self.flow(flow.named(name).pacing(spec.pacing()).queue(QueueId::new(spec.queue)));
+        }
+        Ok(self)
+    }
+}

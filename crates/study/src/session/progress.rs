@@ -1,0 +1,29 @@
+//! The progress of a session, for bars.
+
+use ssd::Precondition;
+
+use crate::run;
+
+/// The progress of a session.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Progress {
+    /// The session preconditions the drive.
+    Preconditioning {
+        /// The current step.
+        step: Precondition,
+        /// Mapping units written.
+        done: u64,
+        /// Mapping units to write, as far as known.
+        total: u64,
+    },
+    /// The session runs a workload.
+    Running {
+        /// The index of the stage, from zero.
+        stage: usize,
+        /// The progress of the run, warm-up included.
+        run: run::Progress,
+        /// Requests of the stage, if known.
+        requests: Option<u64>,
+    },
+}

@@ -1,0 +1,67 @@
+//! The state of a drive between its preconditioning and its first request.
+
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use flash::nand::Stamp;
+
+use super::{Session, SessionError};
+use crate::snapshot::State;
+
+/// The state of a preconditioned drive, ready to be written to a file.
+pub struct Snapshot<'a> {
+    pub(super) save: &'a dyn Fn(&mut dyn Write) -> io::Result<()>,
+}
+
+impl Snapshot<'_> {
+    /// Writes the state for [`Session::load_snapshot`].
+    ///
+    /// # Errors
+    /// If the writer fails.
+    pub fn write(&self, mut to: impl Write) -> io::Result<()> {
+        (self.save)(&mut to)
+    }
+}
+
+impl<'a> Session<'a> {
+    /// Starts from the drive state in a file instead of a new drive. Preconditioning steps run after the load.
+    #[must_use]
+    pub fn load_snapshot(mut self, path: impl Into<PathBuf>) -> Self {
+        self.settings.load = Some(path.into());
+        self
+    }
+
+    /// The same from a state in memory.
+    #[must_use]
+    pub fn start_from(mut self, state: State) -> Self {
+        self.settings.state = Some(state);
+        self
+    }
+
+    /// Makes and prepares the drive, and returns its state instead of a run.
+    ///
+    /// # Errors
+    /// See [`Session::prepare`].
+    pub fn into_state(mut self) -> Result<State, SessionError> {
+        self.check()?;
+        let kept = Rc::new(RefCell::new(Vec::new()));
+        let bytes = Rc::clone(&kept);
+        self.save = Some(Box::new(move |state| state.write(&mut *bytes.borrow_mut())));
+        if self.settings.verify {
+            self.prepared::<Stamp, ()>(()).map(drop)?;
+        } else {
+            self.prepared::<(), ()>(()).map(drop)?;
+        }
+        Ok(State::new(kept.take()))
+    }
+
+    /// Passes the drive's state to `keep` after preconditioning and before the first request. The snapshot is complete
+    /// even if the run fails later.
+    #[must_use]
+    pub fn save_snapshot(mut self, keep: impl FnOnce(&Snapshot<'_>) -> io::Result<()> + 'a) -> Self {
+        self.save = Some(Box::new(keep));
+        self
+    }
+}
