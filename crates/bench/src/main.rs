@@ -75,6 +75,8 @@ enum What {
     Observers,
     /// The simulation of `make demo`
     Demo,
+    /// A study on one core and on two
+    Cores,
     /// The studies of all papers; only with `--full`, or if they are named
     Papers,
 }
@@ -103,6 +105,7 @@ fn main() {
             What::Depth => rounds::run(&mut requests::depth(), rounds),
             What::Observers => observers::measure(rounds),
             What::Demo => studies::demo(),
+            What::Cores => studies::cores(),
             What::Papers => studies::papers(),
         });
     }

@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use floor::clock::{Cost, timed};
+use ssd::Precondition;
 use study::catalogue;
 use study::compare::{self, NORMALISED};
 use study::execute;
@@ -48,6 +49,37 @@ pub(crate) fn demo() -> Vec<Row> {
     let plan = plan.unwrap_or_else(|faults| panic!("the demo: {faults}"));
     let note = "in a build for release, without the writing of its pages".to_owned();
     vec![row("simulation of make demo", run(plan), DEMO, note)]
+}
+
+/// The least speed-up of a study on two cores.
+const SPEED_UP: f64 = 1.8;
+
+/// A study of equal points on one core and on two: the time on the wall by that on two cores.
+pub(crate) fn cores() -> Vec<Row> {
+    let two = NonZeroUsize::new(2);
+    let plan = || {
+        let how = RunSpec { limit: Some(200_000), precondition: vec![Precondition::Fill], ..RunSpec::default() };
+        let plan =
+            compare::plan(Path::new("mixed-70-30-4k"), &[PathBuf::from("demo")], &[1, 2, 3, 4, 5, 6, 7, 8], &how);
+        plan.unwrap_or_else(|faults| panic!("the demo: {faults}"))
+    };
+    let on = |threads| {
+        let (outcome, cost) = timed(|| execute::run(plan(), &Program::default(), threads, &|_, _| {}));
+        outcome.unwrap_or_else(|error| panic!("a study: {error}"));
+        cost
+    };
+    let (one, both) = (on(NonZeroUsize::new(1)), on(two));
+    let speed_up = one.wall / both.wall;
+    vec![Row {
+        name: "a study on two cores".to_owned(),
+        unit: "times as fast",
+        value: Spread::one(speed_up),
+        wall: Some(both.wall),
+        ratio: None,
+        target: Some(format!(">= {SPEED_UP}")),
+        met: Some(speed_up >= SPEED_UP),
+        note: format!("{:.1} CPU s on one core, {:.1} on two", one.cpu, both.cpu),
+    }]
 }
 
 /// Each study of the five papers.

@@ -1,11 +1,12 @@
 //! The command line.
 
+mod store;
 mod trace;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use base::units::Bytes;
+use base::units::{Bytes, Span};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use ssd::Precondition;
@@ -15,9 +16,10 @@ use study::watch::timeline::Window;
 use workload::{MOST_DEPTH, Pacing};
 
 use crate::lists::Schema;
-use crate::options::{FlowArg, flow, jobs, positive, seeds, whole};
+use crate::options::{FlowArg, flow, interval, jobs, positive, seeds, whole};
 use crate::progress::{Show, Tell};
 
+pub(crate) use store::{GcArgs, StoreArgs, StoreCommand};
 pub(crate) use trace::{ExcerptArgs, FitArgs, PartArgs, ReadingArgs, TraceArgs};
 
 /// A deterministic simulator of solid-state drives.
@@ -101,6 +103,18 @@ pub(crate) enum Command {
     },
     /// Run a workload on several drives and print them side by side
     Compare(Box<CompareArgs>),
+    /// List, show and remove the results that studies keep
+    #[command(subcommand)]
+    Store(StoreCommand),
+    /// Do the run of a key, and print its result as JSON
+    Point {
+        /// The key, as `flashloom store show DIGEST --key` prints it; a trace of it must be the one of the key
+        #[arg(value_name = "KEY.json")]
+        key: PathBuf,
+        /// Take the result from the store in this folder if it is there, or keep it there
+        #[arg(long, value_name = "DIR")]
+        store: Option<PathBuf>,
+    },
     /// List the studies that come with Flashloom, or print one
     Studies {
         /// Print this study
@@ -336,6 +350,9 @@ pub(crate) struct StudyArgs {
     /// Say on the standard error what is done: the device and the workload, from where, and each step with its time
     #[arg(long)]
     pub(crate) verbose: bool,
+
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
 }
 
 impl StudyArgs {
@@ -505,6 +522,11 @@ pub(crate) struct OutputArgs {
     /// Write charts, numbers and the configuration on one HTML page that needs no other file
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
+
+    /// Record the course of the run in intervals of this length, e.g. 10ms: percentiles, queue depth, busy dies and free
+    /// blocks, by flow if there are several. The JSON has it, and the files of --out use these intervals
+    #[arg(long, value_name = "INTERVAL", value_parser = interval)]
+    pub(crate) series: Option<Span>,
 
     /// Write one row per request into a Parquet file
     #[arg(long, value_name = "FILE")]

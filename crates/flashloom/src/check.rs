@@ -1,5 +1,7 @@
 //! `flashloom check`: summarises a device file, or lists all its errors.
 
+mod spare;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write;
@@ -17,6 +19,8 @@ use study::catalogue::Device;
 use crate::args::Form;
 use crate::device::{device_or_stdin, one_stdin};
 use crate::exit::{Failure, print};
+
+use spare::Spare;
 
 /// Reads every file and prints a summary of each device; the errors of faulty files come last.
 pub(crate) fn check(paths: &[PathBuf], set: &[String], form: Form, results: &mut dyn Write) -> Result<(), Failure> {
@@ -65,6 +69,8 @@ pub(crate) struct Sheet {
     raw_bytes: u64,
     /// Mapping units of the host's capacity.
     mapping_units: u64,
+    /// The spare space, and the write amplification to expect.
+    spare: Spare,
     /// Memory that a simulation of the device needs.
     memory: Needs,
 }
@@ -100,6 +106,13 @@ pub(crate) fn rows(all: &[Sheet]) -> Table {
     table.count("raw_bytes", Unit::Bytes, "Bytes of the device's flash", all.iter().map(|sheet| sheet.raw_bytes));
     let units = "Mapping units of the host's capacity";
     table.count("mapping_units", Unit::None, units, all.iter().map(|sheet| sheet.mapping_units));
+    let nominal = "Share of the flash that the host does not see";
+    table.number("spare", Unit::Share, nominal, all.iter().map(|sheet| Some(sheet.spare.nominal)));
+    let effective = "Share of the flash that is left to garbage collection";
+    table.number("effective_spare", Unit::Share, effective, all.iter().map(|sheet| sheet.spare.effective));
+    let waf = "Write amplification to expect in steady state under uniform random writes of whole mapping units";
+    let expected = all.iter().map(|sheet| sheet.spare.expected_write_amplification);
+    table.number("expected_write_amplification", Unit::None, waf, expected);
     let memory = "Memory that a simulation of the device needs";
     table.count("memory_bytes", Unit::Bytes, memory, all.iter().map(|sheet| sheet.memory.plain.bytes));
     let verify = "The same with `--verify`";
@@ -123,6 +136,7 @@ impl Sheet {
             capacity_bytes: resolved.capacity().bytes().get(),
             raw_bytes: resolved.raw_capacity().get(),
             mapping_units: resolved.units.into(),
+            spare: Spare::new(resolved),
             memory: Needs { plain: memory(false), verify: memory(true) },
         }
     }
@@ -201,9 +215,9 @@ fn sheet(device: &Device) -> String {
         let _ = writeln!(text, "  {name:<12}{what}");
     };
     line("capacity", format!("{host} for the host ({} bytes) of {raw} of flash", host.get()));
-    let kept = 1.0 - host.get() as f64 / raw.get() as f64;
-    let spare = raw.get() as f64 / host.get() as f64 - 1.0;
-    line("spare", format!("{:.2}% of the flash, {:.2}% of the host's capacity", kept * 100.0, spare * 100.0));
+    for (name, what) in Spare::new(resolved).lines(resolved) {
+        line(name, what);
+    }
     let bits = many(part.bits_per_cell(), "bit");
     line("part", format!("{}, {bits} per cell, {} cycles", part.name, part.endurance));
     let chips = match resolved.gang {

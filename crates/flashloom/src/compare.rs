@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use report::compare::{page, rows, table};
 use study::compare::{Comparison, NORMALISED, PUBLISHED, plan};
-use study::execute;
+use study::execute::{self, Storing};
 use study::output::{Kind, Outputs, publish};
 use study::plan::{FlowSpec, Point, RunSpec, seeds_from};
 use workload::trace::{ExtentRule, VolumeRule, files};
@@ -15,6 +15,7 @@ use crate::exit::{Failure, note, print, say};
 use crate::options::FlowArg;
 use crate::progress::Bar;
 use crate::run::{program, stem};
+use crate::store::from_store;
 use crate::studies::{fits, planned};
 
 /// Runs `flashloom compare`.
@@ -39,6 +40,8 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
         return Err(Failure::Input(format!("--time-scale: has no effect here: {why}; leave it out")));
     }
     fits(std::slice::from_ref(&plan), &args.study)?;
+    let store = args.study.store.open()?;
+    let storing = store.as_ref().map(|store| Storing { store, warn: &|said| note(said) });
     // The output files are created first: a path that cannot be written ends the command before the long runs.
     let names = report::study_report::names(std::slice::from_ref(&plan));
     let mut outputs = Outputs::new(plan.named.iter().flat_map(|path| files(path)), args.study.replace.force);
@@ -50,9 +53,11 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
     doubts.iter().for_each(note);
     tell.done(|| planned(&plan, args.study.jobs));
     let bar = Bar::steps(&format!("compare {} drives", devices.len()), tell);
-    let outcome = execute::run(plan, &program, args.study.jobs, &|done, all| bar.step(done, all));
+    let progress = |done, all| bar.step(done, all);
+    let outcome = execute::run_in(plan, &program, args.study.jobs, storing.as_ref(), &progress);
     drop(bar);
     let outcomes = [outcome.map_err(|error| Failure::study(&error))?];
+    from_store(store.as_ref(), &outcomes);
     let comparison = Comparison::new(&outcomes[0]);
     let shown = page(&program, &comparison);
     if let Some(dir) = &mut dir {

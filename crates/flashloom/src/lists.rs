@@ -12,6 +12,7 @@ use study::execute::Studies;
 use study::explanation::Explanation;
 use study::plan::{self, StudySpec};
 use study::repeat::Repeats;
+use study::store::Key;
 use study::summary::Results;
 use workload::generate::{GeneratorSpec, builtin};
 use workload::script::ScriptSpec;
@@ -19,6 +20,7 @@ use workload::trace::TraceInfo;
 
 use crate::check::Checked;
 use crate::exit::{Failure, print};
+use crate::store::Listed;
 
 /// Prints the names of the workloads, or the text of one.
 pub(crate) fn workloads(name: Option<&str>, csv: bool, results: &mut dyn Write) -> Result<(), Failure> {
@@ -129,6 +131,10 @@ pub(crate) enum Schema {
     CheckResult,
     /// What `trace info --json` prints
     TraceInfoResult,
+    /// What `store list --json` prints
+    StoreResult,
+    /// The key of a run: what `store show --key` prints, and `point` reads
+    Key,
     /// All files that Flashloom writes: the name, type, unit and meaning of each column
     Results,
 }
@@ -138,6 +144,11 @@ fn every_file() -> Vec<ResultFile> {
     let table = |name, about, columns| ResultFile { name, about, schema: None, columns };
     let mut all = report::catalogue::files();
     all.extend([
+        table(
+            "points/*/*.parquet",
+            "A row: the result of a run in a store (`--store`). All files of a store are one table.",
+            study::store::columns(),
+        ),
         table("run --csv", "A row for each kind of request of each flow.", report::run::rows(&[]).fields()),
         table("compare --csv", "A row for each drive: means over the seeds.", report::compare::fields()),
         table(
@@ -190,6 +201,8 @@ pub(crate) fn schema(of: Schema, results: &mut dyn Write) -> Result<(), Failure>
         Schema::ExplainResult => study::schema::of::<Explanation>(),
         Schema::CheckResult => study::schema::of::<Checked>(),
         Schema::TraceInfoResult => study::schema::of::<TraceInfo>(),
+        Schema::StoreResult => study::schema::of::<Listed>(),
+        Schema::Key => study::schema::of::<Key>(),
         Schema::Results => return print(results, &report::catalogue::json(every_file())),
     };
     print(results, &format!("{schema:#}\n"))

@@ -22,6 +22,7 @@ mod manual;
 mod options;
 mod progress;
 mod run;
+mod store;
 mod studies;
 mod trace;
 
@@ -47,6 +48,8 @@ fn main() -> std::process::ExitCode {
         }
         Command::Reproduce { paper, claims, study } => studies::reproduce(&paper, (&study, &claims), &mut io::stdout()),
         Command::Compare(args) => compare::compare(&args, &mut io::stdout()),
+        Command::Store(command) => store::store(&command, &mut io::stdout()),
+        Command::Point { key, store } => store::point(&key, store.as_deref(), &mut io::stdout()),
         Command::Studies { name, csv } => lists::studies(name.as_deref(), csv, &mut io::stdout()),
         Command::Trace(command) => trace::trace(&command, &mut io::stdout()),
         Command::Workloads { name, csv } => lists::workloads(name.as_deref(), csv, &mut io::stdout()),

@@ -4,7 +4,9 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
+use base::units::Span;
 use study::config::did_you_mean;
 use study::plan::MOST_SEEDS;
 use workload::trace::{Columns, Event, ExtentRule, Format, SizeUnit, TimeUnit};
@@ -131,6 +133,29 @@ pub(crate) fn positive(text: &str) -> Result<f64, BadValue> {
     }
 }
 
+/// The age of a file.
+pub(crate) fn age(text: &str) -> Result<Duration, BadValue> {
+    let wrong = || BadValue(format!("`{text}` is not an age: write e.g. 30d, with s, m, h or d"));
+    let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(wrong)?;
+    let seconds: u64 = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
+        "d" => 86_400,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(wrong)
+}
+
+/// A length of time above zero.
+pub(crate) fn interval(text: &str) -> Result<Span, BadValue> {
+    match text.parse::<Span>() {
+        Ok(span) if !span.is_zero() => Ok(span),
+        _ => Err(BadValue(format!("`{text}` is not a length of time above zero: write e.g. 10ms"))),
+    }
+}
+
 /// Reads a whole number from `least` to `most`.
 pub(crate) fn whole<T>(least: T, most: T) -> impl Fn(&str) -> Result<T, BadValue> + Clone + Send + Sync + 'static
 where
@@ -193,6 +218,20 @@ mod tests {
             assert_eq!(error, format!("`{wrong}` is not a whole number from 1 to 4294967295: write e.g. 8"));
         }
         assert!(jobs("0").is_err());
+    }
+
+    #[test]
+    fn ages_are_parsed() {
+        assert_eq!(
+            ["90s", "2m", "0h", "30d"].map(|text| age(text).map(|age| age.as_secs())),
+            [90, 120, 0, 2_592_000].map(Ok)
+        );
+        for wrong in ["", "d", "30", "-1d", "1.5h", "3 d", "7w", "99999999999999999d", "3\u{e9}"] {
+            assert_eq!(
+                age(wrong).expect_err(wrong).to_string(),
+                format!("`{wrong}` is not an age: write e.g. 30d, with s, m, h or d")
+            );
+        }
     }
 
     #[test]

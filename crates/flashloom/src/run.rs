@@ -12,7 +12,7 @@ use ssd::QueueId;
 use study::catalogue::{self, Device, WorkloadFile};
 use study::output::publish;
 use study::plan::RunSpec;
-use study::session::{Flow, Outcome, Program, Session, SessionError};
+use study::session::{Course, Flow, Outcome, Program, Session, SessionError};
 use study::snapshot::State;
 use study::summary::{About, Summary};
 use study::watch::Watch;
@@ -115,6 +115,10 @@ pub(crate) fn session<'a>(args: &RunArgs, device: &'a Device, state: Option<Stat
         ..RunSpec::default()
     };
     let mut session = Session::new(device).program(program()).seed(args.seed).spec(&spec);
+    let output = &args.output;
+    if output.series.is_some() || output.out.is_some() || output.report.is_some() {
+        session = session.course(Course { interval: output.series });
+    }
     if let Some(limit) = machine::memory(args.memory) {
         session = session.memory_limit(limit);
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use report::table::Table;
 use study::catalogue;
 use study::config::{Document, Faults, did_you_mean};
-use study::execute::{self, Claim, ExecuteError, Outcome, Verdict};
+use study::execute::{self, Claim, ExecuteError, Outcome, Storing, Verdict};
 use study::memory;
 use study::output::{Kind, Outputs, publish};
 use study::plan::{Plan, builtin};
@@ -20,6 +20,7 @@ use crate::exit::{Failure, note, print, say};
 use crate::machine;
 use crate::progress::Bar;
 use crate::run::program;
+use crate::store::from_store;
 
 /// Runs some studies, one after another, and prints their points and claims.
 pub(crate) fn study(
@@ -95,6 +96,8 @@ fn perform(
         point.run.verify |= args.verify;
     }
     fits(&plans, args)?;
+    let store = args.store.open()?;
+    let storing = store.as_ref().map(|store| Storing { store, warn: &|said| note(said) });
     for plan in &mut plans {
         plan.force = args.replace.force;
         execute::check_snapshots(plan)?;
@@ -114,10 +117,11 @@ fn perform(
             execute::doubts(&plan)?.iter().for_each(note);
             tell.done(|| planned(&plan, args.jobs));
             let bar = Bar::steps(&format!("study {}", plan.spec.name), tell);
-            execute::run(plan, &program, args.jobs, &|done, all| bar.step(done, all))
+            execute::run_in(plan, &program, args.jobs, storing.as_ref(), &|done, all| bar.step(done, all))
         })
         .collect::<Result<Vec<Outcome>, ExecuteError>>()
         .map_err(|error| Failure::study(&error))?;
+    from_store(store.as_ref(), &outcomes);
     let claims = execute::claims(&outcomes);
     let shown = page_of(&program, &outcomes, &claims, if points { Charts::Each } else { Charts::Figures });
     if let Some(dir) = &mut dir {

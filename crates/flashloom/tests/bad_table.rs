@@ -35,6 +35,8 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
+use crate::common::program;
+
 /// The subjects, and the rows of each.
 const SUBJECTS: [(&str, &str); 9] = [
     ("devices", include_str!("bad/devices.txt")),
@@ -242,7 +244,7 @@ struct End {
 }
 
 fn run(dir: &Path, arguments: &[String], stdin: &[u8]) -> End {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_flashloom"));
+    let mut command = program();
     command.current_dir(dir).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it starts");
     // A refusing command does not read its input to the end.

@@ -77,6 +77,16 @@ address = { pattern = "uniform" }
 flush = { every = 100 }
 "#;
 
+/// The variable that names the default store of results; empty, so that no test uses the store of the user who runs it.
+pub(crate) const NO_STORE: (&str, &str) = ("FLASHLOOM_STORE", "");
+
+/// The command. Tests start it in no other way, or give a shell [`NO_STORE`].
+pub(crate) fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_flashloom"));
+    command.env(NO_STORE.0, NO_STORE.1);
+    command
+}
+
 /// A folder.
 pub(crate) struct Place(pub(crate) tempfile::TempDir);
 
@@ -107,7 +117,7 @@ impl Place {
 
     /// The command in this folder.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_flashloom"));
+        let mut command = program();
         command.current_dir(self.0.path()).args(arguments);
         command
     }

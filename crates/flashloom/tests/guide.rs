@@ -67,6 +67,7 @@ chapters! {
     explain_it
     compare_and_mix
     write_a_study
+    keep_results
     embed_it
     how_far_to_trust_it
 }

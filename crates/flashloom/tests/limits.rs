@@ -2,7 +2,9 @@
 //! run.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
+
+use crate::common::program;
 
 const DEVICE: &str = "name = \"d\"\n[flash]\npart = \"dirik-2009\"\nchannels = 1\nchips = 2\nblocks = 32\npages = 16\n\
                       planes = 1\n[ftl]\nover-provisioning = \"45%\"\n";
@@ -11,7 +13,7 @@ const WORKLOAD: &str = "name = \"w\"\nrequests = 100\narrivals = { kind = \"clos
                         reads = \"50%\"\nsizes = [{ size = \"2KiB\" }]\naddress = { pattern = \"uniform\" }\n";
 
 fn flashloom(dir: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_flashloom"));
+    let mut command = program();
     command.current_dir(dir).args(arguments).output().expect("it starts")
 }
 

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod bad_table;
+mod browser;
 mod common;
 mod examples;
 mod forms;
@@ -14,6 +15,7 @@ mod outputs;
 mod page;
 mod papers;
 mod pictures;
+mod reading;
 mod readme;
 mod reference;
 mod renamed;
@@ -21,6 +23,7 @@ mod rerun;
 mod run;
 mod schema;
 mod shown;
+mod store;
 mod streams;
 mod studies;
 mod surface;

@@ -8,7 +8,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-use crate::common::{DEVICE, Place, WORKLOAD};
+use crate::common::{DEVICE, NO_STORE, Place, WORKLOAD};
 
 const STUDY: &str = "name = \"s\"\ndevice = \"d.toml\"\nworkload = \"w.toml\"\nmetrics = [\"read.mean\"]\n";
 
@@ -325,7 +325,7 @@ fn a_command_ended_by_a_signal_leaves_no_output() {
             // A shell that runs the tests in the background ignores signals, and its programs inherit that. SIGQUIT
             // would write a memory image, so the limit of its size is zero.
             let mut shell = Command::new("env");
-            let shell = shell.args([
+            let shell = shell.env(NO_STORE.0, NO_STORE.1).args([
                 "--default-signal",
                 "sh",
                 "-c",

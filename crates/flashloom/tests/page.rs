@@ -10,13 +10,13 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use crate::common::{ALL_KINDS, buffered};
+use crate::common::{ALL_KINDS, buffered, program};
 
 /// Charts of the page: nine, and the parts of the latency of reads, writes, flushes and discards.
 const FIGURES: usize = 13;
 
 /// The browser, if there is one.
-fn chromium() -> Option<&'static str> {
+pub(crate) fn chromium() -> Option<&'static str> {
     const NAMES: [&str; 5] =
         ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome-headless-shell"];
     static FOUND: OnceLock<Option<&str>> = OnceLock::new();
@@ -181,7 +181,7 @@ fn the_browser_draws_every_chart_and_shows_the_numbers_of_the_json() {
 /// Reads the frames of a page, which a browser does not print.
 const LOOK: &str = "<p id=\"found\"></p><script>\nonload = () => setTimeout(() => {
   const found = [...document.querySelectorAll('iframe')].map((frame) => {
-    const page = frame.contentDocument, drawn = [...page.querySelectorAll('svg')], root = page.documentElement;
+    const page = frame.contentDocument, drawn = [...page.querySelectorAll('[data-figure] svg')], root = page.documentElement;
     return { theme: root.dataset.theme, drawn: root.dataset.drawn, scroll: root.scrollWidth,
       inks: [...new Set(drawn.flatMap((svg) => [...svg.querySelectorAll('text')].map((text) => text.getAttribute('fill'))))],
       wide: drawn.map((svg) => Math.round(svg.getBoundingClientRect().right)),
@@ -230,7 +230,7 @@ fn the_browser_draws_dark_pages_and_narrow_screens() {
 fn the_browser_draws_a_comparison() {
     let Some(browser) = chromium() else { return };
     let place = Place::new();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_flashloom"));
+    let mut command = program();
     let options = ["--precondition", "none", "--limit", "500", "--quiet", "--report", "c.html"];
     let run = command.current_dir(place.dir.0.path()).args(["compare", "w.toml", "d.toml", "dirik-1x2"]).args(options);
     assert!(run.output().expect("it starts").status.success());
@@ -294,10 +294,10 @@ fn charts_zoom_together_show_values_and_print_in_light_colours() {
     let tip = found["tip"].as_str().expect("a text");
     assert!(tip.contains("% of requests") && tip.contains("write") && tip.contains("us"), "{tip}");
     let widths = found["print"].as_array().expect("widths");
-    assert!(widths.len() == FIGURES && widths.iter().all(|width| *width == 660), "{found}");
+    assert!(widths.len() == FIGURES && widths.iter().all(|width| *width == 322), "{found}");
     assert_eq!(found["paper"], "light");
     assert_eq!(found["after"][0], "dark");
-    assert_ne!(found["after"][1], 660);
+    assert_ne!(found["after"][1], 322);
 }
 
 #[test]

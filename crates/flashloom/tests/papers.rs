@@ -8,10 +8,11 @@ mod pinned;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use crate::shown::Page;
 use pinned::{Finding, Number, Studies, findings, numbers, shows, verdict};
+
+use crate::common::program;
 
 const PAPERS: [&str; 5] = ["chang", "dirik", "fmmu", "hydra", "sung"];
 
@@ -272,7 +273,7 @@ fn every_page_shows_its_picture() {
 
 /// The findings of a Flashloom command, in the order of the files.
 fn found(arguments: &[&str]) -> Vec<Finding> {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_flashloom"));
+    let mut command = program();
     let output = command.args(arguments).args(["--json", "--quiet"]).output().expect("it starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");

@@ -10,7 +10,6 @@ mod schema;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde_json::Value;
 use ssd::Spec;
@@ -22,6 +21,8 @@ use workload::script::ScriptSpec;
 use effects::Effects;
 use fields::Fields;
 use keys::{Source, sections};
+
+use crate::common::program;
 
 /// The folder of the guide's pages.
 pub(crate) fn book() -> PathBuf {
@@ -35,7 +36,7 @@ pub(crate) fn page(name: &str) -> String {
 
 /// The standard output of the command.
 fn printed(arguments: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_flashloom")).args(arguments).output().expect("it starts");
+    let output = program().args(arguments).output().expect("it starts");
     assert!(output.status.success(), "{arguments:?}");
     String::from_utf8(output.stdout).expect("text")
 }

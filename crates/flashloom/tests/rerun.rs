@@ -6,6 +6,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::common::{NO_STORE, program};
+
 /// A small drive whose over-provisioning has many digits.
 const DEVICE: &str = r#"name = "small"
 flash = { part = "FMMU-V2", channels = 2, chips = 2, blocks = 24, pages = 16, controllers = "none" }
@@ -40,6 +42,7 @@ fn run(place: &Path, command: &str) -> Value {
         .current_dir(place)
         .args(["-c", &command])
         .env("PATH", format!("{path}:/bin:/usr/bin"))
+        .env(NO_STORE.0, NO_STORE.1)
         .output();
     let output = shell.expect("it starts");
     assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
@@ -118,7 +121,7 @@ fn options_without_effect_are_refused() {
         ),
         ("study study.toml --format msr", "run.time-scale: has no effect here"),
     ] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_flashloom"));
+        let mut command = program();
         let output = command.current_dir(place.path()).args(arguments.split(' ')).output().expect("it starts");
         let text = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.code() == Some(2) && text.contains(wanted), "{arguments}: {:?}: {text}", output.status);

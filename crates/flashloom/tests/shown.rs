@@ -14,6 +14,8 @@ use std::process::{Command, Output};
 use blocks::{Block, Shown, blocks};
 use refresh::refreshed;
 
+use crate::common::{NO_STORE, program};
+
 /// Pages that quote files and show commands without their output; tests of their own compare them.
 const WITH_TESTS_OF_THEIR_OWN: [&str; 2] = ["docs/src/papers", "docs/src/reference"];
 
@@ -38,7 +40,7 @@ fn recipe(target: &str) -> Vec<String> {
 
 /// Runs `flashloom` in a folder.
 pub(crate) fn flashloom(arguments: &[&str], folder: &Path) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_flashloom")).args(arguments).current_dir(folder).output().expect("it starts")
+    program().args(arguments).current_dir(folder).output().expect("it starts")
 }
 
 /// Links the files that the commands of a page read into a folder: the repository's devices, workloads and studies.
@@ -113,7 +115,8 @@ impl Page {
             root().join("Cargo.toml").display()
         );
         let script = format!("set -o pipefail\n{flashloom}\n{cargo}\n{}", shown.command);
-        Command::new("bash").args(["-c", &script]).current_dir(folder).output().expect("bash starts")
+        let mut bash = Command::new("bash");
+        bash.env(NO_STORE.0, NO_STORE.1).args(["-c", &script]).current_dir(folder).output().expect("bash starts")
     }
 
     /// Runs a command and compares its output. The page may show standard error too. Returns the exit code, and if the

@@ -4,6 +4,8 @@
 use std::fs::{self, File};
 use std::process::{Command, Stdio};
 
+use crate::common::{NO_STORE, program};
+
 const DEVICE: &str = "name = \"d\"\n[flash]\npart = \"dirik-2009\"\nchannels = 1\nchips = 1\nblocks = 64\n[ftl]\nover-provisioning = \"20%\"\n";
 
 /// A study whose claim fails.
@@ -65,7 +67,7 @@ impl Place {
     }
 
     fn command(&self, line: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_flashloom"));
+        let mut command = program();
         command.current_dir(self.0.path()).args(line.split_whitespace());
         command
     }
@@ -130,6 +132,7 @@ fn closed_streams_are_not_mistaken_for_files() {
         for closed in ["2>&-", "1>&- 2>&-", "0<&- 1>&- 2>&-"] {
             let mut shell = Command::new("sh");
             let script = format!("exec \"$0\" \"$@\" {closed}");
+            let shell = shell.env(NO_STORE.0, NO_STORE.1);
             let shell = shell.args(["-c", &script, env!("CARGO_BIN_EXE_flashloom")]).args(line.split_whitespace());
             let status = shell.current_dir(place.0.path()).stdout(Stdio::null()).status().expect("it starts");
             assert_eq!(status.code(), Some(code), "{line} {closed}");

@@ -2,12 +2,14 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 use crate::readme::shown;
 
+use crate::common::program;
+
 fn flashloom(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_flashloom")).args(arguments).output().expect("it starts")
+    program().args(arguments).output().expect("it starts")
 }
 
 fn text(bytes: &[u8]) -> String {

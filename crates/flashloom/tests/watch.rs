@@ -1,10 +1,12 @@
 //! Observed runs and comparisons: their outputs, and the options that they refuse.
 
 use std::fs;
-use std::process::{Command, Output};
+use std::process::Output;
+
+use crate::common::program;
 
 fn flashloom(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_flashloom")).args(args).output().expect("it starts")
+    program().args(args).output().expect("it starts")
 }
 
 fn said(output: &Output) -> (String, String) {
@@ -93,7 +95,7 @@ fn the_command_of_make_demo_runs() {
     let trace = command.split(' ').find(|word| word.ends_with(".parquet")).expect("a recorded workload");
     let here = command.replace(trace, &format!("{root}/{trace}"));
     let dir = tempfile::tempdir().expect("a directory");
-    let mut run = Command::new(env!("CARGO_BIN_EXE_flashloom"));
+    let mut run = program();
     fs::create_dir(dir.path().join("out")).expect("a directory");
     // New drives and the first requests, because filling five drives takes a while.
     let run = run.current_dir(dir.path()).args(here.split(' ')).args(["--precondition", "none", "--limit", "60"]);

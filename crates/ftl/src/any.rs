@@ -8,7 +8,7 @@ use flash::backend::{List, Observer};
 use flash::nand::{Media, Sector};
 
 use crate::block::{BlockConfig, BlockFamily, BlockFtl};
-use crate::family::{Config, Family, MapImages, Setup, Site};
+use crate::family::{Config, Family, MapImages, Setup, Site, WorkingSpace};
 use crate::hydra::{HydraConfig, HydraFamily, HydraFtl};
 use crate::kind::FtlKind;
 use crate::log_block::{LogBlockConfig, LogBlockFamily, LogBlockFtl, Policy};
@@ -108,6 +108,14 @@ impl AnyConfig {
 impl Config for AnyConfig {
     fn units(&self) -> u32 {
         each!(self, config => config.units())
+    }
+
+    fn working_space(&self) -> Option<WorkingSpace> {
+        each!(self, config => Config::working_space(config))
+    }
+
+    fn expected_write_amplification(&self) -> Result<f64, &'static str> {
+        each!(self, config => Config::expected_write_amplification(config))
     }
 
     fn no_steady_state(&self) -> Option<&'static str> {

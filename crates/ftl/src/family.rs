@@ -92,6 +92,19 @@ pub struct MapImages {
     pub entries: u32,
 }
 
+/// The space that garbage collection has to work with, once the drive holds all its units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkingSpace {
+    /// Pools of superblocks: garbage collection works in each by itself.
+    pub pools: u32,
+    /// Superblocks of the smallest pool.
+    pub superblocks: u32,
+    /// Those that it never fills with the host's units: open ones, one to copy into, and those of tables.
+    pub reserved: u32,
+    /// Mapping units of all pools that hold neither what the host sees nor what is reserved.
+    pub units: u64,
+}
+
 /// The configuration of an FTL.
 pub trait Config: Clone + Debug {
     /// Mapping units the host can address.
@@ -119,6 +132,19 @@ pub trait Config: Clone + Debug {
     /// confines no writes to dies.
     fn room(&self, _dies: &[DieId]) -> Option<u64> {
         None
+    }
+
+    /// The space that garbage collection has to work with; `None` if the family has no such pools.
+    fn working_space(&self) -> Option<WorkingSpace> {
+        None
+    }
+
+    /// Write amplification in the steady state under uniform random writes of whole mapping units, from a closed form.
+    ///
+    /// # Errors
+    /// The reason why no closed form is known for this drive.
+    fn expected_write_amplification(&self) -> Result<f64, &'static str> {
+        Err("only the page-mapped FTL has a model of its steady state")
     }
 
     /// The reason why the steady state of this FTL under uniform random writes cannot be computed; `None` if

@@ -31,7 +31,7 @@ mod toolkit;
 pub use any::{AnyConfig, AnyFtl};
 pub use block::{BlockConfig, BlockFtl, BlockSpec};
 pub use event::{Event, HostEvent};
-pub use family::{Array, Config, Family, MapImages, Setup, Site};
+pub use family::{Array, Config, Family, MapImages, Setup, Site, WorkingSpace};
 pub use hydra::{HydraConfig, HydraFtl, HydraSpec, MergeCounters, ProcessorSpec};
 pub use idle::Idle;
 pub use kind::FtlKind;

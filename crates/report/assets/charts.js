@@ -65,6 +65,19 @@ const charts = (() => {
     return Math.ceil(Math.max(0, ...texts.map((text) => pen.measureText(text).width)));
   }
 
+  // The number of lines that a text takes at this width.
+  function wrapped(text, width) {
+    let [lines, line] = [1, ""];
+    for (const word of text.split(" ")) {
+      const longer = line ? line + " " + word : word;
+      if (line && widest([longer]) > width) [lines, line] = [lines + 1, word];
+      else line = longer;
+      // A word that is too long is broken where the line ends.
+      lines += Math.max(0, Math.ceil(widest([word]) / width) - 1);
+    }
+    return lines;
+  }
+
   // The options of every axis.
   function axis(of, label, extra) {
     return Object.assign(
@@ -72,7 +85,7 @@ const charts = (() => {
         name: label,
         nameLocation: "middle",
         nameTextStyle: { color: of.ink },
-        axisLabel: { color: of.soft, hideOverlap: true, fontSize: FONT },
+        axisLabel: { color: of.soft, hideOverlap: true, fontSize: FONT, margin: 11 },
         axisLine: { show: true, lineStyle: { color: of.soft } },
         axisTick: { lineStyle: { color: of.soft } },
         splitLine: { lineStyle: { color: of.line } },
@@ -155,8 +168,8 @@ const charts = (() => {
     const left = Math.min(Math.round(of.width * 0.42), Math.max(64, widest(names) + 14));
     const axis = category(of, { label: "", names }, 0, Object.assign({ inverse: true, axisTick: { show: false } }, extra));
     Object.assign(axis.axisLabel, { hideOverlap: false, interval: 0, width: left - 12, overflow: "break", lineHeight: FONT + 1 });
-    const lines = Math.max(...names.map((name) => Math.ceil((widest([name]) * 1.15) / (left - 12))), 1);
-    return { axis, left, tall: Math.max(tall, lines * (FONT + 1) + 6) };
+    const lines = Math.max(...names.map((name) => wrapped(name, left - 12)), 1);
+    return { axis, left, tall: Math.max(tall, lines * (FONT + 1) + 8) };
   }
 
   // --- options of all charts ---
@@ -291,6 +304,12 @@ const charts = (() => {
       const flat = all.flat();
       const over = (value) => (x.scale === "nines" ? percentile(share(value)) + " of requests" : show(x.unit, value));
       const few = flat.length < 3 * lines.length;
+      // The value of each line at a place: that of its next point. Lines need not have points in common.
+      const at = (value) =>
+        lines
+          .map((line, i) => [line, all[i].find(([x]) => x >= value - 1e-12)])
+          .filter(([, point]) => point)
+          .map(([line, point]) => [colour(of, line.colour), line.name, show(y.unit, point[1])]);
       const ranges = lines.flatMap((line) => line.spread || []).flatMap(([, low, high]) => [low, high]);
       return common(of, {
         timed: x.scale !== "nines",
@@ -300,11 +319,7 @@ const charts = (() => {
         dataZoom: zoom(of, { xAxisIndex: 0 }),
         tooltip: tooltip(of, {
           trigger: "axis",
-          formatter: (rows) =>
-            tip(
-              over(rows[0].axisValue),
-              rows.filter((row) => row.seriesType === "line").map((row) => [row.color, row.seriesName, show(y.unit, row.value[1])]),
-            ),
+          formatter: (rows) => tip(over(rows[0].axisValue), at(rows[0].axisValue)),
         }),
         xAxis: scaled(of, x, flat.map(([x]) => x), 26),
         yAxis: scaled(of, y, flat.map(([, y]) => y).concat(ranges.map(drawn)), 50),

@@ -5,7 +5,7 @@ use serde::Serialize;
 use workload::field::{Field, Unit, Values};
 use workload::trace::FIELDS as TRACE;
 
-use crate::columns::{erases, histograms, series};
+use crate::columns::{erases, flow_series, histograms, series};
 use crate::requests;
 use crate::study_report;
 
@@ -38,6 +38,11 @@ pub fn tables() -> Vec<ResultFile> {
             histograms(&[]).fields(),
         ),
         file("series.parquet", "`run --out DIR` writes it: a row for each interval of the run.", series(&[]).fields()),
+        file(
+            "series-flows.parquet",
+            "`run --flow ... --out DIR` writes it: a row for each flow in each interval of the run.",
+            flow_series(&[], &[]).fields(),
+        ),
         file("erases.parquet", "`run --out DIR` writes it: a row for each block of the array.", erases(&[]).fields()),
         file(
             "STUDY.parquet",
@@ -158,9 +163,9 @@ mod tests {
     use testkit::small;
 
     use super::*;
-    use crate::columns::{whole, write_erases, write_histograms, write_series};
+    use crate::columns::{whole, write_erases, write_flow_series, write_histograms, write_series};
     use crate::run;
-    use crate::testing::{settled, studied};
+    use crate::testing::{recorded_flows, settled, studied};
 
     fn listed(name: &str) -> Vec<Field> {
         tables().into_iter().find(|file| file.name == name).expect("a file of this name").columns
@@ -206,6 +211,9 @@ mod tests {
         let (about, result) = (About::default(), settled(small::mixed()));
         written(&listed("latencies.parquet"), |out| write_histograms(out, &about, &result));
         written(&listed("series.parquet"), |out| write_series(out, &about, &result));
+        let flows = recorded_flows();
+        written(&listed("series.parquet"), |out| write_series(out, &about, &flows));
+        written(&listed("series-flows.parquet"), |out| write_flow_series(out, &about, &flows));
         written(&listed("erases.parquet"), |out| write_erases(out, &about, &[1, 2]));
         written(&listed("--requests FILE"), |out| whole(out, &about, &requests::table(&[])));
         let dir = tempfile::tempdir().expect("a directory");

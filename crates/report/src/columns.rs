@@ -16,7 +16,7 @@ use parquet::schema::parser::parse_message_type;
 use study::output::COLUMNS;
 use study::run::{KindResult, RunResult, rate, since, write_amplification};
 use study::series::Interval;
-use study::summary::{About, mean, share, shares};
+use study::summary::{About, busy_dies, mean, percentile, share, shares};
 use workload::field::{message, metadata};
 
 use crate::table::{Column, Field, Table, Unit, Values};
@@ -161,7 +161,17 @@ pub(crate) fn series(intervals: &[Interval<'_>]) -> Table {
         add("latency_mean_us", Unit::Microseconds, "Mean response time", Column::Number(mean));
         let max = intervals.iter().map(|i| (i.windows[k].count > 0).then(|| i.windows[k].max.as_us_f64())).collect();
         add("latency_max_us", Unit::Microseconds, "Longest response time", Column::Number(max));
+        for (end, q, meaning) in QUANTILES {
+            let of = |i: &Interval<'_>| percentile(&i.detail?.kinds[k], &i.windows[k], q);
+            add(end, Unit::Microseconds, meaning, Column::Number(intervals.iter().map(of).collect()));
+        }
     }
+    let depth = intervals.iter().map(|i| Some(i.detail?.depth.mean(i.span())));
+    table.number("queue_depth_mean", Unit::None, "Mean number of requests outstanding", depth);
+    let most = intervals.iter().map(|i| Some(i.detail?.depth.max as f64));
+    table.number("queue_depth_max", Unit::None, "Most requests outstanding", most);
+    let dies = intervals.iter().map(|i| Some(busy_dies(i)));
+    table.number("busy_dies", Unit::None, "Mean number of dies that were busy", dies);
     let amplification = "Mapping units programmed per mapping unit that the host wrote and no buffer absorbed";
     let waf = intervals.iter().map(|i| write_amplification(i.from, i.to));
     table.number("write_amplification", Unit::None, amplification, waf);
@@ -193,11 +203,63 @@ pub(crate) fn series(intervals: &[Interval<'_>]) -> Table {
     table
 }
 
-/// Writes [`series`].
+/// The percentiles of an interval.
+const QUANTILES: [(&str, f64, &str); 3] = [
+    ("latency_p50_us", 0.5, "Median of the response time"),
+    ("latency_p99_us", 0.99, "99th percentile, empty if fewer than ten requests lie beyond it"),
+    ("latency_p99_9_us", 0.999, "99.9th percentile, empty if fewer than ten requests lie beyond it"),
+];
+
+/// Writes [`series`]: the detailed one, if the run has it.
 ///
 /// # Errors
 /// If the file cannot be written.
 pub(crate) fn write_series(out: impl Write + Send, about: &About, result: &RunResult) -> Result<()> {
-    let intervals: Vec<_> = result.series.intervals().collect();
-    whole(out, about, &series(&intervals))
+    let of = result.detailed.as_ref().map_or(&result.series, |(_, series)| series);
+    whole(out, about, &series(&of.intervals().collect::<Vec<_>>()))
+}
+
+/// The course of each flow, one row for each flow and interval.
+pub(crate) fn flow_series(names: &[&str], intervals: &[Interval<'_>]) -> Table {
+    let each = || {
+        intervals.iter().flat_map(|i| {
+            let flows = i.detail.map_or(&[][..], |detail| &detail.flows);
+            names.iter().zip(flows).map(move |(name, flow)| (i, *name, flow))
+        })
+    };
+    let mut table = Table::default();
+    let begin = "Begin of the interval in simulated time";
+    table.count("from_ps", Unit::Picoseconds, begin, each().map(|(i, ..)| i.from.at.as_ps()));
+    table.count("to_ps", Unit::Picoseconds, "End of the interval", each().map(|(i, ..)| i.to.at.as_ps()));
+    table.text("flow", "The flow's name", each().map(|(_, name, _)| name.to_owned()));
+    table.count(
+        "requests",
+        Unit::None,
+        "Its requests completed in the interval",
+        each().map(|(.., of)| of.window.count),
+    );
+    let bytes = each().map(|(i, _, of)| Some(rate(of.moved.bytes(), i.span()).map_or(0.0, |rate| rate.get() as f64)));
+    table.number("bytes_per_s", Unit::BytesPerSecond, "Bytes that it read and wrote per simulated second", bytes);
+    let mean = each().map(|(.., of)| of.window.mean().map(|mean| mean.as_us_f64()));
+    table.number("latency_mean_us", Unit::Microseconds, "Mean response time", mean);
+    for (name, q, meaning) in QUANTILES {
+        let of = each().map(|(.., of)| percentile(&of.latencies, &of.window, q));
+        table.number(name, Unit::Microseconds, meaning, of);
+    }
+    let max = each().map(|(.., of)| (of.window.count > 0).then(|| of.window.max.as_us_f64()));
+    table.number("latency_max_us", Unit::Microseconds, "Longest response time", max);
+    let depth = each().map(|(i, _, of)| Some(of.depth.mean(i.span())));
+    table.number("queue_depth_mean", Unit::None, "Mean number of its requests outstanding", depth);
+    table.count("queue_depth_max", Unit::None, "Most of its requests outstanding", each().map(|(.., of)| of.depth.max));
+    table
+}
+
+/// Writes [`flow_series`] of a run with a detailed series.
+///
+/// # Errors
+/// If the file cannot be written.
+pub(crate) fn write_flow_series(out: impl Write + Send, about: &About, result: &RunResult) -> Result<()> {
+    let names: Vec<&str> = result.flows.iter().map(|flow| flow.name.as_str()).collect();
+    let series = result.detailed.as_ref().map_or(&result.series, |(_, series)| series);
+    whole(out, about, &flow_series(&names, &series.intervals().collect::<Vec<_>>()))
 }

@@ -16,6 +16,7 @@ mod requests;
 pub mod run;
 mod sentence;
 mod sides;
+pub mod store;
 pub mod study_report;
 pub mod table;
 mod what_if;

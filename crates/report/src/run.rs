@@ -4,6 +4,7 @@ mod fairness;
 mod figures;
 mod folder;
 mod lead;
+mod over_time;
 mod page;
 mod rerun;
 mod rounds;

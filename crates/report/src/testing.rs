@@ -9,7 +9,7 @@ use study::config::Document;
 use study::execute::{Outcome, Program};
 use study::oracle::Blank;
 use study::plan::Plan;
-use study::run::{Flow, RunResult, Runner};
+use study::run::{Course, Flow, RunResult, Runner};
 use study::summary::{About, Report, Summary};
 use study::watch::{Watch, Watcher};
 use testkit::{List, requests, small};
@@ -28,6 +28,15 @@ pub(crate) fn two_flows() -> RunResult {
         all.push(Flow { name: (*name).into(), source, pacing: None, queue: QueueId::default() });
     }
     Runner::new().run_flows(&mut drive, all, &mut Blank).expect("it runs")
+}
+
+/// The same with a detailed series in intervals of 5 ms.
+pub(crate) fn recorded_flows() -> RunResult {
+    let (mut drive, mut flows) = small::two_flows();
+    let flow = |(name, source)| Flow { name: String::from(name), source, pacing: None, queue: QueueId::default() };
+    let flows = flows.iter_mut().map(|(name, source)| flow((*name, source))).collect();
+    let runner = Runner::new().course(Course { interval: Some(Span::from_ms(5)) });
+    runner.run_flows(&mut drive, flows, &mut Blank).expect("it runs")
 }
 
 /// A small drive observed under requests of all kinds.

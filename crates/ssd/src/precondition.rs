@@ -169,21 +169,41 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         if self.now == Time::MAX {
             // With time off, a map unit has its own clock, which the device takes over at power-off. A very slow map
             // unit has reached the end of time.
-            self.now = before;
-            self.link.reset(before);
-            self.ram.reset(before);
-            self.backend.cut_power(before);
-            if let Some(slc_array) = &mut self.slc_array {
-                slc_array.cut_power(before);
-            }
+            self.start_at(before);
         }
         self.power_on(self.now);
+        self.recover_untimed();
+    }
+
+    fn recover_untimed(&mut self) {
         self.events.clear();
         self.set_timed(false);
         self.recover();
         self.run_ready();
         self.set_timed(true);
         (self.scanned, self.ready) = (true, true);
+    }
+
+    /// Turns a drive that was just loaded into the one that was saved at this time after its preconditioning: a run has
+    /// the same events on both, at the same times. Without it the loaded drive begins at time zero, and its first requests
+    /// wait until it has recovered.
+    #[must_use]
+    pub fn as_preconditioned(mut self, at: Time) -> Self {
+        self.start_at(at);
+        self.recover_untimed();
+        self.reset_counters();
+        self
+    }
+
+    /// Sets the time of a drive on which nothing is under way.
+    fn start_at(&mut self, now: Time) {
+        self.now = now;
+        self.link.reset(now);
+        self.ram.reset(now);
+        self.backend.cut_power(now);
+        if let Some(slc_array) = &mut self.slc_array {
+            slc_array.cut_power(now);
+        }
     }
 
     fn set_timed(&mut self, timed: bool) {

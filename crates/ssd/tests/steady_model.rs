@@ -114,6 +114,39 @@ fn a_computed_steady_state_is_that_of_a_long_run() {
     }
 }
 
+/// What `flashloom check` prints as the write amplification to expect.
+#[test]
+fn the_expected_write_amplification_is_that_of_a_long_run() {
+    let small = |blocks: u32, spare: u32, ftl: &str| {
+        resolved(&format!(
+            "name = \"s\"\n[flash]\npart = \"dirik-2009\"\nchannels = 2\nchips = 2\nblocks = {blocks}\n\
+             [ftl]\nover-provisioning = \"{spare}%\"\n{ftl}\n"
+        ))
+    };
+    let drives = [
+        ("96 blocks, 28 %", drive(4, 2, 28, "")),
+        ("96 blocks, 15 %", drive(4, 2, 15, "")),
+        ("96 blocks, 15 %, shared log", drive(4, 2, 15, "gc = { shared-log = true }")),
+        ("96 blocks, 15 %, d choices", drive(4, 2, 15, "gc = { victim = { policy = \"d-choices\", d = 4 } }")),
+        ("96 blocks, 15 %, FIFO", drive(4, 2, 15, "gc = { victim = { policy = \"fifo\" } }")),
+        ("64 blocks, 8 %", small(64, 8, "")),
+        ("512 blocks, 7 %", small(512, 7, "")),
+        ("64 blocks, 20 %, from 4 to 9 free", small(64, 20, "gc = { start = 4, stop = 9 }")),
+    ];
+    let long = |resolved: &Resolved| after(resolved, 1, &[Precondition::Fill, Precondition::RandomOverwrite(4.0)]).0;
+    for (name, resolved) in drives {
+        let measured = long(&resolved);
+        let expected = resolved.family.expected_write_amplification().expect("a model");
+        let off = expected / measured - 1.0;
+        println!("{name}: measured {measured:.3}, expected {expected:.3}, {:+.1} %", off * 100.0);
+        assert!(off.abs() < 0.1, "{name}: measured {measured}, expected {expected}");
+    }
+    // 59.5 of 64 superblocks hold units, and with those that are free, open or being emptied there are more than 64.
+    let tight = small(64, 7, "");
+    let why = tight.family.expected_write_amplification().expect_err("no closed form");
+    assert!(why.contains("expect tens") && long(&tight) > 15.0, "{why}");
+}
+
 fn one(drive: &mut Ssd<Stamp>, tag: u64, io: Io) -> Completion<Stamp> {
     let data = if io.kind == IoKind::Write { vec![Stamp(tag); io.sectors.get() as usize] } else { Vec::new() };
     drive.submit(drive.now(), Request { tag, queue: QueueId::default(), io, data });

@@ -18,6 +18,6 @@ pub use base::suggest::did_you_mean;
 
 pub use document::{Document, load};
 pub use fault::{Fault, Faults};
-pub(crate) use parse::text;
+pub use parse::text;
 pub(crate) use renamed::renamed;
 pub use renamed::{RENAMED, Renamed};

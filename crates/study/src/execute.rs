@@ -3,12 +3,13 @@
 mod claims;
 mod document;
 mod save;
+mod stored;
 
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use workload::trace::{TraceFile, TraceOptions};
@@ -27,6 +28,7 @@ pub use crate::session::Program;
 pub use claims::{Claim, Finding, Isolation, LeftOut, Verdict, claims, natural};
 pub use document::{SCHEMA, Studies, json};
 pub use save::check_snapshots;
+pub use stored::{PointError, Storing, point};
 
 /// The outcome of a study.
 #[derive(Clone, Debug)]
@@ -35,6 +37,8 @@ pub struct Outcome {
     pub plan: Plan,
     /// For each point, the runs with each seed.
     pub runs: Vec<Vec<Summary>>,
+    /// The number of runs whose results came from a store.
+    pub stored: usize,
 }
 
 /// The reason that a study has no outcome.
@@ -97,49 +101,94 @@ pub fn needs(plan: &Plan) -> Vec<Need> {
     plan.points.iter().flat_map(|point| std::iter::repeat_n(point, seeds)).map(need).collect()
 }
 
+/// One run of a study: the number of its point, and a seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Job {
+    point: usize,
+    seed: u64,
+}
+
 /// Runs a study with at most this many threads; on all cores if `None`. `progress` receives the number of finished runs
 /// and of all runs. The outcome does not depend on the number of threads.
 ///
 /// # Errors
 /// The error of the first point that cannot run.
 pub fn run(
-    mut plan: Plan,
+    plan: Plan,
     program: &Program,
     threads: Option<NonZeroUsize>,
     progress: &(dyn Fn(u64, u64) + Sync),
 ) -> Result<Outcome, ExecuteError> {
+    run_in(plan, program, threads, None, progress)
+}
+
+/// As [`run`], with a store: runs whose results are there are not done again, and each result is kept there as soon as
+/// its run ends.
+///
+/// # Errors
+/// The error of the first point that cannot run.
+pub fn run_in(
+    mut plan: Plan,
+    program: &Program,
+    threads: Option<NonZeroUsize>,
+    storing: Option<&Storing<'_>>,
+    progress: &(dyn Fn(u64, u64) + Sync),
+) -> Result<Outcome, ExecuteError> {
     keep_pipes(&mut plan)?;
-    let seeds = &plan.spec.seeds;
-    let jobs: Vec<(usize, u64)> =
-        (0..plan.points.len()).flat_map(|point| seeds.iter().map(move |seed| (point, *seed))).collect();
-    let threads = at_once(threads).min(jobs.len());
-    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let results: Vec<Mutex<Option<Result<Summary, ExecuteError>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
+    let seeds = plan.spec.seeds.clone();
+    let jobs = |point: usize| seeds.iter().map(move |seed| Job { point, seed: *seed });
+    let jobs: Vec<Job> = (0..plan.points.len()).flat_map(jobs).collect();
+    let threads = at_once(threads);
+    let known = storing.map(|storing| storing.look_up(&mut plan, &jobs, threads)).transpose()?;
+    let mut results: Vec<Option<Summary>> =
+        known.as_ref().map_or_else(|| vec![None; jobs.len()], |known| known.found());
+    let left = known.as_ref().map_or_else(|| (0..jobs.len()).collect(), |known| known.order());
+    let stored = jobs.len() - left.len();
+    if stored > 0 {
+        progress(stored as u64, jobs.len() as u64);
+    }
+    let (done, failed) = (AtomicUsize::new(stored), AtomicBool::new(false));
+    let made = each(left.len(), threads, |next| {
+        if failed.load(Ordering::Relaxed) {
+            return None;
+        }
+        let job = jobs[left[next]];
+        let result = match &known {
+            Some(known) => known.run(&plan, job, left[next], program),
+            None => plain(&plan, job, program),
+        };
+        // The other threads start no further runs.
+        failed.fetch_or(result.is_err(), Ordering::Relaxed);
+        progress(done.fetch_add(1, Ordering::Relaxed) as u64 + 1, jobs.len() as u64);
+        Some(result)
+    });
+    let mut made: Vec<_> = left.into_iter().zip(made).collect();
+    made.sort_by_key(|(job, _)| *job);
+    for (job, result) in made {
+        // Runs that never started stand beside the error that stopped them.
+        results[job] = result.transpose()?;
+    }
+    let runs: Vec<Summary> = results.into_iter().flatten().collect();
+    let runs = runs.chunks(seeds.len()).map(<[Summary]>::to_vec).collect();
+    Ok(Outcome { plan, runs, stored })
+}
+
+/// The results of a job for each number below `count`, on at most this many threads.
+fn each<T: Send>(count: usize, threads: usize, job: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let results: Vec<Mutex<Option<T>>> = (0..count).map(|_| Mutex::new(None)).collect();
     let work = || {
-        while let Some((job, (point, seed))) = jobs.iter().enumerate().nth(next.fetch_add(1, Ordering::Relaxed)) {
-            let result = one(&plan, &plan.points[*point], *seed, program);
-            if result.is_err() {
-                // The other threads start no further runs.
-                next.store(jobs.len(), Ordering::Relaxed);
-            }
-            *results[job].lock().expect("no holder panics") = Some(result);
-            progress(done.fetch_add(1, Ordering::Relaxed) as u64 + 1, jobs.len() as u64);
+        while let Some((number, result)) = results.iter().enumerate().nth(next.fetch_add(1, Ordering::Relaxed)) {
+            *result.lock().expect("no holder panics") = Some(job(number));
         }
     };
     thread::scope(|scope| {
-        for _ in 0..threads {
+        for _ in 0..threads.min(count) {
             scope.spawn(work);
         }
     });
-    let mut all = Vec::with_capacity(jobs.len());
-    for result in results {
-        // Runs that never started come after the error that stopped them.
-        if let Some(result) = result.into_inner().expect("no holder panicked") {
-            all.push(result?);
-        }
-    }
-    let runs = all.chunks(seeds.len()).map(<[Summary]>::to_vec).collect();
-    Ok(Outcome { plan, runs })
+    let result = |result: Mutex<Option<T>>| result.into_inner().expect("no holder panicked");
+    results.into_iter().filter_map(result).collect()
 }
 
 /// Keeps the bytes of a trace from a pipe if more than one run reads it: a pipe delivers them once.
@@ -191,19 +240,34 @@ pub fn doubts(plan: &Plan) -> Result<Vec<String>, ExecuteError> {
     Ok(notes)
 }
 
-fn one(plan: &Plan, point: &Point, seed: u64, program: &Program) -> Result<Summary, ExecuteError> {
-    let place = || {
-        let labels = crate::plan::describe(&plan.axes, &point.labels);
-        Place(format!("study {}, {labels}, seed {seed}", plan.spec.name))
-    };
+/// The place of a run, for messages.
+fn place(plan: &Plan, job: Job) -> Place {
+    let labels = crate::plan::describe(&plan.axes, &plan.points[job.point].labels);
+    Place(format!("study {}, {labels}, seed {}", plan.spec.name, job.seed))
+}
+
+/// Runs a point with a seed; `prepare` may give the session a state, or keep its state.
+fn one<'a>(
+    point: &'a Point,
+    seed: u64,
+    program: &Program,
+    place: impl Fn() -> Place,
+    prepare: impl FnOnce(Session<'a>) -> Result<Session<'a>, ExecuteError>,
+) -> Result<Summary, ExecuteError> {
     let session = Session::new(&point.device).program(program.clone()).seed(seed).spec(&point.run);
     let session = session.open_all(point).map_err(|error| ExecuteError::Open(error, place()))?;
     if session.flows().iter().any(|flow| flow.stages() != 1) {
         return Err(ExecuteError::Stages(place()));
     }
-    let session = save::saving(session, plan, point, place)?;
+    let session = prepare(session)?;
     let outcome = session.run().map_err(|error| ExecuteError::Session(Box::new(error), place()))?;
     Ok(outcome.first().summary())
+}
+
+/// Runs a point with a seed as it stands in the study.
+fn plain(plan: &Plan, job: Job, program: &Program) -> Result<Summary, ExecuteError> {
+    let (point, place) = (&plan.points[job.point], || place(plan, job));
+    one(point, job.seed, program, place, |session| save::saving(session, plan, point, place))
 }
 
 impl Outcome {

@@ -29,6 +29,7 @@ use inputs::Inputs;
 pub use kind::{COLUMNS, JUNIT, Kind, MANUAL, PAGE, REQUESTS, TEXT, TIMELINE};
 use place::{Before, Place, find, permit, unwritable};
 use staged::Staged;
+pub(crate) use staged::{clear, write_whole};
 pub use staged::{sweep, sweep_for_good};
 use system::FileId;
 

@@ -28,8 +28,8 @@ pub use claim::ClaimSpec;
 pub use figure::{FigureScale, FigureSpec, StatedSpec};
 pub(crate) use flow::pacing;
 pub use flow::{Beside, FlowSpec};
-pub(crate) use grid::describe;
 pub use grid::{Plan, Point};
+pub(crate) use grid::{check_run, describe};
 pub use seeds::{MOST_SEEDS, seeds_from};
 pub use workload::measure::Until;
 
@@ -213,6 +213,10 @@ pub struct RunSpec {
     /// Attribute the time of every request. Results are the same; the run takes longer.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub explain: bool,
+    /// Record the course of the run in intervals of this length: percentiles, queue depth and busy dies, by flow if there
+    /// are several. Results are otherwise the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub series: Option<Span>,
     /// Stop after this many requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
@@ -308,6 +312,27 @@ impl RunSpec {
         })
     }
 
+    /// Removes the keys that say how to read a trace, because the run reads none.
+    pub(crate) fn forget_traces(&mut self) {
+        *self = Self {
+            skip: None,
+            repeat: None,
+            event: None,
+            extent: None,
+            format: None,
+            columns: None,
+            time_unit: None,
+            size_unit: None,
+            address_unit: None,
+            gap_limit: None,
+            tolerance: None,
+            volume: None,
+            volumes: None,
+            ..std::mem::take(self)
+        };
+        self.flows.values_mut().for_each(FlowSpec::forget_traces);
+    }
+
     /// The part of the workload that is measured.
     pub(crate) fn window(&self) -> Window {
         let window = Window::default().or(&self.measured());
@@ -326,6 +351,9 @@ impl RunSpec {
         let mut faults = self.measured().conflicts();
         if self.measure.is_some() && self.limit.is_some() {
             faults.push(Fault::new("measure", "both `measure` and `limit` end the run", "leave one of them out"));
+        }
+        if self.series.is_some_and(Span::is_zero) {
+            faults.push(Fault::new("series", "intervals without length", "give them one, e.g. \"10ms\""));
         }
         if self.repeat == Some(0) {
             faults.push(Fault::new("repeat", "a trace that plays no time issues no request", "use 1 or more"));

@@ -8,6 +8,7 @@ use workload::{Pacing, Source};
 
 use crate::oracle::{Oracle, Payload};
 
+mod course;
 mod error;
 mod flight;
 mod flows;
@@ -23,6 +24,7 @@ use flight::{Flight, SERIES_POINTS};
 use flows::Several;
 use rules::Rules;
 
+pub use course::{Course, MOST_INTERVALS};
 pub use error::RunError;
 pub use flows::Flow;
 pub use record::{Progress, Record, RequestLog};
@@ -37,15 +39,26 @@ pub use workload::measure::{Amount, ParseAmountError};
 #[must_use]
 pub fn memory(drive: &Resolved, purpose: Purpose) -> Memory {
     let mut memory = drive.memory(purpose);
-    let geometry = &drive.geometry;
-    let parts = 2 * u64::from(geometry.die_count()) + u64::from(geometry.channels);
-    let point = size_of::<Counters>() as u64 + parts * size_of::<Span>() as u64;
-    memory.add("the time series", (SERIES_POINTS as u64 + 3) * point);
+    memory.add("the time series", (SERIES_POINTS as u64 + 3) * point_memory(drive));
     if purpose.verify {
         memory.add("what reads must return", Oracle::memory(drive.capacity()));
     }
     memory
 }
+
+/// The memory of a detailed time series.
+pub(crate) fn course_memory(drive: &Resolved, course: Course) -> u64 {
+    course.points() as u64 * (point_memory(drive) + DETAIL)
+}
+
+/// The memory of the counters at a point of a time series.
+fn point_memory(drive: &Resolved) -> u64 {
+    let parts = 2 * u64::from(drive.geometry.die_count()) + u64::from(drive.geometry.channels);
+    size_of::<Counters>() as u64 + parts * size_of::<Span>() as u64
+}
+
+/// Bytes of the distributions of an interval: some hundred bins of eight bytes for each kind of request and each flow.
+const DETAIL: u64 = 8 << 10;
 
 /// The options of a run. The defaults follow the workload's own pacing, run to its end, and leave its times unscaled.
 #[derive(Default)]
@@ -123,6 +136,13 @@ impl<'a> Runner<'a> {
         self
     }
 
+    /// Records a detailed time series. The results are otherwise the same.
+    #[must_use]
+    pub fn course(mut self, course: Course) -> Self {
+        self.rules.course = Some(course);
+        self
+    }
+
     /// Lets the device finish its background work after the last completion, for at most this long, so that its
     /// counters can be reconciled exactly. None of it counts as part of the run.
     #[must_use]
@@ -177,7 +197,7 @@ impl<'a> Runner<'a> {
         let pacing = checked(self.pacing.unwrap_or_else(|| source.pacing()), self.queue, drive.queues())?;
         let until = time::until(drive.counters().at, source.duration());
         let (queue, settle) = (self.queue, self.settle);
-        let mut flight = Flight::new(self.rules, drive, payload, measure);
+        let mut flight = Flight::new(self.rules, drive, payload, measure, 0);
         match pacing {
             Pacing::Closed { depth } => flight.closed(source, queue, depth, until)?,
             Pacing::Open => flight.open(source, queue)?,
@@ -218,8 +238,9 @@ impl<'a> Runner<'a> {
             checked(flow.pacing(), flow.queue, drive.queues())?;
         }
         let (pacing, settle) = (flows[0].pacing(), self.settle);
+        let count = flows.len();
         let mut several = Several::new(flows, drive.counters().at, self.rules.first_tag, self.rules.time_scale);
-        let mut flight = Flight::new(self.rules, drive, payload, measure);
+        let mut flight = Flight::new(self.rules, drive, payload, measure, count);
         flight.several(&mut several)?;
         let flows = several.results(flight.measured_from());
         flight.finish(pacing, settle, flows)

@@ -3,11 +3,17 @@
 //! Points have equal distances. If there are too many, the series drops every second one and doubles the distance.
 //! Points hold counters since the start of the run, so that a dropped point only reduces the resolution.
 
+mod detail;
+
 use std::fmt;
 
 use base::io::IoKind;
-use base::units::{Span, Time};
+use base::units::{Sectors, Span, Time};
 use ssd::Counters;
+
+use detail::Open;
+
+pub use detail::{Depth, Detail, FlowDetail, Latencies};
 
 /// Latencies of one kind of request within one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,13 +28,13 @@ pub struct Window {
 
 impl Window {
     #[inline]
-    fn record(&mut self, latency: Span) {
+    pub(crate) fn record(&mut self, latency: Span) {
         self.count += 1;
         self.sum_ps += u128::from(latency.as_ps());
         self.max = self.max.max(latency);
     }
 
-    fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         self.count += other.count;
         self.sum_ps += other.sum_ps;
         self.max = self.max.max(other.max);
@@ -46,6 +52,7 @@ impl Window {
 struct Point {
     counters: Counters,
     windows: [Window; IoKind::ALL.len()],
+    detail: Option<Box<Detail>>,
 }
 
 /// A time series of intervals of equal length; the last may be shorter.
@@ -58,6 +65,8 @@ pub struct Series {
     /// The time of the next point; `None` beyond the end of time.
     due: Option<Time>,
     open: [Window; IoKind::ALL.len()],
+    /// Only of a detailed series.
+    detail: Option<Box<Open>>,
 }
 
 impl fmt::Debug for Series {
@@ -76,6 +85,8 @@ pub struct Interval<'a> {
     pub to: &'a Counters,
     /// Latencies of the requests that completed in it, by `IoKind`.
     pub windows: &'a [Window; IoKind::ALL.len()],
+    /// Distributions, flows and the queue depth, of a detailed series.
+    pub detail: Option<&'a Detail>,
 }
 
 impl Interval<'_> {
@@ -96,9 +107,60 @@ impl Series {
         assert!(!interval.is_zero(), "points of a series lie apart");
         assert!(capacity >= 2, "a series of fewer than two points");
         let points = Vec::with_capacity(capacity);
-        let mut series = Self { start, interval, capacity, points, due: None, open: Default::default() };
+        let mut series = Self { start, interval, capacity, points, due: None, open: Default::default(), detail: None };
         series.due = series.next_point();
         series
+    }
+
+    /// A series that also has distributions of latencies and queue depths, by flow if there are several. The flows have
+    /// these requests outstanding.
+    ///
+    /// # Panics
+    /// As [`Series::new`].
+    #[must_use]
+    pub fn detailed(start: Counters, interval: Span, capacity: usize, outstanding: &[u64]) -> Self {
+        Self { detail: Some(Box::new(Open::new(outstanding))), ..Self::new(start, interval, capacity) }
+    }
+
+    /// The length of its intervals.
+    #[must_use]
+    pub const fn interval(&self) -> Span {
+        self.interval
+    }
+
+    /// The requests that each flow of a detailed series has outstanding.
+    pub(crate) fn outstanding(&self) -> Vec<u64> {
+        self.detail.as_ref().map_or_else(Vec::new, |detail| detail.outstanding())
+    }
+
+    /// Records that a flow submitted a request.
+    #[inline]
+    pub(crate) fn submitted(&mut self, flow: usize) {
+        if let Some(detail) = &mut self.detail {
+            detail.submitted(flow);
+        }
+    }
+
+    /// Records a completed request of a flow.
+    #[inline]
+    pub(crate) fn completed(&mut self, flow: u16, kind: IoKind, sectors: Sectors, latency: Span) {
+        self.record(kind, latency);
+        if let Some(detail) = &mut self.detail {
+            detail.completed(flow, kind, sectors, latency);
+        }
+    }
+
+    /// Records that this many requests were outstanding for some time.
+    #[inline]
+    pub(crate) fn pass(&mut self, outstanding: u64, span: Span) {
+        if let Some(detail) = &mut self.detail {
+            detail.pass(outstanding, span);
+        }
+    }
+
+    /// The details of the interval that ends.
+    fn end_detail(&mut self) -> Option<Box<Detail>> {
+        self.detail.as_mut().map(|detail| Box::new(detail.close()))
     }
 
     /// Records a completed request.
@@ -121,7 +183,8 @@ impl Series {
 
     /// Closes the interval with the counters at its end.
     pub fn close(&mut self, counters: Counters) {
-        self.points.push(Point { counters, windows: std::mem::take(&mut self.open) });
+        let detail = self.end_detail();
+        self.points.push(Point { counters, windows: std::mem::take(&mut self.open), detail });
         if self.points.len() == self.capacity {
             self.halve();
         }
@@ -132,11 +195,18 @@ impl Series {
     pub fn finish(&mut self, counters: Counters) {
         let last = self.points.last().map_or(self.start.at, |point| point.counters.at);
         if counters.at > last {
-            self.points.push(Point { counters, windows: std::mem::take(&mut self.open) });
-        } else if let Some(point) = self.points.last_mut() {
+            let detail = self.end_detail();
+            self.points.push(Point { counters, windows: std::mem::take(&mut self.open), detail });
+            return;
+        }
+        let detail = self.end_detail();
+        if let Some(point) = self.points.last_mut() {
             // Requests that completed at the instant of the last point belong to the interval that ends there.
             point.counters = counters;
             point.windows.iter_mut().zip(&self.open).for_each(|(window, open)| window.merge(open));
+            if let (Some(there), Some(detail)) = (&mut point.detail, detail) {
+                there.merge(&detail);
+            }
         }
     }
 
@@ -145,6 +215,10 @@ impl Series {
         for i in (1..self.points.len()).step_by(2) {
             let earlier = self.points[i - 1].windows;
             self.points[i].windows.iter_mut().zip(&earlier).for_each(|(window, earlier)| window.merge(earlier));
+            let earlier = self.points[i - 1].detail.take();
+            if let (Some(detail), Some(earlier)) = (&mut self.points[i].detail, earlier) {
+                detail.merge(&earlier);
+            }
             self.points.swap(kept, i);
             kept += 1;
         }
@@ -152,6 +226,9 @@ impl Series {
         if self.points.len() % 2 == 1 {
             let last = self.points.pop().expect("an odd number is not zero");
             self.open.iter_mut().zip(&last.windows).for_each(|(open, window)| open.merge(window));
+            if let (Some(open), Some(detail)) = (&mut self.detail, last.detail) {
+                open.reopen(*detail);
+            }
         }
         self.points.truncate(kept);
         self.interval = self.interval * 2;
@@ -163,6 +240,7 @@ impl Series {
             from: i.checked_sub(1).map_or(&self.start, |earlier| &self.points[earlier].counters),
             to: &point.counters,
             windows: &point.windows,
+            detail: point.detail.as_deref(),
         })
     }
 }
@@ -208,6 +286,34 @@ mod tests {
         }
         let last = series.intervals().last().expect("some");
         assert_eq!(last.windows[IoKind::Write as usize], Window { count: 1, sum_ps: 5, max: Span::from_ps(5) });
+    }
+
+    #[test]
+    fn a_detailed_series_keeps_every_request_and_every_picosecond_when_it_merges() {
+        let ps = Span::from_ps;
+        let mut series = Series::detailed(counters_at(Time::ZERO), ps(10), 9, &[1, 0]);
+        for i in 0..1_234 {
+            // Two requests outstanding, then one, then two: the other flow's goes and comes.
+            series.submitted(1);
+            series.pass(2, ps(4));
+            series.completed(1, IoKind::Write, Sectors::new(8), Span::from_us(i + 1));
+            series.pass(1, ps(6));
+            if let Some(due) = series.due().filter(|due| due.as_ps() == (i + 1) * 10) {
+                series.close(counters_at(due));
+            }
+        }
+        series.finish(counters_at(Time::from_ps(12_340)));
+        let details: Vec<_> = series.intervals().map(|i| (i.span(), i.detail.expect("it is detailed"))).collect();
+        assert!(details.len() < 9 && details.iter().all(|(span, _)| *span <= series.interval()));
+        let sum = |of: fn(&Detail) -> u64| details.iter().map(|(_, detail)| of(detail)).sum::<u64>();
+        assert_eq!(sum(|detail| detail.kinds[IoKind::Write as usize].count()), 1_234);
+        assert_eq!(sum(|detail| detail.flows[1].window.count), 1_234);
+        assert_eq!(sum(|detail| detail.flows[1].moved.get()), 1_234 * 8);
+        for (span, detail) in details {
+            assert!((detail.depth.mean(span) - 1.4).abs() < 1e-9, "{detail:?}");
+            assert!((detail.flows[1].depth.mean(span) - 0.4).abs() < 1e-9, "{detail:?}");
+            assert_eq!((detail.depth.max, detail.flows[0].depth.max, detail.flows[1].depth.max), (2, 1, 1));
+        }
     }
 
     #[test]

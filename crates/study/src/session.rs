@@ -69,7 +69,7 @@ use crate::validity;
 use crate::watch::{Watch, Watcher};
 use crate::worn::WornOut;
 
-pub use crate::run::{Amount, Steady, Stop, WarmUp};
+pub use crate::run::{Amount, Course, Steady, Stop, WarmUp};
 pub use error::SessionError;
 pub use flow::Flow;
 pub use outcome::{Measurement, Outcome};
@@ -125,6 +125,7 @@ impl<'a> Session<'a> {
         self.settings.time_scale = spec.time_scale;
         self.settings.window = spec.window();
         self.settings.fairness = spec.fairness;
+        self.settings.course = spec.series.map(|interval| Course { interval: Some(interval) });
         self.settings.load.clone_from(&spec.load_snapshot);
         self.watch = spec.explain.then(|| Watch::default().explaining());
         self
@@ -180,6 +181,14 @@ impl<'a> Session<'a> {
     pub fn time_scale(mut self, factor: f64) -> Self {
         assert!(factor > 0.0 && factor.is_finite(), "{factor} cannot scale time");
         self.settings.time_scale = Some(factor);
+        self
+    }
+
+    /// Records a detailed time series: distributions of latencies and queue depths, by flow if there are several. No other
+    /// result changes.
+    #[must_use]
+    pub fn course(mut self, course: Course) -> Self {
+        self.settings.course = Some(course);
         self
     }
 
@@ -298,7 +307,11 @@ impl<'a> Session<'a> {
     #[must_use]
     pub fn memory(&self) -> Memory {
         let purpose = Purpose { verify: self.settings.verify, precondition: !self.settings.steps.is_empty() };
-        run::memory(&self.device.resolved, purpose)
+        let mut memory = run::memory(&self.device.resolved, purpose);
+        if let Some(course) = self.settings.course {
+            memory.add("the detailed time series", run::course_memory(&self.device.resolved, course));
+        }
+        memory
     }
 
     /// The provenance that results record: the device, the workloads and the session.
@@ -413,7 +426,9 @@ impl<'a> Session<'a> {
             let result = self.measure(drive, &mut part, &mut load, payload, At { stage, next_tag, about: &about })?;
             next_tag += result.warmed_up + result.submitted;
             self.use_up(&result);
-            let notes = part.source.notes().into_iter().chain(load.others.iter().flat_map(Flow::notes)).collect();
+            let long = result.detailed.as_ref().and_then(|(course, series)| course.note(series));
+            let notes =
+                part.source.notes().into_iter().chain(load.others.iter().flat_map(Flow::notes)).chain(long).collect();
             measurements.push(Measurement {
                 energy: drive.energy(&result.counters()),
                 explained: drive.explained(),
@@ -446,7 +461,10 @@ impl<'a> Session<'a> {
         let resolved = &self.device.resolved;
         let seed = self.settings.seed;
         let mut drive = match (&self.settings.load, &self.settings.state) {
-            (Some(path), _) => snapshot::load(path, resolved, seed, observer).map_err(SessionError::Load)?,
+            (Some(path), _) => {
+                let load = if self.settings.as_preconditioned { snapshot::load_preconditioned } else { snapshot::load };
+                load(path, resolved, seed, observer).map_err(SessionError::Load)?
+            }
             (None, Some(state)) => state.load(resolved, seed, observer).map_err(SessionError::Load)?,
             (None, None) => Ssd::observed(resolved, seed, observer),
         };
@@ -532,6 +550,9 @@ impl<'a> Session<'a> {
         }
         if let Some(log) = &mut self.log {
             runner = runner.log(&mut **log);
+        }
+        if let Some(course) = self.settings.course {
+            runner = runner.course(course);
         }
         if let Some(factor) = self.settings.time_scale {
             runner = runner.time_scale(factor);

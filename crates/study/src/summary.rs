@@ -6,6 +6,7 @@ mod fairness;
 mod log;
 mod map;
 mod merges;
+mod series;
 mod slc;
 mod validity;
 
@@ -15,11 +16,12 @@ use base::io::IoKind;
 use base::units::{Bytes, Energy, Span};
 use flash::backend::Cause;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize, de};
 use ssd::Status;
 use workload::Pacing;
 
 use crate::histogram::{Histogram, PERCENTILES};
+use crate::name::{self, Name};
 use crate::oracle::Verified;
 use crate::run::{Delay, FlowResult, KindResult, RunResult};
 use crate::schema;
@@ -32,6 +34,7 @@ pub use fairness::{FairnessSummary, Slowdown};
 pub use log::LogSummary;
 pub use map::{MapSummary, Mshrs};
 pub use merges::MergeSummary;
+pub use series::{CompletedSummary, FlowIntervalSummary, IntervalSummary, SeriesSummary, busy_dies, percentile};
 pub use slc::SlcMlcSummary;
 pub use validity::{OverloadSummary, RoundSummary, SteadySummary, ValiditySummary, WarmUpSummary};
 
@@ -102,11 +105,12 @@ impl<'a> Report<'a> {
 pub const SCHEMA: &str = "flashloom-result-2";
 
 /// A run in numbers: the JSON of `--json` and `summary.json`.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct Summary {
     /// Version of these keys.
     #[schemars(extend("const" = SCHEMA))]
-    pub schema: &'static str,
+    #[serde(deserialize_with = "this_schema")]
+    pub schema: Name,
     /// Version of the program.
     pub version: String,
     /// Commit of the program.
@@ -129,12 +133,14 @@ pub struct Summary {
     pub inversions: u64,
     /// Requests by outcome.
     #[schemars(extend("propertyNames" = schema::keys(OUTCOMES.map(|(name, _)| name))))]
-    pub outcomes: BTreeMap<&'static str, u64>,
+    #[serde(deserialize_with = "name::values")]
+    pub outcomes: BTreeMap<Name, u64>,
     /// By kind of request; only kinds that occurred.
     #[schemars(extend("propertyNames" = schema::keys(IoKind::ALL.map(IoKind::name))))]
-    pub kinds: BTreeMap<&'static str, KindSummary>,
+    #[serde(deserialize_with = "name::values")]
+    pub kinds: BTreeMap<Name, KindSummary>,
     /// The results of each flow, if there were several; all other numbers are about the flows together.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<FlowSummary>,
     /// How fairly the drive treated the flows, if each ran alone, too.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -143,7 +149,8 @@ pub struct Summary {
     pub write_amplification: Option<f64>,
     /// The parts of the write amplification by cause of the program; their sum is the whole.
     #[schemars(extend("propertyNames" = schema::keys(Cause::ALL.map(Cause::name).into_iter().chain(["slc"]))))]
-    pub write_amplification_by: BTreeMap<&'static str, f64>,
+    #[serde(deserialize_with = "name::values")]
+    pub write_amplification_by: BTreeMap<Name, f64>,
     /// Mapping units written by the host.
     pub host_slots: u64,
     /// Of these, the number that a buffer absorbed.
@@ -167,7 +174,7 @@ pub struct Summary {
     /// Busy shares of the parts of the device.
     pub utilisation: Utilisation,
     /// The parts of the requests' time by kind and band of percentiles, if an observer attributed it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub explained: Vec<Explained>,
     /// The cost of the flash, in GiB of MLC flash; no other part of the device is counted.
     pub cost: Option<f64>,
@@ -184,11 +191,15 @@ pub struct Summary {
     pub energy: Option<Energies>,
     /// The oracle's comparisons.
     #[schemars(extend("propertyNames" = schema::keys(VERIFIED)))]
-    pub verified: Option<BTreeMap<&'static str, u64>>,
+    #[serde(deserialize_with = "name::values_if_any")]
+    pub verified: Option<BTreeMap<Name, u64>>,
+    /// The course of the run, if its intervals were chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub series: Option<SeriesSummary>,
     /// How far the numbers can be believed.
     pub validity: ValiditySummary,
     /// Notes for a reader.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// Events simulated.
     pub events: u64,
@@ -196,8 +207,14 @@ pub struct Summary {
     pub event_hash: String,
 }
 
+/// Reads the version of the keys: only that of this program.
+fn this_schema<'de, D: Deserializer<'de>>(from: D) -> Result<Name, D::Error> {
+    let name = name::name(from)?;
+    if name == SCHEMA { Ok(name) } else { Err(de::Error::custom(format!("{name} is not {SCHEMA}"))) }
+}
+
 /// The requests of one kind.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct KindSummary {
     /// Their number.
     pub requests: u64,
@@ -209,15 +226,18 @@ pub struct KindSummary {
     pub bytes_per_s: Option<u64>,
     /// Submission to completion.
     #[schemars(extend("propertyNames" = latency_keys()))]
+    #[serde(deserialize_with = "name::values")]
     pub latency_us: Latencies,
     /// The whole distribution from submission to completion.
     #[serde(default, skip_serializing_if = "Curve::is_empty")]
     pub latency_curve: Curve,
     /// Submission to leaving its queue.
     #[schemars(extend("propertyNames" = latency_keys()))]
+    #[serde(deserialize_with = "name::values")]
     pub queue_wait_us: Latencies,
     /// Leaving the queue to completion.
     #[schemars(extend("propertyNames" = latency_keys()))]
+    #[serde(deserialize_with = "name::values")]
     pub service_us: Latencies,
     /// Flash commands per request, issued before its acknowledgement.
     pub flash_commands_per_request: f64,
@@ -227,11 +247,12 @@ pub struct KindSummary {
     pub start_wait_mean_us: f64,
     /// Requests that waited behind flash commands, by the cause of those commands.
     #[schemars(extend("propertyNames" = schema::keys(Cause::ALL.map(Cause::name))))]
-    pub delayed_by: BTreeMap<&'static str, Delayed>,
+    #[serde(deserialize_with = "name::values")]
+    pub delayed_by: BTreeMap<Name, Delayed>,
 }
 
 /// One of several flows.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct FlowSummary {
     /// The flow's name.
     pub name: String,
@@ -249,17 +270,19 @@ pub struct FlowSummary {
     pub inversions: u64,
     /// Its requests by outcome.
     #[schemars(extend("propertyNames" = schema::keys(OUTCOMES.map(|(name, _)| name))))]
-    pub outcomes: BTreeMap<&'static str, u64>,
+    #[serde(deserialize_with = "name::values")]
+    pub outcomes: BTreeMap<Name, u64>,
     /// By kind of request; only kinds that occurred. Rates are over the time of the flow.
     #[schemars(extend("propertyNames" = schema::keys(IoKind::ALL.map(IoKind::name))))]
-    pub kinds: BTreeMap<&'static str, KindSummary>,
+    #[serde(deserialize_with = "name::values")]
+    pub kinds: BTreeMap<Name, KindSummary>,
 }
 
 /// A distribution of times in microseconds: `mean`, `min`, `p50` to `p99_999`, `max`.
-pub type Latencies = BTreeMap<&'static str, f64>;
+pub type Latencies = BTreeMap<Name, f64>;
 
 /// Requests that waited behind flash commands of one cause.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct Delayed {
     /// Their number.
     pub requests: u64,
@@ -268,7 +291,7 @@ pub struct Delayed {
 }
 
 /// Busy shares of the run, between 0 and 1.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct Utilisation {
     /// The host link.
     pub link: f64,
@@ -282,21 +305,21 @@ pub struct Utilisation {
     /// Each controller.
     pub controllers: Vec<f64>,
     /// Each decoder of the error correction; missing without it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decoders: Vec<f64>,
     /// The time-consuming part of the FTL, its map unit: the mean over its cores, or the busier of CMT and CTP of an
     /// FMMU. Missing without a map unit or if that has no processor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ftl: Option<f64>,
     /// Each core, or CMT and CTP.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ftl_parts: Vec<f64>,
     /// The processor of software controllers and the FTL.
     pub processor: f64,
 }
 
 /// The distribution of erase counts over blocks.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct Erases {
     /// The number of blocks.
     pub blocks: u64,
@@ -311,7 +334,7 @@ pub struct Erases {
 }
 
 /// Energy spent during the run.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct Energies {
     /// The total, in joules.
     pub total_j: f64,
@@ -490,6 +513,7 @@ impl Summary {
             verified: report.verified.map(|Verified { reads, sectors, adopted, uncorrectable }| {
                 VERIFIED.into_iter().zip([reads, sectors, adopted, uncorrectable]).collect()
             }),
+            series: SeriesSummary::new(result),
             validity: ValiditySummary::new(result),
             notes: report.notes.to_vec(),
             events: counted.events,

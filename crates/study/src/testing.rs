@@ -30,3 +30,24 @@ pub(crate) fn two_flows() -> RunResult {
 pub(crate) fn summary(result: &RunResult) -> Summary {
     Summary::new(&Report::new(&About::default(), result))
 }
+
+/// Small drives, one of each family and of each kind of map.
+pub(crate) const DEVICES: [(&str, &str); 9] = [
+    ("page", "map-unit = \"2KiB\""),
+    ("table", "map-unit = \"2KiB\"\nmap = { kind = \"table\" }"),
+    ("dftl", "map-unit = \"2KiB\"\nmap = { kind = \"dftl\" }"),
+    ("fmmu", "map-unit = \"2KiB\"\nmap = { kind = \"fmmu\" }"),
+    ("bast", "kind = \"bast\""),
+    ("fast", "kind = \"fast\""),
+    ("hydra", "kind = \"hydra\"\nhydra = { chips = 1 }"),
+    ("chang", "kind = \"chang\""),
+    ("slc", "kind = \"chang\"\n[slc]\npart = \"K9K8G08U0M\"\nblocks = 8\npages = 8"),
+];
+
+/// The file of one of them.
+pub(crate) fn described((name, ftl): (&str, &str)) -> String {
+    format!(
+        "name = \"{name}\"\n[flash]\npart = \"K9K8G08U0M\"\nchannels = 2\nchips = 1\nplanes = 1\nblocks = 32\n\
+         pages = 8\n[ftl]\nover-provisioning = \"60%\"\n{ftl}\n"
+    )
+}

@@ -3,5 +3,6 @@
 mod anecdotes;
 mod extremes;
 mod measured;
+mod model;
 mod reference;
 mod steady;

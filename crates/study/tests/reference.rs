@@ -10,23 +10,25 @@ use std::thread;
 use base::io::IoKind;
 use base::units::Span;
 use ssd::{Drive, Precondition, QueueId, Request, Ssd};
-use study::catalogue;
+use study::catalogue::{self, Device};
 use study::session::{Flow, Session, Stop};
+use study::summary::Summary;
+use study::watch::Watch;
 use workload::trace::TraceOptions;
 use workload::{Pacing, Source};
 
 /// `hash device workload option...`, one run per line.
-const RUNS: &str = include_str!("reference.txt");
+pub(crate) const RUNS: &str = include_str!("reference.txt");
 
 /// Parallel runs.
 const THREADS: usize = 2;
 
 /// One line of the table.
 #[derive(Debug)]
-struct Run<'a> {
+pub(crate) struct Run<'a> {
     line: &'a str,
     hash: &'a str,
-    device: &'a str,
+    pub(crate) device: &'a str,
     workload: &'a str,
     /// Changes of the device's description.
     set: Vec<&'a str>,
@@ -34,11 +36,16 @@ struct Run<'a> {
     depth: u32,
     requests: u64,
     /// The number of power cuts, spread evenly over the requests.
-    cuts: u64,
+    pub(crate) cuts: u64,
     seed: u64,
 }
 
 impl<'a> Run<'a> {
+    /// All lines of the table.
+    pub(crate) fn all() -> Vec<Run<'static>> {
+        RUNS.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).map(Run::parse).collect()
+    }
+
     fn parse(line: &'a str) -> Self {
         let mut words = line.split_whitespace();
         let mut word = || words.next().unwrap_or_else(|| panic!("hash, device, workload: {line}"));
@@ -69,13 +76,29 @@ impl<'a> Run<'a> {
         run
     }
 
-    /// Runs the workload as a closed loop and returns the event hash.
-    fn play_to_hash(&self) -> Result<String, String> {
+    fn device(&self) -> Result<Device, String> {
         let mut document = catalogue::device(Path::new(self.device)).map_err(|faults| faults.to_string())?;
         for assignment in &self.set {
             document.set(assignment).map_err(|faults| faults.to_string())?;
         }
-        let device = catalogue::device_from(&document).map_err(|faults| faults.to_string())?;
+        catalogue::device_from(&document).map_err(|faults| faults.to_string())
+    }
+
+    /// The result of the first requests of the run, with all that an observer and the oracle say.
+    pub(crate) fn summary(&self, requests: u64) -> Summary {
+        let device = self.device().unwrap_or_else(|faults| panic!("{faults}"));
+        let session = Session::new(&device).seed(self.seed).precondition(self.precondition.clone()).verify(true);
+        let session = session.watch(Watch::default().explaining()).stop(Stop::Requests(requests));
+        let file = catalogue::workload(Path::new(self.workload)).unwrap_or_else(|faults| panic!("{faults}"));
+        let flow = session.open(&file, &TraceOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+        let flow = flow.first_stage().pacing(Pacing::Closed { depth: self.depth });
+        let outcome = session.flow(flow).run().unwrap_or_else(|error| panic!("{}: {error}", self.line));
+        outcome.first().summary()
+    }
+
+    /// Runs the workload as a closed loop and returns the event hash.
+    fn play_to_hash(&self) -> Result<String, String> {
+        let device = self.device()?;
         let file = catalogue::workload(Path::new(self.workload)).map_err(|faults| faults.to_string())?;
         let workload = file.open(&TraceOptions::default(), device.capacity(), self.seed);
         let mut workload = workload.map_err(|error| error.to_string())?;
@@ -130,8 +153,7 @@ impl<'a> Run<'a> {
 
 #[test]
 fn every_reference_run_has_its_hash() {
-    let lines = RUNS.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let runs: Vec<_> = lines.map(Run::parse).collect();
+    let runs = Run::all();
     assert!(runs.len() >= 60, "{} runs", runs.len());
     let judge = |run: &Run<'_>| match run.play_to_hash() {
         Ok(hash) if hash == run.hash => None,

@@ -328,6 +328,19 @@ fn ignored(files: &[File]) -> Vec<Violation> {
     found
 }
 
+// --- tests leave the user's folders alone ---
+
+fn stores(files: &[File]) -> Vec<Violation> {
+    let tests = rust(files).filter(|file| file.path.starts_with("crates/flashloom/tests/"));
+    let mut found = Vec::new();
+    for file in tests.filter(|file| !file.path.ends_with("/common.rs") && !file.text.contains("NO_STORE")) {
+        let started = code(file).filter(|(_, text)| has_word(text, "CARGO_BIN_EXE_flashloom"));
+        let why = "start the command with `common::program`, which has no default store of results";
+        found.extend(started.map(|(line, _)| at(file, line, why)));
+    }
+    found
+}
+
 // --- the rules ---
 
 const LONG: &str = match str::from_utf8(&[b'\n'; LINES + 1]) {
@@ -335,7 +348,7 @@ const LONG: &str = match str::from_utf8(&[b'\n'; LINES + 1]) {
     Err(_) => unreachable!(),
 };
 
-const RULES: [Rule; 14] = [
+const RULES: [Rule; 15] = [
     Rule {
         name: "merges are finished",
         check: conflict_markers,
@@ -495,10 +508,22 @@ const RULES: [Rule; 14] = [
         planted: &[("crates/ssd/src/a.rs", "#[ignore]\n#[test]\n", &[1])],
         innocent: &[("crates/ssd/src/a.rs", "#[test]\n#[ignore = \"minutes\"]\n")],
     },
+    Rule {
+        name: "a test uses no store of the user",
+        check: stores,
+        planted: &[("crates/flashloom/tests/a.rs", "\nlet a = env!(\"CARGO_BIN_EXE_flashloom\");\n", &[2])],
+        innocent: &[
+            ("crates/flashloom/tests/common.rs", "let a = env!(\"CARGO_BIN_EXE_flashloom\");\n"),
+            (
+                "crates/flashloom/tests/b.rs",
+                "shell.env(NO_STORE.0, NO_STORE.1).arg(env!(\"CARGO_BIN_EXE_flashloom\"));\n",
+            ),
+        ],
+    },
 ];
 
-/// The only built file (see the README beside it).
-const BUNDLE: &str = "crates/report/assets/echarts.min.js";
+/// The only built file (see the README beside it), and the only file of others, beside the tests.
+const BUNDLES: [&str; 2] = ["crates/report/assets/echarts.min.js", "crates/flashloom/tests/axe/axe.min.js"];
 
 /// Folders that the rules ignore: those at the root, and those anywhere.
 const BESIDE: [&str; 5] = [".git", ".venv", "target", "out", "shared"];
@@ -521,7 +546,7 @@ fn collect(folder: &Path, root: &Path, files: &mut Vec<File>) {
             let parts = path.strip_prefix(root).expect("below the root").iter();
             let parts: Vec<_> = parts.map(|part| part.to_str().expect("a path in UTF-8")).collect();
             let path_in = parts.join("/");
-            if path_in != BUNDLE {
+            if !BUNDLES.contains(&path_in.as_str()) {
                 files.push(File { path: path_in, text: fs::read_to_string(&path).expect("a text in UTF-8") });
             }
         }

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use report::run::{seeds_rows, seeds_table};
-use study::catalogue::WorkloadFile;
+use study::catalogue::{self, WorkloadFile};
 use study::execute::at_once;
 use study::memory::{self, Need};
 use study::plan::seeds_from;
@@ -13,7 +13,7 @@ use study::summary::Summary;
 
 use super::{Workloads, failure, flows, idle, session};
 use crate::args::{Form, RunArgs};
-use crate::device::device;
+use crate::device::changed;
 use crate::exit::{Failure, note, print};
 use crate::machine;
 use crate::progress::Bar;
@@ -22,7 +22,7 @@ use crate::progress::Bar;
 pub(super) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure> {
     of_one_run(args)?;
     args.output.tell().check()?;
-    let device = device(&args.device, &args.set)?;
+    let device = catalogue::device_from(&changed(args)?)?;
     let seeds = seeds_from(args.seed, args.seeds);
     let first = session(args, &device, None);
     first.check().map_err(|error| failure(&error, &first.about()))?;

@@ -10,7 +10,7 @@ use flash::nand::{Geometry, Media, Sector};
 
 use super::{CheckpointPages, FirmwareSpec, GcSpec, MapPages, PageFtl, PlacementSpec, TrimPages};
 use crate::MapSpec;
-use crate::family::{Config, MapImages};
+use crate::family::{Config, MapImages, WorkingSpace};
 use crate::sabotage::Planted;
 use crate::toolkit::{ENTRY, WearSpec};
 
@@ -81,6 +81,14 @@ impl Config for PageConfig {
         if self.checkpoint_pages.count() > 0 {
             say("ftl.checkpoint", &"the map in RAM is written to flash");
         }
+    }
+
+    fn working_space(&self) -> Option<WorkingSpace> {
+        Some(self.working_space())
+    }
+
+    fn expected_write_amplification(&self) -> Result<f64, &'static str> {
+        self.expected_write_amplification()
     }
 
     fn no_steady_state(&self) -> Option<&'static str> {

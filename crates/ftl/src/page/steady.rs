@@ -19,6 +19,7 @@ use flash::nand::{Media, Sector, Spare, Stream, Target};
 use super::pool::{Holds, Reserve};
 use super::victim::Choice;
 use super::{PageConfig, PlacementSpec};
+use crate::family::WorkingSpace;
 use crate::sabotage::{Planted, Sabotage};
 
 use fixed_point::{FixedPoint, PoolModel};
@@ -53,6 +54,55 @@ impl PageConfig {
             return Some("no model of translation pages: the map must be in RAM");
         }
         (self.trim_pages.count > 0).then_some("no model of trim pages: ftl.discard must not be durable")
+    }
+
+    /// The space that collection has to work with in all pools together.
+    pub(crate) fn working_space(&self) -> WorkingSpace {
+        let pools = self.geometry.die_count() * self.geometry.groups();
+        let quotas = self.map_pages.quotas(&self.geometry);
+        let quota = |pool: u32| quotas.get(pool as usize).copied().unwrap_or(0);
+        let room: u64 =
+            (0..pools).map(|pool| u64::from(self.limit(self.geometry.blocks.saturating_sub(quota(pool))))).sum();
+        let held = u64::from(self.units) + u64::from(self.trim_pages.count) + u64::from(self.checkpoint_pages.count());
+        WorkingSpace {
+            pools,
+            superblocks: self.geometry.blocks,
+            reserved: super::reserved(self.gc.shared_log) + quotas.iter().copied().max().unwrap_or(0),
+            units: room.saturating_sub(held),
+        }
+    }
+
+    /// Write amplification under uniform random writes, from the [fixed point](fixed_point) of the mean pool. It lies
+    /// within a tenth of a simulated steady state (`crates/ssd/tests/steady_model.rs`), below it on drives of few blocks.
+    ///
+    /// # Errors
+    /// The reason why the model does not hold for this drive.
+    pub(crate) fn expected_write_amplification(&self) -> Result<f64, &'static str> {
+        if let Some(why) = self.no_steady_state() {
+            return Err(why);
+        }
+        if self.sets.len() > 1 {
+            return Err("no model of NVM sets, to which writes are confined");
+        }
+        if self.wear.threshold.is_some() {
+            return Err("no model of static wear levelling, which copies units as well");
+        }
+        let pools = self.geometry.die_count() * self.geometry.groups();
+        let slots = f64::from(self.geometry.superblock_slots());
+        // Collection keeps between `start` and `stop` superblocks free, and is about to empty one. The open ones are half
+        // full on average, and what is in them is too young to be invalid.
+        let free = f64::from(self.gc.start + self.gc.stop) / 2.0;
+        let open = if self.gc.shared_log { 1.0 } else { 2.0 };
+        let closed = f64::from(self.geometry.blocks) - free - open - 1.0;
+        let live = f64::from(self.units) / f64::from(pools) - open / 2.0 * slots;
+        if live >= closed * slots {
+            return Err("the host's units take superblocks that collection would keep free, so expect tens");
+        }
+        // The model counts whole superblocks: what matters is the share of them that is valid.
+        let whole = closed.floor().max(1.0);
+        let model =
+            PoolModel { closed: whole as u32, live: live * whole / closed, ..self.model(self.geometry.blocks, live) };
+        Ok(model.solve().write_amplification())
     }
 
     /// Programs an empty array. `note` receives the units and the version of each program. Returns false, and programs

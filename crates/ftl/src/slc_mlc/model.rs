@@ -2,7 +2,7 @@
 
 use base::units::Span;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Operation times and pages per block of one kind of flash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct PageTimes {
 }
 
 /// The inputs of the expected cost of a page write, besides the times. Table 3 gives some; a run counts its own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct WriteCost {
     /// Share of the data written that the SLC flash takes.
     pub alpha: f64,

@@ -31,6 +31,7 @@ pub fn page(program: &Program, comparison: &Comparison) -> Page {
         about: format!("flashloom {} ({})", program.version, program.commit),
         lead: lead::lead(comparison),
         sections: vec![Section {
+            heading: "Results".into(),
             note: format!("{} {COST}.", comparison.said_of_spread()),
             above: tables.chain(flows::tables(comparison)).map(Block::Table).collect(),
             figures: figures.into_iter().flatten().chain(sides.iter().map(Side::figure)).collect(),

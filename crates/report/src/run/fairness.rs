@@ -27,3 +27,23 @@ pub(super) fn fairness(summary: &Summary) -> String {
          speed-ups: weighted {weighted} of {all}, harmonic mean {harmonic}\n\n"
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use study::summary::{About, Report, Summary};
+
+    use super::fairness;
+    use crate::testing::two_flows;
+
+    #[test]
+    fn flows_that_nobody_slows_down_have_all_their_speed() {
+        let (about, result) = (About::default(), two_flows());
+        let compared = Summary::new(&Report { alone: &result.flows, ..Report::new(&about, &result) });
+        let text = fairness(&compared);
+        for wanted in ["reader", "1.00", "fairness 1.00", "weighted 2.00 of 2, harmonic mean 1.00"] {
+            assert!(text.contains(wanted), "{wanted}: {text}");
+        }
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert_eq!(fairness(&Summary::new(&Report::new(&about, &result))), "");
+    }
+}

@@ -11,7 +11,7 @@ use study::run::{FlowResult, rate, since, write_amplification};
 use study::series::Interval;
 use study::summary::{Report, shares};
 
-use super::rounds;
+use super::{over_time, rounds};
 use crate::explained;
 use crate::figure::{Axis, COLOURS, Chart, Figure, HeatRow, Line, Names, Number, Part, Scale, Stack};
 use crate::lanes::lanes;
@@ -42,6 +42,7 @@ pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
     all.extend(explained::figures(report.explained));
     all.extend(report.result.steady.as_ref().map(rounds::figure));
     all.push(Figure::new("Throughput", "Bytes moved per second of simulated time.", throughput(report)));
+    all.extend(over_time::figures(report));
     all.push(Figure::new("Latency over time", "Mean of each interval.", latency_over_time(report)));
     if let Some(chart) = amplification(report) {
         let note = "Mapping units programmed per mapping unit written, over each hundredth of the writes.";

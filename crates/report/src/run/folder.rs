@@ -9,14 +9,22 @@ use study::summary::{Report, Summary};
 use super::page::page;
 use super::rerun;
 use super::table::table;
-use crate::columns::{write_erases, write_histograms, write_series};
+use crate::columns::{write_erases, write_flow_series, write_histograms, write_series};
 
 /// The HTML page.
 const PAGE: &str = "report.html";
 
 /// All files that a stage may have.
-const NAMES: [&str; 7] =
-    ["config.toml", "erases.parquet", "latencies.parquet", PAGE, "series.parquet", "table.txt", MARK];
+const NAMES: [&str; 8] = [
+    "config.toml",
+    "erases.parquet",
+    "latencies.parquet",
+    PAGE,
+    "series-flows.parquet",
+    "series.parquet",
+    "table.txt",
+    MARK,
+];
 
 fn stage(number: usize) -> String {
     format!("stage-{number}/")
@@ -59,6 +67,10 @@ fn fill_stage(folder: &mut OutFolder, inside: &str, report: &Report<'_>, summary
     let name = |name: &str| format!("{inside}{name}");
     folder.add(&name("latencies.parquet"), |out| write_histograms(out, about, result).map_err(io::Error::other))?;
     folder.add(&name("series.parquet"), |out| write_series(out, about, result).map_err(io::Error::other))?;
+    if !result.flows.is_empty() && result.detailed.is_some() {
+        let name = name("series-flows.parquet");
+        folder.add(&name, |out| write_flow_series(out, about, result).map_err(io::Error::other))?;
+    }
     if !erase_counts.is_empty() {
         folder.add(&name("erases.parquet"), |out| write_erases(out, about, erase_counts).map_err(io::Error::other))?;
     }

@@ -20,7 +20,7 @@ pub fn page(stages: &[(Report<'_>, &Summary)]) -> Page {
     let several = stages.len() > 1;
     let section = |(i, (report, summary)): (usize, &(Report<'_>, &Summary))| {
         let root = if several { format!("/{i}") } else { String::new() };
-        let heading = if several { format!("Stage {}: {}", i + 1, summary.workload) } else { String::new() };
+        let heading = if several { format!("Stage {}: {}", i + 1, summary.workload) } else { "Results".to_owned() };
         section(report, summary, &root, heading)
     };
     let mut workloads: Vec<&str> = Vec::new();

@@ -59,6 +59,7 @@ pub(super) fn files(about: &About) -> Vec<(String, String)> {
             "until",
             "round",
             "measure",
+            "series",
             "queue",
             "fairness",
             "verify",

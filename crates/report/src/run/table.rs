@@ -356,10 +356,7 @@ mod tests {
                 .into();
             table(&summary)
         });
-        assert!(
-            text.contains("\nmeans at 95 %: latency 123.4 \u{b1} 2.5us, requests 45.7 \u{b1} 0.5k/s\n"),
-            "{text}"
-        );
+        assert!(text.contains("\nmeans at 95 %: latency 123.4 \u{b1} 2.5us, requests 45.7 \u{b1} 0.5k/s\n"), "{text}");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use study::compare::explained;
 use study::execute::Outcome;
 use study::metric::{Dimension, Metric};
 use study::plan::{Assignment, FigureScale, FigureSpec, Label, StatedSpec};
+use study::spread::Interval;
 use study::watch::explain::Explained;
 
 use crate::figure::{Axis, COLOURS, Chart, Course, Figure, Mark, Names, Number, Scale};
@@ -112,12 +113,44 @@ pub(super) fn by_metric(outcome: &Outcome) -> Vec<Figure> {
 }
 
 impl View<'_> {
+    /// The value at a point: the mean over the seeds, or the quotient of two means.
     fn value(&self, point: usize) -> Option<f64> {
         let value = self.outcome.value(point, self.metric)?;
         let Some(beside) = self.per.or(self.gain_over) else { return Some(value) };
         let (here, there) = self.outcome.values(self.metric).beside(self.outcome.labels(point), beside)?;
+        self.quotient(here, there)
+    }
+
+    fn quotient(&self, here: f64, there: f64) -> Option<f64> {
         let (top, bottom) = if self.per.is_some() { (here, there) } else { (there, here) };
         (bottom != 0.0).then(|| top / bottom)
+    }
+
+    /// The 95 % interval of the value over the seeds; `None` with one of them, or if they all gave the same.
+    fn interval(&self, point: usize) -> Option<[Number; 2]> {
+        let here = self.outcome.spread(point, self.metric)?.values;
+        let values: Option<Vec<f64>> = match self.per.or(self.gain_over) {
+            None => Some(here),
+            // The seeds are the same at both points, so each has a quotient of its own.
+            Some(beside) => {
+                let there = self.outcome.spread(self.moved(point, beside)?, self.metric)?.values;
+                here.iter().zip(&there).map(|(here, there)| self.quotient(*here, *there)).collect()
+            }
+        };
+        let half = Interval::of(&values?)?.half_width;
+        let value = self.value(point).filter(|_| half > 0.0)?;
+        Some([value - half, value + half].map(Number))
+    }
+
+    /// The point with these labels instead of its own.
+    fn moved(&self, point: usize, to: &Assignment) -> Option<usize> {
+        let mut labels = self.outcome.labels(point).to_vec();
+        for (label, axis) in labels.iter_mut().zip(self.outcome.axes()) {
+            if let Some(moved) = to.get(axis).and_then(|labels| labels.labels().first()) {
+                label.clone_from(moved);
+            }
+        }
+        (0..self.outcome.plan.points.len()).find(|other| self.outcome.labels(*other) == labels)
     }
 
     fn place(&self, axis: usize, label: &Label) -> Option<usize> {
@@ -157,10 +190,17 @@ impl View<'_> {
                 name: self.by.map_or_else(|| self.metric.to_string(), |axis| format!("{} {}", axes[axis].0, at[axis])),
                 colour,
                 values: vec![Number(f64::NAN); names.len()],
-                spread: Vec::new(),
+                spread: vec![None; names.len()],
             });
             if let Some(x) = names.iter().position(|name| **name == at[self.x]) {
                 course.values[x] = self.value(point).into();
+                course.spread[x] = self.interval(point);
+            }
+        }
+        // A run with one seed has no spread.
+        for course in panels.iter_mut().flat_map(|(_, courses)| courses.values_mut()) {
+            if course.spread.iter().all(Option::is_none) {
+                course.spread.clear();
             }
         }
         // A panel without two numbers compares nothing.
@@ -175,7 +215,11 @@ impl View<'_> {
         let panels: Vec<_> = panels.into_iter().map(marked).collect();
         let measured = panels.iter().flat_map(|(_, courses, _)| courses).flat_map(|course| &course.values);
         let stated = panels.iter().flat_map(|(_, _, marks)| marks).flat_map(|mark| [&mark.low, &mark.high]);
-        let all = measured.chain(stated).map(|value| value.0).filter(|value| value.is_finite());
+        let spread = panels
+            .iter()
+            .flat_map(|(_, courses, _)| courses)
+            .flat_map(|course| course.spread.iter().flatten().flatten());
+        let all = measured.chain(stated).chain(spread).map(|value| value.0).filter(|value| value.is_finite());
         let (least, most) = all.fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(v), b.max(v)));
         let wide = least > 0.0 && most > WIDE * least;
         let scale = self.scale.unwrap_or(if wide { Scale::Log } else { Scale::Linear });

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use study::execute::{Claim, Outcome, Program, SCHEMA, Verdict, natural};
+use study::execute::{Claim, Outcome, Program, SCHEMA, Verdict};
 use study::metric::Metric;
 
 use super::charts::{by_metric, described, times};
@@ -93,7 +93,7 @@ fn figures(outcomes: &[Outcome]) -> Vec<Section> {
     let several = sources.len() > 1;
     let section = |(source, mut all): (&str, Vec<(&str, Figure)>)| {
         // A stable sort: the panels of a figure stay in their order.
-        all.sort_by(|(a, _), (b, _)| natural(a, b));
+        all.sort_by_key(|(number, _)| in_order(number));
         let is_marked =
             |(_, figure): &(&str, Figure)| matches!(&figure.chart, Chart::Courses { marks, .. } if !marks.is_empty());
         let note = "Diamonds and brackets are values that the source states; everything else was measured here.";
@@ -105,6 +105,18 @@ fn figures(outcomes: &[Outcome]) -> Vec<Section> {
         }
     };
     sources.into_iter().map(section).collect()
+}
+
+/// The number of a figure as a key of its order: `Fig. 2(b)` before `Fig. 10`.
+fn in_order(number: &str) -> Vec<(String, u64)> {
+    let (mut parts, mut rest) = (Vec::new(), number);
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+        let end = rest[digits..].find(|c: char| !c.is_ascii_digit()).map_or(rest.len(), |end| digits + end);
+        parts.push((rest[..digits].to_owned(), rest[digits..end].parse().unwrap_or(0)));
+        rest = &rest[end..];
+    }
+    parts
 }
 
 /// The table of claims: the paper's value beside the measured one.

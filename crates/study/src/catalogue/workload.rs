@@ -153,6 +153,15 @@ impl WorkloadFile {
         document.table().get("arrivals").and_then(|arrivals| arrivals.get("kind")?.as_str()) == Some("closed")
     }
 
+    /// The resolved description, which describes the same workload as a file of its own; that of a trace says how it is
+    /// read by default.
+    ///
+    /// # Errors
+    /// All faults of a description, or the fault of a trace.
+    pub fn resolved(&self, capacity: Sectors) -> Result<toml::Table, WorkloadError> {
+        Ok(self.open(&TraceOptions::default(), capacity, 0)?.config)
+    }
+
     /// Opens the workload for a drive of `capacity`. `options` apply to traces.
     ///
     /// # Errors

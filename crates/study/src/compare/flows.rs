@@ -5,9 +5,13 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::best::{self, Candidate};
 use crate::execute::Outcome;
-use crate::metric::Metric;
+use crate::metric::{Dimension, Metric};
+use crate::plan::Point;
 use crate::schema;
+use crate::spread::Spread;
+use crate::summary::Summary;
 use crate::text::{count, duration, rate};
 
 /// A column of the flows.
@@ -71,8 +75,27 @@ pub struct FlowRow {
     /// Values in base units; columns that do not apply are missing.
     #[schemars(extend("propertyNames" = schema::keys(FLOW.iter().chain(&FAIRNESS).map(|column| column.key))))]
     pub values: BTreeMap<&'static str, f64>,
-    /// The keys of the columns in which the drive is best.
+    /// The values over the seeds: their mean, its 95 % interval, and each run's; missing with one seed.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("propertyNames" = schema::keys(FLOW.iter().chain(&FAIRNESS).map(|column| column.key))))]
+    pub spread: BTreeMap<&'static str, Spread>,
+    /// The keys of the columns in which the drive is better than every other: by more than the spread over the seeds, if
+    /// there are several, and as the numbers are printed.
     pub best: Vec<&'static str>,
+}
+
+impl FlowColumn {
+    /// The value of a row as text, with its interval if there are several seeds; `None` if the row has no such value.
+    #[must_use]
+    pub fn text(&self, row: &FlowRow) -> Option<String> {
+        let interval = row.spread.get(self.key).and_then(Spread::interval).filter(|interval| interval.half_width > 0.0);
+        let dimension = || match self.metric.parse::<Metric>() {
+            Ok(metric) => metric.dimension(),
+            // A quotient of a flow, which is no metric without it.
+            Err(_) => Dimension::Plain,
+        };
+        interval.map(|interval| interval.show(dimension())).or_else(|| Some((self.show)(*row.values.get(self.key)?)))
+    }
 }
 
 /// One flow on all drives, or all flows together.
@@ -95,18 +118,26 @@ impl FlowTable {
         };
         let metrics: Vec<Metric> =
             columns.iter().map(|column| named(column.metric).parse().expect("a checked name of a flow")).collect();
-        let row = |(i, point): (usize, &crate::plan::Point)| {
-            let value = |(column, metric): (&FlowColumn, &Metric)| Some((column.key, outcome.value(i, metric)?));
-            let values = columns.iter().zip(&metrics).filter_map(value).collect();
-            FlowRow { device: point.labels[0].to_string(), values, best: Vec::new() }
+        let of = |runs: &[Summary]| -> BTreeMap<&'static str, Spread> {
+            let value = |(column, metric): (&FlowColumn, &Metric)| {
+                let values: Option<Vec<f64>> = runs.iter().map(|run| metric.of(run)).collect();
+                Some((column.key, Spread::of(values?)?))
+            };
+            columns.iter().zip(&metrics).filter_map(value).collect()
         };
-        table.rows = outcome.plan.points.iter().enumerate().map(row).collect();
+        let all: Vec<BTreeMap<&'static str, Spread>> = outcome.runs.iter().map(|runs| of(runs)).collect();
+        let row = |(point, spread): (&Point, &BTreeMap<&'static str, Spread>)| FlowRow {
+            device: point.labels[0].to_string(),
+            values: spread.iter().map(|(key, spread)| (*key, spread.mean)).collect(),
+            spread: spread.iter().filter(|(_, spread)| spread.n > 1).map(|(key, of)| (*key, of.clone())).collect(),
+            best: Vec::new(),
+        };
+        table.rows = outcome.plan.points.iter().zip(&all).map(row).collect();
         for column in columns {
-            let of = |row: &FlowRow| row.values.get(column.key).map(|value| if column.more { -value } else { *value });
-            let Some(best) = table.rows.iter().filter_map(of).min_by(f64::total_cmp) else { continue };
-            // If all are equal, none is best.
-            if table.rows.iter().filter_map(of).any(|value| value > best) {
-                table.rows.iter_mut().filter(|row| of(row) == Some(best)).for_each(|row| row.best.push(column.key));
+            let candidate = |(row, of)| Some(Candidate { row, spread: BTreeMap::get(of, column.key)? });
+            let candidates: Vec<_> = all.iter().enumerate().filter_map(candidate).collect();
+            if let Some(row) = best::best(&candidates, column.more, column.show) {
+                table.rows[row].best.push(column.key);
             }
         }
         table

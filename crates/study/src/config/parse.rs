@@ -11,8 +11,11 @@ use super::place::Lines;
 use super::shown::shortened;
 use super::{Fault, Faults};
 
-/// Reads the text of a file.
-pub(crate) fn text(path: &Path, what: &str) -> Result<String, Faults> {
+/// Reads the text of a file that should be `what`.
+///
+/// # Errors
+/// If it cannot be read, is too large, or is not text.
+pub fn text(path: &Path, what: &str) -> Result<String, Faults> {
     let whole = |line: Option<usize>, message: String, remedy: String| Fault {
         path: Some(path.to_owned()),
         line,

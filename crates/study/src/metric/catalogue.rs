@@ -37,6 +37,25 @@ impl Entry {
         let name = name.replace("NAME", "reader");
         name.replace("CAUSE", Cause::ALL[0].name()).parse().expect("the catalogue names metrics")
     }
+
+    /// All metrics that the name stands for.
+    ///
+    /// # Panics
+    /// Never: the catalogue names metrics.
+    #[must_use]
+    pub fn metrics(&self) -> Vec<Metric> {
+        let mut names = vec![self.name.clone()];
+        let each = |word: &str, all: Vec<&'static str>, names: &mut Vec<String>| {
+            let with = |name: &String| all.iter().map(|one| name.replace(word, one)).collect::<Vec<_>>();
+            if names.iter().any(|name| name.contains(word)) {
+                *names = names.iter().flat_map(with).collect();
+            }
+        };
+        each("KIND", super::KINDS.to_vec(), &mut names);
+        each("OP", Op::ALL.map(Op::name).to_vec(), &mut names);
+        each("CAUSE", Cause::ALL.map(Cause::name).to_vec(), &mut names);
+        names.iter().map(|name| name.parse().expect("the catalogue names metrics")).collect()
+    }
 }
 
 /// What the flash commands of an operation do.

@@ -43,9 +43,10 @@ pub fn sweep_for_good() {
     sweep();
 }
 
-/// Removes hidden files of programs that no longer run.
-fn clear(folder: &Path) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
+/// Removes hidden files of programs that no longer run, and returns their lengths.
+pub(crate) fn clear(folder: &Path) -> Vec<u64> {
+    let mut removed = Vec::new();
+    let Ok(entries) = fs::read_dir(folder) else { return removed };
     for entry in entries.flatten() {
         let name = entry.file_name();
         let ours = name.to_str().is_some_and(|name| name.starts_with(FIRST) && name.ends_with(LAST));
@@ -55,10 +56,24 @@ fn clear(folder: &Path) {
         if let Ok(file) = File::open(entry.path())
             && system::lock(&file)
         {
+            let length = file.metadata().map_or(0, |meta| meta.len());
             // If the file is gone, another program was faster.
-            let _ = fs::remove_file(entry.path());
+            if fs::remove_file(entry.path()).is_ok() {
+                removed.push(length);
+            }
         }
     }
+    removed
+}
+
+/// Writes a file of a cache, whole or not at all, whatever ends the program; replaces an older one. It does not wait for
+/// the disk: if the machine stops, the file may be damaged, which its reader must find.
+pub(crate) fn write_whole(to: &Path, fill: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
+    let folder = to.parent().unwrap_or(Path::new("."));
+    let staged = Staged::unswept(folder)?;
+    fill(&staged.file)?;
+    let _naming = naming();
+    staged.name(to, true)
 }
 
 /// A hidden name. Dropping it removes the name.
@@ -100,6 +115,11 @@ impl Staged {
     /// Creates a file that will get its name in this folder.
     pub(super) fn create(folder: &Path) -> io::Result<Self> {
         clear(folder);
+        Self::unswept(folder)
+    }
+
+    /// The same without a look at files that others have left.
+    fn unswept(folder: &Path) -> io::Result<Self> {
         match system::anonymous(folder)? {
             Some(file) => {
                 // A lock, because the file may get a hidden name before its own.
@@ -134,9 +154,13 @@ impl Staged {
 
     /// Names the file, in the folder of its creation or in another one of the same file system. Without `replace`, the
     /// name must be free.
-    pub(super) fn publish(mut self, to: &Path, replace: bool) -> io::Result<()> {
+    pub(super) fn publish(self, to: &Path, replace: bool) -> io::Result<()> {
         // Some file systems report only here that they are full.
         self.file.sync_all()?;
+        self.name(to, replace)
+    }
+
+    fn name(mut self, to: &Path, replace: bool) -> io::Result<()> {
         if let Some(before) = fs::symlink_metadata(to).ok().filter(|before| replace && before.is_file()) {
             self.file.set_permissions(before.permissions())?;
         }

@@ -212,7 +212,7 @@ mod tests {
             ),
             ("by = \"depth\"", "by = \"deep\"", "figure[0].by: `deep` is no axis"),
             ("by = \"depth\"", "by = \"banks\"", "figure[0].by: is the horizontal axis too; choose another axis"),
-            ("read.mean", "raed.mean", "`raed.mean` is not a metric: did you mean `read.mean`?"),
+            ("read.mean", "raed.mean", "`raed.mean` is not a metric; did you mean `read.mean`?"),
             ("[\"read.mean\"]", "[]", "figure[0].metrics: the list is empty; write e.g."),
             (
                 "[\"read.mean\"]",

@@ -136,6 +136,12 @@ impl FlowSpec {
         Ok(TraceOptions { limit: self.limit, ..self.reading(run).trace_options()? })
     }
 
+    /// Removes the keys that say how to read its trace, because it reads none.
+    pub(super) fn forget_traces(&mut self) {
+        let Self { workload, queue, weight, depth, open, set, .. } = std::mem::take(self);
+        *self = Self { workload, queue, weight, depth, open, set, ..Self::default() };
+    }
+
     /// The keys that say how to read its trace, and whether the study gives them.
     fn of_traces(&self) -> [(&'static str, bool); 14] {
         [

@@ -411,7 +411,8 @@ fn point(document: &Document, spec: &StudySpec, labels: Vec<Label>, steps: &[&St
     }
 }
 
-fn check_run(run: &RunSpec, device: Option<&Device>) -> Result<(), Vec<Fault>> {
+/// The faults of a table `run`.
+pub(crate) fn check_run(run: &RunSpec, device: Option<&Device>) -> Result<(), Vec<Fault>> {
     let mut faults = Vec::new();
     let (steps, is_new) = (&run.precondition, run.load_snapshot.is_none());
     if let Some((_, fault)) = device.and_then(|device| ssd::Precondition::first_fault(steps, &device.resolved, is_new))

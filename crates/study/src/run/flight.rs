@@ -8,6 +8,7 @@ use flash::backend::{Op, Tally};
 use ssd::{Completion, Counters, Drive, QueueId, Request, Tag};
 use workload::{Pacing, Source};
 
+use super::course::Course;
 use super::error::{RunError, too_late};
 use super::record::{Progress, Record, RequestLog};
 use super::result::{BeforeIt, Books, Collected, FlowResult, RunResult};
@@ -24,7 +25,7 @@ use workload::measure::Amount;
 pub(super) const SERIES_POINTS: usize = 400;
 
 /// The distance of the points before the first doubling: shorter than any run that deserves a time series.
-const SERIES_INTERVAL: Span = Span::from_us(10);
+pub(super) const SERIES_INTERVAL: Span = Span::from_us(10);
 
 /// Requests completed between two calls of the progress callback.
 const PROGRESS_EVERY: u64 = 1 << 14;
@@ -71,6 +72,8 @@ pub(super) struct Flight<'a, 'l, S, D, P> {
     patience: u64,
     before: Counters,
     series: Series,
+    /// The detailed time series, if one is asked for.
+    detailed: Option<(Course, Series)>,
     pub(super) result: Collected,
 }
 
@@ -130,7 +133,14 @@ impl Flows for Alone {
 }
 
 impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
-    pub(super) fn new(rules: Rules<'l>, drive: &'a mut D, payload: &'a mut P, measure: fn(&mut D, Time)) -> Self {
+    /// A flight of this many flows, or of one workload if there are none.
+    pub(super) fn new(
+        rules: Rules<'l>,
+        drive: &'a mut D,
+        payload: &'a mut P,
+        measure: fn(&mut D, Time),
+        flows: usize,
+    ) -> Self {
         let before = drive.counters();
         let capacity = drive.capacity();
         let warm = |amount| Warm { target: Target::new(amount, before.at, capacity), rounds: None, log: None, measure };
@@ -167,6 +177,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             last_sign: (before.at, before.events),
             at_rest: before.clone(),
             series: Series::new(before.clone(), SERIES_INTERVAL, SERIES_POINTS),
+            detailed: rules.course.map(|course| (course, course.series(before.clone(), &vec![0; flows]))),
             before,
             result: Collected::default(),
         };
@@ -205,6 +216,9 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         self.result = Collected::with_under_way(self.outstanding);
         self.before = self.drive.counters();
         self.series = Series::new(self.before.clone(), SERIES_INTERVAL, SERIES_POINTS);
+        if let Some((course, series)) = &mut self.detailed {
+            *series = course.series(self.before.clone(), &series.outstanding());
+        }
         self.limit();
     }
 
@@ -299,11 +313,15 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
     #[inline]
     pub(super) fn advance(&mut self, to: Time, flows: &mut impl Flows) -> Result<u64, RunError> {
         let due = match &self.warm_up {
-            None => self.series.due(),
+            None => self.due(),
             Some(warm) => Some(warm.target.at.min(warm.rounds.as_ref().map_or(Time::MAX, Rounds::due))),
         };
         let to = due.map_or(to, |due| due.min(to)).min(Time::END);
+        let before = self.now;
         self.now = self.drive.advance(to, &mut self.completions);
+        if let Some((_, series)) = &mut self.detailed {
+            series.pass(self.outstanding, self.now.saturating_since(before));
+        }
         if self.now > END {
             return Err(self.end_of_time());
         }
@@ -327,13 +345,41 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
                 self.measure(flows);
             }
         } else if due.is_some_and(|due| self.now >= due) {
-            self.series.close(self.drive.counters());
+            self.close();
             self.look_for_interruption()?;
         }
         if self.enough.is_some_and(|enough| enough.is_reached(self.result.moved(), self.now)) {
             self.left = 0;
         }
         Ok(finished)
+    }
+
+    /// The time of the next point of a series.
+    fn due(&self) -> Option<Time> {
+        match &self.detailed {
+            None => self.series.due(),
+            Some((_, series)) => self.series.due().into_iter().chain(series.due()).min(),
+        }
+    }
+
+    /// Closes the intervals that are over.
+    #[cold]
+    fn close(&mut self) {
+        let is_over = |series: &Series| series.due().is_some_and(|due| self.now >= due);
+        if is_over(&self.series) {
+            self.series.close(self.drive.counters());
+        }
+        if let Some((_, series)) = self.detailed.as_mut().filter(|(_, series)| is_over(series)) {
+            series.close(self.drive.counters());
+        }
+    }
+
+    /// Notes the flow of the request that was just submitted.
+    #[inline]
+    pub(super) fn submitted(&mut self, flow: usize) {
+        if let Some((_, series)) = &mut self.detailed {
+            series.submitted(flow);
+        }
     }
 
     /// True if the warm-up is over. Ends its round if that is.
@@ -354,6 +400,9 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         self.result.complete(completion);
         let flow = flows.completed(completion);
         self.series.record(completion.io.kind, completion.latency());
+        if let Some((_, series)) = &mut self.detailed {
+            series.completed(flow, completion.io.kind, completion.io.sectors, completion.latency());
+        }
         if let Some(log) = &mut self.log {
             let Completion { tag, queue, io, status, arrival, start, end, commands, flash_wait, waited_for, .. } =
                 *completion;
@@ -417,13 +466,18 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         }
         let after = self.drive.counters();
         self.series.finish(after.clone());
+        if let Some((_, series)) = &mut self.detailed {
+            series.finish(after.clone());
+        }
         let settled = settle.and_then(|at_most| self.settle(at_most));
         if [Some(&after), settled.as_ref()].into_iter().flatten().any(is_beyond_telling) {
             return Err(RunError::BusyTime);
         }
         let books = Books { at_rest: self.at_rest, before: self.before, after, settled };
         let before = BeforeIt { warmed: self.warmed, settled: self.settled, capacity: self.capacity };
-        Ok(RunResult::new(self.result, pacing, before, books, self.series, flows))
+        let mut result = RunResult::new(self.result, pacing, before, books, self.series, flows);
+        result.detailed = self.detailed;
+        Ok(result)
     }
 
     /// Lets background work finish. Returns the counters then, or `None` if it does not finish in time.

@@ -182,6 +182,7 @@ impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
                 let io = several.take_due();
                 self.submit(io, several.flows[i].flow.queue)?;
                 several.submitted(i);
+                self.submitted(i);
                 several.fetch(i, self.now)?;
                 continue;
             }
@@ -214,6 +215,7 @@ impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
             return Ok(false);
         }
         several.submitted(i);
+        self.submitted(i);
         Ok(true)
     }
 }

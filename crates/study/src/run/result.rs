@@ -6,6 +6,7 @@ use flash::backend::{Cause, Op};
 use ssd::{Completion, Counters, QueueId, Status};
 use workload::Pacing;
 
+use super::course::Course;
 use super::target::Moved;
 use crate::histogram::Histogram;
 use crate::series::Series;
@@ -294,6 +295,8 @@ pub struct RunResult {
     pub settled: Option<Counters>,
     /// The time series.
     pub series: Series,
+    /// The detailed time series, if one was asked for.
+    pub detailed: Option<(Course, Series)>,
     /// The results of each flow, if there were several.
     pub flows: Vec<FlowResult>,
     statuses: [u64; 4],
@@ -328,6 +331,7 @@ impl RunResult {
             after,
             settled,
             series,
+            detailed: None,
             flows,
             statuses,
             kinds,

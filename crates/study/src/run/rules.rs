@@ -6,6 +6,7 @@ use base::units::{Bytes, Span};
 use ssd::Tag;
 use workload::measure::Amount;
 
+use super::course::Course;
 use super::record::{Progress, RequestLog};
 use crate::steady::{Metric, WINDOW};
 
@@ -108,6 +109,8 @@ pub(super) struct Rules<'a> {
     pub(super) stop: Stop,
     pub(super) first_tag: Tag,
     pub(super) time_scale: Option<f64>,
+    /// The detailed time series, if one is asked for.
+    pub(super) course: Option<Course>,
     pub(super) interrupt: Option<&'a AtomicBool>,
     pub(super) log: Option<&'a mut dyn RequestLog>,
     pub(super) progress: Option<&'a mut dyn FnMut(Progress)>,

@@ -60,6 +60,9 @@ fn run(settings: &Settings, first: Option<&Flow<'_>>) -> Table {
     if let Some(factor) = settings.time_scale {
         note("time-scale", factor.into());
     }
+    if let Some(interval) = settings.course.and_then(|course| course.interval) {
+        note("series", interval.exact().into());
+    }
     match window.warm_up {
         WarmUp::None => {}
         WarmUp::Requests(requests) => drop(note("warm-up", requests.cast_signed().into())),

@@ -36,7 +36,7 @@ impl Session<'_> {
     ) -> Result<FlowResult, SessionError> {
         let warm_up = if beside.warmed_up > 0 { WarmUp::Requests(beside.warmed_up) } else { WarmUp::None };
         let window = Window::default().warmed_up_by(warm_up).stopped_by(Stop::Requests(beside.submitted));
-        let settings = Settings { window, fairness: false, check_drive: false, ..self.settings.clone() };
+        let settings = Settings { window, fairness: false, course: None, check_drive: false, ..self.settings.clone() };
         let mut session = Session { settings, ..Session::new(self.device) };
         session.flows = vec![flow];
         session.interrupt = self.interrupt;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use base::units::Span;
 use ssd::Precondition;
 
-use crate::run::Window;
+use crate::run::{Course, Window};
 use crate::snapshot::State;
 
 /// How long background work may continue after the last request, so that the counters can be reconciled.
@@ -32,9 +32,13 @@ pub(super) struct Settings {
     pub(super) steps: Vec<Precondition>,
     /// The snapshot to start from.
     pub(super) load: Option<PathBuf>,
+    /// The snapshot stands for preconditioning that would lead to it.
+    pub(super) as_preconditioned: bool,
     /// The same in memory.
     pub(super) state: Option<State>,
     pub(super) time_scale: Option<f64>,
+    /// The detailed time series, if one is asked for.
+    pub(super) course: Option<Course>,
     /// The part of the run that is measured, as far as the session says.
     pub(super) window: Window,
     pub(super) settle: Span,
@@ -50,8 +54,10 @@ impl Default for Settings {
             fairness: false,
             steps: Vec::new(),
             load: None,
+            as_preconditioned: false,
             state: None,
             time_scale: None,
+            course: None,
             window: Window::default(),
             settle: SETTLE,
         }

@@ -33,7 +33,16 @@ impl<'a> Session<'a> {
         self
     }
 
-    /// The same from a state in memory.
+    /// Starts from the state in a file that another session kept after this session's preconditioning steps, instead of
+    /// doing them. The outcome is the same, to the event hash.
+    #[must_use]
+    pub(crate) fn preconditioned_by(mut self, path: impl Into<PathBuf>) -> Self {
+        (self.settings.load, self.settings.as_preconditioned) = (Some(path.into()), true);
+        self.settings.steps.clear();
+        self
+    }
+
+    /// Starts from a state in memory.
     #[must_use]
     pub fn start_from(mut self, state: State) -> Self {
         self.settings.state = Some(state);

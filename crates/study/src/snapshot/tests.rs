@@ -8,25 +8,10 @@ use ssd::{Completion, Drive, Precondition, QueueId, Request, Spec};
 
 use super::*;
 use crate::oracle::{Oracle, Payload};
-
-/// Small drives, one of each family and of each kind of map.
-const DEVICES: [(&str, &str); 9] = [
-    ("page", "map-unit = \"2KiB\""),
-    ("table", "map-unit = \"2KiB\"\nmap = { kind = \"table\" }"),
-    ("dftl", "map-unit = \"2KiB\"\nmap = { kind = \"dftl\" }"),
-    ("fmmu", "map-unit = \"2KiB\"\nmap = { kind = \"fmmu\" }"),
-    ("bast", "kind = \"bast\""),
-    ("fast", "kind = \"fast\""),
-    ("hydra", "kind = \"hydra\"\nhydra = { chips = 1 }"),
-    ("chang", "kind = \"chang\""),
-    ("slc", "kind = \"chang\"\n[slc]\npart = \"K9K8G08U0M\"\nblocks = 8\npages = 8"),
-];
+use crate::testing::{DEVICES, described};
 
 fn device((name, ftl): (&str, &str)) -> Resolved {
-    let text = format!(
-        "name = \"{name}\"\n[flash]\npart = \"K9K8G08U0M\"\nchannels = 2\nchips = 1\nplanes = 1\nblocks = 32\n\
-         pages = 8\n[ftl]\nover-provisioning = \"60%\"\n{ftl}\n"
-    );
+    let text = described((name, ftl));
     let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
     spec.resolve().unwrap_or_else(|faults| panic!("{name}: {faults:?}"))
 }
@@ -47,7 +32,7 @@ fn saved<S: Sector>(drive: &Ssd<S>) -> Vec<u8> {
 
 fn loaded<S: Sector>(bytes: &[u8], resolved: &Resolved) -> Result<Ssd<S>, LoadError> {
     let read = read(&mut Cursor::new(bytes), resolved, 5, ());
-    read.map_err(|reason| LoadError { path: "s".into(), reason })
+    read.map(|(drive, _)| drive).map_err(|reason| LoadError { path: "s".into(), reason })
 }
 
 /// Reads the whole drive and checks the data with the oracle.
@@ -68,12 +53,14 @@ fn verify(drive: &mut Ssd<Stamp>) -> Result<u64, crate::oracle::Mismatch> {
 fn a_snapshot_without_a_payload_is_verified() {
     for of in DEVICES {
         let resolved = device(of);
-        let plain = saved(&prepared::<()>(&resolved));
+        let drive = prepared::<()>(&resolved);
+        let (plain, time) = (saved(&drive), drive.now());
         let stamped = saved(&prepared::<Stamp>(&resolved));
         for bytes in [&plain, &stamped] {
             let mut drive = loaded::<Stamp>(bytes, &resolved).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(verify(&mut drive), Ok(drive.capacity().get()), "{}", of.0);
             let timed = loaded::<()>(bytes, &resolved).unwrap_or_else(|error| panic!("{error}"));
+            let timed = timed.as_preconditioned(time);
             assert_eq!(saved(&timed), plain, "{}: the loaded snapshot equals the saved one", of.0);
         }
     }

@@ -2,17 +2,21 @@
 
 use flash::backend::{Account, Cause, Op, Tally};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+use crate::name::{self, Name};
 
 /// Flash commands of one operation and cause.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct FlashRow {
     /// Operation.
     #[schemars(extend("enum" = Op::ALL.map(Op::name)))]
-    pub op: &'static str,
+    #[serde(deserialize_with = "name::name")]
+    pub op: Name,
     /// Cause.
     #[schemars(extend("enum" = Cause::ALL.map(Cause::name)))]
-    pub cause: &'static str,
+    #[serde(deserialize_with = "name::name")]
+    pub cause: Name,
     /// Commands finished.
     pub commands: u64,
     /// Pages, or blocks for an erase.

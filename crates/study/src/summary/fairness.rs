@@ -5,14 +5,14 @@
 //! programs over the same work). A speed-up is its inverse.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use workload::Pacing;
 
 use super::{FlowSummary, flow};
 use crate::run::FlowResult;
 
 /// The flows of a run beside each other and alone.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct FairnessSummary {
     /// The smallest slowdown by the largest: 1 if all flows are slowed down alike (Tavakkol et al., "MQSim", FAST 2018).
     pub fairness: Option<f64>,
@@ -29,7 +29,7 @@ pub struct FairnessSummary {
 }
 
 /// A flow beside others, compared with the same requests alone.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct Slowdown {
     /// The flow's name.
     pub name: String,

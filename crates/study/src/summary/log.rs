@@ -1,11 +1,11 @@
 //! The merges of log blocks in a summary.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use ssd::LogMerges;
 
 /// The merges of the run, if the device has log blocks.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct LogSummary {
     /// Switch merges: log blocks that became data blocks without a copy.
     pub switch: u64,

@@ -2,11 +2,11 @@
 
 use base::units::Span;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use ssd::map_unit::Counters;
 
 /// The work of the map unit during the run, if the device has one.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct MapSummary {
     /// Questions answered.
     pub questions: u64,
@@ -42,7 +42,7 @@ pub struct MapSummary {
 }
 
 /// Miss status registers of the two levels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub struct Mshrs {
     /// Of the first level; in software, the questions that wait for a load.
     pub cmt: u64,

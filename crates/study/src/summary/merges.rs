@@ -1,11 +1,11 @@
 //! The merges of a block-mapped FTL in a summary.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use ssd::MergeCounters;
 
 /// The work of a block-mapped FTL.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct MergeSummary {
     /// Merges, including those of wear levelling.
     pub merges: u64,

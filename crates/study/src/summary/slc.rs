@@ -2,13 +2,13 @@
 
 use flash::backend::{Account, Op};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use ssd::{Cost, Counters, SlcMlcCounters, WriteCost};
 
 use super::commands::{FlashRow, rows};
 
 /// The work of a hybrid drive, or of the conventional drive beside it, during the run.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct SlcMlcSummary {
     /// Write requests.
     pub writes: u64,

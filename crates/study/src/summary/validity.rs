@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use base::io::IoKind;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::histogram::PERCENTILES;
+use crate::name::{self, Name};
 use crate::run::RunResult;
 use crate::schema;
 use crate::spread::Interval;
@@ -14,19 +15,19 @@ use crate::steady::{Metric, Round, Settled, Verdict};
 use crate::validity::{Validity, is_supported};
 
 /// How far the numbers of a run can be believed.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct ValiditySummary {
     /// How often the measured requests wrote the capacity of the drive.
     pub capacities_written: f64,
     /// The same with the warm-up.
     pub capacities_written_with_warm_up: f64,
     /// The five parts of the measurement, with equally many requests; empty if it was too short to divide.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fifths: Vec<RoundSummary>,
     /// SNIA's rule of steady state on these parts, by metric.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "name::values", skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("propertyNames" = schema::keys(Metric::ALL.map(Metric::name))))]
-    pub steady: BTreeMap<&'static str, SteadySummary>,
+    pub steady: BTreeMap<Name, SteadySummary>,
     /// The mean of each metric with its 95 % interval from the batches of this one run (batch means): `rate` in requests per
     /// second, `waf`, `latency` in microseconds. A metric is missing if the run is too short to say, or if its batches depend on
     /// each other.
@@ -35,14 +36,14 @@ pub struct ValiditySummary {
     pub means: BTreeMap<String, Interval>,
     /// The percentiles above the median beyond which fewer than ten requests lie, by kind of request: another sample would give other
     /// values.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "name::lists", skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("propertyNames" = schema::keys(IoKind::ALL.map(IoKind::name))))]
-    pub unsupported: BTreeMap<&'static str, Vec<&'static str>>,
+    pub unsupported: BTreeMap<Name, Vec<Name>>,
     /// The load and what the drive served of it, if requests came faster than the drive could serve them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overload: Option<OverloadSummary>,
     /// What a reader must know before believing the numbers.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// The warm-up, if it waited for steady state.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,7 +51,7 @@ pub struct ValiditySummary {
 }
 
 /// A round of a warm-up, or a fifth of a measurement.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct RoundSummary {
     /// Requests completed.
     pub requests: u64,
@@ -68,7 +69,7 @@ pub struct RoundSummary {
 }
 
 /// SNIA's rule of steady state on five rounds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct SteadySummary {
     /// True in steady state.
     pub steady: bool,
@@ -82,7 +83,7 @@ pub struct SteadySummary {
 }
 
 /// An open load that exceeds the drive.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct OverloadSummary {
     /// Requests that arrived per simulated second.
     pub offered_per_s: f64,
@@ -91,10 +92,11 @@ pub struct OverloadSummary {
 }
 
 /// A warm-up that waited for steady state.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct WarmUpSummary {
     /// The metric that had to be steady.
-    pub metric: &'static str,
+    #[serde(deserialize_with = "name::name")]
+    pub metric: Name,
     /// SNIA's rule on the last five rounds; missing if the metric had no value or there were fewer rounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<SteadySummary>,

@@ -6,11 +6,12 @@ use base::io::IoKind;
 use base::units::{Span, Time};
 use flash::backend::{Cause, Resource};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use ssd::Tag;
 
 use super::journey::{Journey, Leg, Part};
 use super::sums::{Sum, Sums};
+use crate::name::{self, Name};
 use crate::schema;
 
 /// The bands of a run: their first and last share of the requests, fastest first.
@@ -27,32 +28,33 @@ const BANDS: [(&str, f64, f64); 6] = [
 pub const ALL: &str = "all";
 
 /// Microseconds by name, without zeros.
-pub type Times = Vec<(&'static str, f64)>;
+pub type Times = Vec<(Name, f64)>;
 
 /// The requests of a kind between two percentiles.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct Band {
     /// The band's name.
-    pub band: &'static str,
+    #[serde(deserialize_with = "name::name")]
+    pub band: Name,
     /// The number of its requests.
     pub requests: u64,
     /// Their mean latency, in microseconds: the sum of the parts.
     pub latency_us: f64,
     /// The parts of that latency, in microseconds.
-    #[serde(serialize_with = "by_name")]
+    #[serde(deserialize_with = "name::in_order", serialize_with = "by_name")]
     #[schemars(with = "BTreeMap<&str, f64>", extend("propertyNames" = schema::keys(Part::ALL.map(Part::name))))]
     pub parts_us: Times,
     /// Of the waits for controllers, dies and channels: what these did meanwhile, in microseconds by cause.
-    #[serde(serialize_with = "by_name")]
+    #[serde(deserialize_with = "name::in_order", serialize_with = "by_name")]
     #[schemars(with = "BTreeMap<&str, f64>", extend("propertyNames" = schema::keys(Cause::ALL.map(Cause::name))))]
     pub behind_us: Times,
     /// Of the time in the queue: the parts of the requests that completed meanwhile, in microseconds.
-    #[serde(serialize_with = "by_name")]
+    #[serde(deserialize_with = "name::in_order", serialize_with = "by_name")]
     #[schemars(with = "BTreeMap<&str, f64>", extend("propertyNames" = schema::keys(Part::ALL.map(Part::name))))]
     pub ahead_us: Times,
     /// Of the time in the queue, behind an overlapping request, for the buffer and in the FTL: what the dies worked for
     /// meanwhile, in microseconds by cause.
-    #[serde(serialize_with = "by_name")]
+    #[serde(deserialize_with = "name::in_order", serialize_with = "by_name")]
     #[schemars(with = "BTreeMap<&str, f64>", extend("propertyNames" = schema::keys(Cause::ALL.map(Cause::name))))]
     pub meanwhile_us: Times,
 }
@@ -62,11 +64,12 @@ fn by_name<S: serde::Serializer>(times: &Times, serializer: S) -> Result<S::Ok, 
 }
 
 /// The bands of one kind of request.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct Explained {
     /// The kind.
     #[schemars(extend("enum" = IoKind::ALL.map(IoKind::name)))]
-    pub kind: &'static str,
+    #[serde(deserialize_with = "name::name")]
+    pub kind: Name,
     /// The bands, fastest first; the last has all requests.
     pub bands: Vec<Band>,
 }

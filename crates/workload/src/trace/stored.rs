@@ -104,13 +104,14 @@ pub(crate) fn unkept(path: &Path, error: &io::Error) -> SourceError {
 pub struct TraceFile {
     path: PathBuf,
     kept: Option<Stored>,
+    name: Option<String>,
 }
 
 impl TraceFile {
     /// The trace at this path; `-` is standard input.
     #[must_use]
     pub fn at(path: &Path) -> Self {
-        Self { path: path.to_owned(), kept: None }
+        Self { path: path.to_owned(), kept: None, name: None }
     }
 
     /// Its path.
@@ -119,9 +120,19 @@ impl TraceFile {
         &self.path
     }
 
+    /// Gives it another name in results than that of its file.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
     /// Its name in results.
     #[must_use]
     pub fn name(&self) -> String {
+        if let Some(name) = &self.name {
+            return name.clone();
+        }
         if self.is_stdin() {
             return "stdin".to_owned();
         }
@@ -164,6 +175,22 @@ impl TraceFile {
     /// See [`super::open`].
     pub fn open(&self, options: &TraceOptions) -> Result<TraceSource, SourceError> {
         open_from(self.clone(), options)
+    }
+
+    /// The bytes of each of its files, compressed or not, as they lie there. Those of a pipe that is not kept are gone
+    /// afterwards.
+    ///
+    /// # Errors
+    /// If a file cannot be opened.
+    pub fn bytes(&self) -> Result<Vec<Box<dyn Read + Send>>, SourceError> {
+        if let Some(kept) = &self.kept {
+            return Ok(vec![Box::new(kept.again())]);
+        }
+        if self.is_once() {
+            return Ok(vec![self.stream()?]);
+        }
+        let open = |path: &PathBuf| -> Result<Box<dyn Read + Send>, SourceError> { Ok(Box::new(open_file(path)?)) };
+        blktrace::files(&self.path).iter().map(open).collect()
     }
 
     /// The files of the trace, each ready to be read from its beginning: one, or those of the CPUs of a recording.

@@ -217,7 +217,6 @@ fn root(a: f64, c: f64, d: u32, right: f64) -> f64 {
 
 impl FixedPoint {
     /// Writes to the flash for each write of the host.
-    #[cfg(test)]
     pub(super) fn write_amplification(&self) -> f64 {
         f64::from(self.model.slots) / self.host
     }

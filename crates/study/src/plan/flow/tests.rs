@@ -125,7 +125,7 @@ fn axes_change_keys_of_flows() {
 fn a_flow_plays_a_trace_beside_the_study_with_its_own_units() {
     let study = "run = { name = \"own\", flows.other = { workload = \"disk.csv\", limit = 3, format = \"csv\", \
         extent = \"wrap\" } }\n\
-        [[axis]]\nname = \"columns\"\nkey = \"run.flows.other.csv\"\nvalues = [\"time=1:ms,op=2,offset=3:B,size=4:B,\
+        [[axis]]\nname = \"columns\"\nkey = \"run.flows.other.columns\"\nvalues = [\"time=1:ms,op=2,offset=3:B,size=4:B,\
         header=no\", \"time=1:us,op=2,offset=3:B,size=4:B,header=no\"]\n";
     let dir = folder(study);
     fs::write(dir.path().join("disk.csv"), "0,R,0,4096\n7,W,4096,4096\n9,R,0,4096\n11,R,0,4096\n").expect("written");

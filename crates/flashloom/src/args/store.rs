@@ -1,0 +1,92 @@
+//! The arguments of the store of results.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use base::units::Bytes;
+use clap::{Args, Subcommand};
+use study::store::DEFAULT_LIMIT;
+
+use crate::options::age;
+
+/// Where the results of runs are kept.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Store of results")]
+pub(crate) struct StoreArgs {
+    /// Keep each result in this folder as soon as its run ends, and do no run whose result is there. The default is the
+    /// folder that the variable FLASHLOOM_STORE names, or `flashloom` in your folder for caches
+    #[arg(long, value_name = "DIR", conflicts_with = "no_store")]
+    pub(crate) store: Option<PathBuf>,
+
+    /// Do all runs, and keep no result
+    #[arg(long)]
+    pub(crate) no_store: bool,
+
+    /// The room in the store for preconditioned drives that several runs share; those that were used last stay
+    #[arg(long, value_name = "SIZE", default_value_t = DEFAULT_LIMIT)]
+    pub(crate) states: Bytes,
+}
+
+impl Default for StoreArgs {
+    fn default() -> Self {
+        Self { store: None, no_store: false, states: DEFAULT_LIMIT }
+    }
+}
+
+/// The commands of `flashloom store`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum StoreCommand {
+    /// List the studies and the results in a store
+    List {
+        /// The folder of the store, instead of the default
+        #[arg(long, value_name = "DIR")]
+        store: Option<PathBuf>,
+        /// Print JSON instead of tables; `flashloom schema` describes it
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show a result and what it is the result of
+    Show {
+        /// The digest, or its first digits
+        digest: String,
+        /// The folder of the store, instead of the default
+        #[arg(long, value_name = "DIR")]
+        store: Option<PathBuf>,
+        /// Print only the key, from which `flashloom point` does the run again
+        #[arg(long)]
+        key: bool,
+        /// Print JSON with the key and the result, instead of a table
+        #[arg(long, conflicts_with = "key")]
+        json: bool,
+    },
+    /// Remove results: half-written files of programs that were killed, and what these options name
+    Gc(GcArgs),
+}
+
+/// What to remove from a store.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct GcArgs {
+    /// The folder of the store, instead of the default
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: Option<PathBuf>,
+
+    /// Remove results that this Flashloom does not use: of other versions of the model, and damaged files
+    #[arg(long)]
+    pub(crate) unusable: bool,
+
+    /// Remove results that were written, and preconditioned drives that were used, longer ago than this, e.g. 30d
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    pub(crate) older_than: Option<Duration>,
+
+    /// Remove the oldest until the others take no more room than this, e.g. 10GiB
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) size: Option<Bytes>,
+
+    /// The room for preconditioned drives; those that were not used for longest are removed
+    #[arg(long, value_name = "SIZE", default_value_t = DEFAULT_LIMIT)]
+    pub(crate) states: Bytes,
+
+    /// Print JSON instead of a sentence
+    #[arg(long)]
+    pub(crate) json: bool,
+}

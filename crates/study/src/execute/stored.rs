@@ -1,0 +1,204 @@
+//! Runs with a store of results: only those that are not there are done.
+//!
+//! Several runs that precondition equal drives share the drive's state, too: the first run makes it, and the others load
+//! it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use flash::nand::SnapshotError;
+use workload::SourceError;
+
+use super::{ExecuteError, Job, Place, Program, each, one, place, plain};
+use crate::plan::{Plan, Point};
+use crate::session::SessionError;
+use crate::snapshot::{LoadError, LoadReason};
+use crate::store::{Digest, Digests, Key, KeyError, Store, StudyOf};
+use crate::summary::Summary;
+
+/// The most files of a store that are named because they cannot be used.
+const NAMED: usize = 3;
+
+/// A store, and where to say what is wrong in it.
+#[derive(Clone, Copy)]
+pub struct Storing<'a> {
+    /// The store.
+    pub store: &'a Store,
+    /// Takes sentences for the user: nothing that prevents a result.
+    pub warn: &'a (dyn Fn(&dyn fmt::Display) + Sync),
+}
+
+/// A run with its key.
+struct Known {
+    key: Key,
+    digest: Digest,
+    /// The state that it shares with others.
+    state: Option<Digest>,
+    found: Option<Summary>,
+}
+
+/// The runs of a study, and those of their results that a store has.
+pub(super) struct Looked<'a> {
+    storing: Storing<'a>,
+    runs: Vec<Known>,
+    /// For each shared state a lock, which its maker holds.
+    states: BTreeMap<Digest, Mutex<()>>,
+    /// True once the user knows that the store takes no more results.
+    is_full: AtomicBool,
+}
+
+impl<'a> Storing<'a> {
+    /// Looks for the results of these runs.
+    pub(super) fn look_up(self, plan: &mut Plan, jobs: &[Job], threads: usize) -> Result<Looked<'a>, ExecuteError> {
+        let unreadable = |error: SourceError| ExecuteError::Workload(error.into());
+        for workload in plan.points.iter_mut().flat_map(Point::workloads_mut) {
+            // The digest takes one pass and the run another.
+            workload.keep().map_err(ExecuteError::Workload)?;
+        }
+        let digests = Digests::of(plan).map_err(unreadable)?;
+        let looked = each(jobs.len(), threads, |number| {
+            let (job, point) = (jobs[number], &plan.points[jobs[number].point]);
+            let key = Key::of(point, job.seed, &mut digests.clone());
+            let key = key.map_err(|error| ExecuteError::Open(error, place(plan, job)))?;
+            let digest = key.digest();
+            // A run that writes a snapshot has to be done.
+            let found = if point.run.save_snapshot.is_some() { Ok(None) } else { self.store.get(digest) };
+            Ok((Known { state: key.state(), key, digest, found: None }, found))
+        });
+        let (mut runs, mut unused) = (Vec::with_capacity(jobs.len()), Vec::new());
+        for looked in looked {
+            let (mut run, found) = looked?;
+            match found {
+                Ok(found) => run.found = found,
+                Err(file) => unused.push(file),
+            }
+            runs.push(run);
+        }
+        for file in unused.iter().take(NAMED) {
+            (self.warn)(&format_args!("{file}; its run is done again and replaces it"));
+        }
+        if unused.len() > NAMED {
+            (self.warn)(&format_args!("{} more files of the store are replaced", unused.len() - NAMED));
+        }
+        let digests: Vec<Digest> = runs.iter().map(|run| run.digest).collect();
+        if let Err(error) = self.store.put_study(&StudyOf::new(plan, &digests)) {
+            (self.warn)(&error);
+        }
+        let states = self.shared(&runs);
+        Ok(Looked { storing: self, runs, states, is_full: AtomicBool::new(false) })
+    }
+
+    /// The states that more than one of the runs needs, or that are there.
+    fn shared(self, runs: &[Known]) -> BTreeMap<Digest, Mutex<()>> {
+        let mut counts: BTreeMap<Digest, usize> = BTreeMap::new();
+        for state in runs.iter().filter(|run| run.found.is_none()).filter_map(|run| run.state) {
+            *counts.entry(state).or_default() += 1;
+        }
+        let is_shared = |(state, count): &(Digest, usize)| *count > 1 || self.store.state(*state).is_some();
+        counts.into_iter().filter(is_shared).map(|(state, _)| (state, Mutex::new(()))).collect()
+    }
+}
+
+impl Looked<'_> {
+    /// The results that are there.
+    pub(super) fn found(&self) -> Vec<Option<Summary>> {
+        self.runs.iter().map(|run| run.found.clone()).collect()
+    }
+
+    /// The runs whose results are not there. Those that make a state come first, so that no thread waits for a state while
+    /// another one could be made.
+    pub(super) fn order(&self) -> Vec<usize> {
+        let missing: Vec<usize> = (0..self.runs.len()).filter(|run| self.runs[*run].found.is_none()).collect();
+        let mut made = Vec::new();
+        let makes = |run: &usize| {
+            let state = self.runs[*run].state.filter(|state| self.states.contains_key(state));
+            let is_first =
+                state.is_some_and(|state| !made.contains(&state) && self.storing.store.state(state).is_none());
+            made.extend(state.filter(|_| is_first));
+            is_first
+        };
+        let (mut order, others): (Vec<usize>, Vec<usize>) = missing.into_iter().partition(makes);
+        order.extend(others);
+        order
+    }
+
+    /// Does the run with this number and keeps its result.
+    pub(super) fn run(&self, plan: &Plan, job: Job, number: usize, program: &Program) -> Result<Summary, ExecuteError> {
+        let run = &self.runs[number];
+        let summary = self.perform(plan, job, run, program)?;
+        if let Err(error) = self.storing.store.put(&run.key, &summary)
+            && !self.is_full.swap(true, Ordering::Relaxed)
+        {
+            (self.storing.warn)(&error);
+        }
+        Ok(summary)
+    }
+
+    fn perform(&self, plan: &Plan, job: Job, run: &Known, program: &Program) -> Result<Summary, ExecuteError> {
+        let (store, point) = (self.storing.store, &plan.points[job.point]);
+        let place = || place(plan, job);
+        let shared = run.state.filter(|_| point.run.save_snapshot.is_none());
+        let Some((digest, lock)) = shared.and_then(|state| self.states.get_key_value(&state)) else {
+            return plain(plan, job, program);
+        };
+        // One that panicked made no state, and the next one makes it.
+        let making = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(path) = store.state(*digest) else {
+            return one(point, job.seed, program, place, |session| {
+                Ok(session.save_snapshot(move |state| {
+                    if let Err(error) = store.put_state(*digest, |out| state.write(out)) {
+                        (self.storing.warn)(&format_args!("a state cannot be kept in the store: {error}"));
+                    }
+                    drop(making);
+                    Ok(())
+                }))
+            });
+        };
+        drop(making);
+        let loaded = one(point, job.seed, program, place, |session| Ok(session.preconditioned_by(&path)));
+        let Err(ExecuteError::Session(error, _)) = &loaded else { return loaded };
+        let SessionError::Load(LoadError { reason, .. }) = &**error else { return loaded };
+        let gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+        if !matches!(reason, LoadReason::File(SnapshotError::Io(error)) if gone(error)) {
+            (self.storing.warn)(&format_args!(
+                "{}: is damaged; the run preconditions its drive itself",
+                path.display()
+            ));
+            store.drop_state(*digest);
+        }
+        plain(plan, job, program)
+    }
+}
+
+/// Does the run of a key. The result is a function of the key and of the program's version of the model.
+///
+/// # Errors
+/// If the key cannot be used, or its run fails.
+pub fn point(key: &Key, program: &Program) -> Result<Summary, PointError> {
+    let point = key.point().map_err(PointError::Key)?;
+    let place = || Place(format!("the run of the key, {}, seed {}", point.device.name, key.seed));
+    one(&point, key.seed, program, place, Ok).map_err(PointError::Run)
+}
+
+/// The reason that the run of a key has no result.
+#[derive(Debug)]
+pub enum PointError {
+    /// The key cannot be used.
+    Key(KeyError),
+    /// The run failed.
+    Run(ExecuteError),
+}
+
+impl fmt::Display for PointError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Key(error) => error.fmt(f),
+            Self::Run(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for PointError {}

@@ -1,0 +1,142 @@
+//! A folder with the results of runs, each under the digest of its key.
+//!
+//! A run is a function of its [`Key`], so its result is kept under the key's digest and the run is not done twice. Each
+//! result is a file of its own that appears whole or not at all. So a study that ends early, whatever ends it, goes on
+//! where it was, and any number of programs may fill one store at once: those that do the same run write the same bytes.
+//!
+//! ```text
+//! points/ab/abcd....parquet    the result of a run: one row (`row`)
+//! states/cdef....state         a preconditioned drive that several runs share (`states`)
+//! studies/NAME.json            the points of a study: labels and digests (`studies`)
+//! ```
+
+mod contents;
+mod digest;
+mod error;
+mod key;
+mod model;
+mod row;
+mod states;
+mod studies;
+
+#[cfg(test)]
+mod tests;
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use base::units::Bytes;
+
+use crate::output::write_whole;
+use crate::summary::Summary;
+
+pub use contents::{Contents, Discard, Removed, Stored};
+pub use digest::{Digest, ParseDigestError};
+pub use error::{StoreError, Unused};
+pub use key::{Digests, Key, KeyError, SCHEMA, SnapshotKey, TraceKey, WorkloadKey};
+pub use model::MODEL;
+pub use row::{Facts, Row, columns};
+pub use states::DEFAULT_LIMIT;
+pub use studies::{PointOf, StudyOf};
+
+/// The mark of a folder whose content can be made again (bford.info/cachedir): programs that make backups skip it.
+const TAG: (&str, &str) = (
+    "CACHEDIR.TAG",
+    "Signature: 8a477f597d28d172789f06886806bc55\n# Results of runs, made by Flashloom; `flashloom store gc` removes some.\n",
+);
+const POINTS: &str = "points";
+const STATES: &str = "states";
+const STUDIES: &str = "studies";
+
+/// A folder with results.
+#[derive(Clone, Debug)]
+pub struct Store {
+    folder: PathBuf,
+    /// Bytes of all states.
+    limit: Bytes,
+}
+
+impl Store {
+    /// The store in this folder, which is made if it is not there.
+    ///
+    /// # Errors
+    /// If nothing can be written there.
+    pub fn open(folder: &Path) -> Result<Self, StoreError> {
+        let fail = |error| StoreError::new(folder, error);
+        let store = Self { folder: std::path::absolute(folder).map_err(fail)?, limit: DEFAULT_LIMIT };
+        for part in [POINTS, STATES, STUDIES] {
+            fs::create_dir_all(store.folder.join(part)).map_err(fail)?;
+        }
+        // Only a file that was written shows that the folder can be written.
+        write_whole(&store.folder.join(TAG.0), |mut file| file.write_all(TAG.1.as_bytes())).map_err(fail)?;
+        Ok(store)
+    }
+
+    /// The store in this folder, to be looked at only.
+    ///
+    /// # Errors
+    /// If it is not there.
+    pub fn find(folder: &Path) -> Result<Self, StoreError> {
+        let fail = |error| StoreError::new(folder, error);
+        let folder = std::path::absolute(folder).map_err(fail)?;
+        fs::read_dir(folder.join(POINTS)).map_err(fail)?;
+        Ok(Self { folder, limit: DEFAULT_LIMIT })
+    }
+
+    /// Keeps states of at most this many bytes.
+    #[must_use]
+    pub const fn limit(mut self, limit: Bytes) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// Its folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The file of a result.
+    #[must_use]
+    pub fn path(&self, digest: Digest) -> PathBuf {
+        let name = digest.to_string();
+        self.folder.join(POINTS).join(&name[..2]).join(name + ".parquet")
+    }
+
+    /// The result with this digest, if there is one.
+    ///
+    /// # Errors
+    /// If there is a file in its place that cannot be used.
+    pub fn row(&self, digest: Digest) -> Result<Option<Row>, Unused> {
+        let path = self.path(digest);
+        let file = match File::open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file.map_err(|error| Unused::unreadable(&path, error))?,
+        };
+        let found = row::read(file).map_err(|error| Unused::of(&path, error))?;
+        if found.key.digest() == digest { Ok(Some(found)) } else { Err(Unused::misplaced(&path)) }
+    }
+
+    /// The result of a run, if it is there.
+    ///
+    /// # Errors
+    /// If there is a file in its place that cannot be used: the run has to be done, and replaces it.
+    pub fn get(&self, digest: Digest) -> Result<Option<Summary>, Unused> {
+        Ok(self.row(digest)?.map(|row| row.summary))
+    }
+
+    /// Keeps the result of a run.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn put(&self, key: &Key, summary: &Summary) -> Result<(), StoreError> {
+        let path = self.path(key.digest());
+        let folder = path.parent().unwrap_or(&self.folder);
+        let write = || {
+            fs::create_dir_all(folder)?;
+            write_whole(&path, |mut file| file.write_all(&row::write(key, summary)))
+        };
+        write().map_err(|error| StoreError::new(&path, error))
+    }
+}

@@ -1,0 +1,201 @@
+//! What is in a store, and the removal of what is no longer wanted.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use base::units::Bytes;
+
+use super::digest::Digest;
+use super::row::{self, Facts};
+use super::states::{State, states, trim};
+use super::{POINTS, STATES, STUDIES, Store};
+use crate::output::clear;
+
+/// A result in a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// The digest of its key.
+    pub digest: Digest,
+    /// Its file.
+    pub path: PathBuf,
+    /// The length of the file.
+    pub bytes: u64,
+    /// When it was written.
+    pub written: SystemTime,
+}
+
+impl Stored {
+    /// What it is the result of; `None` if it is damaged or something else.
+    #[must_use]
+    pub fn facts(&self) -> Option<Facts> {
+        row::facts(File::open(&self.path).ok()?).ok()
+    }
+
+    /// True if this version of Flashloom uses the result.
+    fn is_usable(&self) -> bool {
+        let row = File::open(&self.path).ok().and_then(|file| row::read(file).ok());
+        row.is_some_and(|row| row.key.digest() == self.digest)
+    }
+}
+
+/// What is in a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contents {
+    /// The results, last written first.
+    pub points: Vec<Stored>,
+    /// The number of states.
+    pub states: usize,
+    /// The bytes of all states.
+    pub state_bytes: u64,
+}
+
+impl Contents {
+    /// The bytes of all results.
+    #[must_use]
+    pub fn point_bytes(&self) -> u64 {
+        self.points.iter().map(|point| point.bytes).sum()
+    }
+
+    /// The results whose digests begin with this text.
+    pub fn named<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a Stored> {
+        self.points.iter().filter(move |point| point.digest.to_string().starts_with(text))
+    }
+}
+
+/// What to remove from a store. Files that programs which no longer run have left half-written always go, and so do
+/// states beyond the limit of the store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Discard {
+    /// Results that this version of Flashloom does not use: of other versions of the model, and damaged ones.
+    pub unusable: bool,
+    /// Results written, and states used, longer ago than this.
+    pub older: Option<Duration>,
+    /// The oldest results and states, until the others fit into this many bytes.
+    pub beyond: Option<Bytes>,
+}
+
+/// What was removed from a store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// Results.
+    pub points: u64,
+    /// States.
+    pub states: u64,
+    /// Half-written files.
+    pub leftovers: u64,
+    /// The bytes of all of them.
+    pub bytes: u64,
+}
+
+/// The folders of the results.
+fn folders(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder.join(POINTS)).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    found.sort();
+    found
+}
+
+impl Store {
+    /// What is in the store.
+    #[must_use]
+    pub fn contents(&self) -> Contents {
+        let point = |entry: fs::DirEntry| {
+            let (path, meta) = (entry.path(), entry.metadata().ok()?);
+            let digest = path.file_name()?.to_str()?.strip_suffix(".parquet")?.parse().ok()?;
+            let written = meta.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+            Some(Stored { digest, path, bytes: meta.len(), written })
+        };
+        let entries = folders(&self.folder).into_iter().flat_map(|folder| fs::read_dir(folder).into_iter().flatten());
+        let mut points: Vec<Stored> = entries.flatten().filter_map(point).collect();
+        points.sort_by(|a, b| b.written.cmp(&a.written).then_with(|| a.digest.cmp(&b.digest)));
+        let states = states(&self.folder);
+        Contents { points, states: states.len(), state_bytes: states.iter().map(|state| state.bytes).sum() }
+    }
+
+    /// Removes what is not wanted. Programs that use the store at the same time do again what they miss.
+    #[must_use]
+    pub fn discard(&self, what: Discard) -> Removed {
+        let mut removed = Removed::default();
+        for folder in folders(&self.folder).iter().chain(&[STATES, STUDIES].map(|part| self.folder.join(part))) {
+            for bytes in clear(folder) {
+                removed.leftovers += 1;
+                removed.bytes += bytes;
+            }
+        }
+        trim(&self.folder, self.limit).iter().for_each(|state| removed.state(state));
+        let contents = self.contents();
+        #[allow(clippy::disallowed_methods)] // The age of a file determines no result.
+        let now = SystemTime::now();
+        let is_old = |time: SystemTime| {
+            let age = now.duration_since(time).unwrap_or_default();
+            what.older.is_some_and(|limit| age > limit)
+        };
+        let unwanted = |point: &&Stored| is_old(point.written) || what.unusable && !point.is_usable();
+        let mut gone = BTreeSet::new();
+        for point in contents.points.iter().filter(unwanted) {
+            removed.point(point);
+            gone.insert(point.digest);
+        }
+        states(&self.folder).iter().filter(|state| is_old(state.used)).for_each(|state| removed.remove(state));
+        if let Some(limit) = what.beyond {
+            let left = contents.points.into_iter().filter(|point| !gone.contains(&point.digest)).map(Kept::Point);
+            let mut all: Vec<Kept> = left.chain(states(&self.folder).into_iter().map(Kept::State)).collect();
+            all.sort_by_key(|kept| std::cmp::Reverse(kept.time()));
+            let mut sum = 0;
+            for kept in all {
+                sum += kept.bytes();
+                match kept {
+                    _ if sum <= limit.get() => {}
+                    Kept::Point(point) => removed.point(&point),
+                    Kept::State(state) => removed.remove(&state),
+                }
+            }
+        }
+        removed
+    }
+}
+
+/// A result or a state.
+enum Kept {
+    Point(Stored),
+    State(State),
+}
+
+impl Kept {
+    const fn time(&self) -> SystemTime {
+        match self {
+            Self::Point(point) => point.written,
+            Self::State(state) => state.used,
+        }
+    }
+
+    const fn bytes(&self) -> u64 {
+        match self {
+            Self::Point(point) => point.bytes,
+            Self::State(state) => state.bytes,
+        }
+    }
+}
+
+impl Removed {
+    fn point(&mut self, point: &Stored) {
+        if fs::remove_file(&point.path).is_ok() {
+            self.points += 1;
+            self.bytes += point.bytes;
+        }
+    }
+
+    fn remove(&mut self, state: &State) {
+        if fs::remove_file(&state.path).is_ok() {
+            self.state(state);
+        }
+    }
+
+    /// Counts a state that is gone.
+    fn state(&mut self, state: &State) {
+        self.states += 1;
+        self.bytes += state.bytes;
+    }
+}

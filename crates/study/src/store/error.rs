@@ -1,0 +1,84 @@
+//! Faults of a store: it cannot be written, or a file in it cannot be used.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::row::RowError;
+
+/// A store that cannot be read or written.
+#[derive(Debug)]
+pub struct StoreError {
+    path: PathBuf,
+    error: io::Error,
+}
+
+impl StoreError {
+    pub(super) fn new(path: &Path, error: io::Error) -> Self {
+        Self { path: path.to_owned(), error }
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (path, error) = (self.path.display(), &self.error);
+        match error.kind() {
+            io::ErrorKind::NotFound => {
+                write!(f, "{path}: there is no store of results; choose its folder with --store, or run a study first")
+            }
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => write!(
+                f,
+                "{path}: the store of results cannot be written: {error}; free space there, e.g. with `flashloom store \
+                 gc`, choose another folder with --store, or run without one: --no-store"
+            ),
+            _ => write!(
+                f,
+                "{path}: the store of results cannot be written: {error}; choose another folder with --store, or run \
+                 without one: --no-store"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for StoreError {}
+
+/// A file in a store that is not used, and why.
+#[derive(Debug)]
+pub struct Unused {
+    path: PathBuf,
+    why: Why,
+}
+
+#[derive(Debug)]
+enum Why {
+    Unreadable(io::Error),
+    Row(RowError),
+    Misplaced,
+}
+
+impl Unused {
+    pub(super) fn unreadable(path: &Path, error: io::Error) -> Self {
+        Self { path: path.to_owned(), why: Why::Unreadable(error) }
+    }
+
+    pub(super) fn of(path: &Path, error: RowError) -> Self {
+        Self { path: path.to_owned(), why: Why::Row(error) }
+    }
+
+    pub(super) fn misplaced(path: &Path) -> Self {
+        Self { path: path.to_owned(), why: Why::Misplaced }
+    }
+}
+
+impl fmt::Display for Unused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.path.display())?;
+        match &self.why {
+            Why::Unreadable(error) => write!(f, "cannot be read: {error}"),
+            Why::Row(error) => error.fmt(f),
+            Why::Misplaced => f.write_str("is the result of another run"),
+        }
+    }
+}
+
+impl std::error::Error for Unused {}

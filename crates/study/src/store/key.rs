@@ -1,0 +1,367 @@
+//! The key of a run: all that determines its result.
+//!
+//! Two runs with equal keys have equal results, on any machine. A key is a JSON document that describes the run
+//! completely, so the run can be done again from it. Its digest leaves out what does not matter: where a trace lies.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use base::fault::Fault;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toml::Table;
+use workload::trace::TraceFile;
+use workload::{SourceError, unreadable};
+
+use super::digest::Digest;
+use super::model::MODEL;
+use crate::catalogue::{Device, WorkloadError, WorkloadFile};
+use crate::config::Faults;
+use crate::plan::{Beside, Plan, Point, RunSpec, check_run};
+
+/// Version of the keys, raised when a key changes its meaning or disappears.
+pub const SCHEMA: &str = "flashloom-key-1";
+
+/// All that determines the result of one run of a point with one seed.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = SCHEMA)]
+pub struct Key {
+    /// Version of these keys.
+    #[schemars(extend("const" = SCHEMA))]
+    pub schema: String,
+    /// Version of the model.
+    pub model: u32,
+    /// Seed of all random streams.
+    pub seed: u64,
+    /// The resolved device.
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
+    pub device: Table,
+    /// The workloads: that of the study, and those of `run.flows`, in the order of their names.
+    pub workloads: Vec<WorkloadKey>,
+    /// The snapshot from which the drive starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot: Option<SnapshotKey>,
+    /// How they run.
+    pub run: RunSpec,
+}
+
+/// The content of a workload.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WorkloadKey {
+    /// A generator, the stages of a job file, or a script: the resolved description.
+    Described(#[schemars(with = "BTreeMap<String, serde_json::Value>")] Table),
+    /// A trace.
+    Trace(TraceKey),
+}
+
+/// The content of a trace.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TraceKey {
+    /// Where it lies; no part of the digest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
+    /// Its name in results.
+    pub name: String,
+    /// The SHA-256 of its bytes as they lie in the file; of a recording with a file for each CPU, that of the lines with
+    /// their digests.
+    #[schemars(with = "String")]
+    pub sha256: Digest,
+}
+
+/// The content of a snapshot.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SnapshotKey {
+    /// Where it lies; no part of the digest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
+    /// The SHA-256 of its bytes.
+    #[schemars(with = "String")]
+    pub sha256: Digest,
+}
+
+/// The reason that a run cannot be done again from its key.
+#[derive(Debug)]
+pub enum KeyError {
+    /// The text is not a key.
+    Text(serde_json::Error),
+    /// It is a key of another version.
+    Schema(String),
+    /// It is a key for another version of the model.
+    Model(u32),
+    /// Its device or a workload has faults.
+    Faults(Faults),
+    /// The way to run it has faults.
+    Run(Vec<Fault>),
+    /// It has another number of workloads than of flows.
+    Workloads(usize),
+    /// A trace or a snapshot cannot be read.
+    Trace(SourceError),
+    /// A trace or a snapshot is not the one of the key.
+    Changed {
+        /// Where it should be.
+        path: PathBuf,
+        /// Its digest.
+        found: Digest,
+        /// The digest of the key.
+        wanted: Digest,
+    },
+    /// The key does not say where a trace or a snapshot lies.
+    Nowhere(String),
+}
+
+impl fmt::Display for KeyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(error) => {
+                write!(f, "is not a key: {error}; give a file that `flashloom store show DIGEST --key` printed")
+            }
+            Self::Schema(found) => {
+                write!(
+                    f,
+                    "is a key of the form {found:?}, and this version of Flashloom reads {SCHEMA:?}; print it again"
+                )
+            }
+            Self::Model(found) => write!(
+                f,
+                "is a key for version {found} of the model, and this Flashloom has version {MODEL}: the result would be \
+                 another; run its study again, or use the Flashloom that wrote the key"
+            ),
+            Self::Faults(faults) => faults.fmt(f),
+            Self::Run(faults) => {
+                let lines: Vec<String> = faults.iter().map(|fault| format!("run.{fault}")).collect();
+                f.write_str(&lines.join("\n"))
+            }
+            Self::Workloads(count) => {
+                write!(f, "has {count} workloads; give it one, and one more for each of `run.flows`")
+            }
+            Self::Trace(error) => error.fmt(f),
+            Self::Changed { path, found, wanted } => write!(
+                f,
+                "{}: is not the file of the key: its SHA-256 is {found}, that of the key {wanted}; put that file \
+                 there, or correct `path` in the key",
+                path.display()
+            ),
+            Self::Nowhere(name) => {
+                write!(f, "does not say where `{name}` lies; add its `path`")
+            }
+        }
+    }
+}
+
+impl std::error::Error for KeyError {}
+
+/// The digests of traces and snapshots that are already known: many points of a study read one file.
+#[derive(Clone, Debug, Default)]
+pub struct Digests(BTreeMap<PathBuf, Digest>);
+
+impl Digests {
+    /// The digests of all traces and snapshots of a study.
+    ///
+    /// # Errors
+    /// If one cannot be read.
+    pub fn of(plan: &Plan) -> Result<Self, SourceError> {
+        let mut digests = Self::default();
+        for point in &plan.points {
+            for workload in point.workloads() {
+                if let WorkloadFile::Trace(file) = workload {
+                    digests.digest(file)?;
+                }
+            }
+            if let Some(path) = &point.run.load_snapshot {
+                digests.digest(&TraceFile::at(path))?;
+            }
+        }
+        Ok(digests)
+    }
+
+    /// The digest of a file.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    fn digest(&mut self, file: &TraceFile) -> Result<Digest, SourceError> {
+        if let Some(known) = self.0.get(file.path()) {
+            return Ok(*known);
+        }
+        let digest = digest_of(file)?;
+        self.0.insert(file.path().to_owned(), digest);
+        Ok(digest)
+    }
+}
+
+fn digest_of(file: &TraceFile) -> Result<Digest, SourceError> {
+    let digests = file.bytes()?.into_iter().map(|mut bytes| {
+        Digest::read(&mut bytes).map_err(|error| {
+            let (message, remedy) = unreadable(file.path(), &error);
+            SourceError::new(message, remedy).in_file(&file.shown())
+        })
+    });
+    let digests = digests.collect::<Result<Vec<_>, _>>()?;
+    Ok(match digests[..] {
+        [one] => one,
+        _ => Digest::of(digests.iter().map(|digest| format!("{digest}\n")).collect::<String>().as_bytes()),
+    })
+}
+
+/// The digest of a file that must have this one.
+fn expect(file: &TraceFile, wanted: Digest) -> Result<(), KeyError> {
+    let found = digest_of(file).map_err(KeyError::Trace)?;
+    match found == wanted {
+        true => Ok(()),
+        false => Err(KeyError::Changed { path: file.shown(), found, wanted }),
+    }
+}
+
+impl Key {
+    /// The key of a point with a seed.
+    ///
+    /// # Errors
+    /// All faults of the descriptions of the workloads, or the fault of a trace or of the snapshot.
+    pub fn of(point: &Point, seed: u64, digests: &mut Digests) -> Result<Self, WorkloadError> {
+        let device = &point.device;
+        let mut run = point.run.clone();
+        // That a snapshot is saved changes no result.
+        run.save_snapshot = None;
+        // The resolved device has the weights.
+        run.weight = None;
+        for (name, flow) in &mut run.flows {
+            // The list of workloads has their content.
+            (flow.weight, flow.workload, flow.set) = (None, name.into(), Table::new());
+        }
+        if !point.workloads().any(WorkloadFile::is_trace) {
+            run.forget_traces();
+        }
+        let snapshot = |path: PathBuf| -> Result<SnapshotKey, SourceError> {
+            Ok(SnapshotKey { sha256: digests.digest(&TraceFile::at(&path))?, path: std::path::absolute(path).ok() })
+        };
+        let snapshot = run.load_snapshot.take().map(snapshot).transpose()?;
+        let workload = |file: &WorkloadFile| WorkloadKey::of(file, device, digests);
+        Ok(Self {
+            schema: SCHEMA.into(),
+            model: MODEL,
+            seed,
+            device: device.config(),
+            workloads: point.workloads().map(workload).collect::<Result<_, _>>()?,
+            snapshot,
+            run,
+        })
+    }
+
+    /// Reads a key.
+    ///
+    /// # Errors
+    /// If the text is not a key, or one of another version.
+    pub fn parse(text: &str) -> Result<Self, KeyError> {
+        /// What every version of a key has.
+        #[derive(Deserialize)]
+        struct Head {
+            schema: String,
+            model: u32,
+        }
+        let head: Head = serde_json::from_str(text).map_err(KeyError::Text)?;
+        if head.schema != SCHEMA {
+            return Err(KeyError::Schema(head.schema));
+        }
+        if head.model != MODEL {
+            return Err(KeyError::Model(head.model));
+        }
+        serde_json::from_str(text).map_err(KeyError::Text)
+    }
+
+    /// As JSON, indented, with a newline at its end.
+    ///
+    /// # Panics
+    /// Never: every key can be written as JSON.
+    #[must_use]
+    pub fn json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("numbers, texts and tables") + "\n"
+    }
+
+    /// The digest of the key: equal for equal results.
+    ///
+    /// # Panics
+    /// Never: every key can be written as JSON.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        let mut key = self.clone();
+        for workload in &mut key.workloads {
+            if let WorkloadKey::Trace(trace) = workload {
+                trace.path = None;
+            }
+        }
+        if let Some(snapshot) = &mut key.snapshot {
+            snapshot.path = None;
+        }
+        key.device.remove("description");
+        Digest::of(serde_json::to_string(&key).expect("numbers, texts and tables").as_bytes())
+    }
+
+    /// The digest of the drive's state after preconditioning; `None` for a new drive.
+    ///
+    /// # Panics
+    /// Never: every key can be written as JSON.
+    #[must_use]
+    pub fn state(&self) -> Option<Digest> {
+        if self.run.precondition.is_empty() {
+            return None;
+        }
+        let mut device = self.device.clone();
+        device.remove("name");
+        device.remove("description");
+        let snapshot = self.snapshot.as_ref().map(|snapshot| snapshot.sha256);
+        let all = (self.model, self.seed, device, snapshot, &self.run.precondition);
+        Some(Digest::of(serde_json::to_string(&all).expect("numbers, texts and tables").as_bytes()))
+    }
+
+    /// The point of which this is a key.
+    ///
+    /// # Errors
+    /// If a description has faults, a trace or the snapshot cannot be read, or is not the one of the key.
+    pub fn point(&self) -> Result<Point, KeyError> {
+        let device = Device::parse(self.device.to_string()).map_err(KeyError::Faults)?;
+        let mut run = self.run.clone();
+        if let Some(SnapshotKey { path, sha256 }) = &self.snapshot {
+            let path = path.clone().ok_or_else(|| KeyError::Nowhere("snapshot".into()))?;
+            expect(&TraceFile::at(&path), *sha256)?;
+            run.load_snapshot = Some(path);
+        }
+        check_run(&run, Some(&device)).map_err(KeyError::Run)?;
+        if self.workloads.len() != run.flows.len() + 1 {
+            return Err(KeyError::Workloads(self.workloads.len()));
+        }
+        let mut workloads = self.workloads.iter().map(WorkloadKey::file).collect::<Result<Vec<_>, _>>()?.into_iter();
+        let workload = workloads.next().expect("there is one more than flows");
+        let flow = |(name, workload): (&String, WorkloadFile)| Beside { name: name.clone(), workload };
+        let beside = run.flows.keys().zip(workloads).map(flow).collect();
+        Ok(Point { labels: Vec::new(), device, workload, beside, run })
+    }
+}
+
+impl WorkloadKey {
+    fn of(file: &WorkloadFile, device: &Device, digests: &mut Digests) -> Result<Self, WorkloadError> {
+        Ok(match file {
+            WorkloadFile::Trace(trace) => {
+                let path = if trace.path() == Path::new("-") { None } else { std::path::absolute(trace.path()).ok() };
+                Self::Trace(TraceKey { path, name: trace.name(), sha256: digests.digest(trace)? })
+            }
+            described => Self::Described(described.resolved(device.capacity())?),
+        })
+    }
+
+    fn file(&self) -> Result<WorkloadFile, KeyError> {
+        match self {
+            Self::Described(table) => WorkloadFile::parse(table.to_string()).map_err(KeyError::Faults),
+            Self::Trace(key) => {
+                let path = key.path.clone().ok_or_else(|| KeyError::Nowhere(key.name.clone()))?;
+                let mut file = TraceFile::at(&path);
+                file.keep().map_err(KeyError::Trace)?;
+                expect(&file, key.sha256)?;
+                Ok(WorkloadFile::Trace(file.named(&key.name)))
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Preconditioned drives that several runs share: each is made once and loaded by the others.
+//!
+//! A state is a [snapshot](crate::snapshot) under the digest of the device, the preconditioning and its seed. A run that
+//! loads it has the same result, to the event hash, as one that preconditions the drive itself. States take far more
+//! room than results, so the store keeps those that were used last, up to a limit.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use base::units::Bytes;
+
+use super::digest::Digest;
+use super::{STATES, Store};
+use crate::output::write_whole;
+
+/// The bytes of all states, unless the user gives another limit.
+pub const DEFAULT_LIMIT: Bytes = Bytes::new(4 << 30);
+
+/// The extension of a state's file.
+pub(super) const EXTENSION: &str = "state";
+
+/// A state in a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct State {
+    pub(super) path: PathBuf,
+    pub(super) bytes: u64,
+    pub(super) used: SystemTime,
+}
+
+/// All states of a store, last used first.
+pub(super) fn states(folder: &Path) -> Vec<State> {
+    let Ok(entries) = fs::read_dir(folder.join(STATES)) else { return Vec::new() };
+    let state = |entry: fs::DirEntry| {
+        let (path, meta) = (entry.path(), entry.metadata().ok()?);
+        let is_state = path.extension().is_some_and(|extension| extension == EXTENSION) && meta.is_file();
+        is_state.then(|| State { path, bytes: meta.len(), used: meta.modified().unwrap_or(SystemTime::UNIX_EPOCH) })
+    };
+    let mut found: Vec<State> = entries.flatten().filter_map(state).collect();
+    // By path if the clock is too coarse to tell.
+    found.sort_by(|a, b| b.used.cmp(&a.used).then_with(|| a.path.cmp(&b.path)));
+    found
+}
+
+/// Removes those states that were not used for longest until the others fit into `limit`. Returns what it removed.
+pub(super) fn trim(folder: &Path, limit: Bytes) -> Vec<State> {
+    let mut sum = 0;
+    let is_over = |state: &State| {
+        sum += state.bytes;
+        sum > limit.get()
+    };
+    let over = states(folder).into_iter().filter_map({
+        let mut is_over = is_over;
+        move |state| is_over(&state).then_some(state)
+    });
+    // A program that loads one of them has opened it; or it makes the state itself.
+    over.filter(|state| fs::remove_file(&state.path).is_ok()).collect()
+}
+
+impl Store {
+    fn state_path(&self, digest: Digest) -> PathBuf {
+        self.folder.join(STATES).join(digest.to_string()).with_extension(EXTENSION)
+    }
+
+    /// The file of a state, if it is there. It counts as used now.
+    #[must_use]
+    pub fn state(&self, digest: Digest) -> Option<PathBuf> {
+        let path = self.state_path(digest);
+        let file = File::options().append(true).open(&path).ok()?;
+        #[allow(clippy::disallowed_methods)] // The time at which a file was used determines no result.
+        let now = SystemTime::now();
+        // Without it another state is removed first.
+        let _ = file.set_modified(now);
+        Some(path)
+    }
+
+    /// Keeps a state, and removes older ones that no longer fit.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn put_state(&self, digest: Digest, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+        write_whole(&self.state_path(digest), |file| {
+            let mut out = BufWriter::new(file);
+            write(&mut out)?;
+            out.flush()
+        })?;
+        trim(&self.folder, self.limit);
+        Ok(())
+    }
+
+    /// Removes a state that cannot be loaded.
+    pub fn drop_state(&self, digest: Digest) {
+        // If it cannot be removed, it is replaced.
+        let _ = fs::remove_file(self.state_path(digest));
+    }
+}

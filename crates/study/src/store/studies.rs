@@ -1,0 +1,92 @@
+//! Which results of a store belong to a study: the labels of its points beside their digests.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::digest::Digest;
+use super::error::StoreError;
+use super::{STUDIES, Store};
+use crate::output::write_whole;
+use crate::plan::{Label, Plan, Point};
+
+/// Version of the keys, raised when a key changes its meaning or disappears.
+const SCHEMA: &str = "flashloom-points-1";
+
+/// The points of a study.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct StudyOf {
+    /// Version of these keys.
+    pub schema: String,
+    /// The study's name.
+    pub study: String,
+    /// The names of its axes.
+    pub axes: Vec<String>,
+    /// Its points, each with each seed.
+    pub points: Vec<PointOf>,
+}
+
+/// A point of a study with a seed.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct PointOf {
+    /// The point's label on each axis.
+    #[schemars(with = "Vec<String>")]
+    pub labels: Vec<Label>,
+    /// Seed of all random streams.
+    pub seed: u64,
+    /// The digest of the key: the name of the result's file.
+    #[schemars(with = "String")]
+    pub digest: Digest,
+}
+
+impl StudyOf {
+    /// The points of a plan, whose digests are in the order of the points, each with all seeds.
+    #[must_use]
+    pub fn new(plan: &Plan, digests: &[Digest]) -> Self {
+        let seeds = &plan.spec.seeds;
+        let runs = plan.points.iter().flat_map(|point| seeds.iter().map(move |seed| (point, *seed)));
+        let point = |((point, seed), digest): ((&Point, u64), &Digest)| PointOf {
+            labels: point.labels.clone(),
+            seed,
+            digest: *digest,
+        };
+        Self {
+            schema: SCHEMA.into(),
+            study: plan.spec.name.clone(),
+            axes: plan.axes.iter().map(|(name, _)| name.clone()).collect(),
+            points: runs.zip(digests).map(point).collect(),
+        }
+    }
+}
+
+impl Store {
+    /// Keeps which results belong to a study. A later study of the same name replaces it.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn put_study(&self, study: &StudyOf) -> Result<(), StoreError> {
+        let path = self.folder.join(STUDIES).join(file_name(&study.study));
+        let text = serde_json::to_string_pretty(study).expect("texts and numbers") + "\n";
+        write_whole(&path, |mut file| file.write_all(text.as_bytes())).map_err(|error| StoreError::new(&path, error))
+    }
+
+    /// The studies that ran with this store, by name. Files that are something else are skipped.
+    #[must_use]
+    pub fn studies(&self) -> Vec<StudyOf> {
+        let Ok(entries) = fs::read_dir(self.folder.join(STUDIES)) else { return Vec::new() };
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.sort();
+        let read = |path: &PathBuf| serde_json::from_str(&fs::read_to_string(path).ok()?).ok();
+        paths.iter().filter_map(read).filter(|study: &StudyOf| study.schema == SCHEMA).collect()
+    }
+}
+
+/// The file of a study: as much of its name as any file may be called, and a part of the name's digest.
+fn file_name(study: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
+    let readable: String = study.chars().take(60).map(plain).collect();
+    format!("{readable}-{}.json", &Digest::of(study.as_bytes()).to_string()[..8])
+}

@@ -1,0 +1,328 @@
+//! Tests of a store on files, filled by real runs.
+
+use std::fmt::Display;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use testkit::small::STUDY;
+
+use super::*;
+use crate::config::Document;
+use crate::execute::{self, Outcome, Program, Storing};
+use crate::plan::Plan;
+use crate::testing::{DEVICES, described};
+
+/// A store in a folder of its own, and what was said about it.
+struct Place {
+    folder: TempDir,
+    store: Store,
+    said: Mutex<Vec<String>>,
+}
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a directory");
+        let store = Store::open(&folder.path().join("store")).expect("writable");
+        Self { folder, store, said: Mutex::default() }
+    }
+
+    fn run(&self, text: &str) -> Outcome {
+        let warn = |said: &dyn Display| self.said.lock().expect("no panic").push(said.to_string());
+        let storing = Storing { store: &self.store, warn: &warn };
+        execute::run_in(self.plan(text), &program(), NonZeroUsize::new(2), Some(&storing), &|_, _| {}).expect("it runs")
+    }
+
+    fn plan(&self, text: &str) -> Plan {
+        let document = Document::parse(&self.folder.path().join("s.toml"), text.to_owned()).expect("TOML");
+        Plan::new(&document).unwrap_or_else(|faults| panic!("{faults}"))
+    }
+
+    fn said(&self) -> Vec<String> {
+        std::mem::take(&mut self.said.lock().expect("no panic"))
+    }
+
+    /// The files of the results and of the states, and their bytes.
+    fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let mut points: Vec<PathBuf> = self.store.contents().points.into_iter().map(|point| point.path).collect();
+        points.extend(states::states(&self.store.folder).into_iter().map(|state| state.path));
+        points.sort();
+        points.into_iter().map(|path| (path.clone(), fs::read(path).expect("there"))).collect()
+    }
+}
+
+fn program() -> Program {
+    Program { version: "1.2.3".into(), commit: "abc".into() }
+}
+
+fn plain(plan: Plan) -> Outcome {
+    execute::run(plan, &program(), None, &|_, _| {}).expect("it runs")
+}
+
+/// The numbers of two outcomes that differ.
+fn differences(found: &Outcome, wanted: &Outcome) -> Vec<String> {
+    fn walk(at: &str, [a, b]: [&Value; 2], into: &mut Vec<String>) {
+        match (a, b) {
+            (Value::Object(a), Value::Object(b)) if a.keys().eq(b.keys()) => {
+                a.iter().for_each(|(key, value)| walk(&format!("{at}/{key}"), [value, &b[key]], into));
+            }
+            (a, b) if a != b => into.push(format!("{at}: {a} is not {b}")),
+            _ => {}
+        }
+    }
+    let mut all = Vec::new();
+    for (point, [a, b]) in found.runs.iter().zip(&wanted.runs).map(|(a, b)| [a, b]).enumerate() {
+        let labels: Vec<&str> = found.labels(point).iter().map(crate::plan::Label::as_str).collect();
+        let [a, b] =
+            [a, b].map(|runs| Value::Array(runs.iter().map(|run| serde_json::to_value(run).expect("JSON")).collect()));
+        let runs = [&a, &b].map(|runs| runs.as_array().expect("runs"));
+        runs[0].iter().zip(runs[1]).for_each(|(a, b)| walk(&labels.join(" "), [a, b], &mut all));
+    }
+    assert_eq!(found.runs == wanted.runs, all.is_empty(), "JSON has every number");
+    all
+}
+
+/// Every family under a mixed load, at two depths: both share the state of their drive.
+fn families(place: &Place, run: &str) -> String {
+    let points = DEVICES.map(|device| {
+        fs::write(place.folder.path().join(format!("{}.toml", device.0)), described(device)).expect("written");
+        format!("[[axis.point]]\nat = \"{0}\"\ndevice = \"{0}.toml\"\n", device.0)
+    });
+    fs::write(
+        place.folder.path().join("w.toml"),
+        "name = \"w\"\nrequests = 400\narrivals = { kind = \"closed\", depth = 2 }\n[[stream]]\nreads = \"50%\"\n\
+         discards = \"5%\"\nsizes = [{ size = \"2KiB..8KiB\" }]\naddress = { pattern = \"uniform\" }\nflush = { every = 50 }\n",
+    )
+    .expect("written");
+    format!(
+        "name = \"families\"\ndevice = \"page.toml\"\nworkload = \"w.toml\"\n[run]\n{run}\n\
+         [[axis]]\nname = \"family\"\n{}[[axis]]\nname = \"depth\"\nkey = \"run.depth\"\nvalues = [1, 4]\n",
+        points.concat()
+    )
+}
+
+#[test]
+fn results_of_every_family_are_read_back_exactly_and_states_change_none() {
+    let place = Place::new();
+    for run in [
+        "precondition = [\"fill\", \"random:x0.5\"]\nverify = true\nexplain = true",
+        "precondition = [\"fill\", \"random:x0.5\"]\nwarm-up = 50",
+    ] {
+        let text = families(&place, run);
+        let alone = plain(place.plan(&text));
+        let first = place.run(&text);
+        assert_eq!((first.stored, differences(&first, &alone)), (0, Vec::new()), "a loaded state changes no result");
+        let second = place.run(&text);
+        assert_eq!(
+            (second.stored, differences(&second, &alone)),
+            (DEVICES.len() * 2, Vec::new()),
+            "every number is read back"
+        );
+        assert_eq!(place.said(), [""; 0]);
+    }
+    // Verification is no part of the state.
+    assert_eq!(place.store.contents().states, DEVICES.len());
+    for (path, _) in place.files() {
+        if path.extension().is_some_and(|extension| extension == "parquet") {
+            row::tests::check_columns(&path);
+        }
+    }
+}
+
+#[test]
+fn a_state_that_is_damaged_is_made_again() {
+    let place = Place::new();
+    let text = families(&place, "precondition = [\"fill\"]");
+    let first = place.run(&text);
+    for point in place.store.contents().points {
+        fs::remove_file(point.path).expect("removed");
+    }
+    for state in states::states(&place.store.folder) {
+        fs::write(state.path, "half").expect("written");
+    }
+    let second = place.run(&text);
+    assert_eq!((second.stored, differences(&second, &first)), (0, Vec::new()));
+    let said = place.said();
+    assert!(
+        said.iter().all(|said| said.ends_with(".state: is damaged; the run preconditions its drive itself")),
+        "{said:?}"
+    );
+    assert!(said.len() >= DEVICES.len(), "{said:?}");
+}
+
+#[test]
+fn only_missing_and_damaged_results_are_made_again_and_files_are_equal() {
+    let place = Place::new();
+    let first = place.run(STUDY);
+    let files = place.files();
+    // Three points with two seeds each; no two have one state.
+    assert_eq!((first.stored, files.len()), (0, 6));
+    fs::write(&files[1].0, "half").expect("written");
+    fs::write(&files[2].0, &files[3].1).expect("written");
+    // A byte of the compressed summary, which is the last text.
+    let mut changed = files[4].1.clone();
+    let magic = changed.windows(4).rposition(|bytes| bytes == [0x28, 0xB5, 0x2F, 0xFD]).expect("zstd");
+    changed[magic + 200] ^= 1;
+    fs::write(&files[4].0, &changed).expect("written");
+    fs::remove_file(&files[5].0).expect("removed");
+    let second = place.run(STUDY);
+    assert_eq!((second.stored, differences(&second, &first)), (2, Vec::new()), "{:?}", place.said());
+    assert_eq!(place.files(), files, "byte for byte");
+    let said = place.said();
+    assert_eq!(said.len(), 3, "{said:?}");
+    let with = |text: &str| said.iter().filter(|said| said.contains(text)).count();
+    assert_eq!([with(" is damaged"), with(" is the result of another run")], [2, 1], "{said:?}");
+    assert!(said.iter().all(|said| said.ends_with("; its run is done again and replaces it")), "{said:?}");
+}
+
+#[test]
+fn a_key_has_all_that_determines_a_result_and_nothing_else() {
+    let place = Place::new();
+    fs::create_dir(place.folder.path().join("elsewhere")).expect("made");
+    let trace = |name: &str, text: &str| fs::write(place.folder.path().join(name), text).expect("written");
+    trace("t.csv", "128166372003061629,hm,0,Read,0,4096,100\n");
+    trace("elsewhere/t.csv", "128166372003061629,hm,0,Read,0,4096,100\n");
+    trace("u.csv", "128166372003061629,hm,0,Read,0,4096,100\n");
+    let digest = |more: &str, workload: &str, seed: u64| {
+        let text = format!("name = \"s\"\ndevice = \"demo\"\nworkload = \"{workload}\"\n{more}\n");
+        let plan = place.plan(&text);
+        Key::of(&plan.points[0], seed, &mut Digests::default()).unwrap_or_else(|error| panic!("{error}")).digest()
+    };
+    let base = digest("", "oltp", 1);
+    assert_eq!(base, digest("metrics = [\"read.p99\"]", "oltp", 1), "what a study shows");
+    assert_eq!(base, digest("run = { extent = \"wrap\" }", "oltp", 1), "how to read a trace, without one");
+    let changes = ["flash = { channels = 8 }", "host = { queue-depth = 7 }", "name = \"other\""];
+    let mut all: Vec<Digest> =
+        changes.iter().map(|change| digest(&format!("set.device = {{ {change} }}"), "oltp", 1)).collect();
+    let runs =
+        ["limit = 7", "depth = 3", "verify = true", "explain = true", "precondition = [\"fill\"]", "warm-up = 9"];
+    all.extend(runs.iter().map(|change| digest(&format!("run = {{ {change} }}"), "oltp", 1)));
+    all.extend([
+        base,
+        digest("", "oltp", 2),
+        digest("", "mixed-70-30-4k", 1),
+        digest("set.workload = { requests = 9 }", "oltp", 1),
+    ]);
+    let recorded = digest("", "t.csv", 1);
+    assert_eq!(recorded, digest("", "elsewhere/t.csv", 1), "where a trace lies");
+    all.extend([recorded, digest("", "u.csv", 1), digest("run = { extent = \"wrap\" }", "t.csv", 1)]);
+    trace("t.csv", "128166372003061629,hm,0,Read,512,4096,100\n");
+    all.push(digest("", "t.csv", 1));
+    let count = all.len();
+    all.sort();
+    all.dedup();
+    assert_eq!(all.len(), count, "each has its own digest");
+}
+
+#[test]
+fn the_run_of_a_key_can_be_done_again_from_its_text() {
+    let place = Place::new();
+    let trace = place.folder.path().join("t.csv");
+    fs::write(&trace, "128166372003061629,hm,0,Read,0,4096,100\n128166372003062629,hm,0,Write,8192,4096,100\n")
+        .expect("written");
+    for (workload, more) in
+        [("oltp", "limit = 100, verify = true"), ("t.csv", "precondition = [\"fill\"]"), ("database.fio", "limit = 50")]
+    {
+        let text = format!(
+            "name = \"s\"\ndevice = \"demo\"\nworkload = \"{workload}\"\nseeds = [18446744073709551615]\nrun = {{ {more} }}\n\
+             set.device = {{ flash = {{ blocks = 26 }}, ftl = {{ capacity = \"100MiB\" }} }}\n"
+        )
+        .replace("18446744073709551615", "7");
+        let outcome = place.run(&text);
+        let [point] = &place.store.contents().points[..] else { panic!("one point") };
+        let row = place.store.row(point.digest).expect("sound").expect("there");
+        let key = Key::parse(&row.key.json()).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((key.digest(), &key), (point.digest, &row.key));
+        let again = execute::point(&key, &program()).unwrap_or_else(|error| panic!("{workload}: {error}"));
+        assert_eq!(again, outcome.runs[0][0], "{workload}");
+        fs::remove_file(&point.path).expect("removed");
+        if workload == "t.csv" {
+            fs::write(&trace, "128166372003061629,hm,0,Read,512,4096,100\n").expect("written");
+            let refused = execute::point(&key, &program()).expect_err("another trace").to_string();
+            assert!(
+                refused.contains("t.csv: is not the file of the key") && refused.contains("put that file"),
+                "{refused}"
+            );
+        }
+    }
+}
+
+#[test]
+fn keys_that_cannot_be_used_are_refused() {
+    let place = Place::new();
+    place.run("name = \"s\"\ndevice = \"demo\"\nworkload = \"oltp\"\nrun = { limit = 5 }\n");
+    let key = place.store.row(place.store.contents().points[0].digest).expect("sound").expect("there").key;
+    let text = key.json();
+    for (from, to, wanted) in [
+        (SCHEMA, "flashloom-key-9", "is a key of the form \"flashloom-key-9\""),
+        (&*format!("\"model\": {MODEL}"), "\"model\": 99", "is a key for version 99 of the model"),
+        ("\"seed\": 0", "\"sead\": 0", "is not a key: "),
+        ("\"limit\": 5", "\"limit\": 5, \"extent\": \"clip\"", "`clip` is not a rule"),
+        ("\"channels\": ", "\"chanels\": ", "chanels"),
+        ("\"described\"", "\"recorded\"", "is not a key: "),
+    ] {
+        let changed = text.replace(from, to);
+        assert_ne!(changed, text, "{from}");
+        let refused = match Key::parse(&changed) {
+            Err(error) => error.to_string(),
+            Ok(key) => execute::point(&key, &program()).expect_err(to).to_string(),
+        };
+        assert!(refused.contains(wanted), "{refused}");
+    }
+}
+
+#[test]
+fn a_store_is_cleared_by_age_by_size_and_of_files_that_are_not_used() {
+    let place = Place::new();
+    let text = families(&place, "precondition = [\"fill\"]");
+    place.run(&text);
+    let before = place.store.contents();
+    assert_eq!((before.points.len(), before.states), (DEVICES.len() * 2, DEVICES.len()));
+    let nothing = place.store.discard(Discard {
+        unusable: true,
+        older: Some(std::time::Duration::from_secs(3600)),
+        beyond: None,
+    });
+    assert_eq!(nothing, Removed::default());
+    // A file of a program that was killed, and one that somebody damaged.
+    fs::write(before.points[0].path.with_file_name(".flashloom-1-0.part"), "half").expect("written");
+    fs::write(&before.points[1].path, "half").expect("written");
+    fs::write(before.points[0].path.with_file_name("notes.txt"), "mine").expect("written");
+    let removed = place.store.discard(Discard { unusable: true, ..Discard::default() });
+    assert_eq!(removed, Removed { points: 1, states: 0, leftovers: 1, bytes: 8 });
+    let keep = place.store.contents();
+    let newest = keep.points[0].bytes;
+    let _ = place
+        .store
+        .discard(Discard { beyond: Some(Bytes::new(keep.point_bytes() + keep.state_bytes - 1)), ..Discard::default() });
+    let after = place.store.contents();
+    assert_eq!(after.points.len() + after.states, keep.points.len() + keep.states - 1, "the oldest goes first");
+    assert!(newest > 0 && after.points.contains(&keep.points[0]));
+    let all = place.store.discard(Discard { older: Some(std::time::Duration::ZERO), ..Discard::default() });
+    assert_eq!((all.points, all.states), (after.points.len() as u64, after.states as u64));
+    assert!(before.points[0].path.with_file_name("notes.txt").exists(), "files of others stay");
+}
+
+#[test]
+fn states_that_were_used_last_are_kept_up_to_the_limit() {
+    let place = Place::new();
+    let put = |name: &str| {
+        let digest = Digest::of(name.as_bytes());
+        place.store.put_state(digest, |out| out.write_all(&[0; 1000])).expect("written");
+        digest
+    };
+    let age = |digest: Digest, seconds: u64| {
+        let file = File::options().append(true).open(place.store.folder.join(STATES).join(format!("{digest}.state")));
+        let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+        file.expect("there").set_modified(time).expect("set");
+    };
+    let [a, b, c] = ["a", "b", "c"].map(put);
+    (age(a, 1), age(b, 2), age(c, 3));
+    assert!(place.store.state(a).is_some(), "used now");
+    let small = place.store.clone().limit(Bytes::new(3000));
+    small.put_state(Digest::of(b"d"), |out| out.write_all(&[0; 1000])).expect("written");
+    let there = [a, b, c].map(|digest| place.store.state(digest).is_some());
+    assert_eq!(there, [true, false, true]);
+}

@@ -1,0 +1,145 @@
+//! The course of a run over time under stable keys, if its intervals were chosen.
+
+use std::collections::BTreeMap;
+
+use base::io::IoKind;
+use base::units::{Sectors, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::shares;
+use crate::name::{self, Name};
+use crate::run::{RunResult, since, write_amplification};
+use crate::schema;
+use crate::series::{Depth, Interval, Latencies, Window};
+use crate::validity::is_supported;
+
+/// The course of a run.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct SeriesSummary {
+    /// The length of an interval; the last may be shorter.
+    pub interval_us: f64,
+    /// The intervals in order.
+    pub intervals: Vec<IntervalSummary>,
+}
+
+/// One interval.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct IntervalSummary {
+    /// Its begin, from that of the measurement.
+    pub from_us: f64,
+    /// Its end.
+    pub to_us: f64,
+    /// By kind of request; only kinds of which a request completed.
+    #[serde(deserialize_with = "name::values")]
+    #[schemars(extend("propertyNames" = schema::keys(IoKind::ALL.map(IoKind::name))))]
+    pub kinds: BTreeMap<Name, CompletedSummary>,
+    /// Mean number of requests outstanding.
+    pub queue_depth_mean: f64,
+    /// The most requests outstanding.
+    pub queue_depth_max: u64,
+    /// Mean number of dies that were busy.
+    pub busy_dies: f64,
+    /// Free blocks at its end.
+    pub free_blocks: u64,
+    /// Mapping units programmed per mapping unit that the host wrote and no buffer absorbed.
+    pub write_amplification: Option<f64>,
+    /// Each flow by its name, if there are several.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub flows: BTreeMap<String, FlowIntervalSummary>,
+}
+
+/// Requests that completed in an interval.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct CompletedSummary {
+    /// Their number.
+    pub requests: u64,
+    /// Bytes that they moved per simulated second.
+    pub bytes_per_s: f64,
+    /// Their mean response time.
+    pub latency_mean_us: f64,
+    /// The median.
+    pub latency_p50_us: Option<f64>,
+    /// The 99th percentile; missing if fewer than ten requests lie beyond it.
+    pub latency_p99_us: Option<f64>,
+    /// The 99.9th percentile; missing if fewer than ten requests lie beyond it.
+    pub latency_p99_9_us: Option<f64>,
+    /// The longest response time.
+    pub latency_max_us: f64,
+}
+
+/// One flow in an interval.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct FlowIntervalSummary {
+    /// Its requests that completed.
+    #[serde(flatten)]
+    pub completed: CompletedSummary,
+    /// Mean number of its requests outstanding.
+    pub queue_depth_mean: f64,
+    /// The most of its requests outstanding.
+    pub queue_depth_max: u64,
+}
+
+/// A percentile in microseconds; `None` if too few of the requests lie beyond it. Their longest latency bounds it.
+#[must_use]
+pub fn percentile(latencies: &Latencies, window: &Window, q: f64) -> Option<f64> {
+    let found = latencies.quantile(q).filter(|_| is_supported(q, latencies.count()));
+    found.map(|span| span.min(window.max).as_us_f64())
+}
+
+/// The mean number of busy dies in an interval.
+#[must_use]
+pub fn busy_dies(interval: &Interval<'_>) -> f64 {
+    shares(&since(interval.to, interval.from).die_busy, interval.span()).iter().sum()
+}
+
+fn completed(window: &Window, latencies: &Latencies, moved: Sectors, span: Span) -> CompletedSummary {
+    let per_second = if span.is_zero() { 0.0 } else { moved.bytes().get() as f64 / span.as_secs_f64() };
+    CompletedSummary {
+        requests: window.count,
+        bytes_per_s: per_second,
+        latency_mean_us: window.mean().map_or(0.0, Span::as_us_f64),
+        latency_p50_us: percentile(latencies, window, 0.5),
+        latency_p99_us: percentile(latencies, window, 0.99),
+        latency_p99_9_us: percentile(latencies, window, 0.999),
+        latency_max_us: window.max.as_us_f64(),
+    }
+}
+
+impl SeriesSummary {
+    /// The course of a run whose intervals were chosen.
+    pub(super) fn new(result: &RunResult) -> Option<Self> {
+        let (course, series) = result.detailed.as_ref()?;
+        course.interval?;
+        let intervals = series.intervals().map(|interval| one(&interval, result)).collect();
+        Some(Self { interval_us: series.interval().as_us_f64(), intervals })
+    }
+}
+
+fn one(interval: &Interval<'_>, result: &RunResult) -> IntervalSummary {
+    let (span, counted) = (interval.span(), since(interval.to, interval.from));
+    let elapsed = |at: base::units::Time| at.saturating_since(result.before.at).as_us_f64();
+    let detail = interval.detail.cloned().unwrap_or_default();
+    let of_kind = |kind: IoKind| {
+        let (window, moved) = (&interval.windows[kind as usize], Sectors::new(counted.sectors[kind as usize]));
+        (window.count > 0).then(|| (kind.name(), completed(window, &detail.kinds[kind as usize], moved, span)))
+    };
+    let depth = |depth: &Depth| (depth.mean(span), depth.max);
+    let flows = result.flows.iter().zip(&detail.flows).map(|(flow, of)| {
+        let (queue_depth_mean, queue_depth_max) = depth(&of.depth);
+        let completed = completed(&of.window, &of.latencies, of.moved, span);
+        (flow.name.clone(), FlowIntervalSummary { completed, queue_depth_mean, queue_depth_max })
+    });
+    let (queue_depth_mean, queue_depth_max) = depth(&detail.depth);
+    IntervalSummary {
+        from_us: elapsed(interval.from.at),
+        to_us: elapsed(interval.to.at),
+        kinds: IoKind::ALL.into_iter().filter_map(of_kind).collect(),
+        queue_depth_mean,
+        queue_depth_max,
+        busy_dies: busy_dies(interval),
+        free_blocks: interval.to.free_blocks,
+        write_amplification: write_amplification(interval.from, interval.to),
+        flows: flows.collect(),
+    }
+}

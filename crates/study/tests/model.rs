@@ -1,0 +1,49 @@
+//! The version of the model changes whenever a run may have another result.
+//!
+//! A store of results keeps them for years under a key with that version, so a result of another model must have another
+//! key.
+
+use study::store::{Digest, MODEL};
+
+use super::reference::{RUNS, Run};
+
+/// Each version of the model: the digest of the reference table, and that of the results of small runs.
+const VERSIONS: [(u32, &str, &str); 1] = [(
+    1,
+    "71e37885e0d285732e2c73cb0b23ab84a15c8eecf6176c3567a373a684d72818",
+    "1a60afc0fcf44ea242d6605de5409e0aba6690f080e0eaa4fe4f95d8512dbca3",
+)];
+
+/// Requests of a small run.
+const REQUESTS: u64 = 300;
+
+/// The digest of the results of one small run for each device of the table: all numbers that a result has.
+fn results() -> Digest {
+    let mut runs = Run::all();
+    runs.retain(|run| run.cuts == 0);
+    let mut devices = std::collections::BTreeSet::new();
+    runs.retain(|run| devices.insert(run.device));
+    assert!(runs.len() > 20, "every family");
+    let texts = runs.iter().map(|run| serde_json::to_string(&run.summary(REQUESTS)).expect("JSON") + "\n");
+    Digest::of(texts.collect::<String>().as_bytes())
+}
+
+#[test]
+fn another_model_has_another_version() {
+    let hashes: String =
+        RUNS.lines().filter(|line| !line.starts_with('#')).map(|line| line.to_owned() + "\n").collect();
+    let (reference, results) = (Digest::of(hashes.as_bytes()).to_string(), results().to_string());
+    let (version, known) = (VERSIONS[VERSIONS.len() - 1].0, &VERSIONS[VERSIONS.len() - 1]);
+    assert_eq!(version, MODEL, "the last line of VERSIONS is that of study::store::MODEL");
+    assert!(
+        (known.1, known.2) == (&*reference, &*results),
+        "runs have other results, or results another form, than those of version {MODEL} of the model. Results in stores \
+         must not pass for today's: set `MODEL` in crates/study/src/store/model.rs to {next} and add this line to \
+         VERSIONS:\n    ({next}, \"{reference}\", \"{results}\"),",
+        next = MODEL + 1,
+    );
+    for (i, line) in VERSIONS.iter().enumerate() {
+        let twice = VERSIONS[..i].iter().any(|other| (other.1, other.2) == (line.1, line.2));
+        assert!(line.0 as usize == i + 1 && !twice, "version {} stands in its line, once", line.0);
+    }
+}
