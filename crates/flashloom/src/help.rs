@@ -18,7 +18,7 @@ const fn example(of: &'static str, line: &'static str, does: &'static str) -> Ex
 }
 
 /// Every example. `mine.csv` and `msr.csv` are a user's traces; no other file has to be there before.
-pub(crate) const EXAMPLES: [Example; 26] = [
+pub(crate) const EXAMPLES: [Example; 27] = [
     example("run", "flashloom run demo oltp --limit 2000", "Run a described workload on a drive"),
     example(
         "run",
@@ -29,6 +29,11 @@ pub(crate) const EXAMPLES: [Example; 26] = [
         "run",
         "flashloom run demo oltp --limit 2000 --report page.html --verbose",
         "Draw the results on a page, and say what is done",
+    ),
+    example(
+        "run",
+        "flashloom run demo oltp --limit 2000 --seeds 3",
+        "Give every mean its 95 % interval, over three seeds",
     ),
     example("explain", "flashloom explain demo oltp --limit 2000", "Show where the time of the requests went"),
     example("explain", "flashloom explain demo oltp --limit 2000 --request 100", "Show the life of one request"),

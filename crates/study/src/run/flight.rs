@@ -8,7 +8,6 @@ use flash::backend::{Op, Tally};
 use ssd::{Completion, Counters, Drive, QueueId, Request, Tag};
 use workload::{Pacing, Source};
 
-use super::amount::Amount;
 use super::course::Course;
 use super::error::{RunError, too_late};
 use super::record::{Progress, Record, RequestLog};
@@ -20,6 +19,7 @@ use super::time::{END, arrival, until};
 use crate::oracle::Payload;
 use crate::series::Series;
 use crate::steady::Settled;
+use workload::measure::Amount;
 
 /// The maximum number of points of the time series. A long run keeps at least half as many.
 pub(super) const SERIES_POINTS: usize = 400;

@@ -35,6 +35,9 @@ pub(super) fn generator(spec: &GeneratorSpec, capacity: Sectors, seed: u64) -> R
     if let Some((message, remedy)) = base::fault::wrong_name(&spec.name) {
         faults.add("name", message, remedy);
     }
+    for fault in spec.measured().conflicts() {
+        faults.add(fault.path, fault.message, fault.remedy);
+    }
     let process = arrivals(&spec.arrivals, &mut faults);
     let left = Left {
         requests: positive("requests", spec.requests, &mut faults),
