@@ -326,6 +326,17 @@ pub trait Ftl: Clone + Debug {
     #[inline]
     fn fetch(&self, _unit: usize) {}
 
+    /// The place of a mapping unit, if the FTL has it in RAM: of one that will be asked for, so that the caller may
+    /// prefetch what is there.
+    #[inline]
+    fn peek(&self, _unit: usize) -> Option<Psn> {
+        None
+    }
+
+    /// The mapping unit at this place will be overwritten: the FTL may prefetch the state of the place.
+    #[inline]
+    fn fetch_state(&self, _psn: Psn) {}
+
     /// The best number of mapping units to hand over with one write, where one command programs `slots`.
     fn batch(&self, slots: u32) -> u32 {
         slots

@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 
 use base::engine::{EventHash, EventQueue, Handle};
-use base::units::{Energy, Sectors, Time};
+use base::io::{Io, IoKind};
+use base::units::{Energy, Lpn, Sectors, Time};
 use flash::backend::{Backend, Observer, Op};
 use flash::nand::{Faults, Media, Part, Sector};
 use ftl::{AnyFtl, Event, Flash, Ftl, HostEvent, MergeCounters, Mount};
@@ -280,6 +281,12 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         self.ftl.recover(&mut flash, &mut self.clients);
     }
 
+    /// True if the map is asked for a request soon after its submission. A buffered write asks when it leaves the buffer.
+    #[inline]
+    fn is_looked_up(&self, kind: IoKind) -> bool {
+        kind == IoKind::Read || self.clients.buffer.is_none()
+    }
+
     /// Handles an event. Returns false if nothing else can follow now: most phases of the flash lead to another
     /// phase, and only the last one finishes a list. Work of the FTL that concerns nobody else may let time pass up to
     /// `until`.
@@ -333,6 +340,9 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     }
 }
 
+/// Announced requests whose memory is fetched together.
+const TOGETHER: usize = 16;
+
 /// Set in the number of an event of the RAM in the hash.
 const RAM: u64 = 1 << 41;
 
@@ -378,11 +388,13 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
             request.queue,
             self.queues.count()
         );
-        if S::PRESENT && request.io.kind == base::io::IoKind::Write {
+        if S::PRESENT && request.io.kind == IoKind::Write {
             assert_eq!(request.data.len() as u64, request.io.sectors.get(), "a write brings one item for each sector");
         }
         self.now = now;
-        self.ftl.fetch(self.resolved.geometry.unit_of(request.io.start.get()) as usize);
+        if self.is_looked_up(request.io.kind) {
+            self.ftl.fetch(self.resolved.geometry.unit_of(request.io.start.get()) as usize);
+        }
         // A request that need not wait does not enter its queue, unless an observer is to see it there.
         if !O::LISTENS && self.may_admit() && self.queues.pass() {
             self.take_up(now, request);
@@ -396,6 +408,26 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
         // Nothing but this request has changed since the device last had nothing to do.
         if self.admit() {
             self.run_ready();
+        }
+    }
+
+    fn announce(&self, coming: &[Io]) {
+        // First all entries of the map, then what these lead to: a processor waits for the fetches of a pass at once, but
+        // for those of two passes one after the other.
+        for some in coming.chunks(TOGETHER) {
+            let mut places = [None; TOGETHER];
+            for (place, io) in places.iter_mut().zip(some).filter(|(_, io)| self.is_looked_up(io.kind)) {
+                *place = self.ftl.peek(self.resolved.geometry.unit_of(io.start.get()) as usize);
+            }
+            for (psn, io) in places.iter().zip(some).filter_map(|(place, io)| Some(((*place)?, io))) {
+                match io.kind {
+                    IoKind::Read => {
+                        let unit = self.resolved.geometry.unit_of(io.start.get()) as u32;
+                        self.backend.fetch(Lpn::new(unit), psn);
+                    }
+                    _ => self.ftl.fetch_state(psn),
+                }
+            }
         }
     }
 

@@ -291,6 +291,18 @@ impl<S: Sector> Media<S> {
         !self.is_unreadable(psn)
     }
 
+    /// Prefetches what [`Media::is_readable_at`] looks at, or what [`Media::read`] does.
+    #[inline]
+    pub(crate) fn fetch(&self, psn: Psn, spare: bool) {
+        if spare {
+            std::hint::black_box(self.spares.word(psn.index()));
+            return;
+        }
+        let (superblock, offset) = self.geometry.locate(psn);
+        let (_, plane) = self.geometry.page_and_plane(offset);
+        std::hint::black_box(self.blocks[self.geometry.block(superblock, plane).index()].next_page);
+    }
+
     /// Reads one slot; its payload goes to `into` (empty without payload).
     ///
     /// # Panics

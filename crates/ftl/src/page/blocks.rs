@@ -95,6 +95,12 @@ impl Blocks {
         self.valid[psn.index() / 64] >> (psn.index() % 64) & 1 != 0
     }
 
+    /// Prefetches what [`Self::mark_invalid`] needs of a slot.
+    #[inline]
+    pub(super) fn fetch(&self, psn: Psn) {
+        std::hint::black_box(self.valid[psn.index() / 64]);
+    }
+
     #[inline]
     pub(super) fn mark_valid(&mut self, psn: Psn) {
         debug_assert!(!self.is_valid(psn));

@@ -146,12 +146,13 @@ impl PageFtl {
             let superblock = gc.victims[i].superblock;
             if let Some(offset) = self.blocks.next_valid(superblock, gc.victims[i].cursor) {
                 gc.victims[i].cursor = offset + 1;
+                self.fetch_copies(flash, (pool, i), offset, room);
                 let psn = self.geometry.slot(superblock, offset);
                 if self.planted.is(Sabotage::CollectionDrops) && psn.get() % 16 == 5 {
                     self.drop_unit(flash, psn);
                     continue;
                 }
-                gc.gathered.push(psn);
+                self.pools[pool as usize].gc.gathered.push(psn);
                 self.blocks.pin(superblock);
             } else {
                 gc.victims[i].cursor = end;
@@ -219,7 +220,7 @@ impl PageFtl {
         let kind = self.kind_in(pool);
         self.victims[kind].remove(pool, superblock);
         self.blocks.set_state(superblock, State::Victim);
-        self.pools[pool as usize].gc.victims.push(Victim { superblock, cursor: 0, cause });
+        self.pools[pool as usize].gc.victims.push(Victim { superblock, cursor: 0, fetched: 0, cause });
         // The more valid mapping units a victim has, the more turns the collector needs (Woo and Min, Sec. 4.6); of
         // several victims the latest sets the weight. Copies of translation pages ask the map unit nothing.
         if let Mapping::MapUnit(map_client) = &mut self.mapping

@@ -3,13 +3,18 @@
 use base::engine::Handle;
 use base::units::SuperblockId;
 use flash::backend::{Command, List, Observer, Op};
-use flash::nand::Sector;
+use flash::nand::{Sector, Spare};
 
 use super::blocks::State;
 use super::{Kind, PageFtl};
 use crate::port::{Flash, Owners, PageWrite, Service};
 use crate::sabotage::Sabotage;
 use crate::toolkit::{Commands, Programmed};
+
+/// Copies whose map entries are prefetched together.
+const TOGETHER: u32 = 16;
+/// A program of copies with fewer slots has its map entries prefetched when they are gathered.
+const FEW: u32 = 8;
 
 impl PageFtl {
     pub(crate) fn finished<S: Sector, O: Observer>(
@@ -69,6 +74,7 @@ impl PageFtl {
             }
             if count > 1 {
                 self.fetch_all(flash, handle);
+                self.fetch_states(flash, handle);
             }
             for i in 0..count {
                 let Programmed { slot, psn, torn } = Programmed::of(flash.backend, handle, (target, failed), i);
@@ -132,6 +138,37 @@ impl PageFtl {
     /// Prefetches the map entries of all mapping units of a command, so that the fetches overlap.
     pub(super) fn fetch_all<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, command: Handle<Command>) {
         flash.backend.slots(command).for_each(|(_, slot)| self.mapping.fetch(slot.lpn.index()));
+    }
+
+    /// Prefetches the state of the places that all mapping units of a command will leave.
+    fn fetch_states<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, command: Handle<Command>) {
+        let places = flash.backend.slots(command).filter_map(|(_, slot)| self.mapping.peek(slot.lpn.index()));
+        places.for_each(|psn| self.blocks.fetch(psn));
+    }
+
+    /// Prefetches the map entries of the copies from a victim, from the slot `from` on, some at a time. A program of many
+    /// slots does without: it fetches its own together when it ends.
+    #[inline]
+    pub(super) fn fetch_copies<S: Sector, O: Observer>(
+        &mut self,
+        flash: &Flash<'_, S, O>,
+        (pool, victim): (u32, usize),
+        from: u32,
+        room: u32,
+    ) {
+        let victim = &mut self.pools[pool as usize].gc.victims[victim];
+        if room >= FEW || from < victim.fetched {
+            return;
+        }
+        victim.fetched = from;
+        for _ in 0..TOGETHER {
+            let Some(offset) = self.blocks.next_valid(victim.superblock, victim.fetched) else { return };
+            victim.fetched = offset + 1;
+            if let Spare::Data { lpn, .. } = flash.backend.media().spare(self.geometry.slot(victim.superblock, offset))
+            {
+                self.mapping.fetch(lpn.index());
+            }
+        }
     }
 
     /// A program to a superblock has ended.

@@ -51,6 +51,12 @@ impl Map {
         decode(self.entries[lpn.index()])
     }
 
+    /// The place of a mapping unit that may be outside the map.
+    #[inline]
+    pub(crate) fn peek(&self, unit: usize) -> Option<Psn> {
+        self.entries.get(unit).copied().and_then(decode)
+    }
+
     /// Prefetches the entry of a mapping unit for a lookup that will follow: the map is far larger than any cache, and
     /// the processor does other work while it waits.
     #[inline]
