@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use base::engine::{Handle, Rng};
-use base::units::{DieId, Lpn, Psn, Span, Time};
+use base::units::{DieId, Lpn, Span, Time};
 use flash::backend::{List, Observer};
 use flash::nand::{Media, Sector};
 
@@ -265,16 +265,6 @@ impl Ftl for AnyFtl {
     #[inline]
     fn fetch(&self, unit: usize) {
         each!(self, ftl => Ftl::fetch(ftl, unit));
-    }
-
-    #[inline]
-    fn peek(&self, unit: usize) -> Option<Psn> {
-        each!(self, ftl => Ftl::peek(ftl, unit))
-    }
-
-    #[inline]
-    fn fetch_state(&self, psn: Psn) {
-        each!(self, ftl => Ftl::fetch_state(ftl, psn));
     }
 
     fn batch(&self, slots: u32) -> u32 {

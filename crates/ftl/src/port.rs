@@ -181,6 +181,9 @@ pub trait WriteSink<S> {
     fn give(&self, unit: &PageWrite, into: &mut [S]);
     /// Copies the sectors of a mapping unit to `into[first..]`, without gaps.
     fn pack(&self, unit: &PageWrite, into: &mut [S], first: usize);
+    /// [`WriteSink::write_done`] will follow for this owner: prefetches what it needs.
+    #[inline]
+    fn fetch(&self, _owner: Owner) {}
     /// The NVM set that the owner's writes are confined to; 0 is the whole array.
     fn set(&self, owner: Owner) -> u32;
     /// A mapping unit has been discarded.
@@ -325,17 +328,6 @@ pub trait Ftl: Clone + Debug {
     /// A request for this mapping unit will follow: the FTL may prefetch the memory it needs.
     #[inline]
     fn fetch(&self, _unit: usize) {}
-
-    /// The place of a mapping unit, if the FTL has it in RAM: of one that will be asked for, so that the caller may
-    /// prefetch what is there.
-    #[inline]
-    fn peek(&self, _unit: usize) -> Option<Psn> {
-        None
-    }
-
-    /// The mapping unit at this place will be overwritten: the FTL may prefetch the state of the place.
-    #[inline]
-    fn fetch_state(&self, _psn: Psn) {}
 
     /// The best number of mapping units to hand over with one write, where one command programs `slots`.
     fn batch(&self, slots: u32) -> u32 {

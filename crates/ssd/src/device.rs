@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use base::engine::{EventHash, EventQueue, Handle};
 use base::io::{Io, IoKind};
-use base::units::{Energy, Lpn, Sectors, Time};
+use base::units::{Energy, Sectors, Time};
 use flash::backend::{Backend, Observer, Op};
 use flash::nand::{Faults, Media, Part, Sector};
 use ftl::{AnyFtl, Event, Flash, Ftl, HostEvent, MergeCounters, Mount};
@@ -340,9 +340,6 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     }
 }
 
-/// Announced requests whose memory is fetched together.
-const TOGETHER: usize = 16;
-
 /// Set in the number of an event of the RAM in the hash.
 const RAM: u64 = 1 << 41;
 
@@ -412,22 +409,8 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
     }
 
     fn announce(&self, coming: &[Io]) {
-        // First all entries of the map, then what these lead to: a processor waits for the fetches of a pass at once, but
-        // for those of two passes one after the other.
-        for some in coming.chunks(TOGETHER) {
-            let mut places = [None; TOGETHER];
-            for (place, io) in places.iter_mut().zip(some).filter(|(_, io)| self.is_looked_up(io.kind)) {
-                *place = self.ftl.peek(self.resolved.geometry.unit_of(io.start.get()) as usize);
-            }
-            for (psn, io) in places.iter().zip(some).filter_map(|(place, io)| Some(((*place)?, io))) {
-                match io.kind {
-                    IoKind::Read => {
-                        let unit = self.resolved.geometry.unit_of(io.start.get()) as u32;
-                        self.backend.fetch(Lpn::new(unit), psn);
-                    }
-                    _ => self.ftl.fetch_state(psn),
-                }
-            }
+        for io in coming.iter().filter(|io| self.is_looked_up(io.kind)) {
+            self.ftl.fetch(self.resolved.geometry.unit_of(io.start.get()) as usize);
         }
     }
 

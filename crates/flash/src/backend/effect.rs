@@ -93,7 +93,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// read will be compared with it.
     #[inline]
     pub fn fetch(&self, lpn: Lpn, psn: Psn) {
-        self.media.fetch(psn, is_compared(lpn));
+        match is_compared(lpn) {
+            true => self.media.fetch_spare(psn),
+            false => self.media.fetch_state(psn),
+        }
     }
 
     /// Reads the source pages of a copy-back and keeps the sectors that come in over the channel.

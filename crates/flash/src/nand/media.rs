@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use base::prefetch::prefetch;
 use base::units::{Lpn, Psn, SuperblockId};
 
 use super::{Faults, Geometry, Sector, Spare};
@@ -291,16 +292,18 @@ impl<S: Sector> Media<S> {
         !self.is_unreadable(psn)
     }
 
-    /// Prefetches what [`Media::is_readable_at`] looks at, or what [`Media::read`] does.
+    /// Prefetches what [`Media::is_readable_at`] looks at.
     #[inline]
-    pub(crate) fn fetch(&self, psn: Psn, spare: bool) {
-        if spare {
-            std::hint::black_box(self.spares.word(psn.index()));
-            return;
-        }
+    pub(crate) fn fetch_state(&self, psn: Psn) {
         let (superblock, offset) = self.geometry.locate(psn);
         let (_, plane) = self.geometry.page_and_plane(offset);
-        std::hint::black_box(self.blocks[self.geometry.block(superblock, plane).index()].next_page);
+        prefetch(self.blocks.get(self.geometry.block(superblock, plane).index()));
+    }
+
+    /// Prefetches the spare area of a slot.
+    #[inline]
+    pub fn fetch_spare(&self, psn: Psn) {
+        self.spares.fetch(psn.index());
     }
 
     /// Reads one slot; its payload goes to `into` (empty without payload).

@@ -1,5 +1,6 @@
 //! The state of every superblock: its phase of life, its valid mapping units, and its pins.
 
+use base::prefetch::prefetch;
 use base::units::{Psn, SuperblockId};
 use flash::nand::Geometry;
 
@@ -98,7 +99,7 @@ impl Blocks {
     /// Prefetches what [`Self::mark_invalid`] needs of a slot.
     #[inline]
     pub(super) fn fetch(&self, psn: Psn) {
-        std::hint::black_box(self.valid[psn.index() / 64]);
+        prefetch(self.valid.get(psn.index() / 64));
     }
 
     #[inline]

@@ -146,8 +146,8 @@ impl PageFtl {
             let superblock = gc.victims[i].superblock;
             if let Some(offset) = self.blocks.next_valid(superblock, gc.victims[i].cursor) {
                 gc.victims[i].cursor = offset + 1;
-                self.fetch_copies(flash, (pool, i), offset, room);
                 let psn = self.geometry.slot(superblock, offset);
+                flash.backend.media().fetch_spare(psn);
                 if self.planted.is(Sabotage::CollectionDrops) && psn.get() % 16 == 5 {
                     self.drop_unit(flash, psn);
                     continue;
@@ -220,7 +220,7 @@ impl PageFtl {
         let kind = self.kind_in(pool);
         self.victims[kind].remove(pool, superblock);
         self.blocks.set_state(superblock, State::Victim);
-        self.pools[pool as usize].gc.victims.push(Victim { superblock, cursor: 0, fetched: 0, cause });
+        self.pools[pool as usize].gc.victims.push(Victim { superblock, cursor: 0, cause });
         // The more valid mapping units a victim has, the more turns the collector needs (Woo and Min, Sec. 4.6); of
         // several victims the latest sets the weight. Copies of translation pages ask the map unit nothing.
         if let Mapping::MapUnit(map_client) = &mut self.mapping
@@ -321,6 +321,7 @@ impl PageFtl {
             let (superblock, offset) = self.geometry.locate(psn);
             (superblock, offset / self.geometry.row_slots())
         };
+        self.fetch_copied(flash, gathered);
         let mut read = None;
         for psn in gathered {
             let command = match read {
@@ -443,7 +444,7 @@ impl PageFtl {
                 self.fail(here, target.superblock);
             }
             if count > 1 {
-                self.fetch_all(flash, handle);
+                self.fetch_all(flash, owners, handle);
             }
             // Mapping units that the map unit is asked for stay pinned until its answer.
             let mut moved = std::mem::take(&mut self.moved);

@@ -105,8 +105,6 @@ pub(super) struct Victim {
     pub(super) superblock: SuperblockId,
     /// Slots before this offset have been scanned.
     pub(super) cursor: u32,
-    /// The map entries of the valid slots before this offset have been prefetched.
-    pub(super) fetched: u32,
     pub(super) cause: flash::backend::Cause,
 }
 

@@ -1,7 +1,7 @@
 //! The page-mapped FTL behind the port.
 
 use base::engine::Handle;
-use base::units::{Lpn, Psn, Span, Time};
+use base::units::{Lpn, Span, Time};
 use flash::backend::{List, Observer};
 use flash::nand::{Media, Sector};
 
@@ -120,16 +120,6 @@ impl Ftl for PageFtl {
     #[inline]
     fn fetch(&self, unit: usize) {
         self.fetch(unit);
-    }
-
-    #[inline]
-    fn peek(&self, unit: usize) -> Option<Psn> {
-        self.mapping.peek(unit)
-    }
-
-    #[inline]
-    fn fetch_state(&self, psn: Psn) {
-        self.blocks.fetch(psn);
     }
 
     #[inline]

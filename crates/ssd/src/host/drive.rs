@@ -26,8 +26,7 @@ pub trait Drive<S> {
     /// If `now` is before the present time of the drive, or the drive has no such queue.
     fn submit(&mut self, now: Time, request: Request<S>);
 
-    /// Announces requests that will follow, for the drive to fetch what it has to look up for them from memory, all at
-    /// once. It changes nothing that anybody sees: neither times nor results.
+    /// Announces requests that will follow, for the drive to prefetch the memory that it will need. It changes nothing that anybody sees: neither times nor results.
     fn announce(&self, _coming: &[Io]) {}
 
     /// The time of the next event; `None` if nothing is under way.
