@@ -6,7 +6,7 @@ use base::units::{Bytes, Ratio, SECTOR, Sectors, Time};
 
 use super::address::{Addresses, Pattern, Units, Zone};
 use super::arrivals::{Arrivals, Process, mean_burst};
-use super::generator::Generator;
+use super::generator::{Ahead, Generator};
 use super::permute::Permutation;
 use super::quantity::Amount;
 use super::sizes::{Bar, Sizes};
@@ -72,6 +72,7 @@ pub(super) fn generator(spec: &GeneratorSpec, capacity: Sectors, seed: u64) -> R
         duration: spec.duration,
         with: [None; 2],
         now: Time::ZERO,
+        ahead: Ahead::default(),
     };
     faults.or(generator)
 }
