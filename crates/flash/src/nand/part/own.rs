@@ -17,7 +17,7 @@ const LIKE: &str = "like";
 
 /// A NAND part that a description writes out, or describes by its difference to a preset: with `like`, every value that
 /// is missing is that of the named part.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct CustomPart {
     part: Part,
     like: Option<String>,
@@ -82,6 +82,13 @@ impl Deref for CustomPart {
 impl DerefMut for CustomPart {
     fn deref_mut(&mut self) -> &mut Part {
         &mut self.part
+    }
+}
+
+/// The values alone: where they are from is no property of a drive, and a written description does not have it.
+impl fmt::Debug for CustomPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.part, f)
     }
 }
 
