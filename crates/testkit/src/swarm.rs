@@ -303,7 +303,7 @@ fn or_two_arrays(mut spec: Spec, rng: &mut Rng) -> Spec {
     });
     spec.slc = rng.chance(0.8).then(|| SlcSpec {
         part: None,
-        custom_part: Some(small.into()),
+        custom_part: Some(small),
         size: None,
         blocks: Some(2 + rng.below(12) as u32),
         pages: None,
