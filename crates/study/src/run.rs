@@ -20,7 +20,8 @@ mod rules;
 mod target;
 mod time;
 
-use flight::{Flight, SERIES_POINTS};
+use course::SERIES_POINTS;
+use flight::Flight;
 use flows::Several;
 use rules::Rules;
 
