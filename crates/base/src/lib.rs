@@ -8,6 +8,7 @@ pub mod fault;
 pub mod io;
 pub mod memory;
 pub mod nonmax;
+pub mod prefetch;
 pub mod steps;
 pub mod suggest;
 pub mod units;

@@ -16,5 +16,5 @@ pub use electric::{Current, Energy, Voltage};
 pub use id::{BlockId, ChannelId, DieId, Lba, Lpn, Ppn, Psn, SuperblockId};
 pub use parse::{Exact, ParseUnitError};
 pub use ratio::Ratio;
-pub use size::{Bytes, Frequency, Rate, SECTOR, Sectors};
+pub use size::{Bytes, Frequency, LaneRate, Rate, SECTOR, Sectors};
 pub use time::{Span, Time};

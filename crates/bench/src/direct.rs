@@ -21,7 +21,12 @@ pub(crate) struct Direct {
     completions: Vec<Completion<()>>,
     bins: Bins,
     submitted: u64,
+    /// The next requests, which the drive has been told of.
+    coming: [Io; AHEAD],
 }
+
+/// Requests that are drawn together.
+const AHEAD: usize = 16;
 
 impl Direct {
     /// With as many requests outstanding as in the bare event loop.
@@ -32,15 +37,31 @@ impl Direct {
     pub(crate) fn at_depth(drive: Ssd<()>, kind: IoKind, depth: u32) -> Self {
         let units = drive.capacity().get() / SECTORS.get();
         let rng = Rng::stream(1, "bench.direct");
-        let mut direct = Self { drive, kind, units, rng, completions: Vec::new(), bins: Bins::default(), submitted: 0 };
+        let mut direct = Self {
+            drive,
+            kind,
+            units,
+            rng,
+            completions: Vec::new(),
+            bins: Bins::default(),
+            submitted: 0,
+            coming: [Io::FLUSH; AHEAD],
+        };
         (0..depth).for_each(|_| direct.submit(direct.drive.now()));
         direct
     }
 
     #[inline]
     fn submit(&mut self, now: Time) {
-        let start = Lba::new(self.rng.below(self.units) * SECTORS.get());
-        let io = Io { kind: self.kind, start, sectors: SECTORS };
+        let place = self.submitted as usize % AHEAD;
+        if place == 0 {
+            for io in &mut self.coming {
+                let start = Lba::new(self.rng.below(self.units) * SECTORS.get());
+                *io = Io { kind: self.kind, start, sectors: SECTORS };
+            }
+            self.drive.announce(&self.coming);
+        }
+        let io = self.coming[place];
         let data = vec![(); if self.kind == IoKind::Write { SECTORS.get() as usize } else { 0 }];
         self.drive.submit(now, Request { tag: self.submitted, queue: QueueId::default(), io, data });
         self.submitted += 1;

@@ -128,7 +128,7 @@ pub(crate) fn large(channels: u32, chips: u32) -> Ssd<()> {
 /// Gives the drive small pages and no buffer.
 fn write_through(spec: &mut Spec) {
     spec.flash.part = None;
-    spec.flash.custom_part = Some(small_pages());
+    spec.flash.custom_part = Some(small_pages().into());
     spec.flash.blocks = Some(64);
     spec.flash.pages = Some(256);
 }

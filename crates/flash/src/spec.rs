@@ -5,12 +5,12 @@ mod ecc;
 mod part;
 mod slc_array;
 
-use base::units::{Bytes, Rate, Span};
+use base::units::{Bytes, LaneRate, Rate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{Arbitration, Completion, Controllers, Transfer};
-use crate::nand::{FaultSpec, Part};
+use crate::nand::{CustomPart, FaultSpec};
 
 pub use ecc::{DecodeSpec, EccSpec};
 pub use slc_array::{ResolvedSlcArray, SlcSpec};
@@ -23,9 +23,9 @@ pub struct FlashSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["dirik-2009", "K9WAG08U1A", "K9XXG08"]))]
     pub part: Option<String>,
-    /// The NAND part, written out; instead of `part`.
+    /// The NAND part, written out, instead of `part`; or its difference to `part`, or to the preset that `like` names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub custom_part: Option<Part>,
+    pub custom_part: Option<CustomPart>,
     /// Channels: separately arbitrated buses.
     pub channels: u32,
     /// Chips on each channel, or gangs of chips.
@@ -37,8 +37,10 @@ pub struct FlashSpec {
     /// Width of a channel in bits, a multiple of 8.
     #[serde(default = "eight")]
     pub width: u32,
-    /// Data rate of one 8-bit lane; the part's if missing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Data rate of one 8-bit lane; the part's if missing. `1200MT/s` is `1200MB/s`:
+    /// a lane of 8 bits moves one byte a transfer, and a wider channel has several lanes.
+    #[serde(default, deserialize_with = "LaneRate::optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<LaneRate>")]
     pub lane_rate: Option<Rate>,
     /// Raw size of the whole array, which sets the blocks in a plane; instead of `blocks`. It stays the same for any
     /// number of channels and chips.

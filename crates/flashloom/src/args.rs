@@ -94,7 +94,8 @@ pub(crate) enum Command {
     },
     /// Run all studies of a paper and print its claims beside the measurements
     Reproduce {
-        /// The paper: chang, dirik, fmmu, hydra or sung; or mix, for mixtures of their mechanisms; see `flashloom studies`
+        /// The paper: chang, dirik, fmmu, hydra or sung; or mix, for mixtures of their mechanisms; or all; see `flashloom
+        /// studies`
         paper: String,
         #[command(flatten)]
         claims: ClaimArgs,

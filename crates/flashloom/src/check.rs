@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use base::units::{Bytes, Rate, SECTOR, Span};
 use flash::backend::{Controllers, Cycles, Op};
+use flash::nand::CustomPart;
 use ftl::Config;
 use report::table::{Table, Unit};
 use schemars::JsonSchema;
@@ -69,10 +70,38 @@ pub(crate) struct Sheet {
     raw_bytes: u64,
     /// Mapping units of the host's capacity.
     mapping_units: u64,
+    /// The NAND part.
+    part: PartSheet,
     /// The spare space, and the write amplification to expect.
     spare: Spare,
     /// Memory that a simulation of the device needs.
     memory: Needs,
+}
+
+/// The NAND part, and where its values are from.
+#[derive(JsonSchema, Serialize)]
+struct PartSheet {
+    /// The part's name.
+    name: String,
+    /// The preset from which it inherits values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    like: Option<String>,
+    /// The keys of values that the description changes.
+    changed: Vec<String>,
+    /// The keys of values that are those of the preset.
+    inherited: Vec<String>,
+}
+
+impl PartSheet {
+    fn new(resolved: &Resolved) -> Self {
+        let own = resolved.spec.flash.custom_part.as_ref();
+        Self {
+            name: resolved.part.name.clone(),
+            like: own.and_then(|own| Some(own.like()?.to_owned())),
+            changed: own.map_or_else(Vec::new, |own| own.changed().to_vec()),
+            inherited: own.map_or_else(Vec::new, CustomPart::inherited),
+        }
+    }
 }
 
 /// Memory that a simulation needs.
@@ -136,6 +165,7 @@ impl Sheet {
             capacity_bytes: resolved.capacity().bytes().get(),
             raw_bytes: resolved.raw_capacity().get(),
             mapping_units: resolved.units.into(),
+            part: PartSheet::new(resolved),
             spare: Spare::new(resolved),
             memory: Needs { plain: memory(false), verify: memory(true) },
         }
@@ -220,6 +250,11 @@ fn sheet(device: &Device) -> String {
     }
     let bits = many(part.bits_per_cell(), "bit");
     line("part", format!("{}, {bits} per cell, {} cycles", part.name, part.endurance));
+    let own = resolved.spec.flash.custom_part.as_ref();
+    for (name, keys) in own.into_iter().flat_map(inheritance) {
+        let lines = spare::folded(&keys);
+        lines.into_iter().enumerate().for_each(|(i, keys)| line(if i == 0 { name } else { "" }, keys));
+    }
     let chips = match resolved.gang {
         1 => many(geometry.chips, "chip"),
         gang => format!("{} of {gang} chips", many(geometry.chips, "gang")),
@@ -337,6 +372,12 @@ fn sheet(device: &Device) -> String {
     format!("{}{about}\n{text}", device.name)
 }
 
+/// What a part has from another one, and what not.
+fn inheritance(own: &CustomPart) -> Vec<(&'static str, String)> {
+    let Some(like) = own.like() else { return Vec::new() };
+    vec![("changed", own.changed().join(", ")), ("inherited", format!("from {like}: {}", own.inherited().join(", ")))]
+}
+
 /// The SLC flash in front of the MLC flash.
 fn slc_array(array: &ResolvedSlcArray) -> String {
     let (part, shape, timing) = (&array.part, &array.part.geometry, &array.backend.timing);
@@ -392,6 +433,21 @@ mod tests {
         let (paths, mut results) = (names.iter().map(PathBuf::from).collect::<Vec<_>>(), Vec::new());
         let outcome = check(&paths, &[], Form::Text, &mut results);
         (outcome, String::from_utf8(results).expect("text"))
+    }
+
+    #[test]
+    fn check_says_what_a_part_inherits() {
+        let device = device("demo".as_ref(), &["flash.custom-part.timing.erase=9ms".to_owned()]).expect("sound");
+        let text = sheet(&device);
+        for wanted in ["  changed     timing.erase\n", "  inherited   from sk-hynix-176l-tlc: ", "timing.read"] {
+            assert!(text.contains(wanted), "{text}");
+        }
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        let json = serde_json::to_value(Sheet::new(&device)).expect("JSON");
+        assert_eq!(
+            (&json["part"]["like"], &json["part"]["changed"][0]),
+            (&"sk-hynix-176l-tlc".into(), &"timing.erase".into())
+        );
     }
 
     #[test]

@@ -17,8 +17,8 @@ const fn example(of: &'static str, line: &'static str, does: &'static str) -> Ex
     Example { of, line, does }
 }
 
-/// Every example. `mine.csv` and `msr.csv` are a user's traces; no other file has to be there before.
-pub(crate) const EXAMPLES: [Example; 26] = [
+/// Every example. `mine.csv` and `msr.csv` are a user's traces, and `KEY.json` is a key; no other file has to be there before.
+pub(crate) const EXAMPLES: [Example; 32] = [
     example("run", "flashloom run demo oltp --limit 2000", "Run a described workload on a drive"),
     example(
         "run",
@@ -29,6 +29,11 @@ pub(crate) const EXAMPLES: [Example; 26] = [
         "run",
         "flashloom run demo oltp --limit 2000 --report page.html --verbose",
         "Draw the results on a page, and say what is done",
+    ),
+    example(
+        "run",
+        "flashloom run demo oltp --limit 2000 --seeds 3",
+        "Give every mean its 95 % interval, over three seeds",
     ),
     example("explain", "flashloom explain demo oltp --limit 2000", "Show where the time of the requests went"),
     example("explain", "flashloom explain demo oltp --limit 2000 --request 100", "Show the life of one request"),
@@ -55,6 +60,23 @@ pub(crate) const EXAMPLES: [Example; 26] = [
         "flashloom compare oltp demo qlc --limit 1000 --precondition none --csv",
         "Print the comparison for a spreadsheet",
     ),
+    example(
+        "store list",
+        "flashloom study sung/merges --store s && flashloom store list --store s",
+        "Keep the results of a study in a folder, and list them",
+    ),
+    example(
+        "store show",
+        "flashloom study sung/merges --store s && flashloom store show last --store s",
+        "Show the result that was written last",
+    ),
+    example(
+        "store gc",
+        "flashloom study sung/merges --store s && flashloom store gc --store s",
+        "Remove what programs that were killed have left half-written",
+    ),
+    example("point", "flashloom point KEY.json > result.json", "Do the run of a key"),
+    example("point", "flashloom point KEY.json --store s > result.json", "The same, and keep its result"),
     example("studies", "flashloom studies", "List the studies"),
     example("studies", "flashloom studies sung/merges > mine.toml", "Begin a study of your own"),
     example("check", "flashloom check demo", "Summarise a drive"),

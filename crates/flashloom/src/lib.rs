@@ -36,6 +36,7 @@ pub mod ftl {
     pub use base::engine::{EventQueue, Handle, Rng};
     pub use ftl::{
         AnyConfig, AnyFtl, Array, Config, Counters, Event, Flash, Ftl, FtlKind, FtlSpec, HostEvent, MapImages, Mount,
-        OldPlace, Owner, Owners, PageRead, PageWrite, Planted, ReadSink, Saved, Service, WriteSink, full_mask,
+        OldPlace, Owner, Owners, PageRead, PageWrite, Planted, ReadSink, Saved, Service, WorkingSpace, WriteSink,
+        full_mask,
     };
 }

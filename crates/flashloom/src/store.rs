@@ -221,6 +221,9 @@ fn list(store: &Store, json: bool, results: &mut dyn Write) -> Result<(), Failur
     print(results, &text)
 }
 
+/// Names the result that was written last.
+const LAST: &str = "last";
+
 /// Digits of a digest in tables.
 const SHORT: usize = 12;
 
@@ -239,7 +242,10 @@ struct Shown {
 
 fn show(store: &Store, name: &str, key: bool, json: bool, results: &mut dyn Write) -> Result<(), Failure> {
     let contents = store.contents();
-    let found: Vec<&Stored> = contents.named(name).collect();
+    let found: Vec<&Stored> = match name {
+        LAST => contents.points.iter().take(1).collect(),
+        name => contents.named(name).collect(),
+    };
     let [point] = found[..] else {
         let folder = store.folder().display();
         return Err(Failure::Input(match found.len() {

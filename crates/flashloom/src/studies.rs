@@ -18,7 +18,7 @@ use report::study_report::{Charts, page as page_of};
 use crate::args::{ClaimArgs, Form, ReadingArgs, StudyArgs};
 use crate::exit::{Failure, note, print, say};
 use crate::machine;
-use crate::progress::Bar;
+use crate::progress::{Bar, now};
 use crate::run::program;
 use crate::store::from_store;
 
@@ -51,16 +51,12 @@ pub(crate) fn study(
     perform(plans, paths, args, true, results)
 }
 
-/// The name of all papers together.
+/// The name of all papers together, with the mixtures of their mechanisms.
 const ALL: &str = "all";
 
-/// The folder of the studies that belong to no paper.
-const MIXTURES: &str = "mix";
-
-/// Runs all studies of a paper, or of all papers, and prints its claims.
+/// Runs all studies of a paper, or of all papers and their mixtures, and prints the claims.
 pub(crate) fn reproduce(paper: &str, args: (&StudyArgs, &ClaimArgs), results: &mut dyn Write) -> Result<(), Failure> {
-    // The mixtures are ours, and no paper's.
-    let is_wanted = |of: &str| of == paper || (paper == ALL && of != MIXTURES);
+    let is_wanted = |of: &str| of == paper || paper == ALL;
     let found: Vec<_> = builtin().iter().filter(|(name, _)| is_wanted(paper_of(name))).collect();
     if found.is_empty() {
         let (meant, all) = (did_you_mean(paper, papers()), papers().join(", "));
@@ -90,6 +86,7 @@ fn perform(
     points: bool,
     results: &mut dyn Write,
 ) -> Result<(), Failure> {
+    let start = now();
     let tell = args.tell();
     tell.check()?;
     for point in plans.iter_mut().flat_map(|plan| &mut plan.points) {
@@ -143,6 +140,10 @@ fn perform(
     print(results, &text)?;
     if let Some(page) = &args.report {
         say(format_args!("report: {}", page.display()));
+    }
+    if !points && !args.quiet {
+        let (claims, studies, took) = (claims.len(), outcomes.len(), start.elapsed().as_secs_f64());
+        say(format_args!("{claims} claims of {studies} studies in {took:.1}s"));
     }
     let all = |verdict| claims.iter().filter(move |claim| claim.verdict == verdict).map(|claim| claim.id.as_str());
     let lists = [

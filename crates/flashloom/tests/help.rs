@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::common::{Place, TRACE};
+use crate::common::{NO_STORE, Place, TRACE};
 
 /// The commands that are listed in a help text, without `help`.
 fn listed(help: &str) -> Vec<String> {
@@ -34,6 +34,8 @@ fn every_example_of_the_help_runs() {
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_flashloom")).parent().expect("a folder");
     let path = format!("{}:/usr/bin:/bin", program.display());
     let place = Place::new();
+    place.printed(&["compare", "w.toml", "d.toml", "--precondition", "none", "--store", "s"]);
+    let key = place.printed(&["store", "show", "last", "--key", "--store", "s"]);
     let mut ran = 0;
     for (command, help) in helps(&place, &[]) {
         let all = examples(&help);
@@ -43,14 +45,15 @@ fn every_example_of_the_help_runs() {
             if line == "flashloom reproduce sung" {
                 continue;
             }
-            let here = Place::with(&[("mine.csv", "0,W,0,8192\n90,R,0,4096\n"), ("msr.csv", TRACE)]);
+            let here =
+                Place::with(&[("mine.csv", "0,W,0,8192\n90,R,0,4096\n"), ("msr.csv", TRACE), ("KEY.json", &key)]);
             let mut shell = Command::new("sh");
-            shell.args(["-ec", line]).current_dir(here.path(".")).env("PATH", &path);
+            shell.args(["-ec", line]).current_dir(here.path(".")).env("PATH", &path).env(NO_STORE.0, NO_STORE.1);
             let output = shell.output().expect("a shell");
             let told = String::from_utf8_lossy(&output.stderr);
             assert!(output.status.success(), "{line}: {told}");
             let files = testkit::names(&here.path("."));
-            assert!(!output.stdout.is_empty() || files.len() > 2, "{line} gives nothing");
+            assert!(!output.stdout.is_empty() || files.len() > 3, "{line} gives nothing");
             ran += 1;
         }
     }

@@ -114,8 +114,12 @@ impl Config for AnyConfig {
         each!(self, config => Config::working_space(config))
     }
 
-    fn expected_write_amplification(&self) -> Result<f64, &'static str> {
+    fn expected_write_amplification(&self) -> Option<f64> {
         each!(self, config => Config::expected_write_amplification(config))
+    }
+
+    fn no_closed_form(&self) -> Option<&'static str> {
+        each!(self, config => Config::no_closed_form(config))
     }
 
     fn no_steady_state(&self) -> Option<&'static str> {

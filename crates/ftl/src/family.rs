@@ -139,12 +139,15 @@ pub trait Config: Clone + Debug {
         None
     }
 
-    /// Write amplification in the steady state under uniform random writes of whole mapping units, from a closed form.
-    ///
-    /// # Errors
-    /// The reason why no closed form is known for this drive.
-    fn expected_write_amplification(&self) -> Result<f64, &'static str> {
-        Err("only the page-mapped FTL has a model of its steady state")
+    /// Write amplification in the steady state under uniform random writes of whole mapping units, from a closed form;
+    /// `None` if none is [known](Config::no_closed_form).
+    fn expected_write_amplification(&self) -> Option<f64> {
+        None
+    }
+
+    /// The reason why no closed form of the write amplification is known for this drive.
+    fn no_closed_form(&self) -> Option<&'static str> {
+        self.no_steady_state()
     }
 
     /// The reason why the steady state of this FTL under uniform random writes cannot be computed; `None` if

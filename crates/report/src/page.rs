@@ -15,8 +15,9 @@ use super::words::Words;
 const STYLE: &str = include_str!("../assets/report.css");
 const LIBRARY: &str = include_str!("../assets/echarts.min.js");
 /// Each uses those before it.
-const SCRIPTS: [&str; 5] = [
+const SCRIPTS: [&str; 6] = [
     include_str!("../assets/numbers.js"),
+    include_str!("../assets/axes.js"),
     include_str!("../assets/charts.js"),
     include_str!("../assets/legend.js"),
     include_str!("../assets/describe.js"),
@@ -363,7 +364,7 @@ mod tests {
         assert_eq!(json["figures"].as_array().map(Vec::len), Some(2));
         assert_eq!(json["figures"][1]["x"]["label"], "a </script> b");
         assert_eq!(json["result"]["a"]["us"], 1500.0);
-        assert_eq!((rest.matches("</script>").count(), html.matches("</script>").count()), (6, 7));
+        assert_eq!((rest.matches("</script>").count(), html.matches("</script>").count()), (7, 8));
         assert!(html.contains("data-figure=\"0\"") && html.contains("data-figure=\"1\""));
     }
 

@@ -33,20 +33,20 @@ fn glossary() -> &'static [Entry] {
 
 fn entry(line: &str) -> Option<Entry> {
     let (word, rest) = line.strip_prefix("- **")?.split_once("**")?;
-    let (aside, says) = rest.split_once(": ")?;
+    let (others, says) = if rest.starts_with(" (") { rest.split_once("): ")? } else { rest.split_once(": ")? };
     let says = says.replace(['*', '`'], "");
     if says.starts_with("see ") {
         return None;
     }
     // In brackets stand other names of the thing, or whose word it is.
-    let aside = aside.trim().trim_start_matches('(').trim_end_matches(')');
+    let others = others.trim().trim_start_matches('(').trim_end_matches(')');
     let is_name = |text: &&str| {
         let mut letters = text.chars();
         let (first, second) = (letters.next(), letters.next());
         let author = first.is_some_and(char::is_uppercase) && second.is_some_and(char::is_lowercase);
         !text.is_empty() && !author && ![" of ", ";", "`", "after "].iter().any(|odd| text.contains(odd))
     };
-    let others = aside.split(", ").filter(is_name);
+    let others = others.split(", ").filter(is_name);
     let forms = word.split(", ").chain(others).map(str::to_lowercase);
     let forms = forms.filter(|form| !PLAIN.contains(&form.as_str())).collect();
     Some(Entry { word: word.to_owned(), forms, says })
@@ -169,7 +169,11 @@ mod tests {
         assert_eq!(words.mark("read die-wait, P/Q, Drives"), format!("read die-wait, P/Q, {}", link(2, "Drives")));
         assert_eq!(words.mark_first("a drive, a die"), format!("a drive, a {}", link(3, "die")));
         let lines = words.html();
-        for wanted in ["<dt id=\"word-1\">WAF</dt><dd id=\"says-1\">mapping units programmed per", "p99 is the 99th"] {
+        for wanted in [
+            "<dd id=\"says-2\">the simulated whole",
+            "<dt id=\"word-1\">WAF</dt><dd id=\"says-1\">mapping units programmed per",
+            "p99 is the 99th",
+        ] {
             assert!(lines.contains(wanted), "{lines}");
         }
         assert!(lines.find("Die<").expect("there") < lines.find("WAF<").expect("there"), "in order: {lines}");

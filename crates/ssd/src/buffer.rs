@@ -133,6 +133,12 @@ impl<S: Sector> Buffer<S> {
         &self.entries[entry]
     }
 
+    /// Prefetches an entry.
+    #[inline]
+    pub(crate) fn fetch(&self, entry: Handle<Entry>) {
+        self.entries.fetch(entry);
+    }
+
     /// Takes sectors of a unit for a set; `sector(i)` returns the content of its i-th sector.
     pub(crate) fn take(&mut self, lpn: Lpn, set: u32, mask: u64, sector: impl Fn(usize) -> S) -> Taken {
         let known = self.index.get(&lpn.get()).copied();

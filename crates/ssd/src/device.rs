@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use base::engine::{EventHash, EventQueue, Handle};
+use base::io::{Io, IoKind};
 use base::units::{Energy, Sectors, Time};
 use flash::backend::{Backend, Observer, Op};
 use flash::nand::{Faults, Media, Part, Sector};
@@ -280,6 +281,12 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         self.ftl.recover(&mut flash, &mut self.clients);
     }
 
+    /// True if the map is asked for a request soon after its submission. A buffered write asks when it leaves the buffer.
+    #[inline]
+    fn is_looked_up(&self, kind: IoKind) -> bool {
+        kind == IoKind::Read || self.clients.buffer.is_none()
+    }
+
     /// Handles an event. Returns false if nothing else can follow now: most phases of the flash lead to another
     /// phase, and only the last one finishes a list. Work of the FTL that concerns nobody else may let time pass up to
     /// `until`.
@@ -378,11 +385,13 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
             request.queue,
             self.queues.count()
         );
-        if S::PRESENT && request.io.kind == base::io::IoKind::Write {
+        if S::PRESENT && request.io.kind == IoKind::Write {
             assert_eq!(request.data.len() as u64, request.io.sectors.get(), "a write brings one item for each sector");
         }
         self.now = now;
-        self.ftl.fetch(self.resolved.geometry.unit_of(request.io.start.get()) as usize);
+        if self.is_looked_up(request.io.kind) {
+            self.ftl.fetch(self.resolved.geometry.unit_of(request.io.start.get()) as usize);
+        }
         // A request that need not wait does not enter its queue, unless an observer is to see it there.
         if !O::LISTENS && self.may_admit() && self.queues.pass() {
             self.take_up(now, request);
@@ -396,6 +405,12 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
         // Nothing but this request has changed since the device last had nothing to do.
         if self.admit() {
             self.run_ready();
+        }
+    }
+
+    fn announce(&self, coming: &[Io]) {
+        for io in coming.iter().filter(|io| self.is_looked_up(io.kind)) {
+            self.ftl.fetch(self.resolved.geometry.unit_of(io.start.get()) as usize);
         }
     }
 

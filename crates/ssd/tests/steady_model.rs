@@ -143,7 +143,7 @@ fn the_expected_write_amplification_is_that_of_a_long_run() {
     }
     // 59.5 of 64 superblocks hold units, and with those that are free, open or being emptied there are more than 64.
     let tight = small(64, 7, "");
-    let why = tight.family.expected_write_amplification().expect_err("no closed form");
+    let why = tight.family.no_closed_form().expect("no closed form");
     assert!(why.contains("expect tens") && long(&tight) > 15.0, "{why}");
 }
 

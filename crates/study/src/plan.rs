@@ -10,7 +10,6 @@ mod part;
 mod point;
 mod seeds;
 mod state;
-mod until;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -21,6 +20,7 @@ use base::units::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ssd::Precondition;
+use workload::measure::Measured;
 use workload::trace::{Columns, Event, ExtentRule, Format, NamedUnits, SizeUnit, TimeUnit, TraceOptions, VolumeRule};
 
 pub use crate::label::{Assignment, Label, OneOrMany};
@@ -33,11 +33,11 @@ pub use grid::Plan;
 pub(crate) use grid::{check_run, describe};
 pub use point::{Beside, Point};
 pub use seeds::{MOST_SEEDS, seeds_from};
-pub use until::Until;
+pub use workload::measure::Until;
 
 use crate::config::did_you_mean;
 use crate::metric::Metric;
-use crate::run::{Amount, Steady, Stop, WarmUp};
+use crate::run::{Amount, Stop, Window};
 
 /// A study.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -235,6 +235,10 @@ pub struct RunSpec {
     /// The length of a round of `until`. The default writes a tenth of the capacity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round: Option<Amount>,
+    /// Run every point with this many seeds, from zero on: the same as `seeds` at the top of the study.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 10_000))]
+    pub seeds: Option<u32>,
     /// Skip this many requests at the beginning of a trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skip: Option<u64>,
@@ -331,31 +335,22 @@ impl RunSpec {
         self.flows.values_mut().for_each(FlowSpec::forget_traces);
     }
 
-    /// The part of the workload that runs before the measurement.
-    pub(crate) fn warm_up(&self) -> WarmUp {
-        self.steady().map_or_else(|| self.warm_up.map_or(WarmUp::None, WarmUp::from), WarmUp::Steady)
+    /// The part of the workload that is measured.
+    pub(crate) fn window(&self) -> Window {
+        let window = Window::default().or(&self.measured());
+        match (self.measure, self.limit) {
+            (None, Some(limit)) => window.stopped_by(Stop::Requests(limit)),
+            _ => window,
+        }
     }
 
-    /// The rule that ends the measurement.
-    pub(crate) fn stop(&self) -> Stop {
-        let asked = self.measure.map(Stop::from).or_else(|| self.limit.map(Stop::Requests));
-        asked.or_else(|| Some(self.steady()?.window())).unwrap_or_default()
-    }
-
-    /// The rule of steady state, if the run waits for it.
-    fn steady(&self) -> Option<Steady> {
-        let Until { metric } = self.until?;
-        let plain = Steady::default();
-        Some(Steady { metric, round: self.round.unwrap_or(plain.round), ..plain })
+    const fn measured(&self) -> Measured {
+        Measured { warm_up: self.warm_up, until: self.until, round: self.round, measure: self.measure }
     }
 
     /// The faults of keys that exclude each other.
     pub fn conflicts(&self) -> Vec<Fault> {
-        let mut faults = Vec::new();
-        if self.until.is_some() && self.warm_up.is_some() {
-            let message = "a warm-up of fixed length beside `until`, which warms up for as long as it takes";
-            faults.push(Fault::new("warm-up", message, "leave one of them out"));
-        }
+        let mut faults = self.measured().conflicts();
         if self.measure.is_some() && self.limit.is_some() {
             faults.push(Fault::new("measure", "both `measure` and `limit` end the run", "leave one of them out"));
         }
@@ -364,9 +359,6 @@ impl RunSpec {
         }
         if self.repeat == Some(0) {
             faults.push(Fault::new("repeat", "a trace that plays no time issues no request", "use 1 or more"));
-        }
-        if self.round.is_some() && self.until.is_none() {
-            faults.push(Fault::new("round", "rounds of nothing", "add until = \"steady\", or leave it out"));
         }
         faults
     }

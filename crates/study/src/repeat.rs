@@ -58,6 +58,7 @@ impl Repeated {
             Some((metric.to_string(), Spread::of(values?)?))
         };
         let first = &runs[0];
+        let flows: Vec<String> = first.flows.iter().map(|flow| flow.name.clone()).collect();
         Self {
             schema: SCHEMA,
             version: first.version.clone(),
@@ -65,7 +66,7 @@ impl Repeated {
             device: first.device.clone(),
             workload: first.workload.clone(),
             seeds: runs.iter().map(|run| run.seed).collect(),
-            metrics: every().into_iter().filter_map(metric).collect(),
+            metrics: every(&flows).into_iter().filter_map(metric).collect(),
             runs,
         }
     }
@@ -137,7 +138,7 @@ mod tests {
 
     use super::*;
     use crate::summary::{About, Report};
-    use crate::testing::settled;
+    use crate::testing::{settled, summary as summary_of, two_flows};
 
     fn summary(seed: u64) -> Summary {
         let (about, result) = (About { seed, ..About::default() }, settled(small::mixed()));
@@ -158,6 +159,15 @@ mod tests {
         let json: serde_json::Value = serde_json::from_str(&Repeated::json(&stages)).expect("JSON");
         assert_eq!(json["metrics"]["requests-per-s"]["values"][2], 1_005.0);
         assert_eq!(json["runs"][1]["seed"], 4);
+    }
+
+    #[test]
+    fn each_of_several_flows_has_its_metrics() {
+        let summary = summary_of(&two_flows());
+        let one = Repeated::stages(vec![vec![summary.clone()], vec![summary]]).remove(0);
+        assert_eq!(one.metrics["flow.reader.requests-per-s"].n, 2);
+        assert!(one.metrics.contains_key("flow.writer.write.p99"), "{:?}", one.metrics.keys());
+        assert!(!one.metrics.contains_key("flow.writer.read.p99"), "it only writes");
     }
 
     #[test]

@@ -8,7 +8,6 @@ use workload::{Pacing, Source};
 
 use crate::oracle::{Oracle, Payload};
 
-mod amount;
 mod course;
 mod error;
 mod flight;
@@ -19,13 +18,13 @@ mod rounds;
 mod rules;
 mod target;
 mod time;
+mod window;
 
 use course::SERIES_POINTS;
 use flight::Flight;
 use flows::Several;
 use rules::Rules;
 
-pub use amount::{Amount, ParseAmountError};
 pub use course::{Course, MOST_INTERVALS};
 pub use error::RunError;
 pub use flows::Flow;
@@ -34,6 +33,8 @@ pub(crate) use result::write_amplification_by;
 pub use result::{Arrivals, Delay, FlowResult, KindResult, RunResult, rate, since, write_amplification};
 pub(crate) use rounds::part;
 pub use rules::{Steady, Stop, WarmUp};
+pub(crate) use window::Window;
+pub use workload::measure::{Amount, ParseAmountError};
 
 /// The memory that a run needs: that of the drive, of the time series, and of the oracle if it verifies.
 #[must_use]

@@ -56,13 +56,13 @@ use flash::nand::{Sector, Stamp};
 use ssd::{Drive, Memory, Precondition, Purpose, Ssd};
 use workload::trace::TraceOptions;
 
-use crate::catalogue::{Device, End, WorkloadError, WorkloadFile};
+use crate::catalogue::{Device, WorkloadError, WorkloadFile};
 use crate::inspect::Inspect;
 use crate::memory::{self, Limit, Need};
 use crate::oracle::{Blank, Oracle, Payload};
 use crate::plan::RunSpec;
 use crate::reconcile::reconcile;
-use crate::run::{self, RequestLog, RunResult, Runner};
+use crate::run::{self, RequestLog, RunResult, Runner, Window};
 use crate::snapshot;
 use crate::summary::About;
 use crate::validity;
@@ -123,8 +123,7 @@ impl<'a> Session<'a> {
         self.settings.steps.clone_from(&spec.precondition);
         self.settings.verify = spec.verify;
         self.settings.time_scale = spec.time_scale;
-        self.settings.warm_up = spec.warm_up();
-        self.settings.stop = spec.stop();
+        self.settings.window = spec.window();
         self.settings.fairness = spec.fairness;
         self.settings.course = spec.series.map(|interval| Course { interval: Some(interval) });
         self.settings.load.clone_from(&spec.load_snapshot);
@@ -198,14 +197,14 @@ impl<'a> Session<'a> {
     /// checks all requests, those of the warm-up too.
     #[must_use]
     pub fn warm_up(mut self, warm_up: WarmUp) -> Self {
-        self.settings.warm_up = warm_up;
+        self.settings.window = self.settings.window.warmed_up_by(warm_up);
         self
     }
 
     /// Ends the session by this rule, unless the workload ends first.
     #[must_use]
     pub fn stop(mut self, stop: Stop) -> Self {
-        self.settings.stop = stop;
+        self.settings.window = self.settings.window.stopped_by(stop);
         self
     }
 
@@ -270,8 +269,9 @@ impl<'a> Session<'a> {
     }
 
     /// Opens a workload for this device as the next flow. The flow's index enters its seed, so that two flows of one
-    /// description draw different requests. If the session has a warm-up and a stop rule, or a stop rule other than a number
-    /// of requests, a described workload goes on until that ends it: its own `requests`, `total` and `duration` do not.
+    /// description draw different requests. If the session or the first workload's description has a warm-up and a stop
+    /// rule, or a stop rule other than a number of requests, a described workload goes on until that ends it: its own
+    /// `requests`, `total` and `duration` do not.
     ///
     /// # Errors
     /// All faults of a description, or the fault of a trace.
@@ -281,15 +281,20 @@ impl<'a> Session<'a> {
         if self.settings.fairness {
             file.keep()?;
         }
-        Flow::open(Origin { file, options: options.clone(), capacity: self.device.capacity(), seed, end: self.end() })
+        Flow::open(Origin {
+            file,
+            options: options.clone(),
+            capacity: self.device.capacity(),
+            seed,
+            window: self.window(),
+        })
     }
 
-    /// What ends described workloads.
-    fn end(&self) -> End {
-        match (self.settings.warm_up, self.settings.stop) {
-            (_, Stop::AtEnd) | (WarmUp::None, Stop::Requests(_)) => End::OfWorkload,
-            _ => End::OfRun,
-        }
+    /// The part of the run that is measured, as far as session and first workload say.
+    fn window(&self) -> Window {
+        let own = self.settings.window;
+        // What a workload beside the first says of its measurement does not count.
+        self.flows.first().map_or(own, |first| first.window(own).fixed())
     }
 
     /// The workloads added so far.
@@ -401,11 +406,17 @@ impl<'a> Session<'a> {
         payload.begin(drive.history());
         drive.begin(drive.counters().at);
         let several = first.parts.len() > 1;
+        let asked = self.settings.window;
+        self.settings.window = first.window(asked);
         let mut measurements: Vec<Measurement> = Vec::new();
         let (mut load, mut next_tag) = (Load { pacing: first.pacing, queue: first.queue, others: flows }, 0);
         for mut part in first.parts {
-            if !measurements.is_empty() && self.is_over() {
-                break;
+            if !measurements.is_empty() {
+                // A stage behind the first has a warm-up of its own, and an end of its own unless the session has one.
+                self.settings.window = asked.next(self.settings.window.stop, &part.measured);
+                if self.is_over() {
+                    break;
+                }
             }
             let mut about = about.clone();
             if several {
@@ -481,7 +492,7 @@ impl<'a> Session<'a> {
 
     /// True if the stop rule allows no further stage.
     fn is_over(&self) -> bool {
-        match self.settings.stop {
+        match self.settings.window.stop {
             Stop::AtEnd => false,
             Stop::Requests(requests) => requests == 0,
             Stop::Time(span) => span.is_zero(),
@@ -492,8 +503,8 @@ impl<'a> Session<'a> {
 
     /// Deducts a finished stage from the stop rule. Later stages need no warm-up.
     fn use_up(&mut self, result: &RunResult) {
-        self.settings.warm_up = WarmUp::None;
-        self.settings.stop = match self.settings.stop {
+        self.settings.window.warm_up = WarmUp::None;
+        self.settings.window.stop = match self.settings.window.stop {
             Stop::AtEnd => Stop::AtEnd,
             Stop::Requests(requests) => Stop::Requests(requests.saturating_sub(result.submitted)),
             Stop::Time(span) => Stop::Time(span.saturating_sub(result.after.at - result.before.at)),
@@ -521,7 +532,7 @@ impl<'a> Session<'a> {
         let At { stage, next_tag, about } = at;
         let others = load.others.iter().flat_map(|flow| &flow.parts);
         let hint: Option<u64> = std::iter::once(&*part).chain(others).map(|part| part.source.len_hint()).sum();
-        let requests = match (hint, self.settings.stop) {
+        let requests = match (hint, self.settings.window.stop) {
             (Some(hint), Stop::Requests(limit)) => Some(hint.min(limit)),
             (None, Stop::Requests(limit)) => Some(limit),
             (hint, _) => hint,
@@ -533,7 +544,7 @@ impl<'a> Session<'a> {
             }
         };
         let mut runner = Runner::new().settle(self.settings.settle).first_tag(next_tag).progress(&mut tell);
-        runner = runner.warm_up(self.settings.warm_up).stop(self.settings.stop);
+        runner = runner.warm_up(self.settings.window.warm_up).stop(self.settings.window.stop);
         if let Some(interrupt) = self.interrupt {
             runner = runner.interrupt(interrupt);
         }

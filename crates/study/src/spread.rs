@@ -70,7 +70,7 @@ impl Interval {
         (self.mean - other.mean).abs() <= self.half_width + other.half_width
     }
 
-    /// The interval as text of this dimension, e.g. `12.3 ± 0.4us`.
+    /// The interval as text of this dimension, e.g. `12.3 plus or minus 0.4us`.
     #[must_use]
     pub fn show(&self, dimension: Dimension) -> String {
         if dimension == Dimension::Energy {

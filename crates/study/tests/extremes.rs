@@ -36,8 +36,19 @@ enum Kind {
     Quantity(&'static str),
 }
 
-const QUANTITIES: [&str; 10] =
-    ["Span", "Bytes", "Rate", "Ratio", "Frequency", "Voltage", "Current", "Amount", "SizeRange", "RequestRate"];
+const QUANTITIES: [&str; 11] = [
+    "Span",
+    "Bytes",
+    "Rate",
+    "LaneRate",
+    "Ratio",
+    "Frequency",
+    "Voltage",
+    "Current",
+    "Amount",
+    "SizeRange",
+    "RequestRate",
+];
 
 impl Kind {
     /// Values in TOML.
@@ -47,7 +58,7 @@ impl Kind {
             Self::Float => &["-1.0", "0.0", "1e-300", "1.0", "1e308", "inf", "-inf", "nan"],
             Self::Quantity("Span") => &["'0s'", "'1ps'", "'5000s'", "'18446744s'", "'-1s'"],
             Self::Quantity("Bytes") => &["'0B'", "'1B'", "'512B'", "'4KiB'", "'3MiB'", "'1TiB'", "'16777215TiB'"],
-            Self::Quantity("Rate") => &["'0B/s'", "'1B/s'", "'18446744073GB/s'"],
+            Self::Quantity("Rate" | "LaneRate") => &["'0B/s'", "'1B/s'", "'18446744073GB/s'"],
             Self::Quantity("Ratio") => {
                 &["'0%'", "'0.000001%'", "'99.999%'", "'100%'", "'150%'", "'1000000000%'", "'-1%'"]
             }

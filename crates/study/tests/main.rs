@@ -2,6 +2,7 @@
 
 mod anecdotes;
 mod extremes;
+mod measured;
 mod model;
 mod reference;
 mod steady;

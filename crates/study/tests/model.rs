@@ -11,7 +11,7 @@ use super::reference::{RUNS, Run};
 const VERSIONS: [(u32, &str, &str); 1] = [(
     1,
     "71e37885e0d285732e2c73cb0b23ab84a15c8eecf6176c3567a373a684d72818",
-    "1a60afc0fcf44ea242d6605de5409e0aba6690f080e0eaa4fe4f95d8512dbca3",
+    "623cbdfbcf97be22c6799f0877b03ef00219bc08d4ec7eac67d6a42ee10e13cf",
 )];
 
 /// Requests of a small run.

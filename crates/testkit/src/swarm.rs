@@ -175,7 +175,7 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
                 between_pages: Rng::stream(rng.clone().bits(), "swarm.pages").chance(0.7),
             },
             faults: flash_faults,
-            custom_part: Some(part),
+            custom_part: Some(part.into()),
         },
         slc: None,
         ram: None,
@@ -303,7 +303,7 @@ fn or_two_arrays(mut spec: Spec, rng: &mut Rng) -> Spec {
     });
     spec.slc = rng.chance(0.8).then(|| SlcSpec {
         part: None,
-        custom_part: Some(small),
+        custom_part: Some(small.into()),
         size: None,
         blocks: Some(2 + rng.below(12) as u32),
         pages: None,

@@ -191,7 +191,7 @@ fn capacity(blocks: u64) -> (u64, Cost) {
          host = {{ queue-depth = 32 }}\nftl = {{ map-unit = '32KiB', over-provisioning = '28%' }}\n"
     );
     let mut spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
-    (spec.flash.part, spec.flash.custom_part) = (None, Some(part));
+    (spec.flash.part, spec.flash.custom_part) = (None, Some(part.into()));
     let drive = Ssd::new(&spec.resolve().unwrap_or_else(|faults| panic!("{text}: {faults:?}")), 1);
     let gib = (u64::from(drive.resolved().geometry.slot_count()) * PAGE) >> 30;
     (gib, count_of(drive, IoKind::Write, PAGE / 512, 32, 4000))

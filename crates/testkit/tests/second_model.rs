@@ -123,7 +123,7 @@ impl Organisation {
         let mut spec: Spec = toml::from_str(&text).expect("a device");
         let mut part = Self::part();
         part.bus.command = self.command;
-        spec.flash.custom_part = Some(part);
+        spec.flash.custom_part = Some(part.into());
         Ssd::new(&spec.resolve().expect("a valid device"), 1)
     }
 

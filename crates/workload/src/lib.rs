@@ -7,6 +7,7 @@ mod fault;
 pub mod field;
 pub mod fio;
 pub mod generate;
+pub mod measure;
 pub mod script;
 mod source;
 pub mod trace;

@@ -37,6 +37,12 @@ pub trait Source {
     /// If the source's file is damaged, or a request does not fit the device.
     fn next(&mut self) -> Result<Option<Arrival>, SourceError>;
 
+    /// The requests that [`Source::next`] will return first, as far as the source knows them; empty if it does not draw
+    /// ahead. A drive may prefetch what it needs for them.
+    fn ahead(&mut self) -> &[Io] {
+        &[]
+    }
+
     /// The pacing that the source asks for; a user may override it.
     fn pacing(&self) -> Pacing;
 
@@ -65,6 +71,10 @@ pub trait Source {
 impl<W: Source + ?Sized> Source for &mut W {
     fn next(&mut self) -> Result<Option<Arrival>, SourceError> {
         (**self).next()
+    }
+
+    fn ahead(&mut self) -> &[Io] {
+        (**self).ahead()
     }
 
     fn pacing(&self) -> Pacing {

@@ -5,6 +5,8 @@ use std::marker::PhantomData;
 use std::num::NonZeroU32;
 use std::ops::{Index, IndexMut};
 
+use crate::prefetch::prefetch;
+
 /// The place of a `T` in its slab. An `Option` of a handle has the same size.
 pub struct Handle<T>(NonZeroU32, PhantomData<fn() -> T>);
 
@@ -90,6 +92,12 @@ impl<T> Slab<T> {
     #[inline]
     pub fn remove(&mut self, handle: Handle<T>) {
         self.free.push(handle);
+    }
+
+    /// Prefetches an item.
+    #[inline]
+    pub fn fetch(&self, handle: Handle<T>) {
+        prefetch(self.items.get(handle.index()));
     }
 
     /// Items stored now.

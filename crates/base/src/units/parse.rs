@@ -7,7 +7,7 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::{Bytes, Current, Frequency, Rate, Ratio, Span, Voltage};
+use super::{Bytes, Current, Frequency, LaneRate, Rate, Ratio, Span, Voltage};
 
 /// A text that is not a quantity of the wanted kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -208,6 +208,23 @@ static RATE: Kind = Kind {
         ("GiB/s", 1 << 30),
     ],
 };
+/// As a vendor writes it: a lane of eight bits moves a byte in each transfer.
+static LANE_RATE: Kind = Kind {
+    name: "data rate of an 8-bit lane",
+    example: "1200MT/s",
+    units: &[
+        ("B/s", 1),
+        ("kB/s", 1_000),
+        ("KB/s", 1_000),
+        ("MB/s", 1_000_000),
+        ("GB/s", 1_000_000_000),
+        ("KiB/s", 1 << 10),
+        ("MiB/s", 1 << 20),
+        ("GiB/s", 1 << 30),
+        ("MT/s", 1_000_000),
+        ("GT/s", 1_000_000_000),
+    ],
+};
 static FREQUENCY: Kind = Kind {
     name: "frequency",
     example: "100MHz",
@@ -221,6 +238,7 @@ static RATIO: Kind = Kind { name: "share", example: "7%", units: &[("%", 10_000_
 quantity!(Span, SPAN, |ps| Some(Span::from_ps(ps)));
 quantity!(Bytes, BYTES, |b| Some(Bytes::new(b)));
 quantity!(Rate, RATE, |r| (r > 0).then(|| Rate::new(r)));
+quantity!(LaneRate, LANE_RATE, |r| (r > 0).then(|| LaneRate(Rate::new(r))));
 quantity!(Frequency, FREQUENCY, |h| (h > 0).then(|| Frequency::new(h)));
 quantity!(Voltage, VOLTAGE, |mv| Some(Voltage::from_mv(mv)));
 quantity!(Current, CURRENT, |ua| Some(Current::from_ua(ua)));
@@ -278,6 +296,12 @@ impl Exact for Rate {
     }
 }
 
+impl Exact for LaneRate {
+    fn exact(&self) -> String {
+        self.0.exact()
+    }
+}
+
 impl Exact for Frequency {
     fn exact(&self) -> String {
         exact(&FREQUENCY, self.get())
@@ -327,6 +351,9 @@ mod tests {
         assert_eq!("4KiB".parse(), Ok(Bytes::new(4096)));
         assert_eq!("2KB".parse(), Ok(Bytes::new(2000)));
         assert_eq!("667MB/s".parse(), Ok(Rate::new(667_000_000)));
+        assert_eq!("1200MT/s".parse(), Ok(LaneRate(Rate::new(1_200_000_000))));
+        assert_eq!("1.2GT/s".parse(), "1200MB/s".parse::<LaneRate>());
+        assert!("1200MT/s".parse::<Rate>().is_err(), "of a link nobody knows the width");
         assert_eq!("100MHz".parse(), Ok(Frequency::new(100_000_000)));
         assert_eq!("3.3V".parse(), Ok(Voltage::from_mv(3300)));
         assert_eq!("7%".parse::<Ratio>().map(Ratio::get), Ok(0.07));

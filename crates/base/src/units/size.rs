@@ -4,6 +4,8 @@ use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Mul, Sub};
 
+use serde::{Deserialize, Deserializer};
+
 use super::Span;
 
 /// The bytes of a sector, the host's unit of address.
@@ -127,6 +129,28 @@ impl Rate {
     pub const fn time(self, bytes: Bytes) -> Span {
         let ps = (bytes.0 as u128 * 1_000_000_000_000).div_ceil(self.0 as u128);
         if ps > u64::MAX as u128 { Span::MAX } else { Span::from_ps(ps as u64) }
+    }
+}
+
+/// The text of a [`Rate`] of one 8-bit lane, in bytes or in transfers per second: a transfer moves one byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaneRate(pub(super) Rate);
+
+impl LaneRate {
+    /// Reads the rate of a lane.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Rate, D::Error> {
+        Self::deserialize(deserializer).map(|lane| lane.0)
+    }
+
+    /// Reads the rate of a lane, if there is one.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn optional<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Rate>, D::Error> {
+        Option::<Self>::deserialize(deserializer).map(|lane| lane.map(|lane| lane.0))
     }
 }
 

@@ -2,8 +2,16 @@
 
 use crate::nand::{Sector, Spare, Target};
 use base::engine::Handle;
+use base::units::{Lpn, Psn};
 
 use super::{Backend, Cause, Command, Observer, Op, Slot};
+
+/// True for one mapping unit in sixteen: without payload, a read of it is checked against its spare area, and that of
+/// any other only against the state of its page.
+#[inline]
+const fn is_compared(lpn: Lpn) -> bool {
+    lpn.get().is_multiple_of(16)
+}
 
 impl<S: Sector, O: Observer> Backend<S, O> {
     /// Applies a command to the media.
@@ -61,10 +69,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 let (here, there) = (row(slot.psn), row(first_psn));
                 assert!(here == there, "one read command over {here:?} and {there:?}: more than a row");
             }
-            // Without payload, one mapping unit in sixteen is checked against its spare area, and every unit against
-            // the state of its page. A copy is always read, because it takes the version along.
+            // A copy is always read, because it takes the version along.
             let only_read = slot.expected && slot.forward.is_none() && !copy_back;
-            if !S::PRESENT && only_read && !slot.lpn.get().is_multiple_of(16) {
+            if !S::PRESENT && only_read && !is_compared(slot.lpn) {
                 slot.lost = !self.media.is_readable_at(slot.psn);
                 continue;
             }
@@ -79,6 +86,16 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             slot.lpn = read.lpn;
             slot.version = read.version;
             slot.lost = !read.readable;
+        }
+    }
+
+    /// A read of this mapping unit at its place will follow: prefetches the state of its page, and its spare area if the
+    /// read will be compared with it.
+    #[inline]
+    pub fn fetch(&self, lpn: Lpn, psn: Psn) {
+        match is_compared(lpn) {
+            true => self.media.fetch_spare(psn),
+            false => self.media.fetch_state(psn),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use base::prefetch::prefetch;
 use base::units::{Lpn, Psn, SuperblockId};
 
 use super::{Faults, Geometry, Sector, Spare};
@@ -289,6 +290,20 @@ impl<S: Sector> Media<S> {
         let next_page = self.blocks[self.geometry.block(superblock, plane).index()].next_page;
         assert!(page < next_page, "read of {psn}, which holds no data: page {next_page} is the next erased one");
         !self.is_unreadable(psn)
+    }
+
+    /// Prefetches what [`Media::is_readable_at`] looks at.
+    #[inline]
+    pub(crate) fn fetch_state(&self, psn: Psn) {
+        let (superblock, offset) = self.geometry.locate(psn);
+        let (_, plane) = self.geometry.page_and_plane(offset);
+        prefetch(self.blocks.get(self.geometry.block(superblock, plane).index()));
+    }
+
+    /// Prefetches the spare area of a slot.
+    #[inline]
+    pub fn fetch_spare(&self, psn: Psn) {
+        self.spares.fetch(psn.index());
     }
 
     /// Reads one slot; its payload goes to `into` (empty without payload).

@@ -1,13 +1,15 @@
 //! NAND parts as data: one file per part, with a source for every number.
 
+mod own;
 mod preset;
 mod validate;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use base::units::{Bytes, Current, Energy, Rate, Ratio, Span, Voltage};
+use base::units::{Bytes, Current, Energy, LaneRate, Rate, Ratio, Span, Voltage};
 
+pub use own::CustomPart;
 pub use validate::PartError;
 
 /// A NAND flash part: geometry, timing, features and currents of one chip.
@@ -97,7 +99,9 @@ pub struct Timing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bus {
-    /// Bytes per second of one 8-bit lane.
+    /// Bytes per second of one 8-bit lane. `1200MT/s` is the same as `1200MB/s`: a lane moves one byte a transfer.
+    #[serde(deserialize_with = "LaneRate::rate")]
+    #[schemars(with = "LaneRate")]
     pub rate: Rate,
     /// Command and address cycles of one plane: of a read, of an erase, and of each page of a program; may be zero.
     pub command: Span,

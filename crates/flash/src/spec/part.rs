@@ -5,7 +5,7 @@ use base::fault::{Fault, Faults};
 use base::units::Bytes;
 
 use super::FlashSpec;
-use crate::nand::{GeometryError, Part, PartError};
+use crate::nand::{CustomPart, GeometryError, Part, PartError};
 
 impl FlashSpec {
     /// The key of a dimension if it is set, or else the key of the part.
@@ -138,7 +138,7 @@ impl FlashSpec {
 pub(super) fn named_part(
     path: &str,
     name: Option<&str>,
-    custom: Option<&Part>,
+    custom: Option<&CustomPart>,
     example: &str,
     faults: &mut Faults,
 ) -> Option<Part> {
@@ -153,7 +153,7 @@ pub(super) fn named_part(
             }
             preset
         }
-        (None, Some(part)) => Some(part.clone()),
+        (None, Some(own)) => Some(Part::clone(own)),
         (None, None) => {
             let remedy = format!("name one, e.g. part = \"{example}\"");
             faults.add(&format!("{path}.part"), "no NAND part is named", remedy);

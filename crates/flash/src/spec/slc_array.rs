@@ -1,13 +1,13 @@
 //! The SLC array in the description of a device.
 
 use base::fault::Faults;
-use base::units::{Bytes, Rate, SECTOR};
+use base::units::{Bytes, LaneRate, Rate, SECTOR};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::part::named_part;
 use crate::backend::{Arbitration, Completion, Config, Controllers, Timing, Transfer};
-use crate::nand::{Geometry, Part, PartError};
+use crate::nand::{CustomPart, Geometry, Part, PartError};
 
 /// A small SLC array in front of the main array (Chang, Sec. 3.1). Its dies work one after another, and it has the
 /// fault rates of the main array.
@@ -18,9 +18,9 @@ pub struct SlcSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["dirik-2009", "K9WAG08U1A", "K9XXG08"]))]
     pub part: Option<String>,
-    /// The NAND part, written out; instead of `part`.
+    /// The NAND part, written out, instead of `part`; or its difference to `part`, or to the preset that `like` names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub custom_part: Option<Part>,
+    pub custom_part: Option<CustomPart>,
     /// Its size, which sets its blocks; instead of `blocks`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
@@ -30,8 +30,10 @@ pub struct SlcSpec {
     /// Pages in a block; the part's if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<u32>,
-    /// Data rate of its bus; the part's if missing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Data rate of its bus; the part's if missing. `1200MT/s` is `1200MB/s`:
+    /// a lane of 8 bits moves one byte a transfer, and a wider channel has several lanes.
+    #[serde(default, deserialize_with = "LaneRate::optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<LaneRate>")]
     pub lane_rate: Option<Rate>,
 }
 

@@ -47,7 +47,7 @@ pub(crate) enum StoreCommand {
     },
     /// Show a result and what it is the result of
     Show {
-        /// The digest, or its first digits
+        /// The digest, its first digits, or `last` for the result written last
         digest: String,
         /// The folder of the store, instead of the default
         #[arg(long, value_name = "DIR")]

@@ -43,15 +43,14 @@ impl Spare {
         let slots = f64::from(resolved.geometry.slot_count());
         let space = resolved.family.working_space();
         let effective = space.map(|space| space.units as f64 / slots);
-        let expected = resolved.family.expected_write_amplification();
         Self {
             nominal,
             effective,
             pools: space.map(|space| space.pools),
             superblocks: space.map(|space| space.superblocks),
             reserved: space.map(|space| space.reserved),
-            expected_write_amplification: expected.ok(),
-            no_closed_form: expected.err(),
+            expected_write_amplification: resolved.family.expected_write_amplification(),
+            no_closed_form: resolved.family.no_closed_form(),
             tight: effective.is_some_and(|effective| effective < ENOUGH * nominal),
         }
     }
@@ -92,7 +91,7 @@ impl Spare {
 }
 
 /// A text in lines that fit beside the names of the summary on a terminal of 80 columns.
-fn folded(text: &str) -> Vec<String> {
+pub(super) fn folded(text: &str) -> Vec<String> {
     const WIDTH: usize = 64;
     let mut lines = vec![String::new()];
     for word in text.split(' ') {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
 
-use base::units::{Bytes, Current, Frequency, Rate, Ratio, Span, Voltage};
+use base::units::{Bytes, Current, Frequency, LaneRate, Rate, Ratio, Span, Voltage};
 use serde_json::Value;
 use workload::generate::{Amount, RequestRate, SizeRange};
 
@@ -410,6 +410,7 @@ fn quantity(name: &str) -> Option<String> {
         "Bytes" => refusal::<Bytes>(),
         "Current" => refusal::<Current>(),
         "Frequency" => refusal::<Frequency>(),
+        "LaneRate" => refusal::<LaneRate>(),
         "Rate" => refusal::<Rate>(),
         "Ratio" => refusal::<Ratio>(),
         "RequestRate" => refusal::<RequestRate>(),

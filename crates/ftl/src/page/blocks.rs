@@ -1,5 +1,6 @@
 //! The state of every superblock: its phase of life, its valid mapping units, and its pins.
 
+use base::prefetch::prefetch;
 use base::units::{Psn, SuperblockId};
 use flash::nand::Geometry;
 
@@ -93,6 +94,12 @@ impl Blocks {
     #[inline]
     pub(super) fn is_valid(&self, psn: Psn) -> bool {
         self.valid[psn.index() / 64] >> (psn.index() % 64) & 1 != 0
+    }
+
+    /// Prefetches what [`Self::mark_invalid`] needs of a slot.
+    #[inline]
+    pub(super) fn fetch(&self, psn: Psn) {
+        prefetch(self.valid.get(psn.index() / 64));
     }
 
     #[inline]

@@ -147,11 +147,12 @@ impl PageFtl {
             if let Some(offset) = self.blocks.next_valid(superblock, gc.victims[i].cursor) {
                 gc.victims[i].cursor = offset + 1;
                 let psn = self.geometry.slot(superblock, offset);
+                flash.backend.media().fetch_spare(psn);
                 if self.planted.is(Sabotage::CollectionDrops) && psn.get() % 16 == 5 {
                     self.drop_unit(flash, psn);
                     continue;
                 }
-                gc.gathered.push(psn);
+                self.pools[pool as usize].gc.gathered.push(psn);
                 self.blocks.pin(superblock);
             } else {
                 gc.victims[i].cursor = end;
@@ -320,6 +321,7 @@ impl PageFtl {
             let (superblock, offset) = self.geometry.locate(psn);
             (superblock, offset / self.geometry.row_slots())
         };
+        self.fetch_copied(flash, gathered);
         let mut read = None;
         for psn in gathered {
             let command = match read {
@@ -442,7 +444,7 @@ impl PageFtl {
                 self.fail(here, target.superblock);
             }
             if count > 1 {
-                self.fetch_all(flash, handle);
+                self.fetch_all(flash, owners, handle);
             }
             // Mapping units that the map unit is asked for stay pinned until its answer.
             let mut moved = std::mem::take(&mut self.moved);

@@ -87,8 +87,12 @@ impl Config for PageConfig {
         Some(self.working_space())
     }
 
-    fn expected_write_amplification(&self) -> Result<f64, &'static str> {
+    fn expected_write_amplification(&self) -> Option<f64> {
         self.expected_write_amplification()
+    }
+
+    fn no_closed_form(&self) -> Option<&'static str> {
+        self.no_closed_form()
     }
 
     fn no_steady_state(&self) -> Option<&'static str> {

@@ -1,15 +1,18 @@
 //! The end of a list, from which the FTL learns. Only here the map changes.
 
 use base::engine::Handle;
-use base::units::SuperblockId;
+use base::units::{Psn, SuperblockId};
 use flash::backend::{Command, List, Observer, Op};
-use flash::nand::Sector;
+use flash::nand::{Sector, Spare};
 
 use super::blocks::State;
 use super::{Kind, PageFtl};
 use crate::port::{Flash, Owners, PageWrite, Service};
 use crate::sabotage::Sabotage;
 use crate::toolkit::{Commands, Programmed};
+
+/// Slots of a program whose map entries are prefetched when it ends.
+const MANY: usize = 8;
 
 impl PageFtl {
     pub(crate) fn finished<S: Sector, O: Observer>(
@@ -68,7 +71,8 @@ impl PageFtl {
                 self.fail(here, target.superblock);
             }
             if count > 1 {
-                self.fetch_all(flash, handle);
+                self.fetch_all(flash, owners, handle);
+                self.fetch_states(flash, handle);
             }
             for i in 0..count {
                 let Programmed { slot, psn, torn } = Programmed::of(flash.backend, handle, (target, failed), i);
@@ -129,9 +133,36 @@ impl PageFtl {
         }
     }
 
-    /// Prefetches the map entries of all mapping units of a command, so that the fetches overlap.
-    pub(super) fn fetch_all<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, command: Handle<Command>) {
-        flash.backend.slots(command).for_each(|(_, slot)| self.mapping.fetch(slot.lpn.index()));
+    /// Prefetches the map entries of all mapping units of a command, and the owners' data.
+    pub(super) fn fetch_all<S: Sector, O: Observer>(
+        &self,
+        flash: &Flash<'_, S, O>,
+        owners: &impl Owners<S>,
+        command: Handle<Command>,
+    ) {
+        for (_, slot) in flash.backend.slots(command) {
+            self.mapping.fetch(slot.lpn.index());
+            owners.fetch(slot.owner);
+        }
+    }
+
+    /// Prefetches the map entries of mapping units that are about to be copied: by the end of the program they are there.
+    /// Those of a program with many slots are prefetched together when it ends.
+    pub(super) fn fetch_copied<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, copied: &[Psn]) {
+        if copied.len() >= MANY {
+            return;
+        }
+        for psn in copied {
+            if let Spare::Data { lpn, .. } = flash.backend.media().spare(*psn) {
+                self.mapping.fetch(lpn.index());
+            }
+        }
+    }
+
+    /// Prefetches the state of the places that all mapping units of a command will leave.
+    fn fetch_states<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, command: Handle<Command>) {
+        let places = flash.backend.slots(command).filter_map(|(_, slot)| self.mapping.peek(slot.lpn.index()));
+        places.for_each(|psn| self.blocks.fetch(psn));
     }
 
     /// A program to a superblock has ended.

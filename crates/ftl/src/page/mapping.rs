@@ -49,6 +49,17 @@ impl Mapping {
     }
 }
 
+impl Mapping {
+    /// The place of a mapping unit, if it is in RAM.
+    #[inline]
+    pub(super) fn peek(&self, unit: usize) -> Option<Psn> {
+        match self {
+            Self::Ram(map) => map.peek(unit),
+            Self::MapUnit(_) => None,
+        }
+    }
+}
+
 impl PageFtl {
     /// Prefetches the data for the lookup of a mapping unit.
     #[inline]

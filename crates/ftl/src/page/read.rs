@@ -41,6 +41,7 @@ impl PageFtl {
         lpn: Lpn,
         psn: Psn,
     ) {
+        flash.backend.fetch(lpn, psn);
         let (superblock, offset) = self.geometry.locate(psn);
         let die = self.geometry.die_of(superblock);
         self.blocks.pin(superblock);

@@ -72,37 +72,47 @@ impl PageConfig {
         }
     }
 
-    /// Write amplification under uniform random writes, from the [fixed point](fixed_point) of the mean pool. It lies
-    /// within a tenth of a simulated steady state (`crates/ssd/tests/steady_model.rs`), below it on drives of few blocks.
-    ///
-    /// # Errors
-    /// The reason why the model does not hold for this drive.
-    pub(crate) fn expected_write_amplification(&self) -> Result<f64, &'static str> {
+    /// The reason why the fixed point is not that of this drive.
+    pub(crate) fn no_closed_form(&self) -> Option<&'static str> {
         if let Some(why) = self.no_steady_state() {
-            return Err(why);
+            return Some(why);
         }
         if self.sets.len() > 1 {
-            return Err("no model of NVM sets, to which writes are confined");
+            return Some("no model of NVM sets, to which writes are confined");
         }
         if self.wear.threshold.is_some() {
-            return Err("no model of static wear levelling, which copies units as well");
+            return Some("no model of static wear levelling, which copies units as well");
         }
+        let (closed, live) = self.closed_and_live();
+        let full = closed * f64::from(self.geometry.superblock_slots());
+        (live >= full).then_some("the host's units take superblocks that collection would keep free, so expect tens")
+    }
+
+    /// The closed superblocks of a pool and the valid units in them, on average.
+    fn closed_and_live(&self) -> (f64, f64) {
         let pools = self.geometry.die_count() * self.geometry.groups();
-        let slots = f64::from(self.geometry.superblock_slots());
         // Collection keeps between `start` and `stop` superblocks free, and is about to empty one. The open ones are half
         // full on average, and what is in them is too young to be invalid.
         let free = f64::from(self.gc.start + self.gc.stop) / 2.0;
         let open = if self.gc.shared_log { 1.0 } else { 2.0 };
         let closed = f64::from(self.geometry.blocks) - free - open - 1.0;
-        let live = f64::from(self.units) / f64::from(pools) - open / 2.0 * slots;
-        if live >= closed * slots {
-            return Err("the host's units take superblocks that collection would keep free, so expect tens");
+        let slots = f64::from(self.geometry.superblock_slots());
+        (closed, f64::from(self.units) / f64::from(pools) - open / 2.0 * slots)
+    }
+
+    /// Write amplification under uniform random writes, from the [fixed point](fixed_point) of the mean pool, unless there
+    /// is [none](Self::no_closed_form). It lies within a tenth of a simulated steady state
+    /// (`crates/ssd/tests/steady_model.rs`), below it on drives of few blocks.
+    pub(crate) fn expected_write_amplification(&self) -> Option<f64> {
+        if self.no_closed_form().is_some() {
+            return None;
         }
+        let (closed, live) = self.closed_and_live();
         // The model counts whole superblocks: what matters is the share of them that is valid.
         let whole = closed.floor().max(1.0);
-        let model =
-            PoolModel { closed: whole as u32, live: live * whole / closed, ..self.model(self.geometry.blocks, live) };
-        Ok(model.solve().write_amplification())
+        let model = self.model(self.geometry.blocks, live);
+        let model = PoolModel { closed: whole as u32, live: live * whole / closed, ..model };
+        Some(model.solve().write_amplification())
     }
 
     /// Programs an empty array. `note` receives the units and the version of each program. Returns false, and programs

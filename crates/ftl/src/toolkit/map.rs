@@ -1,5 +1,6 @@
 //! A map from logical to physical: four bytes for each mapping unit.
 
+use base::prefetch::prefetch;
 use base::units::{Lpn, Psn};
 
 use crate::map_unit::{decode, encode};
@@ -51,11 +52,16 @@ impl Map {
         decode(self.entries[lpn.index()])
     }
 
-    /// Prefetches the entry of a mapping unit for a lookup that will follow: the map is far larger than any cache, and
-    /// the processor does other work while it waits.
+    /// The place of a mapping unit that may be outside the map.
+    #[inline]
+    pub(crate) fn peek(&self, unit: usize) -> Option<Psn> {
+        self.entries.get(unit).copied().and_then(decode)
+    }
+
+    /// Prefetches the entry of a mapping unit for a lookup that will follow: the map is far larger than any cache.
     #[inline]
     pub(crate) fn fetch(&self, unit: usize) {
-        std::hint::black_box(self.entries.get(unit).copied());
+        prefetch(self.entries.get(unit));
     }
 
     /// Sets the place of a mapping unit and returns the old one.

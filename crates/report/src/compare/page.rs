@@ -36,7 +36,6 @@ pub fn page(program: &Program, comparison: &Comparison) -> Page {
             above: tables.chain(flows::tables(comparison)).map(Block::Table).collect(),
             figures: figures.into_iter().flatten().chain(sides.iter().map(Side::figure)).collect(),
             below: sides.iter().map(|side| Block::Table(side.table(AXIS))).collect(),
-            ..Section::default()
         }],
         result: comparison.json(),
     }

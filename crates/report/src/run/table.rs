@@ -252,7 +252,7 @@ fn intervals(summary: &Summary) -> Option<String> {
         of("waf", "WAF", Dimension::Plain),
     ];
     let all: Vec<String> = all.into_iter().flatten().collect();
-    (!all.is_empty()).then(|| wrapped(&format!("means of this run at 95 %: {}", all.join(", "))))
+    (!all.is_empty()).then(|| wrapped(&format!("means at 95 %: {}", all.join(", "))))
 }
 
 /// The map unit's lookups, and the flash commands they caused.
@@ -356,10 +356,7 @@ mod tests {
                 .into();
             table(&summary)
         });
-        assert!(
-            text.contains("\nmeans of this run at 95 %: latency 123.4 \u{b1} 2.5us, requests 45.7 \u{b1} 0.5k/s\n"),
-            "{text}"
-        );
+        assert!(text.contains("\nmeans at 95 %: latency 123.4 \u{b1} 2.5us, requests 45.7 \u{b1} 0.5k/s\n"), "{text}");
     }
 
     #[test]

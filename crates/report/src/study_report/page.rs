@@ -109,7 +109,8 @@ fn figures(outcomes: &[Outcome]) -> Vec<Section> {
 
 /// The number of a figure as a key of its order: `Fig. 2(b)` before `Fig. 10`.
 fn in_order(number: &str) -> Vec<(String, u64)> {
-    let (mut parts, mut rest) = (Vec::new(), number);
+    let number = number.replacen("Figs.", "Fig.", 1);
+    let (mut parts, mut rest) = (Vec::new(), number.as_str());
     while !rest.is_empty() {
         let digits = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
         let end = rest[digits..].find(|c: char| !c.is_ascii_digit()).map_or(rest.len(), |end| digits + end);

@@ -258,6 +258,13 @@ impl<S: Sector> WriteSink<S> for Clients<S> {
         }
     }
 
+    #[inline]
+    fn fetch(&self, owner: Owner) {
+        if let (Some(OwnerKind::Entry(handle)), Some(buffer)) = (Self::owner_kind(owner), &self.buffer) {
+            buffer.fetch(handle);
+        }
+    }
+
     fn pack(&self, unit: &PageWrite, into: &mut [S], first: usize) {
         // Only units of the buffer are packed.
         if let (true, Some(OwnerKind::Entry(handle))) = (S::PRESENT, Self::owner_kind(unit.owner)) {

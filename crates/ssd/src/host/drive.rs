@@ -1,5 +1,6 @@
 //! The interface of a device: a state machine driven by the caller's clock.
 
+use base::io::Io;
 use base::units::{Sectors, Time};
 
 use crate::{Completion, Counters, Request};
@@ -24,6 +25,9 @@ pub trait Drive<S> {
     /// # Panics
     /// If `now` is before the present time of the drive, or the drive has no such queue.
     fn submit(&mut self, now: Time, request: Request<S>);
+
+    /// Announces requests that will follow, for the drive to prefetch the memory that it will need. It changes nothing that anybody sees: neither times nor results.
+    fn announce(&self, _coming: &[Io]) {}
 
     /// The time of the next event; `None` if nothing is under way.
     fn next_event(&self) -> Option<Time>;

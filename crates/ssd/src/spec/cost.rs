@@ -63,7 +63,7 @@ mod tests {
         let priced = cost("compare-dirik", |spec| {
             let mut part = flash::nand::Part::preset("K9GAG08U0M").expect("a preset");
             part.cost_per_gib = Some(0.25);
-            (spec.flash.part, spec.flash.custom_part) = (None, Some(part));
+            (spec.flash.part, spec.flash.custom_part) = (None, Some(part.into()));
         });
         assert_eq!((priced.total(), cost("compare-dirik", |_| {}).total()), (2.0, 8.0));
     }

@@ -3,7 +3,7 @@
 use base::fault::{Fault, Faults};
 use base::units::{Bytes, Rate, SECTOR, Sectors};
 use flash::backend::{Config, Timing};
-use flash::nand::{Geometry, Part};
+use flash::nand::{CustomPart, Geometry, Part};
 use flash::spec::{ResolvedSlcArray, SlcSpec};
 use ftl::{AnyConfig, Array, Config as _, FtlSpec, Planted, Setup, Site};
 
@@ -191,11 +191,16 @@ impl Spec {
     fn written_out(&self, part: &Part, slc_array: Option<&ResolvedSlcArray>) -> Self {
         let mut spec = self.clone();
         spec.flash.part = None;
-        spec.flash.custom_part = Some(part.clone());
+        let own = |own: Option<CustomPart>, part: &Part| match own {
+            Some(own) => own.with(part.clone()),
+            None => part.clone().into(),
+        };
+        spec.flash.custom_part = Some(own(spec.flash.custom_part.take(), part));
         spec.flash.size = None;
         if let (Some(slc), Some(slc_array)) = (&mut spec.slc, slc_array) {
             let blocks = Some(slc_array.geometry.blocks);
-            *slc = SlcSpec { part: None, custom_part: Some(slc_array.part.clone()), size: None, blocks, ..slc.clone() };
+            let custom_part = Some(own(slc.custom_part.take(), &slc_array.part));
+            *slc = SlcSpec { part: None, custom_part, size: None, blocks, ..slc.clone() };
         }
         spec
     }

@@ -79,6 +79,72 @@ pub fn device(path: &Path) -> Result<Document, Faults> {
 /// # Errors
 /// All its faults.
 pub fn device_from(document: &Document) -> Result<Device, Faults> {
+    // A part of its own beside a named one is a difference to that.
+    let of = |document: &Document, table: &str| document.with_base(table, "part", "custom-part", "like");
+    let document = of(&of(document, "flash"), "slc");
     let (spec, resolved) = document.decode_and(Spec::resolve)?;
     Ok(Device { name: spec.name, resolved })
+}
+
+#[cfg(test)]
+mod tests {
+    use base::units::{Rate, Span};
+
+    use super::*;
+
+    const FIVE: &str = "name = \"x\"\nftl = { over-provisioning = \"20%\" }\n[flash]\npart = \"kioxia-wd-128l-tlc\"\n\
+        channels = 1\nchips = 1\nblocks = 40\npages = 96\n";
+
+    #[test]
+    fn values_of_a_named_part_are_overridden_in_place() {
+        let text = format!("{FIVE}custom-part = {{ timing.erase = \"5ms\", bus.rate = \"1200MT/s\" }}\n");
+        let changed = Device::parse(text).unwrap_or_else(|faults| panic!("{faults}")).resolved;
+        let plain = Device::parse(FIVE).expect("sound").resolved;
+        assert_eq!((changed.part.timing.erase, changed.part.bus.rate), (Span::from_ms(5), Rate::new(1_200_000_000)));
+        assert_eq!(
+            (&changed.part.timing.read, &changed.part.geometry),
+            (&plain.part.timing.read, &plain.part.geometry)
+        );
+        let own = changed.spec.flash.custom_part.as_ref().expect("a part of its own");
+        assert_eq!(own.like(), Some("kioxia-wd-128l-tlc"));
+        assert_eq!(own.changed(), ["bus.rate", "timing.erase"]);
+        // `like` says the same, and so does the command line.
+        let like = FIVE.replace("part = \"kioxia", "custom-part.like = \"kioxia");
+        let like =
+            Device::parse(format!("{like}custom-part.timing.erase = \"5ms\"\ncustom-part.bus.rate = \"1.2GT/s\"\n"));
+        assert_eq!(like.unwrap_or_else(|faults| panic!("{faults}")).resolved.part, changed.part);
+        let set = Device::open_with("demo", ["flash.custom-part.timing.erase=9ms"]).expect("sound").resolved;
+        assert_eq!(set.part.timing.erase, Span::from_ms(9));
+        let demo = Device::open("demo").expect("sound").resolved;
+        assert_eq!((set.part.timing.read, set.geometry), (demo.part.timing.read, demo.geometry));
+    }
+
+    #[test]
+    fn the_resolved_description_has_every_value_of_the_part() {
+        let text = format!("{FIVE}custom-part = {{ endurance = 7 }}\n");
+        let device = Device::parse(text).unwrap_or_else(|faults| panic!("{faults}"));
+        let written = device.config().to_string();
+        assert!(written.contains("one_shot") && !written.contains("like ="), "{written}");
+        let again = Device::parse(written).unwrap_or_else(|faults| panic!("{faults}"));
+        assert_eq!(again.resolved.part, device.resolved.part);
+    }
+
+    #[test]
+    fn a_fault_of_a_part_names_its_key_and_line() {
+        let fault = |more: &str| Device::parse(format!("{FIVE}{more}\n")).expect_err(more).to_string();
+        let text = fault("custom-part = { timing.erase = \"5\" }");
+        assert!(text.contains(":9: flash.custom-part.timing.erase: `5` is not a time"), "{text}");
+        let text = fault("custom-part = { timing.eraze = \"5ms\" }");
+        assert!(text.contains("flash.custom-part.timing.eraze: is not a known key; did you mean `erase`?"), "{text}");
+        let text = fault("custom-part = { bus.rate = \"1200MT\" }");
+        assert!(text.contains("flash.custom-part.bus.rate") && text.contains("MT/s"), "{text}");
+        let text = fault("custom-part = { like = \"dirik-2009\" }");
+        assert!(text.contains("flash.custom-part: conflicts with flash.part"), "{text}");
+        let text = Device::parse(FIVE.replace("part = ", "custom-part.like = ").replace("kioxia-wd", "kioxia-vd"))
+            .expect_err("unknown");
+        let text = text.to_string();
+        assert!(text.contains("no part is called `kioxia-vd-128l-tlc`") && text.contains("did you mean"), "{text}");
+        let text = fault("lane-rate = \"1200MT\"");
+        assert!(text.contains("flash.lane-rate: `1200MT` is not a data rate of an 8-bit lane"), "{text}");
+    }
 }

@@ -7,12 +7,14 @@ use base::units::{Exact, Sectors};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use workload::generate::{Generator, GeneratorSpec, builtin};
+use workload::measure::Measured;
 use workload::script::{Script, ScriptSpec};
 use workload::trace::{TraceFile, TraceOptions};
 use workload::{Source, SourceError, fio};
 
 use super::named;
 use crate::config::{Document, Fault, Faults, text};
+use crate::run::Window;
 
 /// A stage of a workload. It begins when all requests of the stage before it have completed.
 pub struct Stage {
@@ -20,6 +22,8 @@ pub struct Stage {
     pub name: String,
     /// The stage's requests.
     pub source: Box<dyn Source>,
+    /// What its description says of its measurement.
+    pub measured: Measured,
 }
 
 /// An opened workload.
@@ -94,15 +98,6 @@ pub fn workload(path: &Path) -> Result<WorkloadFile, Faults> {
     })
 }
 
-/// What ends a workload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
-    /// Its own limits.
-    OfWorkload,
-    /// The run, which says how much it measures.
-    OfRun,
-}
-
 impl WorkloadFile {
     /// A generator, a script, a fio job file, a trace, or the built-in workload of this name; `-` is a trace from
     /// standard input. A session reads it when it [opens](crate::session::Session::open) it.
@@ -172,22 +167,23 @@ impl WorkloadFile {
     /// # Errors
     /// All faults of a description, or the fault of a trace.
     pub fn open(&self, options: &TraceOptions, capacity: Sectors, seed: u64) -> Result<Workload, WorkloadError> {
-        self.open_until(options, capacity, seed, End::OfWorkload)
+        self.open_for(options, capacity, seed, Window::default())
     }
 
-    /// As [`WorkloadFile::open`]; a generator that is alone goes on until the run ends it, if `end` says so.
-    pub(crate) fn open_until(
+    /// As [`WorkloadFile::open`] for a run that measures this part of it: a generator that is alone goes on for as long as
+    /// that takes.
+    pub(crate) fn open_for(
         &self,
         options: &TraceOptions,
         capacity: Sectors,
         seed: u64,
-        end: End,
+        window: Window,
     ) -> Result<Workload, WorkloadError> {
         match self {
             Self::Described(document) if document.table().contains_key("request") => {
                 let (spec, script) = document.decode_and(|spec: &ScriptSpec| Script::new(spec, capacity))?;
                 let config = toml::Table::try_from(&spec).expect("a description can be written");
-                let stage = Stage { name: spec.name, source: Box::new(script) };
+                let stage = Stage { name: spec.name, source: Box::new(script), measured: Measured::default() };
                 Ok(Workload { stages: vec![stage], config, notes: Vec::new() })
             }
             Self::Described(document) if document.table().contains_key("stage") => {
@@ -198,8 +194,10 @@ impl WorkloadFile {
             Self::Described(document) => {
                 let (spec, generator) =
                     document.decode_and(|spec: &GeneratorSpec| Generator::new(spec, capacity, seed))?;
-                let generator = if end == End::OfRun { generator.endless() } else { generator };
-                let stage = Stage { name: spec.name.clone(), source: Box::new(generator) };
+                let measured = spec.measured();
+                let is_endless = window.or(&measured).ends_workloads();
+                let generator = if is_endless { generator.endless() } else { generator };
+                let stage = Stage { name: spec.name.clone(), source: Box::new(generator), measured };
                 Ok(Workload { stages: vec![stage], config: table(&[spec]), notes: Vec::new() })
             }
             Self::Jobs(path, text) => jobs(path, text, capacity, seed),
@@ -220,7 +218,7 @@ impl WorkloadFile {
                 config.extend(reading(&options));
                 let notes =
                     source.doubts().iter().map(|doubt| format!("{}: {doubt}", file.shown().display())).collect();
-                let stage = Stage { name: file.name(), source: Box::new(source) };
+                let stage = Stage { name: file.name(), source: Box::new(source), measured: Measured::default() };
                 Ok(Workload { stages: vec![stage], config, notes })
             }
         }
@@ -255,7 +253,7 @@ fn serial(specs: &[GeneratorSpec], capacity: Sectors, seed: u64) -> Result<Vec<S
             };
             faults.into_iter().map(inside).collect::<Vec<_>>()
         })?;
-        stages.push(Stage { name: spec.name.clone(), source: Box::new(generator) });
+        stages.push(Stage { name: spec.name.clone(), source: Box::new(generator), measured: spec.measured() });
     }
     Ok(stages)
 }

@@ -136,6 +136,23 @@ impl Document {
         around.max_by_key(|(set, _)| set.len()).map(|(set, setter)| (set.as_str(), setter))
     }
 
+    /// The document in which a table `own` beside a name, both in the table `at`, has that name under `like`: the table
+    /// is a difference to what the name stands for. Unchanged if either is missing, or `own` has the key itself.
+    #[must_use]
+    pub fn with_base(&self, at: &str, name: &str, own: &str, like: &str) -> Self {
+        let mut document = self.clone();
+        let Some(table) = document.table.get_mut(at).and_then(Value::as_table_mut) else { return document };
+        let is_difference = table.get(own).and_then(Value::as_table).is_some_and(|own| !own.contains_key(like));
+        if !is_difference || !table.get(name).is_some_and(Value::is_str) {
+            return document;
+        }
+        let base = table.remove(name);
+        if let (Some(own), Some(base)) = (table.get_mut(own).and_then(Value::as_table_mut), base) {
+            own.insert(like.to_owned(), base);
+        }
+        document
+    }
+
     /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {

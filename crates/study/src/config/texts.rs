@@ -1,7 +1,7 @@
 //! Values with a syntax of their own: texts with a unit of measure, preconditioning steps, metrics. The schema only
 //! says that they are texts; their types parse them.
 
-use base::units::{Bytes, Current, Frequency, Rate, Ratio, Span, Voltage};
+use base::units::{Bytes, Current, Frequency, LaneRate, Rate, Ratio, Span, Voltage};
 use serde::de::DeserializeOwned;
 use ssd::{Digits, LinkSpec, Precondition};
 use toml::Value;
@@ -13,12 +13,13 @@ use crate::metric::Metric;
 type Refusal = fn(&Value) -> Option<String>;
 
 /// The types by their names in the schema.
-const TEXTS: [(&str, Refusal); 14] = [
+const TEXTS: [(&str, Refusal); 15] = [
     ("Amount", refusal::<Amount>),
     ("Bytes", refusal::<Bytes>),
     ("Current", refusal::<Current>),
     ("Digits", refusal::<Digits>),
     ("Frequency", refusal::<Frequency>),
+    ("LaneRate", refusal::<LaneRate>),
     ("LinkSpec", refusal::<LinkSpec>),
     ("Metric", refusal::<Metric>),
     ("Precondition", refusal::<Precondition>),

@@ -281,19 +281,18 @@ pub fn catalogue() -> Vec<Group> {
     ]
 }
 
-/// Every metric once, with all kinds of requests and operations; those by cause and those of named flows are left out.
-pub(crate) fn every() -> Vec<Metric> {
+/// Every metric once, with all kinds of requests and operations and these flows; those by cause, and those of a flow alone
+/// other than its slowdown, are left out.
+pub(crate) fn every(flows: &[String]) -> Vec<Metric> {
     let entries = catalogue().into_iter().flat_map(|group| group.entries).map(|entry| entry.name);
-    let kinds = |name: String| match name.strip_prefix("KIND") {
-        Some(rest) => IoKind::ALL.iter().map(|kind| format!("{}{rest}", kind.name())).collect(),
-        None => vec![name],
+    let each = |name: String, key: &str, values: &mut dyn Iterator<Item = &str>| -> Vec<String> {
+        if name.contains(key) { values.map(|value| name.replace(key, value)).collect() } else { vec![name] }
     };
-    let ops = |name: String| match name.contains("OP") {
-        true => Op::ALL.iter().map(|op| name.replace("OP", op.name())).collect(),
-        false => vec![name],
-    };
-    let is_whole = |name: &String| !name.contains("CAUSE") && !name.contains("NAME");
-    let names = entries.filter(is_whole).flat_map(kinds).flat_map(ops);
+    let names = entries.filter(|name| !name.contains("CAUSE") && !name.contains("alone."));
+    let names = names.flat_map(|name| each(name, "STAT", &mut KIND.iter().map(|(stat, _)| *stat)));
+    let names = names.flat_map(|name| each(name, "KIND", &mut IoKind::ALL.iter().map(|kind| kind.name())));
+    let names = names.flat_map(|name| each(name, "OP", &mut Op::ALL.iter().map(|op| op.name())));
+    let names = names.flat_map(|name| each(name, "NAME", &mut flows.iter().map(String::as_str)));
     names.map(|name| name.parse().expect("the catalogue names metrics")).collect()
 }
 

@@ -54,13 +54,10 @@ fn meaning(name: &str, short: bool) -> String {
     };
     // "Flash commands of an operation" names the operation instead.
     let text = entry.meaning.split(" of an operation").next().unwrap_or(entry.meaning);
-    let text = if !short {
-        text
-    } else {
-        let ends = [": ", "; ", ", ", " ("].iter().filter_map(|end| text.find(end));
-        &text[..ends.min().unwrap_or(text.len())]
-    };
-    format!("{first}{text}{about}")
+    let ends = [": ", "; ", ", ", " ("].iter().filter_map(|end| text.find(end));
+    let (head, rest) = text.split_at(ends.min().unwrap_or(text.len()));
+    let rest = if short { "" } else { rest };
+    format!("{first}{head}{about}{rest}")
 }
 
 /// The requests of a kind.
@@ -93,6 +90,7 @@ mod tests {
             assert_eq!(metric(name).title(), title);
         }
         assert!(metric("waf").meaning().contains("no buffer absorbed"));
+        assert_eq!(metric("read.mean").meaning(), "Mean response time of reads, from submission to completion");
         for name in names() {
             assert_ne!(metric(&name).title(), name, "no metric is its own title");
         }

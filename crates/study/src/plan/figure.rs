@@ -185,7 +185,7 @@ impl FigureSpec {
 mod tests {
     use std::path::Path;
 
-    use crate::config::Document;
+    use crate::config::{Document, Faults};
     use crate::plan::Plan;
 
     const HEAD: &str = "name = \"s\"\ndevice = \"dirik-1x1\"\nworkload = \"dirik-wd\"\n\
@@ -193,9 +193,9 @@ mod tests {
         [[axis]]\nname = \"depth\"\nkey = \"run.depth\"\nvalues = [1, 4]\n\
         [[figure]]\nnumber = \"Fig. 1\"\ntitle = \"t\"\n";
 
-    fn plan(figure: &str) -> Result<Plan, String> {
+    fn plan(figure: &str) -> Result<Plan, Faults> {
         let document = Document::parse(Path::new("s.toml"), format!("{HEAD}{figure}")).expect("TOML");
-        Plan::new(&document).map_err(|faults| faults.to_string())
+        Plan::new(&document)
     }
 
     #[test]
@@ -239,7 +239,7 @@ mod tests {
             ),
         ] {
             assert!(sound.contains(change), "{change}");
-            let text = plan(&sound.replace(change, to)).expect_err(to);
+            let text = plan(&sound.replace(change, to)).expect_err(to).to_string();
             assert!(text.contains(wanted), "{to}:\n{text}");
         }
     }

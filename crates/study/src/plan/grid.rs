@@ -93,8 +93,10 @@ impl Plan {
         Faults(vec![document.fault("run.time-scale", why, "leave it out")])
     }
 
-    fn of(document: &Document, spec: StudySpec, grid: Grid) -> Result<Self, Faults> {
+    fn of(document: &Document, mut spec: StudySpec, grid: Grid) -> Result<Self, Faults> {
         let Grid { axes, named } = grid;
+        spec.seeds = seeds::of(&spec);
+        spec.run.remove("seeds");
         let mut points = Vec::new();
         let mut faults = PointFaults::default();
         let mut at = vec![0; axes.len()];
@@ -153,7 +155,7 @@ impl Grid {
         }
         check("baseline", &spec.baseline, &named, &mut faults);
         for (i, claim) in spec.claims.iter().enumerate() {
-            faults.extend(claim.faults(&format!("claim[{i}]"), &named, spec.seeds.len()));
+            faults.extend(claim.faults(&format!("claim[{i}]"), &named, seeds::of(spec).len()));
         }
         for (i, figure) in spec.figures.iter().enumerate() {
             faults.extend(figure.faults(&format!("figure[{i}]"), &named));
@@ -402,6 +404,10 @@ pub(crate) fn check_run(run: &RunSpec, device: Option<&Device>) -> Result<(), Ve
     if let Some((_, fault)) = device.and_then(|device| ssd::Precondition::first_fault(steps, &device.resolved, is_new))
     {
         faults.push(Fault::new("precondition", fault.message, fault.remedy));
+    }
+    if run.seeds.is_some() {
+        let remedy = "write `seeds` at the top of the study, or in its table `run`";
+        faults.push(Fault::new("seeds", "every point runs with the same seeds", remedy));
     }
     if let Err(unknown) = run.trace_options() {
         faults.push(unknown.fault(run));

@@ -71,9 +71,33 @@ pub(super) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u64>, D::Er
     from.deserialize_any(Either)
 }
 
+/// The seeds of a study, from its own key or from its table `run`.
+pub(super) fn of(spec: &StudySpec) -> Vec<u64> {
+    match in_run(spec) {
+        Some(count) => seeds_from(0, count),
+        None => spec.seeds.clone(),
+    }
+}
+
+/// The number of seeds in the table `run`; `None` if it has none, or not a number.
+fn in_run(spec: &StudySpec) -> Option<u32> {
+    spec.run.get("seeds")?.as_integer().and_then(|count| u32::try_from(count).ok())
+}
+
 /// The faults of the seeds.
 pub(super) fn faults(spec: &StudySpec) -> Vec<Fault> {
     let mut faults = Vec::new();
+    match in_run(spec) {
+        Some(_) if spec.seeds != super::zero() => {
+            let message = "the study has `seeds` of its own";
+            faults.push(Fault::new("run.seeds", message, "leave one of them out"));
+        }
+        Some(count) if !(1..=MOST_SEEDS).contains(&count) => {
+            let remedy = format!("write a number from 1 to {MOST_SEEDS}, e.g. 5");
+            faults.push(Fault::new("run.seeds", format!("{count} seeds"), remedy));
+        }
+        _ => {}
+    }
     if spec.seeds.is_empty() {
         faults.push(Fault::new("seeds", "the list is empty", "give at least one seed, or leave it out"));
     }
@@ -91,7 +115,11 @@ pub(super) fn faults(spec: &StudySpec) -> Vec<Fault> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+    use crate::config::Document;
+    use crate::plan::Plan;
 
     #[test]
     fn seeds_are_a_number_or_a_list() {
@@ -106,5 +134,27 @@ mod tests {
             assert!(read(wrong).is_err(), "{wrong}");
         }
         assert_eq!(seeds_from(5, 3), [5, 6, 7]);
+    }
+
+    #[test]
+    fn the_table_run_may_have_the_number_of_seeds() {
+        let plan = |text: &str| {
+            let text = format!("name = \"s\"\ndevice = \"demo\"\nworkload = \"oltp\"\n{text}");
+            Plan::new(&Document::parse(Path::new("s.toml"), text).expect("TOML"))
+        };
+        let sound = plan("run = { seeds = 3, limit = 5 }").unwrap_or_else(|faults| panic!("{faults}"));
+        assert_eq!((&sound.spec.seeds[..], sound.points[0].run.seeds), (&[0, 1, 2][..], None));
+        assert!(!sound.spec.run.contains_key("seeds"), "it is not a key of a point");
+        let axis = "[[axis]]\nname = \"n\"\nkey = \"run.seeds\"\nvalues = [2]";
+        for (text, key) in [
+            ("seeds = 2\nrun = { seeds = 3 }", "run.seeds"),
+            ("run = { seeds = 0 }", "run.seeds"),
+            ("seeds = [1, 1]", "seeds"),
+            ("set = { run = { seeds = 3 } }", "set.run.seeds"),
+            (axis, "axis[0].values[0]"),
+        ] {
+            let faults = plan(text).expect_err(text);
+            assert_eq!(faults.0[0].key, key, "{faults}");
+        }
     }
 }

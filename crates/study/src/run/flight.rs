@@ -8,7 +8,6 @@ use flash::backend::{Op, Tally};
 use ssd::{Completion, Counters, Drive, QueueId, Request, Tag};
 use workload::{Pacing, Source};
 
-use super::amount::Amount;
 use super::course::{Course, SERIES_INTERVAL, SERIES_POINTS};
 use super::error::{RunError, too_late};
 use super::record::{Progress, Record, RequestLog};
@@ -20,6 +19,7 @@ use super::time::{END, arrival, until};
 use crate::oracle::Payload;
 use crate::series::Series;
 use crate::steady::Settled;
+use workload::measure::Amount;
 
 /// Requests completed between two calls of the progress callback.
 const PROGRESS_EVERY: u64 = 1 << 14;
@@ -230,14 +230,14 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         depth: u32,
         until: Time,
     ) -> Result<(), RunError> {
-        let mut more = true;
+        let (mut more, mut known) = (true, 0);
         while more && self.outstanding < u64::from(depth) {
-            more = self.submit_next(source, queue, until)?;
+            more = self.submit_next(source, &mut known, queue, until)?;
         }
         while self.outstanding > 0 {
             let finished = self.advance(Time::MAX, &mut Alone)?;
             for _ in 0..finished {
-                more = more && self.submit_next(source, queue, until)?;
+                more = more && self.submit_next(source, &mut known, queue, until)?;
             }
         }
         Ok(())
@@ -270,17 +270,26 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         Ok(())
     }
 
-    /// Submits the next request of the source. Returns false if there is none or it arrives after `until`.
+    /// Submits the next request of the source. Returns false if there is none or it arrives after `until`. `known` counts
+    /// the next requests that the drive has been told of.
     #[inline]
     pub(super) fn submit_next<W: Source + ?Sized>(
         &mut self,
         source: &mut W,
+        known: &mut u64,
         queue: QueueId,
         until: Time,
     ) -> Result<bool, RunError> {
         if self.left == 0 || self.now >= until.min(self.stop_at) {
             return Ok(false);
         }
+        if *known == 0 {
+            let coming = source.ahead();
+            self.drive.announce(coming);
+            // A source that does not draw ahead is not asked again.
+            *known = if coming.is_empty() { u64::MAX } else { coming.len() as u64 };
+        }
+        *known -= 1;
         let Some(next) = source.next()? else { return Ok(false) };
         self.submit(next.io, queue)?;
         Ok(true)

@@ -47,6 +47,8 @@ struct State<'a> {
     outstanding: u64,
     /// Requests submitted so far, warm-up included.
     issued: u64,
+    /// The next requests of a closed loop that the drive has been told of.
+    known: u64,
     collected: Collected,
 }
 
@@ -91,6 +93,7 @@ impl<'a> Several<'a> {
             over: false,
             outstanding: 0,
             issued: 0,
+            known: 0,
             collected: Collected::default(),
         };
         let window = Window { first, flows: VecDeque::new() };
@@ -205,12 +208,12 @@ impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
     /// none.
     fn refill(&mut self, several: &mut Several<'_>, i: usize) -> Result<bool, RunError> {
         steps::count();
-        let State { flow, pacing, until, over, outstanding, .. } = &mut several.flows[i];
+        let State { flow, pacing, until, over, outstanding, known, .. } = &mut several.flows[i];
         let Pacing::Closed { depth } = *pacing else { return Ok(false) };
         if *over || *outstanding >= u64::from(depth) {
             return Ok(false);
         }
-        *over = !self.submit_next(&mut *flow.source, flow.queue, *until)?;
+        *over = !self.submit_next(&mut *flow.source, known, flow.queue, *until)?;
         if *over {
             return Ok(false);
         }

@@ -4,8 +4,8 @@ use std::sync::atomic::AtomicBool;
 
 use base::units::{Bytes, Span};
 use ssd::Tag;
+use workload::measure::Amount;
 
-use super::amount::Amount;
 use super::course::Course;
 use super::record::{Progress, RequestLog};
 use crate::steady::{Metric, WINDOW};

@@ -2,8 +2,8 @@
 
 use base::units::{SECTOR, Sectors, Time};
 
-use super::amount::Amount;
 use super::time::until;
+use workload::measure::Amount;
 
 /// An end that completed requests or time reach.
 #[derive(Clone, Copy, Debug)]

@@ -179,6 +179,58 @@ impl ssd::Drive<()> for Circles {
     }
 }
 
+/// A drive that checks what it is told.
+struct Told {
+    drive: FixedDrive<()>,
+    announced: std::cell::RefCell<Vec<Io>>,
+    submitted: Vec<Io>,
+}
+
+impl ssd::Drive<()> for Told {
+    fn capacity(&self) -> Sectors {
+        self.drive.capacity()
+    }
+    fn discard_granularity(&self) -> Sectors {
+        self.drive.discard_granularity()
+    }
+    fn submit(&mut self, now: Time, request: ssd::Request<()>) {
+        self.submitted.push(request.io);
+        self.drive.submit(now, request);
+    }
+    fn announce(&self, coming: &[Io]) {
+        assert!(coming.is_empty() || self.announced.borrow().len() == self.submitted.len(), "nothing is told twice");
+        self.announced.borrow_mut().extend(coming);
+    }
+    fn next_event(&self) -> Option<Time> {
+        self.drive.next_event()
+    }
+    fn advance(&mut self, to: Time, completions: &mut Vec<ssd::Completion<()>>) -> Time {
+        self.drive.advance(to, completions)
+    }
+    fn counters(&self) -> ssd::Counters {
+        self.drive.counters()
+    }
+}
+
+#[test]
+fn a_closed_loop_announces_each_request_before_it_submits_it() {
+    let text = "name = \"t\"\nrequests = 100\narrivals = { kind = \"closed\", depth = 3 }\n[[stream]]\nreads = \"50%\"\n\
+                sizes = [{ size = \"4KiB\" }]\naddress = { pattern = \"uniform\" }\n";
+    let mut told = Told { drive: small::four_servers(), announced: Default::default(), submitted: Vec::new() };
+    let spec = GeneratorSpec::from_toml(text).expect("it is valid");
+    let mut source = Generator::new(&spec, told.drive.capacity(), 1).expect("it is valid");
+    // The first run ends in the midst of what has been announced; the second begins with the rest.
+    for requests in [37, 63] {
+        let result = Runner::new().limit(requests).run(&mut told, &mut source, &mut Blank).expect("it runs");
+        assert_eq!(result.completed, requests);
+        told.announced.borrow_mut().truncate(told.submitted.len());
+        assert_eq!(*told.announced.borrow(), told.submitted);
+    }
+    // A source that does not draw ahead announces nothing.
+    Runner::new().run(&mut told, &mut closed(READ, 50, 2), &mut Blank).expect("it runs");
+    assert_eq!((told.announced.borrow().len(), told.submitted.len()), (100, 150));
+}
+
 #[test]
 #[should_panic(expected = "2 requests are under way, but none was submitted or completed for")]
 fn a_drive_that_makes_no_progress_ends_the_run() {

@@ -37,6 +37,7 @@ pub(super) fn about(device: &Device, settings: &Settings, flows: &[Flow<'_>]) ->
 }
 
 fn run(settings: &Settings, first: Option<&Flow<'_>>) -> Table {
+    let window = first.map_or(settings.window, |first| first.window(settings.window));
     let mut run = Table::new();
     let mut note = |key: &str, value: Value| run.insert(key.into(), value);
     // TOML integers have 64 bits with a sign: a larger seed becomes text.
@@ -62,7 +63,7 @@ fn run(settings: &Settings, first: Option<&Flow<'_>>) -> Table {
     if let Some(interval) = settings.course.and_then(|course| course.interval) {
         note("series", interval.exact().into());
     }
-    match settings.warm_up {
+    match window.warm_up {
         WarmUp::None => {}
         WarmUp::Requests(requests) => drop(note("warm-up", requests.cast_signed().into())),
         WarmUp::Time(span) => drop(note("warm-up", span.exact().into())),
@@ -73,7 +74,7 @@ fn run(settings: &Settings, first: Option<&Flow<'_>>) -> Table {
             drop(note("round", round.to_string().into()));
         }
     }
-    match settings.stop {
+    match window.stop {
         Stop::AtEnd => {}
         Stop::Requests(limit) => drop(note("limit", limit.cast_signed().into())),
         Stop::Time(span) => drop(note("measure", span.exact().into())),

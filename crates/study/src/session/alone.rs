@@ -3,7 +3,7 @@
 use super::flow::Flow;
 use super::settings::Settings;
 use super::{Outcome, Session, SessionError, Stop, WarmUp};
-use crate::run::FlowResult;
+use crate::run::{FlowResult, Window};
 
 impl Session<'_> {
     /// Opens every flow a second time, if the session is to compare each with itself alone.
@@ -35,9 +35,8 @@ impl Session<'_> {
         number: usize,
     ) -> Result<FlowResult, SessionError> {
         let warm_up = if beside.warmed_up > 0 { WarmUp::Requests(beside.warmed_up) } else { WarmUp::None };
-        let stop = Stop::Requests(beside.submitted);
-        let settings =
-            Settings { warm_up, stop, fairness: false, course: None, check_drive: false, ..self.settings.clone() };
+        let window = Window::default().warmed_up_by(warm_up).stopped_by(Stop::Requests(beside.submitted));
+        let settings = Settings { window, fairness: false, course: None, check_drive: false, ..self.settings.clone() };
         let mut session = Session { settings, ..Session::new(self.device) };
         session.flows = vec![flow];
         session.interrupt = self.interrupt;

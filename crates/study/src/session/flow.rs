@@ -2,12 +2,13 @@
 
 use base::units::Sectors;
 use ssd::QueueId;
+use workload::measure::Measured;
 use workload::trace::TraceOptions;
 use workload::{Pacing, Source};
 
 use super::error::SessionError;
-use crate::catalogue::{End, Workload, WorkloadError, WorkloadFile};
-use crate::run;
+use crate::catalogue::{Stage, Workload, WorkloadError, WorkloadFile};
+use crate::run::{self, Window};
 
 /// A workload that runs on a drive, alone or beside others.
 pub struct Flow<'a> {
@@ -30,13 +31,16 @@ pub(super) struct Origin {
     pub(super) options: TraceOptions,
     pub(super) capacity: Sectors,
     pub(super) seed: u64,
-    pub(super) end: End,
+    /// The part of the run that is measured, as far as session and first workload say.
+    pub(super) window: Window,
 }
 
 /// A stage of a workload. It begins when all requests of the stage before it have completed.
 pub(super) struct Part<'a> {
     pub(super) name: String,
     pub(super) source: Box<dyn Source + 'a>,
+    /// What its description says of its measurement.
+    pub(super) measured: Measured,
 }
 
 impl<'a> Flow<'a> {
@@ -45,14 +49,15 @@ impl<'a> Flow<'a> {
     pub fn new(workload: Workload) -> Self {
         let Workload { stages, config, notes } = workload;
         let name = stages.first().map(|stage| stage.name.clone()).unwrap_or_default();
-        let parts = stages.into_iter().map(|stage| Part { name: stage.name, source: stage.source }).collect();
+        let part = |Stage { name, source, measured }| Part { name, source, measured };
+        let parts = stages.into_iter().map(part).collect();
         Self { name, parts, config, doubts: notes, pacing: None, queue: QueueId::default(), origin: None }
     }
 
     /// Opens a workload.
     pub(super) fn open(origin: Origin) -> Result<Self, WorkloadError> {
-        let Origin { file, options, capacity, seed, end } = &origin;
-        let flow = Self::new(file.open_until(options, *capacity, *seed, *end)?);
+        let Origin { file, options, capacity, seed, window } = &origin;
+        let flow = Self::new(file.open_for(options, *capacity, *seed, *window)?);
         Ok(Self { origin: Some(origin), ..flow })
     }
 
@@ -61,7 +66,10 @@ impl<'a> Flow<'a> {
         let Some(origin) = self.origin.clone() else {
             return Err(SessionError::Once { workload: self.name.clone() });
         };
-        let again = Flow::open(origin).map_err(|error| SessionError::Again { error, workload: self.name.clone() })?;
+        let again = Flow::open(origin).map_err(|error| SessionError::Again { error, workload: self.name.clone() });
+        let mut again = again?;
+        // Who runs it again says how much of it is measured.
+        again.parts.iter_mut().for_each(|part| part.measured = Measured::default());
         Ok(again.named(&self.name).pacing(self.pacing).queue(self.queue))
     }
 
@@ -69,7 +77,7 @@ impl<'a> Flow<'a> {
     #[must_use]
     pub fn of(name: impl Into<String>, source: impl Source + 'a) -> Self {
         let name = name.into();
-        let parts = vec![Part { name: name.clone(), source: Box::new(source) }];
+        let parts = vec![Part { name: name.clone(), source: Box::new(source), measured: Measured::default() }];
         let (config, doubts) = (toml::Table::new(), Vec::new());
         Self { name, parts, config, doubts, pacing: None, queue: QueueId::default(), origin: None }
     }
@@ -131,6 +139,11 @@ impl<'a> Flow<'a> {
     pub fn is_closed_loop(&self) -> bool {
         let pacing = |part: &Part<'_>| self.pacing.unwrap_or_else(|| part.source.pacing());
         self.parts.iter().all(|part| matches!(pacing(part), Pacing::Closed { .. }))
+    }
+
+    /// The part of a run with this flow as the first that is measured: what the session leaves open, the first stage says.
+    pub(super) fn window(&self, session: Window) -> Window {
+        self.parts.first().map_or(session, |part| session.or(&part.measured))
     }
 
     /// Notes for a reader of the results, if the flow ran beside another.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use base::units::Span;
 use ssd::Precondition;
 
-use crate::run::{Course, Stop, WarmUp};
+use crate::run::{Course, Window};
 use crate::snapshot::State;
 
 /// How long background work may continue after the last request, so that the counters can be reconciled.
@@ -39,8 +39,8 @@ pub(super) struct Settings {
     pub(super) time_scale: Option<f64>,
     /// The detailed time series, if one is asked for.
     pub(super) course: Option<Course>,
-    pub(super) warm_up: WarmUp,
-    pub(super) stop: Stop,
+    /// The part of the run that is measured, as far as the session says.
+    pub(super) window: Window,
     pub(super) settle: Span,
 }
 
@@ -58,8 +58,7 @@ impl Default for Settings {
             state: None,
             time_scale: None,
             course: None,
-            warm_up: WarmUp::None,
-            stop: Stop::AtEnd,
+            window: Window::default(),
             settle: SETTLE,
         }
     }

@@ -330,7 +330,11 @@ fn check_refuses_a_session_that_cannot_run() {
 fn stages_follow_each_other_and_stop_together() {
     let device = device(DEVICES[0]);
     let stages = |stop| {
-        let stage = |name: &str| catalogue::Stage { name: name.into(), source: Box::new(mixture(&device, 100, EIGHT)) };
+        let stage = |name: &str| catalogue::Stage {
+            name: name.into(),
+            source: Box::new(mixture(&device, 100, EIGHT)),
+            measured: Default::default(),
+        };
         let stages = vec![stage("one"), stage("two")];
         let workload = catalogue::Workload { stages, config: toml::Table::new(), notes: Vec::new() };
         let mut records: Vec<Record> = Vec::new();

@@ -36,7 +36,7 @@ fn quantiles_are_those_of_the_published_table() {
 
 #[test]
 fn the_interval_of_a_published_example_is_found() {
-    // Law and Kelton, Simulation Modeling and Analysis, example 4.26: ten normal values, a 90 % interval of 1.34 ± 0.24. The
+    // Law, Simulation Modeling and Analysis, section 4.5: ten normal values, 1.34 plus or minus 0.24 at 90 %. The
     // sample variance of 0.17 is theirs; at 95 % the quantile is 2.262.
     let values = [1.20, 1.50, 1.68, 1.89, 0.95, 1.49, 1.58, 1.55, 0.50, 1.09];
     let interval = Interval::of(&values).expect("ten values");

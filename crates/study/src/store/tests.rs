@@ -319,7 +319,9 @@ fn states_that_were_used_last_are_kept_up_to_the_limit() {
         file.expect("there").set_modified(time).expect("set");
     };
     let [a, b, c] = ["a", "b", "c"].map(put);
-    (age(a, 1), age(b, 2), age(c, 3));
+    age(a, 1);
+    age(b, 2);
+    age(c, 3);
     assert!(place.store.state(a).is_some(), "used now");
     let small = place.store.clone().limit(Bytes::new(3000));
     small.put_state(Digest::of(b"d"), |out| out.write_all(&[0; 1000])).expect("written");

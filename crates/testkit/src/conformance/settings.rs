@@ -44,7 +44,7 @@ fn base(kind: FtlKind, map: MapSpec) -> Spec {
         description: String::new(),
         flash: FlashSpec {
             part: None,
-            custom_part: Some(part),
+            custom_part: Some(part.into()),
             channels: 2,
             chips: 1,
             gang: 1,

@@ -81,7 +81,7 @@ fn plain(schema: Schema<'_>, node: &Value, form: &Value, name: Option<&str>, val
         "Bytes" => {
             others.extend(scaled(text, Bytes::get, Bytes::new, &["512B", "1KiB", "2KiB", "8KiB", "16KiB", "64KiB"]))
         }
-        "Rate" => others.extend(scaled(text, Rate::get, Rate::new, &[])),
+        "Rate" | "LaneRate" => others.extend(scaled(text, Rate::get, Rate::new, &[])),
         "Frequency" => others.extend(scaled(text, Frequency::get, Frequency::new, &[])),
         "Voltage" => others.extend(scaled(text, Voltage::as_mv, Voltage::from_mv, &[])),
         "Current" => others.extend(scaled(text, Current::as_ua, Current::from_ua, &[])),

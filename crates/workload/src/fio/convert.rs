@@ -8,6 +8,7 @@ use super::job::{Parsed, job};
 use super::options::{Class, class, nearest};
 use crate::fault::Faults;
 use crate::generate::{ArrivalSpec, GeneratorSpec, RequestRate};
+use crate::measure::Amount;
 
 /// A stage, and the line and name of the job of each stream.
 type Stage = (GeneratorSpec, Vec<String>);
@@ -64,7 +65,10 @@ fn stage(
     let first = group[0].0;
     let count: usize = group.iter().map(|(_, parsed)| parsed.streams.len()).sum();
     let names: Vec<&str> = group.iter().map(|(job, _)| job.name.as_str()).collect();
-    let duration = duration(&group, faults);
+    let runtime = same(&group, "runtime", |parsed| parsed.runtime, faults);
+    let ramp = same(&group, "ramp_time", |parsed| parsed.ramp, faults);
+    // fio's ramp_time comes before its runtime.
+    let duration = runtime.map(|runtime| runtime + ramp.unwrap_or_default());
     let rates: Vec<Option<f64>> = group.iter().map(|(_, parsed)| parsed.rate).collect();
     let depth: u64 = group.iter().map(|(_, parsed)| u64::from(parsed.depth) * parsed.streams.len() as u64).sum();
     let depth = u32::try_from(depth).unwrap_or_else(|_| {
@@ -119,21 +123,25 @@ fn stage(
         requests: None,
         duration,
         total: None,
+        warm_up: ramp.map(Amount::Time),
+        measure: None,
+        until: None,
+        round: None,
         arrivals,
         streams,
     };
     (faults.len() == before).then_some((spec, places))
 }
 
-/// The duration of a stage: jobs that run at the same time end at the same time.
-fn duration(group: &[(&Job, Parsed)], faults: &mut Faults) -> Option<Span> {
-    let runtime = group[0].1.runtime;
+/// A time of a stage: jobs that run at the same time begin, are measured and end at the same time.
+fn same(group: &[(&Job, Parsed)], option: &str, of: fn(&Parsed) -> Option<Span>, faults: &mut Faults) -> Option<Span> {
+    let first = of(&group[0].1);
     for (job, parsed) in group {
-        if parsed.runtime != runtime {
-            let message = "jobs that run at the same time have different runtimes";
-            let remedy = "give them one runtime, or separate them by stonewall";
-            faults.add(format!("line {}, [{}] runtime", job.line, job.name), message, remedy);
+        if of(parsed) != first {
+            let message = format!("jobs that run at the same time have different values of {option}");
+            let remedy = "give them one value, or separate them by stonewall";
+            faults.add(format!("line {}, [{}] {option}", job.line, job.name), message, remedy);
         }
     }
-    runtime
+    first
 }

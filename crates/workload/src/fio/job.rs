@@ -22,6 +22,8 @@ pub(super) struct Parsed {
     pub(super) rate: Option<f64>,
     pub(super) poisson: bool,
     pub(super) runtime: Option<Span>,
+    /// The time before the measurement.
+    pub(super) ramp: Option<Span>,
     pub(super) stonewall: bool,
 }
 
@@ -98,6 +100,8 @@ impl<'a> Reader<'a> {
         let flush = self.flush(shares[1] > 0.0);
         let runtime = self.value("runtime", "a time such as 60 or 10m", |t| time(t).map(Some), None);
         let runtime = runtime.filter(|span| !span.is_zero());
+        let ramp = self.value("ramp_time", "a time such as 60 or 10m", |t| time(t).map(Some), None);
+        let ramp = ramp.filter(|span| !span.is_zero());
         let time_based = self.flag("time_based");
         if time_based && runtime.is_none() {
             self.fault("time_based", "the job would never end", "add runtime=");
@@ -142,6 +146,7 @@ impl<'a> Reader<'a> {
             rate,
             poisson,
             runtime,
+            ramp,
             stonewall: self.flag("stonewall"),
         })
     }

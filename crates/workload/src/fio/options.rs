@@ -54,6 +54,7 @@ pub(super) const HONOURED: &[&str] = &[
     "offset",
     "offset_increment",
     "percentage_random",
+    "ramp_time",
     "random_distribution",
     "rate_iops",
     "rate_process",
@@ -209,12 +210,12 @@ const MEANINGLESS: &[(&str, &[&str])] = &[
 ];
 
 const SEPARATE: &str = "delete it; the study decides this, not the workload";
-const WARM: &str = "delete it and give the study a warm-up instead";
+const WARM: &str = "delete it: all jobs of a stage begin together; ramp_time= leaves a beginning unmeasured";
 const TRACE: &str = "replay the trace itself: see the trace formats";
 
 /// Options that would change the requests, with the remedy.
 const UNSUPPORTED: &[(&str, &[&str])] = &[
-    (WARM, &["ramp_time", "startdelay"]),
+    (WARM, &["startdelay"]),
     (
         "use rate_iops to space requests in time",
         &["thinktime", "thinktime_spin", "thinktime_blocks", "thinktime_blocks_type", "thinktime_iotime", "rate"],

@@ -8,7 +8,7 @@ use crate::generate::{
     AddressSpec, Amount, ArrivalSpec, FlushSpec, Generator, GeneratorSpec, SequentialSpec, SizeRange, StreamSpec,
     ZoneSpec, builtin,
 };
-use crate::{Arrival, Source};
+use crate::{Arrival, Source, measure};
 
 /// 1 GiB.
 const CAPACITY: Sectors = Sectors::new(1 << 21);
@@ -47,6 +47,17 @@ fn the_examples_run() {
         }
         assert!(file.notes.iter().any(|note| note.option == "direct"), "{name}: {:?}", file.notes);
     }
+}
+
+#[test]
+fn a_ramp_is_a_warm_up_before_the_runtime() {
+    let spec = one("size=1m time_based=1 ramp_time=10 runtime=60");
+    assert_eq!(spec.warm_up, Some(measure::Amount::Time(Span::from_secs(10))));
+    assert_eq!((spec.duration, spec.measure), (Some(Span::from_secs(70)), None));
+    let spec = one("size=1m ramp_time=500ms");
+    assert_eq!(spec.warm_up, Some(measure::Amount::Time(Span::from_ms(500))));
+    assert_eq!(spec.duration, None, "it ends with its bytes");
+    assert_eq!(one("size=1m ramp_time=0 runtime=5").warm_up, None);
 }
 
 #[test]
@@ -205,7 +216,8 @@ fn every_bad_file_has_one_clear_message() {
         ("[a]\niodeph=4", "line 2, [a] iodeph", "did you mean `iodepth`?"),
         ("[a]\nfrobnicate=4", "line 2, [a] frobnicate", "not known"),
         ("[global]\nverify=md5\n[a]\n[b]", "line 2, [global] verify", "not supported; delete it and run with --verify"),
-        ("[a]\nramp_time=5", "line 2, [a] ramp_time", "warm-up"),
+        ("[a]\nstartdelay=5", "line 2, [a] startdelay", "ramp_time="),
+        ("[global]\nramp_time=5\n[a]\nrw=read\n[b]\nramp_time=6\n", "line 5, [b] ramp_time", "stonewall"),
         ("[a]\nthinktime=5", "line 2, [a] thinktime", "rate_iops"),
         ("[a]\nzonemode=zbd", "line 2, [a] zonemode", "not zoned"),
         ("[a]\nnrfiles=4", "line 2, [a] nrfiles", "offset="),

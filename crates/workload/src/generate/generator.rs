@@ -11,6 +11,9 @@ use super::stream::{Left, Others, Stream};
 use crate::{Arrival, Pacing, Source, SourceError};
 use base::fault::Fault;
 
+/// Requests that are drawn together.
+const AHEAD: usize = 16;
+
 /// A source of generated requests: the same description, capacity and seed yield the same requests on every machine. It
 /// allocates no memory after its construction.
 #[derive(Clone, Debug)]
@@ -25,6 +28,22 @@ pub struct Generator {
     /// The requests that arrive at `now` after the most recent one.
     pub(super) with: Others,
     pub(super) now: Time,
+    /// The next requests of a closed loop.
+    pub(super) ahead: Ahead,
+}
+
+/// Requests that have been drawn ahead.
+#[derive(Clone, Debug)]
+pub(super) struct Ahead {
+    drawn: [Io; AHEAD],
+    first: usize,
+    end: usize,
+}
+
+impl Default for Ahead {
+    fn default() -> Self {
+        Self { drawn: [Io::FLUSH; AHEAD], first: 0, end: 0 }
+    }
 }
 
 impl Generator {
@@ -66,9 +85,10 @@ impl Generator {
     }
 }
 
-impl Source for Generator {
+impl Generator {
+    /// Draws the next request.
     #[inline]
-    fn next(&mut self) -> Result<Option<Arrival>, SourceError> {
+    fn draw(&mut self) -> Result<Option<Arrival>, SourceError> {
         if self.left.requests == Some(0) {
             return Ok(None);
         }
@@ -104,18 +124,8 @@ impl Source for Generator {
         Ok(Some(self.emit(io)))
     }
 
-    fn pacing(&self) -> Pacing {
-        match self.arrivals.process() {
-            Process::Closed { depth } => Pacing::Closed { depth },
-            _ => Pacing::Open,
-        }
-    }
-
-    fn duration(&self) -> Option<Span> {
-        self.duration
-    }
-
-    fn len_hint(&self) -> Option<u64> {
+    /// Requests left to draw, if known.
+    fn left_to_draw(&self) -> Option<u64> {
         if self.duration.is_some() {
             return None;
         }
@@ -131,5 +141,46 @@ impl Source for Generator {
                 if free && self.left.sectors.is_none() { self.left.requests } else { None }
             }
         }
+    }
+}
+
+impl Source for Generator {
+    #[inline]
+    fn next(&mut self) -> Result<Option<Arrival>, SourceError> {
+        let Ahead { drawn, first, end } = &mut self.ahead;
+        if first < end {
+            *first += 1;
+            return Ok(Some(Arrival { at: Time::ZERO, io: drawn[*first - 1] }));
+        }
+        self.draw()
+    }
+
+    fn ahead(&mut self) -> &[Io] {
+        // Times of arrival may come to an end; a closed loop has none.
+        if self.ahead.first == self.ahead.end && matches!(self.arrivals.process(), Process::Closed { .. }) {
+            (self.ahead.first, self.ahead.end) = (0, 0);
+            while self.ahead.end < AHEAD
+                && let Ok(Some(next)) = self.draw()
+            {
+                self.ahead.drawn[self.ahead.end] = next.io;
+                self.ahead.end += 1;
+            }
+        }
+        &self.ahead.drawn[self.ahead.first..self.ahead.end]
+    }
+
+    fn pacing(&self) -> Pacing {
+        match self.arrivals.process() {
+            Process::Closed { depth } => Pacing::Closed { depth },
+            _ => Pacing::Open,
+        }
+    }
+
+    fn duration(&self) -> Option<Span> {
+        self.duration
+    }
+
+    fn len_hint(&self) -> Option<u64> {
+        Some(self.left_to_draw()? + (self.ahead.end - self.ahead.first) as u64)
     }
 }

@@ -6,7 +6,7 @@ use base::units::{Bytes, Ratio, SECTOR, Sectors, Time};
 
 use super::address::{Addresses, Pattern, Units, Zone};
 use super::arrivals::{Arrivals, Process, mean_burst};
-use super::generator::Generator;
+use super::generator::{Ahead, Generator};
 use super::permute::Permutation;
 use super::quantity::Amount;
 use super::sizes::{Bar, Sizes};
@@ -34,6 +34,9 @@ pub(super) fn generator(spec: &GeneratorSpec, capacity: Sectors, seed: u64) -> R
     let mut faults = Faults::default();
     if let Some((message, remedy)) = base::fault::wrong_name(&spec.name) {
         faults.add("name", message, remedy);
+    }
+    for fault in spec.measured().conflicts() {
+        faults.add(fault.path, fault.message, fault.remedy);
     }
     let process = arrivals(&spec.arrivals, &mut faults);
     let left = Left {
@@ -69,6 +72,7 @@ pub(super) fn generator(spec: &GeneratorSpec, capacity: Sectors, seed: u64) -> R
         duration: spec.duration,
         with: [None; 2],
         now: Time::ZERO,
+        ahead: Ahead::default(),
     };
     faults.or(generator)
 }

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::quantity::{Amount, RequestRate, SizeRange};
+use crate::measure::{self, Measured};
 use base::fault::Fault;
 
 /// A synthetic workload: one or more streams of requests, and their times of arrival.
@@ -30,11 +31,33 @@ pub struct GeneratorSpec {
     /// device's capacity ("300%" is three drive writes).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<Amount>,
+    /// Run this part first and measure what follows, unless the run says otherwise.
+    #[serde(default, rename = "warm-up", skip_serializing_if = "Option::is_none")]
+    pub warm_up: Option<measure::Amount>,
+    /// Measure this part, unless the run says otherwise. The workload then goes on for as long as that takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measure: Option<measure::Amount>,
+    /// Warm up until the drive is in steady state, unless the run says otherwise: `steady`, or `steady:METRIC` with `rate`,
+    /// `waf` or `latency`. The measurement is then as long as the five rounds in which the drive was steady, unless
+    /// `measure` is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<measure::Until>,
+    /// The length of a round of `until`. The default writes a tenth of the capacity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round: Option<measure::Amount>,
     /// The times of arrival.
     pub arrivals: ArrivalSpec,
     /// The streams, interleaved at random by their shares.
     #[serde(rename = "stream")]
     pub streams: Vec<StreamSpec>,
+}
+
+impl GeneratorSpec {
+    /// What the description says of its measurement.
+    #[must_use]
+    pub const fn measured(&self) -> Measured {
+        Measured { warm_up: self.warm_up, until: self.until, round: self.round, measure: self.measure }
+    }
 }
 
 /// The times of arrival. The first request arrives at time zero.

@@ -6,6 +6,7 @@ use base::io::{Io, IoKind};
 use base::units::{Sectors, Time};
 use proptest::prelude::*;
 
+use super::spec::ArrivalSpec;
 use super::{Generator, GeneratorSpec, builtin};
 use crate::{Arrival, Pacing, Source};
 
@@ -211,6 +212,43 @@ fn request_byte_and_time_limits_end_a_workload() {
     // A stream that ends leaves the others running.
     let two = format!("{body}requests = 5\n[[stream]]\n{body}requests = 50\n");
     assert_eq!(with("", closed, &two), (None, 55));
+}
+
+#[test]
+fn requests_drawn_ahead_are_the_next_and_change_none() {
+    for (name, _) in generators() {
+        let closed = matches!(named(name).arrivals, ArrivalSpec::Closed { .. });
+        let new = || Generator::new(&named(name), Sectors::new(CAPACITY.get() * 2), 5).unwrap();
+        let (mut plain, mut read_ahead) = (new(), new());
+        let (mut most, expected) = (0, take(&mut plain, 500));
+        let mut got = Vec::new();
+        while got.len() < 500 {
+            let ahead = read_ahead.ahead().to_vec();
+            assert_eq!(read_ahead.ahead(), ahead, "{name}: nothing has been taken");
+            assert!(closed || ahead.is_empty(), "{name}: only a closed loop knows its requests ahead");
+            most = most.max(ahead.len());
+            // Sometimes all of them are taken, sometimes not.
+            let taken = take(&mut read_ahead, 1 + got.len() % 20);
+            assert!(ahead.iter().zip(&taken).all(|(ahead, taken)| *ahead == taken.io), "{name}");
+            got.extend(taken);
+            assert!(!got.is_empty(), "{name}");
+        }
+        assert_eq!(got[..500], expected, "{name}");
+        assert_eq!(most > 1, closed, "{name}");
+    }
+}
+
+#[test]
+fn what_is_drawn_ahead_counts_as_left() {
+    let text = "name = \"t\"\nrequests = 40\narrivals = { kind = \"closed\", depth = 1 }\n[[stream]]\nreads = \"0%\"\n\
+                sizes = [{ size = \"4KiB\" }]\naddress = { pattern = \"uniform\" }\n";
+    let mut g = generator(text, 1);
+    for left in (1..=40).rev() {
+        assert!(!g.ahead().is_empty());
+        assert_eq!(g.len_hint(), Some(left));
+        assert!(g.next().unwrap().is_some());
+    }
+    assert_eq!((g.ahead().len(), g.len_hint(), g.next().unwrap()), (0, Some(0), None));
 }
 
 #[test]

@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use base::prefetch::prefetch;
+
 use crate::nand::{Geometry, Spare};
 
 /// Bytes of a narrow spare area: a version, and a logical number of 24 bits.
@@ -40,6 +42,14 @@ impl Spares {
     #[inline]
     pub(super) fn get(&self, slot: usize) -> Spare {
         Spare::unpack(self.word(slot))
+    }
+
+    #[inline]
+    pub(super) fn fetch(&self, slot: usize) {
+        match self {
+            Self::Wide(words) => prefetch(words.get(slot)),
+            Self::Narrow(bytes) => prefetch(bytes.get(slot * NARROW)),
+        }
     }
 
     #[inline]

@@ -25,7 +25,7 @@ fn device(slc: bool) -> Spec {
     };
     if slc {
         let none = SlcSpec { part: None, custom_part: None, size: None, blocks: None, pages: None, lane_rate: None };
-        spec.slc = Some(SlcSpec { custom_part: Some(small), blocks: Some(8), ..none });
+        spec.slc = Some(SlcSpec { custom_part: Some(small.into()), blocks: Some(8), ..none });
     }
     spec
 }

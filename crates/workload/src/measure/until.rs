@@ -1,4 +1,4 @@
-//! The key `until` of a run: `steady`, or `steady:METRIC`.
+//! The key `until`: `steady`, or `steady:METRIC`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::steady::Metric;
+use super::metric::Metric;
 
 /// The state of a drive in which a measurement begins: steady state of a metric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

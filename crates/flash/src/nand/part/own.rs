@@ -1,0 +1,284 @@
+//! A part of a description's own: written out, or another part with changes.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+
+use base::units::Span;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use toml::{Table, Value};
+
+use super::{Bus, Electrical, Features, Geometry, Part, Timing};
+
+/// The key that names the part from which values are inherited.
+const LIKE: &str = "like";
+
+/// A NAND part that a description writes out, or describes by its difference to a preset: with `like`, every value that
+/// is missing is that of the named part.
+#[derive(Clone)]
+pub struct CustomPart {
+    part: Part,
+    like: Option<String>,
+    changed: Vec<String>,
+}
+
+impl CustomPart {
+    /// The preset whose values it inherits.
+    #[must_use]
+    pub fn like(&self) -> Option<&str> {
+        self.like.as_deref()
+    }
+
+    /// The keys that have values of their own, e.g. `timing.read`, if others are inherited.
+    #[must_use]
+    pub fn changed(&self) -> &[String] {
+        &self.changed
+    }
+
+    /// The keys whose values are inherited; whole tables by their names.
+    #[must_use]
+    pub fn inherited(&self) -> Vec<String> {
+        if self.like.is_none() {
+            return Vec::new();
+        }
+        let mut keys = Vec::new();
+        for (key, value) in required() {
+            let inside = |one: &String| one.strip_prefix(&*key).is_some_and(|rest| rest.starts_with('.'));
+            match value {
+                Value::Table(inner) if self.changed.iter().any(inside) => {
+                    let names = inner.keys().map(|name| format!("{key}.{name}"));
+                    keys.extend(names.filter(|name| !self.changed.contains(name)));
+                }
+                _ if !self.changed.contains(&key) && !["name", "source"].contains(&&*key) => keys.push(key),
+                _ => {}
+            }
+        }
+        keys
+    }
+
+    /// The same origin with the values of `part`.
+    #[must_use]
+    pub fn with(self, part: Part) -> Self {
+        Self { part, ..self }
+    }
+}
+
+impl From<Part> for CustomPart {
+    fn from(part: Part) -> Self {
+        Self { part, like: None, changed: Vec::new() }
+    }
+}
+
+impl Deref for CustomPart {
+    type Target = Part;
+
+    fn deref(&self) -> &Part {
+        &self.part
+    }
+}
+
+impl DerefMut for CustomPart {
+    fn deref_mut(&mut self) -> &mut Part {
+        &mut self.part
+    }
+}
+
+/// The values alone: where they are from is no property of a drive, and a written description does not have it.
+impl fmt::Debug for CustomPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.part, f)
+    }
+}
+
+/// Two parts are equal if their values are, wherever these are from.
+impl PartialEq for CustomPart {
+    fn eq(&self, other: &Self) -> bool {
+        self.part == other.part
+    }
+}
+
+/// Written out, so that a result does not depend on the presets of the program that reads it.
+impl Serialize for CustomPart {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.part.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for CustomPart {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut given = Table::deserialize(deserializer)?;
+        let like = match given.remove(LIKE) {
+            None => None,
+            Some(Value::String(name)) => Some(name),
+            Some(other) => {
+                return Err(de::Error::custom(format!("`{other}` is no name of a part: write like = \"NAME\"")));
+            }
+        };
+        let changed = keys(&given);
+        let table = match &like {
+            Some(name) => inherited(name, given, &changed).map_err(de::Error::custom)?,
+            None => {
+                complete(&changed).map_err(de::Error::custom)?;
+                given
+            }
+        };
+        let part = Part::deserialize(Value::Table(table)).map_err(|error| de::Error::custom(error.message()))?;
+        let changed = if like.is_some() { changed } else { Vec::new() };
+        Ok(Self { part, like, changed })
+    }
+}
+
+/// Why a part is refused: the fault, a colon, and the remedy.
+struct Refused(String);
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The values of the preset with those that are given.
+fn inherited(name: &str, given: Table, changed: &[String]) -> Result<Table, Refused> {
+    let Some(preset) = Part::preset(name) else {
+        let known: Vec<&str> = Part::presets().map(|part| part.name.as_str()).collect();
+        let meant = base::suggest::did_you_mean(name, known.iter().copied());
+        return Err(Refused(format!("no part is called `{name}`: {meant}use one of {}", known.join(", "))));
+    };
+    let mut all = Table::try_from(&preset).expect("a part has a form in TOML");
+    if !given.contains_key("name") {
+        all.insert("name".into(), format!("{name}, changed").into());
+    }
+    if !given.contains_key("source") {
+        let source = format!("{}Changed in the description: {}.\n", preset.source, changed.join(", "));
+        all.insert("source".into(), source.into());
+    }
+    for (key, value) in given {
+        match (all.get_mut(&key), value) {
+            (Some(Value::Table(inner)), Value::Table(new)) => inner.extend(new),
+            (_, value) => drop(all.insert(key, value)),
+        }
+    }
+    Ok(all)
+}
+
+/// Refuses a part of which values are missing.
+fn complete(given: &[String]) -> Result<(), Refused> {
+    let missing: Vec<String> = keys(&required()).into_iter().filter(|key| !given.contains(key)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let quoted: Vec<String> = missing.iter().map(|key| format!("`{key}`")).collect();
+    let verb = if missing.len() == 1 { "is" } else { "are" };
+    let remedy = "add them, or name a part whose values hold where they are missing, e.g. like = \"dirik-2009\"";
+    Err(Refused(format!("{} {verb} missing: {remedy}", quoted.join(", "))))
+}
+
+/// The keys of a table, those of inner tables behind a dot.
+fn keys(table: &Table) -> Vec<String> {
+    let of = |(key, value): (&String, &Value)| match value {
+        Value::Table(inner) => inner.keys().map(|name| format!("{key}.{name}")).collect(),
+        _ => vec![key.clone()],
+    };
+    table.iter().flat_map(of).collect()
+}
+
+/// A part that has only the values that every part has.
+fn required() -> Table {
+    let mut part = Part::presets().next().expect("there are presets").clone();
+    part.cost_per_gib = None;
+    let Bus { change_column, t_ccs, t_adl, t_rhw, t_wb, status, .. } = &mut part.bus;
+    for span in [change_column, t_ccs, t_adl, t_rhw, t_wb, status] {
+        *span = Span::ZERO;
+    }
+    Table::try_from(&part).expect("a part has a form in TOML")
+}
+
+impl JsonSchema for CustomPart {
+    fn schema_name() -> Cow<'static, str> {
+        "CustomPart".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = Changes::<Part>::json_schema(generator);
+        let inner = [
+            ("geometry", generator.subschema_for::<Changes<Geometry>>()),
+            ("timing", generator.subschema_for::<Changes<Timing>>()),
+            ("bus", generator.subschema_for::<Changes<Bus>>()),
+            ("features", generator.subschema_for::<Changes<Features>>()),
+            ("electrical", generator.subschema_for::<Changes<Electrical>>()),
+        ];
+        if let Some(properties) = schema.get_mut("properties").and_then(|all| all.as_object_mut()) {
+            for (key, schema) in inner {
+                let (mut new, about) = (schema.to_value(), properties[key]["description"].clone());
+                new["description"] = about;
+                properties.insert(key.to_owned(), new);
+            }
+            let like = schemars::json_schema!({
+                "type": ["string", "null"],
+                "description": "The preset that this part is like: each value that is missing here is that of the preset. \
+                                `flash.part` beside this table names it as well. Without it all values must be here.",
+                "examples": ["dirik-2009", "K9XXG08"],
+            });
+            properties.insert(LIKE.to_owned(), like.to_value());
+        }
+        schema
+    }
+}
+
+/// The schema of a table of which every key may be missing.
+struct Changes<T>(PhantomData<T>);
+
+impl<T: JsonSchema> JsonSchema for Changes<T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("{}Changes", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = T::json_schema(generator);
+        schema.remove("required");
+        schema
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<CustomPart, toml::de::Error> {
+        toml::from_str(text)
+    }
+
+    #[test]
+    fn a_part_is_another_one_with_changes() {
+        let own = read("like = \"kioxia-wd-128l-tlc\"\nendurance = 5\ntiming = { erase = \"5ms\" }\n").expect("sound");
+        let preset = Part::preset("kioxia-wd-128l-tlc").expect("a preset");
+        assert_eq!((own.endurance, own.timing.erase), (5, Span::from_ms(5)));
+        assert_eq!((&own.timing.read, &own.geometry, &own.bus), (&preset.timing.read, &preset.geometry, &preset.bus));
+        assert_eq!(own.name, "kioxia-wd-128l-tlc, changed");
+        assert!(own.source.starts_with(&preset.source) && own.source.contains("timing.erase"), "{}", own.source);
+        assert_eq!(own.changed(), ["endurance", "timing.erase"]);
+        let inherited = own.inherited();
+        for wanted in ["cell", "geometry", "timing.read", "bus", "electrical"] {
+            assert!(inherited.iter().any(|key| key == wanted), "{wanted}: {inherited:?}");
+        }
+        assert!(!inherited.iter().any(|key| ["timing", "timing.erase", "endurance", "name"].contains(&&**key)));
+        // What is written has all values and no preset.
+        let written = toml::to_string(&own).expect("it can be written");
+        let again = read(&written).expect("it reads back");
+        assert!(own == again && again.like().is_none() && again.inherited().is_empty(), "{written}");
+    }
+
+    #[test]
+    fn a_part_without_values_is_refused_with_all_that_are_missing() {
+        let error = read("name = \"x\"\nsource = \"y\"\ncell = \"slc\"\n").expect_err("incomplete").to_string();
+        for wanted in ["`endurance`", "`timing.read`", "`electrical.bus_pj_per_byte`", "are missing", "like = "] {
+            assert!(error.contains(wanted), "{error}");
+        }
+        assert!(!error.contains("cost_per_gib") && !error.contains("t_ccs"), "{error}");
+        let error = read("like = \"kioxia\"\n").expect_err("unknown").to_string();
+        assert!(error.contains("no part is called `kioxia`"), "{error}");
+        assert!(read("like = 3\n").is_err() && read("like = \"K9XXG08\"\ntiming = { reed = [] }\n").is_err());
+    }
+}

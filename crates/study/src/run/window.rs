@@ -1,0 +1,108 @@
+//! The part of a run that is measured, from what the run and its workload say.
+
+use workload::measure::{Measured, Until};
+
+use super::rules::{Steady, Stop, WarmUp};
+
+/// The part of a run that is measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Window {
+    pub(crate) warm_up: WarmUp,
+    pub(crate) stop: Stop,
+    /// True if somebody said how much to measure; otherwise `stop` follows from the warm-up.
+    is_stop_given: bool,
+    /// True if nothing is left open.
+    is_fixed: bool,
+}
+
+impl Window {
+    /// The window with another warm-up.
+    pub(crate) fn warmed_up_by(self, warm_up: WarmUp) -> Self {
+        Self { warm_up, ..self }
+    }
+
+    /// The window with another end.
+    pub(crate) fn stopped_by(self, stop: Stop) -> Self {
+        Self { stop, is_stop_given: true, ..self }
+    }
+
+    /// The window as it is, with nothing left open.
+    pub(crate) fn fixed(self) -> Self {
+        Self { is_fixed: true, ..self }
+    }
+
+    /// The window with what it leaves open taken from `other`.
+    pub(crate) fn or(self, other: &Measured) -> Self {
+        if self.is_fixed {
+            return self;
+        }
+        let plain = Steady::default();
+        let steady = |Until { metric }| Steady { metric, round: other.round.unwrap_or(plain.round), ..plain };
+        let warm_up = match (self.warm_up, other.until, other.warm_up) {
+            (WarmUp::None, Some(until), _) => WarmUp::Steady(steady(until)),
+            (WarmUp::None, None, Some(amount)) => amount.into(),
+            (own, ..) => own,
+        };
+        match (self.is_stop_given, other.measure, warm_up) {
+            (true, ..) => Self { warm_up, ..self },
+            (false, Some(measure), _) => Self { warm_up, stop: measure.into(), is_stop_given: true, ..self },
+            (false, None, WarmUp::Steady(steady)) => Self { warm_up, stop: steady.window(), ..self },
+            (false, None, _) => Self { warm_up, ..self },
+        }
+    }
+
+    /// The window of a later stage. The session's warm-up is over, and of its end this much is left; what the session leaves
+    /// open, the stage's description says.
+    pub(crate) fn next(self, left: Stop, stage: &Measured) -> Self {
+        let own = if self.warm_up == WarmUp::None {
+            *stage
+        } else {
+            Measured { measure: stage.measure, ..Measured::default() }
+        };
+        let plain = Self::default();
+        if self.stop == Stop::AtEnd { plain } else { plain.stopped_by(left) }.or(&own)
+    }
+
+    /// True if the run ends described workloads, not their own limits.
+    pub(crate) const fn ends_workloads(&self) -> bool {
+        !matches!((self.warm_up, self.stop), (_, Stop::AtEnd) | (WarmUp::None, Stop::Requests(_)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use workload::measure::{Amount, Metric};
+
+    use super::*;
+
+    fn measured(warm_up: Option<u64>, until: bool, measure: Option<u64>) -> Measured {
+        let until = until.then_some(Until { metric: Metric::Waf });
+        let [warm_up, measure] = [warm_up, measure].map(|amount| amount.map(Amount::Requests));
+        Measured { warm_up, until, round: None, measure }
+    }
+
+    #[test]
+    fn what_the_run_says_comes_before_what_the_workload_says() {
+        let run = |said: Measured| Window::default().or(&said);
+        let of = |window: Window| (window.warm_up, window.stop);
+        let workload = measured(Some(10), false, Some(20));
+        let requests = |warm_up, stop| (WarmUp::Requests(warm_up), Stop::Requests(stop));
+        assert_eq!(of(run(measured(None, false, None)).or(&workload)), requests(10, 20));
+        assert_eq!(of(run(measured(Some(1), false, None)).or(&workload)), requests(1, 20));
+        assert_eq!(of(run(measured(None, false, Some(2))).or(&workload)), requests(10, 2));
+        assert_eq!(of(Window::default().stopped_by(Stop::Requests(3)).or(&workload)), requests(10, 3));
+        let next = Window::default().next(Stop::Requests(0), &workload);
+        assert_eq!(of(next), requests(10, 20), "a stage has a warm-up and an end of its own");
+        let next = run(measured(Some(1), false, Some(9))).next(Stop::Requests(4), &workload);
+        assert_eq!(of(next), (WarmUp::None, Stop::Requests(4)), "what the session says is for all stages together");
+        // A run that waits for steady state still measures as much as the workload says, or else what follows from the rule.
+        let steady = Steady { metric: Metric::Waf, ..Steady::default() };
+        let waits = run(measured(None, true, None));
+        assert_eq!(of(waits.or(&workload)), (WarmUp::Steady(steady), Stop::Requests(20)));
+        assert_eq!(of(waits.or(&Measured::default())), (WarmUp::Steady(steady), steady.window()));
+        // A fixed warm-up of the run takes the place of the workload's steady state.
+        let workload = measured(None, true, None);
+        assert_eq!(of(run(measured(Some(1), false, None)).or(&workload)), (WarmUp::Requests(1), Stop::AtEnd));
+        assert_eq!(of(run(Measured::default()).or(&workload)), (WarmUp::Steady(steady), steady.window()));
+    }
+}

@@ -1,0 +1,40 @@
+//! Which part of a workload is measured, as its own description says. The run that plays it may say otherwise.
+
+mod amount;
+mod metric;
+mod until;
+
+use base::fault::Fault;
+
+pub use amount::{Amount, ParseAmountError};
+pub use metric::{Metric, NoMetric};
+pub use until::{NoState, Until};
+
+/// What a description says of its measurement: the keys `warm-up`, `until`, `round` and `measure`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Measured {
+    /// The part that runs before the measurement.
+    pub warm_up: Option<Amount>,
+    /// The state of the drive in which the measurement begins.
+    pub until: Option<Until>,
+    /// The length of a round of `until`.
+    pub round: Option<Amount>,
+    /// The part that is measured.
+    pub measure: Option<Amount>,
+}
+
+impl Measured {
+    /// The faults of keys that exclude each other.
+    #[must_use]
+    pub fn conflicts(&self) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        if self.until.is_some() && self.warm_up.is_some() {
+            let message = "a warm-up of fixed length beside `until`, which warms up for as long as it takes";
+            faults.push(Fault::new("warm-up", message, "leave one of them out"));
+        }
+        if self.round.is_some() && self.until.is_none() {
+            faults.push(Fault::new("round", "rounds of nothing", "add until = \"steady\", or leave it out"));
+        }
+        faults
+    }
+}
