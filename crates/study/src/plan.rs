@@ -7,6 +7,7 @@ mod figure;
 mod flow;
 mod grid;
 mod part;
+mod point;
 mod seeds;
 mod state;
 
@@ -26,10 +27,11 @@ pub use crate::label::{Assignment, Label, OneOrMany};
 pub use builtin::builtin;
 pub use claim::ClaimSpec;
 pub use figure::{FigureScale, FigureSpec, StatedSpec};
+pub use flow::FlowSpec;
 pub(crate) use flow::pacing;
-pub use flow::{Beside, FlowSpec};
-pub use grid::{Plan, Point};
+pub use grid::Plan;
 pub(crate) use grid::{check_run, describe};
+pub use point::{Beside, Point};
 pub use seeds::{MOST_SEEDS, seeds_from};
 pub use workload::measure::Until;
 

@@ -20,7 +20,8 @@ mod target;
 mod time;
 mod window;
 
-use flight::{Flight, SERIES_POINTS};
+use course::SERIES_POINTS;
+use flight::Flight;
 use flows::Several;
 use rules::Rules;
 

@@ -11,7 +11,8 @@ use workload::trace::TraceOptions;
 use workload::{MOST_DEPTH, Pacing};
 
 use super::part::{Part, beside};
-use super::{Point, RunSpec, StudySpec, UnknownRule};
+use super::point::{Beside, Point};
+use super::{RunSpec, StudySpec, UnknownRule};
 use crate::catalogue::{self, Device, WorkloadFile};
 use crate::config::{Document, Faults, did_you_mean};
 use crate::metric::Metric;
@@ -161,15 +162,6 @@ impl FlowSpec {
             ("volumes", self.volumes.is_some()),
         ]
     }
-}
-
-/// A workload beside the first one of a point, found but not opened.
-#[derive(Clone, Debug)]
-pub struct Beside {
-    /// The flow's name.
-    pub name: String,
-    /// The workload, with the changes of its keys.
-    pub workload: WorkloadFile,
 }
 
 /// The faults of the pacing and queues of a run, and of the keys of its flows.

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use base::fault::Fault;
 use toml::{Table, Value};
 
-use super::flow::{self, Beside};
+use super::flow;
 use super::part::{Part, beside};
+use super::point::Point;
 use super::state;
 use super::{Assignment, AxisSpec, Changes, Label, RunSpec, StudySpec, seeds};
 use crate::catalogue::{self, Device, WorkloadFile};
@@ -14,21 +15,6 @@ use crate::config::{self, Document, Faults};
 
 /// Too many points to wait for; a slip in an axis easily makes as many.
 const MOST_POINTS: usize = 100_000;
-
-/// One combination of the axes.
-#[derive(Clone, Debug)]
-pub struct Point {
-    /// The point's label on each axis, in the order of the axes.
-    pub labels: Vec<Label>,
-    /// The point's device.
-    pub device: Device,
-    /// The point's workload.
-    pub workload: WorkloadFile,
-    /// The workloads that run at the same time, in the order of their names.
-    pub beside: Vec<Beside>,
-    /// How the point runs.
-    pub run: RunSpec,
-}
 
 /// A study that is ready to run.
 #[derive(Clone, Debug)]

@@ -5,7 +5,8 @@ use std::path::Path;
 use base::fault::Fault;
 
 use super::part::beside;
-use super::{Point, RunSpec, StudySpec};
+use super::point::Point;
+use super::{RunSpec, StudySpec};
 use crate::catalogue::Device;
 use crate::config::{Document, Faults};
 use crate::snapshot;

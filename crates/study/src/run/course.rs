@@ -3,8 +3,13 @@
 use base::units::Span;
 use ssd::Counters;
 
-use super::flight::{SERIES_INTERVAL, SERIES_POINTS};
 use crate::series::Series;
+
+/// The maximum number of points of the time series. A long run keeps at least half as many.
+pub(super) const SERIES_POINTS: usize = 400;
+
+/// The distance of the points before the first doubling: shorter than any run that deserves a time series.
+pub(super) const SERIES_INTERVAL: Span = Span::from_us(10);
 
 /// The most intervals of a chosen length. A longer run has half as many, each twice as long, and its results say so.
 pub const MOST_INTERVALS: usize = 4_096;

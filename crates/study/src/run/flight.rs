@@ -8,7 +8,7 @@ use flash::backend::{Op, Tally};
 use ssd::{Completion, Counters, Drive, QueueId, Request, Tag};
 use workload::{Pacing, Source};
 
-use super::course::Course;
+use super::course::{Course, SERIES_INTERVAL, SERIES_POINTS};
 use super::error::{RunError, too_late};
 use super::record::{Progress, Record, RequestLog};
 use super::result::{BeforeIt, Books, Collected, FlowResult, RunResult};
@@ -20,12 +20,6 @@ use crate::oracle::Payload;
 use crate::series::Series;
 use crate::steady::Settled;
 use workload::measure::Amount;
-
-/// The maximum number of points of the time series. A long run keeps at least half as many.
-pub(super) const SERIES_POINTS: usize = 400;
-
-/// The distance of the points before the first doubling: shorter than any run that deserves a time series.
-pub(super) const SERIES_INTERVAL: Span = Span::from_us(10);
 
 /// Requests completed between two calls of the progress callback.
 const PROGRESS_EVERY: u64 = 1 << 14;

@@ -1,0 +1,28 @@
+//! A point of a study: a device, its workloads and a way to run them.
+
+use super::{Label, RunSpec};
+use crate::catalogue::{Device, WorkloadFile};
+
+/// One combination of the axes.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// The point's label on each axis, in the order of the axes.
+    pub labels: Vec<Label>,
+    /// The point's device.
+    pub device: Device,
+    /// The point's workload.
+    pub workload: WorkloadFile,
+    /// The workloads that run at the same time, in the order of their names.
+    pub beside: Vec<Beside>,
+    /// How the point runs.
+    pub run: RunSpec,
+}
+
+/// A workload beside the first one of a point, found but not opened.
+#[derive(Clone, Debug)]
+pub struct Beside {
+    /// The flow's name.
+    pub name: String,
+    /// The workload, with the changes of its keys.
+    pub workload: WorkloadFile,
+}
