@@ -358,7 +358,7 @@ pub(crate) struct StudyArgs {
 
 impl StudyArgs {
     /// What to say while the studies run.
-    pub(crate) const fn tell(&self) -> Tell {
+    pub(crate) const fn notices(&self) -> Tell {
         Tell::new(self.quiet, self.progress, self.verbose)
     }
 }
@@ -560,7 +560,7 @@ pub(crate) struct OutputArgs {
 
 impl OutputArgs {
     /// What to say during the run.
-    pub(crate) const fn tell(&self) -> Tell {
+    pub(crate) const fn notices(&self) -> Tell {
         Tell::new(self.quiet, self.progress, self.verbose)
     }
 }

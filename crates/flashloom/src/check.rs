@@ -11,7 +11,7 @@ use base::units::{Bytes, Rate, SECTOR, Span};
 use flash::backend::{Controllers, Cycles, Op};
 use flash::nand::CustomPart;
 use ftl::Config;
-use report::table::{Table, Unit};
+use report::table::{Table, UnitOfMeasure};
 use schemars::JsonSchema;
 use serde::Serialize;
 use ssd::{Purpose, QueueArbitration, Resolved, ResolvedQueue, ResolvedQueues, ResolvedSlcArray};
@@ -128,24 +128,29 @@ pub(crate) fn rows(all: &[Sheet]) -> Table {
     table.text("device", "The device's name", all.iter().map(|sheet| sheet.name.clone()));
     table.count(
         "capacity_bytes",
-        Unit::Bytes,
+        UnitOfMeasure::Bytes,
         "Bytes that the host sees",
         all.iter().map(|sheet| sheet.capacity_bytes),
     );
-    table.count("raw_bytes", Unit::Bytes, "Bytes of the device's flash", all.iter().map(|sheet| sheet.raw_bytes));
+    table.count(
+        "raw_bytes",
+        UnitOfMeasure::Bytes,
+        "Bytes of the device's flash",
+        all.iter().map(|sheet| sheet.raw_bytes),
+    );
     let units = "Mapping units of the host's capacity";
-    table.count("mapping_units", Unit::None, units, all.iter().map(|sheet| sheet.mapping_units));
+    table.count("mapping_units", UnitOfMeasure::None, units, all.iter().map(|sheet| sheet.mapping_units));
     let nominal = "Share of the flash that the host does not see";
-    table.number("spare", Unit::Share, nominal, all.iter().map(|sheet| Some(sheet.spare.nominal)));
+    table.number("spare", UnitOfMeasure::Share, nominal, all.iter().map(|sheet| Some(sheet.spare.nominal)));
     let effective = "Share of the flash that is left to garbage collection";
-    table.number("effective_spare", Unit::Share, effective, all.iter().map(|sheet| sheet.spare.effective));
+    table.number("effective_spare", UnitOfMeasure::Share, effective, all.iter().map(|sheet| sheet.spare.effective));
     let waf = "Write amplification to expect in steady state under uniform random writes of whole mapping units";
     let expected = all.iter().map(|sheet| sheet.spare.expected_write_amplification);
-    table.number("expected_write_amplification", Unit::None, waf, expected);
+    table.number("expected_write_amplification", UnitOfMeasure::None, waf, expected);
     let memory = "Memory that a simulation of the device needs";
-    table.count("memory_bytes", Unit::Bytes, memory, all.iter().map(|sheet| sheet.memory.plain.bytes));
+    table.count("memory_bytes", UnitOfMeasure::Bytes, memory, all.iter().map(|sheet| sheet.memory.plain.bytes));
     let verify = "The same with `--verify`";
-    table.count("memory_verify_bytes", Unit::Bytes, verify, all.iter().map(|sheet| sheet.memory.verify.bytes));
+    table.count("memory_verify_bytes", UnitOfMeasure::Bytes, verify, all.iter().map(|sheet| sheet.memory.verify.bytes));
     table
 }
 
@@ -442,7 +447,9 @@ mod tests {
         for wanted in ["  changed     timing.erase\n", "  inherited   from sk-hynix-176l-tlc: ", "timing.read"] {
             assert!(text.contains(wanted), "{text}");
         }
-        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        let of_part =
+            text.lines().skip_while(|line| !line.starts_with("  part")).take_while(|line| !line.starts_with("  array"));
+        assert!(of_part.clone().count() > 3 && of_part.clone().all(|line| line.chars().count() <= 80), "{text}");
         let json = serde_json::to_value(Sheet::new(&device)).expect("JSON");
         assert_eq!(
             (&json["part"]["like"], &json["part"]["changed"][0]),

@@ -20,7 +20,7 @@ use crate::studies::{fits, planned};
 
 /// Runs `flashloom compare`.
 pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(), Failure> {
-    let tell = args.study.tell();
+    let tell = args.study.notices();
     tell.check()?;
     let own = if args.as_published { &PUBLISHED[..] } else { &NORMALISED[..] };
     let devices = match &args.devices[..] {

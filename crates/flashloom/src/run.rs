@@ -57,7 +57,7 @@ fn watch(output: &OutputArgs) -> Option<Watch> {
 
 /// Runs the workload, observed if `watch` is given; writes and prints the results.
 pub(crate) fn perform(args: &RunArgs, watch: Option<Watch>, results: &mut dyn Write) -> Result<Outcome, Failure> {
-    let tell = args.output.tell();
+    let tell = args.output.notices();
     tell.check()?;
     let device = catalogue::device_from(&changed(args)?)?;
     tell.done(|| resolved(&args.device, &device));
@@ -201,7 +201,7 @@ fn report(
     let stages = session.flows().first().map_or(0, Flow::stages);
     // The output files are created first: a path that cannot be written ends the command before the long run.
     let mut outputs = Outputs::create(args, &about, stages)?;
-    let mut bars = Bars::new(args.output.tell());
+    let mut bars = Bars::new(args.output.notices());
     let mut session = session.progress(move |progress| bars.show(progress));
     if let Some(log) = &mut outputs.log {
         session = session.log(log);
@@ -217,7 +217,7 @@ fn report(
     let start = now();
     let outcome = run(session).map_err(|error| failure(&error, &about))?;
     let summaries = outcome.summaries();
-    args.output.tell().done(|| {
+    args.output.notices().done(|| {
         let (requests, events) = summaries.iter().fold((0, 0), |(r, e), of| (r + of.requests, e + of.events));
         format!("done in {:.1} s: {requests} requests, {events} events", start.elapsed().as_secs_f64())
     });

@@ -87,7 +87,7 @@ fn perform(
     results: &mut dyn Write,
 ) -> Result<(), Failure> {
     let start = now();
-    let tell = args.tell();
+    let tell = args.notices();
     tell.check()?;
     for point in plans.iter_mut().flat_map(|plan| &mut plan.points) {
         point.run.verify |= args.verify;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 
 use base::units::{Bytes, Span};
-use report::table::{Table, Unit};
+use report::table::{Table, UnitOfMeasure};
 use study::output::{Kind, Outputs, publish};
 use workload::trace::{Format, KindInfo, TraceInfo, convert, files, info};
 
@@ -54,21 +54,26 @@ pub(crate) fn rows(info: &TraceInfo) -> Table {
     let each = || kinds(info).map(|(_, kind)| kind);
     let mut table = Table::default();
     table.text("kind", "`read`, `write`, `flush` or `discard`", kinds(info).map(|(name, _)| name));
-    table.count("requests", Unit::None, "Requests", each().map(|kind| kind.requests));
-    table.number("share", Unit::Share, "Share of all requests", each().map(|kind| Some(kind.share)));
-    table.count("bytes", Unit::Bytes, "Bytes, in whole sectors", each().map(|kind| kind.bytes));
-    table.number("mean_bytes", Unit::Bytes, "Mean request", each().map(|kind| Some(kind.bytes_mean)));
-    table.count("max_bytes", Unit::Bytes, "Largest request", each().map(|kind| kind.bytes_max));
+    table.count("requests", UnitOfMeasure::None, "Requests", each().map(|kind| kind.requests));
+    table.number("share", UnitOfMeasure::Share, "Share of all requests", each().map(|kind| Some(kind.share)));
+    table.count("bytes", UnitOfMeasure::Bytes, "Bytes, in whole sectors", each().map(|kind| kind.bytes));
+    table.number("mean_bytes", UnitOfMeasure::Bytes, "Mean request", each().map(|kind| Some(kind.bytes_mean)));
+    table.count("max_bytes", UnitOfMeasure::Bytes, "Largest request", each().map(|kind| kind.bytes_max));
     let next = "Share of requests that start where the previous one of their kind and volume ended";
-    table.number("sequential", Unit::Share, next, each().map(|kind| Some(kind.sequential)));
+    table.number("sequential", UnitOfMeasure::Share, next, each().map(|kind| Some(kind.sequential)));
     let streams = "Share of requests that continue any of the last 32 of their kind";
-    table.number("sequential_streams", Unit::Share, streams, each().map(|kind| Some(kind.sequential_streams)));
+    table.number("sequential_streams", UnitOfMeasure::Share, streams, each().map(|kind| Some(kind.sequential_streams)));
     let all = each().count();
     let whole = |value: f64| std::iter::repeat_n(Some(value), all);
-    table.number("trace_span_s", Unit::Seconds, "From the first request of the trace to the last", whole(info.span_s));
+    table.number(
+        "trace_span_s",
+        UnitOfMeasure::Seconds,
+        "From the first request of the trace to the last",
+        whole(info.span_s),
+    );
     let footprint = info.footprint.units * 4096;
     let touched = "Bytes of the trace's addresses that are read or written, in units of 4 KiB";
-    table.count("trace_footprint_bytes", Unit::Bytes, touched, std::iter::repeat_n(footprint, all));
+    table.count("trace_footprint_bytes", UnitOfMeasure::Bytes, touched, std::iter::repeat_n(footprint, all));
     table
 }
 

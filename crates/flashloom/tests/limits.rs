@@ -50,7 +50,7 @@ fn a_number_beyond_its_range_is_refused_with_the_range() {
         ),
         (&["--set", "flash.blocks=3"], "d.toml: flash.blocks: 3 blocks in each plane leave none for the host"),
         (&["--set", "flash.blocks=4294967295"], "flash.blocks: the array has 68719476720 pages on each die"),
-        (&["--set", "flash.lane-rate=0MB/s"], "`0MB/s` is a data rate of zero; write one above zero"),
+        (&["--set", "flash.lane-rate=0MB/s"], "`0MB/s` is a data rate of an 8-bit lane of zero; write one above zero"),
         (&["--set", "host.queue-depth=4294967295"], "host.queue-depth: is 4294967295; use 1 to 65536"),
         (&["--depth", "4294967295"], "a whole number from 1 to 1048576"),
         (&["--depth", "0"], "a whole number from 1 to 1048576"),

@@ -20,7 +20,7 @@ use crate::common::{NO_STORE, program};
 const WITH_TESTS_OF_THEIR_OWN: [&str; 2] = ["docs/src/papers", "docs/src/reference"];
 
 /// Programs that a page may run beside `flashloom`, which readers have.
-const PROGRAMS: [&str; 6] = ["flashloom", "cargo", "cat", "grep", "gzip", "head"];
+const PROGRAMS: [&str; 7] = ["flashloom", "cargo", "cat", "grep", "gzip", "head", "printf"];
 
 /// The repository.
 pub(crate) fn root() -> PathBuf {
@@ -253,7 +253,7 @@ impl Page {
             assert!(output.status.success(), "{} names `flashloom {}`", self.name, command.join(" "));
             String::from_utf8(output.stdout).expect("text")
         };
-        let with_options: [&[&str]; 8] = [
+        let with_options: [&[&str]; 13] = [
             &["run"],
             &["compare"],
             &["explain"],
@@ -262,6 +262,11 @@ impl Page {
             &["check"],
             &["trace", "info"],
             &["trace", "convert"],
+            &["store", "list"],
+            &["store", "show"],
+            &["store", "gc"],
+            &["point"],
+            &["man"],
         ];
         let every: String = with_options.map(help).concat();
         let mut commands = BTreeSet::new();

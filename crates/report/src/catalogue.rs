@@ -2,7 +2,7 @@
 //! generated from it.
 
 use serde::Serialize;
-use workload::field::{Field, Unit, Values};
+use workload::field::{Field, UnitOfMeasure, Values};
 use workload::trace::FIELDS as TRACE;
 
 use crate::columns::{erases, flow_series, histograms, series};
@@ -136,7 +136,7 @@ pub fn json(files: Vec<ResultFile>) -> String {
             Values::Number => "double",
             Values::Text => "string",
         },
-        unit: if unit == Unit::None { "" } else { unit.symbol() },
+        unit: if unit == UnitOfMeasure::None { "" } else { unit.symbol() },
         description: meaning.into_owned(),
     };
     let files = files.into_iter().map(|ResultFile { name, about, schema, columns }| File {
@@ -195,7 +195,11 @@ mod tests {
             assert_eq!(values, field.values, "{}", field.name);
             let about = value(&format!("flashloom.column.{}", field.name)).expect("a description");
             assert!(about.starts_with(&*field.meaning) && about.len() > 5, "{}: {about}", field.name);
-            assert_eq!(about.ends_with(&format!("[{}]", field.unit.symbol())), field.unit != Unit::None, "{about}");
+            assert_eq!(
+                about.ends_with(&format!("[{}]", field.unit.symbol())),
+                field.unit != UnitOfMeasure::None,
+                "{about}"
+            );
         }
     }
 

@@ -19,7 +19,7 @@ use study::series::Interval;
 use study::summary::{About, busy_dies, mean, percentile, share, shares};
 use workload::field::{message, metadata};
 
-use crate::table::{Column, Field, Table, Unit, Values};
+use crate::table::{Column, Field, Table, UnitOfMeasure, Values};
 
 /// A Parquet file that is written in groups of rows.
 pub(super) struct Rows<W: Write + Send> {
@@ -85,7 +85,7 @@ pub(crate) fn whole(out: impl Write + Send, about: &About, table: &Table) -> Res
     rows.finish()
 }
 
-const KIND: Field = Field::new("kind", Values::Text, Unit::None, "`read`, `write`, `flush` or `discard`");
+const KIND: Field = Field::new("kind", Values::Text, UnitOfMeasure::None, "`read`, `write`, `flush` or `discard`");
 
 /// Every bin of every histogram that is not empty.
 pub(crate) fn histograms(kinds: &[(IoKind, &KindResult)]) -> Table {
@@ -104,8 +104,8 @@ pub(crate) fn histograms(kinds: &[(IoKind, &KindResult)]) -> Table {
     let mut table = Table::default();
     table.push(KIND, Column::Text(of));
     table.text("metric", "`latency`, `queue_wait` or `service`", metrics);
-    table.count("up_to_ps", Unit::Picoseconds, "Upper edge of the bin", edges);
-    table.count("count", Unit::None, "Requests in the bin", counts);
+    table.count("up_to_ps", UnitOfMeasure::Picoseconds, "Upper edge of the bin", edges);
+    table.count("count", UnitOfMeasure::None, "Requests in the bin", counts);
     table
 }
 
@@ -120,9 +120,9 @@ pub(crate) fn write_histograms(out: impl Write + Send, about: &About, result: &R
 /// The erase count of every block.
 pub(crate) fn erases(counts: &[u32]) -> Table {
     let mut table = Table::default();
-    table.count("block", Unit::None, "Number of the block, from zero", 0..counts.len() as u64);
+    table.count("block", UnitOfMeasure::None, "Number of the block, from zero", 0..counts.len() as u64);
     let about = "Times that it was erased, those of preconditioning included";
-    table.count("erases", Unit::None, about, counts.iter().map(|count| u64::from(*count)));
+    table.count("erases", UnitOfMeasure::None, about, counts.iter().map(|count| u64::from(*count)));
     table
 }
 
@@ -140,8 +140,8 @@ pub(crate) fn series(intervals: &[Interval<'_>]) -> Table {
     let each = || intervals.iter().zip(&counted);
     let mut table = Table::default();
     let begin = "Begin of the interval in simulated time";
-    table.count("from_ps", Unit::Picoseconds, begin, intervals.iter().map(|i| i.from.at.as_ps()));
-    table.count("to_ps", Unit::Picoseconds, "End of the interval", intervals.iter().map(|i| i.to.at.as_ps()));
+    table.count("from_ps", UnitOfMeasure::Picoseconds, begin, intervals.iter().map(|i| i.from.at.as_ps()));
+    table.count("to_ps", UnitOfMeasure::Picoseconds, "End of the interval", intervals.iter().map(|i| i.to.at.as_ps()));
     for kind in IoKind::ALL {
         let (k, name) = (kind as usize, kind.name());
         let mut add = |end: &str, unit, meaning: &str, column: Column| {
@@ -149,57 +149,62 @@ pub(crate) fn series(intervals: &[Interval<'_>]) -> Table {
             table.push(Field::named(format!("{name}_{end}"), column.values(), unit, meaning), column);
         };
         let requests = intervals.iter().map(|i| i.windows[k].count).collect();
-        add("requests", Unit::None, "Requests completed in the interval", Column::Count(requests));
+        add("requests", UnitOfMeasure::None, "Requests completed in the interval", Column::Count(requests));
         if kind != IoKind::Flush {
             let bytes = each().map(|(i, c)| {
                 let moved = base::units::Sectors::new(c.sectors[k]).bytes();
                 Some(rate(moved, i.span()).map_or(0.0, |rate| rate.get() as f64))
             });
-            add("bytes_per_s", Unit::BytesPerSecond, "Bytes per simulated second", Column::Number(bytes.collect()));
+            add(
+                "bytes_per_s",
+                UnitOfMeasure::BytesPerSecond,
+                "Bytes per simulated second",
+                Column::Number(bytes.collect()),
+            );
         }
         let mean = intervals.iter().map(|i| i.windows[k].mean().map(|mean| mean.as_us_f64())).collect();
-        add("latency_mean_us", Unit::Microseconds, "Mean response time", Column::Number(mean));
+        add("latency_mean_us", UnitOfMeasure::Microseconds, "Mean response time", Column::Number(mean));
         let max = intervals.iter().map(|i| (i.windows[k].count > 0).then(|| i.windows[k].max.as_us_f64())).collect();
-        add("latency_max_us", Unit::Microseconds, "Longest response time", Column::Number(max));
+        add("latency_max_us", UnitOfMeasure::Microseconds, "Longest response time", Column::Number(max));
         for (end, q, meaning) in QUANTILES {
             let of = |i: &Interval<'_>| percentile(&i.detail?.kinds[k], &i.windows[k], q);
-            add(end, Unit::Microseconds, meaning, Column::Number(intervals.iter().map(of).collect()));
+            add(end, UnitOfMeasure::Microseconds, meaning, Column::Number(intervals.iter().map(of).collect()));
         }
     }
     let depth = intervals.iter().map(|i| Some(i.detail?.depth.mean(i.span())));
-    table.number("queue_depth_mean", Unit::None, "Mean number of requests outstanding", depth);
+    table.number("queue_depth_mean", UnitOfMeasure::None, "Mean number of requests outstanding", depth);
     let most = intervals.iter().map(|i| Some(i.detail?.depth.max as f64));
-    table.number("queue_depth_max", Unit::None, "Most requests outstanding", most);
+    table.number("queue_depth_max", UnitOfMeasure::None, "Most requests outstanding", most);
     let dies = intervals.iter().map(|i| Some(busy_dies(i)));
-    table.number("busy_dies", Unit::None, "Mean number of dies that were busy", dies);
+    table.number("busy_dies", UnitOfMeasure::None, "Mean number of dies that were busy", dies);
     let amplification = "Mapping units programmed per mapping unit that the host wrote and no buffer absorbed";
     let waf = intervals.iter().map(|i| write_amplification(i.from, i.to));
-    table.number("write_amplification", Unit::None, amplification, waf);
+    table.number("write_amplification", UnitOfMeasure::None, amplification, waf);
     let link = each().map(|(i, c)| Some(share(c.link_busy, i.span())));
-    table.number("link_busy", Unit::Share, "Share of the interval for which the host link was busy", link);
+    table.number("link_busy", UnitOfMeasure::Share, "Share of the interval for which the host link was busy", link);
     let busy =
         |of: fn(&ssd::Counters) -> &[base::units::Span]| each().map(move |(i, c)| mean(&shares(of(c), i.span())));
     let means = "The same, mean over the";
     let mut add = |name: &'static str, of: &str, values: Vec<Option<f64>>| {
-        let field = Field::named(name.to_owned(), Values::Number, Unit::Share, format!("{means} {of}"));
+        let field = Field::named(name.to_owned(), Values::Number, UnitOfMeasure::Share, format!("{means} {of}"));
         table.push(field, Column::Number(values));
     };
     add("channels_busy", "channels", busy(|counters| &counters.channel_busy).collect());
     add("dies_busy", "dies", busy(|counters| &counters.die_busy).collect());
     add("controllers_busy", "controllers", busy(|counters| &counters.controller_busy).collect());
     let ftl = each().map(|(i, c)| c.map.as_ref()?.busy_of_all().map(|busy| share(busy, i.span())));
-    table.number("ftl_busy", Unit::Share, "The same of the map unit, as the metric `busy.ftl`", ftl);
+    table.number("ftl_busy", UnitOfMeasure::Share, "The same of the map unit, as the metric `busy.ftl`", ftl);
     let processor = each().map(|(i, c)| Some(share(c.processor_busy, i.span())));
-    table.number("processor_busy", Unit::Share, "The same of the processor", processor);
+    table.number("processor_busy", UnitOfMeasure::Share, "The same of the processor", processor);
     let names = ["flash_reads", "flash_programs", "flash_erases", "flash_copy_backs"];
     let meanings = ["Flash reads", "Flash programs", "Flash erases", "Copy-backs"];
     for ((op, name), meaning) in Op::ALL.into_iter().zip(names).zip(meanings) {
-        table.count(name, Unit::None, meaning, counted.iter().map(|c| c.flash.op(op).commands));
+        table.count(name, UnitOfMeasure::None, meaning, counted.iter().map(|c| c.flash.op(op).commands));
     }
     let free = "Free blocks at the end of the interval";
-    table.count("free_blocks", Unit::None, free, counted.iter().map(|c| c.free_blocks));
+    table.count("free_blocks", UnitOfMeasure::None, free, counted.iter().map(|c| c.free_blocks));
     let bad = "Bad blocks at the end of the interval";
-    table.count("bad_blocks", Unit::None, bad, counted.iter().map(|c| c.bad_blocks));
+    table.count("bad_blocks", UnitOfMeasure::None, bad, counted.iter().map(|c| c.bad_blocks));
     table
 }
 
@@ -229,28 +234,38 @@ pub(crate) fn flow_series(names: &[&str], intervals: &[Interval<'_>]) -> Table {
     };
     let mut table = Table::default();
     let begin = "Begin of the interval in simulated time";
-    table.count("from_ps", Unit::Picoseconds, begin, each().map(|(i, ..)| i.from.at.as_ps()));
-    table.count("to_ps", Unit::Picoseconds, "End of the interval", each().map(|(i, ..)| i.to.at.as_ps()));
+    table.count("from_ps", UnitOfMeasure::Picoseconds, begin, each().map(|(i, ..)| i.from.at.as_ps()));
+    table.count("to_ps", UnitOfMeasure::Picoseconds, "End of the interval", each().map(|(i, ..)| i.to.at.as_ps()));
     table.text("flow", "The flow's name", each().map(|(_, name, _)| name.to_owned()));
     table.count(
         "requests",
-        Unit::None,
+        UnitOfMeasure::None,
         "Its requests completed in the interval",
         each().map(|(.., of)| of.window.count),
     );
     let bytes = each().map(|(i, _, of)| Some(rate(of.moved.bytes(), i.span()).map_or(0.0, |rate| rate.get() as f64)));
-    table.number("moved_bytes_per_s", Unit::BytesPerSecond, "Bytes that it read and wrote per simulated second", bytes);
+    table.number(
+        "moved_bytes_per_s",
+        UnitOfMeasure::BytesPerSecond,
+        "Bytes that it read and wrote per simulated second",
+        bytes,
+    );
     let mean = each().map(|(.., of)| of.window.mean().map(|mean| mean.as_us_f64()));
-    table.number("latency_mean_us", Unit::Microseconds, "Mean response time", mean);
+    table.number("latency_mean_us", UnitOfMeasure::Microseconds, "Mean response time", mean);
     for (name, q, meaning) in QUANTILES {
         let of = each().map(|(.., of)| percentile(&of.latencies, &of.window, q));
-        table.number(name, Unit::Microseconds, meaning, of);
+        table.number(name, UnitOfMeasure::Microseconds, meaning, of);
     }
     let max = each().map(|(.., of)| (of.window.count > 0).then(|| of.window.max.as_us_f64()));
-    table.number("latency_max_us", Unit::Microseconds, "Longest response time", max);
+    table.number("latency_max_us", UnitOfMeasure::Microseconds, "Longest response time", max);
     let depth = each().map(|(i, _, of)| Some(of.depth.mean(i.span())));
-    table.number("queue_depth_mean", Unit::None, "Mean number of its requests outstanding", depth);
-    table.count("queue_depth_max", Unit::None, "Most of its requests outstanding", each().map(|(.., of)| of.depth.max));
+    table.number("queue_depth_mean", UnitOfMeasure::None, "Mean number of its requests outstanding", depth);
+    table.count(
+        "queue_depth_max",
+        UnitOfMeasure::None,
+        "Most of its requests outstanding",
+        each().map(|(.., of)| of.depth.max),
+    );
     table
 }
 

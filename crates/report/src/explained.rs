@@ -9,7 +9,7 @@ use study::watch::journey::Part;
 
 use super::figure::{Axis, Chart, Figure, Number, Part as Piece, Scale, Stack};
 use super::grid::grid;
-use super::table::{Table, Unit};
+use super::table::{Table, UnitOfMeasure};
 
 const NOTE: &str = "The share of each part in the latency. The number after the bar is the mean latency.";
 
@@ -128,15 +128,15 @@ pub fn explained_rows(explained: &[Explained]) -> Table {
     table.text("kind", "`read`, `write`, `flush` or `discard`", rows.iter().map(|row| row.0));
     let band = "The requests between two percentiles of the response time; `all` of them";
     table.text("band", band, rows.iter().map(|row| row.1.band));
-    table.count("requests", Unit::None, "Requests in the band", rows.iter().map(|row| row.1.requests));
+    table.count("requests", UnitOfMeasure::None, "Requests in the band", rows.iter().map(|row| row.1.requests));
     let mean = "Mean response time in the band: the sum of its parts";
-    table.number("latency_us", Unit::Microseconds, mean, rows.iter().map(|row| Some(row.1.latency_us)));
+    table.number("latency_us", UnitOfMeasure::Microseconds, mean, rows.iter().map(|row| Some(row.1.latency_us)));
     let of = "`part`: a part of the time; `behind`: of the waits for controllers, dies and channels, what these did meanwhile; \
               `ahead`: of the time in the queue, the parts of the requests that completed meanwhile; `meanwhile`: of the waits \
               elsewhere, what the dies worked for";
     table.text("of", of, rows.iter().map(|row| row.2));
     table.text("name", "The part, or the cause of the commands", rows.iter().map(|row| row.3));
-    table.number("mean_us", Unit::Microseconds, "Its mean time", rows.iter().map(|row| Some(row.4)));
+    table.number("mean_us", UnitOfMeasure::Microseconds, "Its mean time", rows.iter().map(|row| Some(row.4)));
     table
 }
 
@@ -147,11 +147,11 @@ pub fn request_rows(legs: &[OneLeg]) -> Table {
     let mut table = Table::default();
     table.number(
         "from_us",
-        Unit::Microseconds,
+        UnitOfMeasure::Microseconds,
         "Begin, after the request's arrival",
         legs().map(|leg| Some(leg.from_us)),
     );
-    table.number("took_us", Unit::Microseconds, "Length", legs().map(|leg| Some(leg.took_us)));
+    table.number("took_us", UnitOfMeasure::Microseconds, "Length", legs().map(|leg| Some(leg.took_us)));
     table.text("part", "The part of the time", legs().map(|leg| leg.part));
     table.text("at", "The die or the channel", legs().map(|leg| leg.at.clone().unwrap_or_default()));
     table

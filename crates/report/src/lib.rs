@@ -6,6 +6,7 @@
 pub mod catalogue;
 mod columns;
 pub mod compare;
+mod escape;
 mod explained;
 pub mod figure;
 mod grid;

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use study::output::PAGE;
 
+use super::escape::escape;
 use super::figure::Figure;
 use super::words::Words;
 
@@ -140,11 +141,6 @@ impl<T: Into<String>> From<T> for Cell {
     fn from(text: T) -> Self {
         Self { text: text.into(), of: None, class: "" }
     }
-}
-
-/// Escapes text for HTML.
-pub(crate) fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 /// Escapes JSON for a script element, so that nothing in it ends the script.

@@ -10,7 +10,7 @@ use study::run::{Record, RequestLog};
 use study::summary::About;
 
 use super::columns::Rows;
-use super::table::{Table, Unit};
+use super::table::{Table, UnitOfMeasure};
 
 /// Rows in a group.
 const GROUP: usize = 1 << 16;
@@ -74,30 +74,40 @@ const fn outcome(status: Status) -> &'static str {
 pub(crate) fn table(records: &[Record]) -> Table {
     let mut table = Table::default();
     let number = "Number of the request, from zero, in the order of arrival";
-    table.count("request", Unit::None, number, records.iter().map(|r| r.tag));
+    table.count("request", UnitOfMeasure::None, number, records.iter().map(|r| r.tag));
     table.text("kind", "`read`, `write`, `flush` or `discard`", records.iter().map(|r| r.io.kind.name()));
-    table.count("start_sector", Unit::Sectors, "First sector of 512 bytes", records.iter().map(|r| r.io.start.get()));
-    table.count("sectors", Unit::Sectors, "Number of sectors", records.iter().map(|r| r.io.sectors.get()));
+    table.count(
+        "start_sector",
+        UnitOfMeasure::Sectors,
+        "First sector of 512 bytes",
+        records.iter().map(|r| r.io.start.get()),
+    );
+    table.count("sectors", UnitOfMeasure::Sectors, "Number of sectors", records.iter().map(|r| r.io.sectors.get()));
     let outcomes = "`done`, `uncorrectable`, `read_only` or `out_of_range`";
     table.text("outcome", outcomes, records.iter().map(|r| outcome(r.status)));
     let mut time = |name, meaning, of: fn(&Record) -> u64| {
-        table.count(name, Unit::Picoseconds, meaning, records.iter().map(of));
+        table.count(name, UnitOfMeasure::Picoseconds, meaning, records.iter().map(of));
     };
     time("arrival_ps", "Submission, in simulated time", |r| r.arrival.as_ps());
     time("start_ps", "When it left its submission queue", |r| r.start.as_ps());
     time("end_ps", "Completion", |r| r.end.as_ps());
     time("queue_wait_ps", "`start_ps` less `arrival_ps`", |r| (r.start - r.arrival).as_ps());
     let commands = "Flash commands issued for it before its acknowledgement";
-    table.count("flash_commands", Unit::None, commands, records.iter().map(|r| u64::from(r.commands)));
+    table.count("flash_commands", UnitOfMeasure::None, commands, records.iter().map(|r| u64::from(r.commands)));
     let wait = "The longest wait of one of them";
-    table.count("flash_wait_ps", Unit::Picoseconds, wait, records.iter().map(|r| r.flash_wait.as_ps()));
+    table.count("flash_wait_ps", UnitOfMeasure::Picoseconds, wait, records.iter().map(|r| r.flash_wait.as_ps()));
     let mask = "Bit n is set if it waited behind commands of the n-th cause: 0 host, 1 gc, 2 merge, 3 wear, 4 map, 5 flush, \
                 6 pad, 7 recovery";
     let bits = |r: &Record| r.waited_for.iter().map(|cause| 1 << cause as u8).sum();
-    table.count("waited_for_mask", Unit::None, mask, records.iter().map(bits));
-    table.count("flow", Unit::None, "Number of its flow, from zero", records.iter().map(|r| u64::from(r.flow)));
+    table.count("waited_for_mask", UnitOfMeasure::None, mask, records.iter().map(bits));
+    table.count(
+        "flow",
+        UnitOfMeasure::None,
+        "Number of its flow, from zero",
+        records.iter().map(|r| u64::from(r.flow)),
+    );
     let queue = "Number of its submission queue, from zero";
-    table.count("queue", Unit::None, queue, records.iter().map(|r| u64::from(r.queue.get())));
+    table.count("queue", UnitOfMeasure::None, queue, records.iter().map(|r| u64::from(r.queue.get())));
     table
 }
 

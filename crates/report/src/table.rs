@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-pub use workload::field::{Field, Unit, Values};
+pub use workload::field::{Field, UnitOfMeasure, Values};
 
 /// The values of one column.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,14 +90,14 @@ impl Table {
         values: impl IntoIterator<Item = T>,
     ) {
         let values = values.into_iter().map(Into::into).collect();
-        self.push(Field::new(name, Values::Text, Unit::None, meaning), Column::Text(values));
+        self.push(Field::new(name, Values::Text, UnitOfMeasure::None, meaning), Column::Text(values));
     }
 
     /// Adds a column of whole numbers.
     pub fn count(
         &mut self,
         name: &'static str,
-        unit: Unit,
+        unit: UnitOfMeasure,
         meaning: &'static str,
         values: impl IntoIterator<Item = u64>,
     ) {
@@ -109,7 +109,7 @@ impl Table {
     pub fn number(
         &mut self,
         name: &'static str,
-        unit: Unit,
+        unit: UnitOfMeasure,
         meaning: &'static str,
         values: impl IntoIterator<Item = Option<f64>>,
     ) {
@@ -238,8 +238,13 @@ mod tests {
     fn table() -> Table {
         let mut table = Table::default();
         table.text("name", "a name", ["plain", "a, b", "says \"no\"", "two\nlines"]);
-        table.count("size_bytes", Unit::Bytes, "a size", [0, 1, 18_446_744_073_709_551_615, 3]);
-        table.number("read_p99_us", Unit::Microseconds, "a time", [Some(0.1), None, Some(1e21), Some(f64::NAN)]);
+        table.count("size_bytes", UnitOfMeasure::Bytes, "a size", [0, 1, 18_446_744_073_709_551_615, 3]);
+        table.number(
+            "read_p99_us",
+            UnitOfMeasure::Microseconds,
+            "a time",
+            [Some(0.1), None, Some(1e21), Some(f64::NAN)],
+        );
         table
     }
 
@@ -258,8 +263,8 @@ mod tests {
     #[test]
     fn tables_with_other_columns_are_stacked() {
         let mut other = Table::default();
-        other.count("name", Unit::None, "a number here", [7]);
-        other.number("waf", Unit::None, "a quotient", [Some(1.5)]);
+        other.count("name", UnitOfMeasure::None, "a number here", [7]);
+        other.number("waf", UnitOfMeasure::None, "a quotient", [Some(1.5)]);
         let all = Table::stacked(&[table(), other]);
         let rows = read(&all.csv());
         assert_eq!(rows[0], ["name", "size_bytes", "read_p99_us", "waf"]);
@@ -272,6 +277,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "of different length")]
     fn a_column_of_another_length_is_a_bug() {
-        table().count("more", Unit::None, "", [1]);
+        table().count("more", UnitOfMeasure::None, "", [1]);
     }
 }

@@ -9,7 +9,7 @@ use study::text::{count, duration, memory, percent};
 use study::what_if::{Culprit, Start, Trial};
 
 use super::grid::fitted;
-use super::table::{Table, Unit};
+use super::table::{Table, UnitOfMeasure};
 
 /// The width of the tables.
 const WIDTH: usize = 80;
@@ -146,21 +146,26 @@ pub fn trial_rows(trials: &[Trial]) -> Table {
         ("write_mean_us", "write", "mean", "Mean response time of writes"),
         ("write_p99_us", "write", "p99", "99th percentile of the response time of writes"),
     ] {
-        table.number(name, Unit::Microseconds, meaning, all().map(|trial| latency(trial, kind, of)));
+        table.number(name, UnitOfMeasure::Microseconds, meaning, all().map(|trial| latency(trial, kind, of)));
     }
     let rate = "Requests completed per simulated second";
     let of = |trial: &Trial| trial.run.as_ref().and_then(requests_per_s);
-    table.number("requests_per_s", Unit::PerSecond, rate, all().map(of));
+    table.number("requests_per_s", UnitOfMeasure::PerSecond, rate, all().map(of));
     let waf = "Mapping units programmed per mapping unit that the host wrote and no buffer absorbed";
-    table.number("write_amplification", Unit::None, waf, all().map(|trial| metric(trial, "waf")));
+    table.number("write_amplification", UnitOfMeasure::None, waf, all().map(|trial| metric(trial, "waf")));
     let energy = "Energy per sector read or written";
-    table.number("energy_per_sector_j", Unit::Joules, energy, all().map(|trial| metric(trial, "energy-per-sector")));
+    table.number(
+        "energy_per_sector_j",
+        UnitOfMeasure::Joules,
+        energy,
+        all().map(|trial| metric(trial, "energy-per-sector")),
+    );
     let ram = "RAM for tables and the write buffer";
-    table.count("ram_bytes", Unit::Bytes, ram, all().map(|trial| trial.price.ram_bytes));
+    table.count("ram_bytes", UnitOfMeasure::Bytes, ram, all().map(|trial| trial.price.ram_bytes));
     let cost = "Price of the flash, in GiB of MLC flash";
-    table.number("cost_gib_mlc", Unit::None, cost, all().map(|trial| Some(trial.price.cost_gib_mlc)));
+    table.number("cost_gib_mlc", UnitOfMeasure::None, cost, all().map(|trial| Some(trial.price.cost_gib_mlc)));
     let capacity = "Capacity that the host sees";
-    table.count("capacity_bytes", Unit::Bytes, capacity, all().map(|trial| trial.price.capacity_bytes));
+    table.count("capacity_bytes", UnitOfMeasure::Bytes, capacity, all().map(|trial| trial.price.capacity_bytes));
     let error = "The reason that the drive cannot run";
     table.text("error", error, all().map(|trial| trial.error.clone().unwrap_or_default()));
     table

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::sync::OnceLock;
 
-use super::page::escape;
+use super::escape::escape;
 
 /// The guide's glossary is the only source of what words mean.
 const GLOSSARY: &str = include_str!("../glossary.md");

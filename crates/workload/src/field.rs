@@ -33,7 +33,7 @@ impl Values {
 
 /// The unit of measure of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum UnitOfMeasure {
     /// None: a text, a count or a quotient.
     None,
     /// Picoseconds.
@@ -56,7 +56,7 @@ pub enum Unit {
     Share,
 }
 
-impl Unit {
+impl UnitOfMeasure {
     /// Every unit.
     pub const ALL: [Self; 10] = [
         Self::None,
@@ -119,7 +119,7 @@ pub struct Field {
     /// What its values are.
     pub values: Values,
     /// Their unit of measure.
-    pub unit: Unit,
+    pub unit: UnitOfMeasure,
     /// What they mean.
     pub meaning: Cow<'static, str>,
 }
@@ -127,13 +127,13 @@ pub struct Field {
 impl Field {
     /// A column whose name and meaning are constants.
     #[must_use]
-    pub const fn new(name: &'static str, values: Values, unit: Unit, meaning: &'static str) -> Self {
+    pub const fn new(name: &'static str, values: Values, unit: UnitOfMeasure, meaning: &'static str) -> Self {
         Self { name: Cow::Borrowed(name), values, unit, meaning: Cow::Borrowed(meaning) }
     }
 
     /// A column whose name and meaning are made as the program runs.
     #[must_use]
-    pub const fn named(name: String, values: Values, unit: Unit, meaning: String) -> Self {
+    pub const fn named(name: String, values: Values, unit: UnitOfMeasure, meaning: String) -> Self {
         Self { name: Cow::Owned(name), values, unit, meaning: Cow::Owned(meaning) }
     }
 }
@@ -154,7 +154,8 @@ pub fn message(fields: &[Field]) -> String {
 #[must_use]
 pub fn metadata(fields: &[Field]) -> Vec<KeyValue> {
     let entry = |field: &Field| {
-        let unit = if field.unit == Unit::None { String::new() } else { format!(" [{}]", field.unit.symbol()) };
+        let unit =
+            if field.unit == UnitOfMeasure::None { String::new() } else { format!(" [{}]", field.unit.symbol()) };
         KeyValue::new(format!("flashloom.column.{}", field.name), format!("{}{unit}", field.meaning))
     };
     let arrow = KeyValue::new(arrow::KEY.to_owned(), arrow::schema(fields));

@@ -21,7 +21,7 @@ use crate::progress::Bar;
 /// Runs the workload with each seed, on all cores.
 pub(super) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure> {
     of_one_run(args)?;
-    args.output.tell().check()?;
+    args.output.notices().check()?;
     let device = catalogue::device_from(&changed(args)?)?;
     let seeds = seeds_from(args.seed, args.seeds);
     let first = session(args, &device, None);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use flash::backend::{Cause, Op};
 use report::catalogue::tables;
-use report::table::Unit;
+use report::table::UnitOfMeasure;
 use study::metric::{Metric, catalogue, meaning_of_cause, meaning_of_op};
 use workload::trace::Format;
 
@@ -76,7 +76,7 @@ pub(crate) fn columns() -> String {
         let _ = write!(text, "\n## {name}\n\n{}\n", file.about);
         head(&mut text, &["Column", "Meaning", "Value", "Unit"]);
         for column in file.columns {
-            let unit = if column.unit == Unit::Share { "share" } else { column.unit.symbol() };
+            let unit = if column.unit == UnitOfMeasure::Share { "share" } else { column.unit.symbol() };
             row(&mut text, &[&format!("`{}`", column.name), &column.meaning, column.values.name(), unit]);
         }
     }

@@ -2,7 +2,7 @@
 
 use study::compare::{Column as Compared, Comparison, FLASH, FlowTable, LATENCIES, Row};
 
-use crate::table::{Column, Field, Table, Unit, Values};
+use crate::table::{Column, Field, Table, UnitOfMeasure, Values};
 
 /// The drives in the order of the user. Columns of a flow begin with its name.
 #[must_use]
@@ -51,9 +51,10 @@ fn field(column: &Compared) -> Field {
 }
 
 /// The unit of measure that a key states.
-fn unit(key: &str) -> Unit {
-    const UNITS: [Unit; 4] = [Unit::Microseconds, Unit::BytesPerSecond, Unit::PerSecond, Unit::Bytes];
-    UNITS.into_iter().find(|unit| unit.ends(key)).unwrap_or(Unit::None)
+fn unit(key: &str) -> UnitOfMeasure {
+    const UNITS: [UnitOfMeasure; 4] =
+        [UnitOfMeasure::Microseconds, UnitOfMeasure::BytesPerSecond, UnitOfMeasure::PerSecond, UnitOfMeasure::Bytes];
+    UNITS.into_iter().find(|unit| unit.ends(key)).unwrap_or(UnitOfMeasure::None)
 }
 
 fn meaning(key: &str) -> &'static str {
@@ -102,10 +103,10 @@ mod tests {
         let unit = |key: &str| {
             LATENCIES.iter().chain(&FLASH).find(|column| column.key == key).map(|column| field(column).unit)
         };
-        assert_eq!(unit("read_p99_9_us"), Some(Unit::Microseconds));
-        assert_eq!(unit("bytes_per_s"), Some(Unit::BytesPerSecond));
-        assert_eq!(unit("requests_per_s"), Some(Unit::PerSecond));
-        assert_eq!(unit("flash_bytes"), Some(Unit::Bytes));
-        assert_eq!(unit("cost_gib_mlc"), Some(Unit::None));
+        assert_eq!(unit("read_p99_9_us"), Some(UnitOfMeasure::Microseconds));
+        assert_eq!(unit("bytes_per_s"), Some(UnitOfMeasure::BytesPerSecond));
+        assert_eq!(unit("requests_per_s"), Some(UnitOfMeasure::PerSecond));
+        assert_eq!(unit("flash_bytes"), Some(UnitOfMeasure::Bytes));
+        assert_eq!(unit("cost_gib_mlc"), Some(UnitOfMeasure::None));
     }
 }

@@ -6,7 +6,7 @@ use study::histogram::PERCENTILES;
 use study::summary::{KindSummary, Latencies, Summary};
 
 use super::table::KINDS;
-use crate::table::{Column, Field, Table, Unit, Values};
+use crate::table::{Column, Field, Table, UnitOfMeasure, Values};
 
 /// The requests of one kind.
 struct Row<'a> {
@@ -55,35 +55,45 @@ fn table(rows: &[Row<'_>]) -> Table {
     let owned = |text: &str| -> Cow<'static, str> { text.to_owned().into() };
     table.text("device", "The device's name", rows.iter().map(|row| owned(&row.summary.device)));
     table.text("workload", "The workload's name", rows.iter().map(|row| owned(&row.summary.workload)));
-    table.count("seed", Unit::None, "The seed of the run", rows.iter().map(|row| row.summary.seed));
+    table.count("seed", UnitOfMeasure::None, "The seed of the run", rows.iter().map(|row| row.summary.seed));
     let stage = "Number of the workload's stage, from 1";
-    table.count("stage", Unit::None, stage, rows.iter().map(|row| row.stage));
+    table.count("stage", UnitOfMeasure::None, stage, rows.iter().map(|row| row.stage));
     let flow = "The flow's name; empty for all flows together";
     table.text("flow", flow, rows.iter().map(|row| owned(row.flow)));
     table.text("kind", "`read`, `write`, `flush` or `discard`", rows.iter().map(|row| row.kind));
-    table.count("requests", Unit::None, "Requests completed", rows.iter().map(|row| row.of.requests));
-    table.count("bytes", Unit::Bytes, "Bytes requested", rows.iter().map(|row| row.of.bytes));
+    table.count("requests", UnitOfMeasure::None, "Requests completed", rows.iter().map(|row| row.of.requests));
+    table.count("bytes", UnitOfMeasure::Bytes, "Bytes requested", rows.iter().map(|row| row.of.bytes));
     let rate = "Requests per simulated second";
-    table.number("requests_per_s", Unit::PerSecond, rate, rows.iter().map(|row| row.of.requests_per_s));
+    table.number("requests_per_s", UnitOfMeasure::PerSecond, rate, rows.iter().map(|row| row.of.requests_per_s));
     let bytes = rows.iter().map(|row| row.of.bytes_per_s.map(|rate| rate as f64));
-    table.number("bytes_per_s", Unit::BytesPerSecond, "Bytes per simulated second", bytes);
+    table.number("bytes_per_s", UnitOfMeasure::BytesPerSecond, "Bytes per simulated second", bytes);
     let keys = ["mean", "min"].into_iter().chain(PERCENTILES.map(|(_, key, _)| key)).chain(["max"]);
     for key in keys {
         let name = format!("{key}_us");
         let meaning = format!("Response time: {key}; a percentile is empty if too few requests lie beyond it");
         let values = rows.iter().map(|row| row.latency(key)).collect();
-        table.push(Field::named(name, Values::Number, Unit::Microseconds, meaning), Column::Number(values));
+        table.push(Field::named(name, Values::Number, UnitOfMeasure::Microseconds, meaning), Column::Number(values));
     }
     let mean = |of: &Latencies| of.get("mean").copied();
     let waits = rows.iter().map(|row| mean(&row.of.queue_wait_us));
-    table.number("queue_wait_mean_us", Unit::Microseconds, "Mean time in the submission queue", waits);
+    table.number("queue_wait_mean_us", UnitOfMeasure::Microseconds, "Mean time in the submission queue", waits);
     let services = rows.iter().map(|row| mean(&row.of.service_us));
     let service = "Mean time from leaving the submission queue to completion";
-    table.number("service_mean_us", Unit::Microseconds, service, services);
+    table.number("service_mean_us", UnitOfMeasure::Microseconds, service, services);
     let waf = "Write amplification of the whole run";
-    table.number("write_amplification", Unit::None, waf, rows.iter().map(|row| row.summary.write_amplification));
+    table.number(
+        "write_amplification",
+        UnitOfMeasure::None,
+        waf,
+        rows.iter().map(|row| row.summary.write_amplification),
+    );
     let simulated = "Simulated time of the whole run";
-    table.number("simulated_s", Unit::Seconds, simulated, rows.iter().map(|row| Some(row.summary.simulated_s)));
+    table.number(
+        "simulated_s",
+        UnitOfMeasure::Seconds,
+        simulated,
+        rows.iter().map(|row| Some(row.summary.simulated_s)),
+    );
     table
 }
 

@@ -7,7 +7,7 @@ use study::validity::BEYOND;
 
 use super::table::KINDS;
 use crate::grid::{folded, grid};
-use crate::table::{Column, Field, Table, Unit, Values};
+use crate::table::{Column, Field, Table, UnitOfMeasure, Values};
 
 /// The width of a terminal.
 const WIDTH: usize = 80;
@@ -64,7 +64,7 @@ pub fn seeds_rows(of: &Repeated) -> Table {
     table.text("metric", "The metric, in base units", all().map(|(name, _)| name.clone()));
     let mut number = |name: String, meaning: &'static str, value: &dyn Fn(&Spread) -> Option<f64>| {
         let values = all().map(|(_, spread)| value(spread)).collect();
-        table.push(Field::named(name, Values::Number, Unit::None, meaning.to_owned()), Column::Number(values));
+        table.push(Field::named(name, Values::Number, UnitOfMeasure::None, meaning.to_owned()), Column::Number(values));
     };
     number("mean".into(), "The mean over the seeds", &|spread| Some(spread.mean));
     number("half_width".into(), "Half the width of the 95 % interval of the mean", &|spread| spread.half_width);
@@ -127,7 +127,7 @@ mod tests {
             runs[1][0].seed = 9;
             seeds_rows(&Repeated::stages(runs).remove(0)).csv()
         });
-        assert!(csv.starts_with("workload,metric,mean,half_width,n,seed_0,seed_9\n"), "{csv}");
+        assert!(csv.starts_with("workload,metric,mean,half_width,n,seed_7,seed_9\n"), "{csv}");
         assert!(csv.contains(",read.requests,10000,0,2,10000,10000\n"), "{csv}");
         let equal = text.lines().find(|line| line.starts_with("read.mean")).expect("a row");
         assert!(!equal.contains('\u{b1}'), "no seed changes it: {equal}");

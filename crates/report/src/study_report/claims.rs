@@ -2,7 +2,7 @@
 
 use study::execute::{Claim, Finding};
 
-use crate::table::{Table, Unit};
+use crate::table::{Table, UnitOfMeasure};
 
 /// The expectations of all claims.
 #[must_use]
@@ -20,7 +20,7 @@ pub fn claims(claims: &[Claim]) -> Table {
     table.text("measured", "The measured value", each().map(|(_, finding)| finding.measured.clone()));
     table.text("band", "How much is asked for", each().map(|(_, finding)| finding.sharpness.band.clone()));
     let width = "Half the width of a band with two ends, as a share of its middle";
-    table.number("width", Unit::Share, width, each().map(|(_, finding)| finding.sharpness.width));
+    table.number("width", UnitOfMeasure::Share, width, each().map(|(_, finding)| finding.sharpness.width));
     let verdict = "`holds`, `differs`, `fails` or `stale`";
     table.text("verdict", verdict, each().map(|(_, finding)| finding.verdict.name().to_lowercase()));
     let whole = "The verdict on all expectations of the claim; `partly` if some hold";

@@ -4,7 +4,7 @@ use study::execute::Outcome;
 use study::metric::{Dimension, Entry, Metric, catalogue};
 use study::plan::Label;
 
-use crate::table::{Column, Field, Table, Unit, Values};
+use crate::table::{Column, Field, Table, UnitOfMeasure, Values};
 
 /// The metrics that every table of points has, besides those of its study.
 const ALWAYS: [&str; 14] = [
@@ -57,7 +57,7 @@ pub fn points(outcome: &Outcome) -> Table {
     table
 }
 
-const SEED: Field = Field::new("seed", Values::Count, Unit::None, "The seed of the run");
+const SEED: Field = Field::new("seed", Values::Count, UnitOfMeasure::None, "The seed of the run");
 
 /// The columns of every file of points; `AXIS` and `METRIC` stand for those of the study.
 pub(crate) fn fields() -> Vec<Field> {
@@ -67,10 +67,14 @@ pub(crate) fn fields() -> Vec<Field> {
                 `_bytes_per_s`, `_per_s`); else the text of the study";
     let metric = "A metric that the study names, with its unit of measure at the end of the name (`_us`, `_bytes_per_s`, \
                   `_per_s`, `_j`); `/` becomes `per`, what is neither letter nor digit becomes `_`";
-    [Field::new("AXIS", Values::Text, Unit::None, axis), SEED, Field::new("METRIC", Values::Number, Unit::None, metric)]
-        .into_iter()
-        .chain(always)
-        .collect()
+    [
+        Field::new("AXIS", Values::Text, UnitOfMeasure::None, axis),
+        SEED,
+        Field::new("METRIC", Values::Number, UnitOfMeasure::None, metric),
+    ]
+    .into_iter()
+    .chain(always)
+    .collect()
 }
 
 /// The values of an axis.
@@ -79,15 +83,22 @@ enum Scale {
     /// Names without an order.
     Names,
     /// Numbers with this unit of measure.
-    Numbers(Unit),
+    Numbers(UnitOfMeasure),
 }
 
 impl Scale {
     /// The scale of an axis with these labels: numbers if all of them are, in one unit of measure.
     fn of(labels: &[Label]) -> Self {
-        const ALL: [Unit; 6] =
-            [Unit::None, Unit::Microseconds, Unit::Bytes, Unit::BytesPerSecond, Unit::PerSecond, Unit::Share];
-        let measures = |unit: &Unit| !labels.is_empty() && labels.iter().all(|label| number(label, *unit).is_some());
+        const ALL: [UnitOfMeasure; 6] = [
+            UnitOfMeasure::None,
+            UnitOfMeasure::Microseconds,
+            UnitOfMeasure::Bytes,
+            UnitOfMeasure::BytesPerSecond,
+            UnitOfMeasure::PerSecond,
+            UnitOfMeasure::Share,
+        ];
+        let measures =
+            |unit: &UnitOfMeasure| !labels.is_empty() && labels.iter().all(|label| number(label, *unit).is_some());
         ALL.into_iter().find(measures).map_or(Self::Names, Self::Numbers)
     }
 
@@ -102,23 +113,25 @@ impl Scale {
     fn field(self, axis: &str) -> Field {
         let about = format!("The value on the axis `{axis}`");
         match self {
-            Self::Names => Field::named(column_name(axis, Unit::None), Values::Text, Unit::None, about),
+            Self::Names => {
+                Field::named(column_name(axis, UnitOfMeasure::None), Values::Text, UnitOfMeasure::None, about)
+            }
             Self::Numbers(unit) => Field::named(column_name(axis, unit), Values::Number, unit, about),
         }
     }
 }
 
 /// A label as a number with this unit of measure.
-fn number(label: &Label, unit: Unit) -> Option<f64> {
+fn number(label: &Label, unit: UnitOfMeasure) -> Option<f64> {
     let text = label.as_str();
     match unit {
-        Unit::None => label.number(),
-        Unit::Microseconds => Dimension::Time.parse(text),
-        Unit::Bytes => text.parse::<base::units::Bytes>().ok().map(|bytes| bytes.get() as f64),
-        Unit::BytesPerSecond => Dimension::Rate.parse(text),
-        Unit::PerSecond => Dimension::PerSecond.parse(text),
-        Unit::Share => Dimension::Share.parse(text),
-        Unit::Picoseconds | Unit::Seconds | Unit::Sectors | Unit::Joules => None,
+        UnitOfMeasure::None => label.number(),
+        UnitOfMeasure::Microseconds => Dimension::Time.parse(text),
+        UnitOfMeasure::Bytes => text.parse::<base::units::Bytes>().ok().map(|bytes| bytes.get() as f64),
+        UnitOfMeasure::BytesPerSecond => Dimension::Rate.parse(text),
+        UnitOfMeasure::PerSecond => Dimension::PerSecond.parse(text),
+        UnitOfMeasure::Share => Dimension::Share.parse(text),
+        UnitOfMeasure::Picoseconds | UnitOfMeasure::Seconds | UnitOfMeasure::Sectors | UnitOfMeasure::Joules => None,
     }
 }
 
@@ -126,13 +139,13 @@ fn number(label: &Label, unit: Unit) -> Option<f64> {
 fn field(metric: &Metric) -> Field {
     let name = metric.to_string();
     let unit = match metric.dimension() {
-        Dimension::Time => Unit::Microseconds,
-        Dimension::Rate => Unit::BytesPerSecond,
-        Dimension::PerSecond => Unit::PerSecond,
-        Dimension::Energy => Unit::Joules,
-        Dimension::Share => Unit::Share,
-        Dimension::Count if name.ends_with("bytes") => Unit::Bytes,
-        Dimension::Count | Dimension::Plain => Unit::None,
+        Dimension::Time => UnitOfMeasure::Microseconds,
+        Dimension::Rate => UnitOfMeasure::BytesPerSecond,
+        Dimension::PerSecond => UnitOfMeasure::PerSecond,
+        Dimension::Energy => UnitOfMeasure::Joules,
+        Dimension::Share => UnitOfMeasure::Share,
+        Dimension::Count if name.ends_with("bytes") => UnitOfMeasure::Bytes,
+        Dimension::Count | Dimension::Plain => UnitOfMeasure::None,
     };
     let meaning = meaning(&name).or_else(|| meaning_of_flow(&name));
     let meaning = meaning.map_or_else(String::new, |meaning| format!(": {}", lower(&meaning)));
@@ -164,7 +177,7 @@ fn lower(text: &str) -> String {
 }
 
 /// A column name that every reader of Parquet and every language accepts, with its unit of measure at the end.
-fn column_name(text: &str, unit: Unit) -> String {
+fn column_name(text: &str, unit: UnitOfMeasure) -> String {
     let mut name = String::new();
     for c in text.replace('/', " per ").chars() {
         match c {
@@ -207,16 +220,16 @@ mod tests {
     #[test]
     fn an_axis_of_quantities_is_a_column_of_numbers() {
         let scale = |labels: &[&str]| Scale::of(&labels.iter().map(|label| Label::from(*label)).collect::<Vec<_>>());
-        assert_eq!(scale(&["1", "4", "0.5"]), Scale::Numbers(Unit::None));
-        assert_eq!(scale(&["25us", "1ms"]), Scale::Numbers(Unit::Microseconds));
-        assert_eq!(scale(&["4KiB", "512B"]), Scale::Numbers(Unit::Bytes));
-        assert_eq!(scale(&["50MB/s"]), Scale::Numbers(Unit::BytesPerSecond));
-        assert_eq!(scale(&["1.2M/s", "100k/s"]), Scale::Numbers(Unit::PerSecond));
-        assert_eq!(scale(&["7%", "28%"]), Scale::Numbers(Unit::Share));
+        assert_eq!(scale(&["1", "4", "0.5"]), Scale::Numbers(UnitOfMeasure::None));
+        assert_eq!(scale(&["25us", "1ms"]), Scale::Numbers(UnitOfMeasure::Microseconds));
+        assert_eq!(scale(&["4KiB", "512B"]), Scale::Numbers(UnitOfMeasure::Bytes));
+        assert_eq!(scale(&["50MB/s"]), Scale::Numbers(UnitOfMeasure::BytesPerSecond));
+        assert_eq!(scale(&["1.2M/s", "100k/s"]), Scale::Numbers(UnitOfMeasure::PerSecond));
+        assert_eq!(scale(&["7%", "28%"]), Scale::Numbers(UnitOfMeasure::Share));
         assert_eq!(scale(&["4KiB", "25us"]), Scale::Names);
         assert_eq!(scale(&["greedy", "4"]), Scale::Names);
-        assert_eq!(Scale::Numbers(Unit::Microseconds).value(&Label::from("1ms")), Some(1000.0));
-        assert_eq!(Scale::Numbers(Unit::Bytes).field("request size").name, "request_size_bytes");
+        assert_eq!(Scale::Numbers(UnitOfMeasure::Microseconds).value(&Label::from("1ms")), Some(1000.0));
+        assert_eq!(Scale::Numbers(UnitOfMeasure::Bytes).field("request size").name, "request_size_bytes");
     }
 
     #[test]

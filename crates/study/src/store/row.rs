@@ -16,7 +16,7 @@ use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
-use workload::field::{Field, Unit, Values, message};
+use workload::field::{Field, UnitOfMeasure, Values, message};
 
 use super::digest::Digest;
 use super::key::Key;
@@ -30,16 +30,16 @@ const CHECK: &str = "flashloom.check";
 
 /// The columns before the metrics.
 const FIRST: [Field; 5] = [
-    Field::new("digest", Values::Text, Unit::None, "The digest of the key"),
-    Field::new("model", Values::Count, Unit::None, "Version of the model"),
-    Field::new("device", Values::Text, Unit::None, "Name of the device"),
-    Field::new("workload", Values::Text, Unit::None, "Name of the workload"),
-    Field::new("seed", Values::Count, Unit::None, "Seed of all random streams"),
+    Field::new("digest", Values::Text, UnitOfMeasure::None, "The digest of the key"),
+    Field::new("model", Values::Count, UnitOfMeasure::None, "Version of the model"),
+    Field::new("device", Values::Text, UnitOfMeasure::None, "Name of the device"),
+    Field::new("workload", Values::Text, UnitOfMeasure::None, "Name of the workload"),
+    Field::new("seed", Values::Count, UnitOfMeasure::None, "Seed of all random streams"),
 ];
 /// The columns behind the metrics.
 const LAST: [Field; 2] = [
-    Field::new("key", Values::Text, Unit::None, "The key of the run as JSON: all that determines the result"),
-    Field::new("summary", Values::Text, Unit::None, "The result as JSON: what `run --json` prints"),
+    Field::new("key", Values::Text, UnitOfMeasure::None, "The key of the run as JSON: all that determines the result"),
+    Field::new("summary", Values::Text, UnitOfMeasure::None, "The result as JSON: what `run --json` prints"),
 ];
 /// The names of these two.
 const KEY: &str = "key";
@@ -96,12 +96,12 @@ impl From<ParquetError> for RowError {
 /// The column of a metric: its name with underscores, and with its unit of measure at the end.
 fn field(metric: &Metric, meaning: &str) -> Field {
     let unit = match metric.dimension() {
-        Dimension::Time => Unit::Microseconds,
-        Dimension::Rate => Unit::BytesPerSecond,
-        Dimension::PerSecond => Unit::PerSecond,
-        Dimension::Energy => Unit::Joules,
-        Dimension::Share => Unit::Share,
-        Dimension::Count | Dimension::Plain => Unit::None,
+        Dimension::Time => UnitOfMeasure::Microseconds,
+        Dimension::Rate => UnitOfMeasure::BytesPerSecond,
+        Dimension::PerSecond => UnitOfMeasure::PerSecond,
+        Dimension::Energy => UnitOfMeasure::Joules,
+        Dimension::Share => UnitOfMeasure::Share,
+        Dimension::Count | Dimension::Plain => UnitOfMeasure::None,
     };
     let name = metric.to_string().replace(['.', '-'], "_");
     let name = if unit.ends(&name) { name } else { name + unit.suffix() };

@@ -41,6 +41,8 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
     printed("name", "a name"),
     printed("description", "a description"),
     printed("flash.custom-part.name", "a name"),
+    printed("flash.custom-part.like", "a description that is resolved has every value of the part"),
+    printed("slc.custom-part.like", "a description that is resolved has every value of the part"),
     printed("flash.custom-part.source", "says where the numbers come from"),
     printed("flash.custom-part.cell", "the price, and how many times there may be for kinds of pages"),
     printed("flash.custom-part.cost_per_gib", "the price"),

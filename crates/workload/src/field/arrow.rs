@@ -123,7 +123,7 @@ fn base64(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Unit;
+    use super::super::UnitOfMeasure;
     use super::*;
 
     #[test]
@@ -179,9 +179,9 @@ mod tests {
     #[test]
     fn every_field_has_its_type_and_its_metadata() {
         let fields = [
-            Field::new("kind", Values::Text, Unit::None, "the kind"),
-            Field::new("read_p99_us", Values::Number, Unit::Microseconds, "99th percentile"),
-            Field::new("sectors", Values::Count, Unit::Sectors, "length"),
+            Field::new("kind", Values::Text, UnitOfMeasure::None, "the kind"),
+            Field::new("read_p99_us", Values::Number, UnitOfMeasure::Microseconds, "99th percentile"),
+            Field::new("sectors", Values::Count, UnitOfMeasure::Sectors, "length"),
         ];
         let text = schema(&fields);
         // The mark, then the length of what follows.

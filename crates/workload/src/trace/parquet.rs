@@ -21,19 +21,19 @@ use super::record::{Context, Record, Records, Skip};
 use super::seal::{self, Seal};
 use super::text::{Fault, sectors_extent};
 use super::{Format, TraceOptions};
-use crate::field::{Field, Unit, Values};
+use crate::field::{Field, UnitOfMeasure, Values};
 use crate::{Pacing, SourceError};
 
 /// The columns of the files that Flashloom writes.
 pub const FIELDS: [Field; 5] = [
-    Field::new("at_ps", Values::Count, Unit::Picoseconds, "Arrival, from the first request"),
-    Field::new("kind", Values::Text, Unit::None, "`read`, `write`, `flush` or `discard`"),
-    Field::new("lba", Values::Count, Unit::Sectors, "First sector of 512 bytes"),
-    Field::new("sectors", Values::Count, Unit::Sectors, "Number of sectors"),
+    Field::new("at_ps", Values::Count, UnitOfMeasure::Picoseconds, "Arrival, from the first request"),
+    Field::new("kind", Values::Text, UnitOfMeasure::None, "`read`, `write`, `flush` or `discard`"),
+    Field::new("lba", Values::Count, UnitOfMeasure::Sectors, "First sector of 512 bytes"),
+    Field::new("sectors", Values::Count, UnitOfMeasure::Sectors, "Number of sectors"),
     Field::new(
         "volume",
         Values::Text,
-        Unit::None,
+        UnitOfMeasure::None,
         "The volume, as the trace names it; a reader takes files without it",
     ),
 ];
