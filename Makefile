@@ -25,7 +25,7 @@ help: ## Say what there is
 .PHONY: demo
 demo: ## Compare the disks of the papers under a recorded workload and check every byte (results in out/demo)
 	@mkdir -p out
-	$(CARGO) run -p flashloom -- compare workloads/recorded/programs.parquet --depth 8 --verify --out out/demo
+	$(CARGO) run -p flashloom -- compare workloads/recorded/programs.parquet --depth 8 --verify --no-store --out out/demo
 
 .PHONY: test
 test: ## Run all tests
