@@ -41,7 +41,7 @@ pub struct Converted {
 
 /// Writes a trace into an empty file as Parquet and returns its statistics. Errors of the file name `to`.
 ///
-/// Its columns are [`FIELDS`](super::FIELDS); rows are in the order of time, and groups of 131,072 rows bound the memory.
+/// Its columns are [`FIELDS`]; rows are in the order of time, and groups of 131,072 rows bound the memory.
 ///
 /// The options' skip, limit, volume, tolerance and gap limit apply. Volumes and addresses stay unchanged, so that every
 /// reader of the output can choose its own rules for them.
