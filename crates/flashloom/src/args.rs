@@ -3,6 +3,7 @@
 mod store;
 mod trace;
 
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -31,9 +32,9 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
-    /// Reads the arguments of this process.
-    pub(crate) fn read() -> Result<Self, clap::Error> {
-        Self::from_arg_matches(&Self::definition().try_get_matches()?)
+    /// Reads arguments, the first of which is the name of the program.
+    pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        Self::from_arg_matches(&Self::definition().try_get_matches_from(arguments)?)
     }
 
     /// The definition of the commands and their options.

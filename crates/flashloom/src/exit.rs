@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::io::{self, ErrorKind, Write};
-use std::process::ExitCode;
 
 use study::catalogue::WorkloadError;
 use study::config::Faults;
@@ -157,22 +156,22 @@ fn printed(outcome: io::Result<()>) -> Result<(), Failure> {
 }
 
 /// Prints clap's answer to a request for help or the version, or to a command line with an error.
-pub(crate) fn no_command(answer: &clap::Error) -> ExitCode {
+pub(crate) fn no_command(answer: &clap::Error) -> u8 {
     let shown = answer.print();
     if answer.use_stderr() {
         // If the message cannot be printed, the exit code still tells.
-        return ExitCode::from(INPUT);
+        return INPUT;
     }
     code(printed(shown.and_then(|()| io::stdout().flush())))
 }
 
 /// Prints the reason of a failure and returns the exit code.
-pub(crate) fn code(outcome: Result<(), Failure>) -> ExitCode {
+pub(crate) fn code(outcome: Result<(), Failure>) -> u8 {
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(failure) => {
             say(&failure);
-            ExitCode::from(failure.code())
+            failure.code()
         }
     }
 }

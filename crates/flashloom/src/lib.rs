@@ -1,5 +1,29 @@
 #![doc = include_str!("lib.md")]
 
+mod args;
+mod check;
+mod command;
+mod compare;
+mod completions;
+mod device;
+mod exit;
+mod explain;
+mod help;
+mod lists;
+mod machine;
+mod manual;
+mod options;
+mod progress;
+mod run;
+mod store;
+mod studies;
+mod trace;
+
+pub use command::command;
+pub use machine::memory_limit;
+pub use run::program;
+pub use store::default_store;
+
 pub use base::io::{Io, IoKind};
 pub use ssd::{
     Completion, Counters, Drive, Precondition, QueueId, Recovery, Request, Resolved, Spec, Ssd, Status, Tag,

@@ -16,8 +16,14 @@ use study::memory::Limit;
 pub(crate) fn memory(given: Option<Bytes>) -> Option<Limit> {
     match given {
         Some(bytes) => Some(Limit { bytes, name: "--memory".into() }),
-        None => limits(Path::new("/")).into_iter().min_by_key(|limit| limit.bytes),
+        None => memory_limit(),
     }
+}
+
+/// The memory of this machine that the process may use, if the system says; the smallest of all limits.
+#[must_use]
+pub fn memory_limit() -> Option<Limit> {
+    limits(Path::new("/")).into_iter().min_by_key(|limit| limit.bytes)
 }
 
 /// All limits on the memory of this process, read from the system's files below `root`.

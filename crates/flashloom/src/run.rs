@@ -129,8 +129,9 @@ pub(crate) fn session<'a>(args: &RunArgs, device: &'a Device, state: Option<Stat
     }
 }
 
-/// The program's name and version, as results have them.
-pub(crate) fn program() -> Program {
+/// The program's version and commit, as results have them.
+#[must_use]
+pub fn program() -> Program {
     Program { version: env!("CARGO_PKG_VERSION").into(), commit: env!("FLASHLOOM_COMMIT").into() }
 }
 

@@ -28,8 +28,10 @@ impl From<StoreError> for Failure {
     }
 }
 
-/// The store unless the user wants none.
-fn default_folder() -> Option<PathBuf> {
+/// The folder of the store of results unless the user wants none: that of the variable `FLASHLOOM_STORE`, or one in the
+/// user's folder for caches.
+#[must_use]
+pub fn default_store() -> Option<PathBuf> {
     #[allow(clippy::disallowed_methods)] // No result depends on where results are kept.
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
     if let Some(given) = variable(VARIABLE) {
@@ -53,7 +55,7 @@ impl StoreArgs {
         if self.no_store {
             return Ok(None);
         }
-        let Some(folder) = self.store.clone().or_else(default_folder) else { return Ok(None) };
+        let Some(folder) = self.store.clone().or_else(default_store) else { return Ok(None) };
         Ok(Some(Store::open(&folder)?.limit(self.states)))
     }
 }
@@ -101,7 +103,7 @@ pub(crate) fn store(command: &StoreCommand, results: &mut dyn Write) -> Result<(
 }
 
 fn find(given: Option<&Path>) -> Result<Store, Failure> {
-    let folder = given.map(Path::to_owned).or_else(default_folder);
+    let folder = given.map(Path::to_owned).or_else(default_store);
     let folder = folder.ok_or_else(|| Failure::Input("there is no default store; name one with --store DIR".into()))?;
     Ok(Store::find(&folder)?)
 }

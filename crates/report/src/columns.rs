@@ -109,12 +109,17 @@ pub(crate) fn histograms(kinds: &[(IoKind, &KindResult)]) -> Table {
     table
 }
 
-/// Writes [`histograms`].
+/// The [`histograms`] of all kinds of requests.
+pub(crate) fn run_histograms(result: &RunResult) -> Table {
+    histograms(&IoKind::ALL.map(|kind| (kind, result.kind(kind))))
+}
+
+/// Writes [`run_histograms`].
 ///
 /// # Errors
 /// If the file cannot be written.
 pub(crate) fn write_histograms(out: impl Write + Send, about: &About, result: &RunResult) -> Result<()> {
-    whole(out, about, &histograms(&IoKind::ALL.map(|kind| (kind, result.kind(kind)))))
+    whole(out, about, &run_histograms(result))
 }
 
 /// The erase count of every block.
@@ -215,13 +220,18 @@ const QUANTILES: [(&str, f64, &str); 3] = [
     ("latency_p99_9_us", 0.999, "99.9th percentile, empty if fewer than ten requests lie beyond it"),
 ];
 
-/// Writes [`series`]: the detailed one, if the run has it.
+/// The [`series`] of a run: the detailed one, if the run has it.
+pub(crate) fn run_series(result: &RunResult) -> Table {
+    let of = result.detailed.as_ref().map_or(&result.series, |(_, series)| series);
+    series(&of.intervals().collect::<Vec<_>>())
+}
+
+/// Writes [`run_series`].
 ///
 /// # Errors
 /// If the file cannot be written.
 pub(crate) fn write_series(out: impl Write + Send, about: &About, result: &RunResult) -> Result<()> {
-    let of = result.detailed.as_ref().map_or(&result.series, |(_, series)| series);
-    whole(out, about, &series(&of.intervals().collect::<Vec<_>>()))
+    whole(out, about, &run_series(result))
 }
 
 /// The course of each flow, one row for each flow and interval.
@@ -269,12 +279,17 @@ pub(crate) fn flow_series(names: &[&str], intervals: &[Interval<'_>]) -> Table {
     table
 }
 
-/// Writes [`flow_series`] of a run with a detailed series.
+/// The [`flow_series`] of a run; without rows unless it has several flows and a detailed series.
+pub(crate) fn run_flow_series(result: &RunResult) -> Table {
+    let names: Vec<&str> = result.flows.iter().map(|flow| flow.name.as_str()).collect();
+    let series = result.detailed.as_ref().map_or(&result.series, |(_, series)| series);
+    flow_series(&names, &series.intervals().collect::<Vec<_>>())
+}
+
+/// Writes [`run_flow_series`].
 ///
 /// # Errors
 /// If the file cannot be written.
 pub(crate) fn write_flow_series(out: impl Write + Send, about: &About, result: &RunResult) -> Result<()> {
-    let names: Vec<&str> = result.flows.iter().map(|flow| flow.name.as_str()).collect();
-    let series = result.detailed.as_ref().map_or(&result.series, |(_, series)| series);
-    whole(out, about, &flow_series(&names, &series.intervals().collect::<Vec<_>>()))
+    whole(out, about, &run_flow_series(result))
 }

@@ -20,6 +20,7 @@ mod sides;
 pub mod store;
 pub mod study_report;
 pub mod table;
+pub mod tables;
 mod what_if;
 mod words;
 

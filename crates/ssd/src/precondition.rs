@@ -3,6 +3,8 @@
 mod model;
 mod text;
 
+use std::ops::ControlFlow;
+
 use base::engine::Rng;
 use base::fault::Fault;
 use base::units::{Bytes, Lpn, Sectors, Time};
@@ -18,6 +20,10 @@ pub use text::ParsePreconditionError;
 
 /// The most capacities that a step overwrites: a drive reaches its steady state after a few.
 const MOST_TIMES: f64 = 1000.0;
+
+/// Progress is reported every 2^12 mapping units: a user who breaks off waits some hundredths of a second, also where a
+/// write costs a merge of 256 pages.
+const PROGRESS_BITS: u32 = 12;
 
 /// One step of preconditioning.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -116,6 +122,23 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     /// # Panics
     /// If requests are under way, or the step has a [fault](Precondition::fault) on this drive.
     pub fn precondition(&mut self, step: Precondition, progress: &mut dyn FnMut(u64, u64)) -> Preconditioned {
+        let mut go_on = |done, total| {
+            progress(done, total);
+            ControlFlow::Continue(())
+        };
+        self.precondition_while(step, &mut go_on).expect("nobody breaks off")
+    }
+
+    /// As [`Ssd::precondition`], until `progress` breaks off. Then nothing is returned, and the drive is between two writes
+    /// with time switched off: it is of no further use.
+    ///
+    /// # Panics
+    /// As [`Ssd::precondition`].
+    pub fn precondition_while(
+        &mut self,
+        step: Precondition,
+        progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+    ) -> Option<Preconditioned> {
         assert!(self.outstanding() == 0, "a drive is preconditioned while nobody uses it");
         assert!(step.fault(&self.resolved).is_none(), "{step:?} on a drive for which it is wrong");
         self.drain(&mut Vec::new());
@@ -126,28 +149,32 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         let request = self.ftl.batch(self.backend.slots_per_command()) as usize;
         let mut done = 0;
         self.clients.before = Before::default();
-        match step {
+        let end = match step {
             Precondition::Fill => self.write_in_order(units, request, &mut done, progress),
             Precondition::Preload { piece, extent } => {
                 let unit = Sectors::new(u64::from(self.resolved.geometry.sectors)).bytes().get();
                 let (piece, extent) = (piece.get().div_ceil(unit), extent.get().div_ceil(unit));
-                self.write_in_order(extent, piece as usize, &mut done, progress);
+                self.write_in_order(extent, piece as usize, &mut done, progress)
             }
             Precondition::RandomOverwrite(times) => {
                 let total = (units as f64 * times).round() as u64;
                 let mut rng = self.precondition_stream();
                 let mut source = || Lpn::new(rng.below(units) as u32);
-                self.write_untimed((total, request), &mut source, false, &mut done, &mut |done| progress(done, total));
+                self.write_untimed((total, request), &mut source, false, &mut done, &mut |done| progress(done, total))
             }
             Precondition::Steady => self.overwrite_until_steady((units / 10).max(1), units * 10, &mut done, progress),
             Precondition::SteadyModel => {
                 if self.lay_out_steady(before) {
                     let window = self.settling_window();
-                    self.overwrite_until_steady(window, window * 10, &mut done, progress);
+                    self.overwrite_until_steady(window, window * 10, &mut done, progress)
                 } else {
                     self.clients.before.refused = units;
+                    ControlFlow::Continue(())
                 }
             }
+        };
+        if end.is_break() {
+            return None;
         }
         let account = self.backend.account(self.now);
         let programmed = account.op(Op::Program).slots + account.op(Op::CopyBack).slots;
@@ -159,7 +186,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             slc_array.media_mut().faults_mut().restart(slc_seed(self.seed));
         }
         self.reset_counters();
-        Preconditioned { units: done, write_amplification: programmed as f64 / done.max(1) as f64, refused }
+        Some(Preconditioned { units: done, write_amplification: programmed as f64 / done.max(1) as f64, refused })
     }
 
     /// Switches the drive off and on, so that its media alone define its state. Time was off, and was `before` earlier.
@@ -220,13 +247,19 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     }
 
     /// Writes the first `count` units as requests of `request` units.
-    fn write_in_order(&mut self, count: u64, request: usize, done: &mut u64, progress: &mut dyn FnMut(u64, u64)) {
+    fn write_in_order(
+        &mut self,
+        count: u64,
+        request: usize,
+        done: &mut u64,
+        progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         let mut next = 0;
         let mut source = || {
             next += 1;
             Lpn::new(next - 1)
         };
-        self.write_untimed((count, request), &mut source, true, done, &mut |done| progress(done, count));
+        self.write_untimed((count, request), &mut source, true, done, &mut |done| progress(done, count))
     }
 
     /// Overwrites random units until three successive windows of so many units agree. `progress` receives an estimate of
@@ -236,8 +269,8 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         window: u64,
         estimate: u64,
         done: &mut u64,
-        progress: &mut dyn FnMut(u64, u64),
-    ) {
+        progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         let mut rng = self.precondition_stream();
         let units = u64::from(self.ftl.units());
         let mut source = || Lpn::new(rng.below(units) as u32);
@@ -245,15 +278,16 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         let mut recent: Vec<f64> = Vec::new();
         for _ in 0..100 {
             let before = self.programmed();
-            self.write_untimed((window, request), &mut source, false, done, &mut |done| progress(done, estimate));
+            self.write_untimed((window, request), &mut source, false, done, &mut |done| progress(done, estimate))?;
             recent.push((self.programmed() - before) as f64 / window as f64);
             let last = &recent[recent.len().saturating_sub(3)..];
             let (least, most) = last.iter().fold((f64::MAX, 0.0_f64), |(a, b), w| (a.min(*w), b.max(*w)));
             // Before the first garbage collection, write amplification has not settled yet.
             if self.clients.before.refused > 0 || last.len() == 3 && most <= least * 1.02 && most > 1.001 {
-                return;
+                break;
             }
         }
+        ControlFlow::Continue(())
     }
 
     fn programmed(&self) -> u64 {
@@ -270,8 +304,8 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         source: &mut dyn FnMut() -> Lpn,
         ascending: bool,
         done: &mut u64,
-        progress: &mut dyn FnMut(u64),
-    ) {
+        progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         let mask = full_mask(self.resolved.geometry.sectors);
         let request = request.min(count as usize);
         let mut batch: Vec<Lpn> = Vec::with_capacity(request);
@@ -298,7 +332,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             }
             let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
             self.ftl.end_write(&mut flash, &mut self.clients);
-            let before = *done >> 16;
+            let before = *done >> PROGRESS_BITS;
             *done += batch.len() as u64;
             self.run_ready();
             let overtaken = std::mem::take(&mut held);
@@ -321,14 +355,15 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             if self.resolved.planted.is(Sabotage::HeldOvertaken) {
                 held.clear();
             }
-            if *done >> 16 > before {
-                progress(*done);
+            if *done >> PROGRESS_BITS > before {
+                progress(*done)?;
             }
         }
         self.close_programs(*done);
         if let Some(history) = self.history.as_mut().filter(|_| self.clients.before.refused > 0) {
             history.doubt(self.ftl.units(), &held);
         }
+        ControlFlow::Continue(())
     }
 
     /// Of `done` units handed to the FTL, those that it has neither written nor refused.

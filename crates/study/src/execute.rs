@@ -128,11 +128,42 @@ pub fn run(
 /// # Errors
 /// The error of the first point that cannot run.
 pub fn run_in(
-    mut plan: Plan,
+    plan: Plan,
     program: &Program,
     threads: Option<NonZeroUsize>,
     storing: Option<&Storing<'_>>,
     progress: &(dyn Fn(u64, u64) + Sync),
+) -> Result<Outcome, ExecuteError> {
+    run_followed(plan, program, threads, storing, Follow { progress, ..Follow::default() })
+}
+
+/// What follows a study while it runs.
+#[derive(Clone, Copy)]
+pub struct Follow<'a> {
+    /// Takes the number of finished runs and of all runs.
+    pub progress: &'a (dyn Fn(u64, u64) + Sync),
+    /// Takes each result as it is there: the number of its point, and the run. Those that a store had come first.
+    pub finished: &'a (dyn Fn(usize, &Summary) + Sync),
+    /// Ends all runs soon after it becomes true, see [`Session::interrupt`]. Results that are in a store stay.
+    pub interrupt: Option<&'a AtomicBool>,
+}
+
+impl Default for Follow<'_> {
+    fn default() -> Self {
+        Self { progress: &|_, _| {}, finished: &|_, _| {}, interrupt: None }
+    }
+}
+
+/// As [`run_in`], followed by a caller who takes each result at once and may end the study.
+///
+/// # Errors
+/// The error of the first point that cannot run.
+pub fn run_followed(
+    mut plan: Plan,
+    program: &Program,
+    threads: Option<NonZeroUsize>,
+    storing: Option<&Storing<'_>>,
+    follow: Follow<'_>,
 ) -> Result<Outcome, ExecuteError> {
     keep_pipes(&mut plan)?;
     let seeds = plan.spec.seeds.clone();
@@ -145,21 +176,26 @@ pub fn run_in(
     let left = known.as_ref().map_or_else(|| (0..jobs.len()).collect(), |known| known.order());
     let stored = jobs.len() - left.len();
     if stored > 0 {
-        progress(stored as u64, jobs.len() as u64);
+        (follow.progress)(stored as u64, jobs.len() as u64);
+    }
+    for (job, found) in jobs.iter().zip(&results) {
+        found.iter().for_each(|summary| (follow.finished)(job.point, summary));
     }
     let (done, failed) = (AtomicUsize::new(stored), AtomicBool::new(false));
+    let by = By { program, interrupt: follow.interrupt };
     let made = each(left.len(), threads, |next| {
         if failed.load(Ordering::Relaxed) {
             return None;
         }
         let job = jobs[left[next]];
         let result = match &known {
-            Some(known) => known.run(&plan, job, left[next], program),
-            None => plain(&plan, job, program),
+            Some(known) => known.run(&plan, job, left[next], by),
+            None => plain(&plan, job, by),
         };
         // The other threads start no further runs.
         failed.fetch_or(result.is_err(), Ordering::Relaxed);
-        progress(done.fetch_add(1, Ordering::Relaxed) as u64 + 1, jobs.len() as u64);
+        result.iter().for_each(|summary| (follow.finished)(job.point, summary));
+        (follow.progress)(done.fetch_add(1, Ordering::Relaxed) as u64 + 1, jobs.len() as u64);
         Some(result)
     });
     let mut made: Vec<_> = left.into_iter().zip(made).collect();
@@ -246,15 +282,25 @@ fn place(plan: &Plan, job: Job) -> Place {
     Place(format!("study {}, {labels}, seed {}", plan.spec.name, job.seed))
 }
 
+/// What runs a point, and what ends it early.
+#[derive(Clone, Copy)]
+struct By<'a> {
+    program: &'a Program,
+    interrupt: Option<&'a AtomicBool>,
+}
+
 /// Runs a point with a seed; `prepare` may give the session a state, or keep its state.
 fn one<'a>(
     point: &'a Point,
     seed: u64,
-    program: &Program,
+    by: By<'a>,
     place: impl Fn() -> Place,
     prepare: impl FnOnce(Session<'a>) -> Result<Session<'a>, ExecuteError>,
 ) -> Result<Summary, ExecuteError> {
-    let session = Session::new(&point.device).program(program.clone()).seed(seed).spec(&point.run);
+    let mut session = Session::new(&point.device).program(by.program.clone()).seed(seed).spec(&point.run);
+    if let Some(interrupt) = by.interrupt {
+        session = session.interrupt(interrupt);
+    }
     let session = session.open_all(point).map_err(|error| ExecuteError::Open(error, place()))?;
     if session.flows().iter().any(|flow| flow.stages() != 1) {
         return Err(ExecuteError::Stages(place()));
@@ -265,9 +311,9 @@ fn one<'a>(
 }
 
 /// Runs a point with a seed as it stands in the study.
-fn plain(plan: &Plan, job: Job, program: &Program) -> Result<Summary, ExecuteError> {
+fn plain(plan: &Plan, job: Job, by: By<'_>) -> Result<Summary, ExecuteError> {
     let (point, place) = (&plan.points[job.point], || place(plan, job));
-    one(point, job.seed, program, place, |session| save::saving(session, plan, point, place))
+    one(point, job.seed, by, place, |session| save::saving(session, plan, point, place))
 }
 
 impl Outcome {
@@ -335,6 +381,26 @@ mod tests {
         assert_eq!(one.runs.len(), 3);
         assert!(one.runs.iter().all(|runs| runs.len() == 2 && runs[0].event_hash != runs[1].event_hash));
         assert_eq!(one.runs, three.runs);
+    }
+
+    #[test]
+    fn each_result_is_there_as_soon_as_its_run_ends_and_the_rest_can_be_left() {
+        let plan = || {
+            let document = Document::parse(Path::new("s.toml"), [STUDY, CLAIMS].concat()).expect("TOML");
+            Plan::new(&document).expect("sound")
+        };
+        let (program, one) = (Program::default(), NonZeroUsize::new(1));
+        let seen = Mutex::new(Vec::new());
+        let finished = |point: usize, run: &Summary| seen.lock().expect("no holder panics").push((point, run.clone()));
+        let follow = Follow { finished: &finished, ..Follow::default() };
+        let all = run_followed(plan(), &program, one, None, follow).expect("it runs");
+        let runs = all.runs.iter().enumerate();
+        let wanted = runs.flat_map(|(point, runs)| runs.iter().map(move |run| (point, run.clone())));
+        assert_eq!(seen.lock().expect("no holder panics").clone(), wanted.collect::<Vec<_>>());
+        let interrupt = AtomicBool::new(true);
+        let follow = Follow { interrupt: Some(&interrupt), ..Follow::default() };
+        let error = run_followed(plan(), &program, one, None, follow).expect_err("it was interrupted");
+        assert!(error.to_string().contains("interrupted"), "{error}");
     }
 
     #[test]

@@ -48,6 +48,7 @@ mod settings;
 mod state;
 
 use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use base::io::IoKind;
@@ -261,7 +262,7 @@ impl<'a> Session<'a> {
     }
 
     /// Ends the session with [`RunError::Interrupted`](run::RunError::Interrupted) soon after this becomes true: within
-    /// some thousand requests, or at the end of a preconditioning step. A Ctrl-C handler may set it.
+    /// some thousand requests or mapping units of preconditioning. A Ctrl-C handler may set it.
     #[must_use]
     pub fn interrupt(mut self, interrupt: &'a AtomicBool) -> Self {
         self.interrupt = Some(interrupt);
@@ -472,16 +473,16 @@ impl<'a> Session<'a> {
             drive = drive.noting(None);
         }
         for step in self.settings.steps.iter().copied() {
-            let progress = &mut self.progress;
-            let done = drive.precondition(step, &mut |done, total| {
+            let (progress, interrupt) = (&mut self.progress, self.interrupt);
+            let is_interrupted = || interrupt.is_some_and(|interrupt| interrupt.load(Ordering::Relaxed));
+            let done = drive.precondition_while(step, &mut |done, total| {
                 if let Some(progress) = progress {
                     progress(Progress::Preconditioning { step, done, total });
                 }
+                if is_interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
+            let done = done.filter(|_| !is_interrupted()).ok_or_else(SessionError::interrupted)?;
             WornOut::check(step, &done, resolved).map_err(SessionError::WornOut)?;
-            if self.interrupt.is_some_and(|interrupt| interrupt.load(Ordering::Relaxed)) {
-                return Err(SessionError::interrupted());
-            }
         }
         if let Some(keep) = self.save.take() {
             let save = |to: &mut dyn Write| snapshot::save(&drive, to);

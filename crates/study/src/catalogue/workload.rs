@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use base::units::{Exact, Sectors};
 use schemars::JsonSchema;
@@ -77,6 +78,8 @@ pub enum WorkloadFile {
     Jobs(PathBuf, String),
     /// A trace.
     Trace(TraceFile),
+    /// A list of requests that a program made.
+    Listed(Arc<ScriptSpec>),
 }
 
 /// Finds a workload: `.toml` is a generator or a script, `.fio` a job file, anything else a trace, `-` a trace from
@@ -132,7 +135,7 @@ impl WorkloadFile {
     pub(crate) fn keep(&mut self) -> Result<(), WorkloadError> {
         match self {
             Self::Trace(trace) => Ok(trace.keep()?),
-            Self::Described(_) | Self::Jobs(..) => Ok(()),
+            Self::Described(_) | Self::Jobs(..) | Self::Listed(_) => Ok(()),
         }
     }
 
@@ -143,22 +146,30 @@ impl WorkloadFile {
             Self::Described(document) => document.table().get("name")?.as_str().map(ToOwned::to_owned),
             Self::Jobs(..) => None,
             Self::Trace(trace) => Some(trace.name()),
+            Self::Listed(spec) => Some(spec.name.clone()),
         }
     }
 
     /// True if each completion triggers the next request.
     #[must_use]
     pub fn is_closed_loop(&self) -> bool {
-        let Self::Described(document) = self else { return false };
+        let document = match self {
+            Self::Described(document) => document,
+            Self::Listed(spec) => return spec.depth.is_some(),
+            Self::Jobs(..) | Self::Trace(_) => return false,
+        };
         document.table().get("arrivals").and_then(|arrivals| arrivals.get("kind")?.as_str()) == Some("closed")
     }
 
     /// The resolved description, which describes the same workload as a file of its own; that of a trace says how it is
-    /// read by default.
+    /// read by default, and that of a list has all its requests.
     ///
     /// # Errors
     /// All faults of a description, or the fault of a trace.
     pub fn resolved(&self, capacity: Sectors) -> Result<toml::Table, WorkloadError> {
+        if let Self::Listed(spec) = self {
+            return Ok(toml::Table::try_from(&**spec).expect("a description can be written"));
+        }
         Ok(self.open(&TraceOptions::default(), capacity, 0)?.config)
     }
 
@@ -201,6 +212,17 @@ impl WorkloadFile {
                 Ok(Workload { stages: vec![stage], config: table(&[spec]), notes: Vec::new() })
             }
             Self::Jobs(path, text) => jobs(path, text, capacity, seed),
+            Self::Listed(spec) => {
+                let path = PathBuf::from(&spec.name);
+                let script = Script::new(spec, capacity)
+                    .map_err(|faults| Document::of(&path, toml::Table::new()).faults(faults))?;
+                let mut config = toml::Table::new();
+                config.insert("name".into(), spec.name.clone().into());
+                config.insert("requests".into(), toml::Value::Integer(spec.requests.len() as i64));
+                let stage =
+                    Stage { name: spec.name.clone(), source: Box::new(script), measured: Measured::default() };
+                Ok(Workload { stages: vec![stage], config, notes: Vec::new() })
+            }
             Self::Trace(file) => {
                 let options = TraceOptions { capacity: Some(capacity), ..options.clone() };
                 let source = file.open(&options)?;
@@ -344,6 +366,25 @@ mod tests {
         let found = workload(Path::new(path)).expect("found");
         let mut workload = found.open(&options, CAPACITY, 7).unwrap_or_else(|failure| panic!("{failure}"));
         assert!(workload.stages[0].source.next().expect("a request").is_some());
+    }
+
+    #[test]
+    fn a_list_is_the_script_of_its_description() {
+        let text = "name = \"l\"\n[[request]]\nkind = \"write\"\nsize = \"4KiB\"\n[[request]]\nat = \"5us\"\nkind = \"read\"\nsize = \"1KiB\"\n";
+        let described = WorkloadFile::parse(text).expect("TOML");
+        let WorkloadFile::Described(document) = &described else { panic!("it is described") };
+        let spec: ScriptSpec = document.decode().expect("sound");
+        let listed = WorkloadFile::Listed(Arc::new(spec));
+        assert_eq!(listed.resolved(CAPACITY).expect("sound"), described.resolved(CAPACITY).expect("sound"));
+        let all = |file: &WorkloadFile| {
+            let mut opened = file.open(&TraceOptions::default(), CAPACITY, 7).expect("sound");
+            let source = &mut opened.stages[0].source;
+            std::iter::from_fn(|| source.next().expect("sound")).collect::<Vec<_>>()
+        };
+        assert_eq!((all(&listed).len(), all(&listed)), (2, all(&described)));
+        assert!(!listed.is_closed_loop() && listed.name().as_deref() == Some("l"));
+        let small = listed.open(&TraceOptions::default(), Sectors::new(4), 7).map(drop).expect_err("beyond the end");
+        assert!(small.to_string().starts_with("l: request[0]: 4KiB from 0B end beyond"), "{small}");
     }
 
     #[test]

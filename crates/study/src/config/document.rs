@@ -75,6 +75,12 @@ impl Document {
         Ok(Self { path: path.to_owned(), source: source.into(), table, overridden: BTreeMap::new() })
     }
 
+    /// The document of values that a program made; faults name `path` as its file, without a line.
+    #[must_use]
+    pub fn of(path: &Path, table: Table) -> Self {
+        Self { path: path.to_owned(), source: "".into(), table, overridden: BTreeMap::new() }
+    }
+
     /// Sets one value, as in `ftl.gc.threshold=5%`. The value is parsed as TOML, otherwise taken as text.
     ///
     /// # Errors
@@ -104,6 +110,19 @@ impl Document {
             .ok_or_else(|| fault(key, "passes through a value that is not a table".into(), "check the key"))?;
         *slot = value;
         self.overridden.insert(key.to_owned(), Setter::Option);
+        Ok(())
+    }
+
+    /// Appends a table to the list `key`, as `[[key]]` does in a file.
+    ///
+    /// # Errors
+    /// If the value at `key` is no list.
+    pub fn push(&mut self, key: &str, table: Table) -> Result<(), Faults> {
+        let wrong = self.fault(key, "is not a list of tables", format!("write [[{key}]]"));
+        let list = self.table.entry(key.to_owned()).or_insert_with(|| Value::Array(Vec::new()));
+        let Value::Array(items) = list else { return Err(wrong.into()) };
+        self.overridden.insert(format!("{key}[{}]", items.len()), Setter::Option);
+        items.push(Value::Table(table));
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use flash::nand::SnapshotError;
 use workload::SourceError;
 
-use super::{ExecuteError, Job, Place, Program, each, one, place, plain};
+use super::{By, ExecuteError, Job, Place, Program, each, one, place, plain};
 use crate::plan::{Plan, Point};
 use crate::session::SessionError;
 use crate::snapshot::{LoadError, LoadReason};
@@ -126,9 +126,9 @@ impl Looked<'_> {
     }
 
     /// Does the run with this number and keeps its result.
-    pub(super) fn run(&self, plan: &Plan, job: Job, number: usize, program: &Program) -> Result<Summary, ExecuteError> {
+    pub(super) fn run(&self, plan: &Plan, job: Job, number: usize, by: By<'_>) -> Result<Summary, ExecuteError> {
         let run = &self.runs[number];
-        let summary = self.perform(plan, job, run, program)?;
+        let summary = self.perform(plan, job, run, by)?;
         if let Err(error) = self.storing.store.put(&run.key, &summary)
             && !self.is_full.swap(true, Ordering::Relaxed)
         {
@@ -137,17 +137,17 @@ impl Looked<'_> {
         Ok(summary)
     }
 
-    fn perform(&self, plan: &Plan, job: Job, run: &Known, program: &Program) -> Result<Summary, ExecuteError> {
+    fn perform(&self, plan: &Plan, job: Job, run: &Known, by: By<'_>) -> Result<Summary, ExecuteError> {
         let (store, point) = (self.storing.store, &plan.points[job.point]);
         let place = || place(plan, job);
         let shared = run.state.filter(|_| point.run.save_snapshot.is_none());
         let Some((digest, lock)) = shared.and_then(|state| self.states.get_key_value(&state)) else {
-            return plain(plan, job, program);
+            return plain(plan, job, by);
         };
         // One that panicked made no state, and the next one makes it.
         let making = lock.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(path) = store.state(*digest) else {
-            return one(point, job.seed, program, place, |session| {
+            return one(point, job.seed, by, place, |session| {
                 Ok(session.save_snapshot(move |state| {
                     if let Err(error) = store.put_state(*digest, |out| state.write(out)) {
                         (self.storing.warn)(&format_args!("a state cannot be kept in the store: {error}"));
@@ -158,7 +158,7 @@ impl Looked<'_> {
             });
         };
         drop(making);
-        let loaded = one(point, job.seed, program, place, |session| Ok(session.preconditioned_by(&path)));
+        let loaded = one(point, job.seed, by, place, |session| Ok(session.preconditioned_by(&path)));
         let Err(ExecuteError::Session(error, _)) = &loaded else { return loaded };
         let SessionError::Load(LoadError { reason, .. }) = &**error else { return loaded };
         let gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
@@ -169,7 +169,7 @@ impl Looked<'_> {
             ));
             store.drop_state(*digest);
         }
-        plain(plan, job, program)
+        plain(plan, job, by)
     }
 }
 
@@ -180,7 +180,7 @@ impl Looked<'_> {
 pub fn point(key: &Key, program: &Program) -> Result<Summary, PointError> {
     let point = key.point().map_err(PointError::Key)?;
     let place = || Place(format!("the run of the key, {}, seed {}", point.device.name, key.seed));
-    one(&point, key.seed, program, place, Ok).map_err(PointError::Run)
+    one(&point, key.seed, By { program, interrupt: None }, place, Ok).map_err(PointError::Run)
 }
 
 /// The reason that the run of a key has no result.

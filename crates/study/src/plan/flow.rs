@@ -288,11 +288,11 @@ fn one(
                 }
             }
         }
-        WorkloadFile::Jobs(..) | WorkloadFile::Trace(_) if !flow.set.is_empty() => {
+        WorkloadFile::Jobs(..) | WorkloadFile::Trace(_) | WorkloadFile::Listed(_) if !flow.set.is_empty() => {
             let message = format!("sets keys of {}, which is a trace or a fio job", flow.workload.display());
             return Err(run.fault(&key("set"), message, "set keys of generators only").into());
         }
-        WorkloadFile::Jobs(..) | WorkloadFile::Trace(_) => {}
+        WorkloadFile::Jobs(..) | WorkloadFile::Trace(_) | WorkloadFile::Listed(_) => {}
     }
     if !workload.is_trace() {
         let idle = flow.of_traces().into_iter().filter(|(_, given)| *given);

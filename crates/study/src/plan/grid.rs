@@ -7,7 +7,7 @@ use toml::{Table, Value};
 
 use super::flow;
 use super::part::{Part, beside};
-use super::point::Point;
+use super::point::{Beside, Point};
 use super::state;
 use super::{Assignment, AxisSpec, Changes, Label, RunSpec, StudySpec, seeds};
 use crate::catalogue::{self, Device, WorkloadFile};
@@ -373,7 +373,7 @@ fn point(document: &Document, spec: &StudySpec, labels: Vec<Label>, steps: &[&St
         for part in parts.iter().filter(|part| !part.set.workload.is_empty()) {
             match &mut workload {
                 WorkloadFile::Described(of) => part.apply("workload", &part.set.workload, of, document),
-                WorkloadFile::Jobs(..) | WorkloadFile::Trace(_) => {
+                WorkloadFile::Jobs(..) | WorkloadFile::Trace(_) | WorkloadFile::Listed(_) => {
                     let message = format!("sets keys of {}, which is a trace or a fio job", workload_path.display());
                     let key = if part.whole { part.key.clone() } else { format!("{}.workload", part.key) };
                     return Err(document.fault(&key, message, "set keys of generators only").into());
@@ -394,6 +394,17 @@ fn point(document: &Document, spec: &StudySpec, labels: Vec<Label>, steps: &[&St
     match (device, workload, run) {
         (Some(device), Some(workload), Some((run, beside))) => Ok(Point { labels, device, workload, beside, run }),
         _ => Err(faults),
+    }
+}
+
+impl Point {
+    /// A point of no study: a device, its workload, those beside it, and a table `run` that names these under `flows`.
+    ///
+    /// # Errors
+    /// All faults of the table.
+    pub fn alone(device: Device, workload: WorkloadFile, beside: Vec<Beside>, run: &Document) -> Result<Self, Faults> {
+        let (run, ()) = run.decode_and(|run: &RunSpec| check_run(run, Some(&device)))?;
+        Ok(Self { labels: Vec::new(), device, workload, beside, run })
     }
 }
 

@@ -24,6 +24,9 @@ use workload::measure::Amount;
 /// Requests completed between two calls of the progress callback.
 const PROGRESS_EVERY: u64 = 1 << 14;
 
+/// Requests from one check of the interruption to the next: some hundredths of a second of a drive that merges.
+const INTERRUPTION_EVERY: u64 = 1 << 10;
+
 /// Events per mapping unit of a drive after which a request counts as lost, if none was submitted or completed
 /// meanwhile. The longest request touches about every mapping unit, each takes some dozens of events, and garbage
 /// collection copies some hundred mapping units for each one written. Simulated time would be no measure, because a
@@ -412,7 +415,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             let record = Record { tag, flow, queue, io, status, arrival, start, end, commands, flash_wait, waited_for };
             log.record(&record).map_err(RunError::Log)?;
         }
-        if self.result.completed.is_multiple_of(PROGRESS_EVERY) {
+        if self.result.completed.is_multiple_of(INTERRUPTION_EVERY) {
             self.report_progress()?;
         }
         Ok(())
@@ -421,7 +424,9 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
     /// Reports progress, and ends the run if it was interrupted.
     #[cold]
     fn report_progress(&mut self) -> Result<(), RunError> {
-        if let Some(progress) = &mut self.progress {
+        if let Some(progress) = &mut self.progress
+            && self.result.completed.is_multiple_of(PROGRESS_EVERY)
+        {
             let simulated = self.now.saturating_since(self.at_rest.at);
             progress(Progress { completed: self.warmed + self.result.completed, simulated });
         }

@@ -273,6 +273,18 @@ fn an_interrupted_session_ends_at_once_with_an_error() {
     // An interruption between two steps of preconditioning, too.
     let both = Session::new(&device).precondition(vec![FILL, FILL]).interrupt(&interrupt);
     assert!(both.prepare::<()>().is_err_and(|error| error.to_string().contains("interrupted")));
+    // And in the middle of a step.
+    interrupt.store(false, Ordering::Relaxed);
+    let units = Cell::new((0, 0));
+    let long = Session::new(&device).precondition(vec![Precondition::RandomOverwrite(1000.0)]).interrupt(&interrupt);
+    let long = long.progress(|progress| {
+        if let Progress::Preconditioning { done, total, .. } = progress {
+            units.set((done, total));
+            interrupt.store(true, Ordering::Relaxed);
+        }
+    });
+    assert!(long.prepare::<()>().is_err_and(|error| error.to_string().contains("interrupted")));
+    assert!(units.get().0 > 0 && units.get().0 < units.get().1 / 2, "{units:?}");
 }
 
 #[test]

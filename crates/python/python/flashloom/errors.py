@@ -1,0 +1,53 @@
+"""Exceptions. Their texts are those of the command."""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Optional
+
+
+class Fault(NamedTuple):
+    """One fault of a description."""
+
+    path: Optional[str]
+    """The file; `None` for a key that `set` has set."""
+    line: Optional[int]
+    """The line, from one, if the description is a file."""
+    key: str
+    """The key with its tables, joined by dots; empty for the whole file."""
+    message: str
+    """The fault."""
+    remedy: str
+    """The remedy."""
+
+
+class FlashloomError(Exception):
+    """The base of all exceptions of this package."""
+
+
+class DescriptionError(FlashloomError, ValueError):
+    """A device, a workload, a study or an argument has faults: all of them at once, in `faults` and in the text."""
+
+    faults: list[Fault]
+
+    def __init__(
+        self, text: str, faults: Sequence[tuple[object, Optional[int], str, str, str]] = ()
+    ) -> None:
+        super().__init__(text)
+        self.faults = [
+            Fault(None if path is None else str(path), line, key, message, remedy)
+            for path, line, key, message, remedy in faults
+        ]
+
+    def __reduce__(self) -> tuple[type, tuple[str, list[Fault]]]:
+        return (type(self), (str(self), self.faults))
+
+
+class RunError(FlashloomError, RuntimeError):
+    """A run cannot be done: a trace cannot be read, a drive does not fit into the memory, or a drive wears out."""
+
+
+class OutputError(FlashloomError, OSError):
+    """A file cannot be written, or is not Flashloom's to replace."""
+
+
+class BugError(FlashloomError, RuntimeError):
+    """Flashloom is at fault: a drive returned wrong data, its counters disagree, or an invariant is broken."""

@@ -1,0 +1,99 @@
+//! Columns of any Arrow table as plain values, whatever type its owner chose for them.
+
+use std::borrow::Cow;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowDictionaryKeyType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
+};
+use arrow_array::{AnyDictionaryArray, Array, ArrowPrimitiveType, downcast_dictionary_array};
+use arrow_schema::{DataType, TimeUnit};
+
+/// The values of a column, `None` where it has none.
+pub(crate) enum Values<'a> {
+    /// Whole numbers.
+    Whole(Vec<Option<u64>>),
+    /// Numbers.
+    Number(Vec<Option<f64>>),
+    /// Texts.
+    Text(Vec<Option<Cow<'a, str>>>),
+}
+
+/// The picoseconds of a unit of time, if the column has times.
+pub(crate) fn picoseconds(of: &DataType) -> Option<u64> {
+    let (DataType::Duration(unit) | DataType::Timestamp(unit, _) | DataType::Time64(unit) | DataType::Time32(unit)) = of
+    else {
+        return None;
+    };
+    Some(match unit {
+        TimeUnit::Second => 1_000_000_000_000,
+        TimeUnit::Millisecond => 1_000_000_000,
+        TimeUnit::Microsecond => 1_000_000,
+        TimeUnit::Nanosecond => 1_000,
+    })
+}
+
+/// Whole numbers; a negative one counts as none.
+fn whole<T: ArrowPrimitiveType>(column: &dyn Array) -> Option<Vec<Option<u64>>>
+where
+    T::Native: TryInto<u64>,
+{
+    let column = column.as_primitive_opt::<T>()?;
+    Some(column.iter().map(|value| value.and_then(|value| value.try_into().ok())).collect())
+}
+
+fn number<T: ArrowPrimitiveType>(column: &dyn Array) -> Option<Vec<Option<f64>>>
+where
+    T::Native: Into<f64>,
+{
+    Some(column.as_primitive_opt::<T>()?.iter().map(|value| value.map(Into::into)).collect())
+}
+
+fn of_dictionary<K: ArrowDictionaryKeyType>(column: &arrow_array::DictionaryArray<K>) -> Option<Values<'_>> {
+    let Values::Text(texts) = values(column.values())? else { return None };
+    let keys = column.normalized_keys();
+    let at = |(row, key): (usize, usize)| if column.is_null(row) { None } else { texts[key].clone() };
+    Some(Values::Text(keys.into_iter().enumerate().map(at).collect()))
+}
+
+fn texts<'a>(values: impl Iterator<Item = Option<&'a str>>) -> Values<'a> {
+    Values::Text(values.map(|text| text.map(Cow::Borrowed)).collect())
+}
+
+/// The values of a column; `None` for a type that is neither of numbers, times nor texts.
+pub(crate) fn values(column: &dyn Array) -> Option<Values<'_>> {
+    Some(match column.data_type() {
+        DataType::Utf8 => texts(column.as_string::<i32>().iter()),
+        DataType::LargeUtf8 => texts(column.as_string::<i64>().iter()),
+        DataType::Utf8View => texts(column.as_string_view().iter()),
+        DataType::Dictionary(..) => return downcast_dictionary_array!(column => of_dictionary(column), _ => None),
+        DataType::Float32 => Values::Number(number::<Float32Type>(column)?),
+        DataType::Float64 => Values::Number(number::<Float64Type>(column)?),
+        DataType::Int8 => Values::Whole(whole::<Int8Type>(column)?),
+        DataType::Int16 => Values::Whole(whole::<Int16Type>(column)?),
+        DataType::Int32 => Values::Whole(whole::<Int32Type>(column)?),
+        DataType::Int64 => Values::Whole(whole::<Int64Type>(column)?),
+        DataType::UInt8 => Values::Whole(whole::<UInt8Type>(column)?),
+        DataType::UInt16 => Values::Whole(whole::<UInt16Type>(column)?),
+        DataType::UInt32 => Values::Whole(whole::<UInt32Type>(column)?),
+        DataType::UInt64 => Values::Whole(whole::<UInt64Type>(column)?),
+        _ => return times(column).map(Values::Whole),
+    })
+}
+
+/// Times in the unit of their type.
+fn times(column: &dyn Array) -> Option<Vec<Option<u64>>> {
+    use arrow_array::types as of;
+    match column.data_type() {
+        DataType::Duration(TimeUnit::Second) => whole::<of::DurationSecondType>(column),
+        DataType::Duration(TimeUnit::Millisecond) => whole::<of::DurationMillisecondType>(column),
+        DataType::Duration(TimeUnit::Microsecond) => whole::<of::DurationMicrosecondType>(column),
+        DataType::Duration(TimeUnit::Nanosecond) => whole::<of::DurationNanosecondType>(column),
+        DataType::Timestamp(TimeUnit::Second, _) => whole::<of::TimestampSecondType>(column),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => whole::<of::TimestampMillisecondType>(column),
+        DataType::Timestamp(TimeUnit::Microsecond, _) => whole::<of::TimestampMicrosecondType>(column),
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => whole::<of::TimestampNanosecondType>(column),
+        _ => None,
+    }
+}

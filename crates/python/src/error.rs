@@ -1,0 +1,143 @@
+//! Failures, and the exceptions that they become: their texts are those of the command.
+
+use std::any::Any;
+use std::path::PathBuf;
+
+use base::fault::Fault;
+use pyo3::{PyErr, import_exception};
+use study::catalogue::WorkloadError;
+use study::config::Faults;
+use study::execute::ExecuteError;
+use study::memory::TooLarge;
+use study::output::OutputError as FileError;
+use study::session::SessionError;
+use study::store::StoreError;
+
+// They are classes in Python, because each is also one of Python's own exceptions.
+import_exception!(flashloom.errors, DescriptionError);
+import_exception!(flashloom.errors, RunError);
+import_exception!(flashloom.errors, OutputError);
+import_exception!(flashloom.errors, BugError);
+
+/// Why something that was asked for is not there.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// A description has faults.
+    Described(Faults),
+    /// A run cannot be done.
+    Run(String),
+    /// A file cannot be written.
+    Output(String),
+    /// Flashloom is at fault.
+    Bug(String),
+    /// Python raised an exception.
+    Python(PyErr),
+}
+
+/// A place, a fault and its remedy, as Python has them: file, line, key, message, remedy.
+type Row = (Option<PathBuf>, Option<usize>, String, String, String);
+
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Described(faults) => {
+                let text = faults.to_string();
+                let rows = faults.0.into_iter().map(|fault| -> Row {
+                    (fault.path, fault.line, fault.key, fault.message, fault.remedy)
+                });
+                DescriptionError::new_err((text, rows.collect::<Vec<_>>()))
+            }
+            Failure::Run(text) => RunError::new_err((text,)),
+            Failure::Output(text) => OutputError::new_err((text,)),
+            Failure::Bug(text) => BugError::new_err((format!(
+                "bug: {text}\nThis is a bug in Flashloom. Please report it with the lines that reproduce it"
+            ),)),
+            Failure::Python(error) => error,
+        }
+    }
+}
+
+impl Failure {
+    /// One fault of an argument.
+    pub(crate) fn argument(key: &str, message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        let (message, remedy) = (message.into(), remedy.into());
+        // Without a file the text would begin as that of the option --set.
+        let path = Some(PathBuf::from("argument"));
+        Self::Described(study::config::Fault { path, line: None, key: key.to_owned(), message, remedy }.into())
+    }
+
+    /// What the payload of a panic says.
+    pub(crate) fn panicked(payload: &(dyn Any + Send)) -> Self {
+        let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
+        Self::Bug(text.unwrap_or_else(|| "it panicked".to_owned()))
+    }
+
+    /// Faults of an argument.
+    pub(crate) fn arguments(faults: Vec<Fault>) -> Self {
+        let path = Some(PathBuf::from("argument"));
+        let fault = |fault: Fault| {
+            let Fault { path: key, message, remedy } = fault;
+            study::config::Fault { path: path.clone(), line: None, key, message, remedy }
+        };
+        Self::Described(Faults(faults.into_iter().map(fault).collect()))
+    }
+}
+
+impl From<Faults> for Failure {
+    fn from(faults: Faults) -> Self {
+        Self::Described(faults)
+    }
+}
+
+impl From<WorkloadError> for Failure {
+    fn from(error: WorkloadError) -> Self {
+        match error {
+            WorkloadError::Faults(faults) => Self::Described(faults),
+            WorkloadError::Source(error) => Self::Run(error.to_string()),
+        }
+    }
+}
+
+impl From<SessionError> for Failure {
+    fn from(error: SessionError) -> Self {
+        match error.is_bug() {
+            true => Self::Bug(error.to_string()),
+            false => Self::Run(error.to_string()),
+        }
+    }
+}
+
+impl From<ExecuteError> for Failure {
+    fn from(error: ExecuteError) -> Self {
+        match &error {
+            ExecuteError::Session(inner, _) if inner.is_bug() => Self::Bug(error.to_string()),
+            ExecuteError::Output(..) => Self::Output(error.to_string()),
+            _ => Self::Run(error.to_string()),
+        }
+    }
+}
+
+impl From<TooLarge> for Failure {
+    fn from(error: TooLarge) -> Self {
+        Self::Run(error.to_string())
+    }
+}
+
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Self {
+        Self::Output(error.to_string())
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Output(error.to_string())
+    }
+}
+
+impl From<PyErr> for Failure {
+    fn from(error: PyErr) -> Self {
+        Self::Python(error)
+    }
+}

@@ -1,0 +1,78 @@
+//! Flashloom for Python: the module `flashloom._native`, on which the package `flashloom` is built.
+//!
+//! Nothing here knows a model. A run is a [`study::session::Session`], a study is a [`study::plan::Plan`], and the texts
+//! of errors are those of the command. Every run releases the interpreter's lock ([`detached`]).
+
+mod argument;
+mod columns;
+mod detached;
+mod device;
+mod error;
+mod outcome;
+mod requests;
+mod run;
+mod ssd;
+mod study;
+mod table;
+mod value;
+mod workload;
+
+use pyo3::prelude::*;
+
+/// The engine of Flashloom.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::device::Device;
+    #[pymodule_export]
+    use crate::outcome::Outcome;
+    #[pymodule_export]
+    use crate::run::run;
+    #[pymodule_export]
+    use crate::ssd::{Completion, Recovery, Ssd};
+    #[pymodule_export]
+    use crate::study::{Study, StudyOutcome};
+    #[pymodule_export]
+    use crate::table::Table;
+    #[pymodule_export]
+    use crate::workload::{Flow, Workload};
+
+    use pyo3::prelude::*;
+
+    /// Runs the command line; returns its exit code.
+    #[pyfunction]
+    fn command(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> u8 {
+        py.detach(|| flashloom::command(arguments))
+    }
+
+    /// The names of the devices that come with Flashloom.
+    #[pyfunction]
+    fn devices() -> Vec<&'static str> {
+        ::ssd::builtin().iter().map(|(name, _)| *name).collect()
+    }
+
+    /// The names of the workloads that come with Flashloom.
+    #[pyfunction]
+    fn workloads() -> Vec<&'static str> {
+        ::workload::generate::builtin().iter().map(|(name, _)| *name).collect()
+    }
+
+    /// The names of the studies that come with Flashloom.
+    #[pyfunction]
+    fn studies() -> Vec<&'static str> {
+        ::study::plan::builtin().iter().map(|(name, _)| *name).collect()
+    }
+
+    /// The folder in which the command keeps the results of studies; `None` if the user wants none.
+    #[pyfunction]
+    fn default_store() -> Option<std::path::PathBuf> {
+        flashloom::default_store()
+    }
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let program = flashloom::program();
+        module.add("__version__", program.version)?;
+        module.add("__commit__", program.commit)
+    }
+}

@@ -1,0 +1,235 @@
+//! What a run has measured.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use report::run::page;
+use report::{explained_rows, tables, write_timeline};
+use study::output::{Kind, Outputs, publish};
+use study::repeat::Repeated;
+use study::run::{Record, RunResult};
+use study::session::{Measurement, Outcome as Run};
+use study::summary::Summary;
+
+use crate::error::Failure;
+use crate::table::Table;
+use crate::value::{from_json, from_table};
+
+/// The runs with each seed, in order.
+pub(crate) struct Done {
+    pub(crate) runs: Vec<Run>,
+    pub(crate) records: Option<Vec<Record>>,
+}
+
+/// What a run has measured.
+///
+/// `summary` has the numbers, `latency`, `series`, `erases`, `explain` and `requests` are tables that pandas, polars,
+/// pyarrow and DuckDB take, and `report` writes the page of charts. In a notebook an outcome shows that page. The outcome
+/// of several seeds has `runs`, an outcome for each, and `metrics`, their means with 95 % intervals.
+#[pyclass(module = "flashloom", frozen)]
+pub(crate) struct Outcome {
+    done: Done,
+}
+
+impl Outcome {
+    pub(crate) const fn new(done: Done) -> Self {
+        Self { done }
+    }
+
+    /// The one run.
+    fn run(&self) -> Result<&Run, Failure> {
+        match &self.done.runs[..] {
+            [one] => Ok(one),
+            several => {
+                let message = format!("the outcome holds {} runs", several.len());
+                Err(Failure::argument("seeds", message, "choose one of them, e.g. outcome.runs[0]"))
+            }
+        }
+    }
+
+    /// The measurement of the first stage.
+    fn first(&self) -> Result<&Measurement, Failure> {
+        Ok(self.run()?.first())
+    }
+
+    fn table(&self, of: fn(&RunResult) -> report::table::Table) -> PyResult<Table> {
+        Ok(Table::new(of(&self.first()?.result))?)
+    }
+
+    /// The page of the run as HTML.
+    fn page(&self) -> Result<String, Failure> {
+        let run = self.run()?;
+        let summaries = run.summaries();
+        Ok(page(&run.reports().into_iter().zip(&summaries).collect::<Vec<_>>()).html())
+    }
+
+    fn repeated(&self) -> Vec<Repeated> {
+        Repeated::stages(self.done.runs.iter().map(Run::summaries).collect())
+    }
+}
+
+/// Writes a file whole, or not at all. A file that Flashloom did not write is replaced only by `force`.
+pub(crate) fn write(
+    option: &str,
+    path: &Path,
+    kind: Kind,
+    force: bool,
+    fill: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<(), Failure> {
+    let mut file = Outputs::new([""; 0], force).file(option, path, kind)?;
+    file.fill(|mut out| fill(&mut out))?;
+    publish(vec![file], None)?;
+    Ok(())
+}
+
+/// A record of `flashloom.results` with these values.
+pub(crate) fn typed<'py>(py: Python<'py>, class: &str, values: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    py.import("flashloom.results")?.getattr(class)?.call1((values,))
+}
+
+/// An `<iframe>` in which a page runs by itself.
+pub(crate) fn framed(page: &str) -> String {
+    let text = page.replace('&', "&amp;").replace('"', "&quot;");
+    format!(
+        "<iframe srcdoc=\"{text}\" sandbox=\"allow-scripts\" style=\"width: 100%; height: 40em; border: 0\"></iframe>"
+    )
+}
+
+#[pymethods]
+impl Outcome {
+    /// The numbers of the run: an object of `flashloom.results.Summary`. Of a workload with several stages, those of the
+    /// first; `stages` has all.
+    #[getter]
+    fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let text = Summary::json(&[self.first()?.summary()]);
+        typed(py, "Summary", from_json(py, &text)?)
+    }
+
+    /// The numbers of every stage of the workload.
+    #[getter]
+    fn stages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let summaries = self.run()?.summaries();
+        let one = |summary: &Summary| typed(py, "Summary", from_json(py, &Summary::json(std::slice::from_ref(summary)))?);
+        PyList::new(py, summaries.iter().map(one).collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// Every metric over the seeds, by name: an object of `flashloom.results.Spread` for each, with the mean and its 95 %
+    /// interval.
+    #[getter]
+    fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        if let Some(first) = self.repeated().first() {
+            for (name, spread) in &first.metrics {
+                let text = serde_json::to_string(spread).map_err(|error| Failure::Bug(error.to_string()))?;
+                dict.set_item(name, typed(py, "Spread", from_json(py, &text)?)?)?;
+            }
+        }
+        Ok(dict)
+    }
+
+    /// An outcome for each seed.
+    #[getter]
+    fn runs(&self) -> Vec<Self> {
+        let one = |run: &Run| Self { done: Done { runs: vec![run.clone()], records: self.done.records.clone() } };
+        self.done.runs.iter().map(one).collect()
+    }
+
+    /// The document that `flashloom run --json` prints: that of one run, of its stages, or of several seeds.
+    fn to_json(&self) -> String {
+        match &self.done.runs[..] {
+            [one] => Summary::json(&one.summaries()),
+            _ => Repeated::json(&self.repeated()),
+        }
+    }
+
+    /// The same as a dict; a list of dicts for a workload with several stages.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        from_json(py, &self.to_json())
+    }
+
+    /// The distributions of response times, one row for each bin that is not empty.
+    #[getter]
+    fn latency(&self) -> PyResult<Table> {
+        self.table(tables::latencies)
+    }
+
+    /// The course of the run, one row for each interval; with percentiles if the run has `series`.
+    #[getter]
+    fn series(&self) -> PyResult<Table> {
+        self.table(tables::series)
+    }
+
+    /// The course of each flow, of a run with several flows and `series`.
+    #[getter]
+    fn flow_series(&self) -> PyResult<Table> {
+        self.table(tables::flow_series)
+    }
+
+    /// Program/erase cycles of every block.
+    #[getter]
+    fn erases(&self) -> PyResult<Table> {
+        Ok(Table::new(tables::erases(&self.first()?.erase_counts))?)
+    }
+
+    /// Where the time of requests went, by band of percentiles, of a run with `explain`.
+    #[getter]
+    fn explain(&self) -> PyResult<Table> {
+        let explained = &self.first()?.explained;
+        if explained.is_empty() {
+            return Err(Failure::argument("explain", "the run attributed no time", "run with explain=True").into());
+        }
+        Ok(Table::new(explained_rows(explained))?)
+    }
+
+    /// One row for each request, in the order of completion, of a run with `requests`.
+    #[getter]
+    fn requests(&self) -> PyResult<Table> {
+        self.run()?;
+        let wanted = || Failure::argument("requests", "the run kept no requests", "run with requests=True");
+        Ok(Table::new(tables::requests(self.done.records.as_ref().ok_or_else(wanted)?))?)
+    }
+
+    /// The resolved configuration: tables for the device, the workload and the run.
+    #[getter]
+    fn config<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        from_table(py, &self.first()?.about.config)
+    }
+
+    /// The hash of all events: equal runs have equal hashes, on every machine.
+    #[getter]
+    fn event_hash(&self) -> PyResult<String> {
+        Ok(self.first()?.summary().event_hash)
+    }
+
+    /// Writes the charts and the numbers on one HTML page that needs no other file. A file that Flashloom did not write
+    /// is replaced only with `force`.
+    #[pyo3(signature = (path, *, force=false))]
+    fn report(&self, path: PathBuf, force: bool) -> PyResult<()> {
+        let page = self.page()?;
+        Ok(write("report", &path, Kind::Page, force, |out| out.write_all(page.as_bytes()))?)
+    }
+
+    /// Writes the timeline of a run with `timeline` for Perfetto (ui.perfetto.dev).
+    #[pyo3(signature = (path, *, force=false))]
+    fn timeline(&self, path: PathBuf, force: bool) -> PyResult<()> {
+        let run = self.run()?;
+        let wanted = || Failure::argument("timeline", "the run recorded no timeline", "run with timeline=True");
+        let timeline = run.timeline().ok_or_else(wanted)?;
+        Ok(write("timeline", &path, Kind::Timeline, force, |mut out| write_timeline(timeline, &mut out))?)
+    }
+
+    fn _repr_html_(&self) -> PyResult<Option<String>> {
+        if self.done.runs.len() > 1 {
+            return Ok(None);
+        }
+        Ok(Some(framed(&self.page()?)))
+    }
+
+    fn __repr__(&self) -> String {
+        let first = self.done.runs[0].first().summary();
+        let seeds = if self.done.runs.len() > 1 { format!(", {} seeds", self.done.runs.len()) } else { String::new() };
+        format!("flashloom.Outcome({} under {}: {} requests{seeds})", first.device, first.workload, first.requests)
+    }
+}

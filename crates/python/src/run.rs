@@ -1,0 +1,303 @@
+//! A run: a session, with one seed or several.
+
+use std::io;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::Sender;
+
+use base::units::Bytes;
+use pyo3::prelude::*;
+use study::catalogue::Device as Found;
+use study::execute::at_once;
+use study::memory::{self, Limit, Need};
+use study::output::{Kind, Outputs, publish};
+use study::plan::{Beside, FlowSpec, Point, seeds_from};
+use study::repeat::with_each;
+use study::run::Record;
+use study::session::{Progress, Session};
+use study::watch::Watch;
+use study::watch::timeline::{Timeline, Window};
+
+use crate::argument::Arguments;
+use crate::detached::followed;
+use crate::device::Device;
+use crate::error::Failure;
+use crate::outcome::{Done, Outcome};
+use crate::workload::{Flow, Workload};
+
+/// All that a run is made of besides its point.
+struct Wanted {
+    seed: u64,
+    seeds: u32,
+    /// The window of the timeline, if one is wanted.
+    timeline: Option<Window>,
+    requests: bool,
+    memory: Option<Limit>,
+    save: Option<PathBuf>,
+    jobs: Option<NonZeroUsize>,
+}
+
+/// Runs a workload on a device and returns what was measured.
+///
+/// `device` and `workload` are a `Device` and a `Workload`, or what these are made of: a file, a name of the catalogue, a
+/// dict, for a workload an iterable or an Arrow table. The other arguments are those of `flashloom run`:
+///
+/// * `flows`: workloads that run at the same time, each a `Flow` or a workload; `fairness` runs each of them alone, too.
+/// * `depth` keeps so many requests outstanding, `open` issues them at their times of arrival, `queue` is the submission
+///   queue of the first workload, `time_scale` multiplies all times of arrival.
+/// * `precondition`: steps such as `"fill,random:x1"` or `["fill", "steady"]`; `load_snapshot` starts from a file that
+///   `save_snapshot` wrote after these steps.
+/// * `warm_up`, `measure` and `limit` (requests) say which part is measured; an amount is a number of requests, or a text such
+///   as `"8GiB"`, `"2s"` or `"0.5x"` (capacities). `until="steady"` warms up until the drive is steady, in rounds of `round`.
+/// * `seed` seeds all random streams; with `seeds=5` the run is done with five of them, `jobs` at once (by default one for
+///   each core).
+/// * `verify` checks that every read returns the newest write. `explain` attributes the time of requests. `series` is the
+///   interval of the time series, e.g. `"10ms"`. `requests` keeps a row for every request (about 200 bytes each).
+///   `timeline` records the work of dies and channels in a window, e.g. `"0s..10ms"`; `True` for that one.
+/// * `memory` is the size that the simulation may take, e.g. `"12GiB"`, instead of the machine's.
+/// * `progress` is called with the finished and the known number of requests, now and then.
+///
+/// Other Python threads go on meanwhile. Ctrl-C ends the run, and nothing is left of it.
+#[pyfunction]
+#[pyo3(signature = (
+    device, workload, *, flows=None, fairness=false, depth=None, open=false, queue=0, time_scale=None, precondition=None,
+    load_snapshot=None, save_snapshot=None, warm_up=None, measure=None, until=None, round=None, limit=None, seed=0,
+    seeds=1, jobs=None, verify=false, explain=false, series=None, requests=false, timeline=None, memory=None,
+    progress=None
+))]
+#[allow(clippy::too_many_arguments, clippy::fn_params_excessive_bools)] // They are Python's, by name.
+pub(crate) fn run(
+    py: Python<'_>,
+    device: &Bound<'_, PyAny>,
+    workload: &Bound<'_, PyAny>,
+    flows: Option<&Bound<'_, PyAny>>,
+    fairness: bool,
+    depth: Option<&Bound<'_, PyAny>>,
+    open: bool,
+    queue: u16,
+    time_scale: Option<&Bound<'_, PyAny>>,
+    precondition: Option<&Bound<'_, PyAny>>,
+    load_snapshot: Option<&Bound<'_, PyAny>>,
+    save_snapshot: Option<PathBuf>,
+    warm_up: Option<&Bound<'_, PyAny>>,
+    measure: Option<&Bound<'_, PyAny>>,
+    until: Option<&Bound<'_, PyAny>>,
+    round: Option<&Bound<'_, PyAny>>,
+    limit: Option<&Bound<'_, PyAny>>,
+    seed: u64,
+    seeds: u32,
+    jobs: Option<usize>,
+    verify: bool,
+    explain: bool,
+    series: Option<&Bound<'_, PyAny>>,
+    requests: bool,
+    timeline: Option<&Bound<'_, PyAny>>,
+    memory: Option<&str>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Outcome> {
+    let mut run = Arguments::default();
+    run.take("depth", depth)?;
+    run.take("time-scale", time_scale)?;
+    run.take_list("precondition", precondition)?;
+    run.take("load-snapshot", load_snapshot)?;
+    run.take_amount("warm-up", warm_up)?;
+    run.take_amount("measure", measure)?;
+    run.take("until", until)?;
+    run.take_amount("round", round)?;
+    run.take("limit", limit)?;
+    run.take("series", series)?;
+    for (key, value) in [("open", open), ("fairness", fairness), ("verify", verify), ("explain", explain)] {
+        if value {
+            run.put(key, true);
+        }
+    }
+    run.put("queue", i64::from(queue));
+    let flows = flows.map_or_else(|| Ok(Vec::new()), flows_of)?;
+    let point = point(Device::of(device)?.found()?, &Workload::of(workload)?, &flows, run)?;
+    let wanted = Wanted {
+        seed,
+        seeds,
+        timeline: timeline.map(window).transpose()?.flatten(),
+        requests,
+        memory: memory.map_or_else(|| Ok(flashloom::memory_limit()), given_memory)?,
+        save: save_snapshot,
+        jobs: jobs_of(jobs)?,
+    };
+    let has_progress = progress.is_some();
+    let done = followed(
+        py,
+        |interrupt, sender| {
+            let sender = has_progress.then_some(sender);
+            if wanted.seeds == 1 { single(&point, &wanted, interrupt, sender) } else { several(&point, &wanted, interrupt) }
+        },
+        |py, (done, all): (u64, Option<u64>)| {
+            progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (done, all)).map(drop))
+        },
+    )?;
+    Ok(Outcome::new(done))
+}
+
+/// The flows of an argument: one, or an iterable of some.
+fn flows_of(value: &Bound<'_, PyAny>) -> PyResult<Vec<Flow>> {
+    let is_one = value.extract::<Flow>().is_ok() || value.extract::<Workload>().is_ok() || value.extract::<String>().is_ok();
+    match is_one {
+        true => Ok(vec![Flow::of(value)?]),
+        false => value.try_iter()?.map(|flow| Flow::of(&flow?)).collect(),
+    }
+}
+
+/// A number of runs at once.
+pub(crate) fn jobs_of(jobs: Option<usize>) -> Result<Option<NonZeroUsize>, Failure> {
+    let wrong = || Failure::argument("jobs", "0 runs at once do nothing", "use 1 or more, or leave it out");
+    jobs.map(|jobs| NonZeroUsize::new(jobs).ok_or_else(wrong)).transpose()
+}
+
+/// The memory that the caller allows.
+pub(crate) fn given_memory(text: &str) -> Result<Option<Limit>, Failure> {
+    let wrong = |_| Failure::argument("memory", format!("`{text}` is not a size"), "write e.g. \"12GiB\"");
+    Ok(Some(Limit { bytes: text.parse::<Bytes>().map_err(wrong)?, name: "memory".to_owned() }))
+}
+
+/// The steps of preconditioning among the arguments.
+pub(crate) fn precondition_of(run: Arguments) -> Result<Vec<ssd::Precondition>, Failure> {
+    Ok(run.document().decode::<study::plan::RunSpec>()?.precondition)
+}
+
+/// The window of a timeline: `True` for the one of the command, or a text.
+fn window(value: &Bound<'_, PyAny>) -> PyResult<Option<Window>> {
+    if let Ok(wanted) = value.extract::<bool>() {
+        return Ok(wanted.then(Window::default));
+    }
+    let text: String = value.extract()?;
+    let wrong = |_| Failure::argument("timeline", format!("`{text}` is no window"), "write e.g. \"0s..10ms\", or True");
+    Ok(Some(text.parse().map_err(wrong)?))
+}
+
+/// The point of a run. Results name its workloads as the caller does; the table `run` takes only some names.
+fn point(device: Found, first: &Workload, flows: &[Flow], mut run: Arguments) -> Result<Point, Failure> {
+    run.extend(first.reading.clone());
+    let mut tables = toml::Table::new();
+    for (number, flow) in flows.iter().enumerate() {
+        let mut table = flow.workload.reading.clone();
+        table.insert("workload".into(), flow.workload.name.clone().into());
+        table.insert("queue".into(), i64::from(flow.queue).into());
+        table.extend(flow.depth.map(|depth| ("depth".to_owned(), i64::from(depth).into())));
+        if flow.open {
+            table.insert("open".into(), true.into());
+        }
+        tables.insert(number.to_string(), table.into());
+    }
+    if !tables.is_empty() {
+        run.put("flows", tables);
+    }
+    let mut point = Point::alone(device, first.file.clone(), Vec::new(), &run.document())?;
+    if point.run.time_scale.is_some() && point.is_closed_loop() {
+        let why = "has no effect here: requests are issued as others complete, not at times of arrival";
+        return Err(Failure::argument("time-scale", why, "leave it out, or pass open=True"));
+    }
+    point.run.name = Some(first.name.clone());
+    let mut specs: std::collections::BTreeMap<String, FlowSpec> = std::mem::take(&mut point.run.flows);
+    for (number, flow) in flows.iter().enumerate() {
+        let is_taken = |name: &str| *name == first.name || point.run.flows.contains_key(name);
+        let names = std::iter::once(flow.name.clone()).chain((2..).map(|n: u32| format!("{}-{n}", flow.name)));
+        let name = names.into_iter().find(|name| !is_taken(name)).unwrap_or_default();
+        let spec = specs.remove(&number.to_string()).unwrap_or_default();
+        point.run.flows.insert(name.clone(), spec);
+        point.beside.push(Beside { name, workload: flow.workload.file.clone() });
+    }
+    Ok(point)
+}
+
+/// A session of the point.
+fn session<'a>(point: &'a Point, seed: u64, interrupt: &'a AtomicBool) -> Session<'a> {
+    Session::new(&point.device).program(flashloom::program()).seed(seed).spec(&point.run).interrupt(interrupt)
+}
+
+/// Checks that so many runs at once have enough memory.
+fn fits(point: &Point, wanted: &Wanted, interrupt: &AtomicBool) -> Result<(), Failure> {
+    let Some(limit) = &wanted.memory else { return Ok(()) };
+    let mut memory = session(point, wanted.seed, interrupt).memory();
+    if wanted.requests {
+        // Unknown before the run; those of a limit are a beginning.
+        memory.add("the requests", point.run.limit.unwrap_or(0).saturating_mul(size_of::<Record>() as u64));
+    }
+    let runs = wanted.seeds.max(1) as usize;
+    let need = Need { name: point.device.name.clone(), memory };
+    let at_once = if runs > 1 { at_once(wanted.jobs) } else { 1 };
+    Ok(memory::check(vec![need; runs], at_once, limit)?)
+}
+
+/// The run with one seed.
+fn single(
+    point: &Point,
+    wanted: &Wanted,
+    interrupt: &AtomicBool,
+    progress: Option<Sender<(u64, Option<u64>)>>,
+) -> Result<Done, Failure> {
+    fits(point, wanted, interrupt)?;
+    let mut records: Vec<Record> = Vec::new();
+    let mut session = session(point, wanted.seed, interrupt);
+    if let Some(window) = wanted.timeline {
+        let watch = if point.run.explain { Watch::default().explaining() } else { Watch::default() };
+        session = session.watch(watch.timeline(Timeline::new(window)));
+    }
+    session.check()?;
+    let mut session = session.open_all(point)?;
+    refuse_stages(&session)?;
+    if let Some(progress) = progress {
+        session = session.progress(move |of| {
+            if let Progress::Running { run, requests, .. } = of {
+                // Nobody listens after an interruption.
+                let _ = progress.send((run.completed, requests));
+            }
+        });
+    }
+    if let Some(path) = &wanted.save {
+        let mut file = Outputs::new(&point.run.load_snapshot, false).file("save_snapshot", path, Kind::Snapshot)?;
+        session = session.save_snapshot(move |state| {
+            file.fill(|out| state.write(out)).map_err(io::Error::other)?;
+            publish(vec![file], None).map_err(io::Error::other).map(drop)
+        });
+    }
+    if wanted.requests {
+        session = session.log(&mut records);
+    }
+    let outcome = session.run()?;
+    Ok(Done { runs: vec![outcome], records: wanted.requests.then_some(records) })
+}
+
+/// Several flows have one stage each.
+fn refuse_stages(session: &Session<'_>) -> Result<(), Failure> {
+    let flows = session.flows();
+    let several = flows.iter().find(|flow| flows.len() > 1 && flow.stages() > 1);
+    several.map_or(Ok(()), |flow| {
+        Err(study::session::SessionError::SeveralStages { workload: flow.name().to_owned() }.into())
+    })
+}
+
+/// The run with each of several seeds.
+fn several(point: &Point, wanted: &Wanted, interrupt: &AtomicBool) -> Result<Done, Failure> {
+    let one_run = [
+        ("requests", wanted.requests),
+        ("timeline", wanted.timeline.is_some()),
+        ("save_snapshot", wanted.save.is_some()),
+    ];
+    if let Some((key, _)) = one_run.into_iter().find(|(_, given)| *given) {
+        return Err(Failure::argument(key, "holds one run", "leave it out, or leave out `seeds`"));
+    }
+    if wanted.seeds == 0 || wanted.seeds > study::plan::MOST_SEEDS {
+        let message = format!("{} is no number of seeds", wanted.seeds);
+        return Err(Failure::argument("seeds", message, format!("use 1 to {}", study::plan::MOST_SEEDS)));
+    }
+    fits(point, wanted, interrupt)?;
+    let one = |seed| -> Result<_, Failure> {
+        let session = session(point, seed, interrupt);
+        session.check()?;
+        let session = session.open_all(point)?;
+        refuse_stages(&session)?;
+        Ok(session.run()?)
+    };
+    let runs = with_each(&seeds_from(wanted.seed, wanted.seeds), wanted.jobs, one, &|_, _| {})?;
+    Ok(Done { runs, records: None })
+}

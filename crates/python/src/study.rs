@@ -1,0 +1,278 @@
+//! A study: many runs along axes, with claims about their results.
+
+use std::path::{Path, PathBuf};
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyMapping};
+use report::study_report::{Charts, page, points};
+use report::table::Table as Rows;
+use study::catalogue;
+use study::config::Document;
+use study::execute::{self, Follow, Outcome as Ran, Storing, at_once};
+use study::memory;
+use study::metric::Metric;
+use study::output::Kind;
+use study::plan::Plan;
+use study::store::Store;
+use study::summary::Summary;
+
+use crate::detached::followed;
+use crate::error::Failure;
+use crate::outcome::{framed, typed, write};
+use crate::run::{given_memory, jobs_of};
+use crate::table::Table;
+use crate::value::{from_json, from_table, to_table, to_toml};
+
+/// What a study says while it runs.
+enum News {
+    /// Finished runs, and all runs.
+    Progress(u64, u64),
+    /// A result: the labels of its point, and the run.
+    Point(Vec<String>, Box<Summary>),
+    /// A sentence for the user.
+    Warning(String),
+}
+
+/// A study: the description of a TOML file, one that comes with Flashloom, or a dict with the keys of such a file.
+#[pyclass(module = "flashloom", subclass)]
+pub(crate) struct Study {
+    document: Document,
+}
+
+#[pymethods]
+impl Study {
+    /// A study from a file, a name of the catalogue, or a dict. Files that a dict names are looked up from the current
+    /// folder.
+    #[new]
+    fn new(source: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Ok(mapping) = source.cast::<PyMapping>() {
+            return Ok(Self { document: Document::of(Path::new("study"), to_table(mapping)?) });
+        }
+        let path: PathBuf = source.extract()?;
+        Ok(Self { document: catalogue::study(&path).map_err(Failure::from)? })
+    }
+
+    /// Sets one key, e.g. `study.set("run.verify", True)`, and returns the study itself.
+    fn set<'py>(mut this: PyRefMut<'py, Self>, key: &str, value: &Bound<'py, PyAny>) -> PyResult<PyRefMut<'py, Self>> {
+        let value = to_toml(value)?;
+        this.document.set(&format!("{key}={value}")).map_err(Failure::from)?;
+        Ok(this)
+    }
+
+    /// Adds an axis and returns the study itself: `key` (`device.flash.channels`, `workload.requests`, `run.depth`) takes
+    /// each of `values`; or each of `points` is a dict with `at`, its label, and what changes there: `device`, `workload` or
+    /// `set`.
+    #[pyo3(signature = (name, key=None, values=None, *, points=None))]
+    fn axis<'py>(
+        mut this: PyRefMut<'py, Self>,
+        name: &str,
+        key: Option<&str>,
+        values: Option<&Bound<'py, PyAny>>,
+        points: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<PyRefMut<'py, Self>> {
+        let mut table = toml::Table::from_iter([("name".to_owned(), name.into())]);
+        table.extend(key.map(|key| ("key".to_owned(), key.into())));
+        for (name, given) in [("values", values), ("point", points)] {
+            if let Some(given) = given {
+                let items = given.try_iter()?.map(|item| to_toml(&item?)).collect::<PyResult<Vec<_>>>()?;
+                table.insert(name.to_owned(), items.into());
+            }
+        }
+        this.document.push("axis", table).map_err(Failure::from)?;
+        Ok(this)
+    }
+
+    /// Raises `DescriptionError` with all faults of the study and of its points, if it has any.
+    fn check(&self) -> PyResult<()> {
+        self.plan()?;
+        Ok(())
+    }
+
+    /// The study's name.
+    #[getter]
+    fn name(&self) -> PyResult<String> {
+        Ok(self.plan()?.spec.name)
+    }
+
+    /// The axes: the labels of each, by name.
+    #[getter]
+    fn axes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (name, labels) in &self.plan()?.axes {
+            dict.set_item(name, labels.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        }
+        Ok(dict)
+    }
+
+    /// The description as it stands.
+    #[getter]
+    fn config<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        from_table(py, self.document.table())
+    }
+
+    /// The number of points.
+    fn __len__(&self) -> PyResult<usize> {
+        Ok(self.plan()?.points.len())
+    }
+
+    /// Runs the study; `flashloom.Study.run` calls it. `progress(done, all)` and `on_point(labels, summary)` are called in
+    /// this thread, `warn(text)` with what the user should know.
+    #[allow(clippy::too_many_arguments)] // They are Python's.
+    fn _run(
+        &self,
+        py: Python<'_>,
+        jobs: Option<usize>,
+        store: Option<PathBuf>,
+        memory: Option<&str>,
+        progress: Option<Py<PyAny>>,
+        on_point: Option<Py<PyAny>>,
+        warn: Py<PyAny>,
+    ) -> PyResult<StudyOutcome> {
+        let plan = self.plan()?;
+        let jobs = jobs_of(jobs)?;
+        let limit = memory.map_or_else(|| Ok(flashloom::memory_limit()), given_memory)?;
+        if let Some(limit) = limit {
+            memory::check(execute::needs(&plan), at_once(jobs), &limit).map_err(Failure::from)?;
+        }
+        execute::check_snapshots(&plan).map_err(Failure::from)?;
+        let store = store.map(|folder| Store::open(&folder)).transpose().map_err(Failure::from)?;
+        let labels: Vec<Vec<String>> =
+            plan.points.iter().map(|point| point.labels.iter().map(ToString::to_string).collect()).collect();
+        let has_point = on_point.is_some();
+        let outcome = followed(
+            py,
+            |interrupt, sender| {
+                // Nobody listens after an interruption.
+                let say = |news| drop(sender.send(news));
+                let said = |text: &dyn std::fmt::Display| say(News::Warning(text.to_string()));
+                let finished = |point: usize, run: &Summary| {
+                    if has_point {
+                        say(News::Point(labels[point].clone(), Box::new(run.clone())));
+                    }
+                };
+                let follow = Follow {
+                    progress: &|done, all| say(News::Progress(done, all)),
+                    finished: &finished,
+                    interrupt: Some(interrupt),
+                };
+                let storing = store.as_ref().map(|store| Storing { store, warn: &said });
+                Ok(execute::run_followed(plan, &flashloom::program(), jobs, storing.as_ref(), follow)?)
+            },
+            |py, news| {
+                match news {
+                    News::Progress(done, all) => progress.as_ref().map(|progress| progress.call1(py, (done, all))),
+                    News::Point(labels, run) => {
+                        let run = typed(py, "Summary", from_json(py, &Summary::json(&[*run]))?)?;
+                        on_point.as_ref().map(|on_point| on_point.call1(py, (labels, run)))
+                    }
+                    News::Warning(text) => Some(warn.call1(py, (text,))),
+                }
+                .transpose()
+                .map(drop)
+            },
+        )?;
+        let outcomes = [outcome];
+        let claims = execute::claims(&outcomes);
+        let [outcome] = outcomes;
+        Ok(StudyOutcome { outcome, claims })
+    }
+
+    fn __repr__(&self) -> String {
+        format!("flashloom.Study({:?})", self.document.path().display().to_string())
+    }
+}
+
+impl Study {
+    fn plan(&self) -> Result<Plan, Failure> {
+        let plan = Plan::new(&self.document)?;
+        let idle = plan.idle(&self.document);
+        if idle.0.is_empty() { Ok(plan) } else { Err(idle.into()) }
+    }
+}
+
+/// What a study has measured: a table with a row for each run, and the verdicts on its claims.
+#[pyclass(module = "flashloom", frozen)]
+pub(crate) struct StudyOutcome {
+    outcome: Ran,
+    claims: Vec<execute::Claim>,
+}
+
+impl StudyOutcome {
+    fn rows(&self) -> Rows {
+        points(&self.outcome)
+    }
+
+    fn json(&self) -> String {
+        execute::json(&flashloom::program(), std::slice::from_ref(&self.outcome), &self.claims)
+    }
+
+    fn page(&self) -> String {
+        let outcomes = std::slice::from_ref(&self.outcome);
+        page(&flashloom::program(), outcomes, &self.claims, Charts::Each).html()
+    }
+}
+
+#[pymethods]
+impl StudyOutcome {
+    /// One row for each run: the labels of its point, its seed and its metrics; the columns of `points.parquet`.
+    fn to_arrow(&self) -> PyResult<Table> {
+        Ok(Table::new(self.rows())?)
+    }
+
+    /// The document that `flashloom study --json` prints.
+    fn to_json(&self) -> String {
+        self.json()
+    }
+
+    /// The same as a dict.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        from_json(py, &self.json())
+    }
+
+    /// The claims with their verdicts: objects of `flashloom.results.Claim`.
+    #[getter]
+    fn claims<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let document = from_json(py, &self.json())?;
+        let all = document.get_item("claims")?.try_iter()?.map(|claim| typed(py, "Claim", claim?));
+        PyList::new(py, all.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// The values of a metric, e.g. `"read.p99"`, at each point: pairs of its labels and the mean over the seeds, in
+    /// the metric's own unit of measure; `None` where a run has none.
+    fn values(&self, metric: &str) -> PyResult<Vec<(Vec<String>, Option<f64>)>> {
+        let wrong = |error: study::metric::ParseMetricError| {
+            Failure::argument("metric", error.to_string(), "see the reference of metrics")
+        };
+        let metric: Metric = metric.parse().map_err(wrong)?;
+        let labels = |point| self.outcome.labels(point).iter().map(ToString::to_string).collect();
+        Ok((0..self.outcome.runs.len()).map(|point| (labels(point), self.outcome.value(point, &metric))).collect())
+    }
+
+    /// The number of runs whose results came from the store.
+    #[getter]
+    const fn stored(&self) -> usize {
+        self.outcome.stored
+    }
+
+    /// The number of points.
+    fn __len__(&self) -> usize {
+        self.outcome.runs.len()
+    }
+
+    /// Writes the charts, the points and the claims on one HTML page. A file that Flashloom did not write is replaced only
+    /// with `force`.
+    #[pyo3(signature = (path, *, force=false))]
+    fn report(&self, path: PathBuf, force: bool) -> PyResult<()> {
+        let page = self.page();
+        Ok(write("report", &path, Kind::Page, force, |out| out.write_all(page.as_bytes()))?)
+    }
+
+    fn _repr_html_(&self) -> String {
+        framed(&self.page())
+    }
+
+    fn __repr__(&self) -> String {
+        let name = &self.outcome.plan.spec.name;
+        format!("flashloom.StudyOutcome({name}: {} points, {} claims)", self.outcome.runs.len(), self.claims.len())
+    }
+}

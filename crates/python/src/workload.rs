@@ -1,0 +1,200 @@
+//! A workload, and a workload that runs beside the first.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use base::units::Span;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyMapping, PyString};
+use study::catalogue::{self, WorkloadFile};
+use study::config::Document;
+use toml::Table;
+use workload::script::ScriptSpec;
+
+use crate::argument::Arguments;
+use crate::error::Failure;
+use crate::requests::requests;
+use crate::value::{from_table, to_table};
+
+/// A workload: a trace, a generator, a script or an fio job file, one that comes with Flashloom, a dict with the keys of
+/// a generator, any iterable of `(time, op, offset, size)`, or an Arrow table with such columns.
+///
+/// The time of an item is that of its arrival since the start, in seconds, as a text (`"25us"`) or as a `timedelta`; `op`
+/// is `read`, `write`, `flush` or `discard`; `offset` and `size` are bytes. A table (anything with
+/// `__arrow_c_stream__`) has the columns `time`, `time_s`, `time_ms`, `time_us`, `time_ns` or `time_ps`; `op`; `offset` and
+/// `size`; or those of `Outcome.requests`. Iterables and tables are read at once, so that a workload can run again.
+///
+/// The other arguments are for traces: `format`, `columns`, the units `time_unit`, `size_unit` and `address_unit`, `volume`,
+/// `volumes`, `event`, `tolerance` and `gap_limit` (times), `skip` (requests), `repeat` (times that it is played) and
+/// `extent` (the rule for addresses beyond the drive: `error`, `wrap` or `compact`). They mean what the options of
+/// `flashloom run` mean.
+#[pyclass(module = "flashloom", frozen, from_py_object)]
+#[derive(Clone)]
+pub(crate) struct Workload {
+    pub(crate) file: WorkloadFile,
+    /// The name in results.
+    pub(crate) name: String,
+    /// How a trace is read: keys of the table `run`.
+    pub(crate) reading: Table,
+}
+
+impl Workload {
+    /// The workload of an argument: a `Workload`, or what one is made of.
+    pub(crate) fn of(value: &Bound<'_, PyAny>) -> PyResult<Self> {
+        value.extract::<Self>().map_or_else(|_| Ok(Self::found(value, None, Table::new())?), Ok)
+    }
+
+    fn found(source: &Bound<'_, PyAny>, name: Option<String>, reading: Table) -> Result<Self, Failure> {
+        let (file, own) = if source.is_instance_of::<PyString>() || source.hasattr("__fspath__")? {
+            let path: PathBuf = source.extract()?;
+            let stem = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+            (catalogue::workload(&path)?, stem)
+        } else if let Ok(mapping) = source.cast::<PyMapping>() {
+            let document = Document::of(Path::new("workload"), to_table(mapping)?);
+            let own = document.table().get("name").and_then(toml::Value::as_str).unwrap_or("workload").to_owned();
+            (WorkloadFile::Described(document), own)
+        } else {
+            let own = name.clone().unwrap_or_else(|| "requests".to_owned());
+            let spec = ScriptSpec {
+                name: own.clone(),
+                description: String::new(),
+                depth: None,
+                repeat: 1,
+                every: Span::ZERO,
+                requests: requests(source)?,
+            };
+            (WorkloadFile::Listed(Arc::new(spec)), own)
+        };
+        if !file.is_trace()
+            && let Some(key) = reading.keys().next()
+        {
+            let message = "has no effect here: the workload is not a trace";
+            return Err(Failure::argument(key, message, "leave it out, or pass a trace"));
+        }
+        Ok(Self { file, name: name.unwrap_or(own), reading })
+    }
+}
+
+#[pymethods]
+impl Workload {
+    /// A workload from a file, a name of the catalogue, a dict, an iterable or an Arrow table.
+    #[new]
+    #[pyo3(signature = (
+        source, *, name=None, format=None, columns=None, time_unit=None, size_unit=None, address_unit=None, volume=None,
+        volumes=None, event=None, tolerance=None, gap_limit=None, skip=None, repeat=None, extent=None
+    ))]
+    #[allow(clippy::too_many_arguments)] // They are Python's, by name.
+    fn new(
+        source: &Bound<'_, PyAny>,
+        name: Option<String>,
+        format: Option<&Bound<'_, PyAny>>,
+        columns: Option<&Bound<'_, PyAny>>,
+        time_unit: Option<&Bound<'_, PyAny>>,
+        size_unit: Option<&Bound<'_, PyAny>>,
+        address_unit: Option<&Bound<'_, PyAny>>,
+        volume: Option<&Bound<'_, PyAny>>,
+        volumes: Option<&Bound<'_, PyAny>>,
+        event: Option<&Bound<'_, PyAny>>,
+        tolerance: Option<&Bound<'_, PyAny>>,
+        gap_limit: Option<&Bound<'_, PyAny>>,
+        skip: Option<&Bound<'_, PyAny>>,
+        repeat: Option<&Bound<'_, PyAny>>,
+        extent: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let mut reading = Arguments::default();
+        for (key, value) in [
+            ("format", format),
+            ("columns", columns),
+            ("time-unit", time_unit),
+            ("size-unit", size_unit),
+            ("address-unit", address_unit),
+            ("volume", volume),
+            ("volumes", volumes),
+            ("event", event),
+            ("tolerance", tolerance),
+            ("gap-limit", gap_limit),
+            ("skip", skip),
+            ("repeat", repeat),
+            ("extent", extent),
+        ] {
+            reading.take(key, value)?;
+        }
+        Ok(Self::found(source, name, reading.into_table())?)
+    }
+
+    /// The generator or script that a TOML text describes. Faults name the file `workload`, with their lines.
+    #[staticmethod]
+    fn parse(text: String) -> PyResult<Self> {
+        let file = WorkloadFile::parse(text).map_err(Failure::from)?;
+        let name = file.name().unwrap_or_else(|| "workload".to_owned());
+        Ok(Self { file, name, reading: Table::new() })
+    }
+
+    /// The name in results.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The resolved description for a drive of `capacity` bytes: a dict of a workload that does the same; of a trace, how
+    /// it is read.
+    fn config<'py>(&self, py: Python<'py>, capacity: u64) -> PyResult<Bound<'py, PyDict>> {
+        let sectors = base::units::Bytes::new(capacity).sectors().ok_or_else(|| {
+            Failure::argument("capacity", format!("{capacity} bytes are no whole sectors"), "use a multiple of 512")
+        })?;
+        from_table(py, &self.file.resolved(sectors).map_err(Failure::from)?)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("flashloom.Workload({:?})", self.name)
+    }
+}
+
+/// A workload that runs beside the first, with a queue, a pacing and results of its own.
+///
+/// `queue` is the submission queue of the drive, from zero; `depth` keeps so many requests outstanding; `open` issues them
+/// at their times of arrival.
+#[pyclass(module = "flashloom", frozen, from_py_object)]
+#[derive(Clone)]
+pub(crate) struct Flow {
+    pub(crate) workload: Workload,
+    pub(crate) name: String,
+    pub(crate) queue: u16,
+    pub(crate) depth: Option<u32>,
+    pub(crate) open: bool,
+}
+
+impl Flow {
+    /// The flow of an argument: a `Flow`, or a workload.
+    pub(crate) fn of(value: &Bound<'_, PyAny>) -> PyResult<Self> {
+        value.extract::<Self>().map_or_else(|_| Self::new(value, None, 0, None, false), Ok)
+    }
+}
+
+#[pymethods]
+impl Flow {
+    /// A flow of a workload, or of what one is made of.
+    #[new]
+    #[pyo3(signature = (workload, *, name=None, queue=0, depth=None, open=false))]
+    fn new(
+        workload: &Bound<'_, PyAny>,
+        name: Option<String>,
+        queue: u16,
+        depth: Option<u32>,
+        open: bool,
+    ) -> PyResult<Self> {
+        let workload = Workload::of(workload)?;
+        let name = name.unwrap_or_else(|| workload.name.clone());
+        Ok(Self { workload, name, queue, depth, open })
+    }
+
+    /// The name in results.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn __repr__(&self) -> String {
+        format!("flashloom.Flow({:?})", self.name)
+    }
+}

@@ -1,0 +1,37 @@
+//! The tables of a run in memory, for faces that hand them on. They have the columns of its Parquet files.
+
+use study::run::{Record, RunResult};
+
+use crate::columns;
+use crate::table::Table;
+
+/// Every bin of the histograms of response times that is not empty, as in `latencies.parquet`.
+#[must_use]
+pub fn latencies(result: &RunResult) -> Table {
+    columns::run_histograms(result)
+}
+
+/// The course of the run, one row per interval, as in `series.parquet`: the detailed one, if the run has it.
+#[must_use]
+pub fn series(result: &RunResult) -> Table {
+    columns::run_series(result)
+}
+
+/// The course of each flow, one row for each flow and interval, as in `series-flows.parquet`; without rows unless the run
+/// has several flows and a detailed series.
+#[must_use]
+pub fn flow_series(result: &RunResult) -> Table {
+    columns::run_flow_series(result)
+}
+
+/// Program/erase cycles of every block, as in `erases.parquet`.
+#[must_use]
+pub fn erases(counts: &[u32]) -> Table {
+    columns::erases(counts)
+}
+
+/// One row per request, as `--requests` writes them.
+#[must_use]
+pub fn requests(records: &[Record]) -> Table {
+    crate::requests::table(records)
+}
