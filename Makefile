@@ -25,12 +25,19 @@ help: ## Say what there is
 .PHONY: demo
 demo: ## Compare the disks of the papers under a recorded workload and check every byte (results in out/demo)
 	@mkdir -p out
-	$(CARGO) run -p flashloom -- compare workloads/recorded/programs.parquet --depth 8 --verify --no-store --out out/demo
+	@# With the features of the tests (crates/align), so that nothing is compiled twice.
+	$(CARGO) build -p flashloom -p flashloom-align
+	target/debug/flashloom compare workloads/recorded/programs.parquet --depth 8 --verify --no-store --out out/demo
 
 .PHONY: test
 test: ## Run all tests
 	@.ci/chromium
 	$(CARGO) test --workspace
+	@.ci/python test
+
+.PHONY: wheel
+wheel: ## Build Python's wheel and source distribution (target/python/dist), check them and test the wheel in a fresh environment
+	@.ci/python wheel
 
 .PHONY: check
 check: ## Formatting, lints and documentation, all warnings refused; packages
@@ -85,6 +92,12 @@ docs: ## Run the guide's commands, draw its pictures and build it (target/book/i
 	FLASHLOOM_DRAW=1 $(CARGO) test -p flashloom --test it guide
 	docs/pictures
 	target/tools/bin/mdbook build docs
+
+.PHONY: python-docs
+python-docs: wheel ## Write the reference of Python's package (target/python/docs/flashloom.html)
+	target/python/tools/bin/pdoc --version > /dev/null
+	PYTHONPATH=$$(target/python/env/bin/python -c 'import flashloom, os; print(os.path.dirname(os.path.dirname(flashloom.__file__)))') \
+		target/python/tools/bin/pdoc flashloom '!flashloom.__main__' -o target/python/docs
 
 .PHONY: ci
 ci: ## What continuous integration runs

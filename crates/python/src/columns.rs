@@ -22,7 +22,8 @@ pub(crate) enum Values<'a> {
 
 /// The picoseconds of a unit of time, if the column has times.
 pub(crate) fn picoseconds(of: &DataType) -> Option<u64> {
-    let (DataType::Duration(unit) | DataType::Timestamp(unit, _) | DataType::Time64(unit) | DataType::Time32(unit)) = of
+    let (DataType::Duration(unit) | DataType::Timestamp(unit, _) | DataType::Time64(unit) | DataType::Time32(unit)) =
+        of
     else {
         return None;
     };

@@ -35,7 +35,13 @@ pub(crate) fn followed<T: Send, M: Send>(
     let flag = &interrupt;
     let done = py.detach(move || {
         thread::scope(|scope| {
-            let work = || job(flag, sender);
+            // The channel is open until the job ends, also if it sends nothing.
+            let open = sender.clone();
+            let work = move || {
+                let result = job(flag, sender);
+                drop(open);
+                result
+            };
             let worker = thread::Builder::new().name("flashloom".to_owned()).stack_size(STACK);
             let worker = worker.spawn_scoped(scope, work).map_err(|error| Failure::Run(error.to_string()))?;
             let raised = loop {

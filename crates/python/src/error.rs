@@ -42,9 +42,10 @@ impl From<Failure> for PyErr {
         match failure {
             Failure::Described(faults) => {
                 let text = faults.to_string();
-                let rows = faults.0.into_iter().map(|fault| -> Row {
-                    (fault.path, fault.line, fault.key, fault.message, fault.remedy)
-                });
+                let rows = faults
+                    .0
+                    .into_iter()
+                    .map(|fault| -> Row { (fault.path, fault.line, fault.key, fault.message, fault.remedy) });
                 DescriptionError::new_err((text, rows.collect::<Vec<_>>()))
             }
             Failure::Run(text) => RunError::new_err((text,)),

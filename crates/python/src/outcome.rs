@@ -111,7 +111,8 @@ impl Outcome {
     #[getter]
     fn stages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let summaries = self.run()?.summaries();
-        let one = |summary: &Summary| typed(py, "Summary", from_json(py, &Summary::json(std::slice::from_ref(summary)))?);
+        let one =
+            |summary: &Summary| typed(py, "Summary", from_json(py, &Summary::json(std::slice::from_ref(summary)))?);
         PyList::new(py, summaries.iter().map(one).collect::<PyResult<Vec<_>>>()?)
     }
 

@@ -34,6 +34,8 @@ const TIMES: [(&str, u64); 7] = [
     ("time_ps", 1),
     ("arrival_ps", 1),
 ];
+/// The number of a request in a log.
+const NUMBER: &str = "request";
 const OPS: [(&str, u64); 2] = [("op", 1), ("kind", 1)];
 const OFFSETS: [(&str, u64); 2] = [("offset", 1), ("start_sector", SECTOR.get())];
 const SIZES: [(&str, u64); 2] = [("size", 1), ("sectors", SECTOR.get())];
@@ -157,12 +159,23 @@ fn arrival(value: &Bound<'_, PyAny>) -> Result<Span, Wrong> {
     time(value.extract().map_err(|_| wrong())?, TIMES[0].1)
 }
 
-/// The requests of an Arrow table.
+/// The requests of an Arrow table, in the order of their arrival: the rows of a table have none, and those of a request
+/// log are in the order of completion.
 fn of_table(source: &Bound<'_, PyAny>) -> Result<Read, Failure> {
-    let mut read = Read::default();
+    let (mut read, mut numbers) = (Read::default(), Vec::new());
     for batch in RecordBatchStreamReader::from_pyarrow_bound(source)? {
         let batch = batch.map_err(|error| Failure::argument("table", error.to_string(), "pass another table"))?;
         of_batch(&batch, &mut read)?;
+        if let Some(column) = batch.column_by_name(NUMBER) {
+            numbers.extend(whole(NUMBER, column)?);
+        }
+    }
+    if read.faults.is_empty() {
+        // Those that arrive at once are in the order of their numbers, or else of their rows.
+        numbers.resize(read.requests.len(), None);
+        let mut rows: Vec<_> = read.requests.into_iter().zip(numbers).collect();
+        rows.sort_by_key(|(request, number)| (request.at, *number));
+        read.requests = rows.into_iter().map(|(request, _)| request).collect();
     }
     Ok(read)
 }
@@ -184,7 +197,7 @@ fn whole(name: &str, of: &dyn Array) -> Result<Vec<Option<u64>>, Failure> {
     match values(of) {
         Some(Values::Whole(values)) => Ok(values),
         Some(Values::Number(values)) => {
-            let exact = |value: f64| (value >= 0.0 && value < 1e18 && value.fract() == 0.0).then_some(value as u64);
+            let exact = |value: f64| ((0.0..1e18).contains(&value) && value.fract() == 0.0).then_some(value as u64);
             Ok(values.into_iter().map(|value| value.and_then(exact)).collect())
         }
         _ => Err(no_numbers(name, of)),

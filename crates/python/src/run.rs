@@ -129,7 +129,11 @@ pub(crate) fn run(
         py,
         |interrupt, sender| {
             let sender = has_progress.then_some(sender);
-            if wanted.seeds == 1 { single(&point, &wanted, interrupt, sender) } else { several(&point, &wanted, interrupt) }
+            if wanted.seeds == 1 {
+                single(&point, &wanted, interrupt, sender)
+            } else {
+                several(&point, &wanted, interrupt)
+            }
         },
         |py, (done, all): (u64, Option<u64>)| {
             progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (done, all)).map(drop))
@@ -140,7 +144,8 @@ pub(crate) fn run(
 
 /// The flows of an argument: one, or an iterable of some.
 fn flows_of(value: &Bound<'_, PyAny>) -> PyResult<Vec<Flow>> {
-    let is_one = value.extract::<Flow>().is_ok() || value.extract::<Workload>().is_ok() || value.extract::<String>().is_ok();
+    let is_one =
+        value.extract::<Flow>().is_ok() || value.extract::<Workload>().is_ok() || value.extract::<String>().is_ok();
     match is_one {
         true => Ok(vec![Flow::of(value)?]),
         false => value.try_iter()?.map(|flow| Flow::of(&flow?)).collect(),

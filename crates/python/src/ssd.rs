@@ -20,6 +20,9 @@ use crate::error::Failure;
 use crate::outcome::write;
 use crate::run::precondition_of;
 
+/// The latest time of a caller: simulated time ends at twice that, after 213 days, and no event may come to lie there.
+const LAST: Time = Time::from_ps(1 << 63);
+
 /// The drive, with or without the contents of its sectors.
 enum Payload {
     None(Box<Simulated<()>>),
@@ -149,7 +152,10 @@ fn completions<S>(
         start: of.start.as_ps(),
         end: of.end.as_ps(),
         queue: of.queue.get(),
-        data: (of.io.kind == IoKind::Read).then(|| bytes(&of.data)).flatten().map(|data| PyBytes::new(py, &data).unbind()),
+        data: (of.io.kind == IoKind::Read)
+            .then(|| bytes(&of.data))
+            .flatten()
+            .map(|data| PyBytes::new(py, &data).unbind()),
     };
     done.into_iter().map(one).collect()
 }
@@ -178,14 +184,15 @@ impl Ssd {
     /// A time of the caller, which is not before the drive's.
     fn time(&self, now: u64) -> Result<Time, Failure> {
         let (time, at) = (Time::from_ps(now), self.now_of());
-        match time >= at && time <= Time::MAX {
-            true => Ok(time),
-            false => Err(Failure::argument(
-                "now",
-                format!("{now} ps is no time from now on: the drive is at {} ps, and time ends at {} ps", at.as_ps(), Time::MAX.as_ps()),
-                "pass whole picoseconds that do not go back",
-            )),
+        if time >= at && time <= LAST {
+            return Ok(time);
         }
+        let message = format!(
+            "{now} ps is no time from now on: the drive is at {} ps, and its time ends at {} ps",
+            at.as_ps(),
+            LAST.as_ps()
+        );
+        Err(Failure::argument("now", message, "pass whole picoseconds that do not go back"))
     }
 
     fn powered(&self, is_on: bool) -> Result<(), Failure> {
@@ -389,7 +396,12 @@ impl Ssd {
     }
 
     fn __repr__(&self) -> String {
-        format!("flashloom.Ssd({} at {} us, {} outstanding)", self.format.spec.name, self.now() as f64 / 1e6, self.outstanding())
+        format!(
+            "flashloom.Ssd({} at {} us, {} outstanding)",
+            self.format.spec.name,
+            self.now() as f64 / 1e6,
+            self.outstanding()
+        )
     }
 }
 

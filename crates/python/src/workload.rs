@@ -22,7 +22,8 @@ use crate::value::{from_table, to_table};
 /// The time of an item is that of its arrival since the start, in seconds, as a text (`"25us"`) or as a `timedelta`; `op`
 /// is `read`, `write`, `flush` or `discard`; `offset` and `size` are bytes. A table (anything with
 /// `__arrow_c_stream__`) has the columns `time`, `time_s`, `time_ms`, `time_us`, `time_ns` or `time_ps`; `op`; `offset` and
-/// `size`; or those of `Outcome.requests`. Iterables and tables are read at once, so that a workload can run again.
+/// `size`; or those of `Outcome.requests`. Its rows are taken in the order of arrival, while an iterable has to be in that
+/// order. Both are read at once, so that a workload can run again.
 ///
 /// The other arguments are for traces: `format`, `columns`, the units `time_unit`, `size_unit` and `address_unit`, `volume`,
 /// `volumes`, `event`, `tolerance` and `gap_limit` (times), `skip` (requests), `repeat` (times that it is played) and

@@ -70,7 +70,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("report", &["base", "flash", "ftl", "ssd", "workload", "study"]),
     ("flashloom", &["base", "flash", "ftl", "ssd", "workload", "study", "report"]),
     ("serve", &["base", "flash", "ftl", "ssd", "workload", "study", "report"]),
-    ("python", &["base", "flash", "ftl", "ssd", "workload", "study", "report"]),
+    ("python", &["base", "flash", "ftl", "ssd", "workload", "study", "report", "flashloom"]),
     ("web", &["base", "flash", "ftl", "ssd", "workload", "study", "report"]),
     ("testkit", &["base", "flash", "ftl", "ssd", "workload", "study"]),
     ("bench", &["base", "flash", "ftl", "ssd", "workload", "study", "testkit"]),

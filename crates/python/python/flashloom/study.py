@@ -4,20 +4,16 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Optional, Protocol, Union
+from typing import Optional, Union
 
 from flashloom import _native
 from flashloom.results import Summary
 
 
-class _Bar(Protocol):
-    def __call__(self, done: int, total: int) -> object: ...
-
-
-def _bar(name: str) -> tuple[Optional[_Bar], Callable[[], object]]:
+def _bar(name: str) -> tuple[Optional[Callable[[int, int], object]], Callable[[], object]]:
     """A bar of tqdm, if it is installed, and what closes it."""
     try:
-        from tqdm.auto import tqdm
+        from tqdm.auto import tqdm  # type: ignore[import-untyped,import-not-found,unused-ignore]
     except ImportError:
         return None, lambda: None
     bar = tqdm(desc=name, unit="run", file=sys.stderr)
@@ -63,8 +59,11 @@ class Study(_native.Study):
 
         Other Python threads go on meanwhile. Ctrl-C ends the study; what is in the store stays.
         """
-        folder = _native.default_store() if store is True else None if store in (None, False) else store
-        show, close = (progress, lambda: None) if callable(progress) else _bar(self.name) if progress else (None, lambda: None)
+        folder = _native.default_store() if store is True else store or None
+        show: Optional[Callable[[int, int], object]] = progress if callable(progress) else None
+        close: Callable[[], object] = lambda: None  # noqa: E731
+        if progress is True:
+            show, close = _bar(self.name)
         try:
             return self._run(jobs, folder, memory, show, on_point, _warn)
         finally:

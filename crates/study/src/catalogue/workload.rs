@@ -219,8 +219,7 @@ impl WorkloadFile {
                 let mut config = toml::Table::new();
                 config.insert("name".into(), spec.name.clone().into());
                 config.insert("requests".into(), toml::Value::Integer(spec.requests.len() as i64));
-                let stage =
-                    Stage { name: spec.name.clone(), source: Box::new(script), measured: Measured::default() };
+                let stage = Stage { name: spec.name.clone(), source: Box::new(script), measured: Measured::default() };
                 Ok(Workload { stages: vec![stage], config, notes: Vec::new() })
             }
             Self::Trace(file) => {
