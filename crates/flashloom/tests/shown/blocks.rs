@@ -24,7 +24,8 @@ pub(crate) enum Block {
     Console(Vec<Shown>),
     /// ```` ```text ````: forms of commands, not commands.
     Forms(String),
-    /// ```` ```rust ```` with nothing but `{{#include PATH}}`: the path. What it includes is compiled elsewhere.
+    /// ```` ```rust ```` or ```` ```python ```` with nothing but `{{#include PATH}}`: the path. What it includes is compiled or
+    /// run elsewhere.
     Include(String),
     /// ```` ```toml ````, a quotation, or ```` ```console,norun ````: a page that has these has a test of its own for them.
     Quotation(usize),
@@ -45,7 +46,7 @@ pub(crate) fn blocks(text: &str) -> Vec<Block> {
             ["console"] => Block::Console(commands(&body)),
             ["text"] => Block::Forms(text()),
             ["toml"] | ["console,norun"] => Block::Quotation(at + 1),
-            ["rust"] => match text().trim().strip_prefix("{{#include ").and_then(|rest| rest.strip_suffix("}}")) {
+            ["rust" | "python"] => match text().trim().strip_prefix("{{#include ").and_then(|rest| rest.strip_suffix("}}")) {
                 Some(path) if body.len() == 1 => Block::Include(path.to_owned()),
                 _ => Block::Unknown(at + 1, kind.to_owned()),
             },
