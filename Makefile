@@ -94,9 +94,9 @@ docs: ## Run the guide's commands, draw its pictures and build it (target/book/i
 	target/tools/bin/mdbook build docs
 
 .PHONY: python-docs
-python-docs: wheel ## Write the reference of Python's package (target/python/docs/flashloom.html)
-	target/python/tools/bin/pdoc --version > /dev/null
-	PYTHONPATH=$$(target/python/env/bin/python -c 'import flashloom, os; print(os.path.dirname(os.path.dirname(flashloom.__file__)))') \
+python-docs: ## Write the reference of Python's package (target/python/docs/flashloom.html)
+	@test -d target/python/env || .ci/python test
+	PYTHONPATH=$$(echo target/python/env/lib/python3.*/site-packages) \
 		target/python/tools/bin/pdoc flashloom '!flashloom.__main__' -o target/python/docs
 
 .PHONY: ci

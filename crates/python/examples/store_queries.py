@@ -32,7 +32,8 @@ print(f"{len(outcome)} points; the second time {again.stored} came from the stor
 
 # The table of this study, in pandas.
 table = pyarrow.table(outcome.to_arrow()).to_pandas()
-print(table.pivot(index="channels", columns="depth", values="read_p99_us").round(1).to_string())
+for row in table.itertuples():
+    print(f"{row.channels:.0f} channels, depth {row.depth:.0f}: read p99 {row.read_p99_us:.1f} us")
 
 # All results of the store, whichever study made them: each is a Parquet file of one row.
 files = str(folder / "points" / "*" / "*.parquet")
