@@ -53,7 +53,7 @@ struct Wanted {
 /// * `seed` seeds all random streams; with `seeds=5` the run is done with five of them, `jobs` at once (by default one for
 ///   each core).
 /// * `verify` checks that every read returns the newest write. `explain` attributes the time of requests. `series` is the
-///   interval of the time series, e.g. `"10ms"`. `requests` keeps a row for every request (about 200 bytes each).
+///   interval of the time series, e.g. `"10ms"`. `requests` keeps a row for every request (about 100 bytes each).
 ///   `timeline` records the work of dies and channels in a window, e.g. `"0s..10ms"`; `True` for that one.
 /// * `memory` is the size that the simulation may take, e.g. `"12GiB"`, instead of the machine's.
 /// * `progress` is called with the finished and the known number of requests, now and then.

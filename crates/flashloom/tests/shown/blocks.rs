@@ -46,10 +46,12 @@ pub(crate) fn blocks(text: &str) -> Vec<Block> {
             ["console"] => Block::Console(commands(&body)),
             ["text"] => Block::Forms(text()),
             ["toml"] | ["console,norun"] => Block::Quotation(at + 1),
-            ["rust" | "python"] => match text().trim().strip_prefix("{{#include ").and_then(|rest| rest.strip_suffix("}}")) {
-                Some(path) if body.len() == 1 => Block::Include(path.to_owned()),
-                _ => Block::Unknown(at + 1, kind.to_owned()),
-            },
+            ["rust" | "python"] => {
+                match text().trim().strip_prefix("{{#include ").and_then(|rest| rest.strip_suffix("}}")) {
+                    Some(path) if body.len() == 1 => Block::Include(path.to_owned()),
+                    _ => Block::Unknown(at + 1, kind.to_owned()),
+                }
+            }
             _ => Block::Unknown(at + 1, kind.to_owned()),
         });
     }
