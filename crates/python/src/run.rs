@@ -27,7 +27,7 @@ use crate::outcome::{Done, Outcome};
 use crate::workload::{Flow, Workload};
 
 /// All that a run is made of besides its point.
-struct Wanted {
+struct Settings {
     seed: u64,
     seeds: u32,
     /// The window of the timeline, if one is wanted.
@@ -115,7 +115,7 @@ pub(crate) fn run(
     run.put("queue", i64::from(queue));
     let flows = flows.map_or_else(|| Ok(Vec::new()), flows_of)?;
     let point = point(Device::of(device)?.found()?, &Workload::of(workload)?, &flows, run)?;
-    let wanted = Wanted {
+    let settings = Settings {
         seed,
         seeds,
         timeline: timeline.map(window).transpose()?.flatten(),
@@ -129,10 +129,10 @@ pub(crate) fn run(
         py,
         |interrupt, sender| {
             let sender = has_progress.then_some(sender);
-            if wanted.seeds == 1 {
-                single(&point, &wanted, interrupt, sender)
+            if settings.seeds == 1 {
+                single(&point, &settings, interrupt, sender)
             } else {
-                several(&point, &wanted, interrupt)
+                several(&point, &settings, interrupt)
             }
         },
         |py, (done, all): (u64, Option<u64>)| {
@@ -220,30 +220,30 @@ fn session<'a>(point: &'a Point, seed: u64, interrupt: &'a AtomicBool) -> Sessio
 }
 
 /// Checks that so many runs at once have enough memory.
-fn fits(point: &Point, wanted: &Wanted, interrupt: &AtomicBool) -> Result<(), Failure> {
-    let Some(limit) = &wanted.memory else { return Ok(()) };
-    let mut memory = session(point, wanted.seed, interrupt).memory();
-    if wanted.requests {
+fn fits(point: &Point, settings: &Settings, interrupt: &AtomicBool) -> Result<(), Failure> {
+    let Some(limit) = &settings.memory else { return Ok(()) };
+    let mut memory = session(point, settings.seed, interrupt).memory();
+    if settings.requests {
         // Unknown before the run; those of a limit are a beginning.
         memory.add("the requests", point.run.limit.unwrap_or(0).saturating_mul(size_of::<Record>() as u64));
     }
-    let runs = wanted.seeds.max(1) as usize;
+    let runs = settings.seeds.max(1) as usize;
     let need = Need { name: point.device.name.clone(), memory };
-    let at_once = if runs > 1 { at_once(wanted.jobs) } else { 1 };
+    let at_once = if runs > 1 { at_once(settings.jobs) } else { 1 };
     Ok(memory::check(vec![need; runs], at_once, limit)?)
 }
 
 /// The run with one seed.
 fn single(
     point: &Point,
-    wanted: &Wanted,
+    settings: &Settings,
     interrupt: &AtomicBool,
     progress: Option<Sender<(u64, Option<u64>)>>,
 ) -> Result<Done, Failure> {
-    fits(point, wanted, interrupt)?;
+    fits(point, settings, interrupt)?;
     let mut records: Vec<Record> = Vec::new();
-    let mut session = session(point, wanted.seed, interrupt);
-    if let Some(window) = wanted.timeline {
+    let mut session = session(point, settings.seed, interrupt);
+    if let Some(window) = settings.timeline {
         let watch = if point.run.explain { Watch::default().explaining() } else { Watch::default() };
         session = session.watch(watch.timeline(Timeline::new(window)));
     }
@@ -258,18 +258,18 @@ fn single(
             }
         });
     }
-    if let Some(path) = &wanted.save {
+    if let Some(path) = &settings.save {
         let mut file = Outputs::new(&point.run.load_snapshot, false).file("save_snapshot", path, Kind::Snapshot)?;
         session = session.save_snapshot(move |state| {
             file.fill(|out| state.write(out)).map_err(io::Error::other)?;
             publish(vec![file], None).map_err(io::Error::other).map(drop)
         });
     }
-    if wanted.requests {
+    if settings.requests {
         session = session.log(&mut records);
     }
     let outcome = session.run()?;
-    Ok(Done { runs: vec![outcome], records: wanted.requests.then_some(records) })
+    Ok(Done { runs: vec![outcome], records: settings.requests.then_some(records) })
 }
 
 /// Several flows have one stage each.
@@ -282,20 +282,20 @@ fn refuse_stages(session: &Session<'_>) -> Result<(), Failure> {
 }
 
 /// The run with each of several seeds.
-fn several(point: &Point, wanted: &Wanted, interrupt: &AtomicBool) -> Result<Done, Failure> {
+fn several(point: &Point, settings: &Settings, interrupt: &AtomicBool) -> Result<Done, Failure> {
     let one_run = [
-        ("requests", wanted.requests),
-        ("timeline", wanted.timeline.is_some()),
-        ("save_snapshot", wanted.save.is_some()),
+        ("requests", settings.requests),
+        ("timeline", settings.timeline.is_some()),
+        ("save_snapshot", settings.save.is_some()),
     ];
     if let Some((key, _)) = one_run.into_iter().find(|(_, given)| *given) {
         return Err(Failure::argument(key, "holds one run", "leave it out, or leave out `seeds`"));
     }
-    if wanted.seeds == 0 || wanted.seeds > study::plan::MOST_SEEDS {
-        let message = format!("{} is no number of seeds", wanted.seeds);
+    if settings.seeds == 0 || settings.seeds > study::plan::MOST_SEEDS {
+        let message = format!("{} is no number of seeds", settings.seeds);
         return Err(Failure::argument("seeds", message, format!("use 1 to {}", study::plan::MOST_SEEDS)));
     }
-    fits(point, wanted, interrupt)?;
+    fits(point, settings, interrupt)?;
     let one = |seed| -> Result<_, Failure> {
         let session = session(point, seed, interrupt);
         session.check()?;
@@ -303,6 +303,6 @@ fn several(point: &Point, wanted: &Wanted, interrupt: &AtomicBool) -> Result<Don
         refuse_stages(&session)?;
         Ok(session.run()?)
     };
-    let runs = with_each(&seeds_from(wanted.seed, wanted.seeds), wanted.jobs, one, &|_, _| {})?;
+    let runs = with_each(&seeds_from(settings.seed, settings.seeds), settings.jobs, one, &|_, _| {})?;
     Ok(Done { runs, records: None })
 }
