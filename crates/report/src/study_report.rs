@@ -2,6 +2,7 @@
 
 mod charts;
 mod claims;
+mod described;
 mod folder;
 mod junit;
 mod lead;

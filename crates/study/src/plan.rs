@@ -26,7 +26,7 @@ use workload::trace::{Columns, Event, ExtentRule, Format, NamedUnits, SizeUnit, 
 pub use crate::label::{Assignment, Label, OneOrMany};
 pub use builtin::builtin;
 pub use claim::ClaimSpec;
-pub use figure::{FigureScale, FigureSpec, StatedSpec};
+pub use figure::{FigurePart, FigureScale, FigureSpec, FlashArray, Relation, ScoreSpec, StatedSpec};
 pub use flow::FlowSpec;
 pub(crate) use flow::pacing;
 pub use grid::Plan;
