@@ -218,10 +218,7 @@ impl View<'_> {
         let x = self.x.map_or("device", |x| axes[x].0.as_str());
         let panel = |(name, lines, marks)| {
             let y = Axis { cover, ..Axis::new(self.label(), self.unit, scale) };
-            Panel {
-                name,
-                chart: Chart::Courses { x: Names::new(x, names.clone()), y, lines, marks },
-            }
+            Panel { name, chart: Chart::Courses { x: Names::new(x, names.clone()), y, lines, marks } }
         };
         panels.into_iter().map(panel).collect()
     }

@@ -115,7 +115,8 @@ mod tests {
             for figure in &plan.spec.figures {
                 figures += 1;
                 let at = format!("{name}, {}", figure.number);
-                let shown: Vec<&[Label]> = all.iter().copied().filter(|labels| within(&figure.filter, labels)).collect();
+                let shown: Vec<&[Label]> =
+                    all.iter().copied().filter(|labels| within(&figure.filter, labels)).collect();
                 assert!(!shown.is_empty(), "{at}: no point runs");
                 for labels in figure.filter.values().flat_map(OneOrMany::labels) {
                     assert!(shown.iter().any(|point| point.contains(labels)), "{at}: {labels} does not run");

@@ -202,7 +202,8 @@ impl FigureSpec {
                 idle.extend(self.scale.map(|_| "scale"));
                 idle.extend((!self.stated.is_empty()).then_some("paper"));
                 idle.extend(self.along.as_ref().filter(|_| kind == "erases-of").map(|_| "along"));
-                let all = idle.into_iter().map(|name| fault(name, format!("has no effect on `{kind}`"), "leave it out"));
+                let all =
+                    idle.into_iter().map(|name| fault(name, format!("has no effect on `{kind}`"), "leave it out"));
                 all.flatten().collect()
             }
         }

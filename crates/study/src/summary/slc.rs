@@ -187,7 +187,8 @@ mod tests {
         assert_eq!((odd.len(), odd[17].blocks, odd[17].max), (18, 1, 34));
         assert_eq!(ranges(&[]), []);
         let result = settled(small::with_slc());
-        let report = Report { erase_counts: &[1, 3], slc_erase_counts: &[5], ..Report::new(&About::default(), &result) };
+        let about = About::default();
+        let report = Report { erase_counts: &[1, 3], slc_erase_counts: &[5], ..Report::new(&about, &result) };
         let slc_mlc = Summary::new(&report).slc_mlc.expect("an SLC/MLC drive");
         assert_eq!((slc_mlc.mlc_erase_ranges.len(), slc_mlc.slc_erase_ranges[0].max), (2, 5));
     }

@@ -40,11 +40,7 @@ fn a_figure_names_axes_and_metrics_of_its_study() {
             "paper[0].metric: is no metric of the figure, or missing; choose one of read.mean, write.mean",
         ),
         ("where = { depth = 4 }", "where = { depth = 5 }", "figure[0].where.depth: has no point `5`"),
-        (
-            "depth = 4 }, value",
-            "depth = [1, 4] }, value",
-            "figure[0].paper[0].at: names no single point of `depth`",
-        ),
+        ("depth = 4 }, value", "depth = [1, 4] }, value", "figure[0].paper[0].at: names no single point of `depth`"),
         (
             "\"2ms\"",
             "2.5",
