@@ -15,7 +15,11 @@ const VERSIONS: [(u32, &str, &str); 2] = [
         "623cbdfbcf97be22c6799f0877b03ef00219bc08d4ec7eac67d6a42ee10e13cf",
     ),
     // Erase counts of SLC/MLC drives by ranges of blocks.
-    (2, "71e37885e0d285732e2c73cb0b23ab84a15c8eecf6176c3567a373a684d72818", "?"),
+    (
+        2,
+        "71e37885e0d285732e2c73cb0b23ab84a15c8eecf6176c3567a373a684d72818",
+        "ecca8fad2d03497f6735075f05883aee228fa896bfab908c468de6a1bcff615d",
+    ),
 ];
 
 /// Requests of a small run.
