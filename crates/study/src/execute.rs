@@ -33,7 +33,7 @@ pub use claims::{Claim, Finding, Isolation, LeftOut, Verdict, claims, natural};
 pub use document::{SCHEMA, Studies, json};
 pub use keys::{KeyList, PlannedRun, list_keys, write_keys};
 pub use save::check_snapshots;
-pub use shard::{Dealt, ParseShardError, Shard, ShardRun, run_shard};
+pub use shard::{Dealt, ParseShardError, Shard, ShardRun, describe_point, run_shard};
 pub use stored::{PointError, Storing, point};
 
 /// The outcome of a study.

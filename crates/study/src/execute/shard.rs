@@ -101,6 +101,13 @@ impl Shard {
     }
 }
 
+/// The labels of a point, each behind the name of its axis.
+#[must_use]
+pub fn describe_point(axes: &[String], labels: &[Label]) -> String {
+    let pairs = axes.iter().zip(labels).map(|(name, label)| format!("{name} {label}"));
+    pairs.collect::<Vec<_>>().join(", ")
+}
+
 /// The runs of studies that belong to a shard.
 #[derive(Clone, Debug)]
 pub struct Dealt {
@@ -205,9 +212,14 @@ mod tests {
     fn a_shard_is_a_number_and_a_count() {
         let third = shard("3/16");
         assert_eq!((third.number(), third.count(), third.to_string().as_str()), (3, 16, "3 of 16"));
-        for text in ["0/16", "17/16", "x/y", "3", "/", "3/", "/16", "-1/16", "+1/16", "1/0", "3/16/2", "1/1000001", " 1/2"] {
+        for text in
+            ["0/16", "17/16", "x/y", "3", "/", "3/", "/16", "-1/16", "+1/16", "1/0", "3/16/2", "1/1000001", " 1/2"]
+        {
             let said = text.parse::<Shard>().expect_err(text).to_string();
-            assert!(said.starts_with(&format!("`{text}` is not a shard: write")) && said.contains("e.g. 3/16"), "{said}");
+            assert!(
+                said.starts_with(&format!("`{text}` is not a shard: write")) && said.contains("e.g. 3/16"),
+                "{said}"
+            );
         }
     }
 
