@@ -11,7 +11,8 @@ use std::io::Write;
 use std::path::Path;
 
 use base::units::{Bytes, Exact};
-use study::catalogue::{Device, WorkloadFile};
+use study::catalogue::{Device, WorkloadError, WorkloadFile};
+use study::config::{Fault, Faults};
 use study::output::{Outputs, publish};
 
 use crate::args::ConvertArgs;
@@ -53,7 +54,7 @@ pub(crate) fn convert(args: &ConvertArgs, results: &mut dyn Write) -> Result<(),
     device::device(&config, &name, &queues, &mut drive);
     config.check()?;
     let toml = drive.toml(&head(&args.config, "its drive"));
-    let made = made(&args.config, &toml, Device::parse(toml.clone()))?;
+    let made = made(&toml, Device::parse(toml.clone()), |name| config.place(name))?;
     let workloads = described(&flows, args.flows.as_deref(), &made)?;
     let notes = drive.notes();
     notes.iter().for_each(|said| note(format_args!("{}: {said}", args.config.display())));
@@ -99,16 +100,15 @@ fn head(from: &Path, what: &str) -> Vec<String> {
     vec![HEAD.to_owned(), format!("from {name} of MQSim: {what}. A comment behind a value names its origin.")]
 }
 
-/// A thing that Flashloom can make of a converted text, or the reason why not.
-fn made<T>(from: &Path, text: &str, made: Result<T, study::config::Faults>) -> Result<T, Failure> {
+/// A thing that Flashloom can make of a converted text, or the reason why not. `origin` gives the place of a parameter.
+fn made<T>(text: &str, made: Result<T, Faults>, origin: impl Fn(&str) -> String) -> Result<T, Failure> {
     made.map_err(|faults| {
-        let origin = |fault: &study::config::Fault| {
+        let line = |fault: &Fault| {
             let line = fault.line.and_then(|line| text.lines().nth(line.saturating_sub(1)));
-            line.and_then(|line| Some(format!(" ({})", line.split_once("  # ")?.1))).unwrap_or_default()
-        };
-        let line = |fault: &study::config::Fault| {
-            let from = from.display();
-            format!("{from}: {}{}: {}; {}", fault.key, origin(fault), fault.message, fault.remedy)
+            // The comment behind the value, which begins with the name of a parameter.
+            let from = line.and_then(|line| Some(line.split_once("  # ")?.1)).unwrap_or_default();
+            let name = from.split([' ', ',']).next().unwrap_or_default();
+            format!("{}: {}: {}; {}", origin(name), fault.key, fault.message, fault.remedy)
         };
         Failure::Input(faults.0.iter().map(line).collect::<Vec<_>>().join("\n"))
     })
@@ -123,10 +123,13 @@ fn described(flows: &[Vec<Flow>], from: Option<&Path>, device: &Device) -> Resul
         {
             let name = flow_file(scenario + 1, number);
             let text = flow.sheet.toml(&head(from, &format!("flow {} of scenario {}", number + 1, scenario + 1)));
-            let file = made(from, &text, WorkloadFile::parse(text.clone()))?;
+            let place = |parameter: &str| {
+                format!("{}: flow {} of scenario {}: {parameter}", from.display(), number + 1, scenario + 1)
+            };
+            let file = made(&text, WorkloadFile::parse(text.clone()), place)?;
             match file.resolved(device.capacity()) {
                 Ok(_) => {}
-                Err(study::catalogue::WorkloadError::Faults(faults)) => made(from, &text, Err(faults))?,
+                Err(WorkloadError::Faults(faults)) => made(&text, Err(faults), place)?,
                 Err(error) => return Err(error.into()),
             }
             files.push((name, text));
@@ -139,19 +142,20 @@ fn flow_file(scenario: usize, number: usize) -> String {
     format!("scenario-{scenario}-flow-{}.toml", number + 1)
 }
 
-/// The preconditioning of a scenario: as much as its flows have written before, from the beginning of the drive.
+/// The preconditioning of a scenario: each flow has a part of the drive, and everything is written up to the end of what the
+/// flows have written before.
 fn precondition(flows: &[Flow], device: &Device) -> Option<String> {
-    let percent = flows.iter().map(|flow| flow.occupied).max().unwrap_or(0);
-    match percent {
-        0 => None,
-        100.. => Some("fill".to_owned()),
-        percent => {
-            const PIECE: u64 = 64 << 10;
-            let bytes = (u128::from(device.capacity().bytes().get()) * u128::from(percent) / 100) as u64;
-            let whole = Bytes::new((bytes / PIECE * PIECE).max(PIECE));
-            Some(format!("preload:64KiB:{}", whole.exact()))
-        }
+    const PIECE: u64 = 64 << 10;
+    const MIB: u64 = 1 << 20;
+    let count = flows.len() as u64;
+    let used = flows.iter().zip(0..).filter(|(flow, _)| flow.occupied > 0);
+    let hundredths = used.map(|(flow, number): (_, u64)| 100 * number + flow.occupied).max()?;
+    if hundredths >= 100 * count {
+        return Some("fill".to_owned());
     }
+    let capacity = device.capacity().bytes().get();
+    let bytes = (u128::from(capacity) * u128::from(hundredths) / u128::from(100 * count)) as u64;
+    Some(format!("preload:64KiB:{}", Bytes::new((bytes / MIB * MIB).max(PIECE)).exact()))
 }
 
 /// The command that runs a scenario.

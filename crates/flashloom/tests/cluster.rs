@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::common::Place;
 
@@ -72,6 +72,11 @@ fn merge(place: &Place, from: &[String], into: &str) -> Value {
     place.json(&[&["store", "merge"], &from[..], &["--store", into, "--json"]].concat())
 }
 
+/// The results that a merge took, those that were there, and those that it left.
+fn counts(merged: &Value) -> [usize; 3] {
+    ["taken", "there", "left"].map(|key| merged[key].as_u64().expect("a number") as usize)
+}
+
 #[test]
 fn sixteen_shards_in_stores_of_their_own_give_the_files_of_one_run() {
     let place = place();
@@ -80,9 +85,9 @@ fn sixteen_shards_in_stores_of_their_own_give_the_files_of_one_run() {
     let mut digests: Vec<&str> = Vec::new();
     for (number, result) in results.iter().enumerate() {
         let head = ["schema", "shard", "shards", "all_runs"].map(|key| &result[key]);
-        assert_eq!(head, [&"flashloom-shard-1".into(), &(number + 1).into(), &16.into(), &RUNS.into()]);
+        assert_eq!(json!(head), json!(["flashloom-shard-1", number + 1, 16, RUNS]));
         let runs = result["runs"].as_array().expect("runs");
-        assert!((1..=3).contains(&runs.len()) && runs.iter().all(|run| run["stored"] == false), "{result}");
+        assert!((1..=5).contains(&runs.len()) && runs.iter().all(|run| run["stored"] == false), "{result}");
         digests.extend(runs.iter().map(|run| run["digest"].as_str().expect("a digest")));
         assert_eq!(points(&place.path(&format!("shard-{}", number + 1))).len(), runs.len());
     }
@@ -91,7 +96,7 @@ fn sixteen_shards_in_stores_of_their_own_give_the_files_of_one_run() {
     assert_eq!(digests.len(), RUNS, "each run is in one shard");
     let stores: Vec<String> = (1..=16).map(|number| format!("shard-{number}")).collect();
     let merged = merge(&place, &stores, "all");
-    assert_eq!((&merged["taken"], &merged["there"], &merged["left"]), (&RUNS.into(), &0.into(), &0.into()));
+    assert_eq!(counts(&merged), [RUNS, 0, 0]);
     assert!(points(&place.path("all")) == points(&place.path("whole")), "byte for byte");
     let output = place.flashloom(&["study", "s.toml", "--store", "all", "--out", "all-out", "--quiet"]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -105,7 +110,7 @@ fn sixteen_shards_in_stores_of_their_own_give_the_files_of_one_run() {
     // Once more, all of it is there, and nothing changes.
     let before = files(&place.path("all"));
     let again = merge(&place, &stores, "all");
-    assert_eq!((&again["taken"], &again["there"]), (&0.into(), &RUNS.into()));
+    assert_eq!(counts(&again), [0, RUNS, 0]);
     assert!(files(&place.path("all")) == before);
     // A shard that ran does nothing again.
     let text = place.printed(&["study", "s.toml", "--shard", "16/16", "--store", "shard-16"]);
@@ -138,7 +143,7 @@ fn shards_fill_one_store_at_once_and_follow_from_the_studies_alone() {
         result["runs"].as_array().expect("runs").clone()
     });
     assert_eq!(runs.iter().map(Vec::len).sum::<usize>(), 2 * RUNS);
-    assert!(runs.iter().all(|runs| (26..=27).contains(&runs.len())), "{:?}", runs.each_ref().map(Vec::len));
+    assert!(runs.iter().all(|runs| (24..=30).contains(&runs.len())), "{:?}", runs.each_ref().map(Vec::len));
     // A store that knows how long runs take deals no other runs.
     let again: Value =
         serde_json::from_slice(&run("2/3", "whole").wait_with_output().expect("it ends").stdout).expect("JSON");
@@ -212,11 +217,7 @@ fn what_cannot_be_used_is_left_with_a_line_and_a_damaged_result_is_replaced() {
     fs::write(&there, "half").expect("written");
     fs::write(&first[0], &sound).expect("written");
     let merged = merge(&place, &stores, "all");
-    assert_eq!(
-        (&merged["taken"], &merged["there"], &merged["left"]),
-        (&1.into(), &(RUNS - 1).into(), &0.into()),
-        "{merged}"
-    );
+    assert_eq!(counts(&merged), [1, RUNS - 1, 0]);
     assert!(points(&place.path("all")) == points(&place.path("whole")));
     for (arguments, wanted) in [
         (&["store", "merge", "all", "--store", "all"][..], "is the store that takes the results"),
@@ -259,7 +260,7 @@ fn a_merge_that_is_killed_goes_on_where_it_was() {
         there = found.len();
     }
     let merged = merge(&place, &["whole".to_owned()], "all");
-    assert_eq!((&merged["taken"], &merged["there"]), (&(wanted.len() - there).into(), &there.into()));
+    assert_eq!(counts(&merged), [wanted.len() - there, there, 0]);
     place.printed(&["store", "gc", "--store", "all"]);
     assert!(points(&place.path("all")) == wanted);
 }

@@ -104,7 +104,7 @@ fn values_that_differ_are_other_values_of_the_drive() {
         ("Use_Copyback_for_GC", "true", "copy-back = true"),
         ("Static_Wearleveling_Enabled", "false", "Static_Wearleveling_Enabled is false"),
         ("Address_Mapping", "HYBRID", "HYBRID has no implementation in MQSim"),
-        ("Flash_Technology", "SLC", "read = [\"75us\"]"),
+        ("Flash_Technology", "SLC", "SLC flash has no such pages"),
         ("Flash_Technology", "slc", "cell = \"slc\""),
         ("Page_Program_Latency_MSB", "1500000", "program = [\"750us\", \"1500us\"]"),
         ("Plane_No_Per_Die", "1", "multi_plane = false"),
@@ -133,7 +133,7 @@ fn bad_files_are_refused_with_their_lines() {
     let place = place();
     let without = CONFIG.replace("<Page_Capacity>8192</Page_Capacity>\n", "<Page_Capcity>8192</Page_Capcity>\n");
     for (text, wanted) in [
-        (CONFIG.replace("</Device_Parameter_Set>", ""), "a.xml:68: is not XML: "),
+        (CONFIG.replace("</Device_Parameter_Set>", ""), "a.xml:70: is not XML: "),
         ("mine".to_owned(), "a.xml:1: is not XML: "),
         (FLOWS.to_owned(), "a.xml:2: the file is a <MQSim_IO_Scenarios>, not a <Execution_Parameter_Set>"),
         (without, "a.xml:49: <Flash_Parameter_Set> has no Page_Capacity; did you mean `Page_Capcity`? add it, e.g. "),
@@ -148,10 +148,13 @@ fn bad_files_are_refused_with_their_lines() {
         (with(CONFIG, "Overprovisioning_Ratio", "-1"), "Overprovisioning_Ratio: `-1` is not a number"),
         (
             with(CONFIG, "Overprovisioning_Ratio", "0.001"),
-            "a.xml: ftl.over-provisioning (Overprovisioning_Ratio): a capacity of",
+            "a.xml:32: Overprovisioning_Ratio: ftl.over-provisioning: a capacity of",
         ),
         (with(CONFIG, "Block_Erase_Latency", "99999999999999999999"), "is not a whole number"),
-        (with(CONFIG, "Block_Erase_Latency", "9999999999999999999"), "a.xml: flash.custom-part"),
+        (
+            with(CONFIG, "Block_Erase_Latency", "9999999999999999999"),
+            "a.xml:58: Block_Erase_Latency: flash.custom-part.timing.erase: ",
+        ),
     ] {
         place.write("a.xml", &text);
         let output = place.flashloom(&["convert-mqsim", "a.xml"]);
@@ -180,7 +183,7 @@ fn bad_files_are_refused_with_their_lines() {
 fn flows_are_workload_files_and_scenarios_are_commands_that_run() {
     let place = place();
     // A drive that fits into a test.
-    place.write("small.xml", with(CONFIG, "Block_No_Per_Plane", "64"));
+    place.write("small.xml", with(&with(CONFIG, "Block_No_Per_Plane", "64"), "Overprovisioning_Ratio", "0.2"));
     std::fs::create_dir(place.path("traces")).expect("made");
     place.write("traces/t.trace", "0 0 0 8 1\n1000 0 64 8 0\n");
     let output = place.flashloom(&["convert-mqsim", "small.xml", "workload.xml", "--out", "mq"]);
@@ -189,11 +192,13 @@ fn flows_are_workload_files_and_scenarios_are_commands_that_run() {
     assert_eq!(
         commands,
         "flashloom run mq/device.toml mq/scenario-1-flow-1.toml --flow mq/scenario-1-flow-2.toml,queue=1 --precondition \
-         preload:64KiB:10665.375MiB\n\
+         preload:64KiB:11141MiB\n\
          flashloom run mq/device.toml traces/t.trace --format mqsim --time-unit ns --repeat 2 --precondition \
-         preload:64KiB:10665.375MiB\n"
-            .replace("10665.375MiB", &occupied(&place))
+         preload:64KiB:9175MiB\n"
     );
+    // The second of two flows has written 70 % of its half, the only flow of the second scenario 70 % of the drive.
+    let capacity = place.json(&["check", "mq/device.toml", "--json"])[0]["capacity_bytes"].as_u64().expect("a number");
+    assert_eq!([85, 70].map(|percent| capacity * percent / 100 >> 20), [11141, 9175]);
     assert_eq!(testkit::names(&place.path("mq")), ["device.toml", "scenario-1-flow-1.toml", "scenario-1-flow-2.toml"]);
     let device: toml::Table = place.read("mq/device.toml").parse().expect("TOML");
     let queues = device["host"]["queue"].as_array().expect("queues");
@@ -227,9 +232,9 @@ fn flows_are_workload_files_and_scenarios_are_commands_that_run() {
     place.printed(&["convert-mqsim", "small.xml", "--out", "mq"]);
     assert_eq!(testkit::names(&place.path("mq")), ["device.toml"]);
     for (name, value, wanted) in [
-        ("Address_Distribution", "RANDOM", "workload.xml:16: Address_Distribution: `RANDOM` is unknown"),
-        ("Read_Percentage", "101", "workload.xml:15: Read_Percentage: `101` is not a percentage"),
-        ("Total_Requests_To_Generate", "0", "workload.xml:26: Stop_Time: the flow never ends"),
+        ("Address_Distribution", "RANDOM", "workload.xml:15: Address_Distribution: `RANDOM` is unknown"),
+        ("Read_Percentage", "101", "workload.xml:14: Read_Percentage: `101` is not a percentage"),
+        ("Total_Requests_To_Generate", "0", "workload.xml:25: Stop_Time: the flow never ends"),
         ("Channel_IDs", "0;1", "workload.xml:7: Channel_IDs: `0;1` is not a list"),
     ] {
         place.write("workload.xml", with(FLOWS, name, value));
@@ -238,12 +243,4 @@ fn flows_are_workload_files_and_scenarios_are_commands_that_run() {
         assert!(output.status.code() == Some(2) && said.contains(wanted), "{wanted}: {said}");
         assert!(!place.path("bad").exists());
     }
-}
-
-/// Seventy percent of the drive, in whole pieces of 64 KiB, as a size.
-fn occupied(place: &Place) -> String {
-    let checked = place.json(&["check", "mq/device.toml", "--json"]);
-    let capacity = checked[0]["capacity_bytes"].as_u64().expect("a number");
-    let pieces = capacity * 70 / 100 / (64 << 10);
-    format!("{}KiB", pieces * 64)
 }

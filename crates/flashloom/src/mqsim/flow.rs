@@ -62,6 +62,11 @@ fn read(flow: &Group<'_, '_>, name: &str, (number, count): (usize, usize)) -> Fl
     sheet.approximated("Device_Level_Data_Caching_Mode", "the drive has a buffer for the writes of all flows, or none");
     let [channels, ..] = RESOURCES.map(|(name, _)| flow.list(name));
     let occupied = flow.percent("Initial_Occupancy_Percentage", "75");
+    if count > 1 {
+        let why =
+            "all of the drive is written up to the end of what the last flow has written, parts of others included";
+        sheet.approximated("Initial_Occupancy_Percentage", why);
+    }
     let requests = match flow.name() {
         TRACE => trace(flow, &mut sheet),
         _ => {

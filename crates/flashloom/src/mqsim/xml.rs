@@ -67,6 +67,15 @@ impl<'a> XmlFile<'a> {
         node.children().filter(|node| names.contains(&node.tag_name().name())).map(group).collect()
     }
 
+    /// The file, the line of a parameter in it, and the parameter.
+    pub(super) fn place(&self, name: &str) -> String {
+        let found = self.document.descendants().find(|node| node.is_element() && node.has_tag_name(name));
+        match found {
+            Some(node) => format!("{}:{}: {name}", self.path.display(), self.line(node)),
+            None => self.path.display().to_string(),
+        }
+    }
+
     fn line(&self, node: Node<'_, '_>) -> u32 {
         self.document.text_pos_at(node.range().start).row
     }
