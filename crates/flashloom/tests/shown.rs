@@ -276,7 +276,10 @@ impl Page {
         let every: String = with_options.map(help).concat();
         let mut commands = BTreeSet::new();
         // Code spans about other programs name their options.
-        let spans = self.text.split('`').filter(|span| !span.starts_with("cargo ") && !span.starts_with("mdbook "));
+        let others = ["cargo ", "mdbook ", "sbatch ", "kubectl "];
+        let text: Vec<&str> = self.text.lines().filter(|line| !line.starts_with("#SBATCH ")).collect();
+        let text = text.join("\n");
+        let spans = text.split('`').filter(|span| !others.iter().any(|other| span.starts_with(other)));
         let ours = spans.collect::<Vec<_>>().join("`");
         let words: Vec<&str> = ours.split(|c: char| c.is_whitespace() || "`,;|()[]{}".contains(c)).collect();
         for pair in words.windows(2).filter(|pair| pair[0] == "flashloom") {
