@@ -198,7 +198,7 @@ fn flows_are_workload_files_and_scenarios_are_commands_that_run() {
     );
     // The second of two flows has written 70 % of its half, the only flow of the second scenario 70 % of the drive.
     let capacity = place.json(&["check", "mq/device.toml", "--json"])[0]["capacity_bytes"].as_u64().expect("a number");
-    assert_eq!([85, 70].map(|percent| capacity * percent / 100 >> 20), [11141, 9175]);
+    assert_eq!([85, 70].map(|percent| (capacity * percent / 100) >> 20), [11141, 9175]);
     assert_eq!(testkit::names(&place.path("mq")), ["device.toml", "scenario-1-flow-1.toml", "scenario-1-flow-2.toml"]);
     let device: toml::Table = place.read("mq/device.toml").parse().expect("TOML");
     let queues = device["host"]["queue"].as_array().expect("queues");
