@@ -1,5 +1,7 @@
 //! The command line.
 
+mod cluster;
+mod convert;
 mod store;
 mod trace;
 
@@ -19,7 +21,9 @@ use crate::lists::Schema;
 use crate::options::{FlowArg, flow, interval, jobs, positive, seeds, whole};
 use crate::progress::{Show, Tell};
 
-pub(crate) use store::{GcArgs, StoreArgs, StoreCommand};
+pub(crate) use cluster::ClusterArgs;
+pub(crate) use convert::ConvertArgs;
+pub(crate) use store::{GcArgs, MergeArgs, StoreArgs, StoreCommand};
 pub(crate) use trace::{ExcerptArgs, FitArgs, PartArgs, ReadingArgs, TraceArgs};
 
 /// A deterministic simulator of solid-state drives.
@@ -90,6 +94,8 @@ pub(crate) enum Command {
         #[command(flatten)]
         claims: ClaimArgs,
         #[command(flatten)]
+        cluster: ClusterArgs,
+        #[command(flatten)]
         study: StudyArgs,
     },
     /// Run all studies of a paper and print its claims beside the measurements
@@ -104,12 +110,12 @@ pub(crate) enum Command {
     },
     /// Run a workload on several drives and print them side by side
     Compare(Box<CompareArgs>),
-    /// List, show and remove the results that studies keep
+    /// List, show, merge and remove the results that studies keep
     #[command(subcommand)]
     Store(StoreCommand),
     /// Do the run of a key, and print its result as JSON
     Point {
-        /// The key, as `flashloom store show DIGEST --key` prints it; a trace of it must be the one of the key
+        /// The key, as `flashloom study --keys` writes it and `flashloom store show DIGEST --key` prints it; a trace of it must be the one of the key
         #[arg(value_name = "KEY.json")]
         key: PathBuf,
         /// Take the result from the store in this folder if it is there, or keep it there
@@ -139,6 +145,9 @@ pub(crate) enum Command {
         #[arg(long, conflicts_with = "json")]
         csv: bool,
     },
+    /// Convert a configuration of the simulator MQSim into a device file, and its workloads
+    #[command(name = "convert-mqsim")]
+    ConvertMqsim(ConvertArgs),
     /// Summarise traces and convert them
     #[command(subcommand)]
     Trace(TraceCommand),

@@ -10,6 +10,7 @@
 
 mod args;
 mod check;
+mod cluster;
 mod compare;
 mod completions;
 mod device;
@@ -19,6 +20,7 @@ mod help;
 mod lists;
 mod machine;
 mod manual;
+mod mqsim;
 mod options;
 mod progress;
 mod run;
@@ -43,14 +45,16 @@ fn main() -> std::process::ExitCode {
         Command::Explain { request, what_if, jobs, run } => {
             explain::explain(&run, request, what_if.then_some(jobs), &mut io::stdout())
         }
-        Command::Study { studies, workload, reading, claims, study } => {
-            studies::study(&studies, workload.as_deref(), &reading, (&study, &claims), &mut io::stdout())
+        Command::Study { studies, workload, reading, claims, cluster, study } => {
+            let from = (workload.as_deref(), &reading);
+            studies::study(&studies, from, &cluster, (&study, &claims), &mut io::stdout())
         }
         Command::Reproduce { paper, claims, study } => studies::reproduce(&paper, (&study, &claims), &mut io::stdout()),
         Command::Compare(args) => compare::compare(&args, &mut io::stdout()),
         Command::Store(command) => store::store(&command, &mut io::stdout()),
         Command::Point { key, store } => store::point(&key, store.as_deref(), &mut io::stdout()),
         Command::Studies { name, csv } => lists::studies(name.as_deref(), csv, &mut io::stdout()),
+        Command::ConvertMqsim(args) => mqsim::convert(&args, &mut io::stdout()),
         Command::Trace(command) => trace::trace(&command, &mut io::stdout()),
         Command::Workloads { name, csv } => lists::workloads(name.as_deref(), csv, &mut io::stdout()),
         Command::Check { devices, set, json, csv } => {

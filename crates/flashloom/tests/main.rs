@@ -3,6 +3,7 @@
 mod bad_input;
 mod bad_table;
 mod browser;
+mod cluster;
 mod common;
 mod examples;
 mod forms;
@@ -11,6 +12,7 @@ mod guide;
 mod help;
 mod limits;
 mod links;
+mod mqsim;
 mod outputs;
 mod page;
 mod papers;

@@ -59,8 +59,26 @@ pub(crate) enum StoreCommand {
         #[arg(long, conflicts_with = "key")]
         json: bool,
     },
+    /// Take over the results of other stores, e.g. of the shards of a study
+    Merge(MergeArgs),
     /// Remove results: half-written files of programs that were killed, and what these options name
     Gc(GcArgs),
+}
+
+/// What to take over into a store.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct MergeArgs {
+    /// The folders of the stores to take the results from; they stay as they are
+    #[arg(required = true, value_name = "FROM")]
+    pub(crate) from: Vec<PathBuf>,
+
+    /// The folder of the store that takes them, instead of the default
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: Option<PathBuf>,
+
+    /// Print JSON instead of a sentence
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// What to remove from a store.
