@@ -15,6 +15,7 @@ mod completions;
 mod device;
 mod exit;
 mod explain;
+mod flows;
 mod help;
 mod lists;
 mod machine;

@@ -22,6 +22,7 @@ mod renamed;
 mod rerun;
 mod run;
 mod schema;
+mod seeds;
 mod shown;
 mod store;
 mod streams;

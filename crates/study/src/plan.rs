@@ -9,6 +9,7 @@ mod grid;
 mod part;
 mod point;
 mod seeds;
+mod single;
 mod state;
 
 use std::collections::BTreeMap;

@@ -139,6 +139,19 @@ pub(crate) struct TraceArgs {
 }
 
 impl TraceArgs {
+    /// Puts these options into a run, where they are not the defaults.
+    pub(crate) fn apply(&self, run: &mut RunSpec) {
+        let Self { reading, part, fit, event, repeat } = self;
+        let plain = TraceOptions::default();
+        reading.apply(run);
+        run.skip = part.skip;
+        run.volume.clone_from(&part.volume);
+        run.volumes = (fit.volumes != plain.volumes).then(|| fit.volumes.to_string());
+        run.extent = (fit.extent != plain.extent).then(|| fit.extent.name().into());
+        run.event = (*event != plain.event).then(|| event.name().into());
+        run.repeat = (*repeat != plain.repeat).then_some(*repeat);
+    }
+
     /// The options for the trace reader.
     pub(crate) fn options(&self) -> TraceOptions {
         let Self { reading, part, fit, event, repeat } = self;

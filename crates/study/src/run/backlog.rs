@@ -4,7 +4,7 @@
 const STRETCHES: usize = 80;
 
 /// The parts of a run whose backlogs are compared.
-pub const PARTS: usize = 5;
+pub(super) const PARTS: usize = 5;
 
 /// The least and the most requests outstanding at the arrivals of a part of a run. An arrival counts itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
