@@ -7,7 +7,7 @@ use report::compare::{page, rows, table};
 use study::compare::{Comparison, NORMALISED, PUBLISHED, plan};
 use study::execute::{self, Storing};
 use study::output::{Kind, Outputs, publish};
-use study::plan::{Point, RunSpec, seeds_from};
+use study::plan::{Point, ReadingSpec, RunSpec, seeds_from};
 use workload::trace::{ExtentRule, VolumeRule, files};
 
 use crate::args::{CompareArgs, Form};
@@ -104,13 +104,16 @@ fn how(args: &CompareArgs) -> Result<RunSpec, Failure> {
         measure: args.measured.measure,
         until: args.measured.until,
         round: args.measured.round,
-        skip: args.part.skip,
-        extent: Some(args.fit.extent.name().into()),
-        volume: args.part.volume.clone(),
-        volumes: Some(args.fit.volumes.to_string()),
+        reading: ReadingSpec {
+            skip: args.part.skip,
+            extent: Some(args.fit.extent.name().into()),
+            volume: args.part.volume.clone(),
+            volumes: Some(args.fit.volumes.to_string()),
+            ..ReadingSpec::default()
+        },
         ..RunSpec::default()
     };
-    args.reading.apply(&mut run);
+    args.reading.apply(&mut run.reading);
     let own = run.name.clone().unwrap_or_default();
     run.flows = named(&args.issue, &own, |name| plain(&name)).into_iter().collect();
     Ok(run)

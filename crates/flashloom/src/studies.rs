@@ -47,7 +47,7 @@ pub(crate) fn study(
         return Err(faults.into());
     }
     reading.check(plans.iter().any(Plan::plays_a_trace), &[])?;
-    plans.iter_mut().flat_map(|plan| &mut plan.points).for_each(|point| reading.apply(&mut point.run));
+    plans.iter_mut().flat_map(|plan| &mut plan.points).for_each(|point| reading.apply(&mut point.run.reading));
     perform(plans, paths, args, true, results)
 }
 

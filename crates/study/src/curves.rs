@@ -10,6 +10,10 @@ use serde::Serialize;
 use crate::spread::Interval;
 use crate::summary::{Curve, Summary};
 
+/// Points of a curve are at least this far apart on an axis of nines, on which p90 and p99 are 1 apart: more than a chart
+/// shows.
+const APART: f64 = 0.01;
+
 /// The latencies of one kind of request by percentile, over the seeds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct CurveSpread {
@@ -22,10 +26,10 @@ pub struct CurveSpread {
 }
 
 impl CurveSpread {
-    /// The curve of several runs, at the points of the first; `None` if there are fewer than two, or one had no request.
+    /// The curve of several runs, at the points of all of them; `None` if there are fewer than two, or one had no request.
     fn of(runs: &[&Curve]) -> Option<Self> {
         let mut curve = Self::default();
-        for [share, _] in runs.first()?.points() {
+        for share in shares(runs) {
             let values: Option<Vec<f64>> = runs.iter().map(|run| run.at(share)).collect();
             let Interval { mean, half_width, .. } = Interval::of(&values?)?;
             curve.share.push(share);
@@ -52,6 +56,24 @@ impl CurveSpread {
     }
 }
 
+/// The shares at which some run has a point, up to the last that all have.
+fn shares(runs: &[&Curve]) -> Vec<f64> {
+    let last = |run: &&Curve| run.points().last().map_or(0.0, |[share, _]| share);
+    let end = runs.iter().map(last).fold(1.0, f64::min);
+    let mut all: Vec<f64> = runs.iter().flat_map(|run| run.points()).map(|[share, _]| share).collect();
+    all.retain(|share| *share < end);
+    all.sort_by(f64::total_cmp);
+    let nines = |share: f64| -(1.0 - share).log10();
+    let mut kept: Vec<f64> = Vec::new();
+    for share in all {
+        if kept.last().is_none_or(|before| nines(share) >= nines(*before) + APART) {
+            kept.push(share);
+        }
+    }
+    kept.extend((end > 0.0).then_some(end));
+    kept
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,14 +88,27 @@ mod tests {
         let (a, b) = (curve([10.0, 20.0, 40.0]), Curve { us: vec![12.0, 60.0], requests: vec![60, 100] });
         let both = CurveSpread::of(&[&a, &b]).expect("two runs");
         // The last of a hundred requests stands at 1 - 1/200. 90 % of the second run's requests took up to 60 us.
-        assert_eq!(both.share, [0.5, 0.9, 0.995]);
-        assert_eq!(both.mean_us, [11.0, 40.0, 50.0]);
+        assert_eq!(both.share, [0.5, 0.6, 0.9, 0.995]);
+        assert_eq!(both.mean_us, [11.0, 16.0, 40.0, 50.0]);
         // Two values that differ by d have a standard error of d/2.
-        for (half, apart) in both.half_width_us.iter().zip([2.0, 40.0, 20.0]) {
+        for (half, apart) in both.half_width_us.iter().zip([2.0, 8.0, 40.0, 20.0]) {
             assert!((half - student_t(1) * apart / 2.0).abs() < 1e-9, "{both:?}");
         }
         let (share, mean, [low, high]) = both.points().next().expect("points");
         assert!((share, mean) == (0.5, 11.0) && (low + high - 22.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn points_are_no_closer_than_a_chart_shows() {
+        let many = |first: u64| Curve {
+            us: (1..=5_000).map(|us| us as f64).collect(),
+            requests: (1..=5_000).map(|us| first + us).collect(),
+        };
+        let both = CurveSpread::of(&[&many(0), &many(1_000)]).expect("two runs");
+        assert!((200..400).contains(&both.share.len()), "{} points", both.share.len());
+        assert!(both.share.is_sorted() && both.mean_us.is_sorted());
+        // The shorter run ends first.
+        assert_eq!(both.share.last(), Some(&(1.0 - 0.5 / 5_000.0)));
     }
 
     #[test]

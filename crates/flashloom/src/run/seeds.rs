@@ -109,7 +109,7 @@ fn plan(args: &RunArgs, device: &Device, files: &Workloads, stages: usize) -> Op
         flows: flows.into_iter().collect(),
         ..super::spec(args)
     };
-    args.trace.apply(&mut run);
+    args.trace.apply(&mut run.reading);
     let point = Point { labels: Vec::new(), device: device.clone(), workload: files.first.clone(), beside, run };
     let plan = Plan::single("run", point, seeds_from(args.seed, args.seeds), paths(args).collect());
     Some(plan.map_err(Failure::from))

@@ -183,11 +183,12 @@ mod tests {
                 assert!(point[0] == range[0] && range[1].0 > 0.0, "{point:?} {range:?}");
                 assert!(range[1].0 <= point[1].0 && point[1].0 <= range[2].0, "{point:?} {range:?}");
             }
-            // It passes through the mean of the medians.
-            let median = |run: &Summary| run.kinds["read"].latency_us["p50"];
-            let mean = row.runs.iter().map(median).sum::<f64>() / row.runs.len() as f64;
-            let near = line.points.iter().find(|point| point[0].0 >= 0.5).expect("a point");
-            assert!((near[1].0 / mean - 1.0).abs() < 0.1, "{near:?} {mean}");
+            // It passes through the mean of the runs.
+            for [share, us] in &line.points {
+                let at = |run: &Summary| run.kinds["read"].latency_curve.at(share.0).expect("reads");
+                let mean = row.runs.iter().map(at).sum::<f64>() / row.runs.len() as f64;
+                assert!((us.0 / mean - 1.0).abs() < 1e-9, "{share:?}: {us:?}, not {mean}");
+            }
         }
         let page = page(&Program::default(), &comparison);
         assert!(page.sections[0].figures[0].note.ends_with(BAND));
