@@ -236,7 +236,8 @@ pub(crate) struct RunArgs {
     #[arg(long, default_value_t = 0, value_parser = whole(0, u64::MAX))]
     pub(crate) seed: u64,
 
-    /// Run with this many seeds, from --seed on, and print the means with their 95 % intervals
+    /// Run with this many seeds, from --seed on, and print the means with their 95 % intervals. A store keeps the results,
+    /// and --out and --report have the spread
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seeds)]
     pub(crate) seeds: u32,
 
@@ -251,6 +252,9 @@ pub(crate) struct RunArgs {
     /// Memory that the simulation may use, instead of the machine's, e.g. 12GiB
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<Bytes>,
+
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
 }
 
 /// The arguments of `compare`. Drives of several sizes play one trace, so its addresses wrap.

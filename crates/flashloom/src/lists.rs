@@ -155,7 +155,12 @@ fn every_file() -> Vec<ResultFile> {
             study::store::columns(),
         ),
         table("run --csv", "A row for each kind of request of each flow.", report::run::rows(&[]).fields()),
-        table("compare --csv", "A row for each drive: means over the seeds.", report::compare::fields()),
+        table(
+            "compare --csv",
+            "A row for each drive: means over the seeds. With several seeds, each number has a second column with `_half_width` \
+             behind its name: half the width of its 95 % interval.",
+            report::compare::fields(),
+        ),
         table(
             "study --csv",
             "A row for each run: the name of the study in the column `study`, then the columns of STUDY.parquet.",

@@ -16,6 +16,7 @@ mod completions;
 mod device;
 mod exit;
 mod explain;
+mod flows;
 mod help;
 mod lists;
 mod machine;

@@ -48,7 +48,7 @@ pub(crate) fn study(
         return Err(faults.into());
     }
     reading.check(plans.iter().any(Plan::plays_a_trace), &[])?;
-    plans.iter_mut().flat_map(|plan| &mut plan.points).for_each(|point| reading.apply(&mut point.run));
+    plans.iter_mut().flat_map(|plan| &mut plan.points).for_each(|point| reading.apply(&mut point.run.reading));
     match cluster {
         ClusterArgs { shard: Some(shard), .. } => cluster::shard(plans, *shard, args.0, results),
         ClusterArgs { keys: Some(folder), .. } => cluster::keys(plans, folder, args.0, results),

@@ -24,6 +24,7 @@ mod renamed;
 mod rerun;
 mod run;
 mod schema;
+mod seeds;
 mod shown;
 mod store;
 mod streams;

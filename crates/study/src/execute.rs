@@ -196,21 +196,14 @@ fn run_jobs(
     if stored > 0 {
         progress(stored as u64, jobs.len() as u64);
     }
-    let (done, failed) = (AtomicUsize::new(stored), AtomicBool::new(false));
-    let made = each(left.len(), threads, |next| {
-        if failed.load(Ordering::Relaxed) {
-            return None;
-        }
+    let run = |next: usize| {
         let job = jobs[left[next]];
-        let result = match &known {
+        match &known {
             Some(known) => known.run(plan, job, left[next], program),
             None => plain(plan, job, program),
-        };
-        // The other threads start no further runs.
-        failed.fetch_or(result.is_err(), Ordering::Relaxed);
-        progress(done.fetch_add(1, Ordering::Relaxed) as u64 + 1, jobs.len() as u64);
-        Some(result)
-    });
+        }
+    };
+    let made = each_until_error(left.len(), threads, run, &|done| progress((stored + done) as u64, jobs.len() as u64));
     let mut made: Vec<_> = left.into_iter().zip(made).collect();
     made.sort_by_key(|(job, _)| *job);
     for (job, result) in made {
@@ -225,8 +218,28 @@ fn run_jobs(
     Ok(results.into_iter().flatten().zip(was_stored).enumerate().map(run).collect())
 }
 
+/// The results of a job for each number below `count`, on at most this many threads. After an error no further job
+/// begins: the results of those that never began are `None`. `progress` receives the number of jobs that ended.
+pub(crate) fn each_until_error<T: Send, E: Send>(
+    count: usize,
+    threads: usize,
+    job: impl Fn(usize) -> Result<T, E> + Sync,
+    progress: &(dyn Fn(usize) + Sync),
+) -> Vec<Option<Result<T, E>>> {
+    let (done, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    each(count, threads, |number| {
+        if failed.load(Ordering::Relaxed) {
+            return None;
+        }
+        let result = job(number);
+        failed.fetch_or(result.is_err(), Ordering::Relaxed);
+        progress(done.fetch_add(1, Ordering::Relaxed) + 1);
+        Some(result)
+    })
+}
+
 /// The results of a job for each number below `count`, on at most this many threads.
-fn each<T: Send>(count: usize, threads: usize, job: impl Fn(usize) -> T + Sync) -> Vec<T> {
+pub(crate) fn each<T: Send>(count: usize, threads: usize, job: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let results: Vec<Mutex<Option<T>>> = (0..count).map(|_| Mutex::new(None)).collect();
     let work = || {
@@ -295,7 +308,8 @@ pub fn doubts(plan: &Plan) -> Result<Vec<String>, ExecuteError> {
 /// The place of a run, for messages.
 fn place(plan: &Plan, job: Job) -> Place {
     let labels = crate::plan::describe(&plan.axes, &plan.points[job.point].labels);
-    Place(format!("study {}, {labels}, seed {}", plan.spec.name, job.seed))
+    let labels = if labels.is_empty() { labels } else { format!(", {labels}") };
+    Place(format!("study {}{labels}, seed {}", plan.spec.name, job.seed))
 }
 
 /// Runs a point with a seed; `prepare` may give the session a state, or keep its state.

@@ -27,6 +27,18 @@ pub(crate) struct StoreArgs {
     pub(crate) states: Bytes,
 }
 
+impl StoreArgs {
+    /// An option of the store that the user gave, if any.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let all = [
+            ("--store", self.store.is_some()),
+            ("--no-store", self.no_store),
+            ("--states", self.states != DEFAULT_LIMIT),
+        ];
+        all.into_iter().find_map(|(option, given)| given.then_some(option))
+    }
+}
+
 impl Default for StoreArgs {
     fn default() -> Self {
         Self { store: None, no_store: false, states: DEFAULT_LIMIT }
