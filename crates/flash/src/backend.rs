@@ -23,6 +23,7 @@ mod observe;
 mod pages;
 mod planted;
 mod power;
+mod prefetch;
 mod processor;
 mod queue;
 mod refuse;

@@ -1,5 +1,7 @@
 //! The command line.
 
+mod cluster;
+mod convert;
 mod store;
 mod trace;
 
@@ -20,7 +22,9 @@ use crate::lists::Schema;
 use crate::options::{FlowArg, flow, interval, jobs, positive, seeds, whole};
 use crate::progress::{Show, Tell};
 
-pub(crate) use store::{GcArgs, StoreArgs, StoreCommand};
+pub(crate) use cluster::ClusterArgs;
+pub(crate) use convert::ConvertArgs;
+pub(crate) use store::{GcArgs, MergeArgs, StoreArgs, StoreCommand};
 pub(crate) use trace::{ExcerptArgs, FitArgs, PartArgs, ReadingArgs, TraceArgs};
 
 /// A deterministic simulator of solid-state drives.
@@ -91,6 +95,8 @@ pub(crate) enum Command {
         #[command(flatten)]
         claims: ClaimArgs,
         #[command(flatten)]
+        cluster: ClusterArgs,
+        #[command(flatten)]
         study: StudyArgs,
     },
     /// Run all studies of a paper and print its claims beside the measurements
@@ -105,12 +111,12 @@ pub(crate) enum Command {
     },
     /// Run a workload on several drives and print them side by side
     Compare(Box<CompareArgs>),
-    /// List, show and remove the results that studies keep
+    /// List, show, merge and remove the results that studies keep
     #[command(subcommand)]
     Store(StoreCommand),
     /// Do the run of a key, and print its result as JSON
     Point {
-        /// The key, as `flashloom store show DIGEST --key` prints it; a trace of it must be the one of the key
+        /// The key, as `flashloom study --keys` writes it and `flashloom store show DIGEST --key` prints it; a trace of it must be the one of the key
         #[arg(value_name = "KEY.json")]
         key: PathBuf,
         /// Take the result from the store in this folder if it is there, or keep it there
@@ -140,6 +146,9 @@ pub(crate) enum Command {
         #[arg(long, conflicts_with = "json")]
         csv: bool,
     },
+    /// Convert a configuration of the simulator MQSim into a device file, and its workloads
+    #[command(name = "convert-mqsim")]
+    ConvertMqsim(ConvertArgs),
     /// Summarise traces and convert them
     #[command(subcommand)]
     Trace(TraceCommand),
@@ -228,7 +237,8 @@ pub(crate) struct RunArgs {
     #[arg(long, default_value_t = 0, value_parser = whole(0, u64::MAX))]
     pub(crate) seed: u64,
 
-    /// Run with this many seeds, from --seed on, and print the means with their 95 % intervals
+    /// Run with this many seeds, from --seed on, and print the means with their 95 % intervals. A store keeps the results,
+    /// and --out and --report have the spread
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seeds)]
     pub(crate) seeds: u32,
 
@@ -243,6 +253,9 @@ pub(crate) struct RunArgs {
     /// Memory that the simulation may use, instead of the machine's, e.g. 12GiB
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<Bytes>,
+
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
 }
 
 /// The arguments of `compare`. Drives of several sizes play one trace, so its addresses wrap.

@@ -7,12 +7,12 @@ use report::compare::{page, rows, table};
 use study::compare::{Comparison, NORMALISED, PUBLISHED, plan};
 use study::execute::{self, Storing};
 use study::output::{Kind, Outputs, publish};
-use study::plan::{FlowSpec, Point, RunSpec, seeds_from};
+use study::plan::{Point, ReadingSpec, RunSpec, seeds_from};
 use workload::trace::{ExtentRule, VolumeRule, files};
 
 use crate::args::{CompareArgs, Form};
 use crate::exit::{Failure, note, print, say};
-use crate::options::FlowArg;
+use crate::flows::named;
 use crate::progress::Bar;
 use crate::run::{program, stem};
 use crate::store::from_store;
@@ -104,21 +104,18 @@ fn how(args: &CompareArgs) -> Result<RunSpec, Failure> {
         measure: args.measured.measure,
         until: args.measured.until,
         round: args.measured.round,
-        skip: args.part.skip,
-        extent: Some(args.fit.extent.name().into()),
-        volume: args.part.volume.clone(),
-        volumes: Some(args.fit.volumes.to_string()),
+        reading: ReadingSpec {
+            skip: args.part.skip,
+            extent: Some(args.fit.extent.name().into()),
+            volume: args.part.volume.clone(),
+            volumes: Some(args.fit.volumes.to_string()),
+            ..ReadingSpec::default()
+        },
         ..RunSpec::default()
     };
-    args.reading.apply(&mut run);
-    for flow in &args.issue.flow {
-        let name = flow.name.clone().unwrap_or_else(|| plain(&stem(&flow.workload)));
-        let is_taken = |name: &String| run.flows.contains_key(name) || run.name.as_ref() == Some(name);
-        let mut names = std::iter::once(name.clone()).chain((2..).map(|number: u32| format!("{name}-{number}")));
-        let name = names.find(|name| !is_taken(name)).unwrap_or(name);
-        let FlowArg { queue, weight, depth, open, .. } = *flow;
-        run.flows.insert(name, FlowSpec { queue, weight, depth, open, ..FlowSpec::new(&flow.workload) });
-    }
+    args.reading.apply(&mut run.reading);
+    let own = run.name.clone().unwrap_or_default();
+    run.flows = named(&args.issue, &own, |name| plain(&name)).into_iter().collect();
     Ok(run)
 }
 

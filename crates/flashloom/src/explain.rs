@@ -43,6 +43,10 @@ pub(crate) fn explain(
         let remedy = "leave out --series, or give it to `flashloom run`";
         return Err(Failure::Input(format!("explain prints no course of the run; {remedy}")));
     }
+    if let Some(option) = args.store.given() {
+        let remedy = format!("leave out {option}");
+        return Err(Failure::Input(format!("explain shows one run, and keeps no result; {remedy}")));
+    }
     if args.seeds > 1 {
         let remedy = "leave out --seeds, or give it to `flashloom run`";
         return Err(Failure::Input(format!("explain shows the requests of one run; {remedy}")));

@@ -17,8 +17,9 @@ const fn example(of: &'static str, line: &'static str, does: &'static str) -> Ex
     Example { of, line, does }
 }
 
-/// Every example. `mine.csv` and `msr.csv` are a user's traces, and `KEY.json` is a key; no other file has to be there before.
-pub(crate) const EXAMPLES: [Example; 32] = [
+/// Every example. `mine.csv` and `msr.csv` are a user's traces, `ssd.xml` and `flows.xml` are MQSim's, and
+/// `KEY.json` is a key; no other file has to be there before.
+pub(crate) const EXAMPLES: [Example; 37] = [
     example("run", "flashloom run demo oltp --limit 2000", "Run a described workload on a drive"),
     example(
         "run",
@@ -49,6 +50,16 @@ pub(crate) const EXAMPLES: [Example; 32] = [
         "flashloom study sung/merges --junit claims.xml --quiet",
         "Judge the claims in a pipeline of continuous integration",
     ),
+    example(
+        "study",
+        "flashloom study sung/merges --shard 3/16 --store s",
+        "Run the third of sixteen shards, as one of sixteen machines",
+    ),
+    example(
+        "study",
+        "flashloom study sung/merges --keys keys --csv > keys.csv",
+        "Write a key for each run, for a scheduler of your own",
+    ),
     example("reproduce", "flashloom reproduce sung", "Print the claims of a paper beside the measurements"),
     example(
         "compare",
@@ -71,12 +82,23 @@ pub(crate) const EXAMPLES: [Example; 32] = [
         "Show the result that was written last",
     ),
     example(
+        "store merge",
+        "flashloom study sung/merges --store a && flashloom store merge a --store b",
+        "Take over the results of another store",
+    ),
+    example(
         "store gc",
         "flashloom study sung/merges --store s && flashloom store gc --store s",
         "Remove what programs that were killed have left half-written",
     ),
     example("point", "flashloom point KEY.json > result.json", "Do the run of a key"),
     example("point", "flashloom point KEY.json --store s > result.json", "The same, and keep its result"),
+    example("convert-mqsim", "flashloom convert-mqsim ssd.xml > drive.toml", "Convert a configuration of MQSim"),
+    example(
+        "convert-mqsim",
+        "flashloom convert-mqsim ssd.xml flows.xml --out mq",
+        "Convert its workloads, too, and print the commands that run them",
+    ),
     example("studies", "flashloom studies", "List the studies"),
     example("studies", "flashloom studies sung/merges > mine.toml", "Begin a study of your own"),
     example("check", "flashloom check demo", "Summarise a drive"),

@@ -2,16 +2,19 @@
 
 mod args;
 mod check;
+mod cluster;
 mod command;
 mod compare;
 mod completions;
 mod device;
 mod exit;
 mod explain;
+mod flows;
 mod help;
 mod lists;
 mod machine;
 mod manual;
+mod mqsim;
 mod options;
 mod progress;
 mod run;

@@ -8,7 +8,7 @@ use report::catalogue::ResultFile;
 use report::table::Table;
 use study::compare::Comparison;
 use study::config::did_you_mean;
-use study::execute::Studies;
+use study::execute::{KeyList, Studies};
 use study::explanation::Explanation;
 use study::plan::{self, StudySpec};
 use study::repeat::Repeats;
@@ -19,6 +19,7 @@ use workload::script::ScriptSpec;
 use workload::trace::TraceInfo;
 
 use crate::check::Checked;
+use crate::cluster::ShardResult;
 use crate::exit::{Failure, print};
 use crate::store::Listed;
 
@@ -133,6 +134,10 @@ pub(crate) enum Schema {
     TraceInfoResult,
     /// What `store list --json` prints
     StoreResult,
+    /// What `study --shard --json` prints
+    ShardResult,
+    /// What `study --keys --json` prints, and keys.json
+    KeysResult,
     /// The key of a run: what `store show --key` prints, and `point` reads
     Key,
     /// All files that Flashloom writes: the name, type, unit and meaning of each column
@@ -150,11 +155,22 @@ fn every_file() -> Vec<ResultFile> {
             study::store::columns(),
         ),
         table("run --csv", "A row for each kind of request of each flow.", report::run::rows(&[]).fields()),
-        table("compare --csv", "A row for each drive: means over the seeds.", report::compare::fields()),
+        table(
+            "compare --csv",
+            "A row for each drive: means over the seeds. With several seeds, each number has a second column with `_half_width` \
+             behind its name: half the width of its 95 % interval.",
+            report::compare::fields(),
+        ),
         table(
             "study --csv",
             "A row for each run: the name of the study in the column `study`, then the columns of STUDY.parquet.",
             Vec::new(),
+        ),
+        table("study --shard --csv", "A row for each run of the shard.", report::cluster::shard_rows(&[]).fields()),
+        table(
+            "study --keys --csv",
+            "A row for each run whose key is written: those that are not in the store first, longest first.",
+            report::cluster::keys_rows(&[]).fields(),
         ),
         table(
             "reproduce --csv",
@@ -202,6 +218,8 @@ pub(crate) fn schema(of: Schema, results: &mut dyn Write) -> Result<(), Failure>
         Schema::CheckResult => study::schema::of::<Checked>(),
         Schema::TraceInfoResult => study::schema::of::<TraceInfo>(),
         Schema::StoreResult => study::schema::of::<Listed>(),
+        Schema::ShardResult => study::schema::of::<ShardResult>(),
+        Schema::KeysResult => study::schema::of::<KeyList>(),
         Schema::Key => study::schema::of::<Key>(),
         Schema::Results => return print(results, &report::catalogue::json(every_file())),
     };

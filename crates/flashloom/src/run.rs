@@ -31,6 +31,10 @@ pub(crate) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure
     if args.seeds > 1 {
         return seeds::run(args, results);
     }
+    if let Some(option) = args.store.given() {
+        let remedy = "leave it out, or give --seeds";
+        return Err(Failure::Input(format!("{option}: has no effect here: one run keeps no result; {remedy}")));
+    }
     let outcome = perform(args, watch(&args.output), results)?;
     let (Some(path), Some(timeline)) = (&args.output.timeline, outcome.timeline()) else { return Ok(()) };
     if timeline.slices().is_empty() {
@@ -100,10 +104,10 @@ fn state(args: &RunArgs) -> String {
     }
 }
 
-/// The session that the arguments describe, without its workloads.
-pub(crate) fn session<'a>(args: &RunArgs, device: &'a Device, state: Option<State>) -> Session<'a> {
-    let spec = RunSpec {
-        precondition: if state.is_some() { Vec::new() } else { args.state.precondition.clone() },
+/// The state of the drive, and the part of the workload that is measured, as the arguments say.
+fn spec(args: &RunArgs) -> RunSpec {
+    RunSpec {
+        precondition: args.state.precondition.clone(),
         time_scale: args.issue.pace.time_scale,
         verify: args.verify,
         fairness: args.issue.fairness,
@@ -113,7 +117,15 @@ pub(crate) fn session<'a>(args: &RunArgs, device: &'a Device, state: Option<Stat
         until: args.measured.until,
         round: args.measured.round,
         ..RunSpec::default()
-    };
+    }
+}
+
+/// The session that the arguments describe, without its workloads.
+pub(crate) fn session<'a>(args: &RunArgs, device: &'a Device, state: Option<State>) -> Session<'a> {
+    let mut spec = spec(args);
+    if state.is_some() {
+        spec.precondition.clear();
+    }
     let mut session = Session::new(device).program(program()).seed(args.seed).spec(&spec);
     let output = &args.output;
     if output.series.is_some() || output.out.is_some() || output.report.is_some() {

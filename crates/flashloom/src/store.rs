@@ -8,12 +8,13 @@ use report::store::{points_table, studies_table};
 use schemars::JsonSchema;
 use serde::Serialize;
 use study::execute::{Outcome, PointError, point as run_point};
-use study::store::{Contents, Discard, Key, MODEL, Removed, Store, StoreError, Stored};
+use study::store::{Contents, Discard, Key, MODEL, Merged, Removed, Store, StoreError, Stored, Timing};
 use study::summary::Summary;
 use study::text::memory;
 
-use crate::args::{GcArgs, StoreArgs, StoreCommand};
+use crate::args::{GcArgs, MergeArgs, StoreArgs, StoreCommand};
 use crate::exit::{Failure, note, print};
+use crate::progress::now;
 use crate::run::program;
 
 /// The environment variable that names the default store; if it is empty, there is none.
@@ -82,11 +83,16 @@ pub(crate) fn point(path: &Path, store: Option<&Path>, results: &mut dyn Write) 
     let summary = match found {
         Some(found) => found,
         None => {
+            let start = now();
             let summary = run_point(&key, &program()).map_err(|error| match error {
                 PointError::Run(error) => Failure::study(&error),
                 PointError::Key(error) => fail(&error),
             })?;
-            store.map_or(Ok(()), |store| store.put(&key, &summary))?;
+            if let Some(store) = store {
+                store.put(&key, &summary)?;
+                // Without it another run's time is predicted less well.
+                let _ = store.put_timing(&Timing::new(key.digest(), &summary, None, start.elapsed()));
+            }
             summary
         }
     };
@@ -98,6 +104,7 @@ pub(crate) fn store(command: &StoreCommand, results: &mut dyn Write) -> Result<(
     match command {
         StoreCommand::List { store, json } => list(&find(store.as_deref())?, *json, results),
         StoreCommand::Show { digest, store, key, json } => show(&find(store.as_deref())?, digest, *key, *json, results),
+        StoreCommand::Merge(args) => merge(args, results),
         StoreCommand::Gc(args) => gc(&find(args.store.as_deref())?, args, results),
     }
 }
@@ -271,6 +278,58 @@ fn show(store: &Store, name: &str, key: bool, json: bool, results: &mut dyn Writ
         (false, false) => format!("{}\n{}\n\n{}", point.digest, point.path.display(), report::run::table(&row.summary)),
     };
     print(results, &text)
+}
+
+/// What `store merge` took over, as JSON.
+#[derive(Debug, Serialize)]
+struct MergedStores {
+    /// Version of these keys.
+    schema: &'static str,
+    /// The folder that took them.
+    folder: PathBuf,
+    /// The stores that they are from.
+    stores: usize,
+    /// Results that came over.
+    taken: u64,
+    /// Results that were there.
+    there: u64,
+    /// Results that this Flashloom does not use, which stay where they are.
+    left: usize,
+}
+
+/// The most files that are named because they cannot be used.
+const NAMED: usize = 3;
+
+fn merge(args: &MergeArgs, results: &mut dyn Write) -> Result<(), Failure> {
+    let folder = args.store.clone().or_else(default_store);
+    let folder = folder.ok_or_else(|| Failure::Input("there is no default store; name one with --store DIR".into()))?;
+    // All of them are looked for before the first one is touched.
+    let from = args.from.iter().map(|from| Store::find(from)).collect::<Result<Vec<Store>, _>>()?;
+    let into = Store::open(&folder)?;
+    if let Some(same) = from.iter().find(|from| from.is_same(&into)) {
+        let remedy = "leave it out, or name another store with --store DIR";
+        return Err(Failure::Input(format!(
+            "{}: is the store that takes the results; {remedy}",
+            same.folder().display()
+        )));
+    }
+    let mut merged = Merged::default();
+    from.iter().try_for_each(|from| into.merge(from, &mut merged))?;
+    let Merged { taken, there, left } = merged;
+    left.iter().take(NAMED).for_each(|file| note(format_args!("{file}; it stays where it is")));
+    if left.len() > NAMED {
+        note(format_args!("{} more files stay where they are", left.len() - NAMED));
+    }
+    if args.json {
+        let (folder, stores, left) = (into.folder().to_owned(), from.len(), left.len());
+        return print(
+            results,
+            &document(&MergedStores { schema: "flashloom-merge-1", folder, stores, taken, there, left }),
+        );
+    }
+    let [taken, stores] = [counted(taken, "result"), counted(from.len() as u64, "store")];
+    let left = if left.is_empty() { String::new() } else { format!(", {} cannot be used", left.len()) };
+    print(results, &format!("took {taken} from {stores}; {there} were there{left}\n"))
 }
 
 /// What `store gc` removed, as JSON.

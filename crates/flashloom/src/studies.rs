@@ -15,7 +15,8 @@ use workload::trace::files;
 
 use report::study_report::{Charts, page as page_of};
 
-use crate::args::{ClaimArgs, Form, ReadingArgs, StudyArgs};
+use crate::args::{ClaimArgs, ClusterArgs, Form, ReadingArgs, StudyArgs};
+use crate::cluster;
 use crate::exit::{Failure, note, print, say};
 use crate::machine;
 use crate::progress::{Bar, now};
@@ -25,8 +26,8 @@ use crate::store::from_store;
 /// Runs some studies, one after another, and prints their points and claims.
 pub(crate) fn study(
     paths: &[PathBuf],
-    workload: Option<&Path>,
-    reading: &ReadingArgs,
+    (workload, reading): (Option<&Path>, &ReadingArgs),
+    cluster: &ClusterArgs,
     args: (&StudyArgs, &ClaimArgs),
     results: &mut dyn Write,
 ) -> Result<(), Failure> {
@@ -47,8 +48,12 @@ pub(crate) fn study(
         return Err(faults.into());
     }
     reading.check(plans.iter().any(Plan::plays_a_trace), &[])?;
-    plans.iter_mut().flat_map(|plan| &mut plan.points).for_each(|point| reading.apply(&mut point.run));
-    perform(plans, paths, args, true, results)
+    plans.iter_mut().flat_map(|plan| &mut plan.points).for_each(|point| reading.apply(&mut point.run.reading));
+    match cluster {
+        ClusterArgs { shard: Some(shard), .. } => cluster::shard(plans, *shard, args.0, results),
+        ClusterArgs { keys: Some(folder), .. } => cluster::keys(plans, folder, args.0, results),
+        _ => perform(plans, paths, args, true, results),
+    }
 }
 
 /// The name of all papers together, with the mixtures of their mechanisms.

@@ -68,6 +68,7 @@ chapters! {
     compare_and_mix
     write_a_study
     keep_results
+    on_a_cluster
     embed_it
     how_far_to_trust_it
 }

@@ -328,3 +328,20 @@ fn numbers_in_prose_are_parsed_and_compared() {
     assert!(!shows(one("28.3"), 28.1) && !shows(one("85"), 86.0));
     assert_eq!(without_code("a `1.5` [b 2](c3.md) 4 (Sec. 3.1, Fig. 7) 5"), "a  [b 2 4 (Sec. Fig. 5");
 }
+
+#[test]
+fn the_guide_lists_every_figure_that_a_study_draws() {
+    let page = read("docs/src/papers.md");
+    let names = ["Chang", "Dirik and Jacob", "FMMU", "Hydra", "Sung"];
+    for (paper, name) in PAPERS.into_iter().zip(names) {
+        let row = page.lines().find(|line| line.starts_with(&format!("| {name} | "))).expect(name);
+        let listed: BTreeSet<String> = cells(row)[1].split(", ").map(ToOwned::to_owned).collect();
+        let files = fs::read_dir(root().join("studies").join(paper)).expect(paper);
+        let number = |line: &str| Some(line.strip_prefix("number = \"")?.strip_suffix('"')?.to_owned());
+        let drawn: BTreeSet<String> = files
+            .map(|file| fs::read_to_string(file.expect("a file").path()).expect("a text"))
+            .flat_map(|text| text.lines().filter_map(number).collect::<Vec<_>>())
+            .collect();
+        assert_eq!(listed, drawn, "{name}");
+    }
+}

@@ -20,7 +20,7 @@ use crate::common::{NO_STORE, program};
 const WITH_TESTS_OF_THEIR_OWN: [&str; 2] = ["docs/src/papers", "docs/src/reference"];
 
 /// Programs that a page may run beside `flashloom`, which readers have.
-const PROGRAMS: [&str; 7] = ["flashloom", "cargo", "cat", "grep", "gzip", "head", "printf"];
+const PROGRAMS: [&str; 8] = ["bash", "flashloom", "cargo", "cat", "grep", "gzip", "head", "printf"];
 
 /// The repository.
 pub(crate) fn root() -> PathBuf {
@@ -104,7 +104,8 @@ impl Page {
             return flashloom(&run.split_whitespace().collect::<Vec<_>>(), folder);
         }
         for stage in shown.command.split('|') {
-            let program = stage.split_whitespace().next().unwrap_or_default();
+            // A variable may come first.
+            let program = stage.split_whitespace().find(|word| !word.contains('=')).unwrap_or_default();
             assert!(PROGRAMS.contains(&program), "{}:{}: `{program}` is none of {PROGRAMS:?}", self.name, shown.line);
         }
         // A page calls `flashloom` and `cargo` as a reader of the repository does.
@@ -114,7 +115,8 @@ impl Page {
             env!("CARGO"),
             root().join("Cargo.toml").display()
         );
-        let script = format!("set -o pipefail\n{flashloom}\n{cargo}\n{}", shown.command);
+        // A script of a page calls it, too.
+        let script = format!("set -o pipefail\n{flashloom}\nexport -f flashloom\n{cargo}\n{}", shown.command);
         let mut bash = Command::new("bash");
         bash.env(NO_STORE.0, NO_STORE.1).args(["-c", &script]).current_dir(folder).output().expect("bash starts")
     }
@@ -213,7 +215,8 @@ impl Page {
                 }
                 Block::Unknown(line, kind) => {
                     panic!(
-                        "{}:{line}: ```{kind} is none of `toml NAME`, `csv NAME`, `ini NAME`, `console`, `text`",
+                        "{}:{line}: ```{kind} is none of `toml NAME`, `csv NAME`, `ini NAME`, `sh NAME`, `xml NAME`, `yaml NAME`, \
+                         `console`, `text`",
                         self.name
                     )
                 }
@@ -253,7 +256,7 @@ impl Page {
             assert!(output.status.success(), "{} names `flashloom {}`", self.name, command.join(" "));
             String::from_utf8(output.stdout).expect("text")
         };
-        let with_options: [&[&str]; 13] = [
+        let with_options: [&[&str]; 15] = [
             &["run"],
             &["compare"],
             &["explain"],
@@ -264,14 +267,19 @@ impl Page {
             &["trace", "convert"],
             &["store", "list"],
             &["store", "show"],
+            &["store", "merge"],
             &["store", "gc"],
+            &["convert-mqsim"],
             &["point"],
             &["man"],
         ];
         let every: String = with_options.map(help).concat();
         let mut commands = BTreeSet::new();
         // Code spans about other programs name their options.
-        let spans = self.text.split('`').filter(|span| !span.starts_with("cargo ") && !span.starts_with("mdbook "));
+        let others = ["cargo ", "mdbook ", "sbatch ", "kubectl "];
+        let text: Vec<&str> = self.text.lines().filter(|line| !line.starts_with("#SBATCH ")).collect();
+        let text = text.join("\n");
+        let spans = text.split('`').filter(|span| !others.iter().any(|other| span.starts_with(other)));
         let ours = spans.collect::<Vec<_>>().join("`");
         let words: Vec<&str> = ours.split(|c: char| c.is_whitespace() || "`,;|()[]{}".contains(c)).collect();
         for pair in words.windows(2).filter(|pair| pair[0] == "flashloom") {

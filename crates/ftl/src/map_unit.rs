@@ -155,6 +155,9 @@ pub trait MapUnit {
     /// weights follow this count; the formula is ours).
     fn set_collector_weight(&mut self, _valid: u32, _of: u32) {}
 
+    /// A question about this mapping unit will follow: the map unit may prefetch the memory it needs.
+    fn fetch(&self, _unit: usize) {}
+
     /// The counters since the map unit was built, which is at power-on; busy times end at `now`.
     fn counters(&self, now: Time) -> Counters;
 }

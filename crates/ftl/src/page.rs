@@ -30,6 +30,7 @@ mod mount;
 mod placement;
 mod pool;
 mod port;
+mod prefetch;
 mod read;
 mod rescue;
 mod steady;

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 
 use base::engine::{EventQueue, Handle};
 use base::units::{Lpn, Psn, Span, Time};
-use flash::backend::{Backend, CauseSet, List, Observer, Slot};
+use flash::backend::{Backend, CauseSet, Command, List, Observer, Slot};
 use flash::nand::{Media, Sector};
 
 use crate::family::Config;
@@ -31,6 +31,17 @@ impl<S: Sector, O: Observer> Flash<'_, S, O> {
     #[inline]
     pub fn submit(&mut self, list: Handle<List>) {
         self.backend.submit(self.now, list, self.events);
+    }
+
+    /// The program that will probably be the `distance`-th to end from now on; none if no program's end has just been
+    /// handled. For prefetching.
+    #[must_use]
+    #[inline]
+    pub fn following_program(&self, distance: usize) -> Option<Handle<Command>> {
+        match self.events.following(distance)? {
+            Event::Flash(event) => self.backend.ends_program(event),
+            _ => None,
+        }
     }
 
     /// Submits a list whose commands run one after another; no other list runs beside it.

@@ -49,8 +49,11 @@ const describe = (() => {
   // The places that the arrow keys visit: rows, one for each series or resource, of places with a text.
   const PLACES = {
     lines: ({ x, y, lines }) =>
-      lines.map(({ name, points }) =>
-        points.map(([at, value], data) => ({ series: name, data, says: `${name}, ${on(x, at)}: ${show(y.unit, value)}` })),
+      lines.map(({ name, points, spread: ranges }) =>
+        points.map(([at, value], data) => {
+          const range = (ranges || []).find(([place]) => place === at);
+          return { series: name, data, says: `${name}, ${on(x, at)}: ${show(y.unit, value)}${spread(y, range && range.slice(1))}` };
+        }),
       ),
     courses: ({ x, y, lines, marks }) =>
       lines.map(({ name, values, spread: ranges }) =>

@@ -7,6 +7,7 @@ use workload::trace::FIELDS as TRACE;
 
 use crate::columns::{erases, flow_series, histograms, series};
 use crate::requests;
+use crate::run::seeds_fields;
 use crate::study_report;
 
 /// A file of results.
@@ -48,6 +49,21 @@ pub fn tables() -> Vec<ResultFile> {
             "STUDY.parquet",
             "`study --out DIR`, `reproduce --out DIR` and `compare --out DIR` write it: a row for each run. `study --csv` prints the same.",
             study_report::fields(),
+        ),
+        file(
+            "seeds.parquet",
+            "`run --seeds N --out DIR` writes it: a row for each metric; `SEED` stands for the seeds. `run --seeds N --csv` prints the same.",
+            seeds_fields(),
+        ),
+        file(
+            "seeds.series.parquet",
+            "`run --seeds N --series INTERVAL --out DIR` writes it: a row for each interval of the run with each seed.",
+            study_report::series_fields().into_iter().filter(|field| field.name != "AXIS").collect(),
+        ),
+        file(
+            "STUDY.series.parquet",
+            "`study --out DIR` and the like write it for a study with `[run] series`: a row for each interval of each run.",
+            study_report::series_fields(),
         ),
         file(
             "Traces",
@@ -242,6 +258,20 @@ mod tests {
         for field in listed.iter().filter(|field| !["AXIS", "METRIC"].contains(&&*field.name)) {
             assert!(table.has(&field.name), "{}", field.name);
         }
+    }
+
+    #[test]
+    fn every_column_of_the_course_of_a_study_is_listed() {
+        let text = small::STUDY.replace("limit = 150", "limit = 150, series = \"1ms\"");
+        let outcome = studied(&text);
+        let table = study_report::series(&outcome).expect("recorded");
+        written(&table.fields(), |out| whole(out, &About::default(), &table));
+        let listed = listed("STUDY.series.parquet");
+        let fields = table.fields();
+        let own = &fields[outcome.plan.axes.len()..];
+        let all: Vec<&Field> =
+            listed.iter().filter(|of| of.name != "AXIS" && !of.name.starts_with("flow_FLOW")).collect();
+        assert_eq!(all, own.iter().collect::<Vec<_>>());
     }
 
     #[test]

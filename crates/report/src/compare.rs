@@ -8,5 +8,6 @@ mod rows;
 mod table;
 
 pub use page::page;
+pub(crate) use page::{BAND, spread};
 pub use rows::{fields, rows};
 pub use table::table;

@@ -4,6 +4,7 @@
 //! and the files of one kind of result, out of [`figure`]s, [`page`]s and the private modules beside them.
 
 pub mod catalogue;
+pub mod cluster;
 mod columns;
 pub mod compare;
 mod escape;

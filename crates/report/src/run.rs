@@ -10,10 +10,15 @@ mod rerun;
 mod rounds;
 mod rows;
 mod seeds;
+mod seeds_folder;
+mod seeds_page;
 mod table;
 
 pub use folder::{fill, names};
 pub use page::page;
 pub use rows::rows;
+pub(crate) use seeds::fields as seeds_fields;
 pub use seeds::{seeds_rows, seeds_table};
+pub use seeds_folder::{seeds_fill, seeds_names};
+pub use seeds_page::seeds_page;
 pub use table::table;

@@ -2,11 +2,13 @@
 
 mod charts;
 mod claims;
+mod described;
 mod folder;
 mod junit;
 mod lead;
 mod page;
 mod points;
+mod series;
 mod tables;
 
 pub use claims::claims;
@@ -15,4 +17,6 @@ pub use junit::junit;
 pub use page::{Charts, page};
 pub(crate) use points::fields;
 pub use points::points;
+pub use series::series;
+pub(crate) use series::{fields as series_fields, series_of};
 pub use tables::{claims_table, points_table};

@@ -7,12 +7,14 @@ mod flows;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use base::io::IoKind;
 use base::units::SECTOR;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::catalogue::Device;
 use crate::config::{Document, Fault, Faults};
+use crate::curves::CurveSpread;
 use crate::execute::Outcome;
 use crate::metric::{Dimension, Metric};
 use crate::plan::{AxisSpec, Label, Plan, Point, PointSpec, RunSpec, StudySpec};
@@ -301,6 +303,10 @@ pub struct Row {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("propertyNames" = schema::keys(columns().map(|column| column.key))))]
     pub spread: BTreeMap<&'static str, Spread>,
+    /// The latencies by percentile over the seeds, by kind of request; missing with one seed.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("propertyNames" = schema::keys(IoKind::ALL.map(IoKind::name))))]
+    pub latency_curves: BTreeMap<&'static str, CurveSpread>,
     /// The keys of the columns in which the drive is better than every other: by more than the spread over the seeds, if
     /// there are several, and as the numbers are printed.
     pub best: Vec<&'static str>,
@@ -364,6 +370,7 @@ impl Comparison {
                 device: point.labels[0].to_string(),
                 values: spread.iter().map(|(key, spread)| (*key, spread.mean)).collect(),
                 spread: if runs.len() > 1 { spread.clone() } else { BTreeMap::new() },
+                latency_curves: CurveSpread::all(runs),
                 best: Vec::new(),
                 explained: explained::explained(runs),
                 runs: runs.clone(),
@@ -499,6 +506,12 @@ mod tests {
         assert_eq!(column.text(row), Some(spread.interval().expect("two seeds").show(Dimension::Time)));
         let json: serde_json::Value = serde_json::from_str(&comparison.json()).expect("JSON");
         assert!(json["rows"][0]["spread"]["read_mean_us"]["half_width"].is_number());
+        // The curves over the seeds go through the percentiles of the table.
+        let curve = &row.latency_curves["read"];
+        let (_, p99) = curve.share.iter().zip(&curve.mean_us).find(|(share, _)| **share >= 0.99).expect("a tail");
+        assert!(*p99 >= row.values.get("read_p99_us").copied().unwrap_or_default(), "{curve:?}");
+        let half = &json["rows"][0]["latency_curves"]["read"]["half_width_us"];
+        assert_eq!(half.as_array().map(Vec::len), Some(curve.share.len()));
         assert_eq!(json["rows"][1]["values"]["table_ram_bytes"], row_of(&comparison, 1, "table_ram_bytes"));
         assert!(json["rows"][1].get("explained").is_none(), "nothing was explained");
     }

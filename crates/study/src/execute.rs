@@ -2,12 +2,15 @@
 
 mod claims;
 mod document;
+mod keys;
+mod requests;
 mod save;
+mod shard;
 mod stored;
 
 use std::fmt;
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -22,12 +25,15 @@ use crate::output::OutputError;
 use crate::plan::{Label, Plan, Point};
 use crate::session::{Session, SessionError};
 use crate::spread::Spread;
+use crate::store::Digest;
 use crate::summary::Summary;
 
 pub use crate::session::Program;
 pub use claims::{Claim, Finding, Isolation, LeftOut, Verdict, claims, natural};
 pub use document::{SCHEMA, Studies, json};
+pub use keys::{KeyList, PlannedRun, list_keys, write_keys};
 pub use save::check_snapshots;
+pub use shard::{Dealt, ParseShardError, Shard, ShardRun, describe_point, run_shard};
 pub use stored::{PointError, Storing, point};
 
 /// The outcome of a study.
@@ -52,6 +58,13 @@ pub enum ExecuteError {
     Output(OutputError, Place),
     /// A workload has several stages, and thus several results.
     Stages(Place),
+    /// Results of a shard are not in the store.
+    NotKept {
+        /// How many.
+        lost: usize,
+        /// The folder of the store.
+        store: PathBuf,
+    },
     /// A run failed.
     Session(Box<SessionError>, Place),
 }
@@ -75,6 +88,12 @@ impl fmt::Display for ExecuteError {
             Self::Stages(place) => {
                 write!(f, "{place}: the workload has several stages; give one of them a file of its own")
             }
+            Self::NotKept { lost, store } => write!(
+                f,
+                "{}: {lost} results could not be kept in the store; free space there and run the shard again, which does \
+                 only these runs",
+                store.display()
+            ),
             Self::Session(error, place) => write!(f, "{place}: {error}"),
         }
     }
@@ -166,13 +185,43 @@ pub fn run_followed(
     follow: Follow<'_>,
 ) -> Result<Outcome, ExecuteError> {
     keep_pipes(&mut plan)?;
-    let seeds = plan.spec.seeds.clone();
-    let jobs = |point: usize| seeds.iter().map(move |seed| Job { point, seed: *seed });
-    let jobs: Vec<Job> = (0..plan.points.len()).flat_map(jobs).collect();
+    let jobs = jobs(&plan);
+    let done = run_jobs(&mut plan, &jobs, program, threads, storing, follow)?;
+    let stored = done.iter().filter(|run| run.was_stored).count();
+    let runs: Vec<Summary> = done.into_iter().map(|run| run.summary).collect();
+    let runs = runs.chunks(plan.spec.seeds.len()).map(<[Summary]>::to_vec).collect();
+    Ok(Outcome { plan, runs, stored })
+}
+
+/// All runs of a study: each point with all seeds.
+fn jobs(plan: &Plan) -> Vec<Job> {
+    let with_seeds = |point: usize| plan.spec.seeds.iter().map(move |seed| Job { point, seed: *seed });
+    (0..plan.points.len()).flat_map(with_seeds).collect()
+}
+
+/// A run that was done, or whose result was in the store.
+struct JobRun {
+    summary: Summary,
+    /// The digest of its key, with a store.
+    digest: Option<Digest>,
+    was_stored: bool,
+}
+
+/// Does some runs of a study. The results are in the order of the jobs.
+fn run_jobs(
+    plan: &mut Plan,
+    jobs: &[Job],
+    program: &Program,
+    threads: Option<NonZeroUsize>,
+    storing: Option<&Storing<'_>>,
+    follow: Follow<'_>,
+) -> Result<Vec<JobRun>, ExecuteError> {
     let threads = at_once(threads);
-    let known = storing.map(|storing| storing.look_up(&mut plan, &jobs, threads)).transpose()?;
+    let known = storing.map(|storing| storing.look_up(plan, jobs, threads)).transpose()?;
+    let plan = &*plan;
     let mut results: Vec<Option<Summary>> =
         known.as_ref().map_or_else(|| vec![None; jobs.len()], |known| known.found());
+    let was_stored: Vec<bool> = results.iter().map(Option::is_some).collect();
     let left = known.as_ref().map_or_else(|| (0..jobs.len()).collect(), |known| known.order());
     let stored = jobs.len() - left.len();
     if stored > 0 {
@@ -181,36 +230,54 @@ pub fn run_followed(
     for (job, found) in jobs.iter().zip(&results) {
         found.iter().for_each(|summary| (follow.finished)(job.point, summary));
     }
-    let (done, failed) = (AtomicUsize::new(stored), AtomicBool::new(false));
     let by = By { program, interrupt: follow.interrupt };
-    let made = each(left.len(), threads, |next| {
-        if failed.load(Ordering::Relaxed) {
-            return None;
-        }
+    let run = |next: usize| {
         let job = jobs[left[next]];
         let result = match &known {
-            Some(known) => known.run(&plan, job, left[next], by),
-            None => plain(&plan, job, by),
+            Some(known) => known.run(plan, job, left[next], by),
+            None => plain(plan, job, by),
         };
-        // The other threads start no further runs.
-        failed.fetch_or(result.is_err(), Ordering::Relaxed);
         result.iter().for_each(|summary| (follow.finished)(job.point, summary));
-        (follow.progress)(done.fetch_add(1, Ordering::Relaxed) as u64 + 1, jobs.len() as u64);
-        Some(result)
-    });
+        result
+    };
+    let done = |done| (follow.progress)((stored + done) as u64, jobs.len() as u64);
+    let made = each_until_error(left.len(), threads, run, &done);
     let mut made: Vec<_> = left.into_iter().zip(made).collect();
     made.sort_by_key(|(job, _)| *job);
     for (job, result) in made {
         // Runs that never started stand beside the error that stopped them.
         results[job] = result.transpose()?;
     }
-    let runs: Vec<Summary> = results.into_iter().flatten().collect();
-    let runs = runs.chunks(seeds.len()).map(<[Summary]>::to_vec).collect();
-    Ok(Outcome { plan, runs, stored })
+    let run = |(number, (summary, was_stored)): (usize, (Summary, bool))| JobRun {
+        summary,
+        digest: known.as_ref().map(|known| known.digest(number)),
+        was_stored,
+    };
+    Ok(results.into_iter().flatten().zip(was_stored).enumerate().map(run).collect())
+}
+
+/// The results of a job for each number below `count`, on at most this many threads. After an error no further job
+/// begins: the results of those that never began are `None`. `progress` receives the number of jobs that ended.
+pub(crate) fn each_until_error<T: Send, E: Send>(
+    count: usize,
+    threads: usize,
+    job: impl Fn(usize) -> Result<T, E> + Sync,
+    progress: &(dyn Fn(usize) + Sync),
+) -> Vec<Option<Result<T, E>>> {
+    let (done, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    each(count, threads, |number| {
+        if failed.load(Ordering::Relaxed) {
+            return None;
+        }
+        let result = job(number);
+        failed.fetch_or(result.is_err(), Ordering::Relaxed);
+        progress(done.fetch_add(1, Ordering::Relaxed) + 1);
+        Some(result)
+    })
 }
 
 /// The results of a job for each number below `count`, on at most this many threads.
-fn each<T: Send>(count: usize, threads: usize, job: impl Fn(usize) -> T + Sync) -> Vec<T> {
+pub(crate) fn each<T: Send>(count: usize, threads: usize, job: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let results: Vec<Mutex<Option<T>>> = (0..count).map(|_| Mutex::new(None)).collect();
     let work = || {
@@ -279,7 +346,8 @@ pub fn doubts(plan: &Plan) -> Result<Vec<String>, ExecuteError> {
 /// The place of a run, for messages.
 fn place(plan: &Plan, job: Job) -> Place {
     let labels = crate::plan::describe(&plan.axes, &plan.points[job.point].labels);
-    Place(format!("study {}, {labels}, seed {}", plan.spec.name, job.seed))
+    let labels = if labels.is_empty() { labels } else { format!(", {labels}") };
+    Place(format!("study {}{labels}, seed {}", plan.spec.name, job.seed))
 }
 
 /// What runs a point, and what ends it early.

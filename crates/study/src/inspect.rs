@@ -46,6 +46,11 @@ pub trait Inspect {
     /// The erase count of every block.
     fn erase_counts(&self) -> Vec<u32>;
 
+    /// The erase count of every block of the SLC array, if the drive has one.
+    fn slc_erase_counts(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
     /// The time that a mount would take after a power cut now, if the drive has one.
     fn mount_time(&self) -> Option<Span> {
         None
@@ -86,6 +91,10 @@ impl<S: Sector, O: Watcher, F: ftl::Ftl> Inspect for Ssd<S, O, F> {
 
     fn erase_counts(&self) -> Vec<u32> {
         self.erase_counts()
+    }
+
+    fn slc_erase_counts(&self) -> Vec<u32> {
+        self.slc_erase_counts()
     }
 
     fn mount_time(&self) -> Option<Span> {

@@ -9,6 +9,7 @@
 pub mod catalogue;
 pub mod compare;
 pub mod config;
+pub mod curves;
 pub mod execute;
 pub mod expect;
 pub mod explanation;

@@ -336,6 +336,12 @@ impl Metric {
         if self.bottom.is_some() { Dimension::Plain } else { self.top.dimension() }
     }
 
+    /// The dimensions of the dividend and the divisor of a quotient.
+    #[must_use]
+    pub fn quotient(&self) -> Option<(Dimension, Dimension)> {
+        self.bottom.as_ref().map(|bottom| (self.top.dimension(), bottom.dimension()))
+    }
+
     /// The metric's value in a run; `None` if the run has no such number, for example a read latency without reads.
     #[must_use]
     pub fn of(&self, summary: &Summary) -> Option<f64> {

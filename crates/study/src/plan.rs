@@ -8,12 +8,13 @@ mod flow;
 mod grid;
 mod part;
 mod point;
+mod reading;
 mod seeds;
+mod single;
 mod state;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use base::fault::Fault;
 use base::units::Span;
@@ -21,21 +22,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ssd::Precondition;
 use workload::measure::Measured;
-use workload::trace::{Columns, Event, ExtentRule, Format, NamedUnits, SizeUnit, TimeUnit, TraceOptions, VolumeRule};
 
 pub use crate::label::{Assignment, Label, OneOrMany};
 pub use builtin::builtin;
 pub use claim::ClaimSpec;
-pub use figure::{FigureScale, FigureSpec, StatedSpec};
+pub use figure::{FigurePart, FigureScale, FigureSpec, FlashArray, Relation, ScoreSpec, StatedSpec};
 pub use flow::FlowSpec;
 pub(crate) use flow::pacing;
 pub use grid::Plan;
 pub(crate) use grid::{check_run, describe};
 pub use point::{Beside, Point};
+pub use reading::ReadingSpec;
+pub(crate) use reading::UnknownRule;
 pub use seeds::{MOST_SEEDS, seeds_from};
 pub use workload::measure::Until;
 
-use crate::config::did_you_mean;
 use crate::metric::Metric;
 use crate::run::{Amount, Stop, Window};
 
@@ -114,62 +115,6 @@ impl Changes {
     }
 }
 
-/// A key of the table `run` whose value does not say how to read a trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum UnknownRule {
-    Format,
-    Columns,
-    Units,
-    Event,
-    Extent,
-    Volumes,
-}
-
-impl UnknownRule {
-    /// The fault of the table `run`.
-    fn fault(self, run: &RunSpec) -> Fault {
-        let one_of = |names: Vec<&str>, name: &str| {
-            format!("{}choose one of {}", did_you_mean(name, names.iter().copied()), names.join(", "))
-        };
-        let quoted = |name: &Option<String>| name.clone().unwrap_or_default();
-        match self {
-            Self::Format => {
-                let name = quoted(&run.format);
-                let remedy = one_of(Format::ALL.iter().map(|format| format.name()).collect(), &name);
-                Fault::new("format", format!("`{name}` is not a trace format"), remedy)
-            }
-            Self::Columns => {
-                let error = run.columns.as_ref().and_then(|text| text.parse::<Columns>().err());
-                let error = error.expect("they do not describe columns");
-                Fault::new("columns", error.message(), error.remedy())
-            }
-            Self::Units => {
-                let time = run.time_unit.as_ref().and_then(|text| Some(("time-unit", text.parse::<TimeUnit>().err()?)));
-                let size = |key, text: &Option<String>| Some((key, text.as_ref()?.parse::<SizeUnit>().err()?));
-                let wrong = time.or_else(|| size("size-unit", &run.size_unit));
-                let wrong = wrong.or_else(|| size("address-unit", &run.address_unit));
-                let (key, error) = wrong.expect("one of them is not a unit");
-                Fault::new(key, error.message(), error.remedy())
-            }
-            Self::Event => {
-                let name = quoted(&run.event);
-                let remedy = one_of(Event::ALL.iter().map(|event| event.name()).collect(), &name);
-                Fault::new("event", format!("`{name}` is not an event of a block trace"), remedy)
-            }
-            Self::Extent => {
-                let name = quoted(&run.extent);
-                let remedy = one_of(ExtentRule::ALL.iter().map(|rule| rule.name()).collect(), &name);
-                Fault::new("extent", format!("`{name}` is not a rule for addresses of traces"), remedy)
-            }
-            Self::Volumes => {
-                let name = quoted(&run.volumes);
-                let message = format!("`{name}` is not a rule for volumes of traces");
-                Fault::new("volumes", message, "write single, overlay or stride:SIZE, e.g. stride:1GiB")
-            }
-        }
-    }
-}
-
 /// How the workload of a study is run: the table `run`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
@@ -239,99 +184,15 @@ pub struct RunSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 10_000))]
     pub seeds: Option<u32>,
-    /// Skip this many requests at the beginning of a trace.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub skip: Option<u64>,
-    /// Play a trace this many times.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub repeat: Option<u32>,
-    /// The event that stands for a request in blktrace and blkparse files: `auto`, `queue`, `issue` or `complete`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub event: Option<String>,
-    /// The rule for trace addresses beyond the drive's capacity: `error`, `wrap` or `compact`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub extent: Option<String>,
-    /// The format of a trace, instead of the detected one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub format: Option<String>,
-    /// The columns of a CSV, e.g. `time=ts:us,op=rw,offset=lba:512B,size=len:B`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub columns: Option<String>,
-    /// The unit of a trace's times, instead of its format's: `s`, `ms`, `us`, `100ns`, `ns` or `ps`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub time_unit: Option<String>,
-    /// The unit of a trace's sizes, instead of its format's: `B`, `512B`, `4KiB`, ...
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub size_unit: Option<String>,
-    /// The unit of a trace's addresses, instead of its format's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub address_unit: Option<String>,
-    /// Shorten gaps between requests of a trace to this.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub gap_limit: Option<Span>,
-    /// How far a time of a trace may lie before the latest one so far. Requests within this tolerance are sorted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tolerance: Option<Span>,
-    /// Play only this volume of a trace.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub volume: Option<String>,
-    /// The rule for a trace of several volumes: `single`, `overlay` or `stride:SIZE`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub volumes: Option<String>,
+    /// How traces are read.
+    #[serde(flatten)]
+    pub reading: ReadingSpec,
 }
 
 impl RunSpec {
-    /// The rule named by `extent`; `None` if the name is unknown.
-    fn extent_rule(&self) -> Option<ExtentRule> {
-        match &self.extent {
-            None => Some(ExtentRule::default()),
-            Some(name) => ExtentRule::ALL.into_iter().find(|rule| rule.name() == name),
-        }
-    }
-
-    /// The options with which to read a trace.
-    pub(crate) fn trace_options(&self) -> Result<TraceOptions, UnknownRule> {
-        let format = match self.format.as_deref().map(Format::from_name) {
-            Some(None) => return Err(UnknownRule::Format),
-            known => known.flatten(),
-        };
-        Ok(TraceOptions {
-            format,
-            columns: parsed(&self.columns).map_err(|()| UnknownRule::Columns)?,
-            units: self.named_units().map_err(|()| UnknownRule::Units)?,
-            event: match self.event.as_deref() {
-                None => Event::default(),
-                Some(name) => Event::from_name(name).ok_or(UnknownRule::Event)?,
-            },
-            skip: self.skip.unwrap_or(0),
-            repeat: self.repeat.unwrap_or(1),
-            gap_limit: self.gap_limit,
-            tolerance: self.tolerance.unwrap_or(TraceOptions::default().tolerance),
-            extent: self.extent_rule().ok_or(UnknownRule::Extent)?,
-            volume: self.volume.clone(),
-            volumes: self.volume_rule().ok_or(UnknownRule::Volumes)?,
-            ..TraceOptions::default()
-        })
-    }
-
     /// Removes the keys that say how to read a trace, because the run reads none.
     pub(crate) fn forget_traces(&mut self) {
-        *self = Self {
-            skip: None,
-            repeat: None,
-            event: None,
-            extent: None,
-            format: None,
-            columns: None,
-            time_unit: None,
-            size_unit: None,
-            address_unit: None,
-            gap_limit: None,
-            tolerance: None,
-            volume: None,
-            volumes: None,
-            ..std::mem::take(self)
-        };
+        self.reading = ReadingSpec::default();
         self.flows.values_mut().for_each(FlowSpec::forget_traces);
     }
 
@@ -357,23 +218,10 @@ impl RunSpec {
         if self.series.is_some_and(Span::is_zero) {
             faults.push(Fault::new("series", "intervals without length", "give them one, e.g. \"10ms\""));
         }
-        if self.repeat == Some(0) {
+        if self.reading.repeat == Some(0) {
             faults.push(Fault::new("repeat", "a trace that plays no time issues no request", "use 1 or more"));
         }
         faults
-    }
-
-    fn named_units(&self) -> Result<NamedUnits, ()> {
-        Ok(NamedUnits {
-            time: parsed(&self.time_unit)?,
-            address: parsed(&self.address_unit)?,
-            size: parsed(&self.size_unit)?,
-        })
-    }
-
-    /// The rule named by `volumes`; `None` if the text names none.
-    fn volume_rule(&self) -> Option<VolumeRule> {
-        self.volumes.as_ref().map_or_else(|| Some(VolumeRule::default()), |text| text.parse().ok())
     }
 }
 
@@ -410,11 +258,6 @@ pub struct PointSpec {
     /// Changes of keys.
     #[serde(default, skip_serializing_if = "Changes::is_empty")]
     pub set: Changes,
-}
-
-/// The parsed text, if there is one.
-fn parsed<T: FromStr>(text: &Option<String>) -> Result<Option<T>, ()> {
-    text.as_deref().map(|text| text.parse().map_err(|_| ())).transpose()
 }
 
 fn zero() -> Vec<u64> {

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
 
+use base::io::IoKind;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::execute::at_once;
+use crate::curves::CurveSpread;
+use crate::execute::{at_once, each_until_error};
 use crate::metric::{Metric, every};
+use crate::schema;
 use crate::spread::Spread;
 use crate::summary::Summary;
 
@@ -35,6 +35,10 @@ pub struct Repeated {
     pub seeds: Vec<u64>,
     /// Every metric that all runs have, over the seeds.
     pub metrics: BTreeMap<String, Spread>,
+    /// The latencies by percentile over the seeds, by kind of request.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("propertyNames" = schema::keys(IoKind::ALL.map(IoKind::name))))]
+    pub latency_curves: BTreeMap<&'static str, CurveSpread>,
     /// One run for each seed.
     pub runs: Vec<Summary>,
 }
@@ -67,6 +71,7 @@ impl Repeated {
             workload: first.workload.clone(),
             seeds: runs.iter().map(|run| run.seed).collect(),
             metrics: every(&flows).into_iter().filter_map(metric).collect(),
+            latency_curves: CurveSpread::all(&runs),
             runs,
         }
     }
@@ -110,26 +115,9 @@ pub fn with_each<T: Send, E: Send>(
     one: impl Fn(u64) -> Result<T, E> + Sync,
     progress: &(dyn Fn(u64, u64) + Sync),
 ) -> Result<Vec<T>, E> {
-    let (next, done, failed) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
-    let results: Vec<Mutex<Option<Result<T, E>>>> = seeds.iter().map(|_| Mutex::new(None)).collect();
-    let work = || {
-        while let Some((seed, place)) = seeds.iter().zip(&results).nth(next.fetch_add(1, Ordering::Relaxed)) {
-            // No further run starts after an error.
-            if failed.load(Ordering::Relaxed) {
-                return;
-            }
-            let result = one(*seed);
-            failed.fetch_or(result.is_err(), Ordering::Relaxed);
-            *place.lock().expect("no holder panics") = Some(result);
-            progress(done.fetch_add(1, Ordering::Relaxed) as u64 + 1, seeds.len() as u64);
-        }
-    };
-    thread::scope(|scope| {
-        for _ in 0..at_once(threads).min(seeds.len()) {
-            scope.spawn(work);
-        }
-    });
-    results.into_iter().filter_map(|place| place.into_inner().expect("no holder panicked")).collect()
+    let run = |number: usize| one(seeds[number]);
+    let made = each_until_error(seeds.len(), at_once(threads), run, &|done| progress(done as u64, seeds.len() as u64));
+    made.into_iter().flatten().collect()
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use workload::{Pacing, Source};
 
 use crate::oracle::{Oracle, Payload};
 
+mod backlog;
 mod course;
 mod error;
 mod flight;
@@ -25,6 +26,7 @@ use flight::Flight;
 use flows::Several;
 use rules::Rules;
 
+pub use backlog::Level;
 pub use course::{Course, MOST_INTERVALS};
 pub use error::RunError;
 pub use flows::Flow;

@@ -434,6 +434,7 @@ impl<'a> Session<'a> {
                 energy: drive.energy(&result.counters()),
                 explained: drive.explained(),
                 erase_counts: drive.erase_counts(),
+                slc_erase_counts: drive.slc_erase_counts(),
                 mount: drive.mount_time(),
                 verified: payload.verified(),
                 about,

@@ -8,16 +8,19 @@
 //! points/ab/abcd....parquet    the result of a run: one row (`row`)
 //! states/cdef....state         a preconditioned drive that several runs share (`states`)
 //! studies/NAME.json            the points of a study: labels and digests (`studies`)
+//! timings.jsonl                how long each run took (`timings`)
 //! ```
 
 mod contents;
 mod digest;
 mod error;
 mod key;
+mod merge;
 mod model;
 mod row;
 mod states;
 mod studies;
+mod timings;
 
 #[cfg(test)]
 mod tests;
@@ -35,10 +38,12 @@ pub use contents::{Contents, Discard, Removed, Stored};
 pub use digest::{Digest, ParseDigestError};
 pub use error::{StoreError, Unused};
 pub use key::{Digests, Key, KeyError, SCHEMA, SnapshotKey, TraceKey, WorkloadKey};
+pub use merge::Merged;
 pub use model::MODEL;
 pub use row::{Facts, Row, columns};
 pub use states::DEFAULT_LIMIT;
 pub use studies::{PointOf, StudyOf};
+pub use timings::{Basis, Predicted, Timing, Timings};
 
 /// The mark of a folder whose content can be made again (bford.info/cachedir): programs that make backups skip it.
 const TAG: (&str, &str) = (
@@ -131,12 +136,16 @@ impl Store {
     /// # Errors
     /// If it cannot be written.
     pub fn put(&self, key: &Key, summary: &Summary) -> Result<(), StoreError> {
-        let path = self.path(key.digest());
+        self.keep(&self.path(key.digest()), &row::write(key, summary))
+    }
+
+    /// Writes the file of a result.
+    fn keep(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
         let folder = path.parent().unwrap_or(&self.folder);
         let write = || {
             fs::create_dir_all(folder)?;
-            write_whole(&path, |mut file| file.write_all(&row::write(key, summary)))
+            write_whole(path, |mut file| file.write_all(bytes))
         };
-        write().map_err(|error| StoreError::new(&path, error))
+        write().map_err(|error| StoreError::new(path, error))
     }
 }

@@ -35,7 +35,7 @@ pub use log::LogSummary;
 pub use map::{MapSummary, Mshrs};
 pub use merges::MergeSummary;
 pub use series::{CompletedSummary, FlowIntervalSummary, IntervalSummary, SeriesSummary, busy_dies, percentile};
-pub use slc::SlcMlcSummary;
+pub use slc::{EraseRange, SlcMlcSummary};
 pub use validity::{OverloadSummary, RoundSummary, SteadySummary, ValiditySummary, WarmUpSummary};
 
 /// The provenance of a result; every result file includes it.
@@ -72,6 +72,8 @@ pub struct Report<'a> {
     pub explained: &'a [Explained],
     /// The erase count of every block at the end; empty if the device has none.
     pub erase_counts: &'a [u32],
+    /// That of every block of the SLC array; empty without one.
+    pub slc_erase_counts: &'a [u32],
     /// The time that a mount would take after a power cut at the end, if known.
     pub mount: Option<Span>,
     /// Energy spent during the run, by name; empty if unknown.
@@ -93,6 +95,7 @@ impl<'a> Report<'a> {
             timeline: None,
             explained: &[],
             erase_counts: &[],
+            slc_erase_counts: &[],
             mount: None,
             energy: &[],
             verified: None,
@@ -491,7 +494,7 @@ impl Summary {
             map: counted.map.as_ref().map(MapSummary::new),
             merges: counted.merges.map(MergeSummary::new),
             log_merges: counted.log_merges.as_ref().map(LogSummary::new),
-            slc_mlc: counted.slc_mlc.as_ref().map(|slc_mlc| SlcMlcSummary::new(slc_mlc, &counted, about.cost)),
+            slc_mlc: counted.slc_mlc.as_ref().map(|slc_mlc| SlcMlcSummary::new(slc_mlc, &counted, report)),
             utilisation: Utilisation {
                 link: share(counted.link_busy, span),
                 ram: (!counted.ram_busy.is_zero()).then(|| share(counted.ram_busy, span)),

@@ -6,7 +6,7 @@
 use base::io::IoKind;
 use workload::Pacing;
 
-use crate::run::{self, RunResult};
+use crate::run::{self, Level, RunResult};
 use crate::series::Interval;
 use crate::spread::{self, batches};
 use crate::steady::{EXCURSION, Metric, Round, SLOPE, Verdict, WINDOW, Window};
@@ -24,8 +24,14 @@ const INTERVALS: usize = 8;
 /// Intervals of the time series that each batch must have, so that the batches have about equally many requests.
 const OF_BATCH: usize = 4;
 
-/// The share of all requests that are outstanding when the last one arrives at an overloaded drive.
-const BACKLOG: f64 = 0.05;
+/// How many times the largest swing within a fifth of the run the backlog of an overloaded drive grows from the first
+/// fifth to the last. One that grows steadily grows by four swings; one that wanders without direction, because the load
+/// equals the drive's speed, grows by more than one and a half in fewer than one run of ten.
+const SWINGS: f64 = 1.5;
+
+/// The growth of the second half of the run by that of the first, below which the backlog levels off: the drive became
+/// slower, and then kept up.
+const LEVELLING: f64 = 0.25;
 
 /// The part of the capacity that a run must write before write amplification means something: a round of the default
 /// rule of steady state. The number is ours.
@@ -59,6 +65,8 @@ pub struct Overload {
     pub offered: f64,
     /// Requests that completed per simulated second.
     pub served: f64,
+    /// Requests outstanding when the last one arrived.
+    pub backlog: u64,
 }
 
 /// How often the measured requests wrote the capacity; if they only read, how often they read it.
@@ -120,11 +128,12 @@ impl Validity {
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
-        if let Some(Overload { offered, served }) = self.overload {
+        if let Some(Overload { offered, served, backlog }) = self.overload {
+            let [offered, served] = [offered, served].map(count);
+            // A slight overload does not show in the rates.
+            let piled_up = if offered == served { format!(", {backlog} requests piled up") } else { String::new() };
             warnings.push(format!(
-                "overloaded: offered {}/s, served {}/s; latencies are those of the queue, not of the drive",
-                count(offered),
-                count(served)
+                "overloaded: offered {offered}/s, served {served}/s{piled_up}; latencies are those of the queue, not of the drive"
             ));
         }
         let collects = self.fifths.iter().any(|fifth| fifth.erases > 0);
@@ -219,11 +228,27 @@ fn overload(result: &RunResult) -> Option<Overload> {
     let arrivals = result.arrivals?;
     let span = result.span().as_secs_f64();
     let arriving = arrivals.last.saturating_since(result.started).as_secs_f64();
-    let piled_up = arrivals.outstanding as f64 >= BACKLOG * result.completed as f64 && arrivals.outstanding >= LEAST;
-    // A burst at the end also leaves requests behind; an overloaded drive had half as many half-way.
-    let grew = arrivals.outstanding_half_way as f64 >= 0.25 * arrivals.outstanding as f64;
-    (result.pacing == Pacing::Open && piled_up && grew && arriving > 0.0 && span > arriving)
-        .then(|| Overload { offered: result.completed as f64 / arriving, served: result.completed as f64 / span })
+    let grows = arrivals.outstanding >= LEAST && arrivals.fifths.is_some_and(|fifths| only_grows(&fifths));
+    let [offered, served] = [arriving, span].map(|seconds| result.completed as f64 / seconds);
+    (result.pacing == Pacing::Open && grows && arriving > 0.0 && span > arriving).then_some(Overload {
+        offered,
+        served,
+        backlog: arrivals.outstanding,
+    })
+}
+
+/// True if a backlog only grows: each of the last four fifths of the arrivals found more requests waiting at the least
+/// than the one before, all of them together found it grown by more than it goes up and down within any fifth, and the
+/// growth does not end.
+///
+/// The number of requests decides nothing, so a slight overload is found in a long run as a large one in a short run. A
+/// drive that keeps up returns to the least that it had before, however high the backlog rises meanwhile.
+fn only_grows(fifths: &[Level; WINDOW]) -> bool {
+    let least = fifths.map(|fifth| fifth.least as f64);
+    let swing = fifths.iter().map(|fifth| fifth.most - fifth.least).max().unwrap_or_default() as f64;
+    let rises = least[1..].is_sorted_by(|earlier, later| earlier < later);
+    let [first_half, second_half] = [least[2] - least[0], least[4] - least[2]];
+    rises && least[4] - least[0] > SWINGS * swing && second_half >= LEVELLING * first_half
 }
 
 #[cfg(test)]

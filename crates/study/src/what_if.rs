@@ -7,15 +7,14 @@ mod culprit;
 mod lever;
 
 use std::num::NonZeroUsize;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::catalogue::{Device, device_from};
 use crate::config::Document;
+use crate::execute::{at_once, each};
 use crate::session::{Session, SessionError};
 use crate::snapshot::State;
 use crate::summary::Summary;
@@ -145,20 +144,12 @@ pub fn run<'a, E: std::fmt::Display>(
         let acts_on = change.map(|change| change.part.name());
         Trial { set: change.map(|change| change.set.clone()), acts_on, start, price: Price::of(device), run, error }
     };
-    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let trials: Vec<Mutex<Option<Trial>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
-    let work = || {
-        while let Some((job, change)) = jobs.iter().enumerate().nth(next.fetch_add(1, Ordering::Relaxed)) {
-            *trials[job].lock().expect("no holder panics") = Some(trial(change));
-            progress(done.fetch_add(1, Ordering::Relaxed) as u64 + 1, jobs.len() as u64);
-        }
-    };
-    thread::scope(|scope| {
-        for _ in 0..crate::execute::at_once(threads).min(jobs.len()) {
-            scope.spawn(work);
-        }
-    });
-    Ok(trials.into_iter().filter_map(|trial| trial.into_inner().expect("no holder panicked")).collect())
+    let done = AtomicUsize::new(0);
+    Ok(each(jobs.len(), at_once(threads), |job| {
+        let trial = trial(&jobs[job]);
+        progress(done.fetch_add(1, Ordering::Relaxed) as u64 + 1, jobs.len() as u64);
+        trial
+    }))
 }
 
 /// The reason that there are no trials.

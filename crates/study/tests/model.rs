@@ -3,16 +3,30 @@
 //! A store of results keeps them for years under a key with that version, so a result of another model must have another
 //! key.
 
+use std::path::Path;
+
+use study::catalogue::{self, WorkloadFile};
+use study::session::Session;
 use study::store::{Digest, MODEL};
+use study::summary::Summary;
+use workload::trace::TraceOptions;
 
 use super::reference::{RUNS, Run};
 
 /// Each version of the model: the digest of the reference table, and that of the results of small runs.
-const VERSIONS: [(u32, &str, &str); 1] = [(
-    1,
-    "71e37885e0d285732e2c73cb0b23ab84a15c8eecf6176c3567a373a684d72818",
-    "623cbdfbcf97be22c6799f0877b03ef00219bc08d4ec7eac67d6a42ee10e13cf",
-)];
+const VERSIONS: [(u32, &str, &str); 2] = [
+    (
+        1,
+        "71e37885e0d285732e2c73cb0b23ab84a15c8eecf6176c3567a373a684d72818",
+        "623cbdfbcf97be22c6799f0877b03ef00219bc08d4ec7eac67d6a42ee10e13cf",
+    ),
+    // Erase counts of SLC/MLC drives by ranges of blocks; an overload by the growth of its backlog.
+    (
+        2,
+        "71e37885e0d285732e2c73cb0b23ab84a15c8eecf6176c3567a373a684d72818",
+        "ecca8fad2d03497f6735075f05883aee228fa896bfab908c468de6a1bcff615d",
+    ),
+];
 
 /// Requests of a small run.
 const REQUESTS: u64 = 300;
@@ -24,8 +38,26 @@ fn results() -> Digest {
     let mut devices = std::collections::BTreeSet::new();
     runs.retain(|run| devices.insert(run.device));
     assert!(runs.len() > 20, "every family");
-    let texts = runs.iter().map(|run| serde_json::to_string(&run.summary(REQUESTS)).expect("JSON") + "\n");
+    let summaries = runs.iter().map(|run| run.summary(REQUESTS)).chain([overloaded()]);
+    let texts = summaries.map(|summary| serde_json::to_string(&summary).expect("JSON") + "\n");
     Digest::of(texts.collect::<String>().as_bytes())
+}
+
+/// An open load that exceeds the drive: what a result says of itself then.
+const OVERLOAD: &str = "name = \"too many\"\nrequests = 2_000\narrivals = { kind = \"fixed\", rate = \"5M/s\" }\n\
+    [[stream]]\nreads = \"100%\"\nsizes = [{ size = \"4KiB\" }]\naddress = { pattern = \"uniform\" }\n";
+
+/// The result of this load.
+fn overloaded() -> Summary {
+    let device = catalogue::device(Path::new("demo")).and_then(|of| catalogue::device_from(&of));
+    let device = device.unwrap_or_else(|faults| panic!("{faults}"));
+    let session = Session::new(&device).seed(1);
+    let file = WorkloadFile::parse(OVERLOAD.to_owned()).unwrap_or_else(|faults| panic!("{faults}"));
+    let flow = session.open(&file, &TraceOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    let outcome = session.flow(flow).run().unwrap_or_else(|error| panic!("{error}"));
+    let summary = outcome.first().summary();
+    assert!(summary.validity.overload.is_some(), "{:?}", summary.validity);
+    summary
 }
 
 #[test]

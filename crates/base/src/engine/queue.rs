@@ -27,6 +27,8 @@ pub struct EventQueue<E> {
     heap: BinaryHeap<Reverse<Entry<E>>>,
     /// The lane that holds the next event (`LANES` for the heap), and the event's key.
     least: (usize, Key),
+    /// The lane of the event that was removed last.
+    last: usize,
     sequence: u64,
 }
 
@@ -124,6 +126,7 @@ impl<E: Copy> Default for EventQueue<E> {
             used: 0,
             heap: BinaryHeap::new(),
             least: (LANES, EMPTY),
+            last: LANES,
             sequence: 0,
         }
     }
@@ -185,6 +188,7 @@ impl<E: Copy> EventQueue<E> {
         if at > to || key == EMPTY {
             return None;
         }
+        self.last = lane;
         let event = match self.lanes.get_mut(lane) {
             Some(events) => {
                 let (entry, next) = events.pop();
@@ -195,6 +199,15 @@ impl<E: Copy> EventQueue<E> {
         };
         self.least = self.first();
         Some((at, event))
+    }
+
+    /// The event `distance` places behind the one that was removed last, in its lane. Events with one span share a lane,
+    /// so this one is probably of the same kind: what it will need can be prefetched.
+    #[must_use]
+    #[inline]
+    pub fn following(&self, distance: usize) -> Option<E> {
+        let lane = self.lanes.get(self.last).filter(|lane| distance > 0 && distance <= lane.len)?;
+        Some(lane.ring[(lane.first + distance - 1) & (lane.ring.len() - 1)].event)
     }
 
     /// Removes the next event.
@@ -237,6 +250,25 @@ mod tests {
         assert!(queue.is_empty() && queue.pop().is_none());
         queue.push(Time::ZERO, 2);
         assert_eq!(queue.pop(), Some((Time::ZERO, 2)));
+    }
+
+    #[test]
+    fn the_following_events_are_those_of_the_same_span() {
+        let mut queue = EventQueue::default();
+        for i in 0..5 {
+            queue.push(Time::from_ps(100 + i), i);
+            queue.push(Time::from_ps(10 + i), 100 + i);
+        }
+        assert_eq!(queue.following(1), None, "nothing was removed yet");
+        assert_eq!(queue.pop(), Some((Time::from_ps(10), 100)));
+        assert_eq!(
+            (0..7).map(|i| queue.following(i)).collect::<Vec<_>>(),
+            [None, Some(101), Some(102), Some(103), Some(104), None, None]
+        );
+        (0..4).for_each(|_| _ = queue.pop());
+        assert_eq!(queue.following(1), None, "the lane is empty");
+        queue.pop();
+        assert_eq!(queue.following(4), Some(4));
     }
 
     proptest! {

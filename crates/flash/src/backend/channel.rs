@@ -132,6 +132,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             until,
         });
         events.push(until, Event::Bus { channel: number, generation }.into());
+        if self.commands[handle].stage == Stage::DataIn {
+            self.fetch_target(handle);
+        }
         if self.correction.is_some() && self.commands[handle].stage == Stage::DataOut {
             self.expect_codewords(handle, number, (now, until, generation), events);
         }

@@ -27,6 +27,18 @@ pub(crate) struct StoreArgs {
     pub(crate) states: Bytes,
 }
 
+impl StoreArgs {
+    /// An option of the store that the user gave, if any.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let all = [
+            ("--store", self.store.is_some()),
+            ("--no-store", self.no_store),
+            ("--states", self.states != DEFAULT_LIMIT),
+        ];
+        all.into_iter().find_map(|(option, given)| given.then_some(option))
+    }
+}
+
 impl Default for StoreArgs {
     fn default() -> Self {
         Self { store: None, no_store: false, states: DEFAULT_LIMIT }
@@ -59,8 +71,26 @@ pub(crate) enum StoreCommand {
         #[arg(long, conflicts_with = "key")]
         json: bool,
     },
+    /// Take over the results of other stores, e.g. of the shards of a study
+    Merge(MergeArgs),
     /// Remove results: half-written files of programs that were killed, and what these options name
     Gc(GcArgs),
+}
+
+/// What to take over into a store.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct MergeArgs {
+    /// The folders of the stores to take the results from; they stay as they are
+    #[arg(required = true, value_name = "FROM")]
+    pub(crate) from: Vec<PathBuf>,
+
+    /// The folder of the store that takes them, instead of the default
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: Option<PathBuf>,
+
+    /// Print JSON instead of a sentence
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// What to remove from a store.

@@ -2,7 +2,7 @@
 
 use base::units::Span;
 use clap::Args;
-use study::plan::RunSpec;
+use study::plan::ReadingSpec;
 use workload::trace::{Columns, Event, ExtentRule, Format, NamedUnits, SizeUnit, TimeUnit, TraceOptions, VolumeRule};
 
 use crate::exit::Failure;
@@ -77,16 +77,16 @@ impl ReadingArgs {
         if lines.is_empty() { Ok(()) } else { Err(Failure::Input(lines.join("\n"))) }
     }
 
-    /// Puts these options into a run.
-    pub(crate) fn apply(&self, run: &mut RunSpec) {
+    /// Puts these options where a run has them.
+    pub(crate) fn apply(&self, to: &mut ReadingSpec) {
         let layout = &self.layout;
-        run.format = layout.format.map(|format| format.name().into()).or_else(|| run.format.take());
-        run.columns = layout.columns.as_ref().map(ToString::to_string).or_else(|| run.columns.take());
-        run.time_unit = layout.time_unit.map(|unit| unit.to_string()).or_else(|| run.time_unit.take());
-        run.size_unit = layout.size_unit.map(|unit| unit.to_string()).or_else(|| run.size_unit.take());
-        run.address_unit = layout.address_unit.map(|unit| unit.to_string()).or_else(|| run.address_unit.take());
-        run.gap_limit = self.gap_limit.or(run.gap_limit);
-        run.tolerance = self.tolerance.or(run.tolerance);
+        to.format = layout.format.map(|format| format.name().into()).or_else(|| to.format.take());
+        to.columns = layout.columns.as_ref().map(ToString::to_string).or_else(|| to.columns.take());
+        to.time_unit = layout.time_unit.map(|unit| unit.to_string()).or_else(|| to.time_unit.take());
+        to.size_unit = layout.size_unit.map(|unit| unit.to_string()).or_else(|| to.size_unit.take());
+        to.address_unit = layout.address_unit.map(|unit| unit.to_string()).or_else(|| to.address_unit.take());
+        to.gap_limit = self.gap_limit.or(to.gap_limit);
+        to.tolerance = self.tolerance.or(to.tolerance);
     }
 }
 
@@ -139,6 +139,19 @@ pub(crate) struct TraceArgs {
 }
 
 impl TraceArgs {
+    /// Puts these options where a run has them, unless they are the defaults.
+    pub(crate) fn apply(&self, to: &mut ReadingSpec) {
+        let Self { reading, part, fit, event, repeat } = self;
+        let plain = TraceOptions::default();
+        reading.apply(to);
+        to.skip = part.skip;
+        to.volume.clone_from(&part.volume);
+        to.volumes = (fit.volumes != plain.volumes).then(|| fit.volumes.to_string());
+        to.extent = (fit.extent != plain.extent).then(|| fit.extent.name().into());
+        to.event = (*event != plain.event).then(|| event.name().into());
+        to.repeat = (*repeat != plain.repeat).then_some(*repeat);
+    }
+
     /// The options for the trace reader.
     pub(crate) fn options(&self) -> TraceOptions {
         let Self { reading, part, fit, event, repeat } = self;

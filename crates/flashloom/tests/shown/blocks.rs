@@ -18,7 +18,7 @@ pub(crate) struct Shown {
 /// A fenced block.
 #[derive(Clone, Debug)]
 pub(crate) enum Block {
-    /// ```` ```toml NAME ````, also `csv`, `ini` and `text`: the name and the text of a file.
+    /// ```` ```toml NAME ````, also `csv`, `ini`, `sh`, `text`, `xml` and `yaml`: the name and the text of a file.
     File(String, String),
     /// ```` ```console ````.
     Console(Vec<Shown>),
@@ -42,7 +42,7 @@ pub(crate) fn blocks(text: &str) -> Vec<Block> {
         let body: Vec<(usize, &str)> = lines.by_ref().take_while(|(_, line)| !line.starts_with("```")).collect();
         let text = || body.iter().map(|(_, line)| format!("{line}\n")).collect::<String>();
         blocks.push(match kind.split_whitespace().collect::<Vec<_>>()[..] {
-            ["toml" | "csv" | "ini" | "text", name] => Block::File(name.to_owned(), text()),
+            ["toml" | "csv" | "ini" | "sh" | "text" | "xml" | "yaml", name] => Block::File(name.to_owned(), text()),
             ["console"] => Block::Console(commands(&body)),
             ["text"] => Block::Forms(text()),
             ["toml"] | ["console,norun"] => Block::Quotation(at + 1),

@@ -216,6 +216,11 @@ impl MapUnit for AnyMapUnit {
         each!(&mut self.0, unit => unit.set_collector_weight(valid, of));
     }
 
+    #[inline]
+    fn fetch(&self, unit: usize) {
+        each!(&self.0, inner => inner.fetch(unit));
+    }
+
     fn counters(&self, now: Time) -> Counters {
         each!(&self.0, unit => unit.counters(now))
     }

@@ -56,7 +56,7 @@ impl Layout {
     }
 }
 
-fn range(ask: &Ask) -> (Lpn, u32) {
+pub(super) fn range(ask: &Ask) -> (Lpn, u32) {
     match *ask {
         Ask::Lookup { first, count } => (first, count),
         Ask::Update { lpn, .. } | Ask::CondUpdate { lpn, .. } => (lpn, 1),

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use base::prefetch::prefetch;
 use base::units::{Lpn, Psn, Span, Time};
 
 use super::entry::{decode, encode};
@@ -79,8 +80,7 @@ impl MapUnit for Table {
     fn advance(&mut self, now: Time, out: &mut Output) {
         while let Some(at) = self.until.filter(|at| *at <= now) {
             let (ticket, ask) = self.waiting.pop_front().expect("one is served");
-            let first = (self.layout.block_of(&ask) * self.layout.block) as usize + self.layout.offset(&ask);
-            out.answers.push((ticket, layout::serve(&ask, &mut self.entries[first..]).0));
+            out.answers.push((ticket, layout::serve(&ask, &mut self.entries[layout::range(&ask).0.index()..]).0));
             self.counters.questions += 1;
             self.counters.cmt_hits += 1;
             self.begin(at);
@@ -95,6 +95,12 @@ impl MapUnit for Table {
         let page = self.layout.page as usize;
         &self.entries[tvpn as usize * page..][..page]
     }
+
+    #[inline]
+    fn fetch(&self, unit: usize) {
+        prefetch(self.entries.get(unit));
+    }
+
     fn counters(&self, now: Time) -> Counters {
         let mut counters = self.counters.clone();
         counters.cut_off(now, std::iter::once(self.until));

@@ -100,6 +100,7 @@ impl Blocks {
     #[inline]
     pub(super) fn fetch(&self, psn: Psn) {
         prefetch(self.valid.get(psn.index() / 64));
+        prefetch(self.info.get(self.geometry.locate(psn).0.index()));
     }
 
     #[inline]

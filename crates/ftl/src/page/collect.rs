@@ -147,7 +147,7 @@ impl PageFtl {
             if let Some(offset) = self.blocks.next_valid(superblock, gc.victims[i].cursor) {
                 gc.victims[i].cursor = offset + 1;
                 let psn = self.geometry.slot(superblock, offset);
-                flash.backend.media().fetch_spare(psn);
+                self.fetch_gathered(flash, psn, room == 1);
                 if self.planted.is(Sabotage::CollectionDrops) && psn.get() % 16 == 5 {
                     self.drop_unit(flash, psn);
                     continue;
@@ -321,7 +321,6 @@ impl PageFtl {
             let (superblock, offset) = self.geometry.locate(psn);
             (superblock, offset / self.geometry.row_slots())
         };
-        self.fetch_copied(flash, gathered);
         let mut read = None;
         for psn in gathered {
             let command = match read {
@@ -444,7 +443,9 @@ impl PageFtl {
                 self.fail(here, target.superblock);
             }
             if count > 1 {
-                self.fetch_all(flash, owners, handle);
+                self.fetch_entries(flash, owners, handle);
+            } else {
+                self.fetch_for_next_ends(flash, owners);
             }
             // Mapping units that the map unit is asked for stay pinned until its answer.
             let mut moved = std::mem::take(&mut self.moved);

@@ -1,18 +1,15 @@
 //! The end of a list, from which the FTL learns. Only here the map changes.
 
 use base::engine::Handle;
-use base::units::{Psn, SuperblockId};
+use base::units::SuperblockId;
 use flash::backend::{Command, List, Observer, Op};
-use flash::nand::{Sector, Spare};
+use flash::nand::Sector;
 
 use super::blocks::State;
 use super::{Kind, PageFtl};
 use crate::port::{Flash, Owners, PageWrite, Service};
 use crate::sabotage::Sabotage;
 use crate::toolkit::{Commands, Programmed};
-
-/// Slots of a program whose map entries are prefetched when it ends.
-const MANY: usize = 8;
 
 impl PageFtl {
     pub(crate) fn finished<S: Sector, O: Observer>(
@@ -71,8 +68,10 @@ impl PageFtl {
                 self.fail(here, target.superblock);
             }
             if count > 1 {
-                self.fetch_all(flash, owners, handle);
-                self.fetch_states(flash, handle);
+                self.fetch_entries(flash, owners, handle);
+                self.fetch_places(flash, handle);
+            } else {
+                self.fetch_for_next_ends(flash, owners);
             }
             for i in 0..count {
                 let Programmed { slot, psn, torn } = Programmed::of(flash.backend, handle, (target, failed), i);
@@ -131,38 +130,6 @@ impl PageFtl {
         if let Some(pages) = self.unplaced.last_mut() {
             pages.push_back(unit);
         }
-    }
-
-    /// Prefetches the map entries of all mapping units of a command, and the owners' data.
-    pub(super) fn fetch_all<S: Sector, O: Observer>(
-        &self,
-        flash: &Flash<'_, S, O>,
-        owners: &impl Owners<S>,
-        command: Handle<Command>,
-    ) {
-        for (_, slot) in flash.backend.slots(command) {
-            self.mapping.fetch(slot.lpn.index());
-            owners.fetch(slot.owner);
-        }
-    }
-
-    /// Prefetches the map entries of mapping units that are about to be copied: by the end of the program they are there.
-    /// Those of a program with many slots are prefetched together when it ends.
-    pub(super) fn fetch_copied<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, copied: &[Psn]) {
-        if copied.len() >= MANY {
-            return;
-        }
-        for psn in copied {
-            if let Spare::Data { lpn, .. } = flash.backend.media().spare(*psn) {
-                self.mapping.fetch(lpn.index());
-            }
-        }
-    }
-
-    /// Prefetches the state of the places that all mapping units of a command will leave.
-    fn fetch_states<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, command: Handle<Command>) {
-        let places = flash.backend.slots(command).filter_map(|(_, slot)| self.mapping.peek(slot.lpn.index()));
-        places.for_each(|psn| self.blocks.fetch(psn));
     }
 
     /// A program to a superblock has ended.

@@ -73,7 +73,8 @@ pub(super) struct MapClient {
     questions: Slab<Question>,
     /// Questions whose answers may free or take space.
     pub(super) changes: u32,
-    look_up: Option<LookUp>,
+    /// The lookup that the next neighbour may join; the map unit has not been asked yet.
+    look_up: Option<Handle<Question>>,
     /// The time of the map unit: the device's, or its own with time off.
     clock: Time,
     /// True if it has had input since its last step.
@@ -118,9 +119,13 @@ impl MapClient {
 
     pub(super) fn ask(&mut self, now: Time, asker: Asker, question: Question, ask: Ask) {
         self.changes += u32::from(question.changes());
-        let ticket = Ticket(self.questions.insert(question).number().get());
+        let handle = self.questions.insert(question);
+        self.ask_unit(now, asker, handle, ask);
+    }
+
+    fn ask_unit(&mut self, now: Time, asker: Asker, question: Handle<Question>, ask: Ask) {
         let now = self.tick(now);
-        self.unit.ask(now, asker, ticket, ask);
+        self.unit.ask(now, asker, Ticket(question.number().get()), ask);
         self.awake = true;
     }
 
@@ -135,25 +140,28 @@ impl MapClient {
 
     /// Adds a mapping unit to be read; neighbours share one lookup.
     pub(super) fn look_up(&mut self, now: Time, PageRead { owner, at, mask }: PageRead, lpn: Lpn) {
-        match &mut self.look_up {
-            Some(l) if l.owner == owner && lpn.get() == l.first.get() + l.count && !lpn.get().is_multiple_of(SPAN) => {
+        if let Some(handle) = self.look_up {
+            if let Question::Read(l) = &mut self.questions[handle]
+                && l.owner == owner
+                && lpn.get() == l.first.get() + l.count
+                && !lpn.get().is_multiple_of(SPAN)
+            {
                 l.masks[l.count as usize] = mask;
                 l.count += 1;
+                return;
             }
-            _ => {
-                self.end_look_up(now);
-                let mut masks = [0; SPAN as usize];
-                masks[0] = mask;
-                self.look_up = Some(LookUp { owner, first: lpn, count: 1, at, masks });
-            }
+            self.end_look_up(now);
         }
+        let mut masks = [0; SPAN as usize];
+        masks[0] = mask;
+        self.look_up = Some(self.questions.insert(Question::Read(LookUp { owner, first: lpn, count: 1, at, masks })));
     }
 
     /// Asks for the last neighbours of a read request.
     pub(super) fn end_look_up(&mut self, now: Time) {
-        if let Some(l) = self.look_up.take() {
-            self.ask(now, Asker::Host, Question::Read(l), Ask::Lookup { first: l.first, count: l.count });
-        }
+        let Some(handle) = self.look_up.take() else { return };
+        let Question::Read(LookUp { first, count, .. }) = self.questions[handle] else { unreachable!("a lookup") };
+        self.ask_unit(now, Asker::Host, handle, Ask::Lookup { first, count });
     }
 
     #[inline]

@@ -11,7 +11,7 @@ use flash::nand::{Sector, Spare};
 use super::blocks::State;
 use super::map_client::{MapClient, Question};
 use super::{PageConfig, PageFtl};
-use crate::map_unit::{self, Ask, Asker, Counters};
+use crate::map_unit::{self, Ask, Asker, Counters, MapUnit};
 use crate::port::{Flash, OldPlace, Owner, PageWrite, Service};
 use crate::sabotage::Sabotage;
 use crate::toolkit::Map;
@@ -43,8 +43,9 @@ impl Mapping {
     /// Prefetches the entry of a mapping unit for a lookup that will follow.
     #[inline]
     pub(super) fn fetch(&self, unit: usize) {
-        if let Self::Ram(map) = self {
-            map.fetch(unit);
+        match self {
+            Self::Ram(map) => map.fetch(unit),
+            Self::MapUnit(map_client) => map_client.unit.fetch(unit),
         }
     }
 }

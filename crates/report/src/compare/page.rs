@@ -3,6 +3,7 @@
 use flash::backend::Cause;
 
 use study::compare::{AXIS, COST, Column, Comparison, FLASH, LATENCIES, Row};
+use study::curves::CurveSpread;
 use study::execute::Program;
 use study::metric::Dimension;
 use study::summary::{Curve, Summary};
@@ -16,9 +17,13 @@ use crate::sides::{Side, sides};
 #[must_use]
 pub fn page(program: &Program, comparison: &Comparison) -> Page {
     let rows = &comparison.rows;
+    let note = if comparison.seeds() > 1 { format!("{LATENCY} {BAND}") } else { LATENCY.to_owned() };
+    let by_percentile = |heading: &str, kind| {
+        Some(latency(comparison, kind)).filter(has_lines).map(|chart| Figure::new(heading, &*note, chart))
+    };
     let figures = [
-        Some(latency(comparison, "read")).filter(has_lines).map(|chart| Figure::new("Reads", LATENCY, chart)),
-        Some(latency(comparison, "write")).filter(has_lines).map(|chart| Figure::new("Writes", LATENCY, chart)),
+        by_percentile("Reads", "read"),
+        by_percentile("Writes", "write"),
         Some(Figure::new("Flash data by cause", "Mapping units programmed, by cause.", programmed(comparison))),
         Some(Figure::new("Array time by cause", "Busy time of the dies.", worked(comparison))),
     ];
@@ -42,6 +47,9 @@ pub fn page(program: &Program, comparison: &Comparison) -> Page {
 }
 
 const LATENCY: &str = "By percentile: the slowest request in ten, in a hundred, in a thousand.";
+
+/// What the band around a curve is.
+pub(crate) const BAND: &str = "A line is the mean over the seeds, its band the 95 % interval of the mean.";
 
 const fn has_lines(chart: &Chart) -> bool {
     matches!(chart, Chart::Lines { lines, .. } if !lines.is_empty())
@@ -68,9 +76,13 @@ fn table(comparison: &Comparison, heading: &str, columns: &'static [Column]) -> 
     }
 }
 
-/// The distribution of the latencies of all runs, with as many points as their histograms give.
+/// The distribution of the latencies of all runs, with as many points as their histograms give; of several seeds the mean
+/// at each percentile, with its 95 % interval.
 fn latency(comparison: &Comparison, kind: &str) -> Chart {
     let line = |(colour, row): (usize, &Row)| {
+        if let Some(curve) = row.latency_curves.get(kind) {
+            return Some(spread(row.device.as_str(), colour, curve));
+        }
         let curves = row.runs.iter().filter_map(|run| Some(&run.kinds.get(kind)?.latency_curve));
         let points: Vec<_> = Curve::together(curves).points().map(|point| point.map(Number)).collect();
         (!points.is_empty()).then(|| Line::new(row.device.as_str(), colour, points))
@@ -79,6 +91,18 @@ fn latency(comparison: &Comparison, kind: &str) -> Chart {
         x: Axis::new("share of requests that are at least as fast", Dimension::Share, Scale::Nines),
         y: Axis::new("latency", Dimension::Time, Scale::Log),
         lines: comparison.rows.iter().enumerate().filter_map(line).collect(),
+    }
+}
+
+/// The curve of a drive over the seeds with its band.
+pub(crate) fn spread(name: &str, colour: usize, curve: &CurveSpread) -> Line {
+    let least = curve.mean_us.iter().copied().fold(f64::MAX, f64::min);
+    // The axis is logarithmic and has no zero, which an interval of few seeds may reach.
+    let range = |(share, _, [low, high]): (f64, f64, [f64; 2])| [share, low.max(least), high].map(Number);
+    let is_wide = curve.half_width_us.iter().any(|half| *half > 0.0);
+    Line {
+        spread: if is_wide { curve.points().map(range).collect() } else { Vec::new() },
+        ..Line::new(name, colour, curve.points().map(|(share, mean, _)| [share, mean].map(Number)).collect())
     }
 }
 
@@ -147,6 +171,30 @@ mod tests {
         let [line] = &lines[..] else { panic!("one drive") };
         assert!(line.points.len() > 20, "{} points", line.points.len());
         assert!(line.points.is_sorted_by(|a, b| a[0].0 <= b[0].0 && a[1].0 <= b[1].0), "it rises");
+    }
+
+    #[test]
+    fn a_curve_over_several_seeds_has_a_band() {
+        let comparison = compared(&["compare-dirik", "compare-fmmu"], RunSpec::default());
+        let Chart::Lines { lines, .. } = latency(&comparison, "read") else { panic!("lines") };
+        for (line, row) in lines.iter().zip(&comparison.rows) {
+            assert_eq!(line.spread.len(), line.points.len(), "{}", line.name);
+            for (point, range) in line.points.iter().zip(&line.spread) {
+                assert!(point[0] == range[0] && range[1].0 > 0.0, "{point:?} {range:?}");
+                assert!(range[1].0 <= point[1].0 && point[1].0 <= range[2].0, "{point:?} {range:?}");
+            }
+            // It passes through the mean of the runs.
+            for [share, us] in &line.points {
+                let at = |run: &Summary| run.kinds["read"].latency_curve.at(share.0).expect("reads");
+                let mean = row.runs.iter().map(at).sum::<f64>() / row.runs.len() as f64;
+                assert!((us.0 / mean - 1.0).abs() < 1e-9, "{share:?}: {us:?}, not {mean}");
+            }
+        }
+        let page = page(&Program::default(), &comparison);
+        assert!(page.sections[0].figures[0].note.ends_with(BAND));
+        let json: serde_json::Value = serde_json::from_str(&page.result).expect("JSON");
+        let points = json["rows"][1]["latency_curves"]["write"]["mean_us"].as_array().expect("numbers");
+        assert!(points.len() > 20, "{} points", points.len());
     }
 
     #[test]

@@ -4,7 +4,11 @@ use study::compare::{Column as Compared, Comparison, FLASH, FlowTable, LATENCIES
 
 use crate::table::{Column, Field, Table, UnitOfMeasure, Values};
 
-/// The drives in the order of the user. Columns of a flow begin with its name.
+/// The end of the name of a column of half-widths.
+const HALF_WIDTH: &str = "half_width";
+
+/// The drives in the order of the user. Columns of a flow begin with its name. With several seeds a number is the mean over
+/// them, and the next column has the half-width of its 95 % interval.
 #[must_use]
 pub fn rows(comparison: &Comparison) -> Table {
     let mut table = table(&comparison.rows);
@@ -23,7 +27,20 @@ fn add(table: &mut Table, of: &FlowTable) {
             None => (column.key.to_owned(), meaning(column.key).to_owned()),
         };
         let values = of.rows.iter().map(|row| row.values.get(column.key).copied()).collect();
-        table.push(Field::named(name, Values::Number, unit(column.key), about), Column::Number(values));
+        let field = Field::named(name, Values::Number, unit(column.key), about);
+        let halves = of.rows.iter().map(|row| row.spread.get(column.key)?.half_width);
+        push(table, field, values, halves.collect());
+    }
+}
+
+/// Adds a column, and behind it that of the half-widths over the seeds, unless there is one seed.
+fn push(table: &mut Table, field: Field, values: Vec<Option<f64>>, halves: Vec<Option<f64>>) {
+    let name = format!("{}_{HALF_WIDTH}", field.name);
+    let about = format!("Half the width of the 95 % interval of the mean over the seeds, of `{}`", field.name);
+    let half = Field::named(name, Values::Number, field.unit, about);
+    table.push(field, Column::Number(values));
+    if halves.iter().any(Option::is_some) {
+        table.push(half, Column::Number(halves));
     }
 }
 
@@ -38,7 +55,8 @@ fn table(rows: &[Row]) -> Table {
     table.text("device", "The drive's name", rows.iter().map(|row| row.device.clone()));
     for column in LATENCIES.iter().chain(&FLASH) {
         let values = rows.iter().map(|row| row.values.get(column.key).copied()).collect();
-        table.push(field(column), Column::Number(values));
+        let halves = rows.iter().map(|row| row.spread.get(column.key)?.half_width).collect();
+        push(&mut table, field(column), values, halves);
     }
     let best = "The columns in which the drive is best, separated by blanks";
     table.text("best", best, rows.iter().map(|row| row.best.join(" ")));
@@ -88,6 +106,38 @@ fn meaning(key: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_over_several_seeds_have_half_widths_beside_them() {
+        use std::path::{Path, PathBuf};
+
+        use study::execute::{self, Program};
+        use study::plan::{FlowSpec, RunSpec};
+
+        let mut run = RunSpec { limit: Some(300), name: Some("reader".into()), ..RunSpec::default() };
+        run.flows.insert("writer".into(), FlowSpec { depth: Some(4), ..FlowSpec::new("random-write-4k") });
+        let devices = ["compare-dirik", "compare-fmmu"].map(PathBuf::from);
+        let compared = |seeds: &[u64]| {
+            let plan = study::compare::plan(Path::new("random-read-4k"), &devices, seeds, &run);
+            let plan = plan.unwrap_or_else(|faults| panic!("{faults}"));
+            Comparison::new(&execute::run(plan, &Program::default(), None, &|_, _| {}).expect("it runs"))
+        };
+        let several = compared(&[1, 2, 3]);
+        let csv = rows(&several).csv();
+        let header: Vec<&str> = csv.lines().next().expect("a header").split(',').collect();
+        let first: Vec<&str> = csv.lines().nth(1).expect("a row").split(',').collect();
+        for (name, half) in [
+            ("read_mean_us", several.rows[0].spread["read_mean_us"].half_width),
+            ("requests_per_s", several.rows[0].spread["requests_per_s"].half_width),
+            ("writer_write_mean_us", several.flows[1].rows[0].spread["write_mean_us"].half_width),
+        ] {
+            let at = header.iter().position(|column| *column == name).expect(name);
+            assert_eq!(header[at + 1], format!("{name}_half_width"));
+            assert_eq!(first[at + 1].parse().ok(), half, "{name}");
+        }
+        let one = rows(&compared(&[1])).csv();
+        assert!(!one.contains(HALF_WIDTH), "one seed has no spread: {one}");
+    }
 
     #[test]
     fn every_column_of_a_comparison_has_a_meaning() {

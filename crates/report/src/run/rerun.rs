@@ -19,6 +19,11 @@ pub(super) fn names(flows: usize) -> Vec<String> {
 
 /// Names and contents of the files.
 pub(super) fn files(about: &About) -> Vec<(String, String)> {
+    files_with(about, &[])
+}
+
+/// The same; the command has these options, too.
+pub(super) fn files_with(about: &About, also: &[String]) -> Vec<(String, String)> {
     let table = |key: &str| about.config.get(key).and_then(Value::as_table);
     let (Some(device), Some(workload)) = (table("device"), table("workload")) else { return Vec::new() };
     let run = table("run").cloned().unwrap_or_default();
@@ -88,7 +93,7 @@ pub(super) fn files(about: &About) -> Vec<(String, String)> {
         command.extend(["--flow".to_owned(), text]);
     }
     command.extend(["--seed".to_owned(), about.seed.to_string()]);
-    let command: Vec<String> = command.iter().map(|word| quoted(word)).collect();
+    let command: Vec<String> = command.iter().chain(also).map(|word| quoted(word)).collect();
     files.push((COMMAND.to_owned(), format!("{}\n", command.join(" "))));
     files
 }

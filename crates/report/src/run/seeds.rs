@@ -18,6 +18,12 @@ const OF_KIND: [&str; 5] = ["mean", "p50", "p99", "p99_9", "requests-per-s"];
 /// The rows about all requests.
 const OF_ALL: [&str; 4] = ["requests-per-s", "rate", "waf", "energy"];
 
+/// The metrics that are shown, of those that the runs have.
+pub(super) fn rows(of: &Repeated) -> impl Iterator<Item = String> {
+    let per_kind = KINDS.iter().flat_map(|kind| OF_KIND.iter().map(move |stat| format!("{kind}.{stat}")));
+    per_kind.chain(OF_ALL.map(ToOwned::to_owned)).filter(|name| of.metrics.contains_key(name))
+}
+
 /// The means of a run over several seeds with their 95 % intervals, the lowest and the highest value.
 #[must_use]
 pub fn seeds_table(of: &Repeated) -> String {
@@ -28,20 +34,19 @@ pub fn seeds_table(of: &Repeated) -> String {
     };
     let pacing = of.runs.first().map_or("", |run| run.pacing.as_str());
     let head = format!("{} under {} ({pacing}), {} seeds: {seeds}\n\n", of.device, of.workload, of.seeds.len());
-    let per_kind = KINDS.iter().flat_map(|kind| OF_KIND.iter().map(move |stat| format!("{kind}.{stat}")));
-    let (mut rows, mut hides) = (Vec::new(), false);
-    for name in per_kind.chain(OF_ALL.map(ToOwned::to_owned)) {
-        let Some(spread) = of.metrics.get(&name) else { continue };
+    let (mut lines, mut hides) = (Vec::new(), false);
+    for name in rows(of) {
+        let spread = &of.metrics[&name];
         let unit = name.parse::<Metric>().map_or(Dimension::Plain, |metric| metric.dimension());
         if is_hidden(of, &name) {
             hides = true;
-            rows.push([name.as_str(), "-", "-", "-"].map(ToOwned::to_owned).to_vec());
+            lines.push([name.as_str(), "-", "-", "-"].map(ToOwned::to_owned).to_vec());
             continue;
         }
         let (least, most) = spread.values.iter().fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(*v), b.max(*v)));
-        rows.push(vec![name, spread.show(unit), unit.show(least), unit.show(most)]);
+        lines.push(vec![name, spread.show(unit), unit.show(least), unit.show(most)]);
     }
-    let mut text = head + &grid(&["metric", "mean", "least", "most"], rows, 1);
+    let mut text = head + &grid(&["metric", "mean", "least", "most"], lines, 1);
     let said =
         "\u{b1} is the 95 % interval of the mean (Student's t); a number without it is the same with every seed.";
     text += &folded(said, WIDTH);
@@ -60,30 +65,51 @@ pub fn seeds_table(of: &Repeated) -> String {
 pub fn seeds_rows(of: &Repeated) -> Table {
     let all = || of.metrics.iter();
     let mut table = Table::default();
-    table.text("workload", "The workload, or the stage of it", all().map(|_| of.workload.clone()));
-    table.text("metric", "The metric, in base units", all().map(|(name, _)| name.clone()));
+    table.text("workload", WORKLOAD, all().map(|_| of.workload.clone()));
+    table.text("metric", METRIC, all().map(|(name, _)| name.clone()));
     let mut number = |name: String, meaning: &'static str, value: &dyn Fn(&Spread) -> Option<f64>| {
         let values = all().map(|(_, spread)| value(spread)).collect();
         table.push(Field::named(name, Values::Number, UnitOfMeasure::None, meaning.to_owned()), Column::Number(values));
     };
-    number("mean".into(), "The mean over the seeds", &|spread| Some(spread.mean));
-    number("half_width".into(), "Half the width of the 95 % interval of the mean", &|spread| spread.half_width);
-    number("n".into(), "The number of seeds", &|spread| Some(f64::from(spread.n)));
+    let each: [fn(&Spread) -> Option<f64>; 3] =
+        [|spread| Some(spread.mean), |spread| spread.half_width, |spread| Some(f64::from(spread.n))];
+    NUMBERS.into_iter().zip(each).for_each(|((name, meaning), of)| number(name.into(), meaning, &of));
     for (i, seed) in of.seeds.iter().enumerate() {
-        number(format!("seed_{seed}"), "The value with this seed", &|spread| spread.values.get(i).copied());
+        number(format!("seed_{seed}"), OF_SEED, &|spread| spread.values.get(i).copied());
     }
     table
 }
 
+/// The columns of [`seeds_rows`]; `SEED` stands for those of the run.
+pub(crate) fn fields() -> Vec<Field> {
+    let mut table = Table::default();
+    table.text("workload", WORKLOAD, [""; 0]);
+    table.text("metric", METRIC, [""; 0]);
+    NUMBERS.into_iter().for_each(|(name, meaning)| table.number(name, UnitOfMeasure::None, meaning, []));
+    table.number("seed_SEED", UnitOfMeasure::None, OF_SEED, []);
+    table.fields()
+}
+
+const WORKLOAD: &str = "The workload, or the stage of it";
+const METRIC: &str = "The metric, in base units";
+const OF_SEED: &str = "The value with this seed";
+
+/// The columns about all seeds.
+const NUMBERS: [(&str, &str); 3] = [
+    ("mean", "The mean over the seeds"),
+    ("half_width", "Half the width of the 95 % interval of the mean"),
+    ("n", "The number of seeds"),
+];
+
 /// True for a percentile that too few requests support in one of the runs.
-fn is_hidden(of: &Repeated, name: &str) -> bool {
+pub(super) fn is_hidden(of: &Repeated, name: &str) -> bool {
     let Some((kind, key)) = name.split_once('.') else { return false };
     of.runs.iter().any(|run| run.validity.unsupported.get(kind).is_some_and(|keys| keys.contains(&key)))
 }
 
 /// The warnings of the runs, each as the first run has it, with the number of runs that have it. The numbers in a warning
 /// differ between the runs; its first words do not.
-fn warnings(of: &Repeated) -> Vec<(&str, usize)> {
+pub(super) fn warnings(of: &Repeated) -> Vec<(&str, usize)> {
     fn opening(text: &str) -> &str {
         text.split(|c: char| c.is_ascii_digit()).next().unwrap_or(text)
     }

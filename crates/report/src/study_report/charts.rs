@@ -1,11 +1,11 @@
-//! The charts of a study: those that it describes as figures, or one for each metric; and where the time went.
+//! The charts of a study's numbers, as a figure describes them or one for each metric; and where the time went.
 
 use std::collections::BTreeMap;
 
 use study::compare::explained;
 use study::execute::Outcome;
 use study::metric::{Dimension, Metric};
-use study::plan::{Assignment, FigureScale, FigureSpec, Label, StatedSpec};
+use study::plan::{Assignment, FigureScale, FigureSpec, Label, Relation, ScoreSpec, StatedSpec};
 use study::spread::Interval;
 use study::watch::explain::Explained;
 
@@ -19,66 +19,22 @@ const MOST_BARS: usize = 24;
 const WIDE: f64 = 20.0;
 
 /// What a chart draws of a study.
-struct View<'a> {
-    outcome: &'a Outcome,
-    metric: &'a Metric,
-    unit: Dimension,
-    /// The axis that is horizontal, and the one whose points have colours.
-    x: usize,
-    by: Option<usize>,
-    filter: Option<&'a Assignment>,
-    per: Option<&'a Assignment>,
-    gain_over: Option<&'a Assignment>,
-    scale: Option<Scale>,
-    stated: Vec<&'a StatedSpec>,
+pub(super) struct View<'a> {
+    pub(super) outcome: &'a Outcome,
+    pub(super) metric: &'a Metric,
+    pub(super) unit: Dimension,
+    /// The axis that is horizontal, and the one whose points have colours. Without the first there is one place, the device.
+    pub(super) x: Option<usize>,
+    pub(super) by: Option<usize>,
+    /// The figure, if the study describes one.
+    pub(super) figure: Option<&'a FigureSpec>,
 }
 
 /// A chart of a view, for one combination of the points on the axes that it does not draw.
-struct Panel {
+pub(super) struct Panel {
     /// These points, in words.
-    name: String,
-    chart: Chart,
-}
-
-/// The figures that the study describes, each with its number.
-pub(super) fn described(outcome: &Outcome) -> Vec<(&str, Figure)> {
-    outcome.plan.spec.figures.iter().flat_map(|spec| figure(outcome, spec)).collect()
-}
-
-fn figure<'a>(outcome: &'a Outcome, spec: &'a FigureSpec) -> Vec<(&'a str, Figure)> {
-    let axis = |name: &str| outcome.plan.axes.iter().position(|(other, _)| other == name);
-    let Some(x) = axis(&spec.along) else { return Vec::new() };
-    let of_metric = |metric: &'a Metric| {
-        let of = |stated: &&StatedSpec| stated.metric.as_ref().is_none_or(|of| of == metric);
-        let view = View {
-            outcome,
-            metric,
-            unit: spec.unit(metric),
-            x,
-            by: spec.by.as_deref().and_then(axis),
-            filter: Some(&spec.filter),
-            per: spec.per.as_ref(),
-            gain_over: spec.gain_over.as_ref(),
-            scale: spec.scale.map(|scale| match scale {
-                FigureScale::Linear => Scale::Linear,
-                FigureScale::Log => Scale::Log,
-            }),
-            stated: spec.stated.iter().filter(of).collect(),
-        };
-        let panels = view.panels();
-        panels.into_iter().map(move |panel| (metric, panel))
-    };
-    let all: Vec<(&Metric, Panel)> = spec.metrics.iter().flat_map(of_metric).collect();
-    let several = spec.metrics.len() > 1;
-    let titled = all.into_iter().map(|(metric, panel)| {
-        let heading =
-            if spec.number.is_empty() { spec.title.clone() } else { format!("{}: {}", spec.number, spec.title) };
-        let own = if several { metric.title() } else { String::new() };
-        let parts = [own, panel.name, spec.note.clone()];
-        let said: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
-        (spec.number.as_str(), Figure::new(heading, said.join(". "), panel.chart))
-    });
-    titled.collect()
+    pub(super) name: String,
+    pub(super) chart: Chart,
 }
 
 /// The horizontal axis, and the axis whose points are lines of different colours: the two with the most points.
@@ -94,47 +50,72 @@ fn roles(outcome: &Outcome) -> Option<(usize, Option<usize>)> {
 pub(super) fn by_metric(outcome: &Outcome) -> Vec<Figure> {
     let Some((x, by)) = roles(outcome) else { return Vec::new() };
     let of_metric = |metric| {
-        let unit = Metric::dimension(metric);
-        let view = View {
-            outcome,
-            metric,
-            unit,
-            x,
-            by,
-            filter: None,
-            per: None,
-            gain_over: None,
-            scale: None,
-            stated: Vec::new(),
-        };
+        let view = View { outcome, metric, unit: Metric::dimension(metric), x: Some(x), by, figure: None };
         view.panels().into_iter().map(|panel| Figure::new(metric.title(), panel.name, panel.chart))
     };
     outcome.plan.spec.metrics.iter().flat_map(of_metric).collect()
 }
 
 impl View<'_> {
-    /// The value at a point: the mean over the seeds, or the quotient of two means.
-    fn value(&self, point: usize) -> Option<f64> {
-        let value = self.outcome.value(point, self.metric)?;
-        let Some(beside) = self.per.or(self.gain_over) else { return Some(value) };
-        let (here, there) = self.outcome.values(self.metric).beside(self.outcome.labels(point), beside)?;
-        self.quotient(here, there)
+    fn relation(&self) -> Option<Relation<'_>> {
+        self.figure.and_then(FigureSpec::relation)
     }
 
-    fn quotient(&self, here: f64, there: f64) -> Option<f64> {
-        let (top, bottom) = if self.per.is_some() { (here, there) } else { (there, here) };
-        (bottom != 0.0).then(|| top / bottom)
+    fn score(&self) -> Option<&ScoreSpec> {
+        self.figure.and_then(|figure| figure.score.as_ref())
+    }
+
+    /// The points behind the number at a point: itself, or all those of a score.
+    fn members(&self, point: usize) -> Vec<usize> {
+        let Some(over) = self.score().and_then(|score| self.axis(&score.over)) else { return vec![point] };
+        let here = self.outcome.labels(point);
+        let beside = |other: &usize| {
+            let there = self.outcome.labels(*other);
+            is_shown(self.outcome, self.figure, *other)
+                && (0..here.len()).all(|axis| axis == over || here[axis] == there[axis])
+        };
+        (0..self.outcome.plan.points.len()).filter(beside).collect()
+    }
+
+    /// The number at a point: the mean over the seeds, or the score of the means.
+    fn number(&self, point: usize) -> Option<f64> {
+        let Some(score) = self.score() else { return self.outcome.value(point, self.metric) };
+        let numbers: Option<Vec<f64>> =
+            self.members(point).into_iter().map(|member| self.outcome.value(member, self.metric)).collect();
+        score.of(&numbers?, self.metric)
+    }
+
+    /// The number at a point with each seed.
+    fn numbers(&self, point: usize) -> Option<Vec<f64>> {
+        let all: Option<Vec<Vec<f64>>> = self
+            .members(point)
+            .into_iter()
+            .map(|member| Some(self.outcome.spread(member, self.metric)?.values))
+            .collect();
+        let all = all?;
+        let Some(score) = self.score() else { return all.into_iter().next() };
+        let with = |seed: usize| all.iter().map(|values| values[seed]).collect::<Vec<_>>();
+        (0..all.first()?.len()).map(|seed| score.of(&with(seed), self.metric)).collect()
+    }
+
+    /// What is drawn at a point: its number, or that beside the number of another point.
+    fn value(&self, point: usize) -> Option<f64> {
+        let here = self.number(point)?;
+        match self.relation() {
+            None => Some(here),
+            Some(relation) => relation.of(here, self.number(self.other(point, relation)?)?),
+        }
     }
 
     /// The 95 % interval of the value over the seeds; `None` with one of them, or if they all gave the same.
     fn interval(&self, point: usize) -> Option<[Number; 2]> {
-        let here = self.outcome.spread(point, self.metric)?.values;
-        let values: Option<Vec<f64>> = match self.per.or(self.gain_over) {
+        let here = self.numbers(point)?;
+        let values: Option<Vec<f64>> = match self.relation() {
             None => Some(here),
             // The seeds are the same at both points, so each has a quotient of its own.
-            Some(beside) => {
-                let there = self.outcome.spread(self.moved(point, beside)?, self.metric)?.values;
-                here.iter().zip(&there).map(|(here, there)| self.quotient(*here, *there)).collect()
+            Some(relation) => {
+                let there = self.numbers(self.other(point, relation)?)?;
+                here.iter().zip(&there).map(|(here, there)| relation.of(*here, *there)).collect()
             }
         };
         let half = Interval::of(&values?)?.half_width;
@@ -142,39 +123,29 @@ impl View<'_> {
         Some([value - half, value + half].map(Number))
     }
 
-    /// The point with these labels instead of its own.
-    fn moved(&self, point: usize, to: &Assignment) -> Option<usize> {
-        let mut labels = self.outcome.labels(point).to_vec();
-        for (label, axis) in labels.iter_mut().zip(self.outcome.axes()) {
-            if let Some(moved) = to.get(axis).and_then(|labels| labels.labels().first()) {
-                label.clone_from(moved);
-            }
-        }
+    /// The point whose number stands beside that of this one.
+    fn other(&self, point: usize, relation: Relation<'_>) -> Option<usize> {
+        let axes = self.outcome.plan.axes.iter().map(|(name, _)| name.as_str());
+        let labels = relation.other(axes, self.outcome.labels(point));
         (0..self.outcome.plan.points.len()).find(|other| self.outcome.labels(*other) == labels)
+    }
+
+    fn axis(&self, name: &str) -> Option<usize> {
+        self.outcome.plan.axes.iter().position(|(other, _)| other == name)
     }
 
     fn place(&self, axis: usize, label: &Label) -> Option<usize> {
         self.outcome.plan.axes[axis].1.iter().position(|other| other == label)
     }
 
-    fn is_shown(&self, point: usize) -> bool {
-        let pairs = || self.outcome.axes().zip(self.outcome.labels(point));
-        self.filter.is_none_or(|filter| {
-            filter.iter().all(|(axis, wanted)| {
-                pairs().find(|(name, _)| name == axis).is_some_and(|(_, label)| wanted.labels().contains(label))
-            })
-        })
-    }
-
     /// The panels in the order of their points, with the same vertical axis.
-    fn panels(&self) -> Vec<Panel> {
+    pub(super) fn panels(&self) -> Vec<Panel> {
         let axes = &self.outcome.plan.axes;
-        let points: Vec<usize> = (0..self.outcome.plan.points.len()).filter(|point| self.is_shown(*point)).collect();
-        let labels = |axis: usize| -> Vec<&Label> {
-            let there = |label: &&Label| points.iter().any(|point| self.outcome.labels(*point)[axis] == **label);
-            axes[axis].1.iter().filter(there).collect()
-        };
-        let (names, drawn) = (labels(self.x), [Some(self.x), self.by]);
+        let points = shown(self.outcome, self.figure);
+        let labels = |axis: usize| labels(self.outcome, &points, axis);
+        let over = self.score().and_then(|score| self.axis(&score.over));
+        let (names, drawn) = (self.x.map(labels), [self.x, self.by, over]);
+        let places = names.as_ref().map_or(1, Vec::len);
         let others: Vec<usize> =
             (0..axes.len()).filter(|axis| !drawn.contains(&Some(*axis)) && labels(*axis).len() > 1).collect();
         let mut panels: Vec<(Vec<&Label>, BTreeMap<usize, Course>)> = Vec::new();
@@ -189,10 +160,11 @@ impl View<'_> {
             let course = panels[found].1.entry(colour).or_insert_with(|| Course {
                 name: self.by.map_or_else(|| self.metric.to_string(), |axis| format!("{} {}", axes[axis].0, at[axis])),
                 colour,
-                values: vec![Number(f64::NAN); names.len()],
-                spread: vec![None; names.len()],
+                values: vec![Number(f64::NAN); places],
+                spread: vec![None; places],
             });
-            if let Some(x) = names.iter().position(|name| **name == at[self.x]) {
+            let found = |names: &Vec<&Label>| names.iter().position(|name| self.x.is_some_and(|x| **name == at[x]));
+            if let Some(x) = names.as_ref().map_or(Some(0), found) {
                 course.values[x] = self.value(point).into();
                 course.spread[x] = self.interval(point);
             }
@@ -203,16 +175,25 @@ impl View<'_> {
                 course.spread.clear();
             }
         }
-        // A panel without two numbers compares nothing.
+        // What only the source has stands behind the points of the study.
+        let extra: Vec<&str> = self.stated().filter_map(|stated| stated.name.as_deref()).collect();
+        for course in panels.iter_mut().flat_map(|(_, courses)| courses.values_mut()) {
+            course.values.resize(places + extra.len(), Number(f64::NAN));
+            course.spread.resize(if course.spread.is_empty() { 0 } else { course.values.len() }, None);
+        }
         let known = |course: &Course| course.values.iter().filter(|value| value.0.is_finite()).count();
-        panels.retain(|(_, courses)| courses.values().map(known).sum::<usize>() > 1);
         let marked = |(fixed, courses): (Vec<&Label>, BTreeMap<usize, Course>)| {
-            let marks = self.marks(&names, &others, &fixed);
+            let marks = self.marks(names.as_deref(), &others, &fixed);
             let said: Vec<String> =
                 others.iter().zip(&fixed).map(|(axis, label)| format!("{} {label}", axes[*axis].0)).collect();
             (said.join(", "), courses.into_values().collect::<Vec<_>>(), marks)
         };
-        let panels: Vec<_> = panels.into_iter().map(marked).collect();
+        // A panel without two numbers compares nothing.
+        let compares = |(_, courses, marks): &(String, Vec<Course>, Vec<Mark>)| {
+            let measured = courses.iter().map(known).sum::<usize>();
+            measured > 0 && measured + marks.len() > 1
+        };
+        let panels: Vec<_> = panels.into_iter().map(marked).filter(compares).collect();
         let measured = panels.iter().flat_map(|(_, courses, _)| courses).flat_map(|course| &course.values);
         let stated = panels.iter().flat_map(|(_, _, marks)| marks).flat_map(|mark| [&mark.low, &mark.high]);
         let spread = panels
@@ -222,34 +203,62 @@ impl View<'_> {
         let all = measured.chain(stated).chain(spread).map(|value| value.0).filter(|value| value.is_finite());
         let (least, most) = all.fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(v), b.max(v)));
         let wide = least > 0.0 && most > WIDE * least;
-        let scale = self.scale.unwrap_or(if wide { Scale::Log } else { Scale::Linear });
+        let scale = match self.figure.and_then(|figure| figure.scale) {
+            Some(FigureScale::Log) => Scale::Log,
+            Some(FigureScale::Linear) => Scale::Linear,
+            None if wide => Scale::Log,
+            None => Scale::Linear,
+        };
         let cover = (panels.len() > 1).then_some([Number(least), Number(most)]);
-        let names: Vec<String> = names.into_iter().map(ToString::to_string).collect();
+        let measured = names.map_or_else(
+            || vec![self.outcome.plan.spec.device.display().to_string()],
+            |names| names.into_iter().map(ToString::to_string).collect(),
+        );
+        let names: Vec<String> = measured.into_iter().chain(extra.into_iter().map(ToOwned::to_owned)).collect();
+        let x = self.x.map_or("device", |x| axes[x].0.as_str());
         let panel = |(name, lines, marks)| {
             let y = Axis { cover, ..Axis::new(self.label(), self.unit, scale) };
-            Panel {
-                name,
-                chart: Chart::Courses { x: Names::new(axes[self.x].0.as_str(), names.clone()), y, lines, marks },
-            }
+            Panel { name, chart: Chart::Courses { x: Names::new(x, names.clone()), y, lines, marks } }
         };
         panels.into_iter().map(panel).collect()
     }
 
+    /// The stated values about the metric.
+    fn stated(&self) -> impl Iterator<Item = &StatedSpec> {
+        let all = self.figure.map_or(&[][..], |figure| &figure.stated);
+        all.iter().filter(|stated| stated.metric.as_ref().is_none_or(|of| of == self.metric))
+    }
+
     /// The stated values of the panel at these labels on the axes that are not drawn.
-    fn marks(&self, names: &[&Label], others: &[usize], fixed: &[&Label]) -> Vec<Mark> {
-        let mark = |stated: &&StatedSpec| {
+    fn marks(&self, names: Option<&[&Label]>, others: &[usize], fixed: &[&Label]) -> Vec<Mark> {
+        let mut extra = names.map_or(1, <[_]>::len);
+        let mark = |stated: &StatedSpec| {
             let label = |axis: usize| stated.at.get(&self.outcome.plan.axes[axis].0)?.labels().first();
+            let place = match &stated.name {
+                None => match names {
+                    None => Some(0),
+                    Some(names) => {
+                        let here = self.x.and_then(label);
+                        names.iter().position(|name| Some(*name) == here)
+                    }
+                },
+                Some(_) => {
+                    extra += 1;
+                    Some(extra - 1)
+                }
+            };
             // A value that names no point on an axis holds for all of them.
             let elsewhere =
                 others.iter().zip(fixed).any(|(axis, here)| label(*axis).is_some_and(|label| label != *here));
             if elsewhere {
                 return None;
             }
-            let (low, high) = stated.bounds(self.unit)?;
-            let at = names.iter().position(|name| Some(*name) == label(self.x))?;
+            let (low, high) = stated.bounds(self.figure?, self.metric)?;
+            let at = place?;
             let line = self.by.and_then(|axis| Some((label(axis)?, self.place(axis, label(axis)?)?)));
             let show = |value| self.unit.show(value);
             let value = if low < high { format!("{} to {}", show(low), show(high)) } else { show(low) };
+            let from = stated.division().map_or_else(String::new, |division| format!(", {division}"));
             let of = line.map_or_else(String::new, |(label, _)| format!(" for {label}"));
             Some(Mark {
                 name: "stated by the source".into(),
@@ -257,14 +266,18 @@ impl View<'_> {
                 colour: line.map_or(0, |(_, number)| number),
                 low: Number(low),
                 high: Number(high),
-                says: format!("{value}{of} ({})", stated.source),
+                says: format!("{value}{from}{of} ({})", stated.source),
             })
         };
-        self.stated.iter().filter_map(mark).collect()
+        self.stated().filter_map(mark).collect()
     }
 
-    /// The name of the vertical axis: the metric's key, and what it is divided by.
+    /// The name of the vertical axis: the metric's key, and what stands beside it.
     fn label(&self) -> String {
+        let number = match self.score() {
+            None => self.metric.to_string(),
+            Some(score) => format!("{} x geometric mean of {} over {}", score.times, self.metric, score.over),
+        };
         let labels = |assignment: &Assignment| {
             let one = |(axis, labels): (&String, &study::plan::OneOrMany)| {
                 let labels: Vec<&str> = labels.labels().iter().map(Label::as_str).collect();
@@ -272,12 +285,35 @@ impl View<'_> {
             };
             assignment.iter().map(one).collect::<Vec<_>>().join(", ")
         };
-        match (self.per, self.gain_over) {
-            (Some(per), _) => format!("{} / that of {}", self.metric, labels(per)),
-            (None, Some(over)) => format!("gain over {}: {}", labels(over), self.metric),
-            (None, None) => self.metric.to_string(),
+        match self.relation() {
+            None => number,
+            Some(Relation::Per(per)) => format!("{number} / that of {}", labels(per)),
+            Some(Relation::PerExchanged([a, b])) => format!("{number}, {a} by {b}"),
+            Some(Relation::GainOver(over)) => format!("gain over {}: {number}", labels(over)),
+            Some(Relation::LessThan(than)) => format!("less than with {}: {number}", labels(than)),
         }
     }
+}
+
+/// True if the figure shows the point.
+fn is_shown(outcome: &Outcome, figure: Option<&FigureSpec>, point: usize) -> bool {
+    let pairs = || outcome.axes().zip(outcome.labels(point));
+    figure.is_none_or(|figure| {
+        figure.filter.iter().all(|(axis, wanted)| {
+            pairs().find(|(name, _)| name == axis).is_some_and(|(_, label)| wanted.labels().contains(label))
+        })
+    })
+}
+
+/// The points that the figure shows, or all.
+pub(super) fn shown(outcome: &Outcome, figure: Option<&FigureSpec>) -> Vec<usize> {
+    (0..outcome.plan.points.len()).filter(|point| is_shown(outcome, figure, *point)).collect()
+}
+
+/// The labels of these points on an axis, in its order.
+pub(super) fn labels<'a>(outcome: &'a Outcome, points: &[usize], axis: usize) -> Vec<&'a Label> {
+    let there = |label: &&Label| points.iter().any(|point| outcome.labels(*point)[axis] == **label);
+    outcome.plan.axes[axis].1.iter().filter(there).collect()
 }
 
 /// The parts of the latency at each point, if the runs attributed them.

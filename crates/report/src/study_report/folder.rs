@@ -8,12 +8,16 @@ use study::plan::{Plan, StudySpec};
 use study::summary::About;
 
 use super::points::points;
+use super::series::series;
 use super::tables::claims_table;
 use crate::columns::whole;
 use crate::page::Page;
 
 const CLAIMS: &str = "claims.txt";
 const PAGE: &str = "report.html";
+
+/// The end of the name of the file with the course of the runs.
+const SERIES: &str = "series.parquet";
 
 /// The name of a file about one study.
 fn name(spec: &StudySpec, extension: &str) -> String {
@@ -23,12 +27,12 @@ fn name(spec: &StudySpec, extension: &str) -> String {
 /// All names that the files about these studies have.
 #[must_use]
 pub fn names(plans: &[Plan]) -> Vec<String> {
-    let each = plans.iter().flat_map(|plan| ["toml", "parquet"].map(|extension| name(&plan.spec, extension)));
+    let each = plans.iter().flat_map(|plan| ["toml", "parquet", SERIES].map(|extension| name(&plan.spec, extension)));
     [STUDY_MARK, CLAIMS, PAGE].map(ToOwned::to_owned).into_iter().chain(each).collect()
 }
 
 /// Fills a folder with all results of the studies: `study.json`, `claims.txt`, the page as `report.html`, and for each
-/// study its points as Parquet and the study itself as TOML.
+/// study its points as Parquet, the course of its runs if it asks for that, and the study itself as TOML.
 ///
 /// # Errors
 /// If something cannot be written.
@@ -56,6 +60,9 @@ pub fn write_all(
             config,
         };
         dir.add(&name(spec, "parquet"), |out| whole(out, &about, &points(outcome)).map_err(io::Error::other))?;
+        if let Some(series) = series(outcome) {
+            dir.add(&name(spec, SERIES), |out| whole(out, &about, &series).map_err(io::Error::other))?;
+        }
     }
     Ok(())
 }
@@ -74,6 +81,27 @@ mod tests {
     use crate::grid::WIDTH;
     use crate::study_report::{Charts, page};
     use crate::testing::studied;
+
+    #[test]
+    fn the_course_of_the_runs_is_a_file_beside_the_points() {
+        let outcomes = [studied(&STUDY.replace("limit = 150", "limit = 150, series = \"1ms\""))];
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("out");
+        let plans = [outcomes[0].plan.clone()];
+        for _ in 0..2 {
+            let mut outputs = Outputs::new([""; 0], false);
+            let mut out = outputs.folder("--out", &path, &names(&plans)).expect("writable");
+            let page = page(&Program::default(), &outcomes, &[], Charts::Each);
+            write_all(&mut out, &Program::default(), &outcomes, &[], &page).expect("written");
+            publish(Vec::new(), Some(out)).expect("named");
+        }
+        let file = File::open(path.join("s.series.parquet")).expect("there");
+        let reader = SerializedFileReader::new(file).expect("Parquet");
+        let runs = outcomes[0].runs.iter().flatten();
+        let intervals: usize = runs.map(|run| run.series.as_ref().expect("recorded").intervals.len()).sum();
+        assert_eq!(reader.metadata().file_metadata().num_rows(), intervals as i64);
+        assert!(reader.get_row_iter(None).expect("rows").all(|row| row.is_ok()));
+    }
 
     #[test]
     fn the_folder_of_a_study_holds_its_claims() {
@@ -102,6 +130,7 @@ mod tests {
         let reader = SerializedFileReader::new(File::open(path.join("s.parquet")).expect("there")).expect("Parquet");
         assert_eq!(reader.metadata().file_metadata().num_rows(), 6);
         assert!(reader.get_row_iter(None).expect("rows").all(|row| row.is_ok()));
+        assert!(!path.join("s.series.parquet").exists(), "nobody asked for it");
         // The written study equals the study that ran.
         let written = Document::read(&path.join("s.toml")).expect("TOML").decode::<StudySpec>();
         assert_eq!(written.expect("sound"), outcomes[0].plan.spec);

@@ -5,7 +5,8 @@ use serde::Serialize;
 use study::execute::{Claim, Outcome, Program, SCHEMA, Verdict};
 use study::metric::Metric;
 
-use super::charts::{by_metric, described, times};
+use super::charts::{by_metric, times};
+use super::described::described;
 use super::lead::lead;
 use super::tables::{band, calibrated, said_below, says_calibration};
 use crate::figure::{Chart, Figure};

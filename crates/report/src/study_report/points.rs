@@ -32,20 +32,7 @@ const ALWAYS: [&str; 14] = [
 pub fn points(outcome: &Outcome) -> Table {
     let runs = || outcome.runs.iter().enumerate().flat_map(|(point, runs)| runs.iter().map(move |run| (point, run)));
     let mut table = Table::default();
-    for (i, (axis, labels)) in outcome.plan.axes.iter().enumerate() {
-        let scale = Scale::of(labels);
-        let at = |point: usize| &outcome.labels(point)[i];
-        let column = match scale {
-            Scale::Names => Column::Text(runs().map(|(point, _)| at(point).to_string().into()).collect()),
-            Scale::Numbers(_) => Column::Number(runs().map(|(point, _)| scale.value(at(point))).collect()),
-        };
-        let mut field = scale.field(axis);
-        // An axis may have the name of another column.
-        while table.has(&field.name) || field.name == SEED.name {
-            field.name = format!("axis_{}", field.name).into();
-        }
-        table.push(field, column);
-    }
+    add_axes(&mut table, outcome, &runs().map(|(point, _)| point).collect::<Vec<_>>());
     table.push(SEED, Column::Count(runs().map(|(_, run)| run.seed).collect()));
     let always = ALWAYS.iter().map(|name| name.parse::<Metric>().expect("a constant, valid name"));
     for metric in outcome.plan.spec.metrics.iter().cloned().chain(always) {
@@ -57,7 +44,25 @@ pub fn points(outcome: &Outcome) -> Table {
     table
 }
 
-const SEED: Field = Field::new("seed", Values::Count, UnitOfMeasure::None, "The seed of the run");
+/// Adds a column for each axis of a study, to a table with rows about these points.
+pub(super) fn add_axes(table: &mut Table, outcome: &Outcome, points: &[usize]) {
+    for (i, (axis, labels)) in outcome.plan.axes.iter().enumerate() {
+        let scale = Scale::of(labels);
+        let at = |point: &usize| &outcome.labels(*point)[i];
+        let column = match scale {
+            Scale::Names => Column::Text(points.iter().map(|point| at(point).to_string().into()).collect()),
+            Scale::Numbers(_) => Column::Number(points.iter().map(|point| scale.value(at(point))).collect()),
+        };
+        let mut field = scale.field(axis);
+        // An axis may have the name of another column.
+        while table.has(&field.name) || field.name == SEED.name {
+            field.name = format!("axis_{}", field.name).into();
+        }
+        table.push(field, column);
+    }
+}
+
+pub(super) const SEED: Field = Field::new("seed", Values::Count, UnitOfMeasure::None, "The seed of the run");
 
 /// The columns of every file of points; `AXIS` and `METRIC` stand for those of the study.
 pub(crate) fn fields() -> Vec<Field> {
@@ -177,7 +182,7 @@ fn lower(text: &str) -> String {
 }
 
 /// A column name that every reader of Parquet and every language accepts, with its unit of measure at the end.
-fn column_name(text: &str, unit: UnitOfMeasure) -> String {
+pub(super) fn column_name(text: &str, unit: UnitOfMeasure) -> String {
     let mut name = String::new();
     for c in text.replace('/', " per ").chars() {
         match c {

@@ -3,20 +3,22 @@
 //! Several runs that precondition equal drives share the drive's state, too: the first run makes it, and the others load
 //! it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use flash::nand::SnapshotError;
 use workload::SourceError;
 
+use super::requests::requests;
 use super::{By, ExecuteError, Job, Place, Program, each, one, place, plain};
 use crate::plan::{Plan, Point};
 use crate::session::SessionError;
 use crate::snapshot::{LoadError, LoadReason};
-use crate::store::{Digest, Digests, Key, KeyError, Store, StudyOf};
+use crate::store::{Digest, Digests, Key, KeyError, Store, StudyOf, Timing};
 use crate::summary::Summary;
 
 /// The most files of a store that are named because they cannot be used.
@@ -58,7 +60,9 @@ impl<'a> Storing<'a> {
             // The digest takes one pass and the run another.
             workload.keep().map_err(ExecuteError::Workload)?;
         }
-        let digests = Digests::of(plan).map_err(unreadable)?;
+        // The points of other shards do not count.
+        let wanted: BTreeSet<usize> = jobs.iter().map(|job| job.point).collect();
+        let digests = Digests::of(wanted.iter().map(|point| &plan.points[*point])).map_err(unreadable)?;
         let looked = each(jobs.len(), threads, |number| {
             let (job, point) = (jobs[number], &plan.points[jobs[number].point]);
             let key = Key::of(point, job.seed, &mut digests.clone());
@@ -83,9 +87,12 @@ impl<'a> Storing<'a> {
         if unused.len() > NAMED {
             (self.warn)(&format_args!("{} more files of the store are replaced", unused.len() - NAMED));
         }
-        let digests: Vec<Digest> = runs.iter().map(|run| run.digest).collect();
-        if let Err(error) = self.store.put_study(&StudyOf::new(plan, &digests)) {
-            (self.warn)(&error);
+        // A shard leaves the list of all points to those who want them all: it would compute every key for it.
+        if jobs.len() == plan.points.len() * plan.spec.seeds.len() {
+            let digests: Vec<Digest> = runs.iter().map(|run| run.digest).collect();
+            if let Err(error) = self.store.put_study(&StudyOf::new(plan, &digests)) {
+                (self.warn)(&error);
+            }
         }
         let states = self.shared(&runs);
         Ok(Looked { storing: self, runs, states, is_full: AtomicBool::new(false) })
@@ -108,6 +115,11 @@ impl Looked<'_> {
         self.runs.iter().map(|run| run.found.clone()).collect()
     }
 
+    /// The digest of the key of the run with this number.
+    pub(super) fn digest(&self, number: usize) -> Digest {
+        self.runs[number].digest
+    }
+
     /// The runs whose results are not there. Those that make a state come first, so that no thread waits for a state while
     /// another one could be made.
     pub(super) fn order(&self) -> Vec<usize> {
@@ -128,7 +140,10 @@ impl Looked<'_> {
     /// Does the run with this number and keeps its result.
     pub(super) fn run(&self, plan: &Plan, job: Job, number: usize, by: By<'_>) -> Result<Summary, ExecuteError> {
         let run = &self.runs[number];
-        let summary = self.perform(plan, job, run, by)?;
+        let (summary, took) = self.perform(plan, job, run, by)?;
+        let timing = Timing::new(run.digest, &summary, requests(&plan.points[job.point]), took);
+        // Without it another run's time is predicted less well.
+        let _ = self.storing.store.put_timing(&timing);
         if let Err(error) = self.storing.store.put(&run.key, &summary)
             && !self.is_full.swap(true, Ordering::Relaxed)
         {
@@ -137,28 +152,31 @@ impl Looked<'_> {
         Ok(summary)
     }
 
-    fn perform(&self, plan: &Plan, job: Job, run: &Known, by: By<'_>) -> Result<Summary, ExecuteError> {
+    /// Does a run. Returns its result and how long it took, without the time that it waited for a state.
+    fn perform(&self, plan: &Plan, job: Job, run: &Known, by: By<'_>) -> Result<(Summary, Duration), ExecuteError> {
         let (store, point) = (self.storing.store, &plan.points[job.point]);
         let place = || place(plan, job);
         let shared = run.state.filter(|_| point.run.save_snapshot.is_none());
         let Some((digest, lock)) = shared.and_then(|state| self.states.get_key_value(&state)) else {
-            return plain(plan, job, by);
+            return timed(|| plain(plan, job, by));
         };
         // One that panicked made no state, and the next one makes it.
         let making = lock.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(path) = store.state(*digest) else {
-            return one(point, job.seed, by, place, |session| {
-                Ok(session.save_snapshot(move |state| {
-                    if let Err(error) = store.put_state(*digest, |out| state.write(out)) {
-                        (self.storing.warn)(&format_args!("a state cannot be kept in the store: {error}"));
-                    }
-                    drop(making);
-                    Ok(())
-                }))
+            return timed(|| {
+                one(point, job.seed, by, place, |session| {
+                    Ok(session.save_snapshot(move |state| {
+                        if let Err(error) = store.put_state(*digest, |out| state.write(out)) {
+                            (self.storing.warn)(&format_args!("a state cannot be kept in the store: {error}"));
+                        }
+                        drop(making);
+                        Ok(())
+                    }))
+                })
             });
         };
         drop(making);
-        let loaded = one(point, job.seed, by, place, |session| Ok(session.preconditioned_by(&path)));
+        let loaded = timed(|| one(point, job.seed, by, place, |session| Ok(session.preconditioned_by(&path))));
         let Err(ExecuteError::Session(error, _)) = &loaded else { return loaded };
         let SessionError::Load(LoadError { reason, .. }) = &**error else { return loaded };
         let gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
@@ -169,8 +187,15 @@ impl Looked<'_> {
             ));
             store.drop_state(*digest);
         }
-        plain(plan, job, by)
+        timed(|| plain(plan, job, by))
     }
+}
+
+/// The result of a run, and the time that it took.
+fn timed(run: impl FnOnce() -> Result<Summary, ExecuteError>) -> Result<(Summary, Duration), ExecuteError> {
+    #[allow(clippy::disallowed_methods)] // No result depends on how long a run takes.
+    let start = Instant::now();
+    run().map(|summary| (summary, start.elapsed()))
 }
 
 /// Does the run of a key. The result is a function of the key and of the program's version of the model.

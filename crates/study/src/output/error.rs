@@ -23,7 +23,7 @@ impl fmt::Display for OutputError {
 impl std::error::Error for OutputError {}
 
 impl OutputError {
-    pub(super) fn new(path: &Path, reason: impl Into<String>, remedy: &'static str) -> Self {
+    pub(crate) fn new(path: &Path, reason: impl Into<String>, remedy: &'static str) -> Self {
         Self { path: path.to_owned(), reason: reason.into(), remedy }
     }
 }

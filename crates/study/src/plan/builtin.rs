@@ -66,7 +66,7 @@ mod tests {
 
     use super::*;
     use crate::config::Document;
-    use crate::plan::Plan;
+    use crate::plan::{Assignment, Label, OneOrMany, Plan};
 
     #[test]
     fn every_study_can_be_planned_and_has_a_claim() {
@@ -98,6 +98,42 @@ mod tests {
         let mut ids = papers.into_iter().flat_map(|(paper, most)| ids(paper, most)).collect::<Vec<_>>();
         ids.retain(|id| builtin().iter().all(|(_, text)| !text.contains(id)));
         assert_eq!(ids, [""; 0], "missing");
+    }
+
+    /// A figure never has a gap that its study could fill, and a mark never stands without a measured number beside it.
+    #[test]
+    fn figures_draw_points_that_run_and_marks_cite_the_text() {
+        let mut figures = 0;
+        for (name, text) in builtin() {
+            let document = Document::parse(Path::new(name), (*text).to_owned()).expect(name);
+            let plan = Plan::new(&document).unwrap_or_else(|faults| panic!("{faults}"));
+            let axes = || plan.axes.iter().map(|(name, _)| name.as_str());
+            let all: Vec<&[Label]> = plan.points.iter().map(|point| &*point.labels).collect();
+            let within = |of: &Assignment, labels: &[Label]| {
+                axes().zip(labels).all(|(axis, label)| of.get(axis).is_none_or(|of| of.labels().contains(label)))
+            };
+            for figure in &plan.spec.figures {
+                figures += 1;
+                let at = format!("{name}, {}", figure.number);
+                let shown: Vec<&[Label]> =
+                    all.iter().copied().filter(|labels| within(&figure.filter, labels)).collect();
+                assert!(!shown.is_empty(), "{at}: no point runs");
+                for labels in figure.filter.values().flat_map(OneOrMany::labels) {
+                    assert!(shown.iter().any(|point| point.contains(labels)), "{at}: {labels} does not run");
+                }
+                for labels in &shown {
+                    let other = figure.relation().map(|relation| relation.other(axes(), labels));
+                    assert!(other.is_none_or(|other| all.contains(&&*other)), "{at}: nothing beside {labels:?}");
+                }
+                for stated in &figure.stated {
+                    let cites = ["Sec. ", "Abstract", "Table "].iter().any(|place| stated.source.starts_with(place));
+                    assert!(cites, "{at}: `{}` names no place of the text", stated.source);
+                    let is_there = shown.iter().any(|labels| within(&stated.at, labels));
+                    assert!(is_there, "{at}: nothing was measured at {:?}", stated.at);
+                }
+            }
+        }
+        assert!(figures > 50, "{figures}");
     }
 
     /// The papers whose claims all say how sharp they are and what they were fitted to.

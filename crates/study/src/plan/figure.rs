@@ -1,4 +1,9 @@
-//! A figure in the file of a study: a metric along an axis, as a paper draws it, beside the values that the paper states.
+//! A figure in the file of a study: numbers along an axis, as a paper draws them, beside the values that the paper states.
+
+mod relation;
+mod stated;
+#[cfg(test)]
+mod tests;
 
 use base::fault::Fault;
 use schemars::JsonSchema;
@@ -10,6 +15,9 @@ use crate::expect::Bound;
 use crate::label::{Assignment, Label};
 use crate::metric::{Dimension, Metric};
 
+pub use relation::Relation;
+pub use stated::StatedSpec;
+
 /// A figure of the report, instead of a chart for each metric.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -20,9 +28,19 @@ pub struct FigureSpec {
     /// What it shows, in a few words.
     pub title: String,
     /// What it draws: a panel for each of these metrics.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<Metric>,
-    /// The horizontal axis of the chart: an axis of the study.
-    pub along: String,
+    /// Instead of `metrics`: a bar for each point, divided into these parts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<FigurePart>,
+    /// Instead of `metrics`: the erase counts of these arrays of a hybrid drive by the number of the block, a panel for each
+    /// array.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub erases_of: Vec<FlashArray>,
+    /// The horizontal axis of the chart: an axis of the study. Erase counts have none, and a score without it stands for the
+    /// study's device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub along: Option<String>,
     /// The axis whose points are lines or bars of different colours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
@@ -30,12 +48,22 @@ pub struct FigureSpec {
     /// points.
     #[serde(default, rename = "where", skip_serializing_if = "Assignment::is_empty")]
     pub filter: Assignment,
+    /// Draw the geometric mean over the points of an axis, as benchmarks do that add up to a score.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<ScoreSpec>,
     /// Divide each number by the one at the same point with these labels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per: Option<Assignment>,
+    /// Divide each number by the one at the point whose labels on these two axes are exchanged: `["banks", "superblock"]`
+    /// divides that of 4 banks of superblocks of 1 by that of 1 bank of superblocks of 4.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_exchanged: Option<[String; 2]>,
     /// Divide the number at the same point with these labels by each number: a speed-up, if the metric is a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gain_over: Option<Assignment>,
+    /// Subtract each number from the one at the same point with these labels: what is saved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub less_than: Option<Assignment>,
     /// The scale of the numbers; the default depends on how far they are apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<FigureScale>,
@@ -45,6 +73,38 @@ pub struct FigureSpec {
     /// The values that the source states. They are marks beside the measured ones.
     #[serde(default, rename = "paper", skip_serializing_if = "Vec::is_empty")]
     pub stated: Vec<StatedSpec>,
+}
+
+/// A part of a bar.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FigurePart {
+    /// Its name.
+    pub name: String,
+    /// Its length. All parts of a figure have the same dimension.
+    pub metric: Metric,
+}
+
+/// One of the two arrays of a hybrid SLC/MLC drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FlashArray {
+    /// The SLC flash.
+    Slc,
+    /// The MLC flash.
+    Mlc,
+}
+
+/// A score: the geometric mean of a metric over the points of an axis, times a number.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScoreSpec {
+    /// The axis over whose points the mean is.
+    pub over: String,
+    /// The unit of measure in which the score counts, e.g. `"1MB/s"`.
+    pub unit: Bound,
+    /// The number by which the mean is multiplied.
+    pub times: f64,
 }
 
 /// How an axis maps numbers to positions.
@@ -57,51 +117,106 @@ pub enum FigureScale {
     Log,
 }
 
-/// A value that the source of a figure states.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct StatedSpec {
-    /// Its point: a label on each axis that the figure draws.
-    pub at: Assignment,
-    /// Its metric, if the figure has several.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub metric: Option<Metric>,
-    /// The value.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub value: Option<Bound>,
-    /// The range in which the value lies, instead of `value`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub between: Option<[Bound; 2]>,
-    /// Where the source states it, e.g. `Sec. 4.2.2`.
-    pub source: String,
-}
-
-impl StatedSpec {
-    /// The least and the greatest value in this dimension; `None` if they are no numbers of it.
+impl ScoreSpec {
+    /// The score of these numbers of a metric; `None` if one of them is not above zero.
     #[must_use]
-    pub fn bounds(&self, unit: Dimension) -> Option<(f64, f64)> {
-        match (&self.value, &self.between) {
-            (Some(value), None) => value.number(unit).map(|value| (value, value)),
-            (None, Some([low, high])) => {
-                Some((low.number(unit)?, high.number(unit)?)).filter(|(low, high)| low <= high)
-            }
-            _ => None,
-        }
+    pub fn of(&self, numbers: &[f64], metric: &Metric) -> Option<f64> {
+        let unit = self.unit.number(metric.dimension())?;
+        let sound = !numbers.is_empty() && numbers.iter().all(|number| *number > 0.0);
+        let mean = || (numbers.iter().map(|number| number.ln()).sum::<f64>() / numbers.len() as f64).exp();
+        sound.then(|| self.times * mean() / unit)
     }
 }
 
 impl FigureSpec {
     /// The dimension of what is drawn of a metric.
     #[must_use]
-    pub const fn unit(&self, metric: &Metric) -> Dimension {
-        if self.per.is_some() || self.gain_over.is_some() { Dimension::Plain } else { metric.dimension() }
+    pub fn unit(&self, metric: &Metric) -> Dimension {
+        let plain = self.score.is_some() || self.relation().is_some_and(|relation| relation.is_quotient());
+        if plain { Dimension::Plain } else { metric.dimension() }
+    }
+
+    /// The dimensions of the dividend and of the divisor, if the figure draws a quotient of what the source can state.
+    fn quotient(&self, metric: &Metric) -> Option<(Dimension, Dimension)> {
+        let whole = metric.dimension();
+        match self.relation() {
+            _ if self.score.is_some() => None,
+            Some(relation) if relation.is_quotient() => Some((whole, whole)),
+            _ => metric.quotient(),
+        }
     }
 
     /// All faults of the figure, with its key before theirs.
     pub(super) fn faults(&self, key: &str, axes: &[(String, Vec<Label>)]) -> Vec<Fault> {
+        let mut faults = self.kind_faults(key);
+        faults.extend(self.axis_faults(key, axes));
+        let relations = self.relations();
+        if let [first, second, ..] = relations[..] {
+            let message = format!("stands beside `{}`", first.key());
+            faults.push(Fault::new(format!("{key}.{}", second.key()), message, "leave one of them out"));
+        }
+        check(&format!("{key}.where"), &self.filter, axes, &mut faults);
+        for (name, assignment) in relations.iter().filter_map(|of| Some((of.key(), of.assignment()?))) {
+            check(&format!("{key}.{name}"), assignment, axes, &mut faults);
+        }
+        for (i, part) in self.parts.iter().enumerate() {
+            if part.metric.dimension() != self.parts[0].metric.dimension() {
+                let message = format!("has another dimension than `{}`", self.parts[0].metric);
+                faults.push(Fault::new(format!("{key}.parts[{i}].metric"), message, "choose parts of one whole"));
+            }
+        }
+        if let Some(score) = &self.score {
+            let metric = self.metrics.first();
+            let unit = metric.and_then(|metric| score.unit.number(metric.dimension()));
+            if metric.is_some() && !unit.is_some_and(|unit| unit > 0.0) {
+                let remedy = "write a quantity of the metric, e.g. unit = \"1MB/s\"";
+                faults.push(Fault::new(format!("{key}.score.unit"), "is none of the metric", remedy));
+            }
+            if !(score.times > 0.0 && score.times.is_finite()) {
+                faults.push(Fault::new(format!("{key}.score.times"), "is not above zero", "write e.g. times = 300"));
+            }
+        }
+        for (i, stated) in self.stated.iter().enumerate() {
+            faults.extend(stated.faults(&format!("{key}.paper[{i}]"), self, axes));
+        }
+        faults
+    }
+
+    /// A figure draws metrics, parts or erase counts, and has no key that its kind does not heed.
+    fn kind_faults(&self, key: &str) -> Vec<Fault> {
+        let kinds = [
+            ("metrics", !self.metrics.is_empty()),
+            ("parts", !self.parts.is_empty()),
+            ("erases-of", !self.erases_of.is_empty()),
+        ];
+        let given: Vec<&str> = kinds.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect();
+        let fault =
+            |name: &str, message: String, remedy: &str| vec![Fault::new(format!("{key}.{name}"), message, remedy)];
+        match given[..] {
+            [] => fault("metrics", "the list is empty".into(), "write e.g. metrics = [\"read.mean\"]"),
+            [first, second, ..] => fault(second, format!("stands beside `{first}`"), "leave one of them out"),
+            ["metrics"] => Vec::new(),
+            [kind] => {
+                let mut idle: Vec<&str> = self.relations().iter().map(Relation::key).collect();
+                idle.extend(self.score.as_ref().map(|_| "score"));
+                idle.extend(self.scale.map(|_| "scale"));
+                idle.extend((!self.stated.is_empty()).then_some("paper"));
+                idle.extend(self.along.as_ref().filter(|_| kind == "erases-of").map(|_| "along"));
+                let all =
+                    idle.into_iter().map(|name| fault(name, format!("has no effect on `{kind}`"), "leave it out"));
+                all.flatten().collect()
+            }
+        }
+    }
+
+    fn axis_faults(&self, key: &str, axes: &[(String, Vec<Label>)]) -> Vec<Fault> {
         let mut faults = Vec::new();
         let known: Vec<&str> = axes.iter().map(|(name, _)| name.as_str()).collect();
-        for (name, axis) in [("along", Some(&self.along)), ("by", self.by.as_ref())] {
+        let exchanged = self.per_exchanged.iter().flatten();
+        let named = [("along", self.along.as_ref()), ("by", self.by.as_ref())].into_iter();
+        let over = self.score.as_ref().map(|score| &score.over);
+        let all = named.chain([("score.over", over)]).chain(exchanged.map(|axis| ("per-exchanged", Some(axis))));
+        for (name, axis) in all {
             let Some(axis) = axis.filter(|axis| !known.contains(&axis.as_str())) else { continue };
             let meant = did_you_mean(axis, known.iter().copied());
             let remedy = match &*known {
@@ -110,137 +225,21 @@ impl FigureSpec {
             };
             faults.push(Fault::new(format!("{key}.{name}"), format!("`{axis}` is no axis of this study"), remedy));
         }
-        if self.by.as_ref() == Some(&self.along) {
+        if self.along.is_none() && self.erases_of.is_empty() && self.score.is_none() {
+            let remedy = format!("name the horizontal axis: choose one of {}", known.join(", "));
+            faults.push(Fault::new(format!("{key}.along"), "is missing", remedy));
+        }
+        if self.by.is_some() && self.by == self.along {
             faults.push(Fault::new(
                 format!("{key}.by"),
                 "is the horizontal axis too",
                 "choose another axis, or leave it out",
             ));
         }
-        if self.metrics.is_empty() {
-            faults.push(Fault::new(
-                format!("{key}.metrics"),
-                "the list is empty",
-                "write e.g. metrics = [\"read.mean\"]",
-            ));
-        }
-        if self.per.is_some() && self.gain_over.is_some() {
-            faults.push(Fault::new(
-                format!("{key}.gain-over"),
-                "divides beside `per`, which divides too",
-                "leave one of them out",
-            ));
-        }
-        let assignments =
-            [("where", Some(&self.filter)), ("per", self.per.as_ref()), ("gain-over", self.gain_over.as_ref())];
-        for (name, assignment) in assignments {
-            let Some(assignment) = assignment else { continue };
-            check(&format!("{key}.{name}"), assignment, axes, &mut faults);
-        }
-        for (i, stated) in self.stated.iter().enumerate() {
-            faults.extend(self.stated_faults(&format!("{key}.paper[{i}]"), stated, axes));
+        if over.is_some_and(|over| [&self.along, &self.by].into_iter().flatten().any(|drawn| drawn == over)) {
+            let remedy = "choose another axis";
+            faults.push(Fault::new(format!("{key}.score.over"), "is an axis that the figure draws", remedy));
         }
         faults
-    }
-
-    fn stated_faults(&self, key: &str, stated: &StatedSpec, axes: &[(String, Vec<Label>)]) -> Vec<Fault> {
-        let mut faults = Vec::new();
-        check(&format!("{key}.at"), &stated.at, axes, &mut faults);
-        for axis in [Some(&self.along), self.by.as_ref()].into_iter().flatten() {
-            let one = stated.at.get(axis).is_some_and(|labels| labels.labels().len() == 1);
-            let remedy = || format!("add its label, e.g. at = {{ {axis} = ... }}");
-            let known = axes.iter().any(|(name, _)| name == axis);
-            if known && !one {
-                faults.push(Fault::new(format!("{key}.at"), format!("names no single point of `{axis}`"), remedy()));
-            }
-        }
-        let metric = stated.metric.as_ref().or_else(|| self.metrics.first().filter(|_| self.metrics.len() == 1));
-        let Some(metric) = metric.filter(|metric| self.metrics.contains(metric)) else {
-            let names: Vec<String> = self.metrics.iter().map(ToString::to_string).collect();
-            let remedy = format!("choose one of {}", names.join(", "));
-            faults.push(Fault::new(format!("{key}.metric"), "is no metric of the figure, or missing", remedy));
-            return faults;
-        };
-        let unit = self.unit(metric);
-        if stated.bounds(unit).is_none() {
-            let message = "gives no value, or one that the metric cannot have";
-            let remedy = format!(
-                "write value = {0} or between = [{0}, {0}]",
-                unit.example().split(" or").next().unwrap_or("1.5")
-            );
-            faults.push(Fault::new(format!("{key}.value"), message, remedy));
-        }
-        if stated.source.trim().is_empty() {
-            faults.push(Fault::new(
-                format!("{key}.source"),
-                "is empty",
-                "say where the value is stated, e.g. \"Sec. 4.2\"",
-            ));
-        }
-        faults
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use crate::config::{Document, Faults};
-    use crate::plan::Plan;
-
-    const HEAD: &str = "name = \"s\"\ndevice = \"dirik-1x1\"\nworkload = \"dirik-wd\"\n\
-        [[axis]]\nname = \"banks\"\nkey = \"device.flash.chips\"\nvalues = [1, 2]\n\
-        [[axis]]\nname = \"depth\"\nkey = \"run.depth\"\nvalues = [1, 4]\n\
-        [[figure]]\nnumber = \"Fig. 1\"\ntitle = \"t\"\n";
-
-    fn plan(figure: &str) -> Result<Plan, Faults> {
-        let document = Document::parse(Path::new("s.toml"), format!("{HEAD}{figure}")).expect("TOML");
-        Plan::new(&document)
-    }
-
-    #[test]
-    fn a_figure_names_axes_and_metrics_of_its_study() {
-        let sound = "metrics = [\"read.mean\"]\nalong = \"banks\"\nby = \"depth\"\nwhere = { depth = 4 }\nscale = \"log\"\n\
-            paper = [{ at = { banks = 1, depth = 4 }, value = \"2ms\", source = \"Sec. 1\" }]";
-        let figures = plan(sound).expect("sound").spec.figures;
-        assert_eq!(figures[0].stated[0].bounds(figures[0].unit(&figures[0].metrics[0])), Some((2000.0, 2000.0)));
-        for (change, to, wanted) in [
-            (
-                "along = \"banks\"",
-                "along = \"bank\"",
-                "figure[0].along: `bank` is no axis of this study; did you mean `banks`? choose one of banks, depth",
-            ),
-            ("by = \"depth\"", "by = \"deep\"", "figure[0].by: `deep` is no axis"),
-            ("by = \"depth\"", "by = \"banks\"", "figure[0].by: is the horizontal axis too; choose another axis"),
-            ("read.mean", "raed.mean", "`raed.mean` is not a metric; did you mean `read.mean`?"),
-            ("[\"read.mean\"]", "[]", "figure[0].metrics: the list is empty; write e.g."),
-            (
-                "[\"read.mean\"]",
-                "[\"read.mean\", \"write.mean\"]",
-                "paper[0].metric: is no metric of the figure, or missing; choose one of read.mean, write.mean",
-            ),
-            ("where = { depth = 4 }", "where = { depth = 5 }", "figure[0].where.depth: has no point `5`"),
-            (
-                "depth = 4 }, value",
-                "depth = [1, 4] }, value",
-                "figure[0].paper[0].at: names no single point of `depth`",
-            ),
-            (
-                "\"2ms\"",
-                "2.5",
-                "figure[0].paper[0].value: gives no value, or one that the metric cannot have; write value = \"25us\"",
-            ),
-            ("value = \"2ms\"", "between = [\"2ms\", \"1ms\"]", "figure[0].paper[0].value: gives no value"),
-            ("\"Sec. 1\"", "\"\"", "figure[0].paper[0].source: is empty"),
-            (
-                "scale = \"log\"",
-                "per = { depth = 1 }\ngain-over = { depth = 1 }",
-                "figure[0].gain-over: divides beside `per`",
-            ),
-        ] {
-            assert!(sound.contains(change), "{change}");
-            let text = plan(&sound.replace(change, to)).expect_err(to).to_string();
-            assert!(text.contains(wanted), "{to}:\n{text}");
-        }
     }
 }

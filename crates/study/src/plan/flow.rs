@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use base::fault::Fault;
-use base::units::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -12,7 +11,7 @@ use workload::{MOST_DEPTH, Pacing};
 
 use super::part::{Part, beside};
 use super::point::{Beside, Point};
-use super::{RunSpec, StudySpec, UnknownRule};
+use super::{ReadingSpec, RunSpec, StudySpec, UnknownRule};
 use crate::catalogue::{self, Device, WorkloadFile};
 use crate::config::{Document, Faults, did_you_mean};
 use crate::metric::Metric;
@@ -43,45 +42,9 @@ pub struct FlowSpec {
     /// Read at most this many requests of its trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// Skip this many requests at the beginning of its trace, instead of `run.skip`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub skip: Option<u64>,
-    /// Play its trace this many times, instead of `run.repeat`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub repeat: Option<u32>,
-    /// The rule for addresses of its trace beyond the drive's capacity, instead of `run.extent`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub extent: Option<String>,
-    /// The format of its trace, instead of `run.format`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub format: Option<String>,
-    /// The columns of its CSV, instead of `run.columns`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub columns: Option<String>,
-    /// The unit of its trace's times, instead of `run.time-unit`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub time_unit: Option<String>,
-    /// The unit of its trace's sizes, instead of `run.size-unit`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub size_unit: Option<String>,
-    /// The unit of its trace's addresses, instead of `run.address-unit`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub address_unit: Option<String>,
-    /// The event that stands for a request in its trace, instead of `run.event`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub event: Option<String>,
-    /// Shorten gaps between requests of its trace to this, instead of `run.gap-limit`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub gap_limit: Option<Span>,
-    /// How far a time of its trace may lie before the latest one so far, instead of `run.tolerance`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tolerance: Option<Span>,
-    /// Play only this volume of its trace, instead of `run.volume`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub volume: Option<String>,
-    /// The rule for several volumes of its trace, instead of `run.volumes`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub volumes: Option<String>,
+    /// How its trace is read, instead of as `run` says.
+    #[serde(flatten)]
+    pub reading: ReadingSpec,
 }
 
 /// True if the number need not be written.
@@ -111,56 +74,20 @@ impl FlowSpec {
         pacing(self.depth, self.open)
     }
 
-    /// How its trace is read: its own keys, and those of the run for the rest.
-    fn reading(&self, run: &RunSpec) -> RunSpec {
-        let text = |own: &Option<String>, of_run: &Option<String>| own.clone().or_else(|| of_run.clone());
-        RunSpec {
-            skip: self.skip.or(run.skip),
-            repeat: self.repeat.or(run.repeat),
-            extent: text(&self.extent, &run.extent),
-            format: text(&self.format, &run.format),
-            columns: text(&self.columns, &run.columns),
-            time_unit: text(&self.time_unit, &run.time_unit),
-            size_unit: text(&self.size_unit, &run.size_unit),
-            address_unit: text(&self.address_unit, &run.address_unit),
-            event: text(&self.event, &run.event),
-            gap_limit: self.gap_limit.or(run.gap_limit),
-            tolerance: self.tolerance.or(run.tolerance),
-            volume: text(&self.volume, &run.volume),
-            volumes: text(&self.volumes, &run.volumes),
-            ..RunSpec::default()
-        }
-    }
-
-    /// The options with which to read its trace.
+    /// The options with which to read its trace: by its own keys, and those of the run for the rest.
     pub(crate) fn trace_options(&self, run: &RunSpec) -> Result<TraceOptions, UnknownRule> {
-        Ok(TraceOptions { limit: self.limit, ..self.reading(run).trace_options()? })
+        Ok(TraceOptions { limit: self.limit, ..self.reading.or(&run.reading).options()? })
     }
 
     /// Removes the keys that say how to read its trace, because it reads none.
     pub(super) fn forget_traces(&mut self) {
-        let Self { workload, queue, weight, depth, open, set, .. } = std::mem::take(self);
-        *self = Self { workload, queue, weight, depth, open, set, ..Self::default() };
+        (self.limit, self.reading) = (None, ReadingSpec::default());
     }
 
-    /// The keys that say how to read its trace, and whether the study gives them.
-    fn of_traces(&self) -> [(&'static str, bool); 14] {
-        [
-            ("limit", self.limit.is_some()),
-            ("skip", self.skip.is_some()),
-            ("repeat", self.repeat.is_some()),
-            ("extent", self.extent.is_some()),
-            ("format", self.format.is_some()),
-            ("columns", self.columns.is_some()),
-            ("time-unit", self.time_unit.is_some()),
-            ("size-unit", self.size_unit.is_some()),
-            ("address-unit", self.address_unit.is_some()),
-            ("event", self.event.is_some()),
-            ("gap-limit", self.gap_limit.is_some()),
-            ("tolerance", self.tolerance.is_some()),
-            ("volume", self.volume.is_some()),
-            ("volumes", self.volumes.is_some()),
-        ]
+    /// The keys that say how to read its trace, of those that the study gives.
+    fn of_traces(&self) -> Vec<String> {
+        let limit = self.limit.map(|_| "limit".to_owned());
+        limit.into_iter().chain(self.reading.given()).collect()
     }
 }
 
@@ -199,8 +126,8 @@ pub(super) fn faults(run: &RunSpec, device: Option<&Device>) -> Vec<Fault> {
             faults.push(Fault::new(format!("flows.{name}.workload"), "is missing", remedy));
         }
         // A rule that the run gives is a fault of the run alone.
-        if let Err(unknown) = flow.reading(&RunSpec::default()).trace_options() {
-            let fault = unknown.fault(&flow.reading(&RunSpec::default()));
+        if let Err(unknown) = flow.reading.options() {
+            let fault = unknown.fault(&flow.reading);
             faults.push(Fault::new(format!("flows.{name}.{}", fault.path), fault.message, fault.remedy));
         }
     }
@@ -295,9 +222,9 @@ fn one(
         WorkloadFile::Jobs(..) | WorkloadFile::Trace(_) | WorkloadFile::Listed(_) => {}
     }
     if !workload.is_trace() {
-        let idle = flow.of_traces().into_iter().filter(|(_, given)| *given);
+        let idle = flow.of_traces().into_iter();
         let why = "has no effect here: the flow plays no trace";
-        let idle: Vec<_> = idle.map(|(name, _)| run.fault(&key(name), why, "leave it out, or name a trace")).collect();
+        let idle: Vec<_> = idle.map(|name| run.fault(&key(&name), why, "leave it out, or name a trace")).collect();
         if !idle.is_empty() {
             return Err(Faults(idle));
         }
@@ -316,7 +243,7 @@ impl Point {
     /// # Panics
     /// Never: a plan checks the names of its rules.
     pub(crate) fn readings(&self) -> impl Iterator<Item = (&WorkloadFile, TraceOptions)> {
-        let own = self.run.trace_options();
+        let own = self.run.reading.options();
         let beside = self.beside.iter().map(|flow| self.run.flows[&flow.name].trace_options(&self.run));
         let options = std::iter::once(own).chain(beside).map(|options| options.expect("it was checked"));
         self.workloads().zip(options)

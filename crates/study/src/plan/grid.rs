@@ -420,8 +420,8 @@ pub(crate) fn check_run(run: &RunSpec, device: Option<&Device>) -> Result<(), Ve
         let remedy = "write `seeds` at the top of the study, or in its table `run`";
         faults.push(Fault::new("seeds", "every point runs with the same seeds", remedy));
     }
-    if let Err(unknown) = run.trace_options() {
-        faults.push(unknown.fault(run));
+    if let Err(unknown) = run.reading.options() {
+        faults.push(unknown.fault(&run.reading));
     }
     faults.extend(flow::faults(run, device));
     faults.extend(run.conflicts());

@@ -81,6 +81,8 @@ pub(super) struct Several<'a> {
     completed: Vec<u16>,
     start: Time,
     scale: Option<f64>,
+    /// True if all flows are open loops, whose requests pile up if the drive is too slow.
+    open: bool,
 }
 
 impl<'a> Several<'a> {
@@ -97,8 +99,9 @@ impl<'a> Several<'a> {
             collected: Collected::default(),
         };
         let window = Window { first, flows: VecDeque::new() };
-        let flows = flows.into_iter().map(state).collect();
-        Self { flows, due: BinaryHeap::new(), window, completed: Vec::new(), start, scale }
+        let flows: Vec<State<'a>> = flows.into_iter().map(state).collect();
+        let open = flows.iter().all(|state| state.pacing == Pacing::Open);
+        Self { flows, due: BinaryHeap::new(), window, completed: Vec::new(), start, scale, open }
     }
 
     /// Fetches the next request of an open loop.
@@ -186,6 +189,9 @@ impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
                 self.submit(io, several.flows[i].flow.queue)?;
                 several.submitted(i);
                 self.submitted(i);
+                if several.open {
+                    self.result.arrived(self.now, self.outstanding);
+                }
                 several.fetch(i, self.now)?;
                 continue;
             }

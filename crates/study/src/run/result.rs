@@ -6,6 +6,7 @@ use flash::backend::{Cause, Op};
 use ssd::{Completion, Counters, QueueId, Status};
 use workload::Pacing;
 
+use super::backlog::{Backlog, Level, PARTS};
 use super::course::Course;
 use super::target::Moved;
 use crate::histogram::Histogram;
@@ -47,15 +48,15 @@ pub struct KindResult {
     pub delayed: [Delay; Cause::COUNT],
 }
 
-/// The arrivals of an open loop, and how many requests were outstanding.
+/// The arrivals of an open loop, or of flows that all are open loops, and how many requests were outstanding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrivals {
     /// The arrival of the last request.
     pub last: Time,
     /// Requests outstanding then.
     pub outstanding: u64,
-    /// Requests outstanding at an arrival before, after more than half of all requests and at most all of them.
-    pub outstanding_half_way: u64,
+    /// The requests outstanding at the arrivals of each fifth of them; `None` if there were too few.
+    pub fifths: Option<[Level; PARTS]>,
 }
 
 /// The sums that the runner collects during a run.
@@ -72,8 +73,10 @@ pub(super) struct Collected {
     prompt: [Histogram; IoKind::ALL.len()],
     first_arrival: Time,
     last_end: Time,
-    /// The arrivals, if the loop is open.
-    arrivals: Option<Arrivals>,
+    /// The last arrival, if the loop is open, and the requests outstanding then.
+    last_arrival: Option<(Time, u64)>,
+    /// The requests outstanding at all arrivals of an open loop.
+    backlog: Backlog,
 }
 
 impl Default for Collected {
@@ -87,7 +90,8 @@ impl Default for Collected {
             prompt: Default::default(),
             first_arrival: Time::MAX,
             last_end: Time::ZERO,
-            arrivals: None,
+            last_arrival: None,
+            backlog: Backlog::default(),
         }
     }
 }
@@ -101,9 +105,14 @@ impl Collected {
     /// Records that a request of an open loop has arrived, with `outstanding` of them in flight.
     #[inline]
     pub(super) fn arrived(&mut self, now: Time, outstanding: u64) {
-        let before = self.arrivals.map_or(outstanding, |arrivals| arrivals.outstanding_half_way);
-        let outstanding_half_way = if self.submitted.is_power_of_two() { outstanding } else { before };
-        self.arrivals = Some(Arrivals { last: now, outstanding, outstanding_half_way });
+        self.last_arrival = Some((now, outstanding));
+        self.backlog.arrived(outstanding);
+    }
+
+    /// The arrivals, if the loop was open.
+    fn arrivals(&self) -> Option<Arrivals> {
+        let (last, outstanding) = self.last_arrival?;
+        Some(Arrivals { last, outstanding, fifths: self.backlog.parts() })
     }
 
     #[inline]
@@ -312,8 +321,8 @@ impl RunResult {
         series: Series,
         flows: Vec<FlowResult>,
     ) -> Self {
-        let kinds = collected.kinds();
-        let Collected { submitted, completed, inversions, statuses, first_arrival, last_end, arrivals, .. } = collected;
+        let (kinds, arrivals) = (collected.kinds(), collected.arrivals());
+        let Collected { submitted, completed, inversions, statuses, first_arrival, last_end, .. } = collected;
         Self {
             pacing,
             arrivals,

@@ -22,6 +22,8 @@ pub struct Measurement {
     pub explained: Vec<Explained>,
     /// The erase count of every block at the end; empty if the device has none.
     pub erase_counts: Vec<u32>,
+    /// That of every block of the SLC array; empty without one.
+    pub slc_erase_counts: Vec<u32>,
     /// The time that a mount would take after a power cut at the end, if known.
     pub mount: Option<Span>,
     /// Energy spent, by name; empty if unknown.
@@ -48,9 +50,19 @@ impl Measurement {
     /// The input of reports.
     #[must_use]
     pub fn report<'a>(&'a self, timeline: Option<&'a Timeline>) -> Report<'a> {
-        let Self { about, result, alone, explained, erase_counts, mount, energy, verified, notes } = self;
-        let (mount, verified) = (*mount, *verified);
-        Report { about, result, alone, timeline, explained, erase_counts, mount, energy, verified, notes }
+        Report {
+            about: &self.about,
+            result: &self.result,
+            alone: &self.alone,
+            timeline,
+            explained: &self.explained,
+            erase_counts: &self.erase_counts,
+            slc_erase_counts: &self.slc_erase_counts,
+            mount: self.mount,
+            energy: &self.energy,
+            verified: self.verified,
+            notes: &self.notes,
+        }
     }
 }
 

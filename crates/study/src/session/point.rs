@@ -16,7 +16,7 @@ impl Session<'_> {
     /// Never: a plan checks the names of its rules.
     pub fn open_all(mut self, point: &Point) -> Result<Self, WorkloadError> {
         let run = &point.run;
-        let mut first = self.open(&point.workload, &run.trace_options().expect("it was checked"))?;
+        let mut first = self.open(&point.workload, &run.reading.options().expect("it was checked"))?;
         if let Some(name) = &run.name {
             first = first.named(name);
         }

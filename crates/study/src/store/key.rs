@@ -18,7 +18,7 @@ use super::digest::Digest;
 use super::model::MODEL;
 use crate::catalogue::{Device, WorkloadError, WorkloadFile};
 use crate::config::Faults;
-use crate::plan::{Beside, Plan, Point, RunSpec, check_run};
+use crate::plan::{Beside, Point, RunSpec, check_run};
 
 /// Version of the keys, raised when a key changes its meaning or disappears.
 pub const SCHEMA: &str = "flashloom-key-1";
@@ -160,13 +160,13 @@ impl std::error::Error for KeyError {}
 pub struct Digests(BTreeMap<PathBuf, Digest>);
 
 impl Digests {
-    /// The digests of all traces and snapshots of a study.
+    /// The digests of all traces and snapshots of these points.
     ///
     /// # Errors
     /// If one cannot be read.
-    pub fn of(plan: &Plan) -> Result<Self, SourceError> {
+    pub fn of<'a>(points: impl IntoIterator<Item = &'a Point>) -> Result<Self, SourceError> {
         let mut digests = Self::default();
-        for point in &plan.points {
+        for point in points {
             for workload in point.workloads() {
                 if let WorkloadFile::Trace(file) = workload {
                     digests.digest(file)?;

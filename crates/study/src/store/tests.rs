@@ -328,3 +328,33 @@ fn states_that_were_used_last_are_kept_up_to_the_limit() {
     let there = [a, b, c].map(|digest| place.store.state(digest).is_some());
     assert_eq!(there, [true, false, true]);
 }
+
+#[test]
+fn a_merge_takes_studies_and_times_and_leaves_results_of_other_versions() {
+    let (from, into) = (Place::new(), Place::new());
+    from.run(STUDY);
+    let points = from.store.contents().points;
+    let Row { mut key, summary } = from.store.row(points[0].digest).expect("sound").expect("there");
+    key.model = MODEL + 1;
+    from.store.keep(&from.store.path(key.digest()), &row::write(&key, &summary)).expect("written");
+    let merge = || {
+        let mut merged = Merged::default();
+        into.store.merge(&from.store, &mut merged).expect("writable");
+        let left: Vec<String> = merged.left.iter().map(ToString::to_string).collect();
+        assert!(left.len() == 1 && left[0].ends_with(": is a result of another version of Flashloom"), "{left:?}");
+        (merged.taken, merged.there)
+    };
+    let count = points.len() as u64;
+    assert_eq!(merge(), (count, 0));
+    assert_eq!(into.store.studies(), from.store.studies());
+    let times = |place: &Place| fs::read_to_string(place.store.folder.join("timings.jsonl")).expect("there");
+    assert_eq!(times(&into).lines().count(), points.len());
+    let before = (into.files(), times(&into));
+    assert_eq!(merge(), (0, count));
+    assert_eq!((into.files(), times(&into)), before, "a second merge changes nothing");
+    assert!(into.store.path(points[0].digest).is_file() && !into.store.path(key.digest()).exists());
+    // The study finds all of its results, and its run takes no time that is noted.
+    let outcome = into.run(STUDY);
+    assert_eq!((outcome.stored, times(&into)), (points.len(), before.1));
+    assert!(into.store.is_same(&into.store.clone()) && !into.store.is_same(&from.store));
+}

@@ -64,6 +64,15 @@ impl Curve {
         self.us.iter().zip(&self.requests).map(move |(us, requests)| [share(*requests), *us])
     }
 
+    /// The latency in microseconds that this share of the requests did not exceed; `None` if there is no request.
+    #[must_use]
+    pub fn at(&self, share: f64) -> Option<f64> {
+        // A millionth of a request: shares are quotients of whole numbers, which binary fractions only approximate.
+        let wanted = share * *self.requests.last()? as f64 - 1e-6;
+        let point = self.requests.partition_point(|requests| (*requests as f64) < wanted);
+        self.us.get(point).or(self.us.last()).copied()
+    }
+
     /// True if there is no request.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -104,6 +113,17 @@ mod tests {
         assert_eq!(curve.requests.last(), Some(&50_000));
         let last = curve.points().last().expect("points");
         assert!((last[0] - (1.0 - 0.5 / 50_000.0)).abs() < 1e-12, "{last:?}");
+    }
+
+    #[test]
+    fn the_latency_at_the_share_of_a_point_is_that_of_the_point() {
+        let curve = curve(&samples(4, 12_345));
+        for [share, us] in curve.points() {
+            assert_eq!(curve.at(share), Some(us), "{share}");
+        }
+        assert_eq!(curve.at(0.0), curve.us.first().copied());
+        assert_eq!(curve.at(1.0), curve.us.last().copied());
+        assert_eq!(Curve::default().at(0.5), None);
     }
 
     #[test]

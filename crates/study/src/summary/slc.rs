@@ -3,8 +3,9 @@
 use flash::backend::{Account, Op};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use ssd::{Cost, Counters, SlcMlcCounters, WriteCost};
+use ssd::{Counters, SlcMlcCounters, WriteCost};
 
+use super::Report;
 use super::commands::{FlashRow, rows};
 
 /// The work of a hybrid drive, or of the conventional drive beside it, during the run.
@@ -43,6 +44,12 @@ pub struct SlcMlcSummary {
     pub wear_ratio: Option<f64>,
     /// The minimum and maximum erase count of SLC blocks.
     pub slc_erases: Option<[u32; 2]>,
+    /// The erase counts of the MLC blocks at the end, by ranges of block numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mlc_erase_ranges: Vec<EraseRange>,
+    /// Those of the SLC blocks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slc_erase_ranges: Vec<EraseRange>,
     /// The price of all flash divided by that of the MLC flash alone, if the prices are known.
     pub cost: Option<f64>,
     /// Logical blocks in SLC mode at the end, under density control.
@@ -57,12 +64,39 @@ pub struct SlcMlcSummary {
     pub slc_flash: Vec<FlashRow>,
 }
 
+/// The erase counts of blocks that stand beside each other.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct EraseRange {
+    /// The number of blocks.
+    pub blocks: u32,
+    /// The minimum.
+    pub min: u32,
+    /// The mean.
+    pub mean: f64,
+    /// The maximum.
+    pub max: u32,
+}
+
+/// The most ranges of an array.
+const RANGES: usize = 32;
+
+/// The erase counts of an array by ranges of blocks, all but the last of one length.
+fn ranges(counts: &[u32]) -> Vec<EraseRange> {
+    let range = |counts: &[u32]| EraseRange {
+        blocks: counts.len() as u32,
+        min: counts.iter().copied().min().unwrap_or(0),
+        mean: counts.iter().copied().map(f64::from).sum::<f64>() / counts.len() as f64,
+        max: counts.iter().copied().max().unwrap_or(0),
+    };
+    counts.chunks(counts.len().div_ceil(RANGES).max(1)).map(range).collect()
+}
+
 fn share(part: u64, of: u64) -> Option<f64> {
     (of > 0).then(|| part as f64 / of as f64)
 }
 
 impl SlcMlcSummary {
-    pub(super) fn new(of: &SlcMlcCounters, counted: &Counters, price: Option<Cost>) -> Self {
+    pub(super) fn new(of: &SlcMlcCounters, counted: &Counters, report: &Report<'_>) -> Self {
         let factors = of.write_cost();
         let second = counted.slc_array.as_ref();
         let erases = |account: &Account, blocks: u32| account.op(Op::Erase).commands as f64 / f64::from(blocks);
@@ -86,7 +120,9 @@ impl SlcMlcSummary {
             assisted: of.assisted,
             wear_ratio: wear.filter(|ratio| ratio.is_finite()),
             slc_erases: second.map(|second| second.erases),
-            cost: price.map(|price| price.by_array()),
+            mlc_erase_ranges: ranges(report.erase_counts),
+            slc_erase_ranges: ranges(report.slc_erase_counts),
+            cost: report.about.cost.map(|price| price.by_array()),
             slc_mode: of.slc_mode,
             slc_mode_changes: [of.to_slc_mode, of.from_slc_mode],
             slc_mode_pages: of.slc_mode_pages,
@@ -101,6 +137,7 @@ mod tests {
     use ssd::Cost;
     use testkit::small;
 
+    use super::{EraseRange, ranges};
     use crate::metric::Metric;
     use crate::reconcile::reconcile;
     use crate::summary::{About, Report, Summary};
@@ -137,6 +174,23 @@ mod tests {
         for wrong in ["slc", "slc.all", "slc.commands", "slc.commands.fly"] {
             assert!(wrong.parse::<Metric>().is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn erase_counts_are_kept_by_ranges_of_blocks() {
+        let counts: Vec<u32> = (0..100).collect();
+        let kept = ranges(&counts);
+        // Ranges of four blocks: 25 of them hold 100.
+        assert_eq!(kept.len(), 25);
+        assert_eq!(kept[1], EraseRange { blocks: 4, min: 4, mean: 5.5, max: 7 });
+        let odd = ranges(&counts[..35]);
+        assert_eq!((odd.len(), odd[17].blocks, odd[17].max), (18, 1, 34));
+        assert_eq!(ranges(&[]), []);
+        let result = settled(small::with_slc());
+        let about = About::default();
+        let report = Report { erase_counts: &[1, 3], slc_erase_counts: &[5], ..Report::new(&about, &result) };
+        let slc_mlc = Summary::new(&report).slc_mlc.expect("an SLC/MLC drive");
+        assert_eq!((slc_mlc.mlc_erase_ranges.len(), slc_mlc.slc_erase_ranges[0].max), (2, 5));
     }
 
     /// The factors stand at the level of the other numbers, where results have always had them.

@@ -12,7 +12,7 @@ use crate::run::RunResult;
 use crate::schema;
 use crate::spread::Interval;
 use crate::steady::{Metric, Round, Settled, Verdict};
-use crate::validity::{Validity, is_supported};
+use crate::validity::{Overload, Validity, is_supported};
 
 /// How far the numbers of a run can be believed.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -89,6 +89,8 @@ pub struct OverloadSummary {
     pub offered_per_s: f64,
     /// Requests that completed per simulated second.
     pub served_per_s: f64,
+    /// Requests outstanding when the last one arrived.
+    pub backlog: u64,
 }
 
 /// A warm-up that waited for steady state.
@@ -172,9 +174,11 @@ impl ValiditySummary {
             steady: steady.filter_map(|(of, verdict)| Some((of.name(), SteadySummary::of(*verdict)?))).collect(),
             means: validity.means.iter().map(|(of, interval)| (of.name().to_owned(), *interval)).collect(),
             unsupported: IoKind::ALL.into_iter().filter_map(unsupported).collect(),
-            overload: validity
-                .overload
-                .map(|of| OverloadSummary { offered_per_s: of.offered, served_per_s: of.served }),
+            overload: validity.overload.map(|Overload { offered, served, backlog }| OverloadSummary {
+                offered_per_s: offered,
+                served_per_s: served,
+                backlog,
+            }),
             warnings,
             warm_up,
         }

@@ -1,21 +1,52 @@
 //! What a run says of itself: overload, drift, too little written, too few requests.
 
+use base::engine::Rng;
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Span, Time};
+use ssd::QueueId;
 use testkit::{FixedDrive, List};
 use workload::{Arrival, Pacing};
 
 use super::*;
 use crate::oracle::Blank;
-use crate::run::Runner;
+use crate::run::{Flow, Runner};
 
-/// A drive of one server that takes 1 ms for each request, under requests that come this far apart.
-fn open(apart: Span, count: u64) -> Validity {
+/// Reads with these gaps, in times of service.
+fn list(gaps: impl IntoIterator<Item = f64>) -> List {
     let io = Io { kind: IoKind::Read, start: Lba::new(0), sectors: Sectors::new(8) };
-    let arrivals = (0..count).map(|i| Arrival { at: Time::ZERO + apart * i, io }).collect();
-    let mut drive = FixedDrive::<()>::new(Sectors::new(1_000), 1, Span::from_ms(1));
-    let result = Runner::new().run(&mut drive, &mut List::new(arrivals, Pacing::Open), &mut Blank).expect("it runs");
+    let at = |now: &mut f64, gap: f64| {
+        *now += gap;
+        Some(Arrival { at: Time::from_ps((*now * 1e9) as u64), io })
+    };
+    List::new(gaps.into_iter().scan(0.0, at).collect(), Pacing::Open)
+}
+
+/// A drive of one server that takes 1 ms for each request.
+fn one_server() -> FixedDrive<()> {
+    FixedDrive::new(Sectors::new(1_000), 1, Span::from_ms(1))
+}
+
+/// One server under requests with these gaps, in times of service.
+fn served(gaps: impl IntoIterator<Item = f64>) -> Validity {
+    let result = Runner::new().run(&mut one_server(), &mut list(gaps), &mut Blank).expect("it runs");
     Validity::of(&result)
+}
+
+/// The same under requests that come this far apart.
+fn open(apart: Span, count: u64) -> Validity {
+    let gap = apart.as_us_f64() / 1e3;
+    served((0..count).map(|i| if i == 0 { 0.0 } else { gap }))
+}
+
+/// A drive under Poisson arrivals of this load: M/D/1, whose backlog has about `load / 2 / (1 - load)` requests.
+fn poisson(load: f64, count: u64, seed: u64) -> bool {
+    let mut rng = Rng::stream(seed, "arrivals");
+    served((0..count).map(|_| -(1.0 - rng.unit()).ln() / load)).overload.is_some()
+}
+
+/// Of so many runs with different seeds, those that are called overloaded.
+fn overloaded(runs: u64, run: impl Fn(u64) -> bool) -> usize {
+    (0..runs).filter(|seed| run(*seed)).count()
 }
 
 #[test]
@@ -28,6 +59,88 @@ fn a_load_faster_than_the_drive_is_an_overload() {
 }
 
 #[test]
+fn a_slight_overload_is_found_in_long_and_short_runs() {
+    // The backlog is two in a hundred of the requests, whatever their number.
+    for count in [6_000, 20_000, 100_000] {
+        let overload = open(Span::from_us(980), count).overload.expect("requests come two per cent too fast");
+        assert!((overload.offered / overload.served - 1.02).abs() < 1e-3, "{overload:?}");
+        assert_eq!(open(Span::from_us(1_053), count).overload, None, "a load of 0.95");
+    }
+}
+
+#[test]
+fn chance_is_no_overload() {
+    for (count, load, runs, wanted) in [
+        (1_000, 0.95, 20, 0..=0),
+        (10_000, 0.95, 20, 0..=0),
+        (100_000, 0.95, 3, 0..=0),
+        (10_000, 0.99, 20, 0..=0),
+        // Neither is a load that the drive just serves, nine times of ten.
+        (10_000, 1.0, 40, 0..=4),
+        // Chance hides a slight overload in a short run, and not in a long one.
+        (100_000, 1.02, 5, 5..=5),
+        (10_000, 1.05, 20, 18..=20),
+        (3_000, 1.1, 20, 18..=20),
+    ] {
+        let found = overloaded(runs, |seed| poisson(load, count, seed));
+        assert!(wanted.contains(&found), "{count} requests, load {load}: {found} of {runs} overloaded");
+    }
+}
+
+#[test]
+fn bursts_are_no_overload() {
+    // All requests of a burst come at once, up to a whole tenth of the run, and the last burst ends the run.
+    for size in [10, 100, 256, 1_000] {
+        for load in [0.3, 0.8, 0.95] {
+            let gap = |i: u64| if i > 0 && i % size == 0 { size as f64 / load } else { 0.0 };
+            let run = served((0..10_000).map(gap));
+            assert_eq!(run.overload, None, "bursts of {size}, load {load}");
+        }
+    }
+    // The same bursts too often.
+    let gap = |i: u64| if i > 0 && i % 100 == 0 { 100.0 / 1.1 } else { 0.0 };
+    assert!(served((0..10_000).map(gap)).overload.is_some());
+    // Bursts of random lengths with random pauses.
+    let bursts = |seed| {
+        let mut rng = Rng::stream(seed, "bursts");
+        let mut left = 0;
+        let gap = |_| {
+            let mut draw = |mean: f64| -(1.0 - rng.unit()).ln() * mean;
+            if left == 0 {
+                left = 1 + draw(100.0) as u64;
+                return draw(100.0 / 0.8);
+            }
+            left -= 1;
+            0.0
+        };
+        served((0..20_000).map(gap)).overload.is_some()
+    };
+    assert_eq!(overloaded(10, bursts), 0);
+}
+
+#[test]
+fn a_queue_that_levels_off_is_no_overload() {
+    // The backlog approaches 300 requests, as that of a drive which becomes slower and then keeps up.
+    let level = |i: f64| 300.0 * (1.0 - (-i / 4_000.0).exp());
+    let run = served((0..20_000).map(|i| 1.0 - (level(f64::from(i) + 1.0) - level(f64::from(i)))));
+    assert_eq!(run.overload, None);
+}
+
+#[test]
+fn flows_that_are_open_loops_overload_a_drive_together() {
+    let flows = |gap: f64| {
+        let mut sources = [list((0..5_000).map(|_| gap)), list((0..5_000).map(|_| gap))];
+        let flow = |source| Flow { name: "f".into(), source, pacing: None, queue: QueueId::default() };
+        let flows = sources.iter_mut().map(|source| flow(source as _)).collect();
+        let result = Runner::new().run_flows(&mut one_server(), flows, &mut Blank).expect("it runs");
+        Validity::of(&result).overload
+    };
+    let overload = flows(1.9).expect("both together are too fast");
+    assert!((overload.offered / overload.served - 2.0 / 1.9).abs() < 0.01, "{overload:?}");
+    assert_eq!(flows(2.1), None);
+}
+
+#[test]
 fn an_overload_is_a_warning_with_both_rates() {
     let warnings = open(Span::from_us(250), 1_000).warnings();
     assert_eq!(warnings.len(), 1);
@@ -35,6 +148,9 @@ fn an_overload_is_a_warning_with_both_rates() {
         warnings[0].starts_with("overloaded: offered 400") && warnings[0].contains("served 1000/s"),
         "{warnings:?}"
     );
+    // Rates that print alike differ all the same.
+    let warning = open(Span::from_us(9_996) / 10, 300_000).warnings().remove(0);
+    assert!(warning.contains("offered 1000/s, served 1000/s, 121 requests piled up; "), "{warning}");
 }
 
 #[test]

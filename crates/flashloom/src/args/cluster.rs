@@ -1,0 +1,22 @@
+//! The arguments of studies that several machines run.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use study::execute::Shard;
+
+/// The part of a study that this machine runs.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "On several machines")]
+pub(crate) struct ClusterArgs {
+    /// Run only this shard of the studies, e.g. 3/16, into the store. The runs are dealt by their number of requests, and
+    /// each is in one shard. A later command without this option takes them from the store; `flashloom store merge` joins
+    /// the stores of shards
+    #[arg(long, value_name = "N/OF", conflicts_with_all = ["keys", "junit", "out", "report", "no_store"])]
+    pub(crate) shard: Option<Shard>,
+
+    /// Run nothing, and write the key of each run into this directory, for `flashloom point`: DIGEST.json, and keys.json
+    /// with the memory and the predicted time of each, longest first
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["junit", "out", "report"])]
+    pub(crate) keys: Option<PathBuf>,
+}

@@ -1,0 +1,28 @@
+//! The arguments of `flashloom convert-mqsim`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::ReplaceArgs;
+
+/// A configuration of MQSim.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ConvertArgs {
+    /// The configuration of the drive: MQSim's ssdconfig.xml
+    #[arg(value_name = "SSDCONFIG.xml")]
+    pub(crate) config: PathBuf,
+
+    /// The flows: MQSim's workload.xml. Each synthetic one becomes a workload file, and the command that runs each scenario
+    /// is printed
+    #[arg(value_name = "WORKLOAD.xml", requires = "out")]
+    pub(crate) flows: Option<PathBuf>,
+
+    /// Write the files into this directory, instead of the device file to the standard output: device.toml, and
+    /// scenario-S-flow-F.toml for each flow
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) replace: ReplaceArgs,
+}

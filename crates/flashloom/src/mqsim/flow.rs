@@ -1,0 +1,304 @@
+//! MQSim's flows: each synthetic one is a workload file, each scenario a command that runs its flows together.
+
+use base::units::{Bytes, Exact, SECTOR};
+
+use super::device::quoted;
+use super::sheet::Sheet;
+use super::xml::{Group, XmlFile};
+
+const SYNTHETIC: &str = "IO_Flow_Parameter_Set_Synthetic";
+const TRACE: &str = "IO_Flow_Parameter_Set_Trace_Based";
+
+/// The classes of queues with their weights.
+const CLASSES: [(&str, u32); 4] = [("URGENT", 8), ("HIGH", 4), ("MEDIUM", 2), ("LOW", 1)];
+
+/// The dies that a flow writes to, and the sizes of the array in the same words.
+const RESOURCES: [(&str, &str); 4] = [
+    ("Channel_IDs", "Flash_Channel_Count"),
+    ("Chip_IDs", "Chip_No_Per_Channel"),
+    ("Die_IDs", "Die_No_Per_Chip"),
+    ("Plane_IDs", "Plane_No_Per_Die"),
+];
+
+/// A flow of a scenario.
+pub(super) struct Flow {
+    /// What it runs.
+    pub(super) requests: Requests,
+    weight: u32,
+    /// The channels that it writes to.
+    channels: Vec<u64>,
+    caches_writes: bool,
+    /// The share of its part of the drive that is written before, in percent.
+    pub(super) occupied: u64,
+    pub(super) sheet: Sheet,
+}
+
+/// The requests of a flow.
+pub(super) enum Requests {
+    /// Of the workload file that is the sheet of the flow.
+    Described,
+    /// Of a trace.
+    Trace { path: String, repeat: u64, unit: &'static str },
+}
+
+/// The flows of each scenario.
+pub(super) fn scenarios(file: &XmlFile<'_>) -> Vec<Vec<Flow>> {
+    let scenario = |(number, group): (usize, &Group<'_, '_>)| {
+        let flows = group.groups(&[SYNTHETIC, TRACE]);
+        let count = flows.len();
+        let flow = |(i, flow): (usize, &Group<'_, '_>)| {
+            read(flow, &format!("scenario-{}-flow-{}", number + 1, i + 1), (i, count))
+        };
+        flows.iter().enumerate().map(flow).collect()
+    };
+    file.groups(&["IO_Scenario"]).iter().enumerate().map(scenario).collect()
+}
+
+fn read(flow: &Group<'_, '_>, name: &str, (number, count): (usize, usize)) -> Flow {
+    let mut sheet = Sheet::default();
+    let weight = flow.choice("Priority_Class", &CLASSES).unwrap_or(1);
+    let modes = [("WRITE_CACHE", true), ("READ_CACHE", false), ("WRITE_READ_CACHE", true), ("TURNED_OFF", false)];
+    let caches_writes = flow.choice("Device_Level_Data_Caching_Mode", &modes).unwrap_or_default();
+    sheet.approximated("Device_Level_Data_Caching_Mode", "the drive has a buffer for the writes of all flows, or none");
+    let [channels, ..] = RESOURCES.map(|(name, _)| flow.list(name));
+    let occupied = flow.percent("Initial_Occupancy_Percentage", "75");
+    if count > 1 {
+        let why =
+            "all of the drive is written up to the end of what the last flow has written, parts of others included";
+        sheet.approximated("Initial_Occupancy_Percentage", why);
+    }
+    let requests = match flow.name() {
+        TRACE => trace(flow, &mut sheet),
+        _ => {
+            synthetic(flow, name, (number, count), &mut sheet);
+            Requests::Described
+        }
+    };
+    for name in flow.others() {
+        sheet.without(name, "Flashloom does not know this parameter");
+    }
+    Flow { requests, weight, channels, caches_writes, occupied, sheet }
+}
+
+fn trace(flow: &Group<'_, '_>, sheet: &mut Sheet) -> Requests {
+    let path = flow.text("File_Path", "traces/a.trace").replace('\\', "/");
+    let repeat = flow.count("Relay_Count", "1");
+    let units = [("NANOSECOND", "ns"), ("MICROSECOND", "us"), ("PICOSECOND", "ps")];
+    let unit = flow.choice("Time_Unit", &units).unwrap_or("ns");
+    if flow.percent("Percentage_To_Be_Executed", "100") < 100 {
+        sheet.without("Percentage_To_Be_Executed", "the whole trace runs; --limit N ends after a number of requests");
+    }
+    Requests::Trace { path, repeat, unit }
+}
+
+fn synthetic(flow: &Group<'_, '_>, name: &str, (number, count): (usize, usize), sheet: &mut Sheet) {
+    sheet.line(&format!("name = {}", quoted(name)), "");
+    let [stop, total] = [("Stop_Time", "1000000000"), ("Total_Requests_To_Generate", "0")]
+        .map(|(name, example)| flow.whole(name, example));
+    match (stop, total) {
+        (0, 0) => {
+            flow.fault("Stop_Time", "the flow never ends: give Stop_Time or Total_Requests_To_Generate, e.g. 100000")
+        }
+        (0, total) => sheet.line(&format!("requests = {total}"), "Total_Requests_To_Generate"),
+        (stop, _) => sheet.line(&format!("duration = \"{}\"", super::device::time(stop)), "Stop_Time"),
+    }
+    let sectors = flow.count("Average_Request_Size", "8");
+    arrivals(flow, sectors, sheet);
+    sheet.table("[[stream]]");
+    let reads = flow.percent("Read_Percentage", "50");
+    sheet.line(&format!("reads = \"{reads}%\""), "Read_Percentage");
+    let aligned = flow.has("Generated_Aligned_Addresses") && flow.flag("Generated_Aligned_Addresses");
+    let align = if aligned { flow.count("Address_Alignment_Unit", "8") } else { 1 };
+    let from = if aligned { "Address_Alignment_Unit" } else { "Generated_Aligned_Addresses" };
+    if !aligned && flow.has("Address_Alignment_Unit") {
+        sheet.without("Address_Alignment_Unit", "Generated_Aligned_Addresses is false");
+    }
+    sheet.line(&format!("align = \"{}\"", bytes(align)), from);
+    sizes(flow, (sectors, align), sheet);
+    let share = |of: f64| format!("{}%", (of * 1e4 / count.max(1) as f64).floor() / 1e4);
+    let used = flow.percent("Working_Set_Percentage", "50");
+    let (start, size) = (share(100.0 * number as f64), share(used as f64));
+    let region = match number {
+        0 => format!("region = {{ size = \"{size}\" }}"),
+        _ => format!("region = {{ start = \"{start}\", size = \"{size}\" }}"),
+    };
+    let of =
+        if count > 1 { format!("Working_Set_Percentage of part {} of {count}", number + 1) } else { String::new() };
+    sheet.line(&region, if of.is_empty() { "Working_Set_Percentage" } else { &of });
+    address(flow, sheet);
+    sheet.without("Seed", "the seed is an option of a run: --seed");
+    if flow.has("Seed") {
+        flow.whole("Seed", "1");
+    }
+}
+
+fn bytes(sectors: u64) -> String {
+    Bytes::new(sectors.saturating_mul(SECTOR.get())).exact()
+}
+
+fn arrivals(flow: &Group<'_, '_>, sectors: u64, sheet: &mut Sheet) {
+    let kinds = [("QUEUE_DEPTH", true), ("BANDWIDTH", false), ("ARRIVAL_RATE", false)];
+    let is_closed = flow.choice("Synthetic_Generator_Type", &kinds).unwrap_or(true);
+    let names = ["Bandwidth", "Intensity"];
+    let rate = names.into_iter().find(|name| flow.has(name)).unwrap_or(names[0]);
+    if is_closed {
+        let depth = flow.count("Average_No_of_Reqs_in_Queue", "16");
+        let line = format!("arrivals = {{ kind = \"closed\", depth = {depth} }}");
+        sheet.line(&line, "Synthetic_Generator_Type, Average_No_of_Reqs_in_Queue");
+        if flow.has(rate) {
+            sheet.without(rate, "Synthetic_Generator_Type is QUEUE_DEPTH");
+        }
+        return;
+    }
+    let per_s = flow.count(rate, "100000000") as f64 / (sectors * SECTOR.get()) as f64;
+    let per_s = ((per_s * 1e3).round() / 1e3).max(1e-3);
+    let line = format!("arrivals = {{ kind = \"poisson\", rate = \"{per_s}/s\" }}");
+    sheet.line(&line, &format!("{rate} / Average_Request_Size"));
+    if flow.has("Average_No_of_Reqs_in_Queue") {
+        sheet.without("Average_No_of_Reqs_in_Queue", "requests arrive at a rate");
+    }
+}
+
+fn sizes(flow: &Group<'_, '_>, (sectors, align): (u64, u64), sheet: &mut Sheet) {
+    let kinds = [("FIXED", true), ("NORMAL", false)];
+    let is_fixed = flow.choice("Request_Size_Distribution", &kinds).unwrap_or(true);
+    let variance = flow.number("Variance_Request_Size", "0");
+    // Evenly spread sizes with this variance reach so far from the mean.
+    let reach = (3.0 * variance).sqrt();
+    if is_fixed || reach < 1.0 {
+        sheet.line(&format!("sizes = [{{ size = \"{}\" }}]", bytes(sectors)), "Average_Request_Size");
+        if variance > 0.0 {
+            sheet.without("Variance_Request_Size", "all requests have one size");
+        }
+        return;
+    }
+    let whole = |sectors: f64| ((sectors / align as f64).round().max(1.0) as u64).saturating_mul(align);
+    let (least, most) = (whole(sectors as f64 - reach), whole(sectors as f64 + reach));
+    let line = format!("sizes = [{{ size = \"{}..{}\" }}]", bytes(least), bytes(most));
+    sheet.line(&line, "Average_Request_Size, Variance_Request_Size");
+    let why = "NORMAL is a range of sizes with the same mean and variance, all equally likely";
+    sheet.approximated("Request_Size_Distribution", why);
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pattern {
+    Sequential,
+    Uniform,
+    HotCold,
+    Mixed,
+}
+
+fn address(flow: &Group<'_, '_>, sheet: &mut Sheet) {
+    let name = "Address_Distribution";
+    // Versions of MQSim name them differently.
+    let patterns = [
+        ("STREAMING", Pattern::Sequential),
+        ("RANDOM_UNIFORM", Pattern::Uniform),
+        ("UNIFORM_RANDOM", Pattern::Uniform),
+        ("RANDOM_HOTCOLD", Pattern::HotCold),
+        ("HOTCOLD_RANDOM", Pattern::HotCold),
+        ("MIXED_STREAMING_RANDOM", Pattern::Mixed),
+    ];
+    let pattern = flow.choice(name, &patterns).unwrap_or(Pattern::Uniform);
+    match pattern {
+        Pattern::Sequential => sheet.line("address = { pattern = \"sequential\" }", name),
+        Pattern::Uniform => sheet.line("address = { pattern = \"uniform\" }", name),
+        Pattern::Mixed => {
+            sheet.line("address = { pattern = \"uniform\" }", name);
+            sheet.line("sequential = { share = \"50%\" }", name);
+            sheet
+                .approximated(name, "half of the requests continue the one before, the others are at random addresses");
+        }
+        Pattern::HotCold => {
+            let hot = flow.percent("Percentage_of_Hot_Region", "10");
+            if hot == 0 || hot == 100 {
+                flow.fault("Percentage_of_Hot_Region", "leaves one region; write a percentage between, e.g. 10");
+            }
+            let line = format!(
+                "address = {{ pattern = \"hot-cold\", hot_space = \"{hot}%\", hot_access = \"{}%\" }}",
+                100 - hot.min(100)
+            );
+            sheet.line(&line, &format!("{name}, Percentage_of_Hot_Region"));
+        }
+    }
+    if pattern != Pattern::HotCold && flow.has("Percentage_of_Hot_Region") {
+        sheet.without("Percentage_of_Hot_Region", "addresses are not hot and cold");
+    }
+}
+
+/// The submission queues of the flows of all scenarios.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Queues {
+    /// For the flow with this number in each scenario, its weight and its channels.
+    queues: Vec<(u32, Vec<u64>)>,
+    caches_writes: bool,
+    /// Notes on what the drive cannot have.
+    differ: bool,
+    /// The number of channels.
+    channels: u64,
+}
+
+impl Queues {
+    /// One queue, with a buffer.
+    pub(super) fn one() -> Self {
+        Self { caches_writes: true, ..Self::default() }
+    }
+
+    /// The queues of these scenarios.
+    pub(super) fn new(scenarios: &[Vec<Flow>], drive: &XmlFile<'_>) -> Self {
+        let most = scenarios.iter().map(Vec::len).max().unwrap_or(0);
+        let of = |number: usize| scenarios.iter().filter_map(move |flows| flows.get(number));
+        let mine = |flow: &Flow| (flow.weight, flow.channels.clone());
+        let queues = (0..most).filter_map(|number| of(number).next().map(mine)).collect();
+        let differ = (0..most).any(|number| of(number).any(|flow| of(number).next().map(mine) != Some(mine(flow))));
+        let caches_writes = scenarios.iter().flatten().any(|flow| flow.caches_writes);
+        let groups = drive.groups(&["Device_Parameter_Set"]);
+        let channels = groups.first().map_or(1, |drive| drive.count(RESOURCES[0].1, "8"));
+        Self { queues, caches_writes, differ, channels }
+    }
+
+    /// Their number.
+    pub(super) fn count(&self) -> usize {
+        self.queues.len().max(1)
+    }
+
+    /// True if a flow's writes go through the cache.
+    pub(super) const fn caches_writes(&self) -> bool {
+        self.caches_writes
+    }
+
+    /// Writes the queues, each with as many commands in the drive as MQSim fetches.
+    pub(super) fn write(&self, depth: u64, are_several: bool, sheet: &mut Sheet) {
+        if !are_several {
+            let names = ["Priority_Class"].into_iter().chain(RESOURCES.map(|(name, _)| name));
+            for name in names.filter(|_| !self.queues.is_empty()) {
+                sheet.without(name, "there is one queue, and it has the whole drive");
+            }
+            return;
+        }
+        let is_weighted = self.queues.iter().any(|(weight, _)| *weight != self.queues[0].0);
+        if is_weighted {
+            sheet.line("arbitration = \"weighted\"", "Priority_Class");
+            sheet.approximated("Priority_Class", "URGENT, HIGH, MEDIUM and LOW are weights of 8, 4, 2 and 1");
+        }
+        if self.differ {
+            let why = "the flows of the scenarios differ; the queues are those of the first scenario that has them";
+            sheet.approximated("Channel_IDs", why);
+        }
+        for (weight, channels) in &self.queues {
+            sheet.table("[[host.queue]]");
+            sheet.line(&format!("depth = {}", depth.min(1 << 16)), "Queue_Fetch_Size");
+            if is_weighted {
+                sheet.line(&format!("weight = {weight}"), "Priority_Class");
+            }
+            if (0..self.channels).any(|channel| !channels.contains(&channel)) {
+                let channels: Vec<String> = channels.iter().map(u64::to_string).collect();
+                sheet.line(&format!("channels = [{}]", channels.join(", ")), "Channel_IDs");
+            }
+        }
+        let why = "a queue has whole channels; parts of them are not divided between queues";
+        for (name, _) in &RESOURCES[1..] {
+            sheet.without(name, why);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! A number of a figure beside that at another point.
+
+use super::FigureSpec;
+use crate::label::{Assignment, Label};
+
+/// What a figure draws of a number and of that at another point.
+#[derive(Clone, Copy, Debug)]
+pub enum Relation<'a> {
+    /// The number by that at the point with these labels.
+    Per(&'a Assignment),
+    /// The number by that at the point whose labels on these axes are exchanged.
+    PerExchanged(&'a [String; 2]),
+    /// The number at the point with these labels by this one.
+    GainOver(&'a Assignment),
+    /// The number at the point with these labels less this one.
+    LessThan(&'a Assignment),
+}
+
+impl<'a> Relation<'a> {
+    /// The key of the figure that asks for it.
+    pub(super) const fn key(&self) -> &'static str {
+        match self {
+            Self::Per(_) => "per",
+            Self::PerExchanged(_) => "per-exchanged",
+            Self::GainOver(_) => "gain-over",
+            Self::LessThan(_) => "less-than",
+        }
+    }
+
+    /// The labels of the other point, if they are the same for all points.
+    #[must_use]
+    pub const fn assignment(&self) -> Option<&'a Assignment> {
+        match self {
+            Self::Per(to) | Self::GainOver(to) | Self::LessThan(to) => Some(to),
+            Self::PerExchanged(_) => None,
+        }
+    }
+
+    /// True if it divides.
+    #[must_use]
+    pub const fn is_quotient(&self) -> bool {
+        !matches!(self, Self::LessThan(_))
+    }
+
+    /// The other point of the point with these labels.
+    #[must_use]
+    pub fn other<'b>(&self, axes: impl Iterator<Item = &'b str> + Clone, labels: &[Label]) -> Vec<Label> {
+        let place = |name: &String| axes.clone().position(|axis| axis == name);
+        let mut other = labels.to_vec();
+        match self {
+            Self::Per(to) | Self::GainOver(to) | Self::LessThan(to) => {
+                for (label, axis) in other.iter_mut().zip(axes) {
+                    if let Some(moved) = to.get(axis).and_then(|labels| labels.labels().first()) {
+                        label.clone_from(moved);
+                    }
+                }
+            }
+            Self::PerExchanged([a, b]) => {
+                if let (Some(a), Some(b)) = (place(a), place(b)) {
+                    other.swap(a, b);
+                }
+            }
+        }
+        other
+    }
+
+    /// What is drawn of the number here and of that at the other point.
+    #[must_use]
+    pub fn of(&self, here: f64, there: f64) -> Option<f64> {
+        let quotient = |top: f64, bottom: f64| (bottom != 0.0).then(|| top / bottom);
+        match self {
+            Self::Per(_) | Self::PerExchanged(_) => quotient(here, there),
+            Self::GainOver(_) => quotient(there, here),
+            Self::LessThan(_) => Some(there - here),
+        }
+    }
+}
+
+impl FigureSpec {
+    /// All other points that the figure names.
+    pub(super) fn relations(&self) -> Vec<Relation<'_>> {
+        let all = [
+            self.per.as_ref().map(Relation::Per),
+            self.per_exchanged.as_ref().map(Relation::PerExchanged),
+            self.gain_over.as_ref().map(Relation::GainOver),
+            self.less_than.as_ref().map(Relation::LessThan),
+        ];
+        all.into_iter().flatten().collect()
+    }
+
+    /// What the figure draws of a number and of that at another point, if it is not the number alone.
+    #[must_use]
+    pub fn relation(&self) -> Option<Relation<'_>> {
+        self.relations().into_iter().next()
+    }
+}

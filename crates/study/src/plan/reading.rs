@@ -1,0 +1,195 @@
+//! How a trace is read: the keys that `run` and each of `run.flows.NAME` have.
+
+use std::str::FromStr;
+
+use base::fault::Fault;
+use base::units::Span;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use workload::trace::{Columns, Event, ExtentRule, Format, NamedUnits, SizeUnit, TimeUnit, TraceOptions, VolumeRule};
+
+use crate::config::did_you_mean;
+
+/// How a trace is read.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
+pub struct ReadingSpec {
+    /// Skip this many requests at the beginning of a trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skip: Option<u64>,
+    /// Play a trace this many times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<u32>,
+    /// The event that stands for a request in blktrace and blkparse files: `auto`, `queue`, `issue` or `complete`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub event: Option<String>,
+    /// The rule for trace addresses beyond the drive's capacity: `error`, `wrap` or `compact`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extent: Option<String>,
+    /// The format of a trace, instead of the detected one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub format: Option<String>,
+    /// The columns of a CSV, e.g. `time=ts:us,op=rw,offset=lba:512B,size=len:B`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub columns: Option<String>,
+    /// The unit of a trace's times, instead of its format's: `s`, `ms`, `us`, `100ns`, `ns` or `ps`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_unit: Option<String>,
+    /// The unit of a trace's sizes, instead of its format's: `B`, `512B`, `4KiB`, ...
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size_unit: Option<String>,
+    /// The unit of a trace's addresses, instead of its format's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address_unit: Option<String>,
+    /// Shorten gaps between requests of a trace to this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gap_limit: Option<Span>,
+    /// How far a time of a trace may lie before the latest one so far. Requests within this tolerance are sorted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tolerance: Option<Span>,
+    /// Play only this volume of a trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub volume: Option<String>,
+    /// The rule for a trace of several volumes: `single`, `overlay` or `stride:SIZE`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub volumes: Option<String>,
+}
+
+/// A key whose value does not say how to read a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UnknownRule {
+    Format,
+    Columns,
+    Units,
+    Event,
+    Extent,
+    Volumes,
+}
+
+impl UnknownRule {
+    /// The fault of the keys.
+    pub(super) fn fault(self, reading: &ReadingSpec) -> Fault {
+        let one_of = |names: Vec<&str>, name: &str| {
+            format!("{}choose one of {}", did_you_mean(name, names.iter().copied()), names.join(", "))
+        };
+        let quoted = |name: &Option<String>| name.clone().unwrap_or_default();
+        match self {
+            Self::Format => {
+                let name = quoted(&reading.format);
+                let remedy = one_of(Format::ALL.iter().map(|format| format.name()).collect(), &name);
+                Fault::new("format", format!("`{name}` is not a trace format"), remedy)
+            }
+            Self::Columns => {
+                let error = reading.columns.as_ref().and_then(|text| text.parse::<Columns>().err());
+                let error = error.expect("they do not describe columns");
+                Fault::new("columns", error.message(), error.remedy())
+            }
+            Self::Units => {
+                let time =
+                    reading.time_unit.as_ref().and_then(|text| Some(("time-unit", text.parse::<TimeUnit>().err()?)));
+                let size = |key, text: &Option<String>| Some((key, text.as_ref()?.parse::<SizeUnit>().err()?));
+                let wrong = time.or_else(|| size("size-unit", &reading.size_unit));
+                let wrong = wrong.or_else(|| size("address-unit", &reading.address_unit));
+                let (key, error) = wrong.expect("one of them is not a unit");
+                Fault::new(key, error.message(), error.remedy())
+            }
+            Self::Event => {
+                let name = quoted(&reading.event);
+                let remedy = one_of(Event::ALL.iter().map(|event| event.name()).collect(), &name);
+                Fault::new("event", format!("`{name}` is not an event of a block trace"), remedy)
+            }
+            Self::Extent => {
+                let name = quoted(&reading.extent);
+                let remedy = one_of(ExtentRule::ALL.iter().map(|rule| rule.name()).collect(), &name);
+                Fault::new("extent", format!("`{name}` is not a rule for addresses of traces"), remedy)
+            }
+            Self::Volumes => {
+                let name = quoted(&reading.volumes);
+                let message = format!("`{name}` is not a rule for volumes of traces");
+                Fault::new("volumes", message, "write single, overlay or stride:SIZE, e.g. stride:1GiB")
+            }
+        }
+    }
+}
+
+impl ReadingSpec {
+    /// The rule named by `extent`; `None` if the name is unknown.
+    fn extent_rule(&self) -> Option<ExtentRule> {
+        match &self.extent {
+            None => Some(ExtentRule::default()),
+            Some(name) => ExtentRule::ALL.into_iter().find(|rule| rule.name() == name),
+        }
+    }
+
+    /// The options with which to read a trace.
+    pub(crate) fn options(&self) -> Result<TraceOptions, UnknownRule> {
+        let format = match self.format.as_deref().map(Format::from_name) {
+            Some(None) => return Err(UnknownRule::Format),
+            known => known.flatten(),
+        };
+        Ok(TraceOptions {
+            format,
+            columns: parsed(&self.columns).map_err(|()| UnknownRule::Columns)?,
+            units: self.named_units().map_err(|()| UnknownRule::Units)?,
+            event: match self.event.as_deref() {
+                None => Event::default(),
+                Some(name) => Event::from_name(name).ok_or(UnknownRule::Event)?,
+            },
+            skip: self.skip.unwrap_or(0),
+            repeat: self.repeat.unwrap_or(1),
+            gap_limit: self.gap_limit,
+            tolerance: self.tolerance.unwrap_or(TraceOptions::default().tolerance),
+            extent: self.extent_rule().ok_or(UnknownRule::Extent)?,
+            volume: self.volume.clone(),
+            volumes: self.volume_rule().ok_or(UnknownRule::Volumes)?,
+            ..TraceOptions::default()
+        })
+    }
+
+    /// The keys that are given here, and those of `other` for the rest.
+    pub(super) fn or(&self, other: &Self) -> Self {
+        let text = |own: &Option<String>, other: &Option<String>| own.clone().or_else(|| other.clone());
+        Self {
+            skip: self.skip.or(other.skip),
+            repeat: self.repeat.or(other.repeat),
+            event: text(&self.event, &other.event),
+            extent: text(&self.extent, &other.extent),
+            format: text(&self.format, &other.format),
+            columns: text(&self.columns, &other.columns),
+            time_unit: text(&self.time_unit, &other.time_unit),
+            size_unit: text(&self.size_unit, &other.size_unit),
+            address_unit: text(&self.address_unit, &other.address_unit),
+            gap_limit: self.gap_limit.or(other.gap_limit),
+            tolerance: self.tolerance.or(other.tolerance),
+            volume: text(&self.volume, &other.volume),
+            volumes: text(&self.volumes, &other.volumes),
+        }
+    }
+
+    /// The names of the keys that are given.
+    ///
+    /// # Panics
+    /// Never: every reading has a form in TOML.
+    pub(super) fn given(&self) -> Vec<String> {
+        let table = toml::Table::try_from(self).expect("texts and numbers");
+        table.into_iter().map(|(key, _)| key).collect()
+    }
+
+    fn named_units(&self) -> Result<NamedUnits, ()> {
+        Ok(NamedUnits {
+            time: parsed(&self.time_unit)?,
+            address: parsed(&self.address_unit)?,
+            size: parsed(&self.size_unit)?,
+        })
+    }
+
+    /// The rule named by `volumes`; `None` if the text names none.
+    fn volume_rule(&self) -> Option<VolumeRule> {
+        self.volumes.as_ref().map_or_else(|| Some(VolumeRule::default()), |text| text.parse().ok())
+    }
+}
+
+/// The parsed text, if there is one.
+fn parsed<T: FromStr>(text: &Option<String>) -> Result<Option<T>, ()> {
+    text.as_deref().map(|text| text.parse().map_err(|_| ())).transpose()
+}
