@@ -101,6 +101,19 @@ class Energies(Record):
     """The total, in joules."""
 
 
+class EraseRange(Record):
+    """The erase counts of blocks that stand beside each other."""
+
+    blocks: int
+    """The number of blocks."""
+    max: int
+    """The maximum."""
+    mean: float
+    """The mean."""
+    min: int
+    """The minimum."""
+
+
 class Erases(Record):
     """The distribution of erase counts over blocks."""
 
@@ -427,6 +440,8 @@ class Mshrs(Record):
 class OverloadSummary(Record):
     """An open load that exceeds the drive."""
 
+    backlog: int
+    """Requests outstanding when the last one arrived."""
     offered_per_s: float
     """Requests that arrived per simulated second."""
     served_per_s: float
@@ -476,6 +491,8 @@ class SlcMlcSummary(Record):
     """The maximum number of blocks of the SLC log at the end."""
     levelled: int
     """Chains that wear levelling moved."""
+    mlc_erase_ranges: list[EraseRange]
+    """The erase counts of the MLC blocks at the end, by ranges of block numbers."""
     n1: float
     """Pages with valid data in an SLC block when it is the tail."""
     n2: float
@@ -488,6 +505,8 @@ class SlcMlcSummary(Record):
     """Share of the page writes that miss the mapping cache."""
     p2: float
     """Folds for each page written to the MLC flash."""
+    slc_erase_ranges: list[EraseRange]
+    """Those of the SLC blocks."""
     slc_erases: Optional[list[int]]
     """The minimum and maximum erase count of SLC blocks."""
     slc_flash: list[FlashRow]
