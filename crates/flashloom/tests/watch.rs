@@ -91,7 +91,7 @@ fn drives_are_compared() {
 fn the_command_of_make_demo_runs() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let makefile = fs::read_to_string(format!("{root}/Makefile")).expect("a Makefile");
-    let command = makefile.lines().find_map(|line| line.split_once("run -p flashloom -- ")).expect("the demo").1;
+    let command = makefile.lines().find_map(|line| line.split_once("target/debug/flashloom ")).expect("the demo").1;
     let trace = command.split(' ').find(|word| word.ends_with(".parquet")).expect("a recorded workload");
     let here = command.replace(trace, &format!("{root}/{trace}"));
     let dir = tempfile::tempdir().expect("a directory");
