@@ -442,11 +442,7 @@ impl PageFtl {
             if failed {
                 self.fail(here, target.superblock);
             }
-            if count > 1 {
-                self.fetch_entries(flash, owners, handle);
-            } else {
-                self.fetch_for_next_ends(flash, owners);
-            }
+            self.fetch_for_end(flash, owners, handle);
             // Mapping units that the map unit is asked for stay pinned until its answer.
             let mut moved = std::mem::take(&mut self.moved);
             for i in 0..count {

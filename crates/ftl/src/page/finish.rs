@@ -67,11 +67,9 @@ impl PageFtl {
             if failed {
                 self.fail(here, target.superblock);
             }
+            self.fetch_for_end(flash, owners, handle);
             if count > 1 {
-                self.fetch_entries(flash, owners, handle);
                 self.fetch_places(flash, handle);
-            } else {
-                self.fetch_for_next_ends(flash, owners);
             }
             for i in 0..count {
                 let Programmed { slot, psn, torn } = Programmed::of(flash.backend, handle, (target, failed), i);
