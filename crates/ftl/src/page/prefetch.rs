@@ -17,9 +17,18 @@ const FAR: usize = 6;
 const NEAR: usize = 3;
 
 impl PageFtl {
-    /// A program of one slot ends: prefetches for the ends of the next ones.
+    /// A program ends: prefetches what it needs if it has many slots, which are prefetched together; else for the ends of
+    /// the next programs.
     #[inline]
-    pub(super) fn fetch_for_next_ends<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, owners: &impl Owners<S>) {
+    pub(super) fn fetch_for_end<S: Sector, O: Observer>(
+        &self,
+        flash: &Flash<'_, S, O>,
+        owners: &impl Owners<S>,
+        ending: Handle<Command>,
+    ) {
+        if flash.backend.command(ending).count() > 1 {
+            return self.fetch_entries(flash, owners, ending);
+        }
         if let Some(command) = flash.following_program(FAR) {
             self.fetch_entries(flash, owners, command);
         }
@@ -29,9 +38,8 @@ impl PageFtl {
         }
     }
 
-    /// Prefetches the map entries of all mapping units of a command, and the owners' data. Where a program has many, they
-    /// are prefetched together when it ends.
-    pub(super) fn fetch_entries<S: Sector, O: Observer>(
+    /// Prefetches the map entries of all mapping units of a command, and the owners' data.
+    fn fetch_entries<S: Sector, O: Observer>(
         &self,
         flash: &Flash<'_, S, O>,
         owners: &impl Owners<S>,

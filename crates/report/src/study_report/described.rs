@@ -187,7 +187,7 @@ mod tests {
         let mut outcome = studied(&[STUDY, FIGURES.rsplit_once("[[figure]]").expect("several").1].join("[[figure]]"));
         let range = |blocks, min, mean, max| EraseRange { blocks, min, mean, max };
         for runs in &mut outcome.runs {
-            let mut slc_mlc = hybrid();
+            let mut slc_mlc = slc_mlc();
             slc_mlc.slc_erase_ranges = vec![range(4, 1, 1.5, 2), range(2, 1, 1.0, 1)];
             slc_mlc.mlc_erase_ranges = vec![range(8, 0, 3.0, 9)];
             runs[0].slc_mlc = Some(slc_mlc);
@@ -202,7 +202,7 @@ mod tests {
     }
 
     /// The numbers of some SLC/MLC drive.
-    fn hybrid() -> study::summary::SlcMlcSummary {
+    fn slc_mlc() -> study::summary::SlcMlcSummary {
         let result = crate::testing::settled(testkit::small::with_slc());
         crate::testing::reported(&result, &[], |_, summary| summary.slc_mlc.clone()).expect("an SLC/MLC drive")
     }
