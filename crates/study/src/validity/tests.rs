@@ -92,13 +92,13 @@ fn bursts_are_no_overload() {
     // All requests of a burst come at once, up to a whole tenth of the run, and the last burst ends the run.
     for size in [10, 100, 256, 1_000] {
         for load in [0.3, 0.8, 0.95] {
-            let gap = |i: u64| if i > 0 && i % size == 0 { size as f64 / load } else { 0.0 };
+            let gap = |i: u64| if i > 0 && i.is_multiple_of(size) { size as f64 / load } else { 0.0 };
             let run = served((0..10_000).map(gap));
             assert_eq!(run.overload, None, "bursts of {size}, load {load}");
         }
     }
     // The same bursts too often.
-    let gap = |i: u64| if i > 0 && i % 100 == 0 { 100.0 / 1.1 } else { 0.0 };
+    let gap = |i: u64| if i > 0 && i.is_multiple_of(100) { 100.0 / 1.1 } else { 0.0 };
     assert!(served((0..10_000).map(gap)).overload.is_some());
     // Bursts of random lengths with random pauses.
     let bursts = |seed| {
