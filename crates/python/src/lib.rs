@@ -1,7 +1,8 @@
 //! Flashloom for Python: the module `flashloom._native`, on which the package `flashloom` is built.
 //!
-//! Nothing here knows a model. A run is a [session](::study::session::Session), a study is a [plan](::study::plan::Plan), and the texts
-//! of errors are those of the command. Every run releases the interpreter's lock (`detached`).
+//! Nothing here knows a model. A run is a [session](::study::session::Session), a study is a
+//! [plan](::study::plan::Plan), and the texts of errors are those of the command. Every run releases the interpreter's
+//! lock (`detached`).
 
 mod argument;
 mod columns;
