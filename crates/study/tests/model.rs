@@ -24,7 +24,7 @@ const VERSIONS: [(u32, &str, &str); 2] = [
     (
         2,
         "71e37885e0d285732e2c73cb0b23ab84a15c8eecf6176c3567a373a684d72818",
-        "ecca8fad2d03497f6735075f05883aee228fa896bfab908c468de6a1bcff615d",
+        "0796f5d7eb076a2fe9c95881c76bb65f3a65f28314c589b9a5c8bce573a3f88d",
     ),
 ];
 
