@@ -57,6 +57,8 @@ pub struct Ssd<S, O = (), F: Ftl = AnyFtl> {
     pub(crate) counts: Counts,
     /// The history of preconditioning; `None` if the device does not note it.
     pub(crate) history: Option<History>,
+    /// True if the FTL is as a mount of the media makes it: the recovery that ended preconditioning wrote nothing.
+    pub(crate) as_mounted: bool,
 }
 
 /// Counters of the host side.
@@ -156,6 +158,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             powering_off: false,
             counts: Counts::default(),
             history: S::PRESENT.then(|| History::new(sectors, Vec::new())),
+            as_mounted: true,
             now: Time::ZERO,
             events,
             hash: EventHash::default(),

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use base::engine::Rng;
 use base::fault::Fault;
 use base::units::{Bytes, Lpn, Sectors, Time};
-use flash::backend::{Observer, Op};
+use flash::backend::{Account, Observer, Op};
 use flash::nand::Sector;
 
 use crate::device::{Counts, slc_seed};
@@ -203,12 +203,30 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     }
 
     fn recover_untimed(&mut self) {
+        let before = self.changes_of_media();
         self.events.clear();
         self.set_timed(false);
         self.recover();
         self.run_ready();
         self.set_timed(true);
         (self.scanned, self.ready) = (true, true);
+        self.as_mounted = self.changes_of_media() == before;
+    }
+
+    /// The commands so far that have changed the media.
+    fn changes_of_media(&self) -> u64 {
+        let changes = |account: &Account| {
+            Op::ALL.iter().filter(|op| **op != Op::Read).map(|op| account.op(*op).commands).sum::<u64>()
+        };
+        let slc_array = self.slc_array.as_ref().map_or(0, |slc_array| changes(&slc_array.account(self.now)));
+        changes(&self.backend.account(self.now)) + slc_array
+    }
+
+    /// True if a drive that loads this one's state is the same: the recovery that ended preconditioning has written nothing.
+    /// What it writes (stale translation pages, copies of a collection) leaves open superblocks, and a mount closes them.
+    #[must_use]
+    pub const fn is_as_mounted(&self) -> bool {
+        self.as_mounted
     }
 
     /// Turns a drive that was just loaded into the one that was saved at this time after its preconditioning: a run has

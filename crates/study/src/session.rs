@@ -487,7 +487,7 @@ impl<'a> Session<'a> {
         }
         if let Some(keep) = self.save.take() {
             let save = |to: &mut dyn Write| snapshot::save(&drive, to);
-            keep(&Snapshot { save: &save }).map_err(SessionError::Save)?;
+            keep(&Snapshot { save: &save, is_as_mounted: drive.is_as_mounted() }).map_err(SessionError::Save)?;
         }
         Ok(drive)
     }

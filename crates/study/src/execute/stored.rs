@@ -46,8 +46,8 @@ struct Known {
 pub(super) struct Looked<'a> {
     storing: Storing<'a>,
     runs: Vec<Known>,
-    /// For each shared state a lock, which its maker holds.
-    states: BTreeMap<Digest, Mutex<()>>,
+    /// For each shared state a lock, which its maker holds; true if the state cannot be shared.
+    states: BTreeMap<Digest, Mutex<bool>>,
     /// True once the user knows that the store takes no more results.
     is_full: AtomicBool,
 }
@@ -99,13 +99,13 @@ impl<'a> Storing<'a> {
     }
 
     /// The states that more than one of the runs needs, or that are there.
-    fn shared(self, runs: &[Known]) -> BTreeMap<Digest, Mutex<()>> {
+    fn shared(self, runs: &[Known]) -> BTreeMap<Digest, Mutex<bool>> {
         let mut counts: BTreeMap<Digest, usize> = BTreeMap::new();
         for state in runs.iter().filter(|run| run.found.is_none()).filter_map(|run| run.state) {
             *counts.entry(state).or_default() += 1;
         }
         let is_shared = |(state, count): &(Digest, usize)| *count > 1 || self.store.state(*state).is_some();
-        counts.into_iter().filter(is_shared).map(|(state, _)| (state, Mutex::new(()))).collect()
+        counts.into_iter().filter(is_shared).map(|(state, _)| (state, Mutex::new(false))).collect()
     }
 }
 
@@ -161,12 +161,18 @@ impl Looked<'_> {
             return timed(|| plain(plan, job, by));
         };
         // One that panicked made no state, and the next one makes it.
-        let making = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut making = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        if *making {
+            drop(making);
+            return timed(|| plain(plan, job, by));
+        }
         let Some(path) = store.state(*digest) else {
             return timed(|| {
                 one(point, job.seed, by, place, |session| {
                     Ok(session.save_snapshot(move |state| {
-                        if let Err(error) = store.put_state(*digest, |out| state.write(out)) {
+                        // A run on the loaded drive would differ.
+                        *making = !state.is_as_mounted();
+                        if !*making && let Err(error) = store.put_state(*digest, |out| state.write(out)) {
                             (self.storing.warn)(&format_args!("a state cannot be kept in the store: {error}"));
                         }
                         drop(making);

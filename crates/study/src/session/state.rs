@@ -13,9 +13,16 @@ use crate::snapshot::State;
 /// The state of a preconditioned drive, ready to be written to a file.
 pub struct Snapshot<'a> {
     pub(super) save: &'a dyn Fn(&mut dyn Write) -> io::Result<()>,
+    pub(super) is_as_mounted: bool,
 }
 
 impl Snapshot<'_> {
+    /// True if a run on the loaded state has the same events as one on this drive, see [`ssd::Ssd::is_as_mounted`].
+    #[must_use]
+    pub const fn is_as_mounted(&self) -> bool {
+        self.is_as_mounted
+    }
+
     /// Writes the state for [`Session::load_snapshot`].
     ///
     /// # Errors
