@@ -5,5 +5,6 @@
 //! protocol.
 
 mod disk;
+pub mod nbd;
 
 pub use disk::{Answer, Disk, Failed, Job, Operation};
