@@ -6,5 +6,7 @@
 
 mod disk;
 pub mod nbd;
+#[cfg(unix)]
+pub mod server;
 
 pub use disk::{Answer, Disk, Failed, Job, Operation};

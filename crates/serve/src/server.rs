@@ -1,0 +1,192 @@
+//! Serves drives to NBD clients over a Unix socket or TCP.
+//!
+//! One thread does all input and output. A connection is one task that reads requests and passes them to the
+//! [`Disk`], and at the same time writes replies in the order in which the drive answers.
+//!
+//! # What a client cannot do to the others
+//!
+//! A connection has room for [`Limits::requests`] requests and [`Limits::bytes`] bytes of data, from a request's first byte to
+//! the last byte of its reply; if one of them is used up, the server reads no further. Connections share no room, so none
+//! waits because another one does not read its replies. The bound for all is the product with [`Limits::connections`].
+//! Limits of time end a handshake that takes too long, and a connection whose client takes no byte of a reply. A write
+//! whose payload does not arrive as a whole never reaches the drive.
+
+mod connection;
+mod io;
+mod listen;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base::units::Bytes;
+use tokio::sync::{Semaphore, watch};
+
+pub use connection::Ended;
+pub use listen::{BindError, Listen};
+
+use crate::Disk;
+use crate::nbd::{ExportInfo, LARGEST};
+use connection::{Shared, stopped};
+use io::race;
+use listen::Listener;
+
+/// A drive under the name by which clients ask for it.
+#[derive(Clone)]
+pub struct Export {
+    /// The name; the empty one is the default.
+    pub name: String,
+    /// A text for people who list the exports.
+    pub description: String,
+    /// The drive.
+    pub disk: Arc<dyn Disk>,
+}
+
+/// What clients may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections at a time. Further clients wait until one ends.
+    pub connections: u32,
+    /// Requests of a connection that the server has read and whose replies the client has not.
+    pub requests: u32,
+    /// Data of these requests, at least that of the largest one, [`LARGEST`].
+    pub bytes: Bytes,
+    /// The time until a client has chosen an export.
+    pub handshake: Duration,
+    /// The time in which a client takes no byte of a reply.
+    pub stall: Duration,
+    /// The time that a server which is stopped gives the requests under way.
+    pub shutdown: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 16,
+            requests: 256,
+            bytes: Bytes::new(LARGEST as u64),
+            handshake: Duration::from_secs(10),
+            stall: Duration::from_secs(30),
+            shutdown: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Hears why connections end.
+pub type Observer = Arc<dyn Fn(&Ended) + Send + Sync>;
+
+/// A server whose socket is open, and which accepts nobody yet.
+pub struct Server {
+    exports: Vec<Export>,
+    limits: Limits,
+    listener: Listener,
+    observer: Observer,
+    stop: watch::Sender<bool>,
+}
+
+/// Stops a server, from any thread.
+#[derive(Clone, Debug)]
+pub struct Stopper(watch::Sender<bool>);
+
+impl Stopper {
+    /// The server accepts nobody and reads nothing any more, answers what is under way, closes all connections and removes
+    /// its socket.
+    pub fn stop(&self) {
+        self.0.send_replace(true);
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("uris", &self.uris()).field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// Opens the socket. Exports have different names.
+    ///
+    /// # Errors
+    /// If the socket cannot be opened, or others than this machine's users could reach it.
+    ///
+    /// # Panics
+    /// If the limits leave no room for the largest request, or two exports have one name.
+    pub fn bind(exports: Vec<Export>, listen: &Listen, limits: Limits) -> Result<Self, BindError> {
+        assert!(limits.bytes.get() >= u64::from(LARGEST), "a connection has room for the largest request");
+        assert!(limits.bytes.get() <= u64::from(u32::MAX), "a connection's room is below 4 GiB");
+        assert!(limits.connections > 0 && limits.requests > 0, "limits are at least one");
+        for (i, export) in exports.iter().enumerate() {
+            assert!(exports[..i].iter().all(|other| other.name != export.name), "exports have different names");
+        }
+        let listener = Listener::bind(listen)?;
+        let stop = watch::Sender::new(false);
+        Ok(Self { exports, limits, listener, observer: Arc::new(|_| ()), stop })
+    }
+
+    /// The observer hears why each connection ends.
+    #[must_use]
+    pub fn observed_by(self, observer: Observer) -> Self {
+        Self { observer, ..self }
+    }
+
+    /// The NBD URI of each export.
+    #[must_use]
+    pub fn uris(&self) -> Vec<String> {
+        self.exports.iter().map(|export| self.listener.uri(&export.name)).collect()
+    }
+
+    /// What stops the server.
+    #[must_use]
+    pub fn stopper(&self) -> Stopper {
+        Stopper(self.stop.clone())
+    }
+
+    /// Serves until it is stopped.
+    ///
+    /// # Errors
+    /// If the operating system refuses the means for input and output.
+    pub fn run(self) -> std::io::Result<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+        let Self { exports, limits, listener, observer, stop } = self;
+        let info = |export: &Export| ExportInfo {
+            name: export.name.clone(),
+            description: export.description.clone(),
+            capacity: export.disk.capacity(),
+            unit: export.disk.unit(),
+        };
+        let infos: Arc<[ExportInfo]> = exports.iter().map(info).collect();
+        let shared = Arc::new(Shared { exports, infos, limits, stop: stop.subscribe() });
+        runtime.block_on(async {
+            let slots = Arc::new(Semaphore::new(limits.connections as usize));
+            {
+                let listener = listener.listen()?;
+                // The listener and its socket are gone when this ends.
+                let accepting = accept(&listener, &slots, &shared, &observer);
+                race(accepting, stopped(&shared.stop)).await;
+            }
+            // Every connection holds one slot; those that do not end in time are dropped with the runtime.
+            let all = slots.acquire_many(limits.connections);
+            let _ = tokio::time::timeout(limits.shutdown, all).await;
+            Ok(())
+        })
+    }
+}
+
+/// How long to wait if no connection can be accepted, e.g. because the process has no file descriptor left.
+const RETRY: Duration = Duration::from_millis(100);
+
+async fn accept(listener: &listen::Accepting, slots: &Arc<Semaphore>, shared: &Arc<Shared>, observer: &Observer) {
+    loop {
+        let Ok(slot) = Arc::clone(slots).acquire_owned().await else { return };
+        match listener.accept().await {
+            Err(_) => tokio::time::sleep(RETRY).await,
+            Ok(stream) => {
+                let (shared, observer) = (Arc::clone(shared), Arc::clone(observer));
+                tokio::spawn(async move {
+                    let ended = stream.serve(&shared).await;
+                    observer(&ended);
+                    drop(slot);
+                });
+            }
+        }
+    }
+}
