@@ -40,6 +40,26 @@ pub struct Export {
     pub description: String,
     /// The drive.
     pub disk: Arc<dyn Disk>,
+    /// Ends the connections to the drive. Exports of one drive may share it.
+    pub hangup: Hangup,
+}
+
+/// Ends all connections to a drive, from any thread: they read nothing more, and are closed after what the drive answers to
+/// the requests under way. New connections are welcome.
+#[derive(Clone, Debug, Default)]
+pub struct Hangup(watch::Sender<u64>);
+
+impl Hangup {
+    /// Ends them.
+    pub fn hang_up(&self) {
+        self.0.send_modify(|times| *times += 1);
+    }
+
+    /// Waits for the next time.
+    async fn wait(&self) {
+        // An error means that nobody is left who could do it, and this end is there.
+        let _ = self.0.subscribe().changed().await;
+    }
 }
 
 /// What clients may take.

@@ -159,6 +159,26 @@ fn a_lost_request_ends_its_connection_and_no_other() {
 }
 
 #[test]
+fn a_drive_hangs_up_after_its_last_answers_and_new_clients_may_come() {
+    let [cut, other] = [11, 12].map(|seed| Memory::new(1 << 20, seed));
+    let exports = [export("cut", &cut), export("other", &other)];
+    let hangup = exports[0].hangup.clone();
+    let served = Served::new(exports.to_vec(), patient());
+    let [mut first, mut idle] = [(); 2].map(|()| Client::new(served.socket(), "cut"));
+    let mut unharmed = Client::new(served.socket(), "other");
+    cut.hold();
+    first.send((WRITE, 0), 1, (0, 512), &[1; 512]);
+    cut.await_jobs(1);
+    hangup.hang_up();
+    assert_eq!(crate::client::until_closed(idle.raw()), 0);
+    cut.release();
+    assert_eq!(first.reply().1, 0);
+    assert_eq!(first.until_closed(), 0);
+    assert_eq!(Client::new(served.socket(), "cut").call((READ, 0), (0, 512), &[]), [1; 512]);
+    assert_eq!(unharmed.call((READ, 0), (0, 512), &[]), [0; 512]);
+}
+
+#[test]
 fn a_write_that_does_not_arrive_whole_never_reaches_the_drive() {
     use std::io::Write;
     let memory = Memory::new(1 << 20, 9);

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serve::Disk;
-use serve::server::{Export, Limits, Listen, Server, Stopper};
+use serve::server::{Export, Hangup, Limits, Listen, Server, Stopper};
 
 use crate::memory::Memory;
 
@@ -29,7 +29,7 @@ pub(crate) fn patient() -> Limits {
 
 pub(crate) fn export(name: &str, memory: &Arc<Memory>) -> Export {
     let disk: Arc<dyn Disk> = Arc::<Memory>::clone(memory);
-    Export { name: name.to_owned(), description: "a drive of a test".to_owned(), disk }
+    Export { name: name.to_owned(), description: "a drive of a test".to_owned(), disk, hangup: Hangup::default() }
 }
 
 impl Served {

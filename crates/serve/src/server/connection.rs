@@ -35,6 +35,8 @@ pub enum Ended {
     Stalled,
     /// The drive lost a request, as it does if its power is cut.
     Lost,
+    /// The drive's connections were ended, see [`super::Hangup`].
+    HungUp,
     /// The server was stopped.
     Stopped,
     /// The operating system reported an error.
@@ -49,6 +51,7 @@ impl fmt::Display for Ended {
             Self::Handshake => f.write_str("the client chose no export in time"),
             Self::Stalled => f.write_str("the client does not read its replies"),
             Self::Lost => f.write_str("the drive lost a request"),
+            Self::HungUp => f.write_str("the drive's connections were ended"),
             Self::Stopped => f.write_str("the server was stopped"),
             Self::Failed(error) => write!(f, "the connection failed: {error}"),
         }
@@ -90,21 +93,24 @@ pub(super) async fn serve(
     let mut protocol = Protocol::new(Arc::clone(&shared.infos));
     let mut input = Input::new();
     let negotiation = negotiate(&mut protocol, &mut input, &mut reader, &mut writer, &shared.limits);
-    let disk = match race(timeout(shared.limits.handshake, negotiation), stopped(&shared.stop)).await {
-        First::Left(Ok(Ok(export))) => &*shared.exports[export].disk,
+    let export = match race(timeout(shared.limits.handshake, negotiation), stopped(&shared.stop)).await {
+        First::Left(Ok(Ok(export))) => &shared.exports[export],
         First::Left(Ok(Err(ended))) => return ended,
         First::Left(Err(_)) => return Ended::Handshake,
         First::Right(()) => return Ended::Stopped,
     };
 
+    let disk = &*export.disk;
     let (sender, replies) = unbounded_channel();
     let mut writing = pin!(write_replies(&mut writer, replies, disk, &shared.limits));
     let reading = read_requests(&mut protocol, &mut input, &mut reader, sender, disk, &shared.limits);
-    match race(race(reading, stopped(&shared.stop)), writing.as_mut()).await {
+    let interrupted = race(export.hangup.wait(), stopped(&shared.stop));
+    match race(race(reading, interrupted), writing.as_mut()).await {
         // What is under way is answered. The last answer closes the channel, and that ends the writing.
         First::Left(read) => match (writing.await, read) {
             (Err(ended), _) | (Ok(()), First::Left(ended)) => ended,
-            (Ok(()), First::Right(())) => Ended::Stopped,
+            (Ok(()), First::Right(First::Left(()))) => Ended::HungUp,
+            (Ok(()), First::Right(First::Right(()))) => Ended::Stopped,
         },
         First::Right(written) => written.err().unwrap_or(Ended::Gone),
     }
