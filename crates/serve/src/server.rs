@@ -12,10 +12,12 @@
 //! whose payload does not arrive as a whole never reaches the drive.
 
 mod connection;
-mod io;
 mod listen;
+mod pieces;
 
 use std::fmt;
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,8 +30,8 @@ pub use listen::{BindError, Listen};
 use crate::Disk;
 use crate::nbd::{ExportInfo, LARGEST};
 use connection::{Shared, stopped};
-use io::race;
 use listen::Listener;
+use pieces::race;
 
 /// A drive under the name by which clients ask for it.
 #[derive(Clone)]
@@ -95,9 +97,8 @@ impl Default for Limits {
 /// Hears why connections end.
 pub type Observer = Arc<dyn Fn(&Ended) + Send + Sync>;
 
-/// A server whose socket is open, and which accepts nobody yet.
+/// A server whose socket is open. Clients may connect, and are served from [`Server::run`] on.
 pub struct Server {
-    exports: Vec<Export>,
     limits: Limits,
     listener: Listener,
     observer: Observer,
@@ -118,28 +119,24 @@ impl Stopper {
 
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server").field("uris", &self.uris()).field("limits", &self.limits).finish_non_exhaustive()
+        f.debug_struct("Server").field("uri", &self.uri("")).field("limits", &self.limits).finish_non_exhaustive()
     }
 }
 
 impl Server {
-    /// Opens the socket. Exports have different names.
+    /// Opens the socket.
     ///
     /// # Errors
     /// If the socket cannot be opened, or others than this machine's users could reach it.
     ///
     /// # Panics
-    /// If the limits leave no room for the largest request, or two exports have one name.
-    pub fn bind(exports: Vec<Export>, listen: &Listen, limits: Limits) -> Result<Self, BindError> {
+    /// If the limits leave no room for the largest request.
+    pub fn bind(listen: &Listen, limits: Limits) -> Result<Self, BindError> {
         assert!(limits.bytes.get() >= u64::from(LARGEST), "a connection has room for the largest request");
         assert!(limits.bytes.get() <= u64::from(u32::MAX), "a connection's room is below 4 GiB");
         assert!(limits.connections > 0 && limits.requests > 0, "limits are at least one");
-        for (i, export) in exports.iter().enumerate() {
-            assert!(exports[..i].iter().all(|other| other.name != export.name), "exports have different names");
-        }
         let listener = Listener::bind(listen)?;
-        let stop = watch::Sender::new(false);
-        Ok(Self { exports, limits, listener, observer: Arc::new(|_| ()), stop })
+        Ok(Self { limits, listener, observer: Arc::new(|_| ()), stop: watch::Sender::new(false) })
     }
 
     /// The observer hears why each connection ends.
@@ -148,10 +145,16 @@ impl Server {
         Self { observer, ..self }
     }
 
-    /// The NBD URI of each export.
+    /// The NBD URI of the export of this name.
     #[must_use]
-    pub fn uris(&self) -> Vec<String> {
-        self.exports.iter().map(|export| self.listener.uri(&export.name)).collect()
+    pub fn uri(&self, export: &str) -> String {
+        self.listener.uri(export)
+    }
+
+    /// The path of the Unix socket, if it is one.
+    #[must_use]
+    pub fn socket(&self) -> Option<&Path> {
+        self.listener.path()
     }
 
     /// What stops the server.
@@ -160,13 +163,19 @@ impl Server {
         Stopper(self.stop.clone())
     }
 
-    /// Serves until it is stopped.
+    /// Serves these exports until the server is stopped.
     ///
     /// # Errors
     /// If the operating system refuses the means for input and output.
-    pub fn run(self) -> std::io::Result<()> {
+    ///
+    /// # Panics
+    /// If two exports have one name.
+    pub fn run(self, exports: Vec<Export>) -> io::Result<()> {
+        for (i, export) in exports.iter().enumerate() {
+            assert!(exports[..i].iter().all(|other| other.name != export.name), "exports have different names");
+        }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
-        let Self { exports, limits, listener, observer, stop } = self;
+        let Self { limits, listener, observer, stop } = self;
         let info = |export: &Export| ExportInfo {
             name: export.name.clone(),
             description: export.description.clone(),

@@ -200,9 +200,10 @@ fn tcp_serves_as_a_unix_socket_does() {
     use std::io::{Read, Write};
     let memory = Memory::new(1 << 20, 10);
     let listen = Listen::Tcp("127.0.0.1:0".parse().expect("an address"));
-    let server = Server::bind(vec![export("", &memory)], &listen, patient()).expect("it listens");
-    let (uri, stopper) = (server.uris()[0].clone(), server.stopper());
-    let thread = std::thread::Builder::new().spawn(move || server.run()).expect("a thread");
+    let server = Server::bind(&listen, patient()).expect("it listens");
+    let (uri, stopper) = (server.uri(""), server.stopper());
+    let exports = vec![export("", &memory)];
+    let thread = std::thread::Builder::new().spawn(move || server.run(exports)).expect("a thread");
     let address = uri.strip_prefix("nbd://").and_then(|uri| uri.strip_suffix('/')).expect("a URI");
     let mut stream = std::net::TcpStream::connect(address).expect("it listens");
     stream.set_read_timeout(Some(PATIENCE)).expect("a socket");

@@ -41,12 +41,12 @@ impl Served {
     pub(crate) fn new(exports: Vec<Export>, limits: Limits) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let socket = folder.path().join("s");
-        let server = Server::bind(exports, &Listen::Unix(socket.clone()), limits).expect("it listens");
+        let server = Server::bind(&Listen::Unix(socket.clone()), limits).expect("it listens");
         let ended = Arc::new(Mutex::new(Vec::new()));
         let list = Arc::clone(&ended);
         let server = server.observed_by(Arc::new(move |why| list.lock().expect("a list").push(why.to_string())));
-        let (uri, stopper) = (server.uris()[0].clone(), server.stopper());
-        let run = move || server.run().expect("it runs");
+        let (uri, stopper) = (server.uri(&exports[0].name), server.stopper());
+        let run = move || server.run(exports).expect("it runs");
         let thread = std::thread::Builder::new().name("server".to_owned()).spawn(run).expect("a thread");
         Self { uri, socket, stopper, thread: Some(thread), ended, _folder: folder }
     }

@@ -11,7 +11,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::timeout;
 
-use super::io::{First, Input, race, write_all};
+use super::pieces::{First, Input, race, write_all};
 use super::{Export, Limits};
 use crate::nbd::{End, Event, ExportInfo, Protocol, Request, Ticket};
 use crate::{Disk, Failed, Job, Operation};

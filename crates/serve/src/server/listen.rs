@@ -99,6 +99,11 @@ impl Listener {
         Ok(Self { socket: Socket::Unix(listener), files })
     }
 
+    /// The path of the Unix socket, if it is one.
+    pub(super) fn path(&self) -> Option<&Path> {
+        self.files.socket.as_deref()
+    }
+
     /// The URI of an export, in the form of NBD's `doc/uri.md`.
     pub(super) fn uri(&self, export: &str) -> String {
         let export = escaped(export.as_bytes(), b"");

@@ -1,4 +1,4 @@
-//! Reading and writing without more of tokio than its sockets.
+//! Reading and writing in pieces, with no more of tokio than its sockets.
 
 use std::future::poll_fn;
 use std::io;
