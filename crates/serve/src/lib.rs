@@ -5,5 +5,8 @@
 //! protocol.
 
 mod disk;
+pub mod engine;
+pub mod record;
 
 pub use disk::{Answer, Disk, Failed, Job, Operation};
+pub use engine::{Engine, EngineError, EngineOptions};
