@@ -10,7 +10,7 @@ pub mod part;
 mod sector;
 mod spare;
 
-pub use fault::{FaultSpec, Faults};
+pub use fault::{Failing, FaultSpec, Faults};
 pub use geometry::{Geometry, GeometryError};
 pub use media::{BlockBirth, Media, Mode, SnapshotError, Stream, Target};
 pub use part::{Cell, CustomPart, Part, PartError};

@@ -5,8 +5,11 @@
 //! protocol.
 
 mod disk;
+pub mod engine;
 pub mod nbd;
+pub mod record;
 #[cfg(unix)]
 pub mod server;
 
 pub use disk::{Answer, Disk, Failed, Job, Operation};
+pub use engine::{Engine, EngineError, EngineOptions};

@@ -65,7 +65,9 @@ impl Resolved {
         if purpose.verify { self.memory_of::<Stamp>(purpose) } else { self.memory_of::<()>(purpose) }
     }
 
-    fn memory_of<S: Sector>(&self, purpose: Purpose) -> Memory {
+    /// The memory that the simulator takes for the drive if its sectors have this content.
+    #[must_use]
+    pub fn memory_of<S: Sector>(&self, purpose: Purpose) -> Memory {
         let mut memory = Memory::default();
         let [state, payload] = Media::<S>::memory(&self.geometry);
         memory.add("blocks and spare areas", state);

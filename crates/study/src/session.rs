@@ -307,12 +307,15 @@ impl<'a> Session<'a> {
     /// The memory that the simulation needs.
     #[must_use]
     pub fn memory(&self) -> Memory {
-        let purpose = Purpose { verify: self.settings.verify, precondition: !self.settings.steps.is_empty() };
-        let mut memory = run::memory(&self.device.resolved, purpose);
+        let mut memory = run::memory(&self.device.resolved, self.purpose());
         if let Some(course) = self.settings.course {
             memory.add("the detailed time series", run::course_memory(&self.device.resolved, course));
         }
         memory
+    }
+
+    fn purpose(&self) -> Purpose {
+        Purpose { verify: self.settings.verify, precondition: !self.settings.steps.is_empty() }
     }
 
     /// The provenance that results record: the device, the workloads and the session.
@@ -327,7 +330,11 @@ impl<'a> Session<'a> {
     /// # Errors
     /// The first reason found.
     pub fn check(&self) -> Result<(), SessionError> {
-        let (device, memory) = (self.device, self.memory());
+        self.check_with(self.memory())
+    }
+
+    fn check_with(&self, memory: Memory) -> Result<(), SessionError> {
+        let device = self.device;
         if let Some(limit) = &self.memory {
             memory::check(vec![Need { name: device.name.clone(), memory }], 1, limit)
                 .map_err(SessionError::TooLarge)?;
@@ -344,7 +351,8 @@ impl<'a> Session<'a> {
     /// # Errors
     /// If it needs too much memory, its snapshot cannot be read or kept, or preconditioning wears it out.
     pub fn prepare<S: Sector>(mut self) -> Result<Ssd<S>, SessionError> {
-        self.check()?;
+        // The content of the sectors counts; there is no time series.
+        self.check_with(self.device.resolved.memory_of::<S>(self.purpose()))?;
         self.prepared(())
     }
 

@@ -37,11 +37,30 @@ pub struct Faults {
     suspended: bool,
 }
 
-#[derive(Clone, Copy)]
-enum Kind {
+/// An operation that can fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failing {
+    /// A page program; the block is then retired.
     Program,
+    /// A block erase; the block is then retired.
     Erase,
+    /// A page read; the page then stays uncorrectable.
     Read,
+}
+
+impl Failing {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Program, Self::Erase, Self::Read];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Program => "program",
+            Self::Erase => "erase",
+            Self::Read => "read",
+        }
+    }
 }
 
 impl Faults {
@@ -75,34 +94,39 @@ impl Faults {
     /// Makes the `nth` page program fail. Operations are counted from zero: from the start of the run if any failure
     /// has a rate, otherwise from the moment at which the first failure was planned.
     pub fn fail_program(&mut self, nth: u64) {
-        self.plan(Kind::Program, nth);
+        self.plan(Failing::Program, nth);
     }
 
     /// Makes the `nth` block erase fail, counted like [programs](Self::fail_program).
     pub fn fail_erase(&mut self, nth: u64) {
-        self.plan(Kind::Erase, nth);
+        self.plan(Failing::Erase, nth);
     }
 
     /// Makes the `nth` page read, counted like [programs](Self::fail_program), and all later reads of that page
     /// uncorrectable.
     pub fn fail_read(&mut self, nth: u64) {
-        self.plan(Kind::Read, nth);
+        self.plan(Failing::Read, nth);
     }
 
-    fn plan(&mut self, kind: Kind, nth: u64) {
+    /// Makes an operation of this kind fail behind the next `after` ones.
+    pub fn fail_soon(&mut self, kind: Failing, after: u64) {
+        self.plan(kind, self.counts[kind as usize] + after);
+    }
+
+    fn plan(&mut self, kind: Failing, nth: u64) {
         self.planned[kind as usize].insert(nth);
         self.active = true;
     }
 
     #[inline]
-    fn draw(&mut self, kind: Kind) -> bool {
+    fn draw(&mut self, kind: Failing) -> bool {
         if !self.active || self.suspended {
             return false;
         }
         let rate = match kind {
-            Kind::Program => self.spec.program_failures,
-            Kind::Erase => self.spec.erase_failures,
-            Kind::Read => self.spec.uncorrectable_reads,
+            Failing::Program => self.spec.program_failures,
+            Failing::Erase => self.spec.erase_failures,
+            Failing::Read => self.spec.uncorrectable_reads,
         };
         let nth = self.counts[kind as usize];
         self.counts[kind as usize] += 1;
@@ -110,16 +134,16 @@ impl Faults {
     }
 
     pub(crate) fn program_fails(&mut self) -> bool {
-        self.draw(Kind::Program)
+        self.draw(Failing::Program)
     }
 
     pub(crate) fn erase_fails(&mut self, erases: u32, endurance: u32) -> bool {
-        self.draw(Kind::Erase) || (self.spec.wear_out && erases >= endurance)
+        self.draw(Failing::Erase) || (self.spec.wear_out && erases >= endurance)
     }
 
     #[inline]
     pub(crate) fn read_fails(&mut self) -> bool {
-        self.draw(Kind::Read)
+        self.draw(Failing::Read)
     }
 
     pub(crate) fn initially_bad(&mut self) -> bool {

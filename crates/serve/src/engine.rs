@@ -1,0 +1,202 @@
+//! One drive in real time: a [`Disk`] whose requests take as long as the simulated drive says.
+//!
+//! * [`Core`] has the drive and the jobs on it; it is handed the time.
+//! * [`Timeline`] maps the wall clock to simulated time and back.
+//! * [`Engine`] is a thread around both. It sleeps until the next event or job, and measures how late its answers are.
+
+mod command;
+mod core;
+mod fault;
+mod inbox;
+mod jobs;
+mod lag;
+mod pace;
+mod power;
+mod status;
+mod tally;
+mod thread;
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use base::units::Sectors;
+use flash::nand::Bytes512;
+use ssd::{Precondition, Ssd};
+use study::catalogue::Device;
+use study::memory::Limit;
+use study::session::{Progress, Session, SessionError};
+
+pub use command::{Command, Refused, Reply};
+pub use core::{Answered, Core, OnCut};
+pub use fault::Fault;
+pub use lag::Lag;
+pub use pace::{Factor, Pace, ParsePaceError, Timeline};
+pub use power::{Cut, WrongPower};
+pub use status::{KindStatus, LagStatus, Latency, Power, SCHEMA, Status};
+pub use thread::OnPower;
+
+use crate::{Disk, Failed, Job};
+use inbox::Inbox;
+use thread::{Message, Server};
+
+/// The drive to serve, and how.
+pub struct EngineOptions {
+    /// The device.
+    pub device: Device,
+    /// The seed of all random streams.
+    pub seed: u64,
+    /// The drive's state before the first request.
+    pub precondition: Vec<Precondition>,
+    /// A snapshot to start from, instead of a new drive.
+    pub load_snapshot: Option<PathBuf>,
+    /// Memory that the drive may take, its payload included; `None` for no limit.
+    pub memory_limit: Option<Limit>,
+    /// How fast simulated time passes.
+    pub pace: Pace,
+    /// The last part of each wait during which the thread reads the clock all the time, instead of sleeping: answers are
+    /// less late, and a core is busy.
+    pub spin: Duration,
+    /// The fate of unanswered requests at a power cut.
+    pub on_cut: OnCut,
+    /// Called on the thread of the drive, after the answers, whenever the power was cut or switched: a server whose
+    /// clients must reconnect after a cut ends its connections here.
+    pub on_power: Option<OnPower>,
+    /// Ends preconditioning early.
+    pub interrupt: Option<&'static AtomicBool>,
+}
+
+impl EngineOptions {
+    /// A new drive at its own pace, with seed 0.
+    #[must_use]
+    pub const fn new(device: Device) -> Self {
+        Self {
+            device,
+            seed: 0,
+            precondition: Vec::new(),
+            load_snapshot: None,
+            memory_limit: None,
+            pace: Pace::Real,
+            spin: Duration::ZERO,
+            on_cut: OnCut::End,
+            on_power: None,
+            interrupt: None,
+        }
+    }
+
+    /// Makes the drive and prepares it.
+    fn drive(&self, progress: impl FnMut(Progress)) -> Result<Box<Ssd<Bytes512>>, SessionError> {
+        let mut session = Session::new(&self.device).seed(self.seed).precondition(self.precondition.clone());
+        session = session.progress(progress);
+        if let Some(limit) = &self.memory_limit {
+            session = session.memory_limit(limit.clone());
+        }
+        if let Some(path) = &self.load_snapshot {
+            session = session.load_snapshot(path);
+        }
+        if let Some(interrupt) = self.interrupt {
+            session = session.interrupt(interrupt);
+        }
+        Ok(Box::new(session.prepare::<Bytes512>()?))
+    }
+}
+
+/// Why a drive cannot be served.
+#[derive(Debug)]
+pub enum EngineError {
+    /// The drive cannot be made or prepared.
+    Session(SessionError),
+    /// The system gives no thread.
+    Thread(io::Error),
+}
+
+impl fmt::Display for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Session(error) => error.fmt(f),
+            Self::Thread(error) => write!(f, "the system gives no thread for the drive: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for EngineError {}
+
+impl From<SessionError> for EngineError {
+    fn from(error: SessionError) -> Self {
+        Self::Session(error)
+    }
+}
+
+/// A served drive. Clones are the same drive.
+#[derive(Clone)]
+pub struct Engine {
+    inbox: Arc<Inbox<Message>>,
+    capacity: Sectors,
+    unit: Sectors,
+    thread: Arc<Mutex<Option<JoinHandle<()>>>>,
+}
+
+impl Engine {
+    /// Makes and prepares a drive, and serves it. `progress` is called while it is preconditioned.
+    ///
+    /// # Errors
+    /// See [`EngineError`].
+    pub fn start(options: EngineOptions, progress: impl FnMut(Progress)) -> Result<Self, EngineError> {
+        let core = Core::new(options.drive(progress)?, options.on_cut);
+        let (capacity, unit) = (core.capacity(), core.unit());
+        let inbox = Arc::new(Inbox::new());
+        let mut server = Server::new(core, Arc::clone(&inbox), options.pace);
+        (server.spin, server.on_power) = (options.spin, options.on_power);
+        let thread = std::thread::Builder::new().name("drive".to_owned()).spawn(move || server.run());
+        let thread = thread.map_err(EngineError::Thread)?;
+        Ok(Self { inbox, capacity, unit, thread: Arc::new(Mutex::new(Some(thread))) })
+    }
+
+    /// Carries out a command, and waits for the reply.
+    ///
+    /// # Errors
+    /// If the drive refuses it, or is not served any more.
+    pub fn command(&self, command: Command) -> Result<Reply, Refused> {
+        let (to, reply) = channel();
+        self.inbox.put(Message::Command(command, to)).map_err(|_| Refused::Stopped)?;
+        reply.recv().map_err(|_| Refused::Stopped)?
+    }
+
+    /// Switches the drive off in order, which answers every request, and ends its thread. Returns its last status; `None`
+    /// if it was stopped before.
+    pub fn stop(&self) -> Option<Status> {
+        let (to, status) = channel();
+        self.inbox.put(Message::Stop(to)).ok()?;
+        let status = status.recv().ok();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // A panic there was reported there.
+            let _ = thread.join();
+        }
+        status
+    }
+}
+
+impl Disk for Engine {
+    fn capacity(&self) -> Sectors {
+        self.capacity
+    }
+
+    fn unit(&self) -> Sectors {
+        self.unit
+    }
+
+    fn submit(&self, job: Job) {
+        if let Err(Message::Job(job)) = self.inbox.put(Message::Job(job)) {
+            (job.answer)(Err(Failed::NoPower));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

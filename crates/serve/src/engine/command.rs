@@ -1,0 +1,91 @@
+//! What a user may ask of a served drive, beside requests.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use base::units::Span;
+use ssd::Recovery;
+use study::output::OutputError;
+
+use super::fault::Fault;
+use super::pace::Pace;
+use super::power::{Cut, WrongPower};
+use super::status::Status;
+
+/// A command to a served drive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// What it says of itself.
+    Status,
+    /// Cuts the power.
+    PowerCut,
+    /// Switches the power off in order.
+    PowerOff,
+    /// Switches the power on.
+    PowerOn,
+    /// Lets simulated time pass at this pace from now on.
+    SetPace(Pace),
+    /// Lets operations of the flash fail.
+    Fault(Fault),
+    /// Writes what the flash holds into a file, for `--load-snapshot`. Simulated time stands still meanwhile.
+    Snapshot {
+        /// The file.
+        path: PathBuf,
+        /// It may replace a file that Flashloom did not write.
+        force: bool,
+    },
+}
+
+/// The answer to a command.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reply {
+    /// To a question for the status.
+    Status(Box<Status>),
+    /// The power was cut.
+    Cut(Cut),
+    /// The power is off; switching it off takes this long.
+    Off(Span),
+    /// The power is on.
+    On(Recovery),
+    /// The pace is this one.
+    Pace(Pace),
+    /// The fault is planned.
+    Fault(Fault),
+    /// The snapshot has its name; notes say what it replaced.
+    Snapshot(Vec<String>),
+}
+
+/// Why a command was not carried out.
+#[derive(Debug)]
+pub enum Refused {
+    /// The power is not as it must be.
+    Power(WrongPower),
+    /// The snapshot cannot be written.
+    Output(OutputError),
+    /// The drive is not served any more.
+    Stopped,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Power(error) => error.fmt(f),
+            Self::Output(error) => error.fmt(f),
+            Self::Stopped => f.write_str("the drive is not served any more; start `flashloom serve` again"),
+        }
+    }
+}
+
+impl std::error::Error for Refused {}
+
+impl From<WrongPower> for Refused {
+    fn from(error: WrongPower) -> Self {
+        Self::Power(error)
+    }
+}
+
+impl From<OutputError> for Refused {
+    fn from(error: OutputError) -> Self {
+        Self::Output(error)
+    }
+}

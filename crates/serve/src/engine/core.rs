@@ -1,0 +1,391 @@
+//! The drive and the jobs on it, without a clock, a thread or a socket.
+//!
+//! The caller hands in the simulated time. [`Core::submit`] takes a job, [`Core::next_event`] says when to come back, and
+//! [`Core::advance`] gives the answers that are due. So tests drive it with a clock of their own.
+
+use std::collections::VecDeque;
+
+use base::io::{Io, IoKind};
+use base::units::{Sectors, Span, Time};
+use flash::nand::Bytes512;
+use ssd::{Completion, DiscardSpec, Drive, QueueId, Request, Ssd, Status};
+
+use super::jobs::{Extent, Jobs, tag, untag};
+use super::pace::END;
+use super::tally::Tally;
+use crate::record::Record;
+use crate::{Answer, Failed, Job, Operation};
+
+/// The sectors of a request that writes zeros: a client may ask for gigabytes of them without sending any.
+const ZEROS: u64 = 1024;
+/// The requests with zeros of one job at once.
+const ZEROS_AT_ONCE: u32 = 4;
+
+/// The fate of requests that the drive has not answered when its power goes, and of those that come before it is back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnCut {
+    /// They fail.
+    #[default]
+    End,
+    /// They wait, and begin anew when the power is back.
+    Hold,
+}
+
+/// A job that is answered.
+pub struct Answered {
+    /// The simulated time of the answer.
+    pub due: Time,
+    /// The simulated time that the job took.
+    pub latency: Span,
+    /// Takes the result.
+    pub answer: Answer,
+    /// The result.
+    pub result: Result<Vec<u8>, Failed>,
+}
+
+impl Answered {
+    /// Gives the answer.
+    pub fn give(self) {
+        (self.answer)(self.result);
+    }
+}
+
+/// A drive that takes jobs. See the [module](self).
+pub struct Core {
+    pub(super) drive: Box<Ssd<Bytes512>>,
+    capacity: Sectors,
+    granularity: Sectors,
+    /// Discards are durable, and read as zeros.
+    zeros_by_discard: bool,
+    /// Acknowledged writes are lost with the power unless they were flushed.
+    pub(super) is_volatile: bool,
+    pub(super) on_cut: OnCut,
+    pub(super) is_on: bool,
+    pub(super) jobs: Jobs,
+    /// Jobs that wait for the power.
+    pub(super) held: Vec<Job>,
+    /// Jobs whose next request follows a completion: the rest of a write of zeros, or the flush behind a write.
+    pub(super) next: VecDeque<u32>,
+    /// Answers of an orderly power-off, which are not due yet.
+    pub(super) later: VecDeque<Answered>,
+    done: Vec<Completion<Bytes512>>,
+    /// Requests submitted to the drive.
+    requests: u64,
+    /// The time of the latest of them, and the events that the drive had handled then.
+    submitted: (Time, u64),
+    /// Writes answered, and how many of them are known to be durable.
+    pub(super) written: u64,
+    pub(super) durable: u64,
+    /// A cut lost writes whose clients were told nothing, so every flush fails until the power is switched off in order.
+    pub(super) lost_writes: bool,
+    pub(super) tally: Tally,
+    pub(super) record: Option<Record>,
+}
+
+impl Core {
+    /// A drive that is on.
+    #[must_use]
+    pub fn new(drive: Box<Ssd<Bytes512>>, on_cut: OnCut) -> Self {
+        let resolved = drive.resolved();
+        Self {
+            capacity: drive.capacity(),
+            granularity: drive.discard_granularity(),
+            zeros_by_discard: resolved.spec.ftl.discard == DiscardSpec::Durable,
+            is_volatile: resolved.buffer.is_some(),
+            on_cut,
+            is_on: true,
+            jobs: Jobs::default(),
+            held: Vec::new(),
+            next: VecDeque::new(),
+            later: VecDeque::new(),
+            done: Vec::new(),
+            requests: 0,
+            submitted: (Time::ZERO, 0),
+            written: 0,
+            durable: 0,
+            lost_writes: false,
+            tally: Tally::new(&drive),
+            record: None,
+            drive,
+        }
+    }
+
+    /// Records every request of the drive from now on.
+    #[must_use]
+    pub fn recording(mut self, record: Record) -> Self {
+        self.record = Some(record);
+        self
+    }
+
+    /// Sectors that a client can address.
+    #[must_use]
+    pub const fn capacity(&self) -> Sectors {
+        self.capacity
+    }
+
+    /// The mapping unit.
+    #[must_use]
+    pub fn unit(&self) -> Sectors {
+        Sectors::new(u64::from(self.drive.resolved().geometry.sectors))
+    }
+
+    /// The drive.
+    #[must_use]
+    pub const fn drive(&self) -> &Ssd<Bytes512> {
+        &self.drive
+    }
+
+    /// The simulated time advanced to.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.drive.now()
+    }
+
+    /// Jobs that have no answer yet.
+    #[must_use]
+    pub fn outstanding(&self) -> usize {
+        self.jobs.len() + self.held.len()
+    }
+
+    /// Takes a job at the simulated time `now`, or at the drive's own if that is later. Answers that are due by then come
+    /// first.
+    ///
+    /// # Panics
+    /// If a write does not bring 512 bytes for each of its sectors.
+    pub fn submit(&mut self, now: Time, job: Job, answers: &mut Vec<Answered>) {
+        if let Operation::Write { data, .. } = &job.operation {
+            assert_eq!(data.len() as u64, job.sectors.bytes().get(), "a write brings the bytes of its sectors");
+        }
+        let end = job.start.get().checked_add(job.sectors.get());
+        if end.is_none_or(|end| end > self.capacity.get()) {
+            return self.refuse(now, job, Failed::OutOfRange, answers);
+        }
+        if !self.is_on {
+            match self.on_cut {
+                OnCut::End => self.refuse(now, job, Failed::NoPower, answers),
+                OnCut::Hold => self.held.push(job),
+            }
+            return;
+        }
+        if now >= END {
+            return self.refuse(now, job, Failed::NoPower, answers);
+        }
+        let at = self.reach(now, answers);
+        self.begin(at, job, answers);
+    }
+
+    /// Begins a job at the present time of the drive.
+    pub(super) fn begin(&mut self, at: Time, job: Job, answers: &mut Vec<Answered>) {
+        let is_flush = job.operation == Operation::Flush;
+        if is_flush && self.lost_writes {
+            return self.refuse(at, job, Failed::NoPower, answers);
+        }
+        if job.sectors.is_zero() && !is_flush {
+            self.tally.ended(&job, at, Span::ZERO, None);
+            answers.push(Answered { due: at, latency: Span::ZERO, answer: job.answer, result: Ok(Vec::new()) });
+            return;
+        }
+        let extent = Extent { start: job.start.get(), end: job.start.get() + job.sectors.get() };
+        let place = self.jobs.insert(job, at);
+        let (open, keeps) = (self.jobs.at(place), self.on_cut == OnCut::Hold);
+        let whole = |kind| Io { kind, start: extent.lba(), sectors: extent.sectors() };
+        match &mut open.job.operation {
+            Operation::Read => self.request(place, whole(IoKind::Read), Vec::new()),
+            Operation::Write { data, .. } => {
+                let sectors = data.as_chunks::<512>().0.iter().copied().map(Bytes512).collect();
+                // The write may have to begin anew.
+                if !keeps {
+                    *data = Vec::new();
+                }
+                self.request(place, whole(IoKind::Write), sectors);
+            }
+            Operation::Flush => {
+                open.covers = self.written;
+                self.request(place, Io::FLUSH, Vec::new());
+            }
+            Operation::Discard => self.request(place, whole(IoKind::Discard), Vec::new()),
+            Operation::WriteZeroes { .. } => self.zero(place, extent),
+        }
+    }
+
+    /// Begins to make an extent read as zeros: whole mapping units by a discard if that is as good as zeros.
+    fn zero(&mut self, place: u32, extent: Extent) {
+        let inner = extent.inward(self.granularity.get());
+        if !self.zeros_by_discard || inner.is_empty() {
+            self.jobs.at(place).rest = extent;
+            return self.zeros(place);
+        }
+        let edges = [Extent { end: inner.start, ..extent }, Extent { start: inner.end, ..extent }];
+        for edge in edges.into_iter().filter(|edge| !edge.is_empty()) {
+            self.write_zeros(place, edge);
+        }
+        self.request(place, Io { kind: IoKind::Discard, start: inner.lba(), sectors: inner.sectors() }, Vec::new());
+    }
+
+    /// Continues to write zeros.
+    fn zeros(&mut self, place: u32) {
+        loop {
+            let open = self.jobs.at(place);
+            if open.rest.is_empty() || open.requests >= ZEROS_AT_ONCE {
+                return;
+            }
+            let part = open.rest.take(ZEROS);
+            self.write_zeros(place, part);
+        }
+    }
+
+    fn write_zeros(&mut self, place: u32, part: Extent) {
+        let io = Io { kind: IoKind::Write, start: part.lba(), sectors: part.sectors() };
+        self.request(place, io, vec![Bytes512::default(); part.sectors().get() as usize]);
+    }
+
+    /// Submits a request of the job at `place`, now.
+    fn request(&mut self, place: u32, io: Io, data: Vec<Bytes512>) {
+        let (now, number) = (self.drive.now(), self.requests);
+        self.requests += 1;
+        self.jobs.at(place).requests += 1;
+        if let Some(record) = &mut self.record {
+            record.submitted(number, now, io);
+        }
+        self.drive.submit(now, Request { tag: tag(number, place), queue: QueueId::default(), io, data });
+        self.submitted = (now, self.drive.events());
+    }
+
+    fn refuse(&mut self, now: Time, job: Job, failed: Failed, answers: &mut Vec<Answered>) {
+        let due = now.max(self.drive.now());
+        self.tally.ended(&job, due, Span::ZERO, Some(failed));
+        answers.push(Answered { due, latency: Span::ZERO, answer: job.answer, result: Err(failed) });
+    }
+
+    /// The earliest time at which a request may be submitted. It is a picosecond after the present if the drive has handled
+    /// an event since another request came at the present: a recording cannot say that the event came between the two.
+    fn arrival(&self) -> Time {
+        let (last, events) = self.submitted;
+        let now = self.drive.now();
+        if last == now && events != self.drive.events() { now + Span::from_ps(1) } else { now }
+    }
+
+    /// Advances to `to`, or to the earliest time at which a request may come. Returns the time reached.
+    fn reach(&mut self, to: Time, answers: &mut Vec<Answered>) -> Time {
+        loop {
+            let to = to.max(self.arrival());
+            if self.drive.now() >= to {
+                return to;
+            }
+            self.step(to, answers);
+        }
+    }
+
+    /// Advances to `to`, or to the next completion or the next request of a job.
+    fn step(&mut self, to: Time, answers: &mut Vec<Answered>) {
+        if let Some(place) = self.next.front().copied() {
+            let at = self.arrival();
+            if at <= self.drive.now() {
+                self.next.pop_front();
+                return self.follow(place, answers);
+            }
+            self.drive.advance(at.min(to), &mut self.done);
+        } else {
+            self.drive.advance(to, &mut self.done);
+        }
+        self.complete(answers);
+    }
+
+    /// Submits what follows a completion.
+    fn follow(&mut self, place: u32, answers: &mut Vec<Answered>) {
+        let open = self.jobs.at(place);
+        open.is_next = false;
+        if open.wants_zeros() {
+            self.zeros(place);
+        } else if open.wants_flush() {
+            open.is_flushing = true;
+            open.covers = self.written;
+            self.request(place, Io::FLUSH, Vec::new());
+        } else if open.requests == 0 {
+            answers.push(self.finish(place, self.drive.now()));
+        }
+    }
+
+    /// The time of the next event; `None` if nothing is under way.
+    #[must_use]
+    pub fn next_event(&self) -> Option<Time> {
+        let next = self.next.front().map(|_| self.arrival());
+        let later = self.later.front().map(|answered| answered.due);
+        [self.drive.next_event(), next, later].into_iter().flatten().min()
+    }
+
+    /// Lets time pass up to `to`, and appends the answers that are due. Nothing happens if the drive's time is later.
+    pub fn advance(&mut self, to: Time, answers: &mut Vec<Answered>) {
+        while self.later.front().is_some_and(|answered| answered.due <= to) {
+            answers.extend(self.later.pop_front());
+        }
+        let to = to.min(END);
+        while self.drive.now() < to || self.next_event().is_some_and(|at| at <= to) && self.is_on {
+            self.step(to, answers);
+        }
+    }
+
+    /// Handles what the drive has completed.
+    fn complete(&mut self, answers: &mut Vec<Answered>) {
+        let mut done = std::mem::take(&mut self.done);
+        for completion in done.drain(..) {
+            if let Some(answered) = self.completed(completion) {
+                answers.push(answered);
+            }
+        }
+        self.done = done;
+    }
+
+    /// Handles one completion; returns the answer if it was the last of its job.
+    pub(super) fn completed(&mut self, completion: Completion<Bytes512>) -> Option<Answered> {
+        let (number, place) = untag(completion.tag);
+        if let Some(record) = &mut self.record {
+            record.completed(number, completion.end, completion.status);
+        }
+        let end = completion.end;
+        let open = self.jobs.at(place);
+        open.requests -= 1;
+        open.failed = open.failed.or(failure(completion.status));
+        match completion.io.kind {
+            IoKind::Read => open.data = bytes(completion.data),
+            IoKind::Flush if open.failed.is_none() => self.durable = self.durable.max(open.covers),
+            _ => {}
+        }
+        if open.is_next || open.wants_zeros() || open.wants_flush() {
+            if !std::mem::replace(&mut open.is_next, true) {
+                self.next.push_back(place);
+            }
+            return None;
+        }
+        (open.requests == 0).then(|| self.finish(place, end))
+    }
+
+    fn finish(&mut self, place: u32, due: Time) -> Answered {
+        let open = self.jobs.remove(place);
+        let latency = due - open.arrival;
+        self.tally.ended(&open.job, due, latency, open.failed);
+        if matches!(open.job.operation, Operation::Write { .. } | Operation::WriteZeroes { .. }) {
+            let all_durable = self.durable == self.written;
+            self.written += 1;
+            if all_durable && open.is_fua() && open.failed.is_none() {
+                self.durable = self.written;
+            }
+        }
+        let (answer, result) = open.into_answer();
+        Answered { due, latency, answer, result }
+    }
+}
+
+/// The bytes of sectors, in the same memory.
+fn bytes(sectors: Vec<Bytes512>) -> Vec<u8> {
+    sectors.into_iter().map(|sector| sector.0).collect::<Vec<_>>().into_flattened()
+}
+
+const fn failure(status: Status) -> Option<Failed> {
+    match status {
+        Status::Done => None,
+        Status::Uncorrectable => Some(Failed::Uncorrectable),
+        Status::ReadOnly => Some(Failed::ReadOnly),
+        Status::OutOfRange => Some(Failed::OutOfRange),
+    }
+}

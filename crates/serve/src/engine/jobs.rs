@@ -1,0 +1,149 @@
+//! The jobs of clients that a drive works on.
+
+use base::units::{Lba, Sectors, Time};
+use ssd::Tag;
+
+use crate::{Answer, Failed, Job, Operation};
+
+/// Bits of a tag that name the place of its job; the others number the requests of the drive.
+const PLACE: u32 = 24;
+
+/// A job under way.
+pub(super) struct Open {
+    pub(super) job: Job,
+    pub(super) arrival: Time,
+    /// Numbers the jobs.
+    pub(super) number: u64,
+    /// Requests of the drive that have not completed.
+    pub(super) requests: u32,
+    /// The sectors of a write of zeros that no request covers yet.
+    pub(super) rest: Extent,
+    /// A flush was submitted behind the write.
+    pub(super) is_flushing: bool,
+    /// Its next request follows as soon as one may come.
+    pub(super) is_next: bool,
+    /// For a flush: the writes that it makes durable.
+    pub(super) covers: u64,
+    pub(super) failed: Option<Failed>,
+    /// The bytes of a read.
+    pub(super) data: Vec<u8>,
+}
+
+/// Sectors from `start` to `end`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Extent {
+    pub(super) start: u64,
+    pub(super) end: u64,
+}
+
+impl Extent {
+    pub(super) const fn is_empty(self) -> bool {
+        self.start >= self.end
+    }
+
+    /// Takes at most `most` sectors from the front.
+    pub(super) fn take(&mut self, most: u64) -> Self {
+        let end = self.end.min(self.start + most);
+        let taken = Self { start: self.start, end };
+        self.start = end;
+        taken
+    }
+
+    /// The multiples of `granularity` inside.
+    pub(super) const fn inward(self, granularity: u64) -> Self {
+        Self { start: self.start.next_multiple_of(granularity), end: self.end / granularity * granularity }
+    }
+
+    pub(super) const fn lba(self) -> Lba {
+        Lba::new(self.start)
+    }
+
+    pub(super) const fn sectors(self) -> Sectors {
+        Sectors::new(self.end - self.start)
+    }
+}
+
+impl Open {
+    /// The operation of the job asks that its data be durable when the answer comes.
+    pub(super) const fn is_fua(&self) -> bool {
+        matches!(self.job.operation, Operation::Write { fua: true, .. } | Operation::WriteZeroes { fua: true })
+    }
+
+    pub(super) const fn wants_zeros(&self) -> bool {
+        self.failed.is_none() && !self.rest.is_empty()
+    }
+
+    pub(super) const fn wants_flush(&self) -> bool {
+        self.failed.is_none() && self.requests == 0 && self.rest.is_empty() && self.is_fua() && !self.is_flushing
+    }
+
+    pub(super) fn into_answer(self) -> (Answer, Result<Vec<u8>, Failed>) {
+        (self.job.answer, self.failed.map_or(Ok(self.data), Err))
+    }
+}
+
+/// All jobs under way, each at its place.
+#[derive(Default)]
+pub(super) struct Jobs {
+    places: Vec<Option<Open>>,
+    free: Vec<u32>,
+    jobs: u64,
+}
+
+impl Jobs {
+    pub(super) fn insert(&mut self, job: Job, arrival: Time) -> u32 {
+        let number = self.jobs;
+        self.jobs += 1;
+        let open = Open {
+            job,
+            arrival,
+            number,
+            requests: 0,
+            rest: Extent::default(),
+            is_flushing: false,
+            is_next: false,
+            covers: 0,
+            failed: None,
+            data: Vec::new(),
+        };
+        if let Some(place) = self.free.pop() {
+            self.places[place as usize] = Some(open);
+            return place;
+        }
+        let place = self.places.len() as u32;
+        assert!(place >> PLACE == 0, "more than {} jobs under way", 1 << PLACE);
+        self.places.push(Some(open));
+        place
+    }
+
+    pub(super) fn at(&mut self, place: u32) -> &mut Open {
+        self.places[place as usize].as_mut().expect("a job under way")
+    }
+
+    pub(super) fn remove(&mut self, place: u32) -> Open {
+        self.free.push(place);
+        self.places[place as usize].take().expect("a job under way")
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+
+    /// Takes all jobs, in the order of their arrival.
+    pub(super) fn drain(&mut self) -> Vec<Open> {
+        let mut all: Vec<_> = self.places.drain(..).flatten().collect();
+        self.free.clear();
+        all.sort_by_key(|open| open.number);
+        all
+    }
+}
+
+/// The tag of the drive's `number`th request, which belongs to the job at `place`.
+pub(super) const fn tag(number: u64, place: u32) -> Tag {
+    number << PLACE | place as u64
+}
+
+/// The number of the request and the place of its job.
+pub(super) const fn untag(tag: Tag) -> (u64, u32) {
+    (tag >> PLACE, (tag & ((1 << PLACE) - 1)) as u32)
+}

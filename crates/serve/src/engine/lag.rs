@@ -1,0 +1,54 @@
+//! How late answers are: the server's own error, in time of the wall clock.
+
+use std::time::Duration;
+
+use base::units::Span;
+use study::histogram::Histogram;
+
+/// An answer counts as late if it is late by more than this share of its latency.
+const LATE: u32 = 20;
+
+/// The lateness of answers.
+#[derive(Clone, Debug, Default)]
+pub struct Lag {
+    times: Histogram,
+    late: u64,
+}
+
+impl Lag {
+    /// Notes an answer that was given `lag` after it was due, to a request that took `latency` on the wall clock.
+    pub fn note(&mut self, lag: Duration, latency: Duration) {
+        let ns = u64::try_from(lag.as_nanos()).unwrap_or(u64::MAX / 1000);
+        self.times.record(Span::from_ps(ns.saturating_mul(1000)));
+        self.late += u64::from(lag > latency / LATE);
+    }
+
+    /// The lags of all answers.
+    #[must_use]
+    pub const fn times(&self) -> &Histogram {
+        &self.times
+    }
+
+    /// The share of answers that were late by more than 5 % of their latency; `None` without any.
+    #[must_use]
+    pub fn late_share(&self) -> Option<f64> {
+        (!self.times.is_empty()).then(|| self.late as f64 / self.times.count() as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_late_beyond_a_twentieth_of_its_latency() {
+        let mut lag = Lag::default();
+        assert_eq!(lag.late_share(), None);
+        let us = Duration::from_micros;
+        for (late, of) in [(0, 100), (5, 100), (6, 100), (1, 0)] {
+            lag.note(us(late), us(of));
+        }
+        assert_eq!(lag.late_share(), Some(0.5));
+        assert_eq!((lag.times().mean(), lag.times().max()), (Some(Span::from_us(3)), Some(Span::from_us(6))));
+    }
+}

@@ -1,0 +1,146 @@
+//! The power of a served drive: cut, switched off in order, and back.
+
+use std::fmt;
+
+use base::units::{Span, Time};
+use ssd::Recovery;
+
+use super::core::{Answered, Core, OnCut};
+use crate::Failed;
+
+/// The power is already as it was to become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WrongPower {
+    /// It is on.
+    On,
+    /// It is off.
+    Off,
+}
+
+impl fmt::Display for WrongPower {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::On => "the power is on already; send power-cut or power-off first",
+            Self::Off => "the power is off; send power-on first",
+        })
+    }
+}
+
+impl std::error::Error for WrongPower {}
+
+/// What a power cut did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// Requests of the drive that will never complete.
+    pub torn: usize,
+    /// Jobs that failed.
+    pub failed: usize,
+    /// Jobs that wait for the power.
+    pub held: usize,
+    /// Writes that were acknowledged and are lost, and whose clients go on without a word of it.
+    pub lost_writes: bool,
+}
+
+impl Core {
+    /// True while the drive has power.
+    #[must_use]
+    pub const fn is_on(&self) -> bool {
+        self.is_on
+    }
+
+    /// Cuts the power at the simulated time `now`, or at the drive's own if that is later. Data that had not reached the
+    /// flash is lost, and flash operations under way are torn.
+    ///
+    /// # Errors
+    /// If the power is off.
+    pub fn cut_power(&mut self, now: Time, answers: &mut Vec<Answered>) -> Result<Cut, WrongPower> {
+        if !self.is_on {
+            return Err(WrongPower::Off);
+        }
+        self.advance(now, answers);
+        let torn = self.drive.cut_power().len();
+        self.is_on = false;
+        self.next.clear();
+        if let Some(record) = &mut self.record {
+            record.lost();
+        }
+        let at = self.drive.now();
+        let open = self.jobs.drain();
+        let mut cut = Cut { torn, failed: 0, held: 0, lost_writes: false };
+        match self.on_cut {
+            OnCut::Hold => {
+                cut.held = open.len();
+                cut.lost_writes = self.is_volatile && self.written > self.durable;
+                self.lost_writes |= cut.lost_writes;
+                self.held.extend(open.into_iter().map(|open| open.job));
+            }
+            OnCut::End => {
+                cut.failed = open.len();
+                for open in open {
+                    let latency = at - open.arrival;
+                    self.tally.ended(&open.job, at, latency, Some(Failed::NoPower));
+                    answers.push(Answered { due: at, latency, answer: open.job.answer, result: Err(Failed::NoPower) });
+                }
+            }
+        }
+        self.durable = self.written;
+        self.tally.cuts += 1;
+        Ok(cut)
+    }
+
+    /// Switches off in order: all requests complete, and the write buffer is written back. Answers come when they are due.
+    /// Returns how long it takes.
+    ///
+    /// # Errors
+    /// If the power is off.
+    pub fn power_off(&mut self, now: Time, answers: &mut Vec<Answered>) -> Result<Span, WrongPower> {
+        if !self.is_on {
+            return Err(WrongPower::Off);
+        }
+        self.advance(now, answers);
+        let from = self.drive.now();
+        // The rest of a write of zeros and the flush behind a write are requests of their own.
+        let mut late = Vec::new();
+        while self.jobs.len() > 0 {
+            let at = self.next_event().expect("a job under way has an event");
+            self.advance(at, &mut late);
+        }
+        assert!(self.drive.power_off().is_empty(), "every request was answered before");
+        self.is_on = false;
+        self.later.extend(late);
+        (self.durable, self.lost_writes) = (self.written, false);
+        Ok(self.drive.now() - from)
+    }
+
+    /// Switches on at the simulated time `now`, or at the drive's own if that is later: the FTL is rebuilt from the flash
+    /// alone. Held jobs begin at once, and wait with the others until recovery is over.
+    ///
+    /// # Errors
+    /// If the power is on.
+    pub fn power_on(&mut self, now: Time, answers: &mut Vec<Answered>) -> Result<Recovery, WrongPower> {
+        if self.is_on {
+            return Err(WrongPower::On);
+        }
+        answers.extend(self.later.drain(..));
+        let at = now.max(self.drive.now());
+        let recovery = self.drive.power_on(at);
+        self.is_on = true;
+        self.tally.recovery = Some(recovery);
+        for job in std::mem::take(&mut self.held) {
+            self.begin(at, job, answers);
+        }
+        Ok(recovery)
+    }
+
+    /// Answers every job that waits for time or for the power, because the drive will not be served any more.
+    pub fn end(&mut self, answers: &mut Vec<Answered>) {
+        answers.extend(self.later.drain(..));
+        let (due, latency) = (self.drive.now(), Span::ZERO);
+        let held = std::mem::take(&mut self.held).into_iter().map(|job| job.answer);
+        answers.extend(held.map(|answer| Answered { due, latency, answer, result: Err(Failed::NoPower) }));
+        if let Some(record) = &mut self.record {
+            record.lost();
+            record.pass_on();
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! What a served drive says of itself.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use ssd::Drive;
+use study::histogram::Histogram;
+use study::run::write_amplification;
+
+use super::core::Core;
+use super::lag::Lag;
+use super::tally::KINDS;
+
+/// Version of the keys; it is raised when a key changes its meaning or disappears.
+pub const SCHEMA: &str = "flashloom-served-drive-1";
+
+/// What a served drive says of itself: what `flashloom ctl status --json` prints.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[schemars(title = SCHEMA)]
+pub struct Status {
+    /// The version of the keys.
+    pub schema: String,
+    /// The device.
+    pub device: String,
+    /// Bytes that a client can address.
+    pub capacity_bytes: u64,
+    /// `on` or `off`.
+    pub power: Power,
+    /// `real`, `max`, or the factor by which simulated time passes.
+    pub pace: String,
+    /// Seconds since the drive was served first.
+    pub uptime_s: f64,
+    /// Seconds of simulated time.
+    pub simulated_s: f64,
+    /// Requests of clients that have no answer yet.
+    pub outstanding: usize,
+    /// Requests answered in the last whole second of simulated time.
+    pub requests_in_second: u64,
+    /// Requests answered in a second of the wall clock, over the whole time.
+    pub requests_per_s: f64,
+    /// The requests of clients by kind: `read`, `write`, `flush`, `discard`, `write-zeroes`.
+    pub requests: Vec<KindStatus>,
+    /// How late answers were. Missing at the pace `max` and before the first answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lag: Option<LagStatus>,
+    /// Mapping units programmed for each that the clients wrote; missing before the first write reached flash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_amplification: Option<f64>,
+    /// Free blocks of the FTL.
+    pub free_blocks: u64,
+    /// Blocks retired, factory-marked ones included.
+    pub bad_blocks: u64,
+    /// Power cuts so far.
+    pub power_cuts: u64,
+    /// Operations of the flash that were told to fail.
+    pub planned_faults: u64,
+    /// Seconds of simulated time that the last recovery took; missing before the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_recovery_s: Option<f64>,
+    /// Writes that were acknowledged and not flushed were lost in a cut while clients were held: every flush fails until
+    /// the power has been switched off in order.
+    pub lost_writes: bool,
+    /// Events that the simulation has handled.
+    pub events: u64,
+    /// The hash of these events.
+    pub event_hash: String,
+}
+
+/// The power of a drive.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Power {
+    /// It is on.
+    On,
+    /// It is off.
+    Off,
+}
+
+/// The requests of one kind.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct KindStatus {
+    /// The kind.
+    pub kind: String,
+    /// Requests that were carried out.
+    pub done: u64,
+    /// Requests that failed.
+    pub failed: u64,
+    /// Bytes of those that were carried out.
+    pub bytes: u64,
+    /// Simulated microseconds from submission to answer; missing before the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<Latency>,
+}
+
+/// Percentiles of a time, in microseconds.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct Latency {
+    /// The mean.
+    pub mean_us: f64,
+    /// The median.
+    pub p50_us: f64,
+    /// The 99th percentile.
+    pub p99_us: f64,
+    /// The 99.9th percentile.
+    pub p99_9_us: f64,
+    /// The longest.
+    pub max_us: f64,
+}
+
+impl Latency {
+    /// The percentiles of a histogram that is not empty.
+    fn of(times: &Histogram) -> Option<Self> {
+        let at = |q| times.quantile(q).map(|span| span.as_us_f64());
+        Some(Self {
+            mean_us: times.mean()?.as_us_f64(),
+            p50_us: at(0.5)?,
+            p99_us: at(0.99)?,
+            p99_9_us: at(0.999)?,
+            max_us: times.max()?.as_us_f64(),
+        })
+    }
+}
+
+/// How late answers were, in time of the wall clock.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct LagStatus {
+    /// Answers that had a time at which they were due.
+    pub answers: u64,
+    /// The times from there to the answer.
+    #[serde(flatten)]
+    pub times: Latency,
+    /// The share of answers that were late by more than 5 % of their latency.
+    pub late_share: f64,
+}
+
+impl LagStatus {
+    /// The figures of all answers so far; `None` without any.
+    #[must_use]
+    pub fn of(lag: &Lag) -> Option<Self> {
+        Some(Self { answers: lag.times().count(), times: Latency::of(lag.times())?, late_share: lag.late_share()? })
+    }
+}
+
+impl Core {
+    /// What the drive says of itself, but for the wall clock: pace, uptime and lag are the caller's.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        let counters = self.drive.counters();
+        let kinds = KINDS.iter().zip(&self.tally.kinds).map(|(name, kind)| KindStatus {
+            kind: (*name).to_owned(),
+            done: kind.done,
+            failed: kind.failed,
+            bytes: kind.sectors.bytes().get(),
+            latency: Latency::of(&kind.latency),
+        });
+        Status {
+            schema: SCHEMA.to_owned(),
+            device: self.drive.resolved().spec.name.clone(),
+            capacity_bytes: self.capacity().bytes().get(),
+            power: if self.is_on() { Power::On } else { Power::Off },
+            pace: String::new(),
+            uptime_s: 0.0,
+            simulated_s: self.now().as_secs_f64(),
+            outstanding: self.outstanding(),
+            requests_in_second: self.tally.rate(self.now()),
+            requests_per_s: 0.0,
+            requests: kinds.collect(),
+            lag: None,
+            write_amplification: write_amplification(&self.tally.start, &counters),
+            free_blocks: counters.free_blocks,
+            bad_blocks: counters.bad_blocks,
+            power_cuts: self.tally.cuts,
+            planned_faults: self.tally.faults,
+            last_recovery_s: self.tally.recovery.map(|recovery| recovery.time.as_secs_f64()),
+            lost_writes: self.lost_writes,
+            events: counters.events,
+            event_hash: format!("{:016x}", counters.event_hash),
+        }
+    }
+
+    /// Requests of clients answered so far, failed ones too.
+    #[must_use]
+    pub fn answered(&self) -> u64 {
+        self.tally.answered()
+    }
+}

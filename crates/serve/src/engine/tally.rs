@@ -1,0 +1,89 @@
+//! What a served drive has done, by kind of job.
+
+use base::units::{Sectors, Span, Time};
+use flash::nand::Bytes512;
+use ssd::{Counters, Drive, Recovery, Ssd};
+use study::histogram::Histogram;
+
+use crate::{Failed, Job, Operation};
+
+/// The kinds of jobs, in the order of [`kind`].
+pub(super) const KINDS: [&str; 5] = ["read", "write", "flush", "discard", "write-zeroes"];
+
+const fn kind(operation: &Operation) -> usize {
+    match operation {
+        Operation::Read => 0,
+        Operation::Write { .. } => 1,
+        Operation::Flush => 2,
+        Operation::Discard => 3,
+        Operation::WriteZeroes { .. } => 4,
+    }
+}
+
+/// A second of simulated time, for the present rate.
+const SECOND: u64 = Span::from_secs(1).as_ps();
+
+/// The jobs of one kind.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Kind {
+    pub(super) done: u64,
+    pub(super) failed: u64,
+    pub(super) sectors: Sectors,
+    /// Simulated times from submission to answer of those that did not fail.
+    pub(super) latency: Histogram,
+}
+
+/// What a served drive has done.
+pub(super) struct Tally {
+    pub(super) kinds: [Kind; 5],
+    pub(super) cuts: u64,
+    /// Operations of the flash that were told to fail.
+    pub(super) faults: u64,
+    pub(super) recovery: Option<Recovery>,
+    /// The drive's counters when it was first switched on.
+    pub(super) start: Counters,
+    /// The second of simulated time that is under way, with the jobs answered in it, and the same of the one before.
+    second: (u64, u64),
+    before: (u64, u64),
+}
+
+impl Tally {
+    pub(super) fn new(drive: &Ssd<Bytes512>) -> Self {
+        Self {
+            kinds: Default::default(),
+            cuts: 0,
+            faults: 0,
+            recovery: None,
+            start: drive.counters(),
+            second: (0, 0),
+            before: (0, 0),
+        }
+    }
+
+    pub(super) fn ended(&mut self, job: &Job, at: Time, latency: Span, failed: Option<Failed>) {
+        let of = &mut self.kinds[kind(&job.operation)];
+        if failed.is_some() {
+            of.failed += 1;
+            return;
+        }
+        of.done += 1;
+        of.sectors = Sectors::new(of.sectors.get() + job.sectors.get());
+        of.latency.record(latency);
+        let second = at.as_ps() / SECOND;
+        if second != self.second.0 {
+            self.before = std::mem::replace(&mut self.second, (second, 0));
+        }
+        self.second.1 += 1;
+    }
+
+    /// Jobs answered in the last whole second of simulated time.
+    pub(super) fn rate(&self, now: Time) -> u64 {
+        let last = (now.as_ps() / SECOND).checked_sub(1);
+        [self.second, self.before].into_iter().find(|(second, _)| Some(*second) == last).map_or(0, |(_, jobs)| jobs)
+    }
+
+    /// Jobs answered, failed ones too.
+    pub(super) fn answered(&self) -> u64 {
+        self.kinds.iter().map(|kind| kind.done + kind.failed).sum()
+    }
+}

@@ -1,0 +1,321 @@
+//! Power cuts under jobs: what was acknowledged as durable is there, on every family of FTLs.
+
+use base::engine::Rng;
+use testkit::conformance::settings;
+
+use super::*;
+
+/// The contents of a sector since the newest durable one, oldest first. `None` is a discard: from then on the sector may
+/// have anything that it ever had, until it is written again.
+type Contents = Vec<Option<u8>>;
+
+/// A job under way.
+struct Open {
+    number: u64,
+    start: u64,
+    end: u64,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Write { fua: bool },
+    Flush,
+    Discard,
+    Read,
+}
+
+/// A random life of a drive under jobs and power cuts, beside a model of each sector.
+struct Life {
+    bench: Bench,
+    rng: Rng,
+    model: Vec<Contents>,
+    open: Vec<Open>,
+    /// For each flush under way, the contents of each sector that were acknowledged when it came.
+    flushes: Vec<(u64, Vec<usize>)>,
+    /// Contents of each sector that were acknowledged.
+    acknowledged: Vec<usize>,
+    byte: u8,
+    checked: u64,
+}
+
+impl Life {
+    fn new(core: Core, seed: u64) -> Self {
+        let sectors = core.capacity().get() as usize;
+        Self {
+            bench: Bench::new(core),
+            rng: Rng::stream(seed, "serve.power"),
+            model: vec![vec![Some(0)]; sectors],
+            open: Vec::new(),
+            flushes: Vec::new(),
+            acknowledged: vec![1; sectors],
+            byte: 0,
+            checked: 0,
+        }
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.rng.below(bound)
+    }
+
+    /// True if a job that changes content, or that would see it change, has sectors in this extent under way.
+    fn is_busy(&self, start: u64, end: u64) -> bool {
+        self.open.iter().any(|open| open.start < end && start < open.end)
+    }
+
+    fn submit(&mut self) {
+        let capacity = self.model.len() as u64;
+        let start = self.below(capacity);
+        let end = (start + 1 + self.below(8)).min(capacity);
+        let dice = self.below(100);
+        if dice < 15 {
+            let number = self.bench.submit(Operation::Flush, 0, 0);
+            self.flushes.push((number, self.acknowledged.clone()));
+            self.open.push(Open { number, start: 0, end: 0, kind: Kind::Flush });
+            return;
+        }
+        // The order of overlapping jobs is the drive's; here each sector has one at a time.
+        if self.is_busy(start, end) {
+            return;
+        }
+        let (fua, sectors) = (self.below(4) == 0, end - start);
+        let (number, content, kind) = match dice {
+            15..65 => {
+                self.byte = self.byte % 250 + 1;
+                (self.bench.write(start, self.byte, sectors, fua), Some(self.byte), Kind::Write { fua })
+            }
+            65..75 => (self.bench.submit(Operation::WriteZeroes { fua }, start, sectors), Some(0), Kind::Write { fua }),
+            75..82 => (self.bench.submit(Operation::Discard, start, sectors), None, Kind::Discard),
+            _ => (self.bench.submit(Operation::Read, start, sectors), None, Kind::Read),
+        };
+        if kind != Kind::Read {
+            self.model[start as usize..end as usize].iter_mut().for_each(|contents| contents.push(content));
+        }
+        self.open.push(Open { number, start, end, kind });
+    }
+
+    /// The contents before this one are old: one that came later is durable.
+    fn settle(&mut self, sector: usize, acknowledged: usize) {
+        let old = acknowledged - 1;
+        self.model[sector].drain(..old);
+        self.acknowledged[sector] -= old;
+        for (_, covers) in &mut self.flushes {
+            covers[sector] = covers[sector].saturating_sub(old).max(1);
+        }
+    }
+
+    fn answered(&mut self, results: Results) {
+        for (number, _, result) in results {
+            let at = self.open.iter().position(|open| open.number == number).expect("a job under way");
+            let Open { start, end, kind, .. } = self.open.remove(at);
+            let flush = self.flushes.iter().position(|(of, _)| *of == number).map(|at| self.flushes.remove(at).1);
+            match (kind, result) {
+                (Kind::Read, Ok(data)) => self.check(start, &data),
+                (Kind::Write { .. } | Kind::Discard, Ok(_)) => {
+                    for sector in start as usize..end as usize {
+                        self.acknowledged[sector] = self.model[sector].len();
+                        if kind == (Kind::Write { fua: true }) {
+                            self.settle(sector, self.acknowledged[sector]);
+                        }
+                    }
+                }
+                (Kind::Flush, Ok(_)) => {
+                    let covers = flush.expect("it was noted");
+                    (0..covers.len()).for_each(|sector| self.settle(sector, covers[sector]));
+                }
+                // The drive has failed so often that it takes no more writes, or was off: nothing is promised.
+                (_, Err(Failed::ReadOnly | Failed::NoPower | Failed::Uncorrectable)) => {}
+                (_, Err(Failed::OutOfRange)) => panic!("an extent inside the drive"),
+            }
+        }
+    }
+
+    fn check(&mut self, start: u64, data: &[u8]) {
+        for (sector, data) in (start as usize..).zip(data.chunks(512)) {
+            assert!(data.iter().all(|byte| *byte == data[0]), "sector {sector} is torn");
+            let newest = &self.model[sector][self.acknowledged[sector] - 1..];
+            let is_right = newest.contains(&Some(data[0])) || newest.contains(&None);
+            assert!(is_right, "sector {sector} has {}, not one of {newest:?}", data[0]);
+            self.checked += 1;
+        }
+    }
+
+    /// Cuts the power, switches it on again, and reads everything.
+    fn cut(&mut self) {
+        let on_cut = self.bench.core.on_cut;
+        let cut = self.bench.core.cut_power(self.bench.now, &mut self.bench.answers).expect("it is on");
+        let results = self.bench.results();
+        self.answered(results);
+        assert_eq!(self.open.len(), cut.held, "held and no others are left");
+        if on_cut == OnCut::End {
+            assert_eq!(cut.held, 0);
+        }
+        let refused = self.bench.submit(Operation::Flush, 0, 0);
+        if on_cut == OnCut::End {
+            assert_eq!(
+                self.bench.results().pop().map(|(of, _, result)| (of, result)),
+                Some((refused, Err(Failed::NoPower)))
+            );
+        }
+        let wait = Span::from_us(self.below(50));
+        self.bench.advance(wait);
+        // Any content that was submitted and is not older than a durable one may have survived.
+        self.acknowledged.iter_mut().for_each(|acknowledged| *acknowledged = 1);
+        self.bench.core.power_on(self.bench.now, &mut self.bench.answers).expect("it is off");
+        if on_cut == OnCut::Hold {
+            let covers = vec![1; self.model.len()];
+            self.flushes.iter_mut().for_each(|(_, of)| of.clone_from(&covers));
+            self.flushes.push((refused, covers));
+            self.open.push(Open { number: refused, start: 0, end: 0, kind: Kind::Flush });
+        }
+        let results = self.bench.drain();
+        if cut.lost_writes {
+            let failed = results.iter().find(|(of, ..)| *of == refused).expect("it was held");
+            assert_eq!(failed.2, Err(Failed::NoPower), "a flush although writes were lost");
+        }
+        self.answered(results);
+        assert!(self.open.is_empty());
+        self.read_all();
+        if self.bench.core.status().lost_writes {
+            self.bench.core.power_off(self.bench.now, &mut self.bench.answers).expect("it is on");
+            self.bench.core.power_on(self.bench.now, &mut self.bench.answers).expect("it is off");
+            self.bench.drain();
+            self.read_all();
+        }
+    }
+
+    /// Reads every sector; its content is the only one from now on.
+    fn read_all(&mut self) {
+        for sector in 0..self.model.len() {
+            match self.bench.alone(Operation::Read, sector as u64, 1) {
+                Ok(data) => {
+                    self.check(sector as u64, &data);
+                    // After any later cut, too, what was discarded may be there again.
+                    let is_discarded = self.model[sector].contains(&None);
+                    self.model[sector] = if is_discarded { vec![None] } else { Vec::new() };
+                    self.model[sector].push(Some(data[0]));
+                }
+                // Its page failed; what it held is gone, and whatever comes next is right.
+                Err(error) => {
+                    assert_eq!(error, Failed::Uncorrectable, "sector {sector}");
+                    self.model[sector] = vec![None];
+                }
+            }
+            self.acknowledged[sector] = self.model[sector].len();
+        }
+    }
+
+    fn run(&mut self, steps: u32) {
+        for _ in 0..steps {
+            match self.below(20) {
+                0 => self.cut(),
+                1..12 => self.submit(),
+                _ => {
+                    let span = Span::from_ns(self.below(200_000));
+                    let results = self.bench.advance(span);
+                    self.answered(results);
+                }
+            }
+        }
+        let results = self.bench.drain();
+        self.answered(results);
+        self.cut();
+    }
+}
+
+#[test]
+fn acknowledged_flushes_survive_power_cuts_on_every_family() {
+    let all = settings();
+    let mut checked = 0;
+    for (seed, setting) in (0..).zip(all.iter().step_by(3)) {
+        for on_cut in [OnCut::End, OnCut::Hold] {
+            let say = Saying(format!("seed {seed}, {:?}, {on_cut:?}", setting.name));
+            let drive = Box::new(Ssd::new(&setting.spec.resolve().expect("valid"), seed));
+            let mut life = Life::new(Core::new(drive, on_cut), seed);
+            life.run(120);
+            checked += life.checked;
+            drop(say);
+        }
+    }
+    assert!(checked > 10_000, "only {checked} sectors were checked");
+}
+
+/// Says which life failed.
+struct Saying(String);
+
+impl Drop for Saying {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("failed: {}", self.0);
+        }
+    }
+}
+
+#[test]
+fn a_cut_answers_every_job_or_holds_it() {
+    for on_cut in [OnCut::End, OnCut::Hold] {
+        let mut bench = Bench::new(core("", on_cut));
+        bench.write(0, 1, 4, false);
+        bench.submit(Operation::Read, 0, 1);
+        assert!(bench.core.power_on(bench.now, &mut bench.answers).is_err());
+        let cut = bench.core.cut_power(bench.now, &mut bench.answers).expect("it is on");
+        assert!(bench.core.cut_power(bench.now, &mut bench.answers).is_err());
+        assert!(bench.core.power_off(bench.now, &mut bench.answers).is_err());
+        bench.submit(Operation::Read, 0, 1);
+        let results = bench.results();
+        bench.core.power_on(bench.now, &mut bench.answers).expect("it is off");
+        let later = bench.drain();
+        let of = |all: &Results| all.iter().map(|(number, _, result)| (*number, result.is_ok())).collect::<Vec<_>>();
+        match on_cut {
+            OnCut::End => {
+                assert_eq!((cut.failed, cut.held, cut.lost_writes), (2, 0, false));
+                assert_eq!((of(&results), of(&later)), (vec![(0, false), (1, false), (2, false)], Vec::new()));
+                assert_eq!(bench.byte(0), 0);
+            }
+            OnCut::Hold => {
+                assert_eq!((cut.failed, cut.held, cut.lost_writes), (0, 2, false));
+                assert_eq!((of(&results), of(&later)), (Vec::new(), vec![(0, true), (1, true), (2, true)]));
+                assert_eq!(bench.byte(0), 1, "the held write began anew");
+            }
+        }
+        assert!(bench.alone(Operation::Flush, 0, 0).is_ok());
+    }
+}
+
+#[test]
+fn a_flush_fails_if_held_clients_lost_writes_without_a_word() {
+    let mut bench = Bench::new(core(BUFFER, OnCut::Hold));
+    bench.write(0, 1, 4, true);
+    bench.drain();
+    assert!(!bench.core.cut_power(bench.now, &mut bench.answers).expect("it is on").lost_writes, "it was durable");
+    bench.core.power_on(bench.now, &mut bench.answers).expect("it is off");
+    bench.write(4, 2, 4, false);
+    bench.drain();
+    assert!(bench.core.cut_power(bench.now, &mut bench.answers).expect("it is on").lost_writes);
+    bench.core.power_on(bench.now, &mut bench.answers).expect("it is off");
+    assert_eq!([0, 4].map(|sector| bench.byte(sector)), [1, 0]);
+    for _ in 0..2 {
+        assert_eq!(bench.alone(Operation::Flush, 0, 0), Err(Failed::NoPower));
+    }
+    assert!(bench.core.status().lost_writes);
+    // Forced unit access promises nothing about other writes.
+    assert_eq!(bench.alone(Operation::Write { data: vec![3; 512], fua: true }, 4, 1), Ok(Vec::new()));
+    bench.core.power_off(bench.now, &mut bench.answers).expect("it is on");
+    bench.core.power_on(bench.now, &mut bench.answers).expect("it is off");
+    assert!(bench.alone(Operation::Flush, 0, 0).is_ok());
+    assert_eq!(bench.byte(4), 3);
+}
+
+#[test]
+fn an_orderly_power_off_answers_when_the_answers_are_due() {
+    let mut bench = Bench::new(core(BUFFER, OnCut::End));
+    let write = bench.write(0, 1, 64, true);
+    let took = bench.core.power_off(bench.now, &mut bench.answers).expect("it is on");
+    assert!(bench.results().is_empty() && took > Span::from_us(200), "{took}");
+    assert!(!bench.core.is_on());
+    let due = bench.core.next_event().expect("an answer is due");
+    let results = bench.advance(due - bench.now);
+    assert_eq!(results.iter().map(|(number, at, _)| (*number, *at)).collect::<Vec<_>>(), [(write, due)]);
+    bench.core.power_on(bench.now, &mut bench.answers).expect("it is off");
+    assert_eq!(bench.byte(63), 1);
+}

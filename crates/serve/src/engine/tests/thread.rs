@@ -1,0 +1,97 @@
+//! The thread of a served drive.
+
+use std::sync::mpsc::{Receiver, channel};
+
+use super::*;
+
+fn started(pace: Pace) -> Engine {
+    let options = EngineOptions { pace, ..EngineOptions::new(small("")) };
+    Engine::start(options, |_| {}).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn submit(engine: &Engine, operation: Operation, start: u64, sectors: u64) -> Receiver<Result<Vec<u8>, Failed>> {
+    let (to, result) = channel();
+    let answer = Box::new(move |result| to.send(result).expect("somebody waits"));
+    engine.submit(Job { operation, start: Lba::new(start), sectors: Sectors::new(sectors), answer });
+    result
+}
+
+fn done(result: &Receiver<Result<Vec<u8>, Failed>>) -> Result<Vec<u8>, Failed> {
+    result.recv_timeout(Duration::from_secs(60)).expect("it is answered")
+}
+
+#[test]
+fn jobs_of_many_threads_are_answered() {
+    for pace in ["max", "1000", "real"] {
+        let engine = started(pace.parse().expect("a pace"));
+        assert_eq!(engine.unit(), Sectors::new(4));
+        std::thread::scope(|scope| {
+            for thread in 0..4_u64 {
+                let engine = &engine;
+                scope.spawn(move || {
+                    for round in 0..20 {
+                        let (start, byte) = (thread * 100 + round, (thread * 20 + round) as u8);
+                        let write = submit(engine, Operation::Write { data: vec![byte; 512], fua: false }, start, 1);
+                        assert_eq!(done(&write), Ok(Vec::new()));
+                        assert_eq!(done(&submit(engine, Operation::Read, start, 1)), Ok(vec![byte; 512]));
+                    }
+                });
+            }
+        });
+        let Ok(Reply::Status(status)) = engine.command(Command::Status) else { panic!("a status") };
+        assert_eq!((status.requests[0].done, status.requests[1].done, status.outstanding), (80, 80, 0));
+        assert_eq!((status.lag.is_some(), &*status.pace), (pace != "max", pace));
+        let last = engine.stop().expect("it was served");
+        assert_eq!((last.power, last.event_hash.len()), (Power::Off, 16));
+        assert!(engine.stop().is_none());
+        assert_eq!(done(&submit(&engine, Operation::Read, 0, 1)), Err(Failed::NoPower));
+        assert!(matches!(engine.command(Command::Status), Err(Refused::Stopped)));
+    }
+}
+
+#[test]
+fn at_the_real_pace_an_answer_is_never_early() {
+    let engine = started(Pace::Real);
+    let begin = inbox::now();
+    (0..20).for_each(|n| drop(done(&submit(&engine, Operation::Read, n, 1))));
+    let took = begin.elapsed();
+    let Ok(Reply::Status(status)) = engine.command(Command::Status) else { panic!("a status") };
+    let mean = status.requests[0].latency.expect("reads").mean_us;
+    assert!(took.as_secs_f64() * 1e6 >= 20.0 * mean, "{took:?} for 20 reads of {mean} us");
+}
+
+#[test]
+fn power_comes_and_goes_and_a_snapshot_keeps_the_flash() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join("state.snapshot");
+    let (to, power) = channel();
+    let on_power: OnPower = Box::new(move |is_on| to.send(is_on).expect("somebody listens"));
+    let options = EngineOptions { pace: Pace::Max, on_power: Some(on_power), ..EngineOptions::new(small(BUFFER)) };
+    let engine = Engine::start(options, |_| {}).unwrap_or_else(|error| panic!("{error}"));
+    let write = |byte, fua| done(&submit(&engine, Operation::Write { data: vec![byte; 512], fua }, 9, 1));
+    assert_eq!(write(3, true), Ok(Vec::new()));
+    let snapshot = || engine.command(Command::Snapshot { path: path.clone(), force: false });
+    assert!(matches!(snapshot(), Ok(Reply::Snapshot(notes)) if notes.is_empty()));
+    assert!(matches!(snapshot(), Ok(Reply::Snapshot(notes)) if notes.len() == 1), "it replaces a snapshot");
+    assert!(matches!(engine.command(Command::PowerOn), Err(Refused::Power(WrongPower::On))));
+    assert!(matches!(engine.command(Command::PowerCut), Ok(Reply::Cut(_))));
+    assert_eq!(write(4, false), Err(Failed::NoPower));
+    assert!(matches!(engine.command(Command::PowerOn), Ok(Reply::On(_))));
+    assert_eq!(done(&submit(&engine, Operation::Read, 9, 1)), Ok(vec![3; 512]));
+    let pace = "0.5".parse().expect("a pace");
+    assert!(matches!(engine.command(Command::SetPace(pace)), Ok(Reply::Pace(now)) if now == pace));
+    assert_eq!(done(&submit(&engine, Operation::Read, 9, 1)), Ok(vec![3; 512]));
+    engine.stop();
+    assert_eq!(power.try_iter().collect::<Vec<_>>(), [false, true]);
+    let options = EngineOptions { load_snapshot: Some(path), ..EngineOptions::new(small(BUFFER)) };
+    let again = Engine::start(options, |_| {}).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(done(&submit(&again, Operation::Read, 9, 1)), Ok(vec![3; 512]));
+}
+
+#[test]
+fn a_drive_whose_content_does_not_fit_is_refused() {
+    let limit = Limit { bytes: base::units::Bytes::new(97 << 20), name: "--memory".to_owned() };
+    let options = EngineOptions { memory_limit: Some(limit), ..EngineOptions::new(small("")) };
+    let error = Engine::start(options, |_| {}).err().expect("it is too large").to_string();
+    assert!(error.contains("for content of the flash"), "{error}");
+}

@@ -1,0 +1,221 @@
+//! The thread of a drive: it alone has the drive, reads the clock, and waits for jobs and for the next event.
+
+use std::num::NonZeroU64;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+
+use study::output::{Kind, OutputError, Outputs, publish};
+use study::snapshot;
+
+use super::command::{Command, Refused, Reply};
+use super::core::{Answered, Core};
+use super::inbox::{Inbox, now};
+use super::lag::Lag;
+use super::pace::{END, Pace, Timeline};
+use super::status::{LagStatus, Status};
+use crate::Job;
+
+/// What the thread is sent.
+pub(super) enum Message {
+    Job(Job),
+    Command(Command, Sender<Result<Reply, Refused>>),
+    /// Switches the drive off in order and ends.
+    Stop(Sender<Status>),
+}
+
+/// Called when the power was cut or has come back: `true` if it is on.
+pub type OnPower = Box<dyn Fn(bool) + Send>;
+
+pub(super) struct Server {
+    pub(super) core: Core,
+    pub(super) inbox: Arc<Inbox<Message>>,
+    /// The last part of a wait during which the thread reads the clock all the time.
+    pub(super) spin: Duration,
+    pub(super) on_power: Option<OnPower>,
+    clock: Clock,
+    lag: Lag,
+    answers: Vec<Answered>,
+}
+
+/// The wall clock and simulated time.
+struct Clock {
+    /// When the drive was served first.
+    start: Instant,
+    /// Simulated time begins to pass with the first job or command, so that a recording begins as its replay does.
+    line: Option<Timeline>,
+    pace: Pace,
+}
+
+impl Clock {
+    fn wall(&self, at: Instant) -> Duration {
+        at.saturating_duration_since(self.start)
+    }
+
+    /// Lets simulated time begin at `now`, unless it has begun.
+    fn begin(&mut self, at: Instant, now: base::units::Time) -> Timeline {
+        let wall = self.wall(at);
+        *self.line.get_or_insert(Timeline::new(self.pace, wall, now))
+    }
+}
+
+impl Server {
+    pub(super) fn new(core: Core, inbox: Arc<Inbox<Message>>, pace: Pace) -> Self {
+        Self {
+            core,
+            inbox,
+            spin: Duration::ZERO,
+            on_power: None,
+            clock: Clock { start: now(), line: None, pace },
+            lag: Lag::default(),
+            answers: Vec::new(),
+        }
+    }
+
+    /// Serves until it is told to stop.
+    pub(super) fn run(mut self) {
+        // By default Linux lets a thread oversleep by 50 us. Where it may not be changed, the lag says so.
+        #[cfg(target_os = "linux")]
+        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        let mut messages = Vec::new();
+        loop {
+            self.inbox.take(&mut messages);
+            for (at, message) in messages.drain(..) {
+                match message {
+                    Message::Job(job) => self.job(at, job),
+                    Message::Command(command, to) => {
+                        let reply = self.command(at, command);
+                        // Nobody waits for the reply if its connection is gone.
+                        let _ = to.send(reply);
+                    }
+                    Message::Stop(to) => {
+                        let status = self.stop();
+                        let _ = to.send(status);
+                        return;
+                    }
+                }
+            }
+            self.advance();
+            self.give();
+            self.wait();
+        }
+    }
+
+    fn job(&mut self, at: Instant, job: Job) {
+        let line = self.clock.begin(at, self.core.now());
+        let time = line.simulated(self.clock.wall(at)).unwrap_or(self.core.now());
+        self.core.submit(time, job, &mut self.answers);
+    }
+
+    /// Lets simulated time pass: up to the present, or at the highest pace until somebody has something to do.
+    fn advance(&mut self) {
+        let Some(line) = &self.clock.line else { return };
+        if let Some(to) = line.simulated(self.clock.wall(now())) {
+            return self.core.advance(to, &mut self.answers);
+        }
+        while let Some(at) = self.core.next_event().filter(|at| *at <= END) {
+            self.core.advance(at, &mut self.answers);
+            if !self.answers.is_empty() || self.inbox.has_any() {
+                break;
+            }
+        }
+    }
+
+    /// Gives the answers that are due, and notes how late they are.
+    fn give(&mut self) {
+        for answered in self.answers.drain(..) {
+            let due = self.clock.line.as_ref().and_then(|line| line.wall(answered.due));
+            // What takes no simulated time has no time to be late in.
+            if let (Some(due), false) = (due, answered.latency.is_zero()) {
+                let latency = self.clock.pace.on_the_wall(answered.latency).unwrap_or_default();
+                self.lag.note(self.clock.wall(now()).saturating_sub(due), latency);
+            }
+            answered.give();
+        }
+    }
+
+    fn wait(&self) {
+        let next = self.core.next_event().filter(|at| *at <= END);
+        let Some((line, next)) = self.clock.line.as_ref().zip(next) else {
+            return self.inbox.wait(None, Duration::ZERO);
+        };
+        if let Some(wall) = line.wall(next) {
+            self.inbox.wait(self.clock.start.checked_add(wall), self.spin);
+        }
+    }
+
+    fn command(&mut self, at: Instant, command: Command) -> Result<Reply, Refused> {
+        if command == Command::Status {
+            return Ok(Reply::Status(Box::new(self.status())));
+        }
+        let line = self.clock.begin(at, self.core.now());
+        let time = line.simulated(self.clock.wall(at)).unwrap_or(self.core.now());
+        self.core.advance(time, &mut self.answers);
+        let reply = match command {
+            Command::Status => unreachable!("answered above"),
+            Command::PowerCut => Reply::Cut(self.core.cut_power(time, &mut self.answers)?),
+            Command::PowerOff => Reply::Off(self.core.power_off(time, &mut self.answers)?),
+            Command::PowerOn => Reply::On(self.core.power_on(time, &mut self.answers)?),
+            Command::SetPace(pace) => {
+                self.clock.pace = pace;
+                self.clock.line = Some(Timeline::new(pace, self.clock.wall(now()), self.core.now().max(time)));
+                Reply::Pace(pace)
+            }
+            Command::Fault(fault) => {
+                self.core.plan(fault);
+                Reply::Fault(fault)
+            }
+            Command::Snapshot { path, force } => {
+                let saved = self.snapshot(&path, force);
+                // No simulated time passes meanwhile.
+                self.clock.line = Some(Timeline::new(self.clock.pace, self.clock.wall(now()), time));
+                Reply::Snapshot(saved?)
+            }
+        };
+        let is_on = match reply {
+            Reply::Cut(_) | Reply::Off(_) => Some(false),
+            Reply::On(_) => Some(true),
+            _ => None,
+        };
+        self.give();
+        if let (Some(is_on), Some(on_power)) = (is_on, &self.on_power) {
+            on_power(is_on);
+        }
+        Ok(reply)
+    }
+
+    fn snapshot(&self, path: &Path, force: bool) -> Result<Vec<String>, OutputError> {
+        let mut file = Outputs::new([""; 0], force).file("snapshot", path, Kind::Snapshot)?;
+        file.fill(|mut out| snapshot::save(self.core.drive(), &mut out))?;
+        publish(vec![file], None)
+    }
+
+    fn status(&self) -> Status {
+        let uptime = self.clock.wall(now()).as_secs_f64();
+        Status {
+            pace: self.clock.pace.to_string(),
+            uptime_s: uptime,
+            requests_per_s: if uptime > 0.0 { self.core.answered() as f64 / uptime } else { 0.0 },
+            lag: LagStatus::of(&self.lag),
+            ..self.core.status()
+        }
+    }
+
+    /// Switches the drive off in order, and answers everybody.
+    fn stop(&mut self) -> Status {
+        self.advance();
+        // The drive may be off.
+        let _ = self.core.power_off(self.core.now(), &mut self.answers);
+        self.core.end(&mut self.answers);
+        self.give();
+        self.status()
+    }
+}
+
+impl Drop for Server {
+    /// Whoever sends from now on learns that nobody serves; jobs that wait are lost with the drive.
+    fn drop(&mut self) {
+        drop(self.inbox.close());
+    }
+}

@@ -1,0 +1,119 @@
+//! The requests of a drive in the order of their arrival, each kept until it has completed.
+
+use std::collections::VecDeque;
+use std::sync::mpsc::Sender;
+
+use base::io::Io;
+use base::units::Time;
+use ssd::Status;
+
+/// Rows of a group, which is written at once.
+pub(super) const GROUP: usize = 65_536;
+
+/// How a recorded request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// At this time, so.
+    At(Time, Status),
+    /// Never: the power was cut.
+    Lost,
+}
+
+/// A recorded request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// When the drive got it.
+    pub at: Time,
+    /// The request.
+    pub io: Io,
+    /// Its end.
+    pub ended: Ended,
+}
+
+/// Collects the requests of a drive and passes them on in groups.
+pub struct Record {
+    /// The requests that are not passed on, and the number of the first of them.
+    rows: VecDeque<(Time, Io, Option<Ended>)>,
+    first: u64,
+    /// How many of them have ended, from the front on.
+    ended: usize,
+    to: Sender<Vec<Row>>,
+}
+
+impl Record {
+    /// A record whose groups go to a writer.
+    #[must_use]
+    pub const fn new(to: Sender<Vec<Row>>) -> Self {
+        Self { rows: VecDeque::new(), first: 0, ended: 0, to }
+    }
+
+    /// Notes a request; the numbers count up from zero.
+    pub(crate) fn submitted(&mut self, number: u64, at: Time, io: Io) {
+        assert_eq!(number, self.first + self.rows.len() as u64, "a request is missing");
+        self.rows.push_back((at, io, None));
+    }
+
+    pub(crate) fn completed(&mut self, number: u64, at: Time, status: Status) {
+        self.rows[(number - self.first) as usize].2 = Some(Ended::At(at, status));
+        while self.rows.get(self.ended).is_some_and(|(.., ended)| ended.is_some()) {
+            self.ended += 1;
+        }
+        if self.ended >= GROUP {
+            self.pass_on();
+        }
+    }
+
+    /// Notes that all requests under way were lost with the power.
+    pub(crate) fn lost(&mut self) {
+        for (.., ended) in &mut self.rows {
+            ended.get_or_insert(Ended::Lost);
+        }
+        self.ended = self.rows.len();
+    }
+
+    /// Passes on all requests that have ended, with those that came before them.
+    pub(crate) fn pass_on(&mut self) {
+        let rows: Vec<_> =
+            self.rows.drain(..self.ended).filter_map(|(at, io, ended)| Some(Row { at, io, ended: ended? })).collect();
+        self.first += rows.len() as u64;
+        self.ended = 0;
+        if !rows.is_empty() {
+            // Without a writer, which has failed and said so, nothing is recorded.
+            let _ = self.to.send(rows);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    fn at(ps: u64) -> Time {
+        Time::from_ps(ps)
+    }
+
+    #[test]
+    fn requests_stay_in_order_of_arrival_and_leave_when_they_have_ended() {
+        let (to, groups) = channel();
+        let mut record = Record::new(to);
+        (0..4).for_each(|n| record.submitted(n, at(n), Io::FLUSH));
+        record.completed(2, at(10), Status::Done);
+        record.completed(0, at(11), Status::ReadOnly);
+        record.pass_on();
+        let done = |ps, status| Ended::At(at(ps), status);
+        let row = |n, ended| Row { at: at(n), io: Io::FLUSH, ended };
+        assert_eq!(groups.try_recv().expect("a group"), [row(0, done(11, Status::ReadOnly))]);
+        record.lost();
+        record.submitted(4, at(4), Io::FLUSH);
+        record.pass_on();
+        let wanted = [row(1, Ended::Lost), row(2, done(10, Status::Done)), row(3, Ended::Lost)];
+        assert_eq!(groups.try_recv().expect("a group"), wanted);
+        record.completed(4, at(21), Status::Done);
+        record.pass_on();
+        assert_eq!(groups.try_recv().expect("a group"), [row(4, done(21, Status::Done))]);
+        record.pass_on();
+        assert!(groups.try_recv().is_err(), "no empty groups");
+    }
+}
