@@ -21,7 +21,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -30,6 +30,7 @@ use flash::nand::Bytes512;
 use ssd::{Precondition, Ssd};
 use study::catalogue::Device;
 use study::memory::Limit;
+use study::output::OutputError;
 use study::session::{Progress, Session, SessionError};
 
 pub use command::{Command, Refused, Reply};
@@ -41,6 +42,8 @@ pub use power::{Cut, WrongPower};
 pub use status::{KindStatus, LagStatus, Latency, Power, SCHEMA, Status};
 pub use thread::OnPower;
 
+use crate::control::{ControlError, ControlSocket};
+use crate::record::{RecordTo, Recording, Writer};
 use crate::{Disk, Failed, Job};
 use inbox::Inbox;
 use thread::{Message, Server};
@@ -64,6 +67,10 @@ pub struct EngineOptions {
     pub spin: Duration,
     /// The fate of unanswered requests at a power cut.
     pub on_cut: OnCut,
+    /// Where to record every request of the drive.
+    pub record: Option<RecordTo>,
+    /// The socket for commands, made with mode 0600.
+    pub control: Option<PathBuf>,
     /// Called on the thread of the drive, after the answers, whenever the power was cut or switched: a server whose
     /// clients must reconnect after a cut ends its connections here.
     pub on_power: Option<OnPower>,
@@ -84,6 +91,8 @@ impl EngineOptions {
             pace: Pace::Real,
             spin: Duration::ZERO,
             on_cut: OnCut::End,
+            record: None,
+            control: None,
             on_power: None,
             interrupt: None,
         }
@@ -111,6 +120,10 @@ impl EngineOptions {
 pub enum EngineError {
     /// The drive cannot be made or prepared.
     Session(SessionError),
+    /// The recording cannot be written.
+    Record(OutputError),
+    /// The socket for commands cannot be made.
+    Control(ControlError),
     /// The system gives no thread.
     Thread(io::Error),
 }
@@ -119,6 +132,8 @@ impl fmt::Display for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Session(error) => error.fmt(f),
+            Self::Record(error) => error.fmt(f),
+            Self::Control(error) => error.fmt(f),
             Self::Thread(error) => write!(f, "the system gives no thread for the drive: {error}"),
         }
     }
@@ -138,7 +153,23 @@ pub struct Engine {
     inbox: Arc<Inbox<Message>>,
     capacity: Sectors,
     unit: Sectors,
-    thread: Arc<Mutex<Option<JoinHandle<()>>>>,
+    running: Arc<Mutex<Option<Running>>>,
+}
+
+/// What ends with the drive.
+struct Running {
+    thread: JoinHandle<()>,
+    record: Option<Writer>,
+    control: Option<ControlSocket>,
+}
+
+/// The end of a served drive.
+#[derive(Debug)]
+pub struct Stopped {
+    /// Its last status.
+    pub status: Status,
+    /// The recording, if there was to be one. It may have failed while the drive went on.
+    pub record: Option<Result<Recording, OutputError>>,
 }
 
 impl Engine {
@@ -147,14 +178,36 @@ impl Engine {
     /// # Errors
     /// See [`EngineError`].
     pub fn start(options: EngineOptions, progress: impl FnMut(Progress)) -> Result<Self, EngineError> {
-        let core = Core::new(options.drive(progress)?, options.on_cut);
+        // What the user has to correct comes before the work.
+        let record = options.record.as_ref().map(RecordTo::open).transpose().map_err(EngineError::Record)?;
+        let socket = options.control.as_deref().map(ControlSocket::bind).transpose().map_err(EngineError::Control)?;
+        let mut core = Core::new(options.drive(progress)?, options.on_cut);
         let (capacity, unit) = (core.capacity(), core.unit());
+        let record = record.map(Writer::start).transpose().map_err(EngineError::Record)?;
+        let record = record.map(|(writer, record)| {
+            core.record(record);
+            writer
+        });
         let inbox = Arc::new(Inbox::new());
         let mut server = Server::new(core, Arc::clone(&inbox), options.pace);
         (server.spin, server.on_power) = (options.spin, options.on_power);
         let thread = std::thread::Builder::new().name("drive".to_owned()).spawn(move || server.run());
         let thread = thread.map_err(EngineError::Thread)?;
-        Ok(Self { inbox, capacity, unit, thread: Arc::new(Mutex::new(Some(thread))) })
+        let engine = Self { inbox, capacity, unit, running: Arc::default() };
+        let control = socket.map(|socket| socket.serve(engine.commands())).transpose().map_err(EngineError::Control)?;
+        *engine.running() = Some(Running { thread, record, control });
+        Ok(engine)
+    }
+
+    fn running(&self) -> MutexGuard<'_, Option<Running>> {
+        // It is set once and taken once.
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A sender of commands, which does not keep the drive.
+    fn commands(&self) -> impl Fn(Command) -> Result<Reply, Refused> + Send + Sync + 'static {
+        let inbox = Arc::clone(&self.inbox);
+        move |command| carry_out(&inbox, command)
     }
 
     /// Carries out a command, and waits for the reply.
@@ -162,24 +215,27 @@ impl Engine {
     /// # Errors
     /// If the drive refuses it, or is not served any more.
     pub fn command(&self, command: Command) -> Result<Reply, Refused> {
-        let (to, reply) = channel();
-        self.inbox.put(Message::Command(command, to)).map_err(|_| Refused::Stopped)?;
-        reply.recv().map_err(|_| Refused::Stopped)?
+        carry_out(&self.inbox, command)
     }
 
-    /// Switches the drive off in order, which answers every request, and ends its thread. Returns its last status; `None`
-    /// if it was stopped before.
-    pub fn stop(&self) -> Option<Status> {
+    /// Switches the drive off in order, which answers every request, and ends its thread. `None` if it was stopped before.
+    #[must_use]
+    pub fn stop(&self) -> Option<Stopped> {
         let (to, status) = channel();
         self.inbox.put(Message::Stop(to)).ok()?;
-        let status = status.recv().ok();
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread {
-            // A panic there was reported there.
-            let _ = thread.join();
-        }
-        status
+        let status = status.recv().ok()?;
+        let Running { thread, record, control } = self.running().take()?;
+        drop(control);
+        // A panic there was reported there.
+        let _ = thread.join();
+        Some(Stopped { status, record: record.map(Writer::finish) })
     }
+}
+
+fn carry_out(inbox: &Inbox<Message>, command: Command) -> Result<Reply, Refused> {
+    let (to, reply) = channel();
+    inbox.put(Message::Command(command, to)).map_err(|_| Refused::Stopped)?;
+    reply.recv().map_err(|_| Refused::Stopped)?
 }
 
 impl Disk for Engine {

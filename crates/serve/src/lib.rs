@@ -4,6 +4,7 @@
 //! [`Disk`] is the seam between the two halves: connections know a `Disk` and no drive; the engine is a `Disk` and knows no
 //! protocol.
 
+pub mod control;
 mod disk;
 pub mod engine;
 pub mod nbd;
@@ -12,4 +13,4 @@ pub mod record;
 pub mod server;
 
 pub use disk::{Answer, Disk, Failed, Job, Operation};
-pub use engine::{Engine, EngineError, EngineOptions};
+pub use engine::{Engine, EngineError, EngineOptions, Stopped};

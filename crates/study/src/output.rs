@@ -10,6 +10,7 @@
 
 mod error;
 mod folder;
+mod growing;
 mod inputs;
 mod kind;
 mod place;
@@ -25,6 +26,7 @@ use std::path::{Path, PathBuf};
 
 pub use error::OutputError;
 pub use folder::{MARK, OutFolder, STUDY_MARK};
+pub use growing::Growing;
 use inputs::Inputs;
 pub use kind::{COLUMNS, JUNIT, Kind, MANUAL, PAGE, REQUESTS, TEXT, TIMELINE};
 use place::{Before, Place, find, permit, unwritable};

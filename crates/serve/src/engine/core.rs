@@ -111,10 +111,8 @@ impl Core {
     }
 
     /// Records every request of the drive from now on.
-    #[must_use]
-    pub fn recording(mut self, record: Record) -> Self {
+    pub fn record(&mut self, record: Record) {
         self.record = Some(record);
-        self
     }
 
     /// Sectors that a client can address.

@@ -131,7 +131,7 @@ impl Staged {
     }
 
     /// The same on file systems without nameless files.
-    fn named(folder: &Path) -> io::Result<Self> {
+    pub(super) fn named(folder: &Path) -> io::Result<Self> {
         loop {
             let hidden = Hidden::new(folder);
             match hidden.create() {
@@ -177,6 +177,19 @@ impl Staged {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
         fs::rename(&hidden.0, to)
+    }
+
+    /// Takes the name of `before`, at once. `before` gets a hidden name, so that it can take its place again; `None` where
+    /// a file cannot have two names.
+    pub(super) fn exchange(mut self, to: &Path, before: File) -> io::Result<(File, Option<Self>)> {
+        let from = self.hidden.take().expect("it has a hidden name");
+        let hidden = Hidden::new(to.parent().unwrap_or(Path::new(".")));
+        let stays = fs::hard_link(to, &hidden.0).is_ok();
+        if stays {
+            locked(&HIDDEN).push(hidden.0.clone());
+        }
+        fs::rename(&from.0, to)?;
+        Ok((self.file, stays.then_some(Self { file: before, hidden: Some(hidden) })))
     }
 
     /// Gives the file a hidden name beside `to`. If files cannot be linked, it makes a copy with that name.

@@ -121,7 +121,10 @@ fn write_group(group: &mut Group<'_, '_>, rows: &[Timed], names: &[ByteArray]) -
     texts(group, rows.iter().map(|row| names[row.volume as usize].clone()).collect())
 }
 
-fn numbers(group: &mut Group<'_, '_>, values: Vec<u64>) -> Result<(), ParquetError> {
+pub(super) fn numbers<W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    values: Vec<u64>,
+) -> Result<(), ParquetError> {
     // Parquet keeps unsigned numbers in the bits of signed ones.
     let values: Vec<i64> = values.into_iter().map(u64::cast_signed).collect();
     let mut column = group.next_column()?.ok_or_else(|| ParquetError::General("a column too few".into()))?;
@@ -129,7 +132,10 @@ fn numbers(group: &mut Group<'_, '_>, values: Vec<u64>) -> Result<(), ParquetErr
     column.close()
 }
 
-fn texts(group: &mut Group<'_, '_>, values: Vec<ByteArray>) -> Result<(), ParquetError> {
+pub(super) fn texts<W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    values: Vec<ByteArray>,
+) -> Result<(), ParquetError> {
     let mut column = group.next_column()?.ok_or_else(|| ParquetError::General("a column too few".into()))?;
     column.typed::<ByteArrayType>().write_batch(&values, None, None)?;
     column.close()

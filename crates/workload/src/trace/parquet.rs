@@ -1,6 +1,6 @@
 //! Flashloom's own Parquet format: one row per request, in order of time.
 //!
-//! [`FIELDS`] are its columns; a file of another tool may leave out `volume`.
+//! [`FIELDS`] are its columns, those of a recording [`RECORDED`]; a file of another tool may leave out `volume`.
 //!
 //! Columns are found by name and others are ignored, so that any tool may write such a file. The key `flashloom.pacing`
 //! (`open` or `closed:DEPTH`) has the pacing of the source. Files written by Flashloom have a [checksum](super::seal),
@@ -24,19 +24,34 @@ use super::{Format, TraceOptions};
 use crate::field::{Field, UnitOfMeasure, Values};
 use crate::{Pacing, SourceError};
 
-/// The columns of the files that Flashloom writes.
-pub const FIELDS: [Field; 5] = [
-    Field::new("at_ps", Values::Count, UnitOfMeasure::Picoseconds, "Arrival, from the first request"),
-    Field::new("kind", Values::Text, UnitOfMeasure::None, "`read`, `write`, `flush` or `discard`"),
-    Field::new("lba", Values::Count, UnitOfMeasure::Sectors, "First sector of 512 bytes"),
-    Field::new("sectors", Values::Count, UnitOfMeasure::Sectors, "Number of sectors"),
-    Field::new(
-        "volume",
-        Values::Text,
-        UnitOfMeasure::None,
-        "The volume, as the trace names it; a reader takes files without it",
-    ),
-];
+const AT: Field = Field::new("at_ps", Values::Count, UnitOfMeasure::Picoseconds, "Arrival, from the first request");
+const KIND: Field = Field::new("kind", Values::Text, UnitOfMeasure::None, "`read`, `write`, `flush` or `discard`");
+const LBA: Field = Field::new("lba", Values::Count, UnitOfMeasure::Sectors, "First sector of 512 bytes");
+const SECTORS: Field = Field::new("sectors", Values::Count, UnitOfMeasure::Sectors, "Number of sectors");
+const VOLUME: Field = Field::new(
+    "volume",
+    Values::Text,
+    UnitOfMeasure::None,
+    "The volume, as the trace names it; a reader takes files without it",
+);
+const LATENCY: Field = Field::new(
+    "latency_ps",
+    Values::Count,
+    UnitOfMeasure::Picoseconds,
+    "From arrival to completion; zero if it never completed",
+);
+const STATUS: Field = Field::new(
+    "status",
+    Values::Text,
+    UnitOfMeasure::None,
+    "`done`, `uncorrectable`, `read_only`, or `lost` if the power was cut before it completed",
+);
+
+/// The columns of the traces that Flashloom converts.
+pub const FIELDS: [Field; 5] = [AT, KIND, LBA, SECTORS, VOLUME];
+/// The columns of the traces that Flashloom records: those of the others, and how each request ended, which readers of
+/// traces ignore.
+pub const RECORDED: [Field; 7] = [AT, KIND, LBA, SECTORS, VOLUME, LATENCY, STATUS];
 /// The key of the pacing.
 pub(crate) const PACING: &str = "flashloom.pacing";
 const REMEDY: &str = "write or fetch the file again (with another tool: uncompressed or with zstd)";

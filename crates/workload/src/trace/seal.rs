@@ -50,6 +50,14 @@ impl<W: Write> Sealer<W> {
     }
 }
 
+/// The bytes that end a file whose other bytes have this checksum: the seal, and the footer behind it.
+pub(crate) fn sealed(body: &Crc, footer: &[u8]) -> Vec<u8> {
+    let mut crc = Crc::new();
+    crc.combine(body);
+    crc.update(footer);
+    [&MARK[..], &crc.sum().to_le_bytes(), footer].concat()
+}
+
 impl<W: Write> Write for Sealer<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Some(footer) = &mut self.footer {

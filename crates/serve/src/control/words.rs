@@ -1,0 +1,126 @@
+//! The questions and answers of a conversation, as JSON.
+
+use std::path::PathBuf;
+
+use flash::nand::Failing;
+use serde::{Deserialize, Serialize};
+
+use crate::engine::{Command, Cut, Fault, ParsePaceError, Refused, Reply, Status};
+
+/// What a client asks: `{"command":"power-cut"}`.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(tag = "command", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Question {
+    /// What does the drive say of itself?
+    Status,
+    /// Cuts the power.
+    PowerCut,
+    /// Switches the power off in order.
+    PowerOff,
+    /// Switches the power on.
+    PowerOn,
+    /// Lets simulated time pass at this pace.
+    SetPace {
+        /// `real`, `max` or a factor.
+        pace: String,
+    },
+    /// Lets operations of the flash fail.
+    Fault {
+        /// The operation.
+        operation: Operation,
+        /// Operations that succeed first.
+        after: u64,
+        /// How many fail.
+        count: u64,
+    },
+    /// Writes what the flash holds into a file.
+    Snapshot {
+        /// The file, as the server sees it.
+        path: PathBuf,
+        /// It may replace any file.
+        force: bool,
+    },
+}
+
+/// An operation of the flash that can be told to fail.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Operation {
+    /// A page program.
+    Program,
+    /// A block erase.
+    Erase,
+    /// A page read.
+    Read,
+}
+
+/// What the server answers.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// The status.
+    Status(Box<Status>),
+    /// The command was carried out: what it did, and notes about it.
+    Done {
+        /// A line.
+        message: String,
+        /// More lines.
+        notes: Vec<String>,
+    },
+    /// The command was not carried out.
+    Refused {
+        /// Why, and what to do.
+        message: String,
+    },
+}
+
+impl TryFrom<Question> for Command {
+    type Error = ParsePaceError;
+
+    fn try_from(question: Question) -> Result<Self, Self::Error> {
+        Ok(match question {
+            Question::Status => Self::Status,
+            Question::PowerCut => Self::PowerCut,
+            Question::PowerOff => Self::PowerOff,
+            Question::PowerOn => Self::PowerOn,
+            Question::SetPace { pace } => Self::SetPace(pace.parse()?),
+            Question::Fault { operation, after, count } => {
+                let operation = match operation {
+                    Operation::Program => Failing::Program,
+                    Operation::Erase => Failing::Erase,
+                    Operation::Read => Failing::Read,
+                };
+                Self::Fault(Fault { operation, after, count })
+            }
+            Question::Snapshot { path, force } => Self::Snapshot { path, force },
+        })
+    }
+}
+
+impl From<Result<Reply, Refused>> for Answer {
+    fn from(reply: Result<Reply, Refused>) -> Self {
+        let done = |message: String| Self::Done { message, notes: Vec::new() };
+        match reply {
+            Ok(Reply::Status(status)) => Self::Status(status),
+            Ok(Reply::Cut(cut)) => Self::Done { message: said(cut), notes: noted(cut) },
+            Ok(Reply::Off(time)) => done(format!("the power is off after {time}")),
+            Ok(Reply::On(recovery)) => {
+                done(format!("the power is on; the scan of the flash takes {} of simulated time", recovery.time))
+            }
+            Ok(Reply::Pace(pace)) => done(format!("the pace is {pace}")),
+            Ok(Reply::Fault(fault)) => done(fault.to_string()),
+            Ok(Reply::Snapshot(notes)) => Self::Done { message: "the snapshot is written".to_owned(), notes },
+            Err(refused) => Self::Refused { message: refused.to_string() },
+        }
+    }
+}
+
+fn said(cut: Cut) -> String {
+    let Cut { torn, failed, held, .. } = cut;
+    format!("the power is cut: {torn} requests of the drive were under way, {failed} failed and {held} wait for it")
+}
+
+fn noted(cut: Cut) -> Vec<String> {
+    let note = "acknowledged writes are lost, and held clients do not know: every flush fails until power-off";
+    if cut.lost_writes { vec![note.to_owned()] } else { Vec::new() }
+}

@@ -1,0 +1,104 @@
+//! The thread that writes a recording, so that the drive waits for no disk.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::JoinHandle;
+
+use ssd::Status;
+use study::output::{Growing, Kind, OutFile, OutputError, Outputs};
+use workload::trace::{Recorded, TraceWriter};
+
+use super::rows::{Ended, Record, Row};
+
+/// Where to record the requests of a drive.
+#[derive(Clone, Debug)]
+pub struct RecordTo {
+    /// The file.
+    pub path: PathBuf,
+    /// It may replace a file that Flashloom did not write.
+    pub force: bool,
+    /// Files that it must not replace: the inputs of the command.
+    pub inputs: Vec<PathBuf>,
+}
+
+/// A finished recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recording {
+    /// The file; there is none without a request.
+    pub path: PathBuf,
+    /// Requests in it.
+    pub requests: u64,
+    /// Notes about files that it replaced.
+    pub notes: Vec<String>,
+}
+
+/// A recording under way.
+pub(crate) struct Writer {
+    thread: JoinHandle<Result<Recording, OutputError>>,
+}
+
+impl RecordTo {
+    /// Checks that the file can be written, before anything is simulated.
+    ///
+    /// # Errors
+    /// If it cannot be written, is an input, or is a file that Flashloom did not write.
+    pub(crate) fn open(&self) -> Result<OutFile, OutputError> {
+        Outputs::new(&self.inputs, self.force).file("--record", &self.path, Kind::Trace)
+    }
+}
+
+impl Writer {
+    /// Writes what the record passes on into the file.
+    pub(crate) fn start(file: OutFile) -> Result<(Self, Record), OutputError> {
+        let recording = Recording { path: file.path().to_owned(), requests: 0, notes: Vec::new() };
+        let mut growing = file.growing()?;
+        let trace = TraceWriter::new().map_err(|error| growing.failed(&error))?;
+        let (to, groups) = channel();
+        let refused = growing.failed(&io::Error::other("the system gives no thread for it"));
+        let thread = std::thread::Builder::new().name("record".to_owned());
+        let thread = thread.spawn(move || write(&groups, trace, &mut growing, recording)).map_err(|_| refused)?;
+        Ok((Self { thread }, Record::new(to)))
+    }
+
+    /// Waits until all that was passed on is written; the record must be gone.
+    pub(crate) fn finish(self) -> Result<Recording, OutputError> {
+        match self.thread.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+}
+
+fn write(
+    groups: &Receiver<Vec<Row>>,
+    mut trace: TraceWriter,
+    growing: &mut Growing,
+    mut recording: Recording,
+) -> Result<Recording, OutputError> {
+    for rows in groups {
+        let rows: Vec<_> = rows.into_iter().map(recorded).collect();
+        let bytes = trace.group(&rows).and_then(|piece| Ok((piece, trace.end()?)));
+        let (piece, end) = bytes.map_err(|error| growing.failed(&error))?;
+        recording.notes.extend(growing.grow(&piece, &end)?);
+        recording.requests += rows.len() as u64;
+    }
+    Ok(recording)
+}
+
+fn recorded(row: Row) -> Recorded {
+    let Row { at, io, ended } = row;
+    match ended {
+        Ended::At(end, status) => Recorded { at, io, end, status: word(status) },
+        Ended::Lost => Recorded { at, io, end: at, status: "lost" },
+    }
+}
+
+const fn word(status: Status) -> &'static str {
+    match status {
+        Status::Done => "done",
+        Status::Uncorrectable => "uncorrectable",
+        Status::ReadOnly => "read_only",
+        Status::OutOfRange => "out_of_range",
+    }
+}

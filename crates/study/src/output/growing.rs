@@ -1,0 +1,146 @@
+//! A file that grows, and is whole under its name at every moment.
+//!
+//! There are two files. One has the name; the other gets what it lacks, and then takes the name over. So each byte is written
+//! twice, and whatever ends the program leaves the file as it was after one of its pieces.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use super::error::OutputError;
+use super::kind::Kind;
+use super::place::{Before, permit, unwritable};
+use super::staged::{Staged, naming};
+use super::{OutFile, To};
+
+/// A file that grows by pieces. It has its name from the first piece on.
+#[derive(Debug)]
+pub struct Growing {
+    path: PathBuf,
+    to: PathBuf,
+    kind: Kind,
+    force: bool,
+    /// The file that has the name, and the bytes of its pieces.
+    named: Option<File>,
+    length: u64,
+    /// The file that will have it next, and the bytes of the pieces that it has.
+    twin: Option<(Staged, u64)>,
+    /// The pieces that the twin lacks.
+    lacks: Vec<u8>,
+}
+
+impl OutFile {
+    /// The file as one that grows.
+    ///
+    /// # Errors
+    /// If it is a device or a pipe.
+    pub fn growing(self) -> Result<Growing, OutputError> {
+        match self.to {
+            To::Stream(_) => {
+                Err(OutputError::new(&self.path, "is a device or a pipe", "give the name of a file, which can grow"))
+            }
+            To::File { to, kind, force, .. } => {
+                Ok(Growing { path: self.path, to, kind, force, named: None, length: 0, twin: None, lacks: Vec::new() })
+            }
+        }
+    }
+}
+
+impl Growing {
+    /// An error of the file, with its name.
+    #[must_use]
+    pub fn failed(&self, error: &io::Error) -> OutputError {
+        unwritable(&self.path, error)
+    }
+
+    /// Appends a piece, and lets `end` stand behind it until the next. Returns a note if another file had the name.
+    ///
+    /// # Errors
+    /// If it cannot be written, or the name was taken meanwhile. What was there before is there still.
+    pub fn grow(&mut self, piece: &[u8], end: &[u8]) -> Result<Option<String>, OutputError> {
+        let before = match self.named {
+            Some(_) => Before::Nothing,
+            None => permit(&self.to, &self.path, self.kind, self.force)?,
+        };
+        self.write(piece, end, before != Before::Nothing).map_err(|error| unwritable(&self.path, &error))?;
+        Ok(before.note(&self.path))
+    }
+
+    fn write(&mut self, piece: &[u8], end: &[u8], replace: bool) -> io::Result<()> {
+        let (staged, has) = match self.twin.take() {
+            Some(twin) => twin,
+            None => self.copy()?,
+        };
+        let mut file = staged.file();
+        file.seek(SeekFrom::Start(has))?;
+        file.write_all(&self.lacks)?;
+        file.write_all(piece)?;
+        file.write_all(end)?;
+        file.set_len(file.stream_position()?)?;
+        file.sync_all()?;
+        let _until_it_is_named = naming();
+        match self.named.take() {
+            Some(named) => {
+                let before = self.length;
+                let (named, twin) = staged.exchange(&self.to, named)?;
+                self.named = Some(named);
+                self.twin = twin.map(|twin| (twin, before));
+            }
+            None => {
+                self.named = Some(staged.file().try_clone()?);
+                staged.publish(&self.to, replace)?;
+            }
+        }
+        self.length += piece.len() as u64;
+        self.lacks.clear();
+        self.lacks.extend_from_slice(piece);
+        Ok(())
+    }
+
+    /// A new twin with all pieces.
+    fn copy(&mut self) -> io::Result<(Staged, u64)> {
+        let staged = Staged::named(self.to.parent().unwrap_or(Path::new(".")))?;
+        if let Some(mut named) = self.named.as_ref() {
+            named.seek(SeekFrom::Start(0))?;
+            io::copy(&mut named.take(self.length), &mut staged.file())?;
+        }
+        self.lacks.clear();
+        Ok((staged, self.length))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use testkit::names;
+
+    use super::super::Outputs;
+    use super::*;
+
+    #[test]
+    fn a_growing_file_is_whole_after_every_piece() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("a.parquet");
+        let grown = || Outputs::new([""; 0], false).file("--record", &path, Kind::Trace);
+        let mut growing = grown().expect("writable").growing().expect("a file");
+        assert!(names(dir.path()).is_empty(), "no name before the first piece");
+        let mut wanted = Vec::new();
+        for n in 0..6_u8 {
+            let (piece, end) = (vec![n; 100 + usize::from(n)], vec![b'e'; 90 - usize::from(n) * 10]);
+            assert_eq!(growing.grow(&piece, &end).expect("written"), None);
+            wanted.extend(piece);
+            assert_eq!(fs::read(&path).expect("there"), [&wanted[..], &end].concat(), "piece {n}");
+        }
+        assert_eq!(names(dir.path()).len(), 2);
+        drop(growing);
+        assert_eq!(names(dir.path()), ["a.parquet"], "the twin goes with the program");
+        // Another program's file is not replaced.
+        assert!(grown().is_err());
+        fs::remove_file(&path).expect("there");
+        let mut growing = grown().expect("writable").growing().expect("a file");
+        fs::write(&path, "mine").expect("written");
+        assert!(growing.grow(b"piece", b"end").is_err());
+        assert_eq!((fs::read(&path).expect("there"), names(dir.path()).len()), (b"mine".to_vec(), 1));
+    }
+}
