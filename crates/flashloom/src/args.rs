@@ -2,6 +2,7 @@
 
 mod cluster;
 mod convert;
+mod serve;
 mod store;
 mod trace;
 
@@ -22,6 +23,7 @@ use crate::lists::Schema;
 use crate::options::{FlowArg, flow, interval, jobs, positive, seeds, whole};
 use crate::progress::{Show, Tell};
 
+pub(crate) use self::serve::ServeArgs;
 pub(crate) use cluster::ClusterArgs;
 pub(crate) use convert::ConvertArgs;
 pub(crate) use store::{GcArgs, MergeArgs, StoreArgs, StoreCommand};
@@ -111,6 +113,8 @@ pub(crate) enum Command {
     },
     /// Run a workload on several drives and print them side by side
     Compare(Box<CompareArgs>),
+    /// Serve drives as block devices: other programs read and write them over the NBD protocol, at the drives' speed
+    Serve(Box<ServeArgs>),
     /// List, show, merge and remove the results that studies keep
     #[command(subcommand)]
     Store(StoreCommand),

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::{self, ErrorKind, Write};
+use std::sync::{Mutex, PoisonError};
 
 use study::catalogue::WorkloadError;
 use study::config::Faults;
@@ -176,9 +177,20 @@ pub(crate) fn code(outcome: Result<(), Failure>) -> u8 {
     }
 }
 
+/// What a command does on the first interruption, instead of ending.
+static ON_INTERRUPT: Mutex<Option<Box<dyn FnOnce() + Send>>> = Mutex::new(None);
+
+/// On the first interruption this is called, from another thread, and the command ends by itself. The second one ends it.
+pub(crate) fn on_interrupt(end: impl FnOnce() + Send + 'static) {
+    *ON_INTERRUPT.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(end));
+}
+
 /// Removes half-written files on an interruption (Ctrl-C, SIGTERM, SIGHUP) before the program ends.
 pub(crate) fn sweep_on_interrupt() {
     let set = ctrlc::set_handler(|| {
+        if let Some(end) = ON_INTERRUPT.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            return end();
+        }
         sweep_for_good();
         std::process::exit(i32::from(INTERRUPTED));
     });

@@ -19,7 +19,7 @@ const fn example(of: &'static str, line: &'static str, does: &'static str) -> Ex
 
 /// Every example. `mine.csv` and `msr.csv` are a user's traces, `ssd.xml` and `flows.xml` are MQSim's, and
 /// `KEY.json` is a key; no other file has to be there before.
-pub(crate) const EXAMPLES: [Example; 37] = [
+pub(crate) const EXAMPLES: [Example; 40] = [
     example("run", "flashloom run demo oltp --limit 2000", "Run a described workload on a drive"),
     example(
         "run",
@@ -70,6 +70,17 @@ pub(crate) const EXAMPLES: [Example; 37] = [
         "compare",
         "flashloom compare oltp demo qlc --limit 1000 --precondition none --csv",
         "Print the comparison for a spreadsheet",
+    ),
+    example("serve", "flashloom serve demo", "Serve a drive, until Ctrl-C, and print where"),
+    example(
+        "serve",
+        "flashloom serve demo --run 'test -S \"$unixsocket\" && echo \"$uri\"'",
+        "Serve a drive while a command runs, here one that shows what it is given",
+    ),
+    example(
+        "serve",
+        "flashloom serve --export a=demo --export b=compare-hydra --listen 127.0.0.1:0 --pace max --run 'echo $uri'",
+        "Serve two drives over TCP, as fast as they can be simulated",
     ),
     example(
         "store list",

@@ -18,6 +18,7 @@ mod mqsim;
 mod options;
 mod progress;
 mod run;
+mod serve;
 mod store;
 mod studies;
 mod trace;

@@ -125,6 +125,38 @@ pub(crate) fn flow(text: &str) -> Result<FlowArg, BadValue> {
     Ok(flow)
 }
 
+/// A drive under a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ExportArg {
+    pub(crate) name: String,
+    pub(crate) device: PathBuf,
+}
+
+/// A drive and its name.
+pub(crate) fn export(text: &str) -> Result<ExportArg, BadValue> {
+    /// The protocol's limit.
+    const LONGEST: usize = 4096;
+    match text.split_once('=') {
+        Some((name, device)) if !device.is_empty() && name.len() <= LONGEST => {
+            Ok(ExportArg { name: name.to_owned(), device: device.into() })
+        }
+        _ => Err(BadValue(format!("`{text}` is not a name and a device: write NAME=DEVICE, e.g. fast=demo"))),
+    }
+}
+
+/// An address and a port.
+pub(crate) fn address(text: &str) -> Result<std::net::SocketAddr, BadValue> {
+    text.parse().map_err(|_| BadValue(format!("`{text}` is not an address and a port: write e.g. 127.0.0.1:10809")))
+}
+
+/// A length of time of at most a second.
+pub(crate) fn brief(text: &str) -> Result<Duration, BadValue> {
+    match text.parse::<Span>() {
+        Ok(span) if span <= Span::from_secs(1) => Ok(Duration::from_nanos(span.as_ns())),
+        _ => Err(BadValue(format!("`{text}` is not a length of time up to 1s: write e.g. 50us"))),
+    }
+}
+
 /// A number above zero.
 pub(crate) fn positive(text: &str) -> Result<f64, BadValue> {
     match text.parse::<f64>() {

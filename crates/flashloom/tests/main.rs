@@ -25,6 +25,7 @@ mod rerun;
 mod run;
 mod schema;
 mod seeds;
+mod serve;
 mod shown;
 mod store;
 mod streams;

@@ -256,8 +256,9 @@ impl Page {
             assert!(output.status.success(), "{} names `flashloom {}`", self.name, command.join(" "));
             String::from_utf8(output.stdout).expect("text")
         };
-        let with_options: [&[&str]; 15] = [
+        let with_options: [&[&str]; 16] = [
             &["run"],
+            &["serve"],
             &["compare"],
             &["explain"],
             &["study"],
@@ -276,7 +277,8 @@ impl Page {
         let every: String = with_options.map(help).concat();
         let mut commands = BTreeSet::new();
         // Code spans about other programs name their options.
-        let others = ["cargo ", "mdbook ", "sbatch ", "kubectl "];
+        let others =
+            ["cargo ", "mdbook ", "sbatch ", "kubectl ", "nbdcopy ", "fio ", "text\nnbdinfo ", "text\nmkdir disk "];
         let text: Vec<&str> = self.text.lines().filter(|line| !line.starts_with("#SBATCH ")).collect();
         let text = text.join("\n");
         let spans = text.split('`').filter(|span| !others.iter().any(|other| span.starts_with(other)));

@@ -9,7 +9,6 @@ mod disk;
 pub mod engine;
 pub mod nbd;
 pub mod record;
-#[cfg(unix)]
 pub mod server;
 
 pub use disk::{Answer, Disk, Failed, Job, Operation};

@@ -1,0 +1,154 @@
+//! The arguments of `serve`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use base::units::Bytes;
+use clap::{Args, ValueEnum};
+use serve::engine::{OnCut, Pace};
+use serve::server::Limits;
+use ssd::Precondition;
+
+use super::ReplaceArgs;
+use crate::options::{ExportArg, address, brief, export, whole};
+use crate::progress::{Show, Tell};
+
+/// The arguments of `serve`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ServeArgs {
+    /// The drive: a device file, or the name of a device that comes with Flashloom. It is the default export, and has its own
+    /// name, too
+    #[arg(value_name = "DEVICE", required_unless_present = "export", conflicts_with = "export")]
+    pub(crate) device: Option<PathBuf>,
+
+    /// Serve this drive under this name; may be given several times
+    #[arg(long, value_name = "NAME=DEVICE", value_parser = export)]
+    pub(crate) export: Vec<ExportArg>,
+
+    #[command(flatten)]
+    pub(crate) clients: ClientArgs,
+
+    #[command(flatten)]
+    pub(crate) time: TimeArgs,
+
+    #[command(flatten)]
+    pub(crate) state: ServedStateArgs,
+
+    /// Override a key of the device files, e.g. flash.channels=8
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+
+    /// Memory that a drive may use, its data included, instead of the machine's, e.g. 12GiB
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<Bytes>,
+
+    /// Take commands for the drive on a Unix socket at this path, which only its owner can open; see `flashloom ctl`
+    #[arg(long, value_name = "PATH", requires = "device")]
+    pub(crate) control: Option<PathBuf>,
+
+    /// Record every request of the drive, with its times, as a trace in a Parquet file
+    #[arg(long, value_name = "FILE.parquet", requires = "device")]
+    pub(crate) record: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) replace: ReplaceArgs,
+
+    /// Run this command in a shell, with the URI of the first export in $uri and the Unix socket in $unixsocket; serve until
+    /// it ends
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) run: Option<String>,
+
+    /// Show no progress; the same as `--progress none`
+    #[arg(long, conflicts_with = "progress")]
+    pub(crate) quiet: bool,
+
+    /// How to show progress, on the standard error [default: auto]
+    #[arg(long, value_name = "HOW")]
+    pub(crate) progress: Option<Show>,
+
+    /// Say on the standard error what is done: the devices, and why each connection ends
+    #[arg(long)]
+    pub(crate) verbose: bool,
+}
+
+impl ServeArgs {
+    /// What to say.
+    pub(crate) const fn notices(&self) -> Tell {
+        Tell::new(self.quiet, self.progress, self.verbose)
+    }
+}
+
+/// Where clients connect, and how many.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Clients")]
+pub(crate) struct ClientArgs {
+    /// Listen on a Unix socket at this path, which only its owner can open; by default it is in a new private directory
+    #[arg(long, value_name = "PATH", conflicts_with = "listen")]
+    pub(crate) socket: Option<PathBuf>,
+
+    /// Listen on TCP, on a loopback address only: every user of this machine can connect. Port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
+    pub(crate) listen: Option<SocketAddr>,
+
+    /// Connections at a time, each of which may take 32 MiB of memory; further clients wait
+    #[arg(long, value_name = "N", default_value_t = Limits::default().connections, value_parser = whole(1_u32, 1024))]
+    pub(crate) connections: u32,
+}
+
+/// How simulated time passes.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Time and power")]
+pub(crate) struct TimeArgs {
+    /// How fast the drive is: `real`, `max` for as fast as the simulation runs, or a factor: 0.1 is a tenth of its speed
+    #[arg(long, value_name = "PACE", default_value_t = Pace::Real)]
+    pub(crate) pace: Pace,
+
+    /// Keep a core busy in the last part of each wait, e.g. 50us, so that answers are less late
+    #[arg(long, value_name = "TIME", default_value = "0us", value_parser = brief)]
+    pub(crate) spin: Duration,
+
+    /// What happens to the connections at a power cut
+    #[arg(long, value_name = "WHAT", default_value_t = CutArg::End)]
+    pub(crate) on_cut: CutArg,
+}
+
+/// The fate of connections at a power cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CutArg {
+    /// They end, and requests under way fail
+    End,
+    /// They stay, and requests wait until the power is back
+    Hold,
+}
+
+impl std::fmt::Display for CutArg {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::End => "end",
+            Self::Hold => "hold",
+        })
+    }
+}
+
+impl From<CutArg> for OnCut {
+    fn from(arg: CutArg) -> Self {
+        match arg {
+            CutArg::End => Self::End,
+            CutArg::Hold => Self::Hold,
+        }
+    }
+}
+
+/// The state of the drives before the first request.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "State of the drives")]
+pub(crate) struct ServedStateArgs {
+    /// Bring the drives into a state first, without simulating time; see `flashloom run --help`. Their data read as zeros
+    #[arg(long, value_name = "STEP", value_delimiter = ',')]
+    pub(crate) precondition: Vec<Precondition>,
+
+    /// Seed of all random streams
+    #[arg(long, default_value_t = 0, value_parser = whole(0, u64::MAX))]
+    pub(crate) seed: u64,
+}

@@ -1,0 +1,211 @@
+//! `flashloom serve`: drives as block devices for NBD clients.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::sync::Arc;
+use std::thread;
+
+use serve::engine::{Engine, EngineError, EngineOptions, LagStatus, OnCut, Stopped};
+use serve::record::{RecordTo, Recording};
+use serve::server::{BindError, Export, Hangup, Limits, Listen, Server, Stopper};
+use study::catalogue::Device;
+use study::session::SessionError;
+
+use crate::args::ServeArgs;
+use crate::exit::{Failure, note, on_interrupt, print, say};
+use crate::options::ExportArg;
+use crate::progress::{Bars, Tell};
+use crate::{device, machine};
+
+impl From<BindError> for Failure {
+    fn from(error: BindError) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
+/// A drive that is to be served, and the names of its exports.
+struct Served {
+    names: Vec<String>,
+    device: Device,
+}
+
+/// Runs `flashloom serve`.
+pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Failure> {
+    let tell = args.notices();
+    tell.check()?;
+    let served = devices(args, tell)?;
+    // The place is taken first: a drive may take minutes to prepare.
+    let limits = Limits { connections: args.clients.connections, ..Limits::default() };
+    let server = Server::bind(&listen(args), limits)?;
+    let server = match tell.verbose {
+        true => server.observed_by(Arc::new(|why| say(format_args!("a connection has ended: {why}")))),
+        false => server,
+    };
+    let (mut engines, mut exports) = (Vec::new(), Vec::new());
+    for Served { names, device } in served {
+        let hangup = Hangup::default();
+        let description = format!("{}, simulated by Flashloom", device.name);
+        let engine = start(args, device, &hangup, tell)?;
+        let export = |name| Export {
+            name,
+            description: description.clone(),
+            disk: Arc::new(engine.clone()),
+            hangup: hangup.clone(),
+        };
+        exports.extend(names.into_iter().map(export));
+        engines.push((description, engine.clone()));
+    }
+    let uris: Vec<String> = match &args.device {
+        Some(_) => vec![server.uri("")],
+        None => exports.iter().map(|export| server.uri(&export.name)).collect(),
+    };
+    let stopper = server.stopper();
+    let on_signal = stopper.clone();
+    on_interrupt(move || on_signal.stop());
+    print(results, &uris.iter().map(|uri| format!("{uri}\n")).collect::<String>())?;
+    let user = args.run.as_ref().map(|line| User::start(line, &uris[0], server.socket(), stopper)).transpose()?;
+    let ended = server.run(exports);
+    // All drives stop before anything is said about one of them.
+    let last: Vec<_> = engines.iter().map(|(name, engine)| (name, engine.stop())).collect();
+    for (name, stopped) in last {
+        let Some(Stopped { status, record }) = stopped else { continue };
+        if let Some(lag) = status.lag {
+            say(format_args!("{name}: {}", late(&lag)));
+        }
+        if let Some(Recording { path, requests, notes }) = record.transpose()? {
+            notes.iter().for_each(note);
+            say(format_args!("recorded {requests} requests: {}", path.display()));
+        }
+    }
+    ended.map_err(|error| Failure::Input(format!("the system refuses to serve: {error}; see `ulimit -n`")))?;
+    user.map_or(Ok(()), User::end)
+}
+
+/// The devices of the command line; all of them are read before a drive is made.
+fn devices(args: &ServeArgs, tell: Tell) -> Result<Vec<Served>, Failure> {
+    let open = |path: &Path| {
+        let device = device::device(path, &args.set)?;
+        tell.done(|| device::resolved(path, &device));
+        Ok::<_, Failure>(device)
+    };
+    if let Some(path) = &args.device {
+        let device = open(path)?;
+        return Ok(vec![Served { names: vec![String::new(), device.name.clone()], device }]);
+    }
+    for (i, ExportArg { name, .. }) in args.export.iter().enumerate() {
+        if args.export[..i].iter().any(|other| other.name == *name) {
+            return Err(Failure::Input(format!("--export: two drives are called `{name}`; choose another name")));
+        }
+    }
+    let named = |arg: &ExportArg| Ok(Served { names: vec![arg.name.clone()], device: open(&arg.device)? });
+    args.export.iter().map(named).collect()
+}
+
+fn listen(args: &ServeArgs) -> Listen {
+    match (&args.clients.socket, args.clients.listen) {
+        (Some(path), _) => Listen::Unix(path.clone()),
+        (None, Some(address)) => Listen::Tcp(address),
+        (None, None) => {
+            #[allow(clippy::disallowed_methods)] // The place of a socket changes no result.
+            let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+            let usable = runtime.filter(|folder| folder.is_absolute() && folder.is_dir());
+            Listen::PrivateIn(usable.unwrap_or_else(std::env::temp_dir))
+        }
+    }
+}
+
+/// Makes a drive and serves it.
+fn start(args: &ServeArgs, device: Device, hangup: &Hangup, tell: Tell) -> Result<Engine, Failure> {
+    let mut options = EngineOptions::new(device);
+    options.seed = args.state.seed;
+    options.precondition.clone_from(&args.state.precondition);
+    options.memory_limit = machine::memory(args.memory);
+    (options.pace, options.spin, options.on_cut) = (args.time.pace, args.time.spin, args.time.on_cut.into());
+    options.control.clone_from(&args.control);
+    let inputs = args.device.iter().cloned().collect();
+    options.record = args.record.clone().map(|path| RecordTo { path, force: args.replace.force, inputs });
+    if options.on_cut == OnCut::End {
+        let hangup = hangup.clone();
+        options.on_power = Some(Box::new(move |on| {
+            if !on {
+                hangup.hang_up();
+            }
+        }));
+    }
+    let mut bars = Bars::new(tell);
+    Engine::start(options, |progress| bars.show(progress)).map_err(|error| match error {
+        EngineError::Session(error) => session(&error),
+        EngineError::Record(error) => error.into(),
+        EngineError::Control(error) => Failure::Input(error.to_string()),
+        error @ EngineError::Thread(_) => Failure::Input(format!("{error}; see `ulimit -u`")),
+    })
+}
+
+fn session(error: &SessionError) -> Failure {
+    Failure::session(error, || "that of the same drive with `flashloom run`".to_owned())
+}
+
+/// How late answers were, in a line.
+fn late(lag: &LagStatus) -> String {
+    let times = &lag.times;
+    format!(
+        "{} answers were late by {:.0} us in the mean, 99 % by up to {:.0} us, the latest by {:.0} us; {:.1} % by more than \
+         5 % of their latency",
+        lag.answers,
+        times.mean_us,
+        times.p99_us,
+        times.max_us,
+        lag.late_share * 100.0
+    )
+}
+
+/// The command that `--run` starts beside the server.
+struct User {
+    line: String,
+    id: Option<rustix::process::Pid>,
+    waiting: thread::JoinHandle<std::io::Result<std::process::ExitStatus>>,
+}
+
+impl User {
+    fn start(line: &str, uri: &str, socket: Option<&Path>, stopper: Stopper) -> Result<Self, Failure> {
+        let refused =
+            |error| Failure::Input(format!("--run: cannot be started: {error}; write a command of the shell"));
+        let mut command = Command::new("sh");
+        command.args(["-c", line]).env("uri", uri);
+        if let Some(socket) = socket {
+            command.env("unixsocket", socket);
+        }
+        let child = command.spawn().map_err(refused)?;
+        let id = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+        let wait = move |mut child: Child| {
+            let status = child.wait();
+            stopper.stop();
+            status
+        };
+        let waiting = thread::Builder::new().spawn(move || wait(child)).map_err(refused)?;
+        Ok(Self { line: line.to_owned(), id, waiting })
+    }
+
+    /// The server has stopped: the command has ended, or a signal came, of which the command hears, too.
+    fn end(self) -> Result<(), Failure> {
+        let interrupted = !self.waiting.is_finished();
+        if interrupted && let Some(id) = self.id {
+            // It may end at the same moment.
+            let _ = rustix::process::kill_process(id, rustix::process::Signal::TERM);
+        }
+        match self.waiting.join() {
+            Ok(Ok(status)) if status.success() => Ok(()),
+            Ok(Ok(status)) if interrupted => {
+                note(format_args!("`{}` was ended: {status}", self.line));
+                Ok(())
+            }
+            Ok(Ok(status)) => {
+                let remedy = "run it by itself, with a server in another terminal, to see why";
+                Err(Failure::Input(format!("--run: `{}` failed: {status}; {remedy}", self.line)))
+            }
+            Ok(Err(error)) => Err(Failure::Input(format!("--run: cannot be waited for: {error}; start it by itself"))),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+}
