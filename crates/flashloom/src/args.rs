@@ -2,6 +2,7 @@
 
 mod cluster;
 mod convert;
+mod ctl;
 mod serve;
 mod store;
 mod trace;
@@ -26,6 +27,7 @@ use crate::progress::{Show, Tell};
 pub(crate) use self::serve::ServeArgs;
 pub(crate) use cluster::ClusterArgs;
 pub(crate) use convert::ConvertArgs;
+pub(crate) use ctl::{CtlArgs, CtlCommand};
 pub(crate) use store::{GcArgs, MergeArgs, StoreArgs, StoreCommand};
 pub(crate) use trace::{ExcerptArgs, FitArgs, PartArgs, ReadingArgs, TraceArgs};
 
@@ -127,6 +129,8 @@ pub(crate) enum Command {
         #[arg(long, value_name = "DIR")]
         store: Option<PathBuf>,
     },
+    /// Ask or command a drive that is served: its status, its power, its pace
+    Ctl(CtlArgs),
     /// List the studies that come with Flashloom, or print one
     Studies {
         /// Print this study

@@ -12,7 +12,7 @@ use std::ffi::OsString;
 use std::io;
 
 use crate::args::{Cli, Command, Form};
-use crate::{check, compare, completions, exit, explain, lists, manual, mqsim, run, serve, store, studies, trace};
+use crate::{check, compare, completions, ctl, exit, explain, lists, manual, mqsim, run, serve, store, studies, trace};
 
 /// Runs the command line with these arguments, the first of which is the name of the program. It handles the signals and
 /// the panics of the whole process. Returns the exit code.
@@ -39,6 +39,7 @@ pub fn command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Serve(args) => serve::serve(&args, &mut io::stdout()),
         Command::Store(command) => store::store(&command, &mut io::stdout()),
         Command::Point { key, store } => store::point(&key, store.as_deref(), &mut io::stdout()),
+        Command::Ctl(args) => ctl::ctl(&args, &mut io::stdout()),
         Command::Studies { name, csv } => lists::studies(name.as_deref(), csv, &mut io::stdout()),
         Command::ConvertMqsim(args) => mqsim::convert(&args, &mut io::stdout()),
         Command::Trace(command) => trace::trace(&command, &mut io::stdout()),

@@ -18,8 +18,8 @@ const fn example(of: &'static str, line: &'static str, does: &'static str) -> Ex
 }
 
 /// Every example. `mine.csv` and `msr.csv` are a user's traces, `ssd.xml` and `flows.xml` are MQSim's, and
-/// `KEY.json` is a key; no other file has to be there before.
-pub(crate) const EXAMPLES: [Example; 40] = [
+/// `KEY.json` is a key; `drive.ctl` is the socket of a served drive. No other file has to be there before.
+pub(crate) const EXAMPLES: [Example; 48] = [
     example("run", "flashloom run demo oltp --limit 2000", "Run a described workload on a drive"),
     example(
         "run",
@@ -110,6 +110,18 @@ pub(crate) const EXAMPLES: [Example; 40] = [
         "flashloom convert-mqsim ssd.xml flows.xml --out mq",
         "Convert its workloads, too, and print the commands that run them",
     ),
+    example("ctl status", "flashloom ctl drive.ctl status", "Show what a served drive has done"),
+    example("ctl status", "flashloom ctl drive.ctl status --json", "The same for a program"),
+    example("ctl power-cut", "flashloom ctl drive.ctl power-cut", "Cut its power"),
+    example(
+        "ctl power-on",
+        "flashloom ctl drive.ctl power-cut && flashloom ctl drive.ctl power-on",
+        "Cut its power, and let it recover",
+    ),
+    example("ctl power-off", "flashloom ctl drive.ctl power-off", "Switch it off in order"),
+    example("ctl set-pace", "flashloom ctl drive.ctl set-pace 0.1", "Slow it down to a tenth"),
+    example("ctl fault", "flashloom ctl drive.ctl fault program --after 100", "Let the 101st program from now on fail"),
+    example("ctl snapshot", "flashloom ctl drive.ctl snapshot now.state", "Keep what its flash holds"),
     example("studies", "flashloom studies", "List the studies"),
     example("studies", "flashloom studies sung/merges > mine.toml", "Begin a study of your own"),
     example("check", "flashloom check demo", "Summarise a drive"),

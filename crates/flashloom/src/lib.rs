@@ -6,6 +6,7 @@ mod cluster;
 mod command;
 mod compare;
 mod completions;
+mod ctl;
 mod device;
 mod exit;
 mod explain;

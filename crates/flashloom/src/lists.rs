@@ -134,6 +134,8 @@ pub(crate) enum Schema {
     TraceInfoResult,
     /// What `store list --json` prints
     StoreResult,
+    /// What `ctl status --json` prints
+    StatusResult,
     /// What `study --shard --json` prints
     ShardResult,
     /// What `study --keys --json` prints, and keys.json
@@ -218,6 +220,7 @@ pub(crate) fn schema(of: Schema, results: &mut dyn Write) -> Result<(), Failure>
         Schema::CheckResult => study::schema::of::<Checked>(),
         Schema::TraceInfoResult => study::schema::of::<TraceInfo>(),
         Schema::StoreResult => study::schema::of::<Listed>(),
+        Schema::StatusResult => study::schema::of::<serve::engine::Status>(),
         Schema::ShardResult => study::schema::of::<ShardResult>(),
         Schema::KeysResult => study::schema::of::<KeyList>(),
         Schema::Key => study::schema::of::<Key>(),

@@ -64,6 +64,9 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
     let on_signal = stopper.clone();
     on_interrupt(move || on_signal.stop());
     print(results, &uris.iter().map(|uri| format!("{uri}\n")).collect::<String>())?;
+    if let Some(path) = &args.control {
+        say(format_args!("it takes commands: flashloom ctl {} status", path.display()));
+    }
     let user = args.run.as_ref().map(|line| User::start(line, &uris[0], server.socket(), stopper)).transpose()?;
     let ended = server.run(exports);
     // All drives stop before anything is said about one of them.
@@ -120,10 +123,11 @@ fn start(args: &ServeArgs, device: Device, hangup: &Hangup, tell: Tell) -> Resul
     let mut options = EngineOptions::new(device);
     options.seed = args.state.seed;
     options.precondition.clone_from(&args.state.precondition);
+    options.load_snapshot.clone_from(&args.state.load_snapshot);
     options.memory_limit = machine::memory(args.memory);
     (options.pace, options.spin, options.on_cut) = (args.time.pace, args.time.spin, args.time.on_cut.into());
     options.control.clone_from(&args.control);
-    let inputs = args.device.iter().cloned().collect();
+    let inputs = args.device.iter().chain(&args.state.load_snapshot).cloned().collect();
     options.record = args.record.clone().map(|path| RecordTo { path, force: args.replace.force, inputs });
     if options.on_cut == OnCut::End {
         let hangup = hangup.clone();

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::common::{NO_STORE, Place, TRACE};
+use crate::common::{DEVICE, NO_STORE, Place, TRACE};
 use crate::mqsim::{CONFIG, FLOWS};
 
 /// The commands that are listed in a help text, without `help`.
@@ -30,6 +30,13 @@ fn examples(help: &str) -> Vec<&str> {
     after.lines().take_while(|line| !line.is_empty()).map(str::trim).filter(|line| !line.starts_with('#')).collect()
 }
 
+/// A drive that is served and takes commands at this socket.
+fn served(socket: &std::path::Path) -> serve::Engine {
+    let device = study::catalogue::Device::parse(DEVICE).unwrap_or_else(|faults| panic!("{faults}"));
+    let options = serve::EngineOptions { control: Some(socket.to_owned()), ..serve::EngineOptions::new(device) };
+    serve::Engine::start(options, |_| {}).unwrap_or_else(|error| panic!("{error}"))
+}
+
 #[test]
 fn every_example_of_the_help_runs() {
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_flashloom")).parent().expect("a folder");
@@ -50,11 +57,13 @@ fn every_example_of_the_help_runs() {
                 Place::with(&[("mine.csv", "0,W,0,8192\n90,R,0,4096\n"), ("msr.csv", TRACE), ("KEY.json", &key)]);
             here.write("ssd.xml", CONFIG);
             here.write("flows.xml", FLOWS);
+            let served = line.contains("drive.ctl").then(|| served(&here.path("drive.ctl")));
             let mut shell = Command::new("sh");
             shell.args(["-ec", line]).current_dir(here.path(".")).env("PATH", &path).env(NO_STORE.0, NO_STORE.1);
             let output = shell.output().expect("a shell");
             let told = String::from_utf8_lossy(&output.stderr);
             assert!(output.status.success(), "{line}: {told}");
+            drop(served.and_then(|drive| drive.stop()));
             let files = testkit::names(&here.path("."));
             assert!(!output.stdout.is_empty() || files.len() > 3, "{line} gives nothing");
             ran += 1;

@@ -5,6 +5,7 @@ mod bad_table;
 mod browser;
 mod cluster;
 mod common;
+mod ctl;
 mod examples;
 mod forms;
 mod glossary;

@@ -148,6 +148,10 @@ pub(crate) struct ServedStateArgs {
     #[arg(long, value_name = "STEP", value_delimiter = ',')]
     pub(crate) precondition: Vec<Precondition>,
 
+    /// Start from a state saved by `flashloom run --save-snapshot` or `flashloom ctl SOCKET snapshot`
+    #[arg(long, value_name = "FILE", requires = "device")]
+    pub(crate) load_snapshot: Option<PathBuf>,
+
     /// Seed of all random streams
     #[arg(long, default_value_t = 0, value_parser = whole(0, u64::MAX))]
     pub(crate) seed: u64,

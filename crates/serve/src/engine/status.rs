@@ -1,5 +1,7 @@
 //! What a served drive says of itself.
 
+mod text;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ssd::Drive;

@@ -1,11 +1,11 @@
 //! The thread of a drive: it alone has the drive, reads the clock, and waits for jobs and for the next event.
 
-use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
+use base::units::Time;
 use study::output::{Kind, OutputError, Outputs, publish};
 use study::snapshot;
 
@@ -54,7 +54,7 @@ impl Clock {
     }
 
     /// Lets simulated time begin at `now`, unless it has begun.
-    fn begin(&mut self, at: Instant, now: base::units::Time) -> Timeline {
+    fn begin(&mut self, at: Instant, now: Time) -> Timeline {
         let wall = self.wall(at);
         *self.line.get_or_insert(Timeline::new(self.pace, wall, now))
     }
@@ -77,7 +77,7 @@ impl Server {
     pub(super) fn run(mut self) {
         // By default Linux lets a thread oversleep by 50 us. Where it may not be changed, the lag says so.
         #[cfg(target_os = "linux")]
-        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         let mut messages = Vec::new();
         loop {
             self.inbox.take(&mut messages);

@@ -41,7 +41,7 @@ fn jobs_of_many_threads_are_answered() {
         let Ok(Reply::Status(status)) = engine.command(Command::Status) else { panic!("a status") };
         assert_eq!((status.requests[0].done, status.requests[1].done, status.outstanding), (80, 80, 0));
         assert_eq!((status.lag.is_some(), &*status.pace), (pace != "max", pace));
-        let last = engine.stop().expect("it was served");
+        let last = engine.stop().expect("it was served").status;
         assert_eq!((last.power, last.event_hash.len()), (Power::Off, 16));
         assert!(engine.stop().is_none());
         assert_eq!(done(&submit(&engine, Operation::Read, 0, 1)), Err(Failed::NoPower));
@@ -81,7 +81,7 @@ fn power_comes_and_goes_and_a_snapshot_keeps_the_flash() {
     let pace = "0.5".parse().expect("a pace");
     assert!(matches!(engine.command(Command::SetPace(pace)), Ok(Reply::Pace(now)) if now == pace));
     assert_eq!(done(&submit(&engine, Operation::Read, 9, 1)), Ok(vec![3; 512]));
-    engine.stop();
+    drop(engine.stop());
     assert_eq!(power.try_iter().collect::<Vec<_>>(), [false, true]);
     let options = EngineOptions { load_snapshot: Some(path), ..EngineOptions::new(small(BUFFER)) };
     let again = Engine::start(options, |_| {}).unwrap_or_else(|error| panic!("{error}"));

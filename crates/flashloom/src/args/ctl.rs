@@ -1,0 +1,83 @@
+//! The arguments of `ctl`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use serve::control::Operation;
+use serve::engine::Pace;
+
+use crate::options::whole;
+
+/// A served drive, and what to ask of it.
+#[derive(Args, Clone, Debug)]
+#[command(subcommand_precedence_over_arg = true)]
+pub(crate) struct CtlArgs {
+    /// The socket for commands that `flashloom serve` names
+    #[arg(value_name = "SOCKET")]
+    pub(crate) socket: PathBuf,
+
+    #[command(subcommand)]
+    pub(crate) command: CtlCommand,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum CtlCommand {
+    /// Print what the drive has done, its latencies and how late its answers were
+    Status {
+        /// Print JSON instead of a table; `flashloom schema` says what is in it
+        #[arg(long)]
+        json: bool,
+    },
+    /// Cut the power: what has not reached the flash is lost, and programs under way are torn
+    PowerCut,
+    /// Switch the power off in order: requests complete, and the write buffer is written back
+    PowerOff,
+    /// Switch the power on; the drive recovers for as long as its recovery takes
+    PowerOn,
+    /// Let simulated time pass at another pace
+    SetPace {
+        /// real, max, or a factor: 0.1 is a tenth of the speed
+        pace: Pace,
+    },
+    /// Let operations of the flash fail
+    Fault {
+        /// The operation: a page program or a block erase, whose block is then retired, or a page read, whose page stays
+        /// uncorrectable
+        operation: FaultArg,
+        /// Let this many of them succeed first
+        #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole(0, 1 << 40))]
+        after: u64,
+        /// Let this many fail, one after another
+        #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1, 1 << 16))]
+        count: u64,
+    },
+    /// Write what the flash holds now into a file, for --load-snapshot. Simulated time stands still meanwhile
+    Snapshot {
+        /// The file
+        file: PathBuf,
+        /// Replace a file that Flashloom did not write
+        #[arg(long)]
+        force: bool,
+    },
+}
+
+/// An operation of the flash that can be told to fail.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum FaultArg {
+    /// A page program
+    Program,
+    /// A block erase
+    Erase,
+    /// A page read
+    Read,
+}
+
+impl From<FaultArg> for Operation {
+    fn from(argument: FaultArg) -> Self {
+        match argument {
+            FaultArg::Program => Self::Program,
+            FaultArg::Erase => Self::Erase,
+            FaultArg::Read => Self::Read,
+        }
+    }
+}

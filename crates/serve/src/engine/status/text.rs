@@ -1,0 +1,116 @@
+//! The status as a table.
+
+use std::fmt;
+
+use base::units::{Bytes, Span};
+
+use super::{KindStatus, LagStatus, Latency, Power, Status};
+
+/// Microseconds in their natural unit.
+fn time(us: f64) -> String {
+    if us < 100.0 { format!("{us:.1} us") } else { format!("{us:.0} us") }
+}
+
+fn seconds(s: f64) -> String {
+    let shown = Span::from_secs_f64(s);
+    shown.to_string()
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut line = |name: &str, value: String| writeln!(f, "{name:<20} {value}");
+        line("device", format!("{}, {}", self.device, Bytes::new(self.capacity_bytes)))?;
+        let power = match self.power {
+            Power::On => "on",
+            Power::Off => "off",
+        };
+        let cuts = if self.power_cuts == 1 { "1 cut".to_owned() } else { format!("{} cuts", self.power_cuts) };
+        let recovery = self.last_recovery_s.map(|s| format!(", last recovery {}", seconds(s))).unwrap_or_default();
+        line("power", format!("{power}, {cuts}{recovery}"))?;
+        if self.lost_writes {
+            line("", "writes were lost: flushes fail until power-off".to_owned())?;
+        }
+        line("pace", self.pace.clone())?;
+        line("time", format!("{:.1} s up, {:.6} s simulated", self.uptime_s, self.simulated_s))?;
+        let rate = format!("{:.0}/s on average, {} in the last second", self.requests_per_s, self.requests_in_second);
+        line("requests", format!("{rate}, {} outstanding", self.outstanding))?;
+        match &self.lag {
+            None => line("lag", "none: no answer had a time".to_owned())?,
+            Some(LagStatus { times, late_share, .. }) => {
+                let Latency { mean_us, p99_us, max_us, .. } = *times;
+                let times = format!("mean {}, p99 {}, worst {}", time(mean_us), time(p99_us), time(max_us));
+                line("lag", times)?;
+                line("", format!("{:.2} % of the answers late by more than 5 % of their latency", late_share * 100.0))?;
+            }
+        }
+        let waf = self.write_amplification.map_or_else(|| "-".to_owned(), |waf| format!("{waf:.3}"));
+        line("write amplification", waf)?;
+        line("blocks", format!("{} free, {} bad", self.free_blocks, self.bad_blocks))?;
+        if self.planned_faults > 0 {
+            line("planned faults", self.planned_faults.to_string())?;
+        }
+        line("events", format!("{}, hash {}", self.events, self.event_hash))?;
+        writeln!(f)?;
+        writeln!(
+            f,
+            "{:<13} {:>10} {:>8} {:>11} {:>10} {:>10} {:>10}",
+            "", "done", "failed", "bytes", "mean", "p99", "max"
+        )?;
+        for KindStatus { kind, done, failed, bytes, latency } in &self.requests {
+            let at = |pick: fn(&Latency) -> f64| latency.as_ref().map_or_else(|| "-".to_owned(), |of| time(pick(of)));
+            let bytes = if *bytes == 0 { "-".to_owned() } else { Bytes::new(*bytes).to_string() };
+            let (mean, p99, max) = (at(|of| of.mean_us), at(|of| of.p99_us), at(|of| of.max_us));
+            writeln!(f, "{kind:<13} {done:>10} {failed:>8} {bytes:>11} {mean:>10} {p99:>10} {max:>10}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_fits_into_eighty_columns() {
+        let times = Latency { mean_us: 81.25, p50_us: 80.0, p99_us: 1234.5, p99_9_us: 99_999.0, max_us: 12_345_678.0 };
+        let kind = |kind: &str| KindStatus {
+            kind: kind.to_owned(),
+            done: 123_456_789,
+            failed: 12,
+            bytes: 505_678_512_128,
+            latency: Some(times),
+        };
+        let status = Status {
+            schema: super::super::SCHEMA.to_owned(),
+            device: "demo".to_owned(),
+            capacity_bytes: 1 << 30,
+            power: Power::On,
+            pace: "0.1".to_owned(),
+            uptime_s: 123_456.7,
+            simulated_s: 12_345.67,
+            outstanding: 128,
+            requests_in_second: 60_000,
+            requests_per_s: 59_876.5,
+            requests: vec![kind("read"), kind("write-zeroes")],
+            lag: Some(LagStatus { answers: 7, times, late_share: 0.0125 }),
+            write_amplification: Some(1.25),
+            free_blocks: 1234,
+            bad_blocks: 1,
+            power_cuts: 1,
+            planned_faults: 3,
+            last_recovery_s: Some(0.025),
+            lost_writes: true,
+            events: u64::MAX,
+            event_hash: "0123456789abcdef".to_owned(),
+        };
+        let text = status.to_string();
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        for wanted in
+            ["1 cut, last recovery 25ms", "mean 81.2 us, p99 1234 us", "1.25 % of the answers late", "flushes fail"]
+        {
+            assert!(text.contains(wanted), "{wanted}: {text}");
+        }
+        let json = serde_json::to_string(&status).expect("numbers and texts");
+        assert_eq!(serde_json::from_str::<Status>(&json).expect("the same"), status);
+    }
+}

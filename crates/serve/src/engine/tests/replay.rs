@@ -1,0 +1,101 @@
+//! A recording, run again, has the same events.
+
+use std::sync::mpsc::channel;
+
+use base::engine::Rng;
+use ssd::Drive;
+use study::run::Record as Logged;
+use study::session::Session;
+use testkit::conformance::settings;
+use workload::trace::TraceOptions;
+
+use super::*;
+use crate::record::{Ended, Row};
+
+/// Random jobs, most of them submitted at the moment of an answer, as by clients in a closed loop. Returns the rows and the
+/// event hash at the last completion.
+fn served(core: Core, path: &std::path::Path, seed: u64) -> (Vec<Row>, u64) {
+    let mut bench = Bench::new(core);
+    let (to, groups) = channel();
+    bench.core.record(crate::record::Record::new(to));
+    let mut rng = Rng::stream(seed, "serve.replay");
+    let capacity = bench.core.capacity().get();
+    let (mut outstanding, mut hash) = (0, 0);
+    // Simulated time begins with the first job, wherever the drive stands.
+    bench.now = bench.core.now();
+    for _ in 0..600 {
+        if outstanding < 12 && rng.below(3) > 0 {
+            let start = rng.below(capacity);
+            let sectors = (1 + rng.below(9)).min(capacity - start);
+            let fua = rng.below(2) == 0;
+            match rng.below(10) {
+                0..4 => drop(bench.submit(Operation::Read, start, sectors)),
+                4..7 => drop(bench.write(start, 1, sectors, fua)),
+                7 => drop(bench.submit(Operation::WriteZeroes { fua }, start, sectors)),
+                8 => drop(bench.submit(Operation::Discard, start, sectors)),
+                _ => drop(bench.submit(Operation::Flush, 0, 0)),
+            }
+            outstanding += 1;
+        } else if rng.below(8) == 0 {
+            let later = Span::from_ps(rng.below(300_000_000));
+            outstanding -= bench.advance(later).len();
+        } else if let Some(at) = bench.core.next_event() {
+            bench.now = bench.now.max(at);
+            outstanding -= bench.advance(Span::ZERO).len();
+        }
+    }
+    while outstanding > 0 {
+        bench.now = bench.now.max(bench.core.next_event().expect("jobs are under way"));
+        outstanding -= bench.advance(Span::ZERO).len();
+        hash = bench.core.drive().counters().event_hash;
+    }
+    bench.core.end(&mut bench.answers);
+    let rows: Vec<Row> = groups.try_iter().flatten().collect();
+    let file = RecordTo { path: path.to_owned(), force: false, inputs: Vec::new() }.open();
+    let started = Writer::start(file.unwrap_or_else(|error| panic!("{error}")));
+    let (writer, mut record) = started.unwrap_or_else(|error| panic!("{error}"));
+    for (number, row) in (0..).zip(&rows) {
+        record.submitted(number, row.at, row.io);
+        let Ended::At(end, status) = row.ended else { panic!("the power was never cut") };
+        record.completed(number, end, status);
+        // Groups of any size are one trace.
+        if number % 100 == 0 {
+            record.pass_on();
+        }
+    }
+    record.pass_on();
+    drop(record);
+    let recording = writer.finish().unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(recording.requests, rows.len() as u64);
+    (rows, hash)
+}
+
+#[test]
+fn a_recording_run_again_has_the_same_events_and_latencies() {
+    for (seed, setting) in (0..).zip(settings().iter().step_by(9)) {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("recorded.parquet");
+        let device = Device { name: setting.name.clone(), resolved: setting.spec.resolve().expect("valid") };
+        let drive = || Session::new(&device).seed(seed);
+        let core = Core::new(Box::new(drive().prepare().unwrap_or_else(|error| panic!("{error}"))), OnCut::End);
+        let (rows, hash) = served(core, &path, seed);
+        let mut log: Vec<Logged> = Vec::new();
+        let session = drive().log(&mut log);
+        let file = study::catalogue::workload(&path).unwrap_or_else(|error| panic!("{error}"));
+        let flow = session.open(&file, &TraceOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+        let outcome = session.flow(flow).run().unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        let replayed = outcome.first().summary().event_hash;
+        log.sort_by_key(|record| record.tag);
+        assert_eq!(log.len(), rows.len());
+        for (row, record) in rows.iter().zip(&log) {
+            let Ended::At(end, status) = row.ended else { panic!("the power was never cut") };
+            assert_eq!(
+                (row.at, row.io, end, status),
+                (record.arrival, record.io, record.end, record.status),
+                "seed {seed}, {:?}",
+                setting.name
+            );
+        }
+        assert_eq!(replayed, format!("{hash:016x}"), "seed {seed}, {:?}", setting.name);
+    }
+}
