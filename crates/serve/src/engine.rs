@@ -18,6 +18,7 @@ mod thread;
 
 use std::fmt;
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
@@ -39,10 +40,11 @@ pub use fault::Fault;
 pub use lag::Lag;
 pub use pace::{Factor, Pace, ParsePaceError, Timeline};
 pub use power::{Cut, WrongPower};
-pub use status::{KindStatus, LagStatus, Latency, Power, SCHEMA, Status};
+pub use status::{KindStatus, LagStatus, Latency, MEDIA_TYPE, Power, SCHEMA, Status};
 pub use thread::OnPower;
 
 use crate::control::{ControlError, ControlSocket};
+use crate::metrics::{MetricsError, MetricsServer};
 use crate::record::{RecordTo, Recording, Writer};
 use crate::{Disk, Failed, Job};
 use inbox::Inbox;
@@ -71,6 +73,8 @@ pub struct EngineOptions {
     pub record: Option<RecordTo>,
     /// The socket for commands, made with mode 0600.
     pub control: Option<PathBuf>,
+    /// The address of `/metrics` and `/healthz`, of this machine alone; port 0 is a free one.
+    pub metrics: Option<SocketAddr>,
     /// Called on the thread of the drive, after the answers, whenever the power was cut or switched: a server whose
     /// clients must reconnect after a cut ends its connections here.
     pub on_power: Option<OnPower>,
@@ -93,6 +97,7 @@ impl EngineOptions {
             on_cut: OnCut::End,
             record: None,
             control: None,
+            metrics: None,
             on_power: None,
             interrupt: None,
         }
@@ -124,6 +129,8 @@ pub enum EngineError {
     Record(OutputError),
     /// The socket for commands cannot be made.
     Control(ControlError),
+    /// Metrics cannot be served.
+    Metrics(MetricsError),
     /// The system gives no thread.
     Thread(io::Error),
 }
@@ -134,6 +141,7 @@ impl fmt::Display for EngineError {
             Self::Session(error) => error.fmt(f),
             Self::Record(error) => error.fmt(f),
             Self::Control(error) => error.fmt(f),
+            Self::Metrics(error) => error.fmt(f),
             Self::Thread(error) => write!(f, "the system gives no thread for the drive: {error}"),
         }
     }
@@ -161,6 +169,7 @@ struct Running {
     thread: JoinHandle<()>,
     record: Option<Writer>,
     control: Option<ControlSocket>,
+    metrics: Option<MetricsServer>,
 }
 
 /// The end of a served drive.
@@ -181,6 +190,7 @@ impl Engine {
         // What the user has to correct comes before the work.
         let record = options.record.as_ref().map(RecordTo::open).transpose().map_err(EngineError::Record)?;
         let socket = options.control.as_deref().map(ControlSocket::bind).transpose().map_err(EngineError::Control)?;
+        let metrics = options.metrics.map(MetricsServer::bind).transpose().map_err(EngineError::Metrics)?;
         let mut core = Core::new(options.drive(progress)?, options.on_cut);
         let (capacity, unit) = (core.capacity(), core.unit());
         let record = record.map(Writer::start).transpose().map_err(EngineError::Record)?;
@@ -195,13 +205,25 @@ impl Engine {
         let thread = thread.map_err(EngineError::Thread)?;
         let engine = Self { inbox, capacity, unit, running: Arc::default() };
         let control = socket.map(|socket| socket.serve(engine.commands())).transpose().map_err(EngineError::Control)?;
-        *engine.running() = Some(Running { thread, record, control });
+        let commands = engine.commands();
+        let status = move || match commands(Command::Status) {
+            Ok(Reply::Status(status)) => Some(*status),
+            _ => None,
+        };
+        let metrics = metrics.map(|server| server.serve(status)).transpose().map_err(EngineError::Metrics)?;
+        *engine.running() = Some(Running { thread, record, control, metrics });
         Ok(engine)
     }
 
     fn running(&self) -> MutexGuard<'_, Option<Running>> {
         // It is set once and taken once.
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where metrics are served.
+    #[must_use]
+    pub fn metrics(&self) -> Option<SocketAddr> {
+        self.running().as_ref()?.metrics.as_ref().map(MetricsServer::address)
     }
 
     /// A sender of commands, which does not keep the drive.
@@ -224,8 +246,8 @@ impl Engine {
         let (to, status) = channel();
         self.inbox.put(Message::Stop(to)).ok()?;
         let status = status.recv().ok()?;
-        let Running { thread, record, control } = self.running().take()?;
-        drop(control);
+        let Running { thread, record, control, metrics } = self.running().take()?;
+        drop((control, metrics));
         // A panic there was reported there.
         let _ = thread.join();
         Some(Stopped { status, record: record.map(Writer::finish) })
