@@ -18,7 +18,6 @@ mod thread;
 
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
@@ -44,7 +43,7 @@ pub use status::{KindStatus, LagStatus, Latency, MEDIA_TYPE, Power, SCHEMA, Stat
 pub use thread::OnPower;
 
 use crate::control::{ControlError, ControlSocket};
-use crate::metrics::{MetricsError, MetricsServer};
+use crate::metrics::MetricsServer;
 use crate::record::{RecordTo, Recording, Writer};
 use crate::{Disk, Failed, Job};
 use inbox::Inbox;
@@ -73,8 +72,8 @@ pub struct EngineOptions {
     pub record: Option<RecordTo>,
     /// The socket for commands, made with mode 0600.
     pub control: Option<PathBuf>,
-    /// The address of `/metrics` and `/healthz`, of this machine alone; port 0 is a free one.
-    pub metrics: Option<SocketAddr>,
+    /// Serves `/metrics` and `/healthz` of the drive.
+    pub metrics: Option<MetricsServer>,
     /// Called on the thread of the drive, after the answers, whenever the power was cut or switched: a server whose
     /// clients must reconnect after a cut ends its connections here.
     pub on_power: Option<OnPower>,
@@ -129,8 +128,6 @@ pub enum EngineError {
     Record(OutputError),
     /// The socket for commands cannot be made.
     Control(ControlError),
-    /// Metrics cannot be served.
-    Metrics(MetricsError),
     /// The system gives no thread.
     Thread(io::Error),
 }
@@ -141,7 +138,6 @@ impl fmt::Display for EngineError {
             Self::Session(error) => error.fmt(f),
             Self::Record(error) => error.fmt(f),
             Self::Control(error) => error.fmt(f),
-            Self::Metrics(error) => error.fmt(f),
             Self::Thread(error) => write!(f, "the system gives no thread for the drive: {error}"),
         }
     }
@@ -190,7 +186,6 @@ impl Engine {
         // What the user has to correct comes before the work.
         let record = options.record.as_ref().map(RecordTo::open).transpose().map_err(EngineError::Record)?;
         let socket = options.control.as_deref().map(ControlSocket::bind).transpose().map_err(EngineError::Control)?;
-        let metrics = options.metrics.map(MetricsServer::bind).transpose().map_err(EngineError::Metrics)?;
         let mut core = Core::new(options.drive(progress)?, options.on_cut);
         let (capacity, unit) = (core.capacity(), core.unit());
         let record = record.map(Writer::start).transpose().map_err(EngineError::Record)?;
@@ -210,7 +205,7 @@ impl Engine {
             Ok(Reply::Status(status)) => Some(*status),
             _ => None,
         };
-        let metrics = metrics.map(|server| server.serve(status)).transpose().map_err(EngineError::Metrics)?;
+        let metrics = options.metrics.map(|server| server.serve(status)).transpose().map_err(EngineError::Thread)?;
         *engine.running() = Some(Running { thread, record, control, metrics });
         Ok(engine)
     }
@@ -218,12 +213,6 @@ impl Engine {
     fn running(&self) -> MutexGuard<'_, Option<Running>> {
         // It is set once and taken once.
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Where metrics are served.
-    #[must_use]
-    pub fn metrics(&self) -> Option<SocketAddr> {
-        self.running().as_ref()?.metrics.as_ref().map(MetricsServer::address)
     }
 
     /// A sender of commands, which does not keep the drive.

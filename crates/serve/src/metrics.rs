@@ -71,7 +71,7 @@ impl MetricsServer {
     ///
     /// # Errors
     /// If the system gives no thread.
-    pub fn serve(mut self, status: impl Fn() -> Option<Status> + Send + 'static) -> Result<Self, MetricsError> {
+    pub fn serve(mut self, status: impl Fn() -> Option<Status> + Send + 'static) -> io::Result<Self> {
         let (listener, is_over) = (self.listener.take(), Arc::clone(&self.is_over));
         let thread = std::thread::Builder::new().name("metrics".to_owned());
         let thread = thread.spawn(move || {
@@ -83,7 +83,7 @@ impl MetricsServer {
                 let _ = stream.and_then(|stream| answer(&stream, &status));
             }
         });
-        self.thread = Some(thread.map_err(|error| MetricsError::Io(self.at, error))?);
+        self.thread = Some(thread?);
         Ok(self)
     }
 }
@@ -147,8 +147,8 @@ mod tests {
         let error = MetricsServer::bind(everybody).err().expect("it is refused").to_string();
         assert!(error.contains("write e.g. 127.0.0.1:9100"), "{error}");
         let here = "127.0.0.1:0".parse().expect("an address");
-        let server = MetricsServer::bind(here).and_then(|server| server.serve(|| None));
-        let server = server.unwrap_or_else(|error| panic!("{error}"));
+        let server = MetricsServer::bind(here).unwrap_or_else(|error| panic!("{error}"));
+        let server = server.serve(|| None).expect("a thread");
         for (request, wanted) in [
             ("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.0 503 "),
             ("GET /healthz HTTP/1.0\r\n\r\n", "HTTP/1.0 503 "),
