@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 use workload::field::{Field, UnitOfMeasure, Values};
-use workload::trace::FIELDS as TRACE;
+use workload::trace::{FIELDS as TRACE, RECORDED};
 
 use crate::columns::{erases, flow_series, histograms, series};
 use crate::requests;
@@ -69,6 +69,11 @@ pub fn tables() -> Vec<ResultFile> {
             "Traces",
             "`trace convert` writes it, every command that takes a trace reads it: a row for each request.",
             TRACE.to_vec(),
+        ),
+        file(
+            "Recordings",
+            "`serve --record` writes it, every command that takes a trace reads it: a row for each request of the drive.",
+            RECORDED.to_vec(),
         ),
     ]
 }

@@ -39,10 +39,11 @@ pub use fault::Fault;
 pub use lag::Lag;
 pub use pace::{Factor, Pace, ParsePaceError, Timeline};
 pub use power::{Cut, WrongPower};
-pub use status::{KindStatus, LagStatus, Latency, Power, SCHEMA, Status};
+pub use status::{KindStatus, LagStatus, Latency, MEDIA_TYPE, Power, SCHEMA, Status};
 pub use thread::OnPower;
 
 use crate::control::{ControlError, ControlSocket};
+use crate::metrics::MetricsServer;
 use crate::record::{RecordTo, Recording, Writer};
 use crate::{Disk, Failed, Job};
 use inbox::Inbox;
@@ -71,6 +72,8 @@ pub struct EngineOptions {
     pub record: Option<RecordTo>,
     /// The socket for commands, made with mode 0600.
     pub control: Option<PathBuf>,
+    /// Serves `/metrics` and `/healthz` of the drive.
+    pub metrics: Option<MetricsServer>,
     /// Called on the thread of the drive, after the answers, whenever the power was cut or switched: a server whose
     /// clients must reconnect after a cut ends its connections here.
     pub on_power: Option<OnPower>,
@@ -93,6 +96,7 @@ impl EngineOptions {
             on_cut: OnCut::End,
             record: None,
             control: None,
+            metrics: None,
             on_power: None,
             interrupt: None,
         }
@@ -161,6 +165,7 @@ struct Running {
     thread: JoinHandle<()>,
     record: Option<Writer>,
     control: Option<ControlSocket>,
+    metrics: Option<MetricsServer>,
 }
 
 /// The end of a served drive.
@@ -195,7 +200,13 @@ impl Engine {
         let thread = thread.map_err(EngineError::Thread)?;
         let engine = Self { inbox, capacity, unit, running: Arc::default() };
         let control = socket.map(|socket| socket.serve(engine.commands())).transpose().map_err(EngineError::Control)?;
-        *engine.running() = Some(Running { thread, record, control });
+        let commands = engine.commands();
+        let status = move || match commands(Command::Status) {
+            Ok(Reply::Status(status)) => Some(*status),
+            _ => None,
+        };
+        let metrics = options.metrics.map(|server| server.serve(status)).transpose().map_err(EngineError::Thread)?;
+        *engine.running() = Some(Running { thread, record, control, metrics });
         Ok(engine)
     }
 
@@ -224,8 +235,8 @@ impl Engine {
         let (to, status) = channel();
         self.inbox.put(Message::Stop(to)).ok()?;
         let status = status.recv().ok()?;
-        let Running { thread, record, control } = self.running().take()?;
-        drop(control);
+        let Running { thread, record, control, metrics } = self.running().take()?;
+        drop((control, metrics));
         // A panic there was reported there.
         let _ = thread.join();
         Some(Stopped { status, record: record.map(Writer::finish) })

@@ -7,6 +7,7 @@
 pub mod control;
 mod disk;
 pub mod engine;
+pub mod metrics;
 pub mod nbd;
 pub mod record;
 pub mod server;

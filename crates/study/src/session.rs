@@ -54,7 +54,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use base::io::IoKind;
 use base::units::{Bytes, Sectors, Span};
 use flash::nand::{Sector, Stamp};
-use ssd::{Drive, Memory, Precondition, Purpose, Ssd};
+use ssd::{Drive, Memory, Precondition, Ssd};
 use workload::trace::TraceOptions;
 
 use crate::catalogue::{Device, WorkloadError, WorkloadFile};
@@ -314,10 +314,6 @@ impl<'a> Session<'a> {
         memory
     }
 
-    fn purpose(&self) -> Purpose {
-        Purpose { verify: self.settings.verify, precondition: !self.settings.steps.is_empty() }
-    }
-
     /// The provenance that results record: the device, the workloads and the session.
     #[must_use]
     pub fn about(&self) -> About {
@@ -344,16 +340,6 @@ impl<'a> Session<'a> {
             Some((step, fault)) => Err(SessionError::Precondition { step, fault }),
             None => Ok(()),
         }
-    }
-
-    /// Makes and prepares the drive without a run, for callers that drive it themselves.
-    ///
-    /// # Errors
-    /// If it needs too much memory, its snapshot cannot be read or kept, or preconditioning wears it out.
-    pub fn prepare<S: Sector>(mut self) -> Result<Ssd<S>, SessionError> {
-        // The content of the sectors counts; there is no time series.
-        self.check_with(self.device.resolved.memory_of::<S>(self.purpose()))?;
-        self.prepared(())
     }
 
     /// Makes the drive, prepares it, and runs the workloads to their end.

@@ -45,10 +45,10 @@ pub(crate) enum CtlCommand {
         /// uncorrectable
         operation: FaultArg,
         /// Let this many of them succeed first
-        #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole(0, 1 << 40))]
+        #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole(0, 1_u64 << 40))]
         after: u64,
         /// Let this many fail, one after another
-        #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1, 1 << 16))]
+        #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1, 1_u64 << 16))]
         count: u64,
     },
     /// Write what the flash holds now into a file, for --load-snapshot. Simulated time stands still meanwhile

@@ -50,7 +50,7 @@ impl Answered {
     }
 }
 
-/// A drive that takes jobs. See the [module](self).
+/// A drive that takes jobs, and is handed the time.
 pub struct Core {
     pub(super) drive: Box<Ssd<Bytes512>>,
     capacity: Sectors,

@@ -1,5 +1,6 @@
 //! What a served drive says of itself.
 
+mod prometheus;
 mod text;
 
 use schemars::JsonSchema;
@@ -11,6 +12,8 @@ use study::run::write_amplification;
 use super::core::Core;
 use super::lag::Lag;
 use super::tally::KINDS;
+
+pub use prometheus::MEDIA_TYPE;
 
 /// Version of the keys; it is raised when a key changes its meaning or disappears.
 pub const SCHEMA: &str = "flashloom-served-drive-1";

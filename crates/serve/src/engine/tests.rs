@@ -14,6 +14,8 @@ use study::catalogue::Device;
 use super::*;
 use crate::Operation;
 
+/// Results by the number of their job.
+type Given = Vec<(u64, Result<Vec<u8>, Failed>)>;
 type Results = Vec<(u64, Time, Result<Vec<u8>, Failed>)>;
 
 /// A core, a clock, and the results of numbered jobs.
@@ -21,7 +23,7 @@ struct Bench {
     core: Core,
     now: Time,
     answers: Vec<Answered>,
-    given: Arc<Mutex<Vec<(u64, Result<Vec<u8>, Failed>)>>>,
+    given: Arc<Mutex<Given>>,
     jobs: u64,
 }
 
@@ -128,7 +130,8 @@ fn an_answer_is_due_when_the_drive_completes_the_request() {
     let latency = results[0].1 - Time::from_ps(5_000);
     // A page program of this part takes 200 us.
     assert!(latency > Span::from_us(200) && latency < Span::from_us(400), "{latency}");
-    assert_eq!(bench.core.status().requests[1].latency.expect("one write").max_us, latency.as_us_f64());
+    let said = bench.core.status().requests[1].latency.expect("one write").max_us;
+    assert_eq!(Span::from_secs_f64(said * 1e-6), latency);
 }
 
 #[test]

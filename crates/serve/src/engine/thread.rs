@@ -187,7 +187,7 @@ impl Server {
 
     fn snapshot(&self, path: &Path, force: bool) -> Result<Vec<String>, OutputError> {
         let mut file = Outputs::new([""; 0], force).file("snapshot", path, Kind::Snapshot)?;
-        file.fill(|mut out| snapshot::save(self.core.drive(), &mut out))?;
+        file.fill(|out| snapshot::save(self.core.drive(), out))?;
         publish(vec![file], None)
     }
 

@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use flash::nand::Stamp;
+use flash::nand::{Sector, Stamp};
+use ssd::{Purpose, Ssd};
 
 use super::{Session, SessionError};
 use crate::snapshot::State;
@@ -54,6 +55,20 @@ impl<'a> Session<'a> {
     pub fn start_from(mut self, state: State) -> Self {
         self.settings.state = Some(state);
         self
+    }
+
+    pub(super) fn purpose(&self) -> Purpose {
+        Purpose { verify: self.settings.verify, precondition: !self.settings.steps.is_empty() }
+    }
+
+    /// Makes and prepares the drive without a run, for callers that drive it themselves.
+    ///
+    /// # Errors
+    /// If it needs too much memory, its snapshot cannot be read or kept, or preconditioning wears it out.
+    pub fn prepare<S: Sector>(mut self) -> Result<Ssd<S>, SessionError> {
+        // The content of the sectors counts; there is no time series.
+        self.check_with(self.device.resolved.memory_of::<S>(self.purpose()))?;
+        self.prepared(())
     }
 
     /// Makes and prepares the drive, and returns its state instead of a run.

@@ -32,7 +32,7 @@ impl fmt::Display for Status {
         }
         line("pace", self.pace.clone())?;
         line("time", format!("{:.1} s up, {:.6} s simulated", self.uptime_s, self.simulated_s))?;
-        let rate = format!("{:.0}/s on average, {} in the last second", self.requests_per_s, self.requests_in_second);
+        let rate = format!("{:.0}/s, {} in the last second", self.requests_per_s, self.requests_in_second);
         line("requests", format!("{rate}, {} outstanding", self.outstanding))?;
         match &self.lag {
             None => line("lag", "none: no answer had a time".to_owned())?,
@@ -40,7 +40,7 @@ impl fmt::Display for Status {
                 let Latency { mean_us, p99_us, max_us, .. } = *times;
                 let times = format!("mean {}, p99 {}, worst {}", time(mean_us), time(p99_us), time(max_us));
                 line("lag", times)?;
-                line("", format!("{:.2} % of the answers late by more than 5 % of their latency", late_share * 100.0))?;
+                line("", format!("{:.2} % of the answers late by over 5 % of their latency", late_share * 100.0))?;
             }
         }
         let waf = self.write_amplification.map_or_else(|| "-".to_owned(), |waf| format!("{waf:.3}"));

@@ -23,8 +23,8 @@ fn served(core: Core, path: &std::path::Path, seed: u64) -> (Vec<Row>, u64) {
     let (mut outstanding, mut hash) = (0, 0);
     // Simulated time begins with the first job, wherever the drive stands.
     bench.now = bench.core.now();
-    for _ in 0..600 {
-        if outstanding < 12 && rng.below(3) > 0 {
+    for step in 0..600 {
+        if outstanding < 12 && (step == 0 || rng.below(3) > 0) {
             let start = rng.below(capacity);
             let sectors = (1 + rng.below(9)).min(capacity - start);
             let fua = rng.below(2) == 0;

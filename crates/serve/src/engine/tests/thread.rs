@@ -1,5 +1,7 @@
 //! The thread of a served drive.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::sync::mpsc::{Receiver, channel};
 
 use super::*;
@@ -86,6 +88,24 @@ fn power_comes_and_goes_and_a_snapshot_keeps_the_flash() {
     let options = EngineOptions { load_snapshot: Some(path), ..EngineOptions::new(small(BUFFER)) };
     let again = Engine::start(options, |_| {}).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(done(&submit(&again, Operation::Read, 9, 1)), Ok(vec![3; 512]));
+}
+
+#[test]
+fn metrics_are_those_of_the_status() {
+    let here = "127.0.0.1:0".parse().expect("an address");
+    let server = MetricsServer::bind(here).unwrap_or_else(|error| panic!("{error}"));
+    let at = server.address();
+    let options = EngineOptions { pace: Pace::Max, metrics: Some(server), ..EngineOptions::new(small("")) };
+    let engine = Engine::start(options, |_| {}).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(done(&submit(&engine, Operation::Read, 0, 1)), Ok(vec![0; 512]));
+    let mut stream = TcpStream::connect(at).expect("somebody listens");
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("sent");
+    let mut text = String::new();
+    stream.read_to_string(&mut text).expect("an answer");
+    assert!(text.starts_with("HTTP/1.0 200 OK\r\nContent-Type: text/plain; version=0.0.4"), "{text}");
+    assert!(text.contains("flashloom_requests_total{kind=\"read\",result=\"done\"} 1\n"), "{text}");
+    drop(engine.stop());
+    assert!(TcpStream::connect(at).is_err(), "it ends with the drive");
 }
 
 #[test]

@@ -1,0 +1,141 @@
+//! The status in the text format of Prometheus (exposition format, version 0.0.4).
+
+use std::fmt::Write;
+
+use super::{Latency, Power, Status};
+
+/// The media type of the text.
+pub const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// A metric under construction.
+struct Text(String);
+
+impl Text {
+    /// Begins a metric: its name without `flashloom_`, its type and its meaning.
+    fn metric(&mut self, name: &str, of: &str, help: &str) {
+        let _ = writeln!(self.0, "# HELP flashloom_{name} {help}\n# TYPE flashloom_{name} {of}");
+    }
+
+    fn sample(&mut self, name: &str, labels: &str, value: f64) {
+        let braces = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };
+        let _ = writeln!(self.0, "flashloom_{name}{braces} {value}");
+    }
+
+    fn plain(&mut self, name: &str, of: &str, help: &str, value: Option<f64>) {
+        if let Some(value) = value {
+            self.metric(name, of, help);
+            self.sample(name, "", value);
+        }
+    }
+
+    /// Quantiles of a time, without the sum and the count that a summary may leave out.
+    fn quantiles(&mut self, name: &str, labels: &str, of: &Latency) {
+        for (q, us) in [("0.5", of.p50_us), ("0.99", of.p99_us), ("0.999", of.p99_9_us), ("1", of.max_us)] {
+            let comma = if labels.is_empty() { "" } else { "," };
+            self.sample(name, &format!("{labels}{comma}quantile=\"{q}\""), us / 1e6);
+        }
+    }
+}
+
+impl Status {
+    /// The status for a scraper of Prometheus. Times are in seconds and sizes in bytes, as it asks for.
+    #[must_use]
+    pub fn prometheus(&self) -> String {
+        let mut text = Text(String::new());
+        text.plain("capacity_bytes", "gauge", "Bytes that a client can address.", Some(self.capacity_bytes as f64));
+        let is_on = f64::from(u8::from(self.power == Power::On));
+        text.plain("powered", "gauge", "1 while the power is on.", Some(is_on));
+        text.plain("uptime_seconds", "gauge", "Time on the wall clock.", Some(self.uptime_s));
+        text.plain("simulated_seconds", "gauge", "Simulated time.", Some(self.simulated_s));
+        text.plain("outstanding_requests", "gauge", "Requests without an answer.", Some(self.outstanding as f64));
+        text.metric("requests_total", "counter", "Requests of clients that were answered.");
+        for kind in &self.requests {
+            for (result, count) in [("done", kind.done), ("failed", kind.failed)] {
+                text.sample("requests_total", &format!("kind=\"{}\",result=\"{result}\"", kind.kind), count as f64);
+            }
+        }
+        text.metric("request_bytes_total", "counter", "Bytes of the requests that were carried out.");
+        for kind in &self.requests {
+            text.sample("request_bytes_total", &format!("kind=\"{}\"", kind.kind), kind.bytes as f64);
+        }
+        text.metric("latency_seconds", "gauge", "Simulated time from submission to answer, since the start.");
+        for kind in &self.requests {
+            if let Some(latency) = &kind.latency {
+                text.quantiles("latency_seconds", &format!("kind=\"{}\"", kind.kind), latency);
+            }
+        }
+        if let Some(lag) = &self.lag {
+            text.metric("lag_seconds", "gauge", "How late answers were on the wall clock, since the start.");
+            text.quantiles("lag_seconds", "", &lag.times);
+            let help = "Share of answers later than 5 % of their latency.";
+            text.plain("late_answers_ratio", "gauge", help, Some(lag.late_share));
+        }
+        let help = "Mapping units programmed for each that clients wrote.";
+        text.plain("write_amplification", "gauge", help, self.write_amplification);
+        text.plain("free_blocks", "gauge", "Free blocks of the FTL.", Some(self.free_blocks as f64));
+        text.plain("bad_blocks", "gauge", "Blocks retired.", Some(self.bad_blocks as f64));
+        text.plain("power_cuts_total", "counter", "Power cuts.", Some(self.power_cuts as f64));
+        text.plain("events_total", "counter", "Events that the simulation has handled.", Some(self.events as f64));
+        text.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::super::{KindStatus, LagStatus, SCHEMA};
+    use super::*;
+
+    #[test]
+    fn every_sample_follows_its_type_and_no_metric_comes_twice() {
+        let times = Latency { mean_us: 2.0, p50_us: 1.5, p99_us: 3.0, p99_9_us: 4.0, max_us: 5.0 };
+        let kind = |kind: &str, latency| KindStatus { kind: kind.to_owned(), done: 3, failed: 1, bytes: 512, latency };
+        let status = Status {
+            schema: SCHEMA.to_owned(),
+            device: "demo".to_owned(),
+            capacity_bytes: 4096,
+            power: Power::Off,
+            pace: "real".to_owned(),
+            uptime_s: 2.5,
+            simulated_s: 2.0,
+            outstanding: 7,
+            requests_in_second: 1,
+            requests_per_s: 1.0,
+            requests: vec![kind("read", Some(times)), kind("flush", None)],
+            lag: Some(LagStatus { answers: 4, times, late_share: 0.25 }),
+            write_amplification: None,
+            free_blocks: 9,
+            bad_blocks: 0,
+            power_cuts: 2,
+            planned_faults: 0,
+            last_recovery_s: None,
+            lost_writes: false,
+            events: 100,
+            event_hash: String::new(),
+        };
+        let text = status.prometheus();
+        let (mut types, mut now) = (BTreeSet::new(), "");
+        for line in text.lines().filter(|line| !line.starts_with("# HELP")) {
+            if let Some(of) = line.strip_prefix("# TYPE ") {
+                now = of.split(' ').next().expect("a name");
+                assert!(types.insert(now), "{now} comes twice");
+                assert!(of.ends_with(" gauge") || now.ends_with("_total"), "{of}");
+                continue;
+            }
+            let (name, value) = line.rsplit_once(' ').expect("a value");
+            assert_eq!(name.split('{').next(), Some(now), "{line}");
+            assert!(value.parse::<f64>().is_ok(), "{line}");
+        }
+        for wanted in [
+            "flashloom_powered 0\n",
+            "flashloom_requests_total{kind=\"read\",result=\"failed\"} 1\n",
+            "flashloom_latency_seconds{kind=\"read\",quantile=\"0.99\"} 0.000003\n",
+            "flashloom_lag_seconds{quantile=\"1\"} 0.000005\n",
+            "flashloom_late_answers_ratio 0.25\n",
+        ] {
+            assert!(text.contains(wanted), "{wanted}: {text}");
+        }
+        assert!(!text.contains("write_amplification"), "it is not known");
+    }
+}
