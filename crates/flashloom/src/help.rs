@@ -79,8 +79,8 @@ pub(crate) const EXAMPLES: [Example; 48] = [
     ),
     example(
         "serve",
-        "flashloom serve --export a=demo --export b=compare-hydra --listen 127.0.0.1:0 --pace max --run 'echo $uri'",
-        "Serve two drives over TCP, as fast as they can be simulated",
+        "flashloom serve --export a=demo --export b=demo --listen 127.0.0.1:0 --run 'echo $uri'",
+        "Serve two drives over TCP, each under its name",
     ),
     example(
         "store list",

@@ -117,7 +117,7 @@ fn a_private_socket_is_in_a_folder_of_its_own_that_goes_with_the_server() {
 #[test]
 fn several_drives_are_served_and_a_failed_command_is_a_failure() {
     let place = place();
-    let serve = ["serve", "--export", "a=d.toml", "--export", "b/2=demo", "--set", "flash.blocks=40", "--socket", "s"];
+    let serve = ["serve", "--export", "a=d.toml", "--export", "b/2=demo", "--socket", "s"];
     let output = place.flashloom(&[&serve[..], &["--run", "exit 3"]].concat());
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert_eq!(text(&output.stdout), "nbd+unix:///a?socket=s\nnbd+unix:///b%2F2?socket=s\n");
@@ -148,7 +148,7 @@ fn a_place_that_cannot_be_taken_is_refused_before_a_drive_is_made() {
         (&["--listen", "0.0.0.0:10809"], "0.0.0.0:10809: is not a loopback address, and without TLS"),
     ] {
         // A precondition that would take for ever.
-        let all = [&["serve", "demo", "--precondition", "random:x100000"], arguments].concat();
+        let all = [&["serve", "demo", "--precondition", "random:x1000"], arguments].concat();
         let output = place.flashloom(&all);
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{said}");

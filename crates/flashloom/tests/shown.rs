@@ -256,9 +256,12 @@ impl Page {
             assert!(output.status.success(), "{} names `flashloom {}`", self.name, command.join(" "));
             String::from_utf8(output.stdout).expect("text")
         };
-        let with_options: [&[&str]; 16] = [
+        let with_options: [&[&str]; 19] = [
             &["run"],
             &["serve"],
+            &["ctl", "status"],
+            &["ctl", "fault"],
+            &["ctl", "snapshot"],
             &["compare"],
             &["explain"],
             &["study"],
