@@ -1,4 +1,5 @@
 //! Tests of served drives from outside. They are one program, because linking each by itself would take longer.
+#![allow(clippy::disallowed_methods)] // Limits of time are what some of them test, and a hang has to end.
 
 mod client;
 mod connections;

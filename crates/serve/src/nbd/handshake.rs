@@ -203,7 +203,7 @@ impl Handshake {
             invalid(option, out);
             return None;
         };
-        let Some(named) = find(name, option, exports, out) else { return None };
+        let named = find(name, option, exports, out)?;
         let export = &exports[named];
         let mut fact = |kind: u16, write: &dyn Fn(&mut Vec<u8>)| {
             let mut fact = Vec::new();
@@ -242,7 +242,7 @@ impl Handshake {
         let Some(named) = find(name, option, exports, out) else { return };
         // A list without queries is of all contexts; `base:` stands for all of them in a list only.
         let asks = |query: &&str| *query == ALLOCATION || !set && *query == "base:";
-        if queries.iter().any(|query| asks(&query)) || !set && queries.is_empty() {
+        if queries.iter().any(asks) || !set && queries.is_empty() {
             let mut context = Vec::new();
             // In a list the number has no meaning.
             context.u32(if set { ALLOCATION_ID } else { 0 });
