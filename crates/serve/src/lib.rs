@@ -5,5 +5,9 @@
 //! protocol.
 
 mod disk;
+#[cfg(unix)]
+mod state;
 
 pub use disk::{Answer, Disk, Failed, Job, Operation};
+#[cfg(unix)]
+pub use state::{Difference, Doing, Durability, Place, State, StateError};

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::io::{self, Read, Write};
 
-use super::{Block, Images, Media, Mode, Spares, Stream};
+use super::{Backing, Block, Images, Media, Mode, Spares, Stream};
 use crate::nand::{Faults, Geometry, Sector};
 
 const MAGIC: [u8; 16] = *b"flashloom media\n";
@@ -237,8 +237,8 @@ impl<S: Sector> Media<S> {
         sink.word(self.unreadable.len() as u64)?;
         self.unreadable.iter().try_for_each(|slot| sink.small(*slot))?;
         let mut bytes = Vec::new();
-        for block in &self.payload {
-            match block {
+        for block in 0..if S::PRESENT { self.blocks.len() } else { 0 } {
+            match self.payload_of(block)? {
                 None => sink.put(&[DERIVED])?,
                 Some(data) => {
                     sink.put(&[DATA])?;
@@ -321,6 +321,7 @@ impl<S: Sector> Media<S> {
             blocks,
             spares,
             payload,
+            backing: Backing::default(),
             images,
             unreadable,
             faults,

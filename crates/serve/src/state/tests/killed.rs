@@ -1,0 +1,76 @@
+//! A process that is killed in the middle of any write leaves the flash of a power cut: what was acknowledged as durable is
+//! there, whole, and nothing older comes back.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use base::engine::Rng;
+
+use super::drives::{Served, named, settings};
+
+/// One setting of each family, with the caches, arrays and records that it may have.
+const FAMILIES: [&str; 12] = [
+    "Greedy, PageRoundRobin channel-chip-die-plane",
+    "map Dftl(DftlSpec, buffered",
+    "map Fmmu(FmmuSpec, durable discards, buffered",
+    "checkpoints, buffered",
+    "paired pages on two planes",
+    "Bast, buffered",
+    "Fast, buffered",
+    "hydra, buffer",
+    "Chang, plain",
+    "Chang, buffer",
+    "Chang, pages",
+    "block, sample 0, buffered",
+];
+
+/// Two lives of a drive, of which the first ends in write `dies_at` after it was made. False if it had fewer.
+fn lives(resolved: &ssd::Resolved, seed: u64, requests: u32, dies_at: u64) -> bool {
+    let mut rng = Rng::stream(seed, "serve.lives");
+    let mut served = Served::new(resolved, seed, seed.is_multiple_of(2));
+    served.files.die_after(dies_at, seed ^ dies_at << 32);
+    let mut dies = !served.serve(&mut rng, requests);
+    while !dies && served.host.step_unless(|| served.state.check().is_err()) {}
+    dies |= served.state.check().is_err();
+    let mut served = served.restart();
+    // The next process dies soon.
+    served.files.die_after(rng.below(40), seed.rotate_left(9) ^ dies_at);
+    served.serve(&mut rng, 6);
+    let mut served = served.restart();
+    assert!(served.serve(&mut rng, 6));
+    served.audit();
+    dies
+}
+
+/// Says which life failed.
+fn replayed(name: &str, seed: u64, dies_at: u64, life: impl FnOnce() -> bool) -> bool {
+    catch_unwind(AssertUnwindSafe(life)).unwrap_or_else(|panic| {
+        let why = panic.downcast_ref::<String>().cloned().unwrap_or_default();
+        panic!("setting {name:?}, seed {seed}, killed in write {dies_at}: {why}")
+    })
+}
+
+#[test]
+fn a_kill_in_any_write_of_each_family_is_a_power_cut() {
+    for (name, resolved) in named(&FAMILIES) {
+        for seed in [2, 3] {
+            let mut kills = 0;
+            for dies_at in 0.. {
+                if !replayed(&name, seed, dies_at, || lives(&resolved, seed, 24, dies_at)) {
+                    break;
+                }
+                kills += 1;
+            }
+            assert!(kills > 20, "{name} writes {kills} times");
+        }
+    }
+}
+
+#[test]
+fn a_kill_of_a_drive_of_any_setting_is_a_power_cut() {
+    for (i, (name, resolved)) in settings().into_iter().enumerate() {
+        for seed in [2 * i as u64, 2 * i as u64 + 1] {
+            let dies_at = Rng::stream(seed, "serve.moment").below(80);
+            replayed(&name, seed, dies_at, || lives(&resolved, seed, 40, dies_at));
+        }
+    }
+}
