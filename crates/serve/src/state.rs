@@ -152,6 +152,14 @@ impl State {
         Self { folder, shared: Arc::default(), durability, names, _lock: None }
     }
 
+    /// The files to be synchronised before an erase.
+    fn synced(&self) -> &[String] {
+        match self.durability {
+            Durability::Process => &[],
+            Durability::Machine => &self.names,
+        }
+    }
+
     fn create_in<S: Sector + Send>(
         folder: Arc<dyn Folder>,
         ssd: &mut Ssd<S>,
@@ -159,10 +167,10 @@ impl State {
     ) -> Result<Self, StateError> {
         let state = Self::over(folder, ssd.resolved(), durability);
         let format = Format::of(ssd.resolved(), ssd.seed(), S::BYTES);
-        let sync = durability == Durability::Machine;
-        Array::create(&state.folder, &state.shared, (MAIN, sync), ssd.media_mut())?;
+        let synced = state.synced();
+        Array::create(&state.folder, &state.shared, (MAIN, synced), ssd.media_mut())?;
         if let Some(media) = ssd.slc_media_mut() {
-            Array::create(&state.folder, &state.shared, (SLC, sync), media)?;
+            Array::create(&state.folder, &state.shared, (SLC, synced), media)?;
         }
         state.check()?;
         format.write(&state.folder)?;
@@ -179,11 +187,16 @@ impl State {
         let format = Format::read(&state.folder)?;
         let seed = format.seed();
         format.check(resolved, S::BYTES, &state.folder)?;
-        let sync = durability == Durability::Machine;
+        let synced = state.synced();
         let (mut media, mut slc_array) = Ssd::<S>::new_media(resolved, seed);
-        Array::open(&state.folder, &state.shared, (MAIN, sync), &mut media)?;
+        Array::open(&state.folder, &state.shared, (MAIN, synced), &mut media)?;
         if let Some(media) = &mut slc_array {
-            Array::open(&state.folder, &state.shared, (SLC, sync), media)?;
+            Array::open(&state.folder, &state.shared, (SLC, synced), media)?;
+        }
+        // Other faults than in the life before.
+        for media in [Some(&mut media), slc_array.as_mut()].into_iter().flatten() {
+            let lived = media.openings().rotate_left(32);
+            media.faults_mut().restart(seed ^ lived);
         }
         let ssd = Ssd::with_media(resolved, seed, media, slc_array, ());
         state.check()?;

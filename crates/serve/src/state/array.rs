@@ -42,14 +42,13 @@ struct Named {
 pub(super) struct Array<S> {
     folder: Arc<dyn Folder>,
     shared: Arc<Shared>,
-    /// Synchronises all files before an erase, so that the disk cannot do it before the copies of its data.
-    sync: bool,
+    /// The files of all arrays, to be synchronised before an erase: the disk must not know of it before it has the copies of
+    /// the data. Empty if only the end of the process counts.
+    synced: Vec<String>,
     content: Named,
     slots: Named,
     blocks: Named,
     images: ImageLog,
-    /// The names of all files.
-    names: Vec<String>,
     slot_bytes: usize,
     /// The sum of the content of each slot; zero if none is stored.
     sums: Vec<u32>,
@@ -83,13 +82,11 @@ impl<S: Sector + Send> Array<S> {
     pub(super) fn create(
         folder: &Arc<dyn Folder>,
         shared: &Arc<Shared>,
-        (name, sync): (&str, bool),
+        (name, synced): (&str, &[String]),
         media: &mut Media<S>,
     ) -> Result<(), StateError> {
         let images = ImageLog::create(folder, name_of(name, IMAGES))?;
-        let mut array = Self::over(folder, shared, (name, sync), images, media.geometry())?;
-        // Nothing is synchronised before the format names the state.
-        array.sync = false;
+        let array = Self::over(folder, shared, (name, synced), images, media.geometry())?;
         for (named, size) in [&array.content, &array.slots, &array.blocks].into_iter().zip(sizes::<S>(media.geometry()))
         {
             // What an interrupted creation left is gone.
@@ -104,11 +101,11 @@ impl<S: Sector + Send> Array<S> {
     pub(super) fn open(
         folder: &Arc<dyn Folder>,
         shared: &Arc<Shared>,
-        (name, sync): (&str, bool),
+        (name, synced): (&str, &[String]),
         media: &mut Media<S>,
     ) -> Result<(), StateError> {
         let images = ImageLog::open(folder, name_of(name, IMAGES), |image| media.recall_image(image))?;
-        let mut array = Self::over(folder, shared, (name, sync), images, media.geometry())?;
+        let mut array = Self::over(folder, shared, (name, synced), images, media.geometry())?;
         for (named, expected) in
             [&array.content, &array.slots, &array.blocks].into_iter().zip(sizes::<S>(media.geometry()))
         {
@@ -141,7 +138,7 @@ impl<S: Sector + Send> Array<S> {
     fn over(
         folder: &Arc<dyn Folder>,
         shared: &Arc<Shared>,
-        (name, sync): (&str, bool),
+        (name, synced): (&str, &[String]),
         images: ImageLog,
         geometry: &Geometry,
     ) -> Result<Self, StateError> {
@@ -157,10 +154,9 @@ impl<S: Sector + Send> Array<S> {
             slots: open(SLOTS)?,
             blocks: open(BLOCKS)?,
             images,
-            names: names(name).to_vec(),
             folder: Arc::clone(folder),
             shared: Arc::clone(shared),
-            sync,
+            synced: synced.to_vec(),
             slot_bytes: (geometry.sectors * S::BYTES) as usize,
             sums: vec![0; geometry.slot_count() as usize],
             bytes: Vec::new(),
@@ -298,8 +294,8 @@ impl<S: Sector + Send> BackingStore<S> for Array<S> {
 
     fn erase(&mut self, first: BlockId, blocks: &mut dyn Iterator<Item = BlockRecord>, slots: Range<u32>) {
         self.write(|array| {
-            if array.sync {
-                let synced = array.folder.sync(&array.names);
+            if !array.synced.is_empty() {
+                let synced = array.folder.sync(&array.synced);
                 synced.map_err(|error| StateError::io(array.folder.path(""), Doing::Sync, error))?;
             }
             array.put_blocks(first, blocks)?;
@@ -311,7 +307,7 @@ impl<S: Sector + Send> BackingStore<S> for Array<S> {
     fn image(&mut self, image: ImageRecord<'_>) {
         self.write(|array| {
             let appended = array.images.append(image);
-            appended.map_err(|error| StateError::io(array.folder.path(&array.names[3]), Doing::Write, error))
+            appended.map_err(|error| StateError::io(array.folder.path(array.images.name()), Doing::Write, error))
         });
     }
 

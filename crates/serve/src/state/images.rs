@@ -20,8 +20,8 @@ use super::folder::{Folder, Raw};
 const HEADER: usize = 24;
 /// Bytes of the header before its checksum.
 const BODY: usize = 20;
-/// A log shorter than this is not replaced.
-const SMALL: u64 = 1 << 20;
+/// A log shorter than this is not replaced. Small in tests, so that processes die while one is.
+const SMALL: u64 = if cfg!(test) { 1 << 12 } else { 1 << 20 };
 
 /// Where the last entry of a place is.
 #[derive(Clone, Copy, Debug)]
@@ -111,6 +111,11 @@ impl ImageLog {
         }
         log.file.set_size(log.end).map_err(io(Doing::Write))?;
         Ok(log)
+    }
+
+    /// The name of its file.
+    pub(super) fn name(&self) -> &str {
+        &self.name
     }
 
     /// Notes an entry of `len` bytes at the end of the log.

@@ -3,6 +3,7 @@
 mod damage;
 mod directory;
 mod drives;
+mod images;
 mod killed;
 mod memory;
 mod process;

@@ -198,6 +198,9 @@ fn shape([channels, chips, dies, planes, stripe, blocks, pages, slots, sectors]:
 /// Map entries in a sector.
 const ENTRIES: u32 = 128;
 
+/// Words of a checkpoint's record before its bits.
+const HEAD: u32 = 2;
+
 /// A flag beside the stream: the block is in SLC mode.
 const SLC: u8 = 2;
 
@@ -384,8 +387,9 @@ fn images<R: Read>(tap: &mut Tap<'_, R>, geometry: &Geometry) -> Result<Images, 
     for _ in 0..tap.word()? {
         let (page, version, len) = (tap.small()?, tap.small()?, tap.small()?);
         // A damaged length must not be trusted: there are no more pages than slots, and a page has no more entries
-        // than fit into its slot.
-        if page >= geometry.slot_count() || len > geometry.sectors * ENTRIES {
+        // than fit into its slot. Only the record of a checkpoint has more, with a bit for each superblock and slot.
+        let record = HEAD + geometry.superblock_count().div_ceil(32) + geometry.slot_count().div_ceil(32);
+        if page >= geometry.slot_count() || len > record.max(geometry.sectors * ENTRIES) {
             return Err(SnapshotError::Damaged);
         }
         let entries = (0..len).map(|_| tap.small()).collect::<Result<Vec<_>, _>>()?;
@@ -466,6 +470,19 @@ mod tests {
         let mut from = &two[..];
         let first = Media::<Stamp>::load(geometry(4), 10, 1, faults(), &mut from).expect("the first");
         assert_eq!((saved(&first), from), (saved(&media), &two[two.len() / 2..]), "nothing behind it is read");
+    }
+
+    #[test]
+    fn the_record_of_a_checkpoint_may_be_larger_than_a_slot() {
+        // As many words as bits for 16 superblocks and 8192 slots take.
+        let large = || Geometry::new(1, 1, 1, 1, 1, 16, 512, 1, 1).expect("an array");
+        let load = |words: u32| {
+            let mut media = Media::<()>::new(large(), 10, 1, faults());
+            media.stage_image(1, None, 4, &vec![7; words as usize]);
+            Media::<()>::load(large(), 10, 1, faults(), &mut &saved(&media)[..])
+        };
+        assert_eq!(load(259).expect("a snapshot").image(1, 4).map(<[u32]>::len), Some(259));
+        assert!(load(260).is_err());
     }
 
     #[test]

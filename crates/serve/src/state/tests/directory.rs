@@ -189,3 +189,9 @@ fn a_device_that_relies_on_capacitors_is_refused() {
         "{error}"
     );
 }
+
+#[test]
+fn a_drive_with_its_state_moves_to_another_thread() {
+    const fn may_move<T: Send>() {}
+    const { may_move::<(State, Ssd<Bytes512>)>() };
+}

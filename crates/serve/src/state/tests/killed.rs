@@ -6,6 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use base::engine::Rng;
 
 use super::drives::{Served, named, settings};
+use super::memory::Memory;
+use crate::state::{Durability, State};
 
 /// One setting of each family, with the caches, arrays and records that it may have.
 const FAMILIES: [&str; 12] = [
@@ -72,5 +74,31 @@ fn a_kill_of_a_drive_of_any_setting_is_a_power_cut() {
             let dies_at = Rng::stream(seed, "serve.moment").below(80);
             replayed(&name, seed, dies_at, || lives(&resolved, seed, 40, dies_at));
         }
+    }
+}
+
+#[test]
+fn files_are_synchronised_for_flushes_and_erases_if_the_machine_may_crash() {
+    let (_, resolved) = named(&["Chang, buffer"]).remove(0);
+    for durability in [Durability::Process, Durability::Machine] {
+        let mut ssd = ssd::Ssd::<flash::nand::Stamp>::new(&resolved, 1);
+        let files = Memory::default();
+        let state = State::create_in(files.folder(), &mut ssd, durability).expect("a state");
+        let mut served = Served { state, files, host: testkit::Host::new(ssd), resolved: resolved.clone() };
+        assert!(served.serve(&mut Rng::stream(1, "serve.synced"), 100));
+        served.host.run_until_idle();
+        let (media, slc_array) = (served.host.ssd().media(), served.host.ssd().slc_media().expect("two arrays"));
+        let erases: u64 = media.all_erases().chain(slc_array.all_erases()).map(u64::from).sum();
+        served.state.sync().expect("memory");
+        let files = served.files.lock();
+        if durability == Durability::Process {
+            assert!(files.synced.is_empty());
+            continue;
+        }
+        // Once when it was made, and once now; blocks of one plane are erased one by one.
+        assert_eq!(files.synced.len() as u64, erases + 2);
+        let (last, names) = files.synced.last().expect("some");
+        assert_eq!((*last, names.len()), (files.writes, 9), "two arrays of four files, and the format");
+        assert!(erases > 10 && files.synced[1].1 == *names, "an erase of one array waits for copies in the other");
     }
 }

@@ -19,8 +19,8 @@ pub(super) struct Files {
     pub(super) files: Vec<Vec<u8>>,
     /// Changes of files so far.
     pub(super) writes: u64,
-    /// Files that were synchronised.
-    pub(super) synced: Vec<String>,
+    /// The changes before each synchronisation, and its files.
+    pub(super) synced: Vec<(u64, Vec<String>)>,
     /// The change in which the process dies; its part is drawn from this seed.
     dies_at: Option<(u64, u64)>,
     is_dead: bool,
@@ -99,7 +99,9 @@ impl Folder for Memory {
     }
 
     fn sync(&self, names: &[String]) -> io::Result<()> {
-        self.lock().synced.extend_from_slice(names);
+        let mut files = self.lock();
+        let writes = files.writes;
+        files.synced.push((writes, names.to_vec()));
         Ok(())
     }
 
