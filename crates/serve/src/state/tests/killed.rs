@@ -27,8 +27,14 @@ const FAMILIES: [&str; 12] = [
 
 /// Two lives of a drive, of which the first ends in write `dies_at` after it was made. False if it had fewer.
 fn lives(resolved: &ssd::Resolved, seed: u64, requests: u32, dies_at: u64) -> bool {
+    lives_with(resolved, seed, requests, dies_at, |_| {})
+}
+
+/// The same, with a bug planted into the files.
+fn lives_with(resolved: &ssd::Resolved, seed: u64, requests: u32, dies_at: u64, plant: impl FnOnce(&Memory)) -> bool {
     let mut rng = Rng::stream(seed, "serve.lives");
     let mut served = Served::new(resolved, seed, seed.is_multiple_of(2));
+    plant(&served.files);
     served.files.die_after(dies_at, seed ^ dies_at << 32);
     let mut dies = !served.serve(&mut rng, requests);
     while !dies && served.host.step_unless(|| served.state.check().is_err()) {}
@@ -74,6 +80,22 @@ fn a_kill_of_a_drive_of_any_setting_is_a_power_cut() {
             let dies_at = Rng::stream(seed, "serve.moment").below(80);
             replayed(&name, seed, dies_at, || lives(&resolved, seed, 40, dies_at));
         }
+    }
+}
+
+#[test]
+fn a_file_that_is_written_late_is_found() {
+    for (name, file) in [
+        (FAMILIES[0], "main.content"),
+        (FAMILIES[0], "main.slots"),
+        (FAMILIES[0], "main.blocks"),
+        ("hydra, buffer", "main.images"),
+        ("Chang, plain", "slc.slots"),
+    ] {
+        let (_, resolved) = named(&[name]).remove(0);
+        let life = |dies_at| lives_with(&resolved, 2, 24, dies_at, |files| files.write_late(file));
+        let found = (0..400).any(|dies_at| catch_unwind(AssertUnwindSafe(|| life(dies_at))).is_err());
+        assert!(found, "{name}: {file} is written late, and no check fails");
     }
 }
 

@@ -24,6 +24,8 @@ pub(super) struct Files {
     /// The change in which the process dies; its part is drawn from this seed.
     dies_at: Option<(u64, u64)>,
     is_dead: bool,
+    /// The file whose writes a process that dies has not made yet, a planted bug: its name, and what it held before its last.
+    late: Option<(String, Vec<u8>)>,
 }
 
 impl Files {
@@ -61,8 +63,18 @@ impl Memory {
 
     /// Other files of the same content, in a process that lives.
     pub(super) fn copy(&self) -> Self {
-        let files = Files { dies_at: None, is_dead: false, synced: Vec::new(), ..self.lock().clone() };
+        let mut files = Files { dies_at: None, is_dead: false, synced: Vec::new(), ..self.lock().clone() };
+        if let Some((name, before)) = files.late.take() {
+            *files.file(&name) = before;
+        }
         Self(Arc::new(Mutex::new(files)))
+    }
+
+    /// Plants a bug: each write of this file is made when the next one is due.
+    pub(super) fn write_late(&self, name: &str) {
+        let mut files = self.lock();
+        let before = files.file(name).clone();
+        files.late = Some((name.to_owned(), before));
     }
 
     /// Lets the process die `writes` changes from now.
@@ -143,6 +155,10 @@ impl Raw for OneFile {
                 n => end.min((at / PAGE + n) * PAGE),
             }
         });
+        if let Some((name, _)) = files.late.clone().filter(|(name, _)| files.names[name] == self.number) {
+            let before = files.file(&name).clone();
+            files.late = Some((name, before));
+        }
         let file = &mut files.files[self.number];
         file.resize(file.len().max(until as usize), 0);
         file[at as usize..until as usize].copy_from_slice(&bytes[..(until - at) as usize]);
