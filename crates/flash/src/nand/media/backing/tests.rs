@@ -219,7 +219,7 @@ fn damaged_content_is_an_uncorrectable_read_or_ends_the_drive() {
     let error = media.save(&mut Vec::new()).expect_err("no snapshot has such content").to_string();
     assert_eq!(error, format!("the content of slot {} is damaged", psn.get()));
     assert_eq!(memory.kept().refused, None);
-    media.content(psn, 1);
+    assert_eq!(media.content(psn, 1), Stamp(0));
     assert_eq!(memory.kept().refused, Some(psn), "content for which no status is returned");
 }
 
