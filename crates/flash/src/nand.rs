@@ -12,7 +12,10 @@ mod spare;
 
 pub use fault::{Failing, FaultSpec, Faults};
 pub use geometry::{Geometry, GeometryError};
-pub use media::{BlockBirth, Media, Mode, SnapshotError, Stream, Target};
+pub use media::{
+    BackingStore, BlockBirth, BlockRecord, Contradiction, Held, ImageRecord, Media, Mode, ProgrammedSlot, SlotRecord,
+    SnapshotError, Stream, Target,
+};
 pub use part::{Cell, CustomPart, Part, PartError};
 pub use sector::{Bytes512, Sector, Stamp};
 pub use spare::Spare;

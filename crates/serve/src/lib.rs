@@ -11,6 +11,10 @@ pub mod metrics;
 pub mod nbd;
 pub mod record;
 pub mod server;
+#[cfg(unix)]
+mod state;
 
 pub use disk::{Answer, Disk, Failed, Job, Operation};
 pub use engine::{Engine, EngineError, EngineOptions, Stopped};
+#[cfg(unix)]
+pub use state::{Difference, Doing, Durability, Place, State, StateError};

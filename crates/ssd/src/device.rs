@@ -82,11 +82,21 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     /// A new device with an observer.
     #[must_use]
     pub fn observed(resolved: &Resolved, seed: u64, observer: O) -> Self {
-        let faults = Faults::new(&resolved.spec.flash.faults, seed);
+        let (media, slc_array) = Self::new_media(resolved, seed);
+        Self::with_media(resolved, seed, media, slc_array, observer)
+    }
+
+    /// The media of a new device: its main array, and its SLC array if it has one.
+    #[must_use]
+    pub fn new_media(resolved: &Resolved, seed: u64) -> (Media<S>, Option<Media<S>>) {
+        let faults = |seed| Faults::new(&resolved.spec.flash.faults, seed);
         let timing = &resolved.backend.timing;
-        let media = Media::new(resolved.geometry.clone(), resolved.part.endurance, timing.one_shot, faults);
-        let media = media.with_paired_pages(timing.paired);
-        Self::with_media(resolved, seed, media, None, observer)
+        let media = Media::new(resolved.geometry.clone(), resolved.part.endurance, timing.one_shot, faults(seed));
+        let slc_array = resolved
+            .slc_array
+            .as_ref()
+            .map(|part| Media::new(part.geometry.clone(), part.part.endurance, 1, faults(slc_seed(seed))));
+        (media.with_paired_pages(timing.paired), slc_array)
     }
 
     /// A device over used flash. Its SLC array, if it has one, is new if none is given.
@@ -188,6 +198,12 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     #[must_use]
     pub const fn resolved(&self) -> &Resolved {
         &self.resolved
+    }
+
+    /// The seed of its randomness.
+    #[must_use]
+    pub const fn seed(&self) -> u64 {
+        self.seed
     }
 
     /// The time advanced to.

@@ -136,6 +136,19 @@ impl Host {
         true
     }
 
+    /// Like [`Host::step`], but if the drive's process has died meanwhile, the host gets no answer, and false.
+    pub fn step_unless(&mut self, has_died: impl Fn() -> bool) -> bool {
+        let Some(at) = self.ssd.next_event() else { return false };
+        let mut completions = std::mem::take(&mut self.completions);
+        self.ssd.advance(at, &mut completions);
+        let died = has_died();
+        for completion in completions.drain(..).filter(|_| !died) {
+            self.complete(&completion);
+        }
+        self.completions = completions;
+        !died
+    }
+
     /// Advances by `events` events, or to the last one.
     pub fn steps(&mut self, events: u64) {
         for _ in 0..events {
@@ -238,6 +251,15 @@ impl Host {
         copy.forget();
         copy.recovered();
         copy
+    }
+
+    /// The host of a drive that another process has recovered from what the first one left.
+    #[must_use]
+    pub fn restarted(mut self, ssd: Ssd<Stamp>) -> Self {
+        self.ssd = ssd;
+        self.forget();
+        self.recovered();
+        self
     }
 
     fn forget(&mut self) {

@@ -7,6 +7,7 @@ use base::units::{Lpn, Psn, SuperblockId};
 
 use super::{Faults, Geometry, Sector, Spare};
 
+mod backing;
 mod failing;
 mod images;
 mod layout;
@@ -17,6 +18,8 @@ mod snapshot;
 mod spares;
 mod torn;
 
+use backing::Backing;
+pub use backing::{BackingStore, BlockRecord, Contradiction, Held, ImageRecord, ProgrammedSlot, SlotRecord};
 use images::Images;
 pub use mode::Mode;
 use payload::Preconditioned;
@@ -83,8 +86,9 @@ pub struct Media<S> {
     blocks: Vec<Block>,
     spares: Spares,
     /// The content of each block's sectors. `None` if every slot holds the content that preconditioning writes: a
-    /// drive that is only preconditioned takes no memory for it.
+    /// drive that is only preconditioned takes no memory for it. Empty with a backing store, which has the content.
     payload: Vec<Option<Box<[S]>>>,
+    backing: Backing<S>,
     /// The content of translation pages.
     images: Images,
     /// Slots with uncorrectable data; empty unless faults are injected.
@@ -121,6 +125,7 @@ impl<S: Sector> Media<S> {
             spares: Spares::new(&geometry),
             blocks,
             payload,
+            backing: Backing::default(),
             images: Images::default(),
             unreadable: BTreeSet::new(),
             faults,
@@ -189,6 +194,7 @@ impl<S: Sector> Media<S> {
             let new = !std::mem::replace(&mut block.bad, true);
             self.bad += u64::from(new);
         }
+        self.store_blocks(superblock);
     }
 
     /// True if no page has been programmed since the last complete erase.
@@ -247,7 +253,8 @@ impl<S: Sector> Media<S> {
     /// Unlike the payload, it exists for every type of sector: a map is no host data, and a device that only
     /// simulates time must still know where its data is.
     pub fn stage_image(&mut self, page: u32, durable: Option<u32>, version: u32, entries: &[u32]) {
-        self.images.stage(page, durable, version, entries);
+        let place = self.images.stage(page, durable, version, entries);
+        self.backing.stage(page, place);
     }
 
     /// The staged content of a version, to be filled: `words` of four bytes, zero at first.
@@ -256,6 +263,15 @@ impl<S: Sector> Media<S> {
     /// If the version was not staged.
     pub fn image_to_fill(&mut self, page: u32, version: u32, words: usize) -> &mut [u32] {
         self.images.fill(page, version, words)
+    }
+
+    /// The staged content has been filled, and is complete: the next program may make it count.
+    ///
+    /// # Panics
+    /// If the version was not staged.
+    pub fn image_is_filled(&mut self, page: u32, version: u32) {
+        let place = self.images.place(page, version).expect("a staged version");
+        self.backing.stage(page, place);
     }
 
     /// Notes that a version of a translation page is durable, and drops the others.
@@ -315,14 +331,12 @@ impl<S: Sector> Media<S> {
         let Spare::Data { lpn, version } = self.spare(psn) else {
             panic!("read of {psn}, which holds no data: {:?}", self.spare(psn));
         };
+        let mut readable = !self.is_unreadable(psn);
         if S::PRESENT {
-            let (block, range) = self.place(psn);
-            match &self.payload[block.index()] {
-                Some(data) => into.copy_from_slice(&data[range]),
-                None => Preconditioned::of(Spare::Data { lpn, version }, self.geometry.sectors).fill(into),
-            }
+            readable &=
+                self.read_payload(psn, Preconditioned::of(Spare::Data { lpn, version }, self.geometry.sectors), into);
         }
-        SlotRead { lpn, version, readable: !self.is_unreadable(psn) }
+        SlotRead { lpn, version, readable }
     }
 
     /// Draws whether the coming page read is uncorrectable, and marks the page.
@@ -331,6 +345,7 @@ impl<S: Sector> Media<S> {
         if self.faults.read_fails() {
             let first = psn.get() - psn.get() % self.geometry.slots;
             self.unreadable.extend(first..first + self.geometry.slots);
+            self.store_change(Psn::new(first), self.geometry.slots);
         }
     }
 
@@ -349,12 +364,13 @@ impl<S: Sector> Media<S> {
             block.next_page = 0;
             (block.opened, block.stream, block.mode) = (0, Stream::default(), Mode::default());
             self.set_failing(superblock, plane, false);
-            if S::PRESENT {
+            if S::PRESENT && !self.backing.is_some() {
                 let block = self.geometry.block(superblock, plane);
                 self.payload[block.index()] = None;
             }
         }
         self.fill_spares(superblock, Spare::Empty);
+        self.store_erase(superblock);
         if !well {
             self.tear_erase(superblock);
         }

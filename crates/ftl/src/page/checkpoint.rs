@@ -259,6 +259,9 @@ impl PageFtl {
                 }
             }
         }
+        if page == shape.each - 1 {
+            flash.backend.media_mut().image_is_filled(checkpoints.image, version);
+        }
         let lpn = Lpn::new(checkpoints.first + generation * shape.each + page);
         let mask = full_mask(self.geometry.sectors);
         self.write(flash, owners, PageWrite { lpn, owner: None, at: 0, mask, version, old_place: OldPlace::Unasked });

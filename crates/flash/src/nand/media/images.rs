@@ -28,18 +28,26 @@ impl Images {
         u64::from(pages) * 2 * (image + size_of::<Image>()) as u64
     }
 
-    pub(super) fn stage(&mut self, page: u32, durable: Option<u32>, version: u32, entries: &[u32]) {
+    /// Returns the place of the version among the two of the page.
+    pub(super) fn stage(&mut self, page: u32, durable: Option<u32>, version: u32, entries: &[u32]) -> u8 {
+        let first = self.pages.get(page as usize).and_then(|images| images[0].version);
+        let place = usize::from(durable.is_some() && first == durable);
+        self.put(page, place, version, entries);
+        place as u8
+    }
+
+    /// Stores a version in one of the two places of its page.
+    pub(super) fn put(&mut self, page: u32, place: usize, version: u32, entries: &[u32]) {
         if self.pages.len() <= page as usize {
             self.pages.resize_with(page as usize + 1, Default::default);
         }
-        let images = &mut self.pages[page as usize];
-        let place = usize::from(durable.is_some() && images[0].version == durable);
-        images[place].version = Some(version);
-        images[place].entries.clear();
+        let image = &mut self.pages[page as usize][place];
+        image.version = Some(version);
+        image.entries.clear();
         // Pages of a log differ in length. The usual capacity is reserved, so that they need not grow again and
         // again.
-        images[place].entries.reserve(entries.len().max(USUAL));
-        images[place].entries.extend_from_slice(entries);
+        image.entries.reserve(entries.len().max(USUAL));
+        image.entries.extend_from_slice(entries);
     }
 
     /// # Panics
@@ -61,12 +69,31 @@ impl Images {
         images.iter().find(|image| image.version == Some(version)).map(|image| image.entries.as_slice())
     }
 
+    /// The place of a staged version.
+    pub(super) fn place(&self, page: u32, version: u32) -> Option<u8> {
+        let places = self.pages.get(page as usize)?;
+        places.iter().rposition(|image| image.version == Some(version)).map(|place| place as u8)
+    }
+
+    /// The version in a place of a page, and its content.
+    pub(super) fn at(&self, page: u32, place: usize) -> Option<(u32, &[u32])> {
+        let image = &self.pages.get(page as usize)?[place];
+        image.version.map(|version| (version, image.entries.as_slice()))
+    }
+
+    /// All images: page, place, version and content.
+    pub(super) fn places(&self) -> impl Iterator<Item = (u32, u8, u32, &[u32])> {
+        (0..self.pages.len() as u32).flat_map(move |page| {
+            (0..2).filter_map(move |place| {
+                let (version, entries) = self.at(page, usize::from(place))?;
+                Some((page, place, version, entries))
+            })
+        })
+    }
+
     /// All images: page, version and content.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, u32, &[u32])> {
-        let numbered = self.pages.iter().enumerate();
-        numbered.flat_map(|(page, images)| {
-            images.iter().filter_map(move |image| Some((page as u32, image.version?, image.entries.as_slice())))
-        })
+        self.places().map(|(page, _, version, entries)| (page, version, entries))
     }
 }
 

@@ -4,10 +4,25 @@
 //! block that holds nothing else stores no content, so a drive that is only preconditioned takes no memory for it,
 //! and neither does its snapshot.
 
+use std::borrow::Cow;
+use std::{fmt, io};
+
 use crate::nand::{Geometry, Sector, Spare};
 use base::units::{BlockId, Lba, Psn, SuperblockId};
 
-use super::Media;
+use super::{Held, Media};
+
+/// A slot whose content its backing store has lost.
+#[derive(Clone, Copy, Debug)]
+struct DamagedSlot(Psn);
+
+impl fmt::Display for DamagedSlot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the content of slot {} is damaged", self.0.get())
+    }
+}
+
+impl std::error::Error for DamagedSlot {}
 
 /// The content that preconditioning writes to a slot: its first sector and the version, if it holds data.
 #[derive(Clone, Copy, Debug)]
@@ -52,10 +67,62 @@ impl<S: Sector> Media<S> {
         (self.geometry.block(superblock, plane), first as usize..(first + self.geometry.sectors) as usize)
     }
 
+    /// Reads the content of a slot. False if its backing store has it no more.
+    #[inline]
+    pub(super) fn read_payload(&self, psn: Psn, derived: Preconditioned, into: &mut [S]) -> bool {
+        if let Some(store) = self.backing.get() {
+            match store.read(psn, into) {
+                Held::Stored => {}
+                Held::Derived => derived.fill(into),
+                Held::Damaged => {
+                    into.fill(S::default());
+                    return false;
+                }
+            }
+            return true;
+        }
+        let (block, range) = self.place(psn);
+        match &self.payload[block.index()] {
+            Some(data) => into.copy_from_slice(&data[range]),
+            None => derived.fill(into),
+        }
+        true
+    }
+
+    /// The content of all sectors of a block, as memory keeps it.
+    ///
+    /// # Errors
+    /// If the backing store has lost some of it.
+    pub(super) fn payload_of(&self, block: usize) -> io::Result<Option<Cow<'_, [S]>>> {
+        if !self.backing.is_some() {
+            return Ok(self.payload[block].as_deref().map(Cow::Borrowed));
+        }
+        let Geometry { slots, stripe, sectors, pages, .. } = self.geometry;
+        let (superblock, plane) = (SuperblockId::new(block as u32 / stripe), block as u32 % stripe);
+        let mut data = vec![S::default(); (pages * slots * sectors) as usize];
+        let mut is_derived = true;
+        for (i, into) in (0..).zip(data.chunks_exact_mut(sectors as usize)) {
+            let psn = self.geometry.slot(superblock, (i / slots * stripe + plane) * slots + i % slots);
+            let derived = self.preconditioned(psn);
+            if !self.read_payload(psn, derived, into) {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, DamagedSlot(psn)));
+            }
+            is_derived &= derived.is(into);
+        }
+        Ok((!is_derived).then_some(Cow::Owned(data)))
+    }
+
     /// The content of a sector of a slot; the default without payload. Like reading the spare area, the call itself
     /// takes no simulated time.
     #[must_use]
     pub fn content(&self, psn: Psn, sector: u32) -> S {
+        if let Some(store) = self.backing.get() {
+            let mut slot = vec![S::default(); self.geometry.sectors as usize];
+            if !self.read_payload(psn, self.preconditioned(psn), &mut slot) {
+                store.refuse(psn);
+            }
+            return slot[sector as usize];
+        }
         let (block, range) = self.place(psn);
         match self.payload.get(block.index()) {
             None => S::default(),

@@ -34,7 +34,11 @@ impl<S: Sector> Media<S> {
             let end = (first + slots).min(count);
             all_well &= self.program_page(target, place, first..end, (stream, mode), &spare_of, payload);
             if end == count {
-                return all_well || self.note_failures(target, count);
+                let well = all_well || self.note_failures(target, count);
+                if S::PRESENT && self.backing.is_some() {
+                    self.store_program(target, count, payload);
+                }
+                return well;
             }
             first = end;
             place = self.geometry.page_and_plane(target.offset + first);
@@ -94,7 +98,7 @@ impl<S: Sector> Media<S> {
             if lost {
                 self.unreadable.insert(psn.get());
             }
-            if S::PRESENT {
+            if S::PRESENT && !self.backing.is_some() {
                 let (block, range) = self.place(psn);
                 let from = i as usize * self.geometry.sectors as usize;
                 let content = &payload[from..from + self.geometry.sectors as usize];

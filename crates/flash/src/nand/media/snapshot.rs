@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::io::{self, Read, Write};
 
-use super::{Block, Images, Media, Mode, Spares, Stream};
+use super::{Backing, Block, Images, Media, Mode, Spares, Stream};
 use crate::nand::{Faults, Geometry, Sector};
 
 const MAGIC: [u8; 16] = *b"flashloom media\n";
@@ -198,6 +198,9 @@ fn shape([channels, chips, dies, planes, stripe, blocks, pages, slots, sectors]:
 /// Map entries in a sector.
 const ENTRIES: u32 = 128;
 
+/// Words of a checkpoint's record before its bits.
+const HEAD: u32 = 2;
+
 /// A flag beside the stream: the block is in SLC mode.
 const SLC: u8 = 2;
 
@@ -237,8 +240,8 @@ impl<S: Sector> Media<S> {
         sink.word(self.unreadable.len() as u64)?;
         self.unreadable.iter().try_for_each(|slot| sink.small(*slot))?;
         let mut bytes = Vec::new();
-        for block in &self.payload {
-            match block {
+        for block in 0..if S::PRESENT { self.blocks.len() } else { 0 } {
+            match self.payload_of(block)? {
                 None => sink.put(&[DERIVED])?,
                 Some(data) => {
                     sink.put(&[DATA])?;
@@ -321,6 +324,7 @@ impl<S: Sector> Media<S> {
             blocks,
             spares,
             payload,
+            backing: Backing::default(),
             images,
             unreadable,
             faults,
@@ -383,8 +387,9 @@ fn images<R: Read>(tap: &mut Tap<'_, R>, geometry: &Geometry) -> Result<Images, 
     for _ in 0..tap.word()? {
         let (page, version, len) = (tap.small()?, tap.small()?, tap.small()?);
         // A damaged length must not be trusted: there are no more pages than slots, and a page has no more entries
-        // than fit into its slot.
-        if page >= geometry.slot_count() || len > geometry.sectors * ENTRIES {
+        // than fit into its slot. Only the record of a checkpoint has more, with a bit for each superblock and slot.
+        let record = HEAD + geometry.superblock_count().div_ceil(32) + geometry.slot_count().div_ceil(32);
+        if page >= geometry.slot_count() || len > record.max(geometry.sectors * ENTRIES) {
             return Err(SnapshotError::Damaged);
         }
         let entries = (0..len).map(|_| tap.small()).collect::<Result<Vec<_>, _>>()?;
@@ -465,6 +470,19 @@ mod tests {
         let mut from = &two[..];
         let first = Media::<Stamp>::load(geometry(4), 10, 1, faults(), &mut from).expect("the first");
         assert_eq!((saved(&first), from), (saved(&media), &two[two.len() / 2..]), "nothing behind it is read");
+    }
+
+    #[test]
+    fn the_record_of_a_checkpoint_may_be_larger_than_a_slot() {
+        // As many words as bits for 16 superblocks and 8192 slots take.
+        let large = || Geometry::new(1, 1, 1, 1, 1, 16, 512, 1, 1).expect("an array");
+        let load = |words: u32| {
+            let mut media = Media::<()>::new(large(), 10, 1, faults());
+            media.stage_image(1, None, 4, &vec![7; words as usize]);
+            Media::<()>::load(large(), 10, 1, faults(), &mut &saved(&media)[..])
+        };
+        assert_eq!(load(259).expect("a snapshot").image(1, 4).map(<[u32]>::len), Some(259));
+        assert!(load(260).is_err());
     }
 
     #[test]

@@ -25,14 +25,15 @@ impl<S: Sector> Media<S> {
         for first in (0..count).step_by(self.geometry.slots as usize) {
             let (_, plane) = self.geometry.page_and_plane(target.offset + first);
             self.set_failing(target.superblock, plane, false);
-            if self.faults.survives_cut() {
-                continue;
+            let end = (first + self.geometry.slots).min(count);
+            if !self.faults.survives_cut() {
+                for i in first..end {
+                    let psn = self.geometry.slot(target.superblock, target.offset + i);
+                    self.spares.set(psn.index(), Spare::Torn);
+                }
+                self.damage_paired(target.superblock, target.offset + first);
             }
-            for i in first..(first + self.geometry.slots).min(count) {
-                let psn = self.geometry.slot(target.superblock, target.offset + i);
-                self.spares.set(psn.index(), Spare::Torn);
-            }
-            self.damage_paired(target.superblock, target.offset + first);
+            self.store_change(self.geometry.slot(target.superblock, target.offset + first), end - first);
         }
     }
 
@@ -43,6 +44,7 @@ impl<S: Sector> Media<S> {
             let pages = self.geometry.pages;
             self.block_mut(superblock, plane).next_page = pages;
         }
+        self.store_change(self.geometry.slot(superblock, 0), self.geometry.superblock_slots());
     }
 
     /// A program of the page that begins at `offset` is torn: each page before it in its word line is lost, or, by
@@ -63,6 +65,7 @@ impl<S: Sector> Media<S> {
                     self.spares.set(psn.index(), Spare::Torn);
                 }
             }
+            self.store_change(self.geometry.slot(superblock, first), self.geometry.slots);
         }
     }
 }

@@ -1,0 +1,348 @@
+//! The place outside memory where a drive keeps its flash, so that the flash survives the process.
+//!
+//! The media do no input or output. They tell a [`BackingStore`] of every change, and ask it for content. The order of
+//! the calls is the order of the changes on flash: after any of them, the store holds what a power cut could leave.
+
+use std::fmt;
+
+use base::units::{BlockId, Psn, SuperblockId};
+
+use super::{Media, Mode, Stream, Target};
+use crate::nand::media::payload::Preconditioned;
+use crate::nand::{Geometry, Sector, Spare};
+
+/// A slot of a programmed page, as a backing store keeps it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlotRecord {
+    /// The spare area.
+    pub spare: Spare,
+    /// The data is uncorrectable.
+    pub lost: bool,
+    /// The program of its page failed, and its block takes no more.
+    pub failed: bool,
+    /// Erases of its block: a slot with fewer was programmed before the last erase, and is empty.
+    pub erases: u32,
+    /// Position of its block among all openings.
+    pub opened: u64,
+    /// The stream its block was opened for.
+    pub stream: Stream,
+    /// The mode its block was opened in.
+    pub mode: Mode,
+}
+
+/// A block, as a backing store keeps it; the rest of its state follows from its slots.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlockRecord {
+    /// Program/erase cycles.
+    pub erases: u32,
+    /// The block is bad.
+    pub bad: bool,
+    /// Openings of all blocks before this record was made.
+    pub openings: u64,
+}
+
+/// The content of a translation page, as a backing store keeps it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImageRecord<'a> {
+    /// The number of the page.
+    pub page: u32,
+    /// One of the two places of a page; what it held before is gone.
+    pub place: u8,
+    /// The version.
+    pub version: u32,
+    /// The content.
+    pub entries: &'a [u32],
+}
+
+/// The answer of a backing store that was asked for the content of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// The content.
+    Stored,
+    /// The store has none, because it follows from the spare area.
+    Derived,
+    /// The content has changed since it was programmed, or cannot be read.
+    Damaged,
+}
+
+/// A slot that is programmed, and its content if the store must keep it.
+pub type ProgrammedSlot<'a, S> = (SlotRecord, Option<&'a [S]>);
+
+/// Keeps a flash array: the records of its slots and blocks, the content of slots, and translation pages.
+pub trait BackingStore<S>: fmt::Debug + Send {
+    /// Stores the slots of one program, from `first` on: their content before their records.
+    fn program(&mut self, first: Psn, slots: &mut dyn Iterator<Item = ProgrammedSlot<'_, S>>);
+
+    /// Replaces the records of programmed slots, from `first` on. Their content stays.
+    fn change(&mut self, first: Psn, slots: &mut dyn Iterator<Item = SlotRecord>);
+
+    /// Replaces the records of blocks, from `first` on.
+    fn retire(&mut self, first: BlockId, blocks: &mut dyn Iterator<Item = BlockRecord>);
+
+    /// The same for blocks whose slots, from `first_slot` to before `end`, have been erased.
+    fn erase(&mut self, first: BlockId, blocks: &mut dyn Iterator<Item = BlockRecord>, slots: std::ops::Range<u32>);
+
+    /// Stores a translation page, before the program that makes it count.
+    fn image(&mut self, image: ImageRecord<'_>);
+
+    /// Reads the content of a slot.
+    fn read(&self, psn: Psn, into: &mut [S]) -> Held;
+
+    /// The content of this slot is damaged, and there is no way to report it: the drive must not go on.
+    fn refuse(&self, psn: Psn);
+
+    /// A store in memory with the same content, for a copy of the drive.
+    fn duplicate(&self) -> Box<dyn BackingStore<S>>;
+}
+
+/// The backing store of an array, if it has one.
+#[derive(Debug)]
+pub(super) struct Backing<S> {
+    store: Option<Box<dyn BackingStore<S>>>,
+    /// Places of translation pages that the store has not got yet.
+    staged: Vec<(u32, u8)>,
+}
+
+impl<S> Default for Backing<S> {
+    fn default() -> Self {
+        Self { store: None, staged: Vec::new() }
+    }
+}
+
+impl<S> Clone for Backing<S> {
+    fn clone(&self) -> Self {
+        Self { store: self.store.as_ref().map(|store| store.duplicate()), staged: self.staged.clone() }
+    }
+}
+
+impl<S> Backing<S> {
+    #[inline]
+    pub(super) const fn is_some(&self) -> bool {
+        self.store.is_some()
+    }
+
+    #[inline]
+    pub(super) fn get(&self) -> Option<&dyn BackingStore<S>> {
+        self.store.as_deref()
+    }
+
+    /// Notes a translation page that must be stored before the next program.
+    pub(super) fn stage(&mut self, page: u32, place: u8) {
+        if self.store.is_some() {
+            self.staged.push((page, place));
+        }
+    }
+}
+
+/// A record that contradicts those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Contradiction {
+    /// A slot has been programmed after more erases of its block than there were.
+    Erases {
+        /// Those of the slot.
+        slot: u32,
+        /// Those of its block.
+        block: u32,
+    },
+    /// A spare area names a mapping unit that the array cannot hold.
+    Spare,
+}
+
+impl fmt::Display for Contradiction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Erases { slot, block } => {
+                write!(f, "was programmed after erase {slot} of its block, which had {block}")
+            }
+            Self::Spare => f.write_str("names a mapping unit that the array cannot hold"),
+        }
+    }
+}
+
+impl std::error::Error for Contradiction {}
+
+/// What a drive remembers of a backing store. First all blocks, then all slots and translation pages, then the store.
+impl<S: Sector> Media<S> {
+    /// Restores a block of a new array.
+    pub fn recall_block(&mut self, block: BlockId, record: BlockRecord) {
+        let state = &mut self.blocks[block.index()];
+        let before = std::mem::replace(&mut state.bad, record.bad);
+        state.erases = record.erases;
+        self.bad = self.bad + u64::from(record.bad) - u64::from(before);
+        self.births = self.births.max(record.openings);
+    }
+
+    /// Restores a slot. False if its block has been erased since, and the slot is empty.
+    ///
+    /// # Errors
+    /// If the record contradicts that of its block or the shape of the array.
+    pub fn recall_slot(&mut self, psn: Psn, record: SlotRecord) -> Result<bool, Contradiction> {
+        let (superblock, offset) = self.geometry.locate(psn);
+        let (page, plane) = self.geometry.page_and_plane(offset);
+        // Planes that were not erased together hold nothing, see `attach`.
+        let erases = self.erases(superblock);
+        let block = self.geometry.block(superblock, plane).index();
+        let state = &mut self.blocks[block];
+        if record.erases > erases {
+            return Err(Contradiction::Erases { slot: record.erases, block: erases });
+        }
+        if record.erases < erases {
+            return Ok(false);
+        }
+        state.next_page = state.next_page.max(page + 1);
+        (state.opened, state.stream, state.mode) = (record.opened, record.stream, record.mode);
+        self.births = self.births.max(record.opened + 1);
+        if !self.spares.set_word(psn.index(), record.spare.pack()) {
+            return Err(Contradiction::Spare);
+        }
+        if record.lost {
+            self.unreadable.insert(psn.get());
+        }
+        if record.failed {
+            self.set_failing(superblock, plane, true);
+        }
+        Ok(true)
+    }
+
+    /// Restores a translation page.
+    pub fn recall_image(&mut self, image: ImageRecord<'_>) {
+        self.images.put(image.page, usize::from(image.place), image.version, image.entries);
+    }
+
+    /// From now on the array is kept in `store`, from which it was recalled. Blocks of a superblock that were not erased
+    /// together count as torn by a power cut in their erase.
+    pub fn attach(&mut self, store: Box<dyn BackingStore<S>>) {
+        self.payload = Vec::new();
+        self.backing = Backing { store: Some(store), staged: Vec::new() };
+        for superblock in (0..self.geometry.superblock_count()).map(SuperblockId::new) {
+            let erases = self.erases(superblock);
+            if self.planes(superblock).iter().all(|block| block.erases == erases) {
+                continue;
+            }
+            for plane in 0..self.geometry.stripe {
+                let block = self.block_mut(superblock, plane);
+                (block.erases, block.opened) = (erases, 0);
+                (block.stream, block.mode) = (Stream::default(), Mode::default());
+                self.set_failing(superblock, plane, false);
+            }
+            self.store_erase(superblock);
+            self.tear_erase(superblock);
+        }
+    }
+
+    /// Moves the array from memory into `store`, which is empty, and keeps it there from now on.
+    pub fn keep_in(&mut self, mut store: Box<dyn BackingStore<S>>) {
+        let geometry = self.geometry.clone();
+        let mut content = vec![S::default(); geometry.sectors as usize * geometry.slots as usize];
+        for superblock in (0..geometry.superblock_count()).map(SuperblockId::new) {
+            let is_new = self.planes(superblock).iter().all(|block| block.erases == 0 && !block.bad);
+            if !is_new || superblock.get() == 0 {
+                store.retire(geometry.block(superblock, 0), &mut self.block_records(superblock));
+            }
+            for offset in (0..geometry.superblock_slots()).step_by(geometry.slots as usize) {
+                let (page, plane) = geometry.page_and_plane(offset);
+                if page >= self.blocks[geometry.block(superblock, plane).index()].next_page {
+                    continue;
+                }
+                let first = geometry.slot(superblock, offset);
+                for (i, sector) in content.iter_mut().enumerate() {
+                    let slot = Psn::new(first.get() + i as u32 / geometry.sectors);
+                    *sector = self.content(slot, i as u32 % geometry.sectors);
+                }
+                self.put_program(&mut *store, first, geometry.slots, &content);
+            }
+        }
+        for (page, place, version, entries) in self.images.places() {
+            store.image(ImageRecord { page, place, version, entries });
+        }
+        self.payload = Vec::new();
+        self.backing = Backing { store: Some(store), staged: Vec::new() };
+    }
+
+    fn block_records(&self, superblock: SuperblockId) -> impl Iterator<Item = BlockRecord> + '_ {
+        let openings = self.births;
+        let record = move |block: &super::Block| BlockRecord { erases: block.erases, bad: block.bad, openings };
+        self.planes(superblock).iter().map(record)
+    }
+
+    fn slot_record(&self, psn: Psn) -> SlotRecord {
+        let (superblock, offset) = self.geometry.locate(psn);
+        let (_, plane) = self.geometry.page_and_plane(offset);
+        let block = &self.blocks[self.geometry.block(superblock, plane).index()];
+        let spare = self.spare(psn);
+        SlotRecord {
+            spare,
+            lost: self.is_unreadable(psn),
+            failed: block.failing && spare == Spare::Torn,
+            erases: block.erases,
+            opened: block.opened,
+            stream: block.stream,
+            mode: block.mode,
+        }
+    }
+
+    /// Passes `count` programmed slots to a store, with the content that it must keep.
+    fn put_program(&self, store: &mut dyn BackingStore<S>, first: Psn, count: u32, content: &[S]) {
+        let Geometry { sectors, .. } = self.geometry;
+        let slots = (first.get()..first.get() + count).map(Psn::new).zip(content.chunks_exact(sectors as usize));
+        let mut slots = slots.map(|(psn, content)| {
+            let record = self.slot_record(psn);
+            let kept =
+                matches!(record.spare, Spare::Data { .. }) && !Preconditioned::of(record.spare, sectors).is(content);
+            (record, kept.then_some(content))
+        });
+        store.program(first, &mut slots);
+    }
+
+    /// Calls `with` with the store, if there is one.
+    #[cold]
+    fn with_store(&mut self, with: impl FnOnce(&Self, &mut dyn BackingStore<S>)) {
+        let Some(mut store) = self.backing.store.take() else { return };
+        with(self, &mut *store);
+        self.backing.store = Some(store);
+    }
+
+    /// Stores a program that has taken place, and before it the translation pages that wait.
+    #[inline(never)]
+    pub(super) fn store_program(&mut self, target: Target, count: u32, payload: &[S]) {
+        let staged = std::mem::take(&mut self.backing.staged);
+        let first = self.geometry.slot(target.superblock, target.offset);
+        self.with_store(|media, store| {
+            for (page, place) in &staged {
+                if let Some((version, entries)) = media.images.at(*page, usize::from(*place)) {
+                    store.image(ImageRecord { page: *page, place: *place, version, entries });
+                }
+            }
+            media.put_program(store, first, count, payload);
+        });
+        self.backing.staged = staged;
+        self.backing.staged.clear();
+    }
+
+    /// Stores the state of programmed slots, from `first` on.
+    pub(super) fn store_change(&mut self, first: Psn, count: u32) {
+        let slots = first.get()..first.get() + count;
+        self.with_store(|media, store| {
+            store.change(first, &mut slots.map(|psn| media.slot_record(Psn::new(psn))));
+        });
+    }
+
+    /// Stores the end of an erase.
+    pub(super) fn store_erase(&mut self, superblock: SuperblockId) {
+        let first = self.geometry.slot(superblock, 0).get();
+        let slots = first..first + self.geometry.superblock_slots();
+        self.with_store(|media, store| {
+            store.erase(media.geometry.block(superblock, 0), &mut media.block_records(superblock), slots);
+        });
+    }
+
+    /// Stores the state of the blocks of a superblock.
+    pub(super) fn store_blocks(&mut self, superblock: SuperblockId) {
+        self.with_store(|media, store| {
+            store.retire(media.geometry.block(superblock, 0), &mut media.block_records(superblock));
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

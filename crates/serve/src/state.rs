@@ -1,0 +1,244 @@
+//! The flash of a served drive in a directory. What the files hold when the process dies is what the flash held: to kill
+//! the process is to cut the drive's power, and recovery is the FTL's own.
+//!
+//! Every change of the flash is written before the drive goes on, in the order in which the flash changes: the content of
+//! a program, then the translation pages that it makes count, then the spare areas. So a process that is killed between
+//! any two writes leaves the flash before or after one page of a program, or one erase. The system's cache outlives the
+//! process; [`Durability::Machine`] is for crashes of the machine.
+//!
+//! ```text
+//! lock                            held while a process serves the drive
+//! format.toml                     version, device and seed
+//! main.content                    slots, at their physical places; erased blocks are holes
+//! main.slots, main.blocks         a record of 32 bytes each: spare areas and states, with checksums
+//! main.images                     a log of translation pages
+//! slc.*                           the same of an SLC array
+//! ```
+
+mod array;
+mod copied;
+mod error;
+mod folder;
+mod format;
+mod images;
+mod lock;
+mod record;
+mod shared;
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use flash::nand::Sector;
+use ftl::EraseWhen;
+use ssd::{Resolved, Ssd};
+
+use array::Array;
+pub use error::{Difference, Doing, Place, StateError};
+use folder::{Directory, Folder};
+use format::Format;
+use lock::{Lock, Refusal};
+use shared::Shared;
+
+/// The names of the arrays.
+const MAIN: &str = "main";
+const SLC: &str = "slc";
+
+/// What an acknowledged flush survives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// The end of the process, whatever ends it.
+    #[default]
+    Process,
+    /// A crash of the machine as well: the files are synchronised with their disk for each flush and before each erase.
+    Machine,
+}
+
+/// The directory of a drive's flash, locked for this process until it is dropped.
+#[derive(Debug)]
+pub struct State {
+    folder: Arc<dyn Folder>,
+    shared: Arc<Shared>,
+    durability: Durability,
+    /// The names of all files.
+    names: Vec<String>,
+    _lock: Option<Lock>,
+}
+
+impl StateError {
+    fn io(path: PathBuf, doing: Doing, error: io::Error) -> Self {
+        Self::Io { path, doing, error: Arc::new(error) }
+    }
+}
+
+impl State {
+    /// True if a directory holds the state of a drive. It then is neither preconditioned nor loaded from a snapshot.
+    #[must_use]
+    pub fn is_there(dir: &Path) -> bool {
+        dir.join(format::NAME).exists()
+    }
+
+    /// The drive whose flash a directory holds, or a new one if the directory is empty or does not exist. `seed` is that of
+    /// a new drive.
+    ///
+    /// # Errors
+    /// If the directory cannot be used, see [`StateError`].
+    pub fn open_or_create<S: Sector + Send>(
+        dir: &Path,
+        resolved: &Resolved,
+        seed: u64,
+        durability: Durability,
+    ) -> Result<(Self, Ssd<S>), StateError> {
+        check_device(resolved)?;
+        let lock = prepare(dir)?;
+        let folder: Arc<dyn Folder> = Arc::new(Directory(dir.to_owned()));
+        if Self::is_there(dir) {
+            let (state, ssd) = Self::open_in(folder, resolved, durability)?;
+            return Ok((Self { _lock: Some(lock), ..state }, ssd));
+        }
+        let mut ssd = Ssd::new(resolved, seed);
+        let state = Self::create_in(folder, &mut ssd, durability)?;
+        Ok((Self { _lock: Some(lock), ..state }, ssd))
+    }
+
+    /// Moves the flash of a prepared drive from memory into a new directory, or an empty one.
+    ///
+    /// # Errors
+    /// If the directory holds a state already, or cannot be used, see [`StateError`].
+    pub fn create<S: Sector + Send>(dir: &Path, ssd: &mut Ssd<S>, durability: Durability) -> Result<Self, StateError> {
+        check_device(ssd.resolved())?;
+        let lock = prepare(dir)?;
+        if Self::is_there(dir) {
+            return Err(StateError::Exists { dir: dir.to_owned() });
+        }
+        let state = Self::create_in(Arc::new(Directory(dir.to_owned())), ssd, durability)?;
+        Ok(Self { _lock: Some(lock), ..state })
+    }
+
+    /// The first failure of the files. Nothing has been written since, so from then on no request may be acknowledged: the
+    /// owner of the drive asks after each [`advance`](ssd::Drive::advance), before it answers.
+    ///
+    /// # Errors
+    /// That failure.
+    pub fn check(&self) -> Result<(), StateError> {
+        self.shared.check()
+    }
+
+    /// Makes all that is written durable, if crashes of the machine count: before a flush or a forced write is answered.
+    ///
+    /// # Errors
+    /// If a file cannot be synchronised, or has failed before.
+    pub fn sync(&self) -> Result<(), StateError> {
+        self.check()?;
+        if self.durability == Durability::Machine
+            && let Err(error) = self.folder.sync(&self.names)
+        {
+            self.shared.fail(StateError::io(self.folder.path(""), Doing::Sync, error));
+        }
+        self.check()
+    }
+
+    /// Damaged content that was found since the last call. The drive reported it as uncorrectable reads.
+    #[must_use]
+    pub fn take_damage(&self) -> Vec<StateError> {
+        self.shared.take_damage()
+    }
+
+    fn over(folder: Arc<dyn Folder>, resolved: &Resolved, durability: Durability) -> Self {
+        let arrays = [Some(MAIN), resolved.slc_array.as_ref().map(|_| SLC)];
+        let names = arrays.into_iter().flatten().flat_map(array::names).chain([format::NAME.to_owned()]).collect();
+        Self { folder, shared: Arc::default(), durability, names, _lock: None }
+    }
+
+    /// The files to be synchronised before an erase.
+    fn synced(&self) -> &[String] {
+        match self.durability {
+            Durability::Process => &[],
+            Durability::Machine => &self.names,
+        }
+    }
+
+    fn create_in<S: Sector + Send>(
+        folder: Arc<dyn Folder>,
+        ssd: &mut Ssd<S>,
+        durability: Durability,
+    ) -> Result<Self, StateError> {
+        let state = Self::over(folder, ssd.resolved(), durability);
+        let format = Format::of(ssd.resolved(), ssd.seed(), S::BYTES);
+        let synced = state.synced();
+        Array::create(&state.folder, &state.shared, (MAIN, synced), ssd.media_mut())?;
+        if let Some(media) = ssd.slc_media_mut() {
+            Array::create(&state.folder, &state.shared, (SLC, synced), media)?;
+        }
+        state.check()?;
+        format.write(&state.folder)?;
+        state.sync()?;
+        Ok(state)
+    }
+
+    fn open_in<S: Sector + Send>(
+        folder: Arc<dyn Folder>,
+        resolved: &Resolved,
+        durability: Durability,
+    ) -> Result<(Self, Ssd<S>), StateError> {
+        let state = Self::over(folder, resolved, durability);
+        let format = Format::read(&state.folder)?;
+        let seed = format.seed();
+        format.check(resolved, S::BYTES, &state.folder)?;
+        let synced = state.synced();
+        let (mut media, mut slc_array) = Ssd::<S>::new_media(resolved, seed);
+        Array::open(&state.folder, &state.shared, (MAIN, synced), &mut media)?;
+        if let Some(media) = &mut slc_array {
+            Array::open(&state.folder, &state.shared, (SLC, synced), media)?;
+        }
+        // Other faults than in the life before.
+        for media in [Some(&mut media), slc_array.as_mut()].into_iter().flatten() {
+            let lived = media.openings().rotate_left(32);
+            media.faults_mut().restart(seed ^ lived);
+        }
+        let ssd = Ssd::with_media(resolved, seed, media, slc_array, ());
+        state.check()?;
+        Ok((state, ssd))
+    }
+}
+
+/// Refuses a device whose flash alone does not survive a power cut.
+fn check_device(resolved: &Resolved) -> Result<(), StateError> {
+    if resolved.ftl.log.erase == EraseWhen::Read {
+        return Err(StateError::Capacitors { device: resolved.spec.name.clone() });
+    }
+    Ok(())
+}
+
+/// Makes a directory if there is none, refuses one that holds other files, and locks it.
+fn prepare(dir: &Path) -> Result<Lock, StateError> {
+    let io = |doing| move |error| StateError::io(dir.to_owned(), doing, error);
+    let names = match folder::names(dir).map_err(io(Doing::Read))? {
+        Some(names) => names,
+        None => {
+            if let Some(parent) = dir.parent() {
+                fs::create_dir_all(parent).map_err(io(Doing::Create))?;
+            }
+            DirBuilder::new().mode(0o700).create(dir).map_err(io(Doing::Create))?;
+            Vec::new()
+        }
+    };
+    let is_ours = |name: &str| {
+        let of_array = [MAIN, SLC].iter().flat_map(|array| array::names(array)).any(|ours| name.starts_with(&ours));
+        of_array || [lock::NAME, format::NAME, format::NEW].contains(&name)
+    };
+    if let Some(file) = names.into_iter().find(|name| !is_ours(name))
+        && !State::is_there(dir)
+    {
+        return Err(StateError::Foreign { dir: dir.to_owned(), file });
+    }
+    Lock::take(dir).map_err(|refusal| match refusal {
+        Refusal::Taken(process) => StateError::Locked { dir: dir.to_owned(), process },
+        Refusal::Io(error) => StateError::io(dir.join(lock::NAME), Doing::Create, error),
+    })
+}
+
+#[cfg(test)]
+mod tests;

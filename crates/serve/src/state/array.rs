@@ -1,0 +1,352 @@
+//! The files of one flash array: the content of its slots, their records, those of blocks, and translation pages.
+//!
+//! Content lies at its physical place, so the file is as sparse as the flash is empty: an erase gives the range of its
+//! block back to the file system. A slot counts only if its record names the erases of its block, so one write of the
+//! block's record erases all of its slots.
+
+use std::cell::RefCell;
+use std::io;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::Arc;
+
+use base::units::{BlockId, Psn};
+use flash::nand::{
+    BackingStore, BlockRecord, Geometry, Held, ImageRecord, Media, ProgrammedSlot, Sector, SlotRecord, Spare,
+};
+
+use super::copied::Copied;
+use super::error::{Doing, Place, StateError};
+use super::folder::{Folder, Raw};
+use super::images::ImageLog;
+use super::record::{self, BYTES};
+use super::shared::Shared;
+
+/// Bytes that are read at once when a state is opened.
+const CHUNK: usize = 1 << 20;
+
+const CONTENT: &str = "content";
+const SLOTS: &str = "slots";
+const BLOCKS: &str = "blocks";
+const IMAGES: &str = "images";
+
+/// An open file, and its name.
+#[derive(Debug)]
+struct Named {
+    name: String,
+    file: Arc<dyn Raw>,
+}
+
+/// The files of an array.
+#[derive(Debug)]
+pub(super) struct Array<S> {
+    folder: Arc<dyn Folder>,
+    shared: Arc<Shared>,
+    /// The files of all arrays, to be synchronised before an erase: the disk must not know of it before it has the copies of
+    /// the data. Empty if only the end of the process counts.
+    synced: Vec<String>,
+    content: Named,
+    slots: Named,
+    blocks: Named,
+    images: ImageLog,
+    slot_bytes: usize,
+    /// The sum of the content of each slot; zero if none is stored.
+    sums: Vec<u32>,
+    /// Content that is about to be written.
+    bytes: Vec<u8>,
+    records: Vec<u8>,
+    /// Content that has been read.
+    read: RefCell<Vec<u8>>,
+    sector: PhantomData<fn() -> S>,
+}
+
+/// The name of an array's file.
+fn name_of(array: &str, what: &str) -> String {
+    format!("{array}.{what}")
+}
+
+/// The names of the files of an array.
+pub(super) fn names(array: &str) -> [String; 4] {
+    [CONTENT, SLOTS, BLOCKS, IMAGES].map(|what| name_of(array, what))
+}
+
+/// The sizes of the files of an array: content, slots and blocks.
+fn sizes<S: Sector>(geometry: &Geometry) -> [u64; 3] {
+    let slots = u64::from(geometry.slot_count());
+    let content = slots * u64::from(geometry.sectors) * u64::from(S::BYTES);
+    [content, slots * BYTES as u64, u64::from(geometry.block_count()) * BYTES as u64]
+}
+
+impl<S: Sector + Send> Array<S> {
+    /// New files, for flash that a drive keeps in memory; the drive keeps it there from now on.
+    pub(super) fn create(
+        folder: &Arc<dyn Folder>,
+        shared: &Arc<Shared>,
+        (name, synced): (&str, &[String]),
+        media: &mut Media<S>,
+    ) -> Result<(), StateError> {
+        let images = ImageLog::create(folder, name_of(name, IMAGES))?;
+        let array = Self::over(folder, shared, (name, synced), images, media.geometry())?;
+        for (named, size) in [&array.content, &array.slots, &array.blocks].into_iter().zip(sizes::<S>(media.geometry()))
+        {
+            // What an interrupted creation left is gone.
+            let sized = named.file.set_size(0).and_then(|()| named.file.set_size(size));
+            sized.map_err(|error| StateError::io(folder.path(&named.name), Doing::Write, error))?;
+        }
+        media.keep_in(Box::new(array));
+        Ok(())
+    }
+
+    /// Opens the files of an array, and restores a new array from them.
+    pub(super) fn open(
+        folder: &Arc<dyn Folder>,
+        shared: &Arc<Shared>,
+        (name, synced): (&str, &[String]),
+        media: &mut Media<S>,
+    ) -> Result<(), StateError> {
+        let images = ImageLog::open(folder, name_of(name, IMAGES), |image| media.recall_image(image))?;
+        let mut array = Self::over(folder, shared, (name, synced), images, media.geometry())?;
+        for (named, expected) in
+            [&array.content, &array.slots, &array.blocks].into_iter().zip(sizes::<S>(media.geometry()))
+        {
+            let found =
+                named.file.size().map_err(|error| StateError::io(folder.path(&named.name), Doing::Read, error))?;
+            if found != expected {
+                let place = Place::Size { found, expected };
+                return Err(StateError::Damaged { path: folder.path(&named.name), place });
+            }
+        }
+        array.each_record(&array.blocks, |number, bytes| {
+            let block = record::block(number, bytes).ok_or(Place::Record { byte: byte_of(number) })?;
+            media.recall_block(BlockId::new(number), block);
+            Ok(())
+        })?;
+        let mut sums = std::mem::take(&mut array.sums);
+        array.each_record(&array.slots, |number, bytes| {
+            let (slot, sum) = record::slot(number, bytes).ok_or(Place::Record { byte: byte_of(number) })?;
+            let recalled = media.recall_slot(Psn::new(number), slot);
+            if recalled.map_err(|why| Place::Contradiction { slot: number, why })? {
+                sums[number as usize] = sum;
+            }
+            Ok(())
+        })?;
+        array.sums = sums;
+        media.attach(Box::new(array));
+        Ok(())
+    }
+
+    fn over(
+        folder: &Arc<dyn Folder>,
+        shared: &Arc<Shared>,
+        (name, synced): (&str, &[String]),
+        images: ImageLog,
+        geometry: &Geometry,
+    ) -> Result<Self, StateError> {
+        let open = |what| {
+            let name = name_of(name, what);
+            match folder.open(&name) {
+                Ok(file) => Ok(Named { name, file }),
+                Err(error) => Err(StateError::io(folder.path(&name), Doing::Create, error)),
+            }
+        };
+        Ok(Self {
+            content: open(CONTENT)?,
+            slots: open(SLOTS)?,
+            blocks: open(BLOCKS)?,
+            images,
+            folder: Arc::clone(folder),
+            shared: Arc::clone(shared),
+            synced: synced.to_vec(),
+            slot_bytes: (geometry.sectors * S::BYTES) as usize,
+            sums: vec![0; geometry.slot_count() as usize],
+            bytes: Vec::new(),
+            records: Vec::new(),
+            read: RefCell::default(),
+            sector: PhantomData,
+        })
+    }
+
+    /// Passes each record of a file that was ever written to `recall`.
+    fn each_record(
+        &self,
+        named: &Named,
+        mut recall: impl FnMut(u32, &[u8]) -> Result<(), Place>,
+    ) -> Result<(), StateError> {
+        let path = || self.folder.path(&named.name);
+        let io = |error| StateError::io(path(), Doing::Read, error);
+        let size = named.file.size().map_err(io)?;
+        let mut chunk = Vec::new();
+        for at in (0..size).step_by(CHUNK) {
+            chunk.resize((size - at).min(CHUNK as u64) as usize, 0);
+            named.file.read(at, &mut chunk).map_err(io)?;
+            for (number, record) in ((at / BYTES as u64) as u32..).zip(chunk.chunks_exact(BYTES)) {
+                if !record::is_blank(record) {
+                    recall(number, record).map_err(|place| StateError::Damaged { path: path(), place })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Does something with the files, unless one of them has failed before.
+    fn write(&mut self, write: impl FnOnce(&mut Self) -> Result<(), StateError>) {
+        if self.shared.has_failed() {
+            return;
+        }
+        if let Err(error) = write(self) {
+            self.shared.fail(error);
+        }
+    }
+
+    fn put(&self, named: &Named, at: u64, bytes: &[u8]) -> Result<(), StateError> {
+        let written = named.file.write(at, bytes);
+        written.map_err(|error| StateError::io(self.folder.path(&named.name), Doing::Write, error))
+    }
+
+    /// Writes the content in `bytes`, of the slots before `end`.
+    fn put_content(&mut self, end: u32) -> Result<(), StateError> {
+        if self.bytes.is_empty() {
+            return Ok(());
+        }
+        let at = u64::from(end) * self.slot_bytes as u64 - self.bytes.len() as u64;
+        self.put(&self.content, at, &self.bytes)?;
+        self.bytes.clear();
+        Ok(())
+    }
+
+    fn put_slots(&self, first: Psn) -> Result<(), StateError> {
+        self.put(&self.slots, byte_of(first.get()), &self.records)
+    }
+
+    fn put_blocks(&mut self, first: BlockId, blocks: &mut dyn Iterator<Item = BlockRecord>) -> Result<(), StateError> {
+        self.records.clear();
+        for (number, block) in (first.get()..).zip(blocks) {
+            self.records.extend_from_slice(&record::of_block(number, block));
+        }
+        self.put(&self.blocks, byte_of(first.get()), &self.records)
+    }
+
+    /// Gives the content of slots back to the file system, if it takes it: nothing depends on it.
+    fn punch(&self, slots: Range<u32>) -> Result<(), StateError> {
+        let (at, bytes) = (u64::from(slots.start), self.slot_bytes as u64);
+        match self.content.file.punch(at * bytes, slots.len() as u64 * bytes) {
+            Err(error) if error.kind() != io::ErrorKind::Unsupported => {
+                Err(StateError::io(self.folder.path(&self.content.name), Doing::Write, error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn damaged(&self, psn: Psn) -> StateError {
+        let byte = u64::from(psn.get()) * self.slot_bytes as u64;
+        let place = Place::Content { slot: psn.get(), byte };
+        StateError::Damaged { path: self.folder.path(&self.content.name), place }
+    }
+}
+
+/// The first byte of a record.
+const fn byte_of(number: u32) -> u64 {
+    number as u64 * BYTES as u64
+}
+
+impl<S: Sector + Send> BackingStore<S> for Array<S> {
+    fn program(&mut self, first: Psn, slots: &mut dyn Iterator<Item = ProgrammedSlot<'_, S>>) {
+        self.write(|array| {
+            array.records.clear();
+            array.bytes.clear();
+            let mut number = first.get();
+            for (slot, content) in slots {
+                let sum = match content {
+                    None => {
+                        array.put_content(number)?;
+                        0
+                    }
+                    Some(content) => {
+                        let begin = array.bytes.len();
+                        content.iter().for_each(|sector| sector.encode(&mut array.bytes));
+                        record::sum(&array.bytes[begin..])
+                    }
+                };
+                array.sums[number as usize] = sum;
+                array.records.extend_from_slice(&record::of_slot(number, slot, sum));
+                number += 1;
+            }
+            array.put_content(number)?;
+            array.put_slots(first)
+        });
+    }
+
+    fn change(&mut self, first: Psn, slots: &mut dyn Iterator<Item = SlotRecord>) {
+        self.write(|array| {
+            array.records.clear();
+            for (number, slot) in (first.get()..).zip(slots) {
+                let sum = &mut array.sums[number as usize];
+                *sum = if matches!(slot.spare, Spare::Data { .. }) { *sum } else { 0 };
+                array.records.extend_from_slice(&record::of_slot(number, slot, *sum));
+            }
+            array.put_slots(first)
+        });
+    }
+
+    fn retire(&mut self, first: BlockId, blocks: &mut dyn Iterator<Item = BlockRecord>) {
+        self.write(|array| array.put_blocks(first, blocks));
+    }
+
+    fn erase(&mut self, first: BlockId, blocks: &mut dyn Iterator<Item = BlockRecord>, slots: Range<u32>) {
+        self.write(|array| {
+            if !array.synced.is_empty() {
+                let synced = array.folder.sync(&array.synced);
+                synced.map_err(|error| StateError::io(array.folder.path(""), Doing::Sync, error))?;
+            }
+            array.put_blocks(first, blocks)?;
+            array.sums[slots.start as usize..slots.end as usize].fill(0);
+            array.punch(slots)
+        });
+    }
+
+    fn image(&mut self, image: ImageRecord<'_>) {
+        self.write(|array| {
+            let appended = array.images.append(image);
+            appended.map_err(|error| StateError::io(array.folder.path(array.images.name()), Doing::Write, error))
+        });
+    }
+
+    fn read(&self, psn: Psn, into: &mut [S]) -> Held {
+        let sum = self.sums[psn.index()];
+        if sum == 0 {
+            return Held::Derived;
+        }
+        let mut bytes = self.read.borrow_mut();
+        bytes.resize(self.slot_bytes, 0);
+        match self.content.file.read(u64::from(psn.get()) * self.slot_bytes as u64, &mut bytes) {
+            Ok(()) if record::sum(&bytes) == sum => {
+                for (sector, bytes) in into.iter_mut().zip(bytes.chunks_exact(S::BYTES as usize)) {
+                    *sector = S::decode(bytes);
+                }
+                return Held::Stored;
+            }
+            Ok(()) => self.shared.note(self.damaged(psn)),
+            Err(error) => {
+                self.shared.note(StateError::io(self.folder.path(&self.content.name), Doing::Read, error));
+            }
+        }
+        Held::Damaged
+    }
+
+    fn refuse(&self, psn: Psn) {
+        self.shared.fail(self.damaged(psn));
+    }
+
+    fn duplicate(&self) -> Box<dyn BackingStore<S>> {
+        let mut copy = Copied::default();
+        let mut content = vec![S::default(); self.slot_bytes / S::BYTES as usize];
+        for psn in (0..self.sums.len() as u32).map(Psn::new) {
+            match self.read(psn, &mut content) {
+                Held::Stored => copy.keep(psn, &content),
+                Held::Derived => {}
+                Held::Damaged => copy.lose(psn),
+            }
+        }
+        Box::new(copy)
+    }
+}

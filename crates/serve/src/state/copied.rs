@@ -1,0 +1,65 @@
+//! The content of a copy of a drive: in memory, so that the copy leaves the files alone.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use base::units::{BlockId, Psn};
+use flash::nand::{BackingStore, BlockRecord, Held, ImageRecord, ProgrammedSlot, Sector, SlotRecord};
+
+/// Content by slot; none if it was damaged.
+#[derive(Clone, Debug)]
+pub(super) struct Copied<S>(BTreeMap<u32, Option<Box<[S]>>>);
+
+impl<S> Default for Copied<S> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<S: Sector> Copied<S> {
+    pub(super) fn keep(&mut self, psn: Psn, content: &[S]) {
+        self.0.insert(psn.get(), Some(content.into()));
+    }
+
+    pub(super) fn lose(&mut self, psn: Psn) {
+        self.0.insert(psn.get(), None);
+    }
+}
+
+impl<S: Sector + Send> BackingStore<S> for Copied<S> {
+    fn program(&mut self, first: Psn, slots: &mut dyn Iterator<Item = ProgrammedSlot<'_, S>>) {
+        for (psn, (_, content)) in (first.get()..).zip(slots) {
+            self.0.remove(&psn);
+            content.into_iter().for_each(|content| self.keep(Psn::new(psn), content));
+        }
+    }
+
+    fn change(&mut self, _first: Psn, _slots: &mut dyn Iterator<Item = SlotRecord>) {}
+
+    fn retire(&mut self, _first: BlockId, _blocks: &mut dyn Iterator<Item = BlockRecord>) {}
+
+    fn erase(&mut self, _first: BlockId, _blocks: &mut dyn Iterator<Item = BlockRecord>, slots: Range<u32>) {
+        slots.for_each(|slot| drop(self.0.remove(&slot)));
+    }
+
+    fn image(&mut self, _image: ImageRecord<'_>) {}
+
+    fn read(&self, psn: Psn, into: &mut [S]) -> Held {
+        match self.0.get(&psn.get()) {
+            None => Held::Derived,
+            Some(None) => Held::Damaged,
+            Some(Some(content)) => {
+                into.copy_from_slice(content);
+                Held::Stored
+            }
+        }
+    }
+
+    fn refuse(&self, psn: Psn) {
+        panic!("the content of slot {} was damaged before the drive was copied", psn.get());
+    }
+
+    fn duplicate(&self) -> Box<dyn BackingStore<S>> {
+        Box::new(self.clone())
+    }
+}

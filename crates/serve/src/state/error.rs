@@ -1,0 +1,214 @@
+//! The reasons that a state cannot be used.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::{fmt, io};
+
+use flash::nand::Contradiction;
+
+/// A state that cannot be used, or not any more.
+#[derive(Clone, Debug)]
+pub enum StateError {
+    /// The system refuses an operation on a file.
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What was to be done with it.
+        doing: Doing,
+        /// The reason.
+        error: Arc<io::Error>,
+    },
+    /// Another process serves this drive.
+    Locked {
+        /// The directory.
+        dir: PathBuf,
+        /// Its number.
+        process: Option<u32>,
+    },
+    /// The directory holds other files and no state.
+    Foreign {
+        /// The directory.
+        dir: PathBuf,
+        /// One of the files.
+        file: String,
+    },
+    /// The directory holds a state already, so it cannot take the flash of another drive.
+    Exists {
+        /// The directory.
+        dir: PathBuf,
+    },
+    /// Another version of this program wrote it.
+    Version {
+        /// The directory.
+        dir: PathBuf,
+        /// The version of its format.
+        found: u32,
+    },
+    /// It is the state of a drive that keeps its data in another way.
+    Other {
+        /// The directory.
+        dir: PathBuf,
+        /// The name of that drive.
+        device: String,
+        /// All differences.
+        differences: Vec<Difference>,
+    },
+    /// Bytes of a file have changed since they were written.
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The damaged place.
+        place: Place,
+    },
+    /// The device needs capacitors when its power fails, and a process that is killed has none.
+    Capacitors {
+        /// The name of the device.
+        device: String,
+    },
+}
+
+/// An operation on a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doing {
+    /// It is created.
+    Create,
+    /// It is read.
+    Read,
+    /// It is written.
+    Write,
+    /// It is synchronised with its disk.
+    Sync,
+}
+
+/// A key that decides how a drive keeps its data, with two values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The key.
+    pub key: String,
+    /// Its value in the state.
+    pub there: String,
+    /// Its value in the device.
+    pub here: String,
+}
+
+/// A damaged place in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// All of it.
+    Whole,
+    /// Its end.
+    Size {
+        /// Its bytes.
+        found: u64,
+        /// The bytes it should have.
+        expected: u64,
+    },
+    /// A record.
+    Record {
+        /// Its first byte.
+        byte: u64,
+    },
+    /// A record that was whole, and cannot be right.
+    Contradiction {
+        /// The slot it describes.
+        slot: u32,
+        /// What is wrong.
+        why: Contradiction,
+    },
+    /// The content of a slot.
+    Content {
+        /// The slot.
+        slot: u32,
+        /// Its first byte.
+        byte: u64,
+    },
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole => f.write_str("has changed since it was written"),
+            Self::Size { found, expected } => write!(f, "is {found} bytes long and should be {expected}"),
+            Self::Record { byte } => write!(f, "the record at byte {byte} has changed since it was written"),
+            Self::Contradiction { slot, why } => write!(f, "slot {slot} {why}"),
+            Self::Content { slot, byte } => {
+                write!(f, "the content of slot {slot}, at byte {byte}, has changed since it was written")
+            }
+        }
+    }
+}
+
+/// The maximum number of differing keys in a message.
+const LISTED: usize = 6;
+
+impl fmt::Display for StateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io { path, doing, error } => {
+                let doing = match doing {
+                    Doing::Create => "created",
+                    Doing::Read => "read",
+                    Doing::Write => "written",
+                    Doing::Sync => "synchronised with its disk",
+                };
+                write!(f, "{}: cannot be {doing}: {error}", path.display())?;
+                match error.kind() {
+                    io::ErrorKind::StorageFull => f.write_str("; free some space, and serve the drive again"),
+                    io::ErrorKind::PermissionDenied => f.write_str("; choose a directory that you may write to"),
+                    _ => Ok(()),
+                }
+            }
+            Self::Locked { dir, process } => {
+                write!(f, "{}: is in use", dir.display())?;
+                if let Some(process) = process {
+                    write!(f, " by process {process}")?;
+                }
+                f.write_str("; end that one first, or choose another directory")
+            }
+            Self::Foreign { dir, file } => write!(
+                f,
+                "{}: holds {file} and no state of a drive; choose an empty directory or one that does not exist",
+                dir.display()
+            ),
+            Self::Exists { dir } => write!(
+                f,
+                "{}: holds a drive already, so it is neither preconditioned nor loaded; leave those options out, or \
+                 choose an empty directory",
+                dir.display()
+            ),
+            Self::Version { dir, found } => write!(
+                f,
+                "{}: holds a state of format {found}, and this version of Flashloom reads format {}; serve it with the \
+                 version that wrote it, or choose an empty directory",
+                dir.display(),
+                super::format::VERSION
+            ),
+            Self::Other { dir, device, differences } => {
+                write!(f, "{}: holds the state of another device, {device}: ", dir.display())?;
+                for (i, Difference { key, there, here }) in differences.iter().take(LISTED).enumerate() {
+                    let comma = if i > 0 { ", " } else { "" };
+                    write!(f, "{comma}{key} is {there} in the state and {here} in this device")?;
+                }
+                if differences.len() > LISTED {
+                    write!(f, ", and {} more keys differ", differences.len() - LISTED)?;
+                }
+                f.write_str("; use the device of the state, or choose an empty directory")
+            }
+            Self::Damaged { path, place } => {
+                write!(
+                    f,
+                    "{}: is damaged: {place}; restore the directory from a copy, or choose an empty one",
+                    path.display()
+                )
+            }
+            Self::Capacitors { device } => write!(
+                f,
+                "the device {device} erases a block while the only copy of its data is in a buffer (log.erase = \
+                 \"read\"), and relies on capacitors if the power fails; a process that is killed has none: write \
+                 log.erase = \"copied\", or serve it without --state"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for StateError {}

@@ -1,0 +1,9 @@
+//! Tests of states: with files in memory that die at a chosen write, and with real ones.
+
+mod damage;
+mod directory;
+mod drives;
+mod images;
+mod killed;
+mod memory;
+mod process;
