@@ -1,0 +1,109 @@
+//! The run of a key, done by another program than the one that has the study.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use serde::{Deserialize, Serialize};
+
+use super::{By, ExecuteError, Place, Program, one};
+use crate::catalogue::WorkloadFile;
+use crate::plan::Point;
+use crate::store::{Digest, Key, KeyError, Located, Row};
+use crate::summary::Summary;
+
+/// Does the run of a key. The result is a function of the key and of the program's version of the model.
+///
+/// # Errors
+/// If the key cannot be used, or its run fails.
+pub fn point(key: &Key, program: &Program) -> Result<Summary, PointError> {
+    let point = key.point().map_err(PointError::Key)?;
+    let place = || Place(format!("the run of the key, {}, seed {}", point.device.name, key.seed));
+    one(&point, key.seed, By { program, interrupt: None }, place, Ok).map_err(PointError::Run)
+}
+
+/// A run of a study for another program: its key, and what the program needs besides, so that results and messages are
+/// those of a run beside the study.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct Task {
+    /// The study, the point and the seed.
+    place: String,
+    key: Key,
+    /// How the study names the traces of the key, in its order.
+    traces: Vec<PathBuf>,
+}
+
+impl Task {
+    /// The task of a point.
+    pub(super) fn new(place: Place, key: Key, point: &Point) -> Self {
+        let trace = |workload: &WorkloadFile| match workload {
+            WorkloadFile::Trace(file) => Some(file.original().to_owned()),
+            _ => None,
+        };
+        Self { place: place.0, key, traces: point.workloads().filter_map(trace).collect() }
+    }
+
+    /// Reads a task.
+    ///
+    /// # Errors
+    /// If the text is not a task.
+    pub fn parse(text: &str) -> Result<Self, KeyError> {
+        serde_json::from_str(text).map_err(KeyError::Text)
+    }
+
+    /// As JSON.
+    ///
+    /// # Panics
+    /// Never: every task can be written as JSON.
+    #[must_use]
+    pub fn json(&self) -> String {
+        serde_json::to_string(self).expect("numbers, texts and tables")
+    }
+
+    /// The digests of the traces and of the snapshot.
+    pub fn files(&self) -> impl Iterator<Item = Digest> {
+        self.key.files()
+    }
+
+    /// Does the run, with traces and snapshots from where they are located. Returns the bytes of the result's file.
+    ///
+    /// # Errors
+    /// If the key cannot be used, or its run fails or is interrupted.
+    pub fn run(&self, located: &Located, program: &Program, interrupt: &AtomicBool) -> Result<Vec<u8>, PointError> {
+        let Self { place, key, traces } = self;
+        let mut point = key.point_in(located).map_err(|error| PointError::Task(place.clone(), error))?;
+        let files = point.workloads_mut().filter_map(|workload| match workload {
+            WorkloadFile::Trace(file) => Some(file),
+            _ => None,
+        });
+        for (file, original) in files.zip(traces) {
+            *file = file.clone().copy_of(original);
+        }
+        let by = By { program, interrupt: Some(interrupt) };
+        let summary = one(&point, key.seed, by, || Place(place.clone()), Ok).map_err(PointError::Run)?;
+        Ok(Row::bytes(key, &summary))
+    }
+}
+
+/// The reason that the run of a key has no result.
+#[derive(Debug)]
+pub enum PointError {
+    /// The key cannot be used.
+    Key(KeyError),
+    /// The key of a task cannot be used; the place of its run.
+    Task(String, KeyError),
+    /// The run failed.
+    Run(ExecuteError),
+}
+
+impl fmt::Display for PointError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Key(error) => error.fmt(f),
+            Self::Task(place, error) => write!(f, "{place}: {error}"),
+            Self::Run(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for PointError {}
