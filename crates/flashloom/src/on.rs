@@ -72,7 +72,10 @@ const LOCAL: &str = "local";
 impl fmt::Display for ParseAddressError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(text) = self;
-        write!(f, "`{text}` is not the address of a scheduler: write e.g. tcp://scheduler:8786, or local for this machine")
+        write!(
+            f,
+            "`{text}` is not the address of a scheduler: write e.g. tcp://scheduler:8786, or local for this machine"
+        )
     }
 }
 
@@ -123,7 +126,8 @@ impl On {
 }
 
 /// Prints the version of Python's package, or nothing if it has no Dask.
-const ASK: &str = "import importlib.util as u, flashloom; print(flashloom.__version__ if u.find_spec('distributed') else '')";
+const ASK: &str =
+    "import importlib.util as u, flashloom; print(flashloom.__version__ if u.find_spec('distributed') else '')";
 
 /// The program that runs Python.
 const PYTHON: &str = "python3";

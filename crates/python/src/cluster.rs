@@ -23,7 +23,8 @@ impl flashloom::Cluster for Dask {
                     Ok(())
                 })?;
                 let (address, jobs, memory, store) = (on.address.to_string(), on.jobs, on.memory, &on.store);
-                py.import("flashloom._cluster")?.call_method1("hand_over", (&sweep, address, jobs, memory, store, step))?;
+                py.import("flashloom._cluster")?
+                    .call_method1("hand_over", (&sweep, address, jobs, memory, store, step))?;
                 Ok(sweep.borrow_mut().taken()?)
             };
             ran().map_err(|error| {

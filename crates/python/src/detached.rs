@@ -59,9 +59,8 @@ pub(crate) fn polled<T: Send, M: Send>(
                 if matches!(message, Err(RecvTimeoutError::Disconnected)) {
                     break Ok(());
                 }
-                let taken = Python::attach(|py| {
-                    message.map_or(Ok(()), |message| each(py, message)).and_then(|()| poll(py))
-                });
+                let taken =
+                    Python::attach(|py| message.map_or(Ok(()), |message| each(py, message)).and_then(|()| poll(py)));
                 if taken.is_err() {
                     flag.store(true, Ordering::Relaxed);
                     break taken;

@@ -208,7 +208,11 @@ impl Study {
 
     /// A study that was pickled.
     #[classmethod]
-    fn _of<'py>(class: &Bound<'py, PyType>, path: PathBuf, table: &Bound<'py, PyMapping>) -> PyResult<Bound<'py, PyAny>> {
+    fn _of<'py>(
+        class: &Bound<'py, PyType>,
+        path: PathBuf,
+        table: &Bound<'py, PyMapping>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let document = Document::of(&path, to_table(table)?);
         let study = class.call1((PyDict::new(class.py()),))?;
         study.cast::<Self>()?.borrow_mut().document = document;

@@ -26,6 +26,9 @@ const LISTED: &str = "listed";
 /// A pickled workload: its kind, its path, its content, its name, and how a trace is read.
 type Parts<'py> = (String, PathBuf, Bound<'py, PyAny>, String, Bound<'py, PyDict>);
 
+/// A pickled flow: its workload, its name, its queue, its depth, and whether it is open.
+type FlowParts = (Workload, String, u16, Option<u32>, bool);
+
 /// A workload: a trace, a generator, a script or an fio job file, one that comes with Flashloom, a dict with the keys of
 /// a generator, any iterable of `(time, op, offset, size)`, or an Arrow table with such columns.
 ///
@@ -244,6 +247,18 @@ impl Flow {
     #[getter]
     fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Pickles the workload with what it does as a flow.
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, FlowParts)> {
+        let Self { workload, name, queue, depth, open } = this.get().clone();
+        Ok((this.get_type().getattr("_of")?, (workload, name, queue, depth, open)))
+    }
+
+    /// A flow that was pickled.
+    #[staticmethod]
+    fn _of(workload: Workload, name: String, queue: u16, depth: Option<u32>, open: bool) -> Self {
+        Self { workload, name, queue, depth, open }
     }
 
     fn __repr__(&self) -> String {

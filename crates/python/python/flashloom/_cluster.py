@@ -4,7 +4,9 @@ A point is a function of its key, so a task of Dask is some keys, and returns th
 process makes the keys and takes the results; Dask carries them and does a task again whose worker died.
 """
 
+import hashlib
 import os
+import sys
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -39,6 +41,9 @@ _MOST = 256
 
 _PATIENCE = 2.0
 """Seconds to wait for the first points if nothing is known of their time. Points that take longer need no batches."""
+
+_UNKNOWN = 1e6
+"""Seconds that stand for the time of a point of which nothing is known."""
 
 _TRIES = 3
 """How often a task is submitted that another user cancelled, or that lacked a trace."""
@@ -91,7 +96,14 @@ def run_batch(version: tuple[str, str], digests: list[str], tasks: bytes, files:
             raise Cancelled
 
     lines = zlib.decompress(tasks).decode().split("\n")
-    ran, failed = _native.run_tasks(lines, located(files, worker.local_directory), poll)
+    places = located(files, worker.local_directory)
+    ran, failed = _native.run_tasks(lines, places, poll)
+    if isinstance(failed, RunError):
+        # The caller knows a trace by its own path.
+        text = str(failed)
+        for (_, path), (_, place) in zip(files, places):
+            text = text.replace(place, path)
+        failed = RunError(text)
     return Done(dict(zip(digests, ran)), failed)
 
 
@@ -112,8 +124,6 @@ def _key(study: str, points: list[Point]) -> tuple[str, str, str]:
     name = ", ".join([*first.labels, f"seed {first.seed}"]) + (f" and {more} more" if more else "")
     if not more:
         return (f"flashloom {study}", name, first.digest)
-    import hashlib
-
     return (f"flashloom {study}", name, hashlib.sha256("".join(point.digest for point in points).encode()).hexdigest())
 
 
@@ -168,10 +178,10 @@ class _Run:
                 several = self.measured[point.device]
                 point = point._replace(seconds=sum(several) / len(several))
             if self.largest is not None and point.memory > self.largest:
-                gib, most = point.memory / (1 << 30), self.largest / (1 << 30)
+                needs, most = (f"{size / (1 << 20):.1f} MiB" for size in (point.memory, self.largest))
                 raise RunError(
-                    f"{point.place}: the simulation needs {gib:.2f} GiB, and the largest worker has {most:.2f} GiB; start "
-                    "workers with more memory"
+                    f"{point.place}: the simulation needs {needs}, and the largest worker has {most}; start workers with "
+                    "more memory"
                 )
             points.append(point)
         return points
@@ -185,8 +195,9 @@ class _Run:
             lines.append(text)
             files.update({digest: self.traces.paths[digest] for digest in needed})
         digests = [point.digest for point in points]
-        # Of equally long ones, those that were submitted first.
-        priority = sum(point.seconds for point in points if point.seconds is not None)
+        # Of equally long ones, those that were submitted first. A point of unknown time took longer than the first ones.
+        known = [point.seconds for point in points if point.seconds is not None]
+        priority = sum(known) if len(known) == len(points) else _UNKNOWN
         resources = {MEMORY: max(point.memory for point in points)} if self.is_declared else None
         with dask.annotate(flashloom=digests):
             future = self.client.submit(
@@ -266,11 +277,12 @@ class _Run:
                 content, seconds = done.results[point.digest]
                 self.take(point.number, point.digest, content, seconds)
                 self.measured.setdefault(point.device, []).append(seconds)
-        if done.failed is not None:
-            raise done.failed
         left = [point for point in points if point.digest not in done.results]
-        if left:
-            raise RunError(f"{left[0].place}: the task of another user did not do it")
+        if left and tries == 0:
+            # In the task of another user, a point failed that may not be of this study.
+            self.submit(left)
+        elif done.failed is not None:
+            raise done.failed
 
     def wait(self, until: Optional[float] = None) -> None:
         """Takes results until all are there, or until this time."""
@@ -301,7 +313,8 @@ class _Run:
         try:
             if points:
                 self.traces.check()
-            points = self.points(point.number for point in self.pilots(points))
+            # Another user may have begun meanwhile.
+            points = self.join(self.points(point.number for point in self.pilots(points)))
             whole = sum(point.seconds or 0.0 for point in points)
             each = min(max(whole / (4 * self.threads), _SHORT), _LONG)
             unknown = [[point] for point in points if point.seconds is None]
@@ -356,7 +369,7 @@ class Workers:
         try:
             address: Any = self._local() if self._executor == "local" else self._executor
             client = distributed.Client(address, timeout=30)
-        except OSError as error:
+        except (OSError, ValueError) as error:
             self.__exit__()
             raise RunError(
                 f"{self._executor}: the scheduler cannot be reached: {error}; start it with `dask scheduler`, or correct its address"
@@ -393,8 +406,6 @@ def hand_over(
     step: Callable[[int, int], object],
 ) -> None:
     """Does the runs of a sweep for the command line: `flashloom study --on`."""
-    import sys
-
     from flashloom.study import Follow
 
     objects = None if store is None else ObjectStore(store)

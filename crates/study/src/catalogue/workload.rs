@@ -226,7 +226,7 @@ impl WorkloadFile {
                 let options = TraceOptions { capacity: Some(capacity), ..options.clone() };
                 let source = file.open(&options)?;
                 let mut config = toml::Table::new();
-                config.insert("trace".into(), file.original().display().to_string().into());
+                config.insert("trace".into(), file.path().display().to_string().into());
                 config.insert("format".into(), source.format().name().into());
                 if let Some(columns) = &options.columns {
                     config.insert("columns".into(), columns.to_string().into());

@@ -177,7 +177,8 @@ impl Sweep {
     /// The traces and snapshots of the study with their digests.
     #[must_use]
     pub fn files(&self) -> Vec<(Digest, PathBuf)> {
-        let file = |(path, digest): (&Path, Digest)| (digest, std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
+        let file =
+            |(path, digest): (&Path, Digest)| (digest, std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
         self.files.iter().map(file).collect()
     }
 
@@ -188,7 +189,7 @@ impl Sweep {
     pub fn task(&self, number: usize) -> Result<Task, ExecuteError> {
         let job = self.jobs[number];
         let key = key_of(&self.plan, job, &self.files)?;
-        Ok(Task::new(place(&self.plan, job), key, &self.plan.points[job.point]))
+        Ok(Task::new(place(&self.plan, job), key))
     }
 
     /// The result of the run with this number, and its point, if the result is there.
@@ -304,7 +305,8 @@ mod tests {
 
     #[test]
     fn points_that_differ_in_nothing_are_one_run() {
-        let text = STUDY.replace("[1, 2]\nrun", "[1]\nrun") + "[[axis]]\nname = \"again\"\npoint = [{ at = \"a\" }, { at = \"b\" }]\n";
+        let text = STUDY.replace("[1, 2]\nrun", "[1]\nrun")
+            + "[[axis]]\nname = \"again\"\npoint = [{ at = \"a\" }, { at = \"b\" }]\n";
         let mut sweep = Sweep::new(plan(&text), None, None, Box::new(|_| {})).expect("it is readable");
         let left = sweep.left();
         assert_eq!((sweep.runs(), left.len()), (6, 3));

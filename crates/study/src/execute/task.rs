@@ -1,14 +1,11 @@
 //! The run of a key, done by another program than the one that has the study.
 
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
 
 use super::{By, ExecuteError, Place, Program, one};
-use crate::catalogue::WorkloadFile;
-use crate::plan::Point;
 use crate::store::{Digest, Key, KeyError, Located, Row};
 use crate::summary::Summary;
 
@@ -22,25 +19,17 @@ pub fn point(key: &Key, program: &Program) -> Result<Summary, PointError> {
     one(&point, key.seed, By { program, interrupt: None }, place, Ok).map_err(PointError::Run)
 }
 
-/// A run of a study for another program: its key, and what the program needs besides, so that results and messages are
-/// those of a run beside the study.
+/// A run of a study for another program: its key, and its name in messages.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Task {
     /// The study, the point and the seed.
     place: String,
     key: Key,
-    /// How the study names the traces of the key, in its order.
-    traces: Vec<PathBuf>,
 }
 
 impl Task {
-    /// The task of a point.
-    pub(super) fn new(place: Place, key: Key, point: &Point) -> Self {
-        let trace = |workload: &WorkloadFile| match workload {
-            WorkloadFile::Trace(file) => Some(file.original().to_owned()),
-            _ => None,
-        };
-        Self { place: place.0, key, traces: point.workloads().filter_map(trace).collect() }
+    pub(super) fn new(place: Place, key: Key) -> Self {
+        Self { place: place.0, key }
     }
 
     /// Reads a task.
@@ -70,15 +59,8 @@ impl Task {
     /// # Errors
     /// If the key cannot be used, or its run fails or is interrupted.
     pub fn run(&self, located: &Located, program: &Program, interrupt: &AtomicBool) -> Result<Vec<u8>, PointError> {
-        let Self { place, key, traces } = self;
-        let mut point = key.point_in(located).map_err(|error| PointError::Task(place.clone(), error))?;
-        let files = point.workloads_mut().filter_map(|workload| match workload {
-            WorkloadFile::Trace(file) => Some(file),
-            _ => None,
-        });
-        for (file, original) in files.zip(traces) {
-            *file = file.clone().copy_of(original);
-        }
+        let Self { place, key } = self;
+        let point = key.point_in(located).map_err(|error| PointError::Task(place.clone(), error))?;
         let by = By { program, interrupt: Some(interrupt) };
         let summary = one(&point, key.seed, by, || Place(place.clone()), Ok).map_err(PointError::Run)?;
         Ok(Row::bytes(key, &summary))

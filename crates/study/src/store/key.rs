@@ -371,7 +371,8 @@ impl Key {
         if self.workloads.len() != run.flows.len() + 1 {
             return Err(KeyError::Workloads(self.workloads.len()));
         }
-        let mut workloads = self.workloads.iter().map(|workload| workload.file(located)).collect::<Result<Vec<_>, _>>()?.into_iter();
+        let mut workloads =
+            self.workloads.iter().map(|workload| workload.file(located)).collect::<Result<Vec<_>, _>>()?.into_iter();
         let workload = workloads.next().expect("there is one more than flows");
         let flow = |(name, workload): (&String, WorkloadFile)| Beside { name: name.clone(), workload };
         let beside = run.flows.keys().zip(workloads).map(flow).collect();

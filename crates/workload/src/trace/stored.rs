@@ -105,15 +105,13 @@ pub struct TraceFile {
     path: PathBuf,
     kept: Option<Stored>,
     name: Option<String>,
-    /// The path in messages and results, if the file is a copy.
-    original: Option<PathBuf>,
 }
 
 impl TraceFile {
     /// The trace at this path; `-` is standard input.
     #[must_use]
     pub fn at(path: &Path) -> Self {
-        Self { path: path.to_owned(), kept: None, name: None, original: None }
+        Self { path: path.to_owned(), kept: None, name: None }
     }
 
     /// Its path.
@@ -127,19 +125,6 @@ impl TraceFile {
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
-    }
-
-    /// Says that the file is a copy of another, which messages and results name instead.
-    #[must_use]
-    pub fn copy_of(mut self, original: impl Into<PathBuf>) -> Self {
-        self.original = Some(original.into());
-        self
-    }
-
-    /// The path that results name.
-    #[must_use]
-    pub fn original(&self) -> &Path {
-        self.original.as_ref().unwrap_or(&self.path)
     }
 
     /// Its name in results.
@@ -225,7 +210,7 @@ impl TraceFile {
     /// The path as messages show it.
     #[must_use]
     pub fn shown(&self) -> PathBuf {
-        if self.is_stdin() { PathBuf::from(STDIN_NAME) } else { self.original().to_owned() }
+        if self.is_stdin() { PathBuf::from(STDIN_NAME) } else { self.path.clone() }
     }
 
     fn stream(&self) -> Result<Box<dyn Read + Send>, SourceError> {
