@@ -3,7 +3,8 @@
 python cluster_overhead.py [POINTS [WORKERS]]
 
 Points of about a millisecond, as many as the first argument says (100000), on Dask workers on this machine (2). It prints
-the time of each part and divides it by the points. Needs `flashloom[cluster]` with an optimised build: `make wheel`.
+the time of each part, divided by the points: wall time, and CPU time, which a loaded machine changes less. The scheduler
+and the caller are one process here. Needs `flashloom[cluster]`, with an optimised build: `make wheel`.
 """
 
 import json
@@ -35,13 +36,14 @@ address = { pattern = "uniform" }
 """
 
 
-def timed(what: str, points: int, do: Callable[[], object]) -> float:
-    """Does something, and prints its time."""
+def timed(what: str, points: int, do: Callable[[], object]) -> tuple[float, float]:
+    """Does something, and prints its time. Returns milliseconds a point: wall and CPU time."""
     wall, cpu = time.perf_counter(), time.process_time()
     do()
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    print(f"{what:44} {wall:8.1f} s {wall / points * 1e3:8.3f} ms a point {cpu / points * 1e3:8.3f} ms of this CPU", flush=True)
-    return wall
+    each, own = wall / points * 1e3, cpu / points * 1e3
+    print(f"{what:44} {wall:8.1f} s {each:8.3f} ms a point {own:8.3f} ms of CPU", flush=True)
+    return each, own
 
 
 def main() -> None:
@@ -57,7 +59,6 @@ def main() -> None:
                 "device": str(root / "tiny.toml"),
                 "workload": str(root / "w.toml"),
                 "seeds": list(range(1, min(points, 1000) + 1)),
-                "run": {"precondition": ["fill"]},
             }
         )
         study.axis("limit", "run.limit", list(range(101, 101 + max(1, points // 1000))))
@@ -72,21 +73,23 @@ def main() -> None:
         tasks: list[str] = []
         timed("tasks of some", len(some), lambda: tasks.extend(sweep.task(number)[0] for number in some))
         ran: list[tuple[bytes, float]] = []
-        timed("their runs, one after another", len(some), lambda: ran.extend(_native.run_tasks(tasks, [], None)[0]))
-        print(f"    of which the runs say {sum(seconds for _, seconds in ran) / len(ran) * 1e3:.3f} ms a point")
-        print(f"    a task has {sum(map(len, tasks)) // len(tasks)} bytes, a result {sum(len(of) for of, _ in ran) // len(ran)}")
+        _, run_cpu = timed(
+            "their runs, one after another", len(some), lambda: ran.extend(_native.run_tasks(tasks, [], None)[0])
+        )
+        lengths = [sum(map(len, of)) // len(of) for of in (tasks, [content for content, _ in ran])]
+        print(f"    a task has {lengths[0]} bytes, a result {lengths[1]}")
 
         def take(sweep: _native.Sweep) -> None:
             for number, (content, seconds) in zip(some, ran):
                 sweep.take(number, content, seconds)
 
         plain, kept = study._sweep(None, print), study._sweep(root / "some", print)
-        without = timed("their results taken, without a store", len(some), lambda: take(plain))
-        with_store = timed("their results taken, with a store", len(some), lambda: take(kept))
-        print(f"    the store alone: {(with_store - without) / len(some) * 1e3:.3f} ms a point")
+        _, without = timed("their results taken, without a store", len(some), lambda: take(plain))
+        _, with_store = timed("their results taken, with a store", len(some), lambda: take(kept))
+        print(f"    the store alone: {with_store - without:.3f} ms of CPU a point", flush=True)
 
         with distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=50
+            n_workers=workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50
         ) as cluster, distributed.Client(cluster) as client:
             few = 1000
             no_op = [client.submit(int, number, pure=False) for number in range(few)]
@@ -96,14 +99,18 @@ def main() -> None:
             distributed.wait(no_op)
             print(f"a task of Dask that does nothing: {(time.perf_counter() - start) / few * 1e3:.3f} ms", flush=True)
             del no_op
-            client.run(os.getpid)
             store = root / "store"
-            wall = timed("the study on the cluster, with a store", points, lambda: study.run(executor=client, store=store, progress=False))
+            before = sum(client.run(time.process_time).values())
+            wall, caller = timed(
+                "the study on the cluster, with a store",
+                points,
+                lambda: study.run(executor=client, store=store, progress=False),
+            )
+            worker = (sum(client.run(time.process_time).values()) - before) / points * 1e3
         lines = (store / "timings.jsonl").read_text().splitlines()
-        busy = sum(json.loads(line)["seconds"] for line in lines)
-        cores = min(workers, os.cpu_count() or 1)
-        print(f"runs and their Parquet files: {busy / points * 1e3:.3f} ms a point on a worker, {busy / cores / wall:.0%} of the time")
-        print(f"overhead: {(wall - busy / cores) / points * 1e3:.3f} ms a point", flush=True)
+        busy = sum(json.loads(line)["seconds"] for line in lines) / min(workers, os.cpu_count() or 1) / points * 1e3
+        print(f"    CPU of the caller and the scheduler {caller:.3f}, of the workers {worker:.3f} ms a point")
+        print(f"    overhead: {caller + worker - run_cpu:.3f} ms of CPU, {wall - busy:.3f} ms of time a point", flush=True)
         timed("the study again, from the store", points, lambda: study.run(store=store, progress=False))
 
 
