@@ -5,6 +5,7 @@ process makes the keys and takes the results; Dask carries them and does a task 
 """
 
 import hashlib
+import importlib
 import os
 import sys
 import time
@@ -15,14 +16,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 import flashloom
 from flashloom import _native
 from flashloom._object_store import ObjectStore, Putting, point_path
-from flashloom._traces import Missing, Traces, located
-from flashloom.errors import FlashloomError, RunError
+from flashloom.errors import RunError
 
 try:
-    import dask
-    import distributed
+    # Parts of both have no types.
+    dask: Any = importlib.import_module("dask")
+    distributed: Any = importlib.import_module("distributed")
 except ImportError:
     raise RunError("Dask is not installed; install it with `pip install 'flashloom[cluster]'`") from None
+
+from flashloom._traces import Missing, Traces, located  # noqa: E402
 
 if TYPE_CHECKING:
     from flashloom.study import Follow
@@ -77,7 +80,7 @@ class Done(NamedTuple):
 
     results: dict[str, tuple[bytes, float]]
     """By digest: the bytes of the result, and the seconds of its run."""
-    failed: Optional[FlashloomError]
+    failed: Optional[BaseException]
     """The exception of the first point that failed; those behind it were not done."""
 
 
@@ -116,6 +119,11 @@ def _held(wanted: set[str], client: str, dask_scheduler: Any) -> dict[str, Any]:
             found.update({digest: key for digest in digests if digest in wanted})
     dask_scheduler.client_desires_keys(keys=list(set(found.values())), client=client)
     return found
+
+
+def _say(keys: list[Any], client: str, dask_scheduler: Any) -> None:
+    """Runs on the scheduler: tells `client` which of these tasks are done."""
+    dask_scheduler.client_desires_keys(keys=keys, client=client)
 
 
 def _key(study: str, points: list[Point]) -> tuple[str, str, str]:
@@ -230,6 +238,9 @@ class _Run:
             tasks.setdefault(key, []).append(wanted.pop(digest))
         for key, theirs in tasks.items():
             self.follow(distributed.Future(key, self.client), theirs, 0)
+        if tasks:
+            # A task that ended before its future was here ended unseen.
+            self.client.run_on_scheduler(_say, list(tasks), self.client.id)
         return list(wanted.values())
 
     def take(self, number: int, digest: str, content: bytes, seconds: Optional[float]) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import Mapping
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 import distributed
 
@@ -69,7 +69,7 @@ async def _lacking(files: dict[str, str], dask_worker: Any) -> list[str]:
     return await asyncio.get_running_loop().run_in_executor(None, look)
 
 
-class Sent(distributed.WorkerPlugin):  # type: ignore[misc]
+class Sent(distributed.WorkerPlugin):
     """Carries a trace to each worker, also to those that come later."""
 
     idempotent = True
@@ -96,7 +96,7 @@ class Sent(distributed.WorkerPlugin):  # type: ignore[misc]
 class Traces:
     """The traces and snapshots of a study, on the workers of a client."""
 
-    def __init__(self, client: Any, files: Mapping[str, "os.PathLike[str]"]) -> None:
+    def __init__(self, client: Any, files: Mapping[str, Union[str, "os.PathLike[str]"]]) -> None:
         self._client = client
         self._sent: dict[str, str] = {}
         self.paths = {digest: os.fspath(path) for digest, path in files.items()}
