@@ -69,7 +69,7 @@ async def _lacking(files: dict[str, str], dask_worker: Any) -> list[str]:
     return await asyncio.get_running_loop().run_in_executor(None, look)
 
 
-class Sent(distributed.WorkerPlugin):
+class Sent(distributed.WorkerPlugin):  # type: ignore[misc,unused-ignore]
     """Carries a trace to each worker, also to those that come later."""
 
     idempotent = True

@@ -13,7 +13,7 @@ from flashloom.errors import DescriptionError, RunError
 from flashloom.results import Summary
 
 if TYPE_CHECKING:
-    import distributed
+    import distributed as _dask
 
 
 class Follow(NamedTuple):
@@ -64,7 +64,7 @@ class Study(_native.Study):
         memory: Optional[str] = None,
         progress: Union[bool, Callable[[int, int], object]] = True,
         on_point: Optional[Callable[[Sequence[str], Summary], object]] = None,
-        executor: Union["distributed.Client", str, None] = None,
+        executor: Union["_dask.Client", str, None] = None,
     ) -> _native.StudyOutcome:
         """Runs all points and returns their results.
 
@@ -102,7 +102,7 @@ class Study(_native.Study):
 
     def _run_on(
         self,
-        executor: Union["distributed.Client", str],
+        executor: Union["_dask.Client", str],
         jobs: Optional[int],
         memory: Optional[str],
         store: tuple[Union[str, os.PathLike[str], None], Optional[str]],
