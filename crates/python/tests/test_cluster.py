@@ -206,7 +206,9 @@ def test_a_bug_on_a_worker_comes_back_as_one() -> None:
         raise pickle.loads(pickle.dumps(error))
 
 
-def test_equal_points_of_two_users_are_run_once(study: flashloom.Study, client: distributed.Client, tmp_path: Path) -> None:
+def test_equal_points_of_two_users_are_run_once(
+    study: flashloom.Study, client: distributed.Client, tmp_path: Path
+) -> None:
     """Another user runs the same points under another name, while those of the first are waiting."""
     other = flashloom.Study({**study.config, "name": "theirs", "device": str(tmp_path / "small.toml")})
     other.set("workload", str(tmp_path / "w.toml"))
@@ -288,9 +290,9 @@ def test_the_command_hands_over(files: Path, tmp_path: Path) -> None:
         on = [*line, "--on", "local", "--jobs", "2", "--store", f"there{number}", "--out", f"there{number}-out"]
         assert command(*on, folder=files) == here
         assert points(files / f"there{number}") == points(files / f"here{number}")
-        out = [{path.name: path.read_bytes() for path in (files / f"{of}{number}-out").iterdir()} for of in ["here", "there"]]
-        assert out[0] == out[1] and any(name.endswith(".parquet") for name in out[0])
-        break
+        outs = [files / f"{of}{number}-out" for of in ["here", "there"]]
+        one, other = ({path.name: path.read_bytes() for path in out.iterdir()} for out in outs)
+        assert one == other and any(name.endswith(".parquet") for name in one)
     table = command("study", "s.toml", "--quiet", "--no-store", "--on", "local", "--jobs", "1", folder=files)
     assert table == command("study", "s.toml", "--quiet", "--no-store", folder=files)
     for line, said in [

@@ -89,7 +89,8 @@ def run_batch(version: tuple[str, str], digests: list[str], tasks: bytes, files:
     worker = distributed.get_worker()
     if version != _VERSION:
         own, theirs = " ".join(_VERSION), " ".join(version)
-        return Done({}, RunError(f"the worker {worker.address} has Flashloom {own}, and the study {theirs}; install one version on both"))
+        text = f"the worker {worker.address} has Flashloom {own}, and the study {theirs}; install one version on both"
+        return Done({}, RunError(text))
     current = worker.get_current_task()
 
     def poll() -> None:
@@ -269,7 +270,8 @@ class _Run:
             done = future.result()
         except (Missing, Cancelled, distributed.client.FutureCancelledError) as error:
             if tries >= _TRIES:
-                raise RunError(f"{points[0].place}: could not be run on the cluster: {type(error).__name__} {error}") from error
+                why = f"{type(error).__name__} {error}"
+                raise RunError(f"{points[0].place}: could not be run on the cluster: {why}") from error
             if isinstance(error, Missing):
                 self.traces.send(error.digest)
             again = True
@@ -375,7 +377,8 @@ class Workers:
             return self._executor
         if not isinstance(self._executor, str):
             raise TypeError(
-                "executor: use a distributed.Client, the address of a scheduler such as 'tcp://scheduler:8786', or 'local'"
+                "executor: use a distributed.Client, the address of a scheduler such as 'tcp://scheduler:8786', or "
+                "'local'"
             )
         try:
             address: Any = self._local() if self._executor == "local" else self._executor
@@ -383,7 +386,8 @@ class Workers:
         except (OSError, ValueError) as error:
             self.__exit__()
             raise RunError(
-                f"{self._executor}: the scheduler cannot be reached: {error}; start it with `dask scheduler`, or correct its address"
+                f"{self._executor}: the scheduler cannot be reached: {error}; start it with `dask scheduler`, or correct "
+                "its address"
             ) from error
         self._own.append(client)
         return client

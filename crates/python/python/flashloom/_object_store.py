@@ -1,4 +1,4 @@
-"""Stores of results on any file system that fsspec knows: `s3://bucket/results`, `memory://results`, `sftp://host/results`.
+"""Stores of results on any file system that fsspec knows, e.g. `s3://bucket/results` or `sftp://host/results`.
 
 Results lie there as in a folder: `points/ab/abcd....parquet`, each under the digest of its key.
 """
@@ -75,7 +75,7 @@ class ObjectStore:
         self._fs.pipe({self._path(path): content for path, content in files.items()})
 
     def put(self, files: Mapping[str, bytes]) -> None:
-        """Puts files there. The bytes of a result depend on nothing but its digest, so whoever writes it again changes nothing."""
+        """Puts files there. A result has the same bytes whoever writes it."""
         try:
             self._put(files)
         except Exception as error:

@@ -1,4 +1,4 @@
-"""Traces and snapshots on the workers of a Dask cluster: each travels once to each worker, which keeps it by its digest."""
+"""Traces and snapshots on Dask workers: each travels once to each worker, which keeps it by its digest."""
 
 import asyncio
 import os

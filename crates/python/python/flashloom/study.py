@@ -93,7 +93,8 @@ class Study(_native.Study):
             folder = _native.default_store() if store is True else None if isinstance(store, bool) else store or None
         try:
             if executor is not None:
-                return self._run_on(executor, jobs, memory, (folder, url), Follow(show or (lambda *_: None), on_point, _warn))
+                follow = Follow(show or (lambda *_: None), on_point, _warn)
+                return self._run_on(executor, jobs, memory, (folder, url), follow)
             if url is not None:
                 return self._run_with(url, jobs, memory, show, on_point)
             return self._run(jobs, folder, memory, show, on_point, None, _warn)

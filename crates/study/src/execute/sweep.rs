@@ -1,7 +1,8 @@
 //! A study whose runs other programs do: what is to be done, and the results as they come back.
 //!
 //! Nothing here knows how keys and results travel. A program that does know takes the runs that are [left](Sweep::left),
-//! gives each as a [`Task`] to a machine that does it, and hands the result's bytes to [`take`](Sweep::take), in any order. The outcome is that of a study that ran here.
+//! gives each as a [`Task`] to a machine that does it, and hands the bytes of the result to [`take`](Sweep::take), in any
+//! order. The outcome is that of a study that ran here.
 
 use std::collections::BTreeMap;
 use std::fmt;
