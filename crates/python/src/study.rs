@@ -36,6 +36,9 @@ enum News {
     Warning(String),
 }
 
+/// What makes a pickled study again, and its path and its description.
+type Pickled<'py> = (Bound<'py, PyAny>, (PathBuf, Bound<'py, PyDict>));
+
 /// A study: the description of a TOML file, one that comes with Flashloom, or a dict with the keys of such a file.
 #[pyclass(module = "flashloom", subclass)]
 pub(crate) struct Study {
@@ -199,7 +202,7 @@ impl Study {
     }
 
     /// Pickles the description as it stands, with its changes. Files that it names are looked up from the same folder.
-    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (PathBuf, Bound<'py, PyDict>))> {
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
         let study = this.borrow();
         let path = std::path::absolute(study.document.path())?;
         let table = from_table(this.py(), study.document.table())?;

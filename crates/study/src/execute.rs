@@ -37,7 +37,7 @@ pub use keys::{KeyList, PlannedRun, list_keys, write_keys};
 pub use save::check_snapshots;
 pub use shard::{Dealt, ParseShardError, Shard, ShardRun, describe_point, run_shard};
 pub use stored::Storing;
-pub use sweep::{Due, Sweep, TakeError};
+pub use sweep::{Due, Sweep, TakeError, Warn};
 pub use task::{PointError, Task, point};
 
 /// The outcome of a study.

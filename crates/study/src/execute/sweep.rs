@@ -20,6 +20,9 @@ use crate::plan::{Label, Plan};
 use crate::store::{Digest, Digests, Row, RowError, Store, StudyOf, Timing, Timings};
 use crate::summary::Summary;
 
+/// Takes sentences for the user.
+pub type Warn = Box<dyn Fn(&dyn fmt::Display) + Send + Sync>;
+
 /// A study whose runs other programs do.
 pub struct Sweep {
     plan: Plan,
@@ -34,7 +37,7 @@ pub struct Sweep {
     stored: usize,
     store: Option<Store>,
     timings: Timings,
-    warn: Box<dyn Fn(&dyn fmt::Display) + Send + Sync>,
+    warn: Warn,
     /// True once the user knows that the store takes no more results.
     is_full: bool,
 }
@@ -90,7 +93,7 @@ impl Sweep {
         plan: Plan,
         store: Option<Store>,
         threads: Option<NonZeroUsize>,
-        warn: Box<dyn Fn(&dyn fmt::Display) + Send + Sync>,
+        warn: Warn,
     ) -> Result<Self, ExecuteError> {
         let jobs = jobs(&plan);
         if let Some(job) = jobs.iter().find(|job| plan.points[job.point].run.save_snapshot.is_some()) {
