@@ -12,12 +12,19 @@ use std::ffi::OsString;
 use std::io;
 
 use crate::args::{Cli, Command, Form};
+use crate::on::Cluster;
 use crate::{check, compare, completions, ctl, exit, explain, lists, manual, mqsim, run, serve, store, studies, trace};
 
 /// Runs the command line with these arguments, the first of which is the name of the program. It handles the signals and
 /// the panics of the whole process. Returns the exit code.
 #[must_use]
 pub fn command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    command_with(arguments, None)
+}
+
+/// As [`command`], with workers on which `study --on` does the runs of studies.
+#[must_use]
+pub fn command_with(arguments: impl IntoIterator<Item = OsString>, workers: Option<&dyn Cluster>) -> u8 {
     exit::sweep_on_panic();
     exit::sweep_on_interrupt();
     let arguments = match Cli::read(arguments) {
@@ -32,7 +39,7 @@ pub fn command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         }
         Command::Study { studies, workload, reading, claims, cluster, study } => {
             let from = (workload.as_deref(), &reading);
-            studies::study(&studies, from, &cluster, (&study, &claims), &mut io::stdout())
+            studies::study(&studies, from, &cluster, (&study, &claims), workers, &mut io::stdout())
         }
         Command::Reproduce { paper, claims, study } => studies::reproduce(&paper, (&study, &claims), &mut io::stdout()),
         Command::Compare(args) => compare::compare(&args, &mut io::stdout()),

@@ -19,7 +19,7 @@ const fn example(of: &'static str, line: &'static str, does: &'static str) -> Ex
 
 /// Every example. `mine.csv` and `msr.csv` are a user's traces, `ssd.xml` and `flows.xml` are MQSim's, and
 /// `KEY.json` is a key; `drive.ctl` is the socket of a served drive. No other file has to be there before.
-pub(crate) const EXAMPLES: [Example; 48] = [
+pub(crate) const EXAMPLES: [Example; 49] = [
     example("run", "flashloom run demo oltp --limit 2000", "Run a described workload on a drive"),
     example(
         "run",
@@ -59,6 +59,11 @@ pub(crate) const EXAMPLES: [Example; 48] = [
         "study",
         "flashloom study sung/merges --keys keys --csv > keys.csv",
         "Write a key for each run, for a scheduler of your own",
+    ),
+    example(
+        "study",
+        "flashloom study sung/merges --on local --jobs 2",
+        "Run the points on two Dask workers; an address of a scheduler takes those of a cluster",
     ),
     example("reproduce", "flashloom reproduce sung", "Print the claims of a paper beside the measurements"),
     example(

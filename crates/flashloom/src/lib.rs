@@ -16,6 +16,7 @@ mod lists;
 mod machine;
 mod manual;
 mod mqsim;
+mod on;
 mod options;
 mod progress;
 mod run;
@@ -24,8 +25,9 @@ mod store;
 mod studies;
 mod trace;
 
-pub use command::command;
+pub use command::{command, command_with};
 pub use machine::memory_limit;
+pub use on::{Address, Cluster, ClusterError, On, Step};
 pub use run::program;
 pub use store::default_store;
 

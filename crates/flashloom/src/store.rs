@@ -56,7 +56,21 @@ impl StoreArgs {
         if self.no_store {
             return Ok(None);
         }
-        let Some(folder) = self.store.clone().or_else(default_store) else { return Ok(None) };
+        if let Some(url) = self.url() {
+            return Err(Failure::Input(format!(
+                "--store {url}: a store at a URL is for `flashloom study --on`; add --on local, or name a folder"
+            )));
+        }
+        self.in_front()
+    }
+
+    /// The store on this machine: that of the arguments, or the default one in front of a URL.
+    pub(crate) fn in_front(&self) -> Result<Option<Store>, Failure> {
+        if self.no_store {
+            return Ok(None);
+        }
+        let given = self.store.clone().filter(|_| self.url().is_none());
+        let Some(folder) = given.or_else(default_store) else { return Ok(None) };
         Ok(Some(Store::open(&folder)?.limit(self.states)))
     }
 }
@@ -86,7 +100,7 @@ pub(crate) fn point(path: &Path, store: Option<&Path>, results: &mut dyn Write) 
             let start = now();
             let summary = run_point(&key, &program()).map_err(|error| match error {
                 PointError::Run(error) => Failure::study(&error),
-                PointError::Key(error) => fail(&error),
+                error => fail(&error),
             })?;
             if let Some(store) = store {
                 store.put(&key, &summary)?;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use report::table::Table;
 use study::catalogue;
 use study::config::{Document, Faults, did_you_mean};
-use study::execute::{self, Claim, ExecuteError, Outcome, Storing, Verdict};
+use study::execute::{self, Claim, ExecuteError, Outcome, Storing, Sweep, Verdict};
 use study::memory;
 use study::output::{Kind, Outputs, publish};
 use study::plan::{Plan, builtin};
@@ -19,6 +19,7 @@ use crate::args::{ClaimArgs, ClusterArgs, Form, ReadingArgs, StudyArgs};
 use crate::cluster;
 use crate::exit::{Failure, note, print, say};
 use crate::machine;
+use crate::on::{Cluster, On, hand_over};
 use crate::progress::{Bar, now};
 use crate::run::program;
 use crate::store::from_store;
@@ -29,8 +30,15 @@ pub(crate) fn study(
     (workload, reading): (Option<&Path>, &ReadingArgs),
     cluster: &ClusterArgs,
     args: (&StudyArgs, &ClaimArgs),
+    workers: Option<&dyn Cluster>,
     results: &mut dyn Write,
 ) -> Result<(), Failure> {
+    let on = cluster.on.clone().map(|address| On::new(address, args.0)).transpose()?;
+    let elsewhere = match (&on, workers) {
+        (None, _) => None,
+        (Some(on), Some(workers)) => Some((workers, on)),
+        (Some(_), None) => return Err(hand_over()),
+    };
     let plan = |path: &PathBuf| {
         let document = catalogue::study(path)?;
         let Some(workload) = workload else {
@@ -52,7 +60,7 @@ pub(crate) fn study(
     match cluster {
         ClusterArgs { shard: Some(shard), .. } => cluster::shard(plans, *shard, args.0, results),
         ClusterArgs { keys: Some(folder), .. } => cluster::keys(plans, folder, args.0, results),
-        _ => perform(plans, paths, args, true, results),
+        _ => perform(plans, paths, args, (true, elsewhere), results),
     }
 }
 
@@ -69,7 +77,7 @@ pub(crate) fn reproduce(paper: &str, args: (&StudyArgs, &ClaimArgs), results: &m
     }
     let document = |(name, text): &&(&str, &str)| Document::parse(Path::new(name), (*text).to_owned());
     let plans = found.iter().map(|study| Plan::new(&document(study)?)).collect::<Result<Vec<_>, Faults>>()?;
-    perform(plans, &[], args, false, results)
+    perform(plans, &[], args, (false, None), results)
 }
 
 /// The paper of a study.
@@ -88,7 +96,7 @@ fn perform(
     mut plans: Vec<Plan>,
     paths: &[PathBuf],
     (args, also): (&StudyArgs, &ClaimArgs),
-    points: bool,
+    (points, elsewhere): (bool, Option<(&dyn Cluster, &On)>),
     results: &mut dyn Write,
 ) -> Result<(), Failure> {
     let start = now();
@@ -97,8 +105,10 @@ fn perform(
     for point in plans.iter_mut().flat_map(|plan| &mut plan.points) {
         point.run.verify |= args.verify;
     }
-    fits(&plans, args)?;
-    let store = args.store.open()?;
+    if elsewhere.is_none() {
+        fits(&plans, args)?;
+    }
+    let store = if elsewhere.is_some() { args.store.in_front()? } else { args.store.open()? };
     let storing = store.as_ref().map(|store| Storing { store, warn: &|said| note(said) });
     for plan in &mut plans {
         plan.force = args.replace.force;
@@ -115,14 +125,25 @@ fn perform(
     let outcomes = plans
         .into_iter()
         .map(|mut plan| {
-            execute::keep_pipes(&mut plan)?;
-            execute::doubts(&plan)?.iter().for_each(note);
+            let failed = |error: ExecuteError| Failure::study(&error);
+            if elsewhere.is_none() {
+                execute::keep_pipes(&mut plan).map_err(failed)?;
+            }
+            execute::doubts(&plan).map_err(failed)?.iter().for_each(note);
             tell.done(|| planned(&plan, args.jobs));
             let bar = Bar::steps(&format!("study {}", plan.spec.name), tell);
-            execute::run_in(plan, &program, args.jobs, storing.as_ref(), &|done, all| bar.step(done, all))
+            match elsewhere {
+                None => {
+                    let step = |done, all| bar.step(done, all);
+                    execute::run_in(plan, &program, args.jobs, storing.as_ref(), &step).map_err(failed)
+                }
+                Some((workers, on)) => {
+                    let sweep = Sweep::new(plan, store.clone(), args.jobs, Box::new(|said| note(said)));
+                    Ok(workers.run(sweep.map_err(failed)?, on, Box::new(move |done, all| bar.step(done, all)))?)
+                }
+            }
         })
-        .collect::<Result<Vec<Outcome>, ExecuteError>>()
-        .map_err(|error| Failure::study(&error))?;
+        .collect::<Result<Vec<Outcome>, Failure>>()?;
     from_store(store.as_ref(), &outcomes);
     let claims = execute::claims(&outcomes);
     let shown = page_of(&program, &outcomes, &claims, if points { Charts::Each } else { Charts::Figures });

@@ -319,3 +319,40 @@ fn points_that_run_from_keys_give_the_store_of_the_study() {
     );
     assert!(!place.path("k").exists());
 }
+
+/// Dask is Python's: the program asks `python3` for its package and lets it take over. Here a script stands for Python.
+#[cfg(unix)]
+#[test]
+fn a_cluster_is_reached_through_python() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = place();
+    fs::create_dir(place.path("bin")).expect("a folder");
+    let run = |script: &str| {
+        let python = place.path("bin/python3");
+        let _ = fs::remove_file(&python);
+        if !script.is_empty() {
+            fs::write(&python, format!("#!/bin/sh\n{script}\n")).expect("written");
+            fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).expect("executable");
+        }
+        let mut command = place.command(&["study", "s.toml", "--on", "tcp://scheduler:8786", "--csv"]);
+        let output = command.env("PATH", place.path("bin")).output().expect("it starts");
+        let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        (output.status.code(), out, err)
+    };
+    for (script, said) in [
+        ("", "python3 cannot be started ("),
+        ("exit 1", "python3 does not have the package flashloom"),
+        ("echo", "is there without Dask"),
+        ("echo 0.0.0", "has version 0.0.0 of the package flashloom, and this is version "),
+    ] {
+        let (code, out, err) = run(script);
+        assert!(err.starts_with("error: --on: ") && err.contains(said), "{script}: {err}");
+        assert!(err.contains("pip install 'flashloom[cluster]'") && err.lines().count() == 1, "{err}");
+        assert_eq!((code, out.as_str()), (Some(2), ""));
+    }
+    let version = env!("CARGO_PKG_VERSION");
+    let script = format!("if [ \"$1\" = -c ]; then echo {version}; else echo \"$@\"; exit 1; fi");
+    let (code, out, err) = run(&script);
+    assert_eq!(out, "-m flashloom study s.toml --on tcp://scheduler:8786 --csv\n", "{err}");
+    assert_eq!((code, err.as_str()), (Some(1), ""));
+}

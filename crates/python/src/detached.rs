@@ -28,7 +28,17 @@ pub(crate) fn detached<T: Send>(
 pub(crate) fn followed<T: Send, M: Send>(
     py: Python<'_>,
     job: impl FnOnce(&AtomicBool, Sender<M>) -> Result<T, Failure> + Send,
+    each: impl FnMut(Python<'_>, M) -> PyResult<()> + Send,
+) -> PyResult<T> {
+    polled(py, job, each, |py| py.check_signals())
+}
+
+/// The same; an exception of `poll`, which is called again and again meanwhile, ends the job, too.
+pub(crate) fn polled<T: Send, M: Send>(
+    py: Python<'_>,
+    job: impl FnOnce(&AtomicBool, Sender<M>) -> Result<T, Failure> + Send,
     mut each: impl FnMut(Python<'_>, M) -> PyResult<()> + Send,
+    mut poll: impl FnMut(Python<'_>) -> PyResult<()> + Send,
 ) -> PyResult<T> {
     let interrupt = AtomicBool::new(false);
     let (sender, messages) = mpsc::channel();
@@ -49,9 +59,8 @@ pub(crate) fn followed<T: Send, M: Send>(
                 if matches!(message, Err(RecvTimeoutError::Disconnected)) {
                     break Ok(());
                 }
-                let taken = Python::attach(|py| {
-                    message.map_or(Ok(()), |message| each(py, message)).and_then(|()| py.check_signals())
-                });
+                let taken =
+                    Python::attach(|py| message.map_or(Ok(()), |message| each(py, message)).and_then(|()| poll(py)));
                 if taken.is_err() {
                     flag.store(true, Ordering::Relaxed);
                     break taken;

@@ -7,11 +7,12 @@ use base::fault::Fault;
 use pyo3::{PyErr, import_exception};
 use study::catalogue::WorkloadError;
 use study::config::Faults;
-use study::execute::ExecuteError;
+use study::execute::{ExecuteError, PointError, TakeError};
 use study::memory::TooLarge;
 use study::output::OutputError as FileError;
 use study::session::SessionError;
 use study::store::StoreError;
+use workload::SourceError;
 
 // They are classes in Python, because each is also one of Python's own exceptions.
 import_exception!(flashloom.errors, DescriptionError);
@@ -116,6 +117,27 @@ impl From<ExecuteError> for Failure {
             ExecuteError::Output(..) => Self::Output(error.to_string()),
             _ => Self::Run(error.to_string()),
         }
+    }
+}
+
+impl From<PointError> for Failure {
+    fn from(error: PointError) -> Self {
+        match error {
+            PointError::Run(error) => error.into(),
+            error => Self::Run(error.to_string()),
+        }
+    }
+}
+
+impl From<TakeError> for Failure {
+    fn from(error: TakeError) -> Self {
+        Self::Run(format!("what a worker returned {error}"))
+    }
+}
+
+impl From<SourceError> for Failure {
+    fn from(error: SourceError) -> Self {
+        Self::Run(error.to_string())
     }
 }
 

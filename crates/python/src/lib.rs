@@ -5,6 +5,7 @@
 //! lock (`detached`).
 
 mod argument;
+mod cluster;
 mod columns;
 mod detached;
 mod device;
@@ -14,6 +15,7 @@ mod requests;
 mod run;
 mod ssd;
 mod study;
+mod sweep;
 mod table;
 mod value;
 mod workload;
@@ -34,6 +36,8 @@ mod _native {
     #[pymodule_export]
     use crate::study::{Study, StudyOutcome};
     #[pymodule_export]
+    use crate::sweep::{Sweep, file_digest, file_parts, run_tasks};
+    #[pymodule_export]
     use crate::table::Table;
     #[pymodule_export]
     use crate::workload::{Flow, Workload};
@@ -43,7 +47,7 @@ mod _native {
     /// Runs the command line; returns its exit code.
     #[pyfunction]
     fn command(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> u8 {
-        py.detach(|| flashloom::command(arguments))
+        py.detach(|| flashloom::command_with(arguments, Some(&crate::cluster::Dask)))
     }
 
     /// The names of the devices that come with Flashloom.

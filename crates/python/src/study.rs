@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyMapping};
+use pyo3::types::{PyDict, PyList, PyMapping, PyType};
 use report::study_report::{Charts, page, points};
 use report::table::Table as Rows;
 use study::catalogue;
@@ -13,13 +13,14 @@ use study::memory;
 use study::metric::Metric;
 use study::output::Kind;
 use study::plan::Plan;
-use study::store::Store;
+use study::store::{Digest, Store};
 use study::summary::Summary;
 
 use crate::detached::followed;
 use crate::error::Failure;
 use crate::outcome::{framed, typed, write};
 use crate::run::{given_memory, jobs_of};
+use crate::sweep::Sweep;
 use crate::table::Table;
 use crate::value::{from_json, from_table, to_table, to_toml};
 
@@ -29,9 +30,14 @@ enum News {
     Progress(u64, u64),
     /// A result: the labels of its point, and the run.
     Point(Vec<String>, Box<Summary>),
+    /// The digest of a run whose result is in the store.
+    Kept(Digest),
     /// A sentence for the user.
     Warning(String),
 }
+
+/// What makes a pickled study again, and its path and its description.
+type Pickled<'py> = (Bound<'py, PyAny>, (PathBuf, Bound<'py, PyDict>));
 
 /// A study: the description of a TOML file, one that comes with Flashloom, or a dict with the keys of such a file.
 #[pyclass(module = "flashloom", subclass)]
@@ -116,7 +122,7 @@ impl Study {
     }
 
     /// Runs the study; `flashloom.Study.run` calls it. `progress(done, all)` and `on_point(labels, summary)` are called in
-    /// this thread, `warn(text)` with what the user should know.
+    /// this thread, `kept(digest)` as soon as the store has a result, `warn(text)` with what the user should know.
     #[allow(clippy::too_many_arguments)] // They are Python's.
     fn _run(
         &self,
@@ -126,6 +132,7 @@ impl Study {
         memory: Option<&str>,
         progress: Option<Py<PyAny>>,
         on_point: Option<Py<PyAny>>,
+        kept: Option<Py<PyAny>>,
         warn: Py<PyAny>,
     ) -> PyResult<StudyOutcome> {
         let plan = self.plan()?;
@@ -138,7 +145,7 @@ impl Study {
         let store = store.map(|folder| Store::open(&folder)).transpose().map_err(Failure::from)?;
         let labels: Vec<Vec<String>> =
             plan.points.iter().map(|point| point.labels.iter().map(ToString::to_string).collect()).collect();
-        let has_point = on_point.is_some();
+        let (has_point, has_kept) = (on_point.is_some(), kept.is_some());
         let outcome = followed(
             py,
             |interrupt, sender| {
@@ -150,9 +157,15 @@ impl Study {
                         say(News::Point(labels[point].clone(), Box::new(run.clone())));
                     }
                 };
+                let put = |digest| {
+                    if has_kept {
+                        say(News::Kept(digest));
+                    }
+                };
                 let follow = Follow {
                     progress: &|done, all| say(News::Progress(done, all)),
                     finished: &finished,
+                    kept: &put,
                     interrupt: Some(interrupt),
                 };
                 let storing = store.as_ref().map(|store| Storing { store, warn: &said });
@@ -165,16 +178,48 @@ impl Study {
                         let run = typed(py, "Summary", from_json(py, &Summary::json(&[*run]))?)?;
                         on_point.as_ref().map(|on_point| on_point.call1(py, (labels, run)))
                     }
+                    News::Kept(digest) => kept.as_ref().map(|kept| kept.call1(py, (digest.to_string(),))),
                     News::Warning(text) => Some(warn.call1(py, (text,))),
                 }
                 .transpose()
                 .map(drop)
             },
         )?;
-        let outcomes = [outcome];
-        let claims = execute::claims(&outcomes);
-        let [outcome] = outcomes;
-        Ok(StudyOutcome { outcome, claims })
+        Ok(StudyOutcome::new(outcome))
+    }
+
+    /// The study as a sweep whose runs other processes do; `store` takes their results, `warn(text)` what the user should
+    /// know.
+    fn _sweep(&self, py: Python<'_>, store: Option<PathBuf>, warn: Py<PyAny>) -> PyResult<Sweep> {
+        let plan = self.plan()?;
+        let store = store.map(|folder| Store::open(&folder)).transpose().map_err(Failure::from)?;
+        let said = move |text: &dyn std::fmt::Display| {
+            // An exception of `warn` would have nobody to go to.
+            Python::attach(|py| warn.call1(py, (text.to_string(),)).map_or_else(|error| error.print(py), drop));
+        };
+        let sweep = py.detach(|| execute::Sweep::new(plan, store, None, Box::new(said))).map_err(Failure::from)?;
+        Ok(Sweep::new(sweep))
+    }
+
+    /// Pickles the description as it stands, with its changes. Files that it names are looked up from the same folder.
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
+        let study = this.borrow();
+        let path = std::path::absolute(study.document.path())?;
+        let table = from_table(this.py(), study.document.table())?;
+        Ok((this.get_type().getattr("_of")?, (path, table)))
+    }
+
+    /// A study that was pickled.
+    #[classmethod]
+    fn _of<'py>(
+        class: &Bound<'py, PyType>,
+        path: PathBuf,
+        table: &Bound<'py, PyMapping>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let document = Document::of(&path, to_table(table)?);
+        let study = class.call1((PyDict::new(class.py()),))?;
+        study.cast::<Self>()?.borrow_mut().document = document;
+        Ok(study)
     }
 
     fn __repr__(&self) -> String {
@@ -198,6 +243,14 @@ pub(crate) struct StudyOutcome {
 }
 
 impl StudyOutcome {
+    /// The outcome with the verdicts on its claims.
+    pub(crate) fn new(outcome: Ran) -> Self {
+        let outcomes = [outcome];
+        let claims = execute::claims(&outcomes);
+        let [outcome] = outcomes;
+        Self { outcome, claims }
+    }
+
     fn rows(&self) -> Rows {
         points(&self.outcome)
     }

@@ -10,11 +10,24 @@ use study::catalogue::{self, WorkloadFile};
 use study::config::Document;
 use toml::Table;
 use workload::script::ScriptSpec;
+use workload::trace::TraceFile;
 
 use crate::argument::Arguments;
 use crate::error::Failure;
 use crate::requests::requests;
 use crate::value::{from_table, to_table};
+
+/// The kinds of workloads that are pickled.
+const TRACE: &str = "trace";
+const JOBS: &str = "jobs";
+const DESCRIBED: &str = "described";
+const LISTED: &str = "listed";
+
+/// A pickled workload: its kind, its path, its content, its name, and how a trace is read.
+type Parts<'py> = (String, PathBuf, Bound<'py, PyAny>, String, Bound<'py, PyDict>);
+
+/// A pickled flow: its workload, its name, its queue, its depth, and whether it is open.
+type FlowParts = (Workload, String, u16, Option<u32>, bool);
 
 /// A workload: a trace, a generator, a script or an fio job file, one that comes with Flashloom, a dict with the keys of
 /// a generator, any iterable of `(time, op, offset, size)`, or an Arrow table with such columns.
@@ -146,6 +159,47 @@ impl Workload {
         from_table(py, &self.file.resolved(sectors).map_err(Failure::from)?)
     }
 
+    /// Pickles a file's path or a description with all its requests, and how a trace is read.
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Parts<'py>)> {
+        let (py, workload) = (this.py(), this.get());
+        let absolute = |path: &Path| std::path::absolute(path);
+        let (kind, path, content) = match &workload.file {
+            WorkloadFile::Trace(file) => (TRACE, absolute(file.path())?, py.None().into_bound(py)),
+            WorkloadFile::Jobs(path, text) => (JOBS, absolute(path)?, PyString::new(py, text).into_any()),
+            WorkloadFile::Described(document) => {
+                (DESCRIBED, document.path().to_owned(), from_table(py, document.table())?.into_any())
+            }
+            WorkloadFile::Listed(spec) => {
+                let text = serde_json::to_string(&**spec).map_err(|error| Failure::Bug(error.to_string()))?;
+                (LISTED, PathBuf::new(), PyString::new(py, &text).into_any())
+            }
+        };
+        let reading = from_table(py, &workload.reading)?;
+        Ok((this.get_type().getattr("_of")?, (kind.to_owned(), path, content, workload.name.clone(), reading)))
+    }
+
+    /// A workload that was pickled.
+    #[staticmethod]
+    fn _of(
+        kind: &str,
+        path: PathBuf,
+        content: &Bound<'_, PyAny>,
+        name: String,
+        reading: &Bound<'_, PyMapping>,
+    ) -> PyResult<Self> {
+        let file = match kind {
+            TRACE => WorkloadFile::Trace(TraceFile::at(&path)),
+            JOBS => WorkloadFile::Jobs(path, content.extract()?),
+            DESCRIBED => WorkloadFile::Described(Document::of(&path, to_table(content.cast::<PyMapping>()?)?)),
+            LISTED => {
+                let spec = serde_json::from_str(&content.extract::<String>()?);
+                WorkloadFile::Listed(Arc::new(spec.map_err(|error| Failure::Run(error.to_string()))?))
+            }
+            other => return Err(Failure::Run(format!("there is no workload of the kind {other}")).into()),
+        };
+        Ok(Self { file, name, reading: to_table(reading)? })
+    }
+
     fn __repr__(&self) -> String {
         format!("flashloom.Workload({:?})", self.name)
     }
@@ -193,6 +247,18 @@ impl Flow {
     #[getter]
     fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Pickles the workload with what it does as a flow.
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, FlowParts)> {
+        let Self { workload, name, queue, depth, open } = this.get().clone();
+        Ok((this.get_type().getattr("_of")?, (workload, name, queue, depth, open)))
+    }
+
+    /// A flow that was pickled.
+    #[staticmethod]
+    fn _of(workload: Workload, name: String, queue: u16, depth: Option<u32>, open: bool) -> Self {
+        Self { workload, name, queue, depth, open }
     }
 
     fn __repr__(&self) -> String {

@@ -7,6 +7,8 @@ mod requests;
 mod save;
 mod shard;
 mod stored;
+mod sweep;
+mod task;
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -34,7 +36,9 @@ pub use document::{SCHEMA, Studies, json};
 pub use keys::{KeyList, PlannedRun, list_keys, write_keys};
 pub use save::check_snapshots;
 pub use shard::{Dealt, ParseShardError, Shard, ShardRun, describe_point, run_shard};
-pub use stored::{PointError, Storing, point};
+pub use stored::Storing;
+pub use sweep::{Due, Sweep, TakeError, Warn};
+pub use task::{PointError, Task, point};
 
 /// The outcome of a study.
 #[derive(Clone, Debug)]
@@ -58,6 +62,8 @@ pub enum ExecuteError {
     Output(OutputError, Place),
     /// A workload has several stages, and thus several results.
     Stages(Place),
+    /// A point saves a snapshot, and its run is to be done by another process.
+    SavesElsewhere(Place),
     /// Results of a shard are not in the store.
     NotKept {
         /// How many.
@@ -88,6 +94,11 @@ impl fmt::Display for ExecuteError {
             Self::Stages(place) => {
                 write!(f, "{place}: the workload has several stages; give one of them a file of its own")
             }
+            Self::SavesElsewhere(place) => write!(
+                f,
+                "{place}: run.save-snapshot: a worker of a cluster cannot leave its file here; run the study on this \
+                 machine"
+            ),
             Self::NotKept { lost, store } => write!(
                 f,
                 "{}: {lost} results could not be kept in the store; free space there and run the shard again, which does \
@@ -163,13 +174,15 @@ pub struct Follow<'a> {
     pub progress: &'a (dyn Fn(u64, u64) + Sync),
     /// Takes each result as it is there: the number of its point, and the run. Those that a store had come first.
     pub finished: &'a (dyn Fn(usize, &Summary) + Sync),
+    /// Takes the digest of each run that was done, as soon as its result is in the store.
+    pub kept: &'a (dyn Fn(Digest) + Sync),
     /// Ends all runs soon after it becomes true, see [`Session::interrupt`]. Results that are in a store stay.
     pub interrupt: Option<&'a AtomicBool>,
 }
 
 impl Default for Follow<'_> {
     fn default() -> Self {
-        Self { progress: &|_, _| {}, finished: &|_, _| {}, interrupt: None }
+        Self { progress: &|_, _| {}, finished: &|_, _| {}, kept: &|_| {}, interrupt: None }
     }
 }
 
@@ -234,7 +247,11 @@ fn run_jobs(
     let run = |next: usize| {
         let job = jobs[left[next]];
         let result = match &known {
-            Some(known) => known.run(plan, job, left[next], by),
+            Some(known) => {
+                let result = known.run(plan, job, left[next], by);
+                result.iter().for_each(|_| (follow.kept)(known.digest(left[next])));
+                result
+            }
             None => plain(plan, job, by),
         };
         result.iter().for_each(|summary| (follow.finished)(job.point, summary));

@@ -37,10 +37,10 @@ use crate::summary::Summary;
 pub use contents::{Contents, Discard, Removed, Stored};
 pub use digest::{Digest, ParseDigestError};
 pub use error::{StoreError, Unused};
-pub use key::{Digests, Key, KeyError, SCHEMA, SnapshotKey, TraceKey, WorkloadKey};
+pub use key::{Digests, Key, KeyError, Located, SCHEMA, SnapshotKey, TraceKey, WorkloadKey, file_digest};
 pub use merge::Merged;
 pub use model::MODEL;
-pub use row::{Facts, Row, columns};
+pub use row::{Facts, Row, RowError, columns};
 pub use states::DEFAULT_LIMIT;
 pub use studies::{PointOf, StudyOf};
 pub use timings::{Basis, Predicted, Timing, Timings};
@@ -137,6 +137,14 @@ impl Store {
     /// If it cannot be written.
     pub fn put(&self, key: &Key, summary: &Summary) -> Result<(), StoreError> {
         self.keep(&self.path(key.digest()), &row::write(key, summary))
+    }
+
+    /// Keeps the bytes of the file of a result that another program did.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn put_bytes(&self, digest: Digest, bytes: &[u8]) -> Result<(), StoreError> {
+        self.keep(&self.path(digest), bytes)
     }
 
     /// Writes the file of a result.

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use study::execute::Shard;
 
+use crate::on::Address;
+
 /// The part of a study that this machine runs.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "On several machines")]
@@ -19,4 +21,10 @@ pub(crate) struct ClusterArgs {
     /// with the memory and the predicted time of each, longest first
     #[arg(long, value_name = "DIR", conflicts_with_all = ["junit", "out", "report"])]
     pub(crate) keys: Option<PathBuf>,
+
+    /// Run the points on a Dask cluster: the address of its scheduler, e.g. tcp://scheduler:8786, or local for workers on this
+    /// machine, of which --jobs is the number. Outputs are those of a run without it. --store takes URLs, too, e.g.
+    /// s3://bucket/results. It needs Python's package: pip install 'flashloom[cluster]'
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["shard", "keys"])]
+    pub(crate) on: Option<Address>,
 }

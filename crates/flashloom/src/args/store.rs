@@ -28,6 +28,11 @@ pub(crate) struct StoreArgs {
 }
 
 impl StoreArgs {
+    /// The store, if it is the URL of a file system of fsspec.
+    pub(crate) fn url(&self) -> Option<&str> {
+        self.store.as_deref()?.to_str().filter(|text| text.contains("://"))
+    }
+
     /// An option of the store that the user gave, if any.
     pub(crate) fn given(&self) -> Option<&'static str> {
         let all = [

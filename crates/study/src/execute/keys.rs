@@ -16,11 +16,11 @@ use serde::{Deserialize, Serialize};
 use workload::SourceError;
 
 use super::requests::requests;
-use super::{ExecuteError, at_once, each, jobs, place};
+use super::{ExecuteError, Job, at_once, each, jobs, place};
 use crate::catalogue::WorkloadFile;
 use crate::label::Label;
 use crate::output::{Kind, OutputError, Outputs, publish, write_whole};
-use crate::plan::Plan;
+use crate::plan::{Plan, Point};
 use crate::session::Session;
 use crate::store::{Basis, Digest, Digests, Key, Predicted, Store, Timings};
 
@@ -101,12 +101,8 @@ pub fn list_keys(
     Ok((KeyList { schema: SCHEMA.into(), runs }, keys))
 }
 
-fn of_study(
-    plan: &Plan,
-    store: Option<&Store>,
-    timings: &Timings,
-    threads: Option<NonZeroUsize>,
-) -> Result<Vec<Keyed>, ExecuteError> {
+/// The digests of all traces and snapshots of a study. A pipe is refused: no other program can read it.
+pub(super) fn digests_of(plan: &Plan) -> Result<Digests, ExecuteError> {
     let unreadable = |error: SourceError| ExecuteError::Workload(error.into());
     for workload in plan.points.iter().flat_map(|point| point.workloads()) {
         if let WorkloadFile::Trace(file) = workload
@@ -117,13 +113,32 @@ fn of_study(
             return Err(unreadable(error.in_file(&file.shown())));
         }
     }
-    let digests = Digests::of(&plan.points).map_err(unreadable)?;
+    Digests::of(&plan.points).map_err(unreadable)
+}
+
+/// The key of a run.
+pub(super) fn key_of(plan: &Plan, job: Job, digests: &Digests) -> Result<Key, ExecuteError> {
+    let key = Key::of(&plan.points[job.point], job.seed, &mut digests.clone());
+    key.map_err(|error| ExecuteError::Open(error, place(plan, job)))
+}
+
+/// The memory that a run of this point needs.
+pub(super) fn memory_of(point: &Point) -> Bytes {
+    Session::new(&point.device).spec(&point.run).memory().total()
+}
+
+fn of_study(
+    plan: &Plan,
+    store: Option<&Store>,
+    timings: &Timings,
+    threads: Option<NonZeroUsize>,
+) -> Result<Vec<Keyed>, ExecuteError> {
+    let digests = digests_of(plan)?;
     let jobs = jobs(plan);
     let axes: Vec<String> = plan.axes.iter().map(|(name, _)| name.clone()).collect();
     let keyed = each(jobs.len(), at_once(threads), |number| {
         let (job, point) = (jobs[number], &plan.points[jobs[number].point]);
-        let key = Key::of(point, job.seed, &mut digests.clone());
-        let key = key.map_err(|error| ExecuteError::Open(error, place(plan, job)))?;
+        let key = key_of(plan, job, &digests)?;
         let digest = key.digest();
         // A result that cannot be used has to be made again.
         let stored = store.is_some_and(|store| matches!(store.row(digest), Ok(Some(_))));
@@ -132,10 +147,9 @@ fn of_study(
             true => Some(Predicted { seconds: 0.0, basis: Basis::Run }),
             false => timings.predict(digest, &point.device.name, requests),
         };
-        let memory: Bytes = Session::new(&point.device).spec(&point.run).memory().total();
         let run = PlannedRun {
             file: file(digest),
-            memory_bytes: memory.get(),
+            memory_bytes: memory_of(point).get(),
             requests,
             seconds: predicted.map(|predicted| predicted.seconds),
             basis: predicted.map(|predicted| predicted.basis),

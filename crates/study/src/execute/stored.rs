@@ -13,12 +13,13 @@ use std::time::{Duration, Instant};
 use flash::nand::SnapshotError;
 use workload::SourceError;
 
+use super::keys::key_of;
 use super::requests::requests;
-use super::{By, ExecuteError, Job, Place, Program, each, one, place, plain};
+use super::{By, ExecuteError, Job, each, one, place, plain};
 use crate::plan::{Plan, Point};
 use crate::session::SessionError;
 use crate::snapshot::{LoadError, LoadReason};
-use crate::store::{Digest, Digests, Key, KeyError, Store, StudyOf, Timing};
+use crate::store::{Digest, Digests, Key, Store, StudyOf, Timing, Unused};
 use crate::summary::Summary;
 
 /// The most files of a store that are named because they cannot be used.
@@ -65,8 +66,7 @@ impl<'a> Storing<'a> {
         let digests = Digests::of(wanted.iter().map(|point| &plan.points[*point])).map_err(unreadable)?;
         let looked = each(jobs.len(), threads, |number| {
             let (job, point) = (jobs[number], &plan.points[jobs[number].point]);
-            let key = Key::of(point, job.seed, &mut digests.clone());
-            let key = key.map_err(|error| ExecuteError::Open(error, place(plan, job)))?;
+            let key = key_of(plan, job, &digests)?;
             let digest = key.digest();
             // A run that writes a snapshot has to be done.
             let found = if point.run.save_snapshot.is_some() { Ok(None) } else { self.store.get(digest) };
@@ -81,12 +81,7 @@ impl<'a> Storing<'a> {
             }
             runs.push(run);
         }
-        for file in unused.iter().take(NAMED) {
-            (self.warn)(&format_args!("{file}; its run is done again and replaces it"));
-        }
-        if unused.len() > NAMED {
-            (self.warn)(&format_args!("{} more files of the store are replaced", unused.len() - NAMED));
-        }
+        say_unused(&unused, self.warn);
         // A shard leaves the list of all points to those who want them all: it would compute every key for it.
         if jobs.len() == plan.points.len() * plan.spec.seeds.len() {
             let digests: Vec<Digest> = runs.iter().map(|run| run.digest).collect();
@@ -106,6 +101,16 @@ impl<'a> Storing<'a> {
         }
         let is_shared = |(state, count): &(Digest, usize)| *count > 1 || self.store.state(*state).is_some();
         counts.into_iter().filter(is_shared).map(|(state, _)| (state, Mutex::new(false))).collect()
+    }
+}
+
+/// Says which files of a store cannot be used.
+pub(super) fn say_unused(unused: &[Unused], warn: &dyn Fn(&dyn fmt::Display)) {
+    for file in unused.iter().take(NAMED) {
+        warn(&format_args!("{file}; its run is done again and replaces it"));
+    }
+    if unused.len() > NAMED {
+        warn(&format_args!("{} more files of the store are replaced", unused.len() - NAMED));
     }
 }
 
@@ -200,33 +205,3 @@ fn timed(run: impl FnOnce() -> Result<Summary, ExecuteError>) -> Result<(Summary
     let start = Instant::now();
     run().map(|summary| (summary, start.elapsed()))
 }
-
-/// Does the run of a key. The result is a function of the key and of the program's version of the model.
-///
-/// # Errors
-/// If the key cannot be used, or its run fails.
-pub fn point(key: &Key, program: &Program) -> Result<Summary, PointError> {
-    let point = key.point().map_err(PointError::Key)?;
-    let place = || Place(format!("the run of the key, {}, seed {}", point.device.name, key.seed));
-    one(&point, key.seed, By { program, interrupt: None }, place, Ok).map_err(PointError::Run)
-}
-
-/// The reason that the run of a key has no result.
-#[derive(Debug)]
-pub enum PointError {
-    /// The key cannot be used.
-    Key(KeyError),
-    /// The run failed.
-    Run(ExecuteError),
-}
-
-impl fmt::Display for PointError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Key(error) => error.fmt(f),
-            Self::Run(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for PointError {}

@@ -179,6 +179,11 @@ impl Digests {
         Ok(digests)
     }
 
+    /// The files with their digests.
+    pub fn iter(&self) -> impl Iterator<Item = (&Path, Digest)> {
+        self.0.iter().map(|(path, digest)| (path.as_path(), *digest))
+    }
+
     /// The digest of a file.
     ///
     /// # Errors
@@ -205,6 +210,17 @@ fn digest_of(file: &TraceFile) -> Result<Digest, SourceError> {
         [one] => one,
         _ => Digest::of(digests.iter().map(|digest| format!("{digest}\n")).collect::<String>().as_bytes()),
     })
+}
+
+/// Where traces and snapshots lie on this machine whose digests are known, instead of where their keys say.
+pub type Located = BTreeMap<Digest, PathBuf>;
+
+/// The digest of a trace or a snapshot, as keys have it.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn file_digest(path: &Path) -> Result<Digest, SourceError> {
+    digest_of(&TraceFile::at(path))
 }
 
 /// The digest of a file that must have this one.
@@ -300,6 +316,15 @@ impl Key {
         Digest::of(serde_json::to_string(&key).expect("numbers, texts and tables").as_bytes())
     }
 
+    /// The digests of the traces and of the snapshot.
+    pub fn files(&self) -> impl Iterator<Item = Digest> {
+        let traces = self.workloads.iter().filter_map(|workload| match workload {
+            WorkloadKey::Trace(trace) => Some(trace.sha256),
+            WorkloadKey::Described(_) => None,
+        });
+        traces.chain(self.snapshot.as_ref().map(|snapshot| snapshot.sha256))
+    }
+
     /// The digest of the drive's state after preconditioning; `None` for a new drive.
     ///
     /// # Panics
@@ -322,18 +347,32 @@ impl Key {
     /// # Errors
     /// If a description has faults, a trace or the snapshot cannot be read, or is not the one of the key.
     pub fn point(&self) -> Result<Point, KeyError> {
+        self.point_in(&Located::new())
+    }
+
+    /// As [`point`](Self::point); files that are located are not looked for where the key says, nor read for their digests.
+    ///
+    /// # Errors
+    /// If a description has faults, a trace or the snapshot cannot be read, or is not the one of the key.
+    pub fn point_in(&self, located: &Located) -> Result<Point, KeyError> {
         let device = Device::parse(self.device.to_string()).map_err(KeyError::Faults)?;
         let mut run = self.run.clone();
         if let Some(SnapshotKey { path, sha256 }) = &self.snapshot {
-            let path = path.clone().ok_or_else(|| KeyError::Nowhere("snapshot".into()))?;
-            expect(&TraceFile::at(&path), *sha256)?;
-            run.load_snapshot = Some(path);
+            run.load_snapshot = Some(match located.get(sha256) {
+                Some(path) => path.clone(),
+                None => {
+                    let path = path.clone().ok_or_else(|| KeyError::Nowhere("snapshot".into()))?;
+                    expect(&TraceFile::at(&path), *sha256)?;
+                    path
+                }
+            });
         }
         check_run(&run, Some(&device)).map_err(KeyError::Run)?;
         if self.workloads.len() != run.flows.len() + 1 {
             return Err(KeyError::Workloads(self.workloads.len()));
         }
-        let mut workloads = self.workloads.iter().map(WorkloadKey::file).collect::<Result<Vec<_>, _>>()?.into_iter();
+        let mut workloads =
+            self.workloads.iter().map(|workload| workload.file(located)).collect::<Result<Vec<_>, _>>()?.into_iter();
         let workload = workloads.next().expect("there is one more than flows");
         let flow = |(name, workload): (&String, WorkloadFile)| Beside { name: name.clone(), workload };
         let beside = run.flows.keys().zip(workloads).map(flow).collect();
@@ -352,10 +391,13 @@ impl WorkloadKey {
         })
     }
 
-    fn file(&self) -> Result<WorkloadFile, KeyError> {
+    fn file(&self, located: &Located) -> Result<WorkloadFile, KeyError> {
         match self {
             Self::Described(table) => WorkloadFile::parse(table.to_string()).map_err(KeyError::Faults),
             Self::Trace(key) => {
+                if let Some(path) = located.get(&key.sha256) {
+                    return Ok(WorkloadFile::Trace(TraceFile::at(path).named(&key.name)));
+                }
                 let path = key.path.clone().ok_or_else(|| KeyError::Nowhere(key.name.clone()))?;
                 let mut file = TraceFile::at(&path);
                 file.keep().map_err(KeyError::Trace)?;

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
+use bytes::Bytes;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
@@ -54,6 +55,22 @@ pub struct Row {
     pub summary: Summary,
 }
 
+impl Row {
+    /// The bytes of its file.
+    #[must_use]
+    pub fn bytes(key: &Key, summary: &Summary) -> Vec<u8> {
+        write(key, summary)
+    }
+
+    /// Reads the bytes of a file.
+    ///
+    /// # Errors
+    /// If they are damaged, something else, or of another version.
+    pub fn parse(bytes: Vec<u8>) -> Result<Self, RowError> {
+        read(Bytes::from(bytes))
+    }
+}
+
 /// A column with a metric.
 #[derive(Clone, Debug)]
 struct Column {
@@ -63,7 +80,7 @@ struct Column {
 
 /// The reason that a file is not a result.
 #[derive(Debug)]
-pub(super) enum RowError {
+pub enum RowError {
     /// It is not a Parquet file, or damaged.
     Parquet(ParquetError),
     /// It is a Parquet file of something else.

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -62,14 +62,26 @@ impl StudyOf {
     }
 }
 
+impl StudyOf {
+    /// The path of its file in a store, and the text of that file.
+    ///
+    /// # Panics
+    /// Never: texts and numbers can be written as JSON.
+    #[must_use]
+    pub fn file(&self) -> (PathBuf, String) {
+        let text = serde_json::to_string_pretty(self).expect("texts and numbers") + "\n";
+        (Path::new(STUDIES).join(file_name(&self.study)), text)
+    }
+}
+
 impl Store {
     /// Keeps which results belong to a study. A later study of the same name replaces it.
     ///
     /// # Errors
     /// If it cannot be written.
     pub fn put_study(&self, study: &StudyOf) -> Result<(), StoreError> {
-        let path = self.folder.join(STUDIES).join(file_name(&study.study));
-        let text = serde_json::to_string_pretty(study).expect("texts and numbers") + "\n";
+        let (path, text) = study.file();
+        let path = self.folder.join(path);
         write_whole(&path, |mut file| file.write_all(text.as_bytes())).map_err(|error| StoreError::new(&path, error))
     }
 

@@ -70,7 +70,8 @@ pub struct Timings {
 }
 
 impl Timings {
-    fn note(&mut self, Timing { digest, device, requests, seconds }: Timing) {
+    /// Takes over how long a run took.
+    pub fn note(&mut self, Timing { digest, device, requests, seconds }: Timing) {
         if !(seconds.is_finite() && seconds >= 0.0) {
             return;
         }

@@ -1,0 +1,40 @@
+//! `study --on` of the command line: Dask's workers do the runs.
+
+use flashloom::{ClusterError, On, Step};
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use pyo3::types::PyCFunction;
+use study::execute::{Outcome, Sweep as Runs};
+
+use crate::error::BugError;
+use crate::sweep::Sweep;
+
+/// The workers of a Dask cluster, through `flashloom._cluster`.
+pub(crate) struct Dask;
+
+impl flashloom::Cluster for Dask {
+    fn run(&self, sweep: Runs, on: &On, progress: Step) -> Result<Outcome, ClusterError> {
+        Python::attach(|py| {
+            let ran = || -> PyResult<Outcome> {
+                let sweep = Bound::new(py, Sweep::new(sweep))?;
+                let step = PyCFunction::new_closure(py, None, None, move |arguments, _| -> PyResult<()> {
+                    let (done, all) = arguments.extract()?;
+                    progress(done, all);
+                    Ok(())
+                })?;
+                let (address, jobs, memory, store) = (on.address.to_string(), on.jobs, on.memory, &on.store);
+                py.import("flashloom._cluster")?
+                    .call_method1("hand_over", (&sweep, address, jobs, memory, store, step))?;
+                Ok(sweep.borrow_mut().taken()?)
+            };
+            ran().map_err(|error| {
+                let text = error.value(py).to_string();
+                match error.is_instance_of::<BugError>(py) {
+                    true => ClusterError::Bug(text),
+                    false if error.is_instance_of::<PyException>(py) => ClusterError::Input(text),
+                    false => ClusterError::Input("interrupted".to_owned()),
+                }
+            })
+        })
+    }
+}
