@@ -5,5 +5,6 @@
 //! protocol.
 
 mod disk;
+pub mod torture;
 
 pub use disk::{Answer, Disk, Failed, Job, Operation};

@@ -1,0 +1,241 @@
+//! Records the run of a described workload, in simulated time: the drive itself is on trial, without other software.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use base::io::{Io, IoKind};
+use base::units::{Lba, Sectors, Time};
+use flash::nand::Stamp;
+use ssd::{Completion, Drive, Precondition, QueueId, Request, Ssd, Status};
+use study::catalogue::Device;
+use workload::{Pacing, Source, SourceError};
+
+use super::journal::{Beginning, End, Kind};
+use super::laboratory::{OpenError, prepared};
+use super::recorder::Recorder;
+use super::stamp::stamps;
+
+/// Why a run cannot be recorded.
+#[derive(Debug)]
+pub enum PlayError {
+    /// The journal cannot be written.
+    Io(io::Error),
+    /// The workload cannot be read.
+    Source(SourceError),
+    /// The drive cannot be prepared.
+    Open(OpenError),
+}
+
+impl fmt::Display for PlayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => write!(f, "the journal cannot be written: {error}"),
+            Self::Source(error) => error.fmt(f),
+            Self::Open(error) => write!(f, "the run {error}"),
+        }
+    }
+}
+
+impl std::error::Error for PlayError {}
+
+impl From<io::Error> for PlayError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<SourceError> for PlayError {
+    fn from(error: SourceError) -> Self {
+        Self::Source(error)
+    }
+}
+
+/// A request under way.
+#[derive(Clone, Copy, Debug)]
+struct Active {
+    of: u32,
+    /// A flush follows before the answer.
+    flush_follows: bool,
+    good: bool,
+}
+
+/// A drive whose requests are recorded, one event after another.
+#[derive(Debug)]
+pub struct Play<W> {
+    drive: Ssd<Stamp>,
+    recorder: Recorder<W>,
+    /// The request of each tag.
+    active: Vec<Active>,
+    outstanding: usize,
+    completions: Vec<Completion<Stamp>>,
+}
+
+impl<W: Write> Play<W> {
+    /// Begins a run on a new drive.
+    ///
+    /// # Errors
+    /// If a step of preconditioning does not fit the device, or the journal cannot be written.
+    pub fn begin(device: &Device, seed: u64, steps: &[Precondition], to: W) -> Result<Self, PlayError> {
+        let drive = prepared(device, seed, steps).map_err(PlayError::Open)?;
+        let beginning = Beginning {
+            device: device.config().to_string(),
+            seed,
+            precondition: steps.iter().map(ToString::to_string).collect(),
+        };
+        let recorder = Recorder::begin(to, &beginning)?;
+        Ok(Self { drive, recorder, active: Vec::new(), outstanding: 0, completions: Vec::new() })
+    }
+
+    /// The drive.
+    #[must_use]
+    pub const fn drive(&self) -> &Ssd<Stamp> {
+        &self.drive
+    }
+
+    /// Requests under way.
+    #[must_use]
+    pub const fn outstanding(&self) -> usize {
+        self.outstanding
+    }
+
+    /// Asks for a request now. `data` is the content of a write.
+    ///
+    /// # Errors
+    /// If the journal cannot be written.
+    pub fn ask(&mut self, kind: Kind, start: Lba, sectors: Sectors, data: &[u8]) -> io::Result<u32> {
+        let now = self.drive.now();
+        self.wait_until(now)?;
+        let of = self.recorder.asked(now, kind, (start, sectors), data)?;
+        let io = Io {
+            kind: match kind {
+                Kind::Read => IoKind::Read,
+                Kind::Write { .. } | Kind::WriteZeroes { .. } => IoKind::Write,
+                Kind::Flush => IoKind::Flush,
+                Kind::Discard => IoKind::Discard,
+            },
+            start,
+            sectors,
+        };
+        self.outstanding += 1;
+        self.submit(io, Active { of, flush_follows: kind.is_fua(), good: true })?;
+        Ok(of)
+    }
+
+    /// Notes a line of the workload.
+    ///
+    /// # Errors
+    /// If the journal cannot be written.
+    pub fn say(&mut self, line: &str) -> io::Result<()> {
+        self.recorder.said(line)
+    }
+
+    fn submit(&mut self, io: Io, active: Active) -> io::Result<()> {
+        let now = self.drive.now();
+        self.recorder.submitted(now, active.of, &io)?;
+        let data = match io.kind {
+            IoKind::Write => stamps(active.of, 0, io.sectors.get()),
+            IoKind::Read | IoKind::Flush | IoKind::Discard => Vec::new(),
+        };
+        let tag = self.active.len() as u64;
+        self.active.push(active);
+        self.drive.submit(now, Request { tag, queue: QueueId::default(), io, data });
+        Ok(())
+    }
+
+    /// Handles the next event. Returns false if nothing is under way.
+    ///
+    /// # Errors
+    /// If the journal cannot be written.
+    pub fn step(&mut self) -> io::Result<bool> {
+        let Some(next) = self.drive.next_event() else { return Ok(false) };
+        self.advance(next)?;
+        Ok(true)
+    }
+
+    /// Lets time pass to `to`, and handles all events until then.
+    ///
+    /// # Errors
+    /// If the journal cannot be written.
+    pub fn wait_until(&mut self, to: Time) -> io::Result<()> {
+        while self.drive.next_event().is_some_and(|next| next <= to) {
+            self.step()?;
+        }
+        if self.drive.now() < to {
+            self.advance(to)?;
+        }
+        Ok(())
+    }
+
+    fn advance(&mut self, to: Time) -> io::Result<()> {
+        self.drive.advance(to, &mut self.completions);
+        for completion in std::mem::take(&mut self.completions) {
+            let mut active = self.active[completion.tag as usize];
+            active.good &= completion.status == Status::Done;
+            if active.flush_follows && active.good {
+                // The events of this moment first, as in the replay.
+                let now = self.drive.now();
+                active.flush_follows = false;
+                self.wait_until(now)?;
+                self.submit(Io::FLUSH, active)?;
+            } else {
+                self.recorder.answered(completion.end, active.of, active.good)?;
+                self.outstanding -= 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Plays the requests of a workload, at most `limit` of them.
+    ///
+    /// # Errors
+    /// If the workload cannot be read, or the journal cannot be written.
+    pub fn run(&mut self, source: &mut dyn Source, limit: u64) -> Result<(), PlayError> {
+        let begin = self.drive.now();
+        let depth = match source.pacing() {
+            Pacing::Closed { depth } => Some(depth as usize),
+            Pacing::Open => None,
+        };
+        for _ in 0..limit {
+            let Some(arrival) = source.next()? else { break };
+            match depth {
+                Some(depth) => while self.outstanding >= depth && self.step()? {},
+                None => self.wait_until((begin + (arrival.at - Time::ZERO)).max(self.drive.now()))?,
+            }
+            self.play(&arrival.io)?;
+        }
+        while self.outstanding > 0 && self.step()? {}
+        Ok(())
+    }
+
+    /// Asks for a request of a workload; the content of a write names the request and its sector.
+    fn play(&mut self, io: &Io) -> io::Result<u32> {
+        let kind = match io.kind {
+            IoKind::Read => Kind::Read,
+            IoKind::Write => Kind::Write { fua: false },
+            IoKind::Flush => Kind::Flush,
+            IoKind::Discard => Kind::Discard,
+        };
+        let data = if kind.writes() { self.content(io.sectors.get()) } else { Vec::new() };
+        self.ask(kind, io.start, io.sectors, &data)
+    }
+
+    /// Content of the next request: each sector is filled with the stamp that the replay gives it.
+    #[must_use]
+    pub fn content(&self, sectors: u64) -> Vec<u8> {
+        let words = base::units::SECTOR.get() as usize / size_of::<u64>();
+        let stamps = stamps(self.recorder.requests(), 0, sectors);
+        stamps.into_iter().flat_map(|stamp| stamp.0.to_le_bytes().repeat(words)).collect()
+    }
+
+    /// Lets all requests complete, and ends the journal.
+    ///
+    /// # Errors
+    /// If the journal cannot be written.
+    pub fn finish(mut self) -> io::Result<W> {
+        while self.outstanding > 0 && self.step()? {}
+        let now = self.drive.now();
+        self.wait_until(now)?;
+        let counters = self.drive.counters();
+        self.recorder.finish(End { at: now, hash: counters.event_hash, events: counters.events })
+    }
+}
