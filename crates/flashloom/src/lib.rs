@@ -20,6 +20,7 @@ mod progress;
 mod run;
 mod store;
 mod studies;
+mod torture;
 mod trace;
 
 pub use command::command;

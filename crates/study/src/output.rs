@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 pub use error::OutputError;
 pub use folder::{MARK, OutFolder, STUDY_MARK};
 use inputs::Inputs;
-pub use kind::{COLUMNS, JUNIT, Kind, MANUAL, PAGE, REQUESTS, TEXT, TIMELINE};
+pub use kind::{COLUMNS, JOURNAL, JUNIT, Kind, MANUAL, PAGE, REQUESTS, TEXT, TIMELINE};
 use place::{Before, Place, find, permit, unwritable};
 use staged::Staged;
 pub(crate) use staged::{clear, write_whole};

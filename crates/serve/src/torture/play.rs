@@ -185,26 +185,32 @@ impl<W: Write> Play<W> {
         Ok(())
     }
 
-    /// Plays the requests of a workload, at most `limit` of them.
+    /// Plays the requests of a workload, at most `limit` of them; returns their number.
     ///
     /// # Errors
     /// If the workload cannot be read, or the journal cannot be written.
-    pub fn run(&mut self, source: &mut dyn Source, limit: u64) -> Result<(), PlayError> {
+    pub fn run(&mut self, source: &mut dyn Source, limit: u64) -> Result<u64, PlayError> {
         let begin = self.drive.now();
         let depth = match source.pacing() {
             Pacing::Closed { depth } => Some(depth as usize),
             Pacing::Open => None,
         };
-        for _ in 0..limit {
+        let until = source.duration().map(|duration| begin + duration);
+        let mut played = 0;
+        while played < limit {
+            if until.is_some_and(|until| self.drive.now() >= until) {
+                break;
+            }
             let Some(arrival) = source.next()? else { break };
             match depth {
                 Some(depth) => while self.outstanding >= depth && self.step()? {},
                 None => self.wait_until((begin + (arrival.at - Time::ZERO)).max(self.drive.now()))?,
             }
             self.play(&arrival.io)?;
+            played += 1;
         }
         while self.outstanding > 0 && self.step()? {}
-        Ok(())
+        Ok(played)
     }
 
     /// Asks for a request of a workload; the content of a write names the request and its sector.

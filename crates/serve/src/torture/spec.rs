@@ -66,7 +66,7 @@ pub struct TortureSpec {
     pub jobs: Option<NonZeroUsize>,
 }
 
-const fn minute() -> Span {
+pub(super) const fn minute() -> Span {
     Span::from_secs(60)
 }
 
@@ -127,9 +127,14 @@ impl TortureSpec {
     /// The user's check.
     #[must_use]
     pub fn checking(&self) -> Option<Check> {
-        let limit = Duration::from_secs_f64(self.check_limit.as_secs_f64());
-        self.check.clone().map(|command| Check { command, limit })
+        checking(self.check.as_ref(), self.check_limit)
     }
+}
+
+/// A check of this command, which may take this long.
+pub(super) fn checking(command: Option<&String>, limit: Span) -> Option<Check> {
+    let limit = Duration::from_secs_f64(limit.as_secs_f64());
+    command.cloned().map(|command| Check { command, limit })
 }
 
 #[cfg(test)]

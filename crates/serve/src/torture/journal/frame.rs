@@ -7,7 +7,7 @@
 use std::io::{self, Write};
 
 /// The first bytes of a journal.
-pub const MAGIC: [u8; 18] = *b"flashloom journal\n";
+pub const MAGIC: [u8; 18] = study::output::JOURNAL;
 
 /// Raised whenever the meaning of a byte changes.
 pub(in super::super) const VERSION: u32 = 1;
