@@ -1,10 +1,11 @@
 //! Records the run of a described workload, in simulated time: the drive itself is on trial, without other software.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, Write};
 
 use base::io::{Io, IoKind};
-use base::units::{Lba, Sectors, Time};
+use base::units::{Lba, Sectors, Span, Time};
 use flash::nand::Stamp;
 use ssd::{Completion, Drive, Precondition, QueueId, Request, Ssd, Status};
 use study::catalogue::Device;
@@ -66,6 +67,10 @@ pub struct Play<W> {
     recorder: Recorder<W>,
     /// The request of each tag.
     active: Vec<Active>,
+    /// Requests whose flush is next.
+    next: VecDeque<Active>,
+    /// The time of the last submission, and the events that the drive had handled then.
+    submitted: Option<(Time, u64)>,
     outstanding: usize,
     completions: Vec<Completion<Stamp>>,
 }
@@ -83,7 +88,15 @@ impl<W: Write> Play<W> {
             precondition: steps.iter().map(ToString::to_string).collect(),
         };
         let recorder = Recorder::begin(to, &beginning)?;
-        Ok(Self { drive, recorder, active: Vec::new(), outstanding: 0, completions: Vec::new() })
+        Ok(Self {
+            drive,
+            recorder,
+            active: Vec::new(),
+            next: VecDeque::new(),
+            submitted: None,
+            outstanding: 0,
+            completions: Vec::new(),
+        })
     }
 
     /// The drive.
@@ -103,8 +116,7 @@ impl<W: Write> Play<W> {
     /// # Errors
     /// If the journal cannot be written.
     pub fn ask(&mut self, kind: Kind, start: Lba, sectors: Sectors, data: &[u8]) -> io::Result<u32> {
-        let now = self.drive.now();
-        self.wait_until(now)?;
+        let now = self.arrival()?;
         let of = self.recorder.asked(now, kind, (start, sectors), data)?;
         let io = Io {
             kind: match kind {
@@ -138,8 +150,27 @@ impl<W: Write> Play<W> {
         };
         let tag = self.active.len() as u64;
         self.active.push(active);
+        self.submitted = Some((now, self.drive.events()));
         self.drive.submit(now, Request { tag, queue: QueueId::default(), io, data });
         Ok(())
+    }
+
+    /// Waits for the earliest time at which a request may be submitted: the present, after its events. A request that
+    /// comes when an event has followed another request of this moment is a picosecond later, because the journal does
+    /// not say that the event was between the two.
+    fn arrival(&mut self) -> io::Result<Time> {
+        loop {
+            let now = self.drive.now();
+            if self.submitted == Some((now, self.drive.events())) {
+                return Ok(now);
+            }
+            self.wait_until(now)?;
+            match self.submitted {
+                Some((last, _)) if last == now => self.wait_until(now + Span::from_ps(1))?,
+                _ if self.drive.now() == now => return Ok(now),
+                _ => {}
+            }
+        }
     }
 
     /// Handles the next event. Returns false if nothing is under way.
@@ -168,19 +199,20 @@ impl<W: Write> Play<W> {
 
     fn advance(&mut self, to: Time) -> io::Result<()> {
         self.drive.advance(to, &mut self.completions);
-        for completion in std::mem::take(&mut self.completions) {
+        for completion in self.completions.drain(..) {
             let mut active = self.active[completion.tag as usize];
             active.good &= completion.status == Status::Done;
             if active.flush_follows && active.good {
-                // The events of this moment first, as in the replay.
-                let now = self.drive.now();
-                active.flush_follows = false;
-                self.wait_until(now)?;
-                self.submit(Io::FLUSH, active)?;
+                self.next.push_back(Active { flush_follows: false, ..active });
             } else {
                 self.recorder.answered(completion.end, active.of, active.good)?;
                 self.outstanding -= 1;
             }
+        }
+        // Waiting for the moment of one may bring others to their end.
+        while let Some(active) = self.next.pop_front() {
+            self.arrival()?;
+            self.submit(Io::FLUSH, active)?;
         }
         Ok(())
     }

@@ -10,8 +10,8 @@ use super::journal::{Beginning, End, Kind, MAGIC, RecordKind, VERSION, put};
 /// Writes a journal. The caller owns the drive and reports, in order, what clients ask, what the drive is given, and what
 /// clients are answered.
 ///
-/// The journal replays exactly if the drive has handled all its events up to a time before it is given a request of that
-/// time.
+/// The journal replays exactly if the drive has handled all its events up to a time before it is given the first request
+/// of that time, and no event between two requests of one time.
 #[derive(Debug)]
 pub struct Recorder<W> {
     to: W,

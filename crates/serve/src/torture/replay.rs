@@ -87,6 +87,8 @@ pub struct Replay<'a> {
     drive: Ssd<Stamp>,
     /// The next record.
     next: usize,
+    /// The time of the last submission. Others at the same time follow before any event.
+    submitted: Option<Time>,
     completions: Vec<Completion<Stamp>>,
 }
 
@@ -94,7 +96,7 @@ impl<'a> Replay<'a> {
     /// The replay on a drive as it was before the first request.
     #[must_use]
     pub const fn new(journal: &'a Journal, drive: Ssd<Stamp>, honesty: Honesty) -> Self {
-        Self { journal, honesty, drive, next: 0, completions: Vec::new() }
+        Self { journal, honesty, drive, next: 0, submitted: None, completions: Vec::new() }
     }
 
     /// The drive.
@@ -131,16 +133,24 @@ impl<'a> Replay<'a> {
         (!is_ignored).then(|| Request { tag: u64::from(number), queue: QueueId::default(), io, data })
     }
 
+    /// Gives the drive a request, unless it ignores it.
+    fn submit(&mut self, at: Time, number: u32) {
+        self.submitted = Some(at);
+        if let Some(request) = self.request(number) {
+            self.drive.submit(at, request);
+        }
+    }
+
     /// Goes on to a cut, which must not be behind. The drive is then that of the moment, with its power still on.
     pub fn advance_to(&mut self, cut: &Cut) {
         while self.next < cut.after {
             let (at, event) = self.journal.events[self.next];
             self.next += 1;
             let Event::Submitted(number) = event else { continue };
-            self.pass(at);
-            if let Some(request) = self.request(number) {
-                self.drive.submit(at, request);
+            if self.submitted != Some(at) {
+                self.pass(at);
             }
+            self.submit(at, number);
         }
         self.pass(cut.at);
     }
@@ -154,22 +164,25 @@ impl<'a> Replay<'a> {
         let mut parts = vec![0u32; self.journal.requests.len()];
         while let Some((at, event)) = self.journal.events.get(self.next).copied() {
             self.next += 1;
-            self.pass_and_note(at, &mut done, sample);
             match event {
                 Event::Asked(_) | Event::Said(_) => {}
                 Event::Submitted(number) => {
                     parts[self.journal.submissions[number as usize].of as usize] += 1;
-                    if let Some(request) = self.request(number) {
-                        self.drive.submit(at, request);
+                    if self.submitted != Some(at) {
+                        self.pass_and_note(at, &mut done, sample);
                     }
+                    self.submit(at, number);
                 }
                 Event::Answered(of) => {
                     let recorded = self.journal.requests[of as usize].answered.map(|answered| answered.good);
+                    let same = |done: Option<Done>| done.is_some_and(|done| done.at == at && Some(done.good) == recorded);
+                    if !same(done[of as usize]) {
+                        self.pass_and_note(at, &mut done, sample);
+                    }
                     let found = done[of as usize];
                     // One that was refused before it reached the drive has no part.
                     let is_refused = parts[of as usize] == 0 && recorded == Some(false);
-                    let same = found.is_some_and(|done| done.at == at && Some(done.good) == recorded);
-                    if !same && !is_refused {
+                    if !same(found) && !is_refused {
                         return Err(Diverged::Request { of, recorded: at, replayed: found.map(|done| done.at) });
                     }
                 }
