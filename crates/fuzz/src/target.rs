@@ -2,6 +2,7 @@
 
 mod config;
 mod drive;
+mod nbd;
 mod snapshot;
 mod text;
 mod trace;
@@ -14,6 +15,7 @@ pub fn targets() -> Vec<Target> {
     let mut all = trace::targets();
     all.extend(config::targets());
     all.extend(text::targets());
+    all.push(nbd::target());
     all.push(snapshot::target());
     all.extend(drive::targets());
     all

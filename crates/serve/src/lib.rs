@@ -5,6 +5,9 @@
 //! protocol.
 
 mod disk;
+pub mod nbd;
+#[cfg(unix)]
+pub mod server;
 pub mod torture;
 
 pub use disk::{Answer, Disk, Failed, Job, Operation};

@@ -74,7 +74,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("web", &["base", "flash", "ftl", "ssd", "workload", "study", "report"]),
     ("testkit", &["base", "flash", "ftl", "ssd", "workload", "study"]),
     ("bench", &["base", "flash", "ftl", "ssd", "workload", "study", "testkit"]),
-    ("fuzz", &["base", "flash", "ftl", "ssd", "workload", "study", "testkit"]),
+    ("fuzz", &["base", "flash", "ftl", "ssd", "workload", "study", "serve", "testkit"]),
 ];
 
 /// The dependencies of a manifest, without those of tests, with their lines.

@@ -1,0 +1,83 @@
+//! A connection of an NBD client: what it sends gets the same answers in one piece and in any pieces.
+
+use base::engine::Rng;
+use serve::Operation;
+use serve::nbd::{End, Event, Protocol, sample_exports, samples};
+
+use crate::{Damage, Scratch, Target, Verdict};
+
+/// The other end, with a drive that answers at once: a read has the start of its range in every byte.
+struct Server {
+    protocol: Protocol,
+    sent: Vec<u8>,
+    requests: u32,
+    end: Option<End>,
+}
+
+impl Server {
+    fn new() -> Self {
+        let mut protocol = Protocol::new(sample_exports().into());
+        let sent = protocol.take_output();
+        Self { protocol, sent, requests: 0, end: None }
+    }
+
+    /// Takes what it can from the front; returns how much.
+    fn receive(&mut self, input: &[u8]) -> usize {
+        let mut taken = 0;
+        while self.end.is_none() {
+            let (more, event) = self.protocol.receive(&input[taken..]);
+            taken += more;
+            self.sent.extend(self.protocol.take_output());
+            match event {
+                None if more == 0 => break,
+                None | Some(Event::Payload(_) | Event::Ready(_)) => {}
+                Some(Event::End(end)) => self.end = Some(end),
+                Some(Event::Request(request)) => {
+                    let start = request.start.get();
+                    assert!(start + request.sectors.get() <= 2048, "the range is within the drive");
+                    let length = request.sectors.bytes().get() as usize;
+                    let data = match &request.operation {
+                        Operation::Read => vec![start as u8; length],
+                        Operation::Write { data, .. } => {
+                            assert_eq!(data.len(), length, "a write has all its bytes");
+                            Vec::new()
+                        }
+                        Operation::Flush | Operation::Discard | Operation::WriteZeroes { .. } => Vec::new(),
+                    };
+                    let data = request.ticket.reply(Ok(data), &mut self.sent);
+                    self.sent.extend(data);
+                    self.requests += 1;
+                }
+            }
+        }
+        taken
+    }
+}
+
+fn connection(input: &[u8], seed: u64, _: &Scratch) -> Verdict {
+    let mut whole = Server::new();
+    whole.receive(input);
+    let (mut rng, mut split) = (Rng::stream(seed, "pieces"), Server::new());
+    let longest = 1 << rng.below(10);
+    let (mut taken, mut there) = (0, 0);
+    while there < input.len() {
+        there = input.len().min(there + 1 + rng.below(longest) as usize);
+        taken += split.receive(&input[taken..there]);
+    }
+    assert_eq!((whole.requests, whole.end), (split.requests, split.end), "in pieces of up to {longest} bytes");
+    assert!(whole.sent == split.sent, "in pieces of up to {longest} bytes");
+    match whole.end {
+        Some(End::Finished) => Verdict::Taken,
+        Some(end) => Verdict::Refused(end.to_string()),
+        None => Verdict::Refused("the client is not done".to_owned()),
+    }
+}
+
+pub(super) fn target() -> Target {
+    Target {
+        name: "nbd".into(),
+        corpus: samples(),
+        damage: Damage::Bytes(&["IHAVEOPT", "\0\0\0\u{1}", "\0\0\u{2}\0", "base:allocation", "other"]),
+        run: Box::new(connection),
+    }
+}

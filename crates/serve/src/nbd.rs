@@ -1,0 +1,35 @@
+//! The Network Block Device protocol, fixed newstyle, as a state machine: bytes in, requests and bytes out. It knows no
+//! socket, no clock and no drive.
+//!
+//! A [`Protocol`] is the server's end of one connection. Its owner passes it what the client sent
+//! ([`Protocol::receive`]), sends what it has to say ([`Protocol::take_output`]), and carries out the requests
+//! ([`Event::Request`]). Each request has a [`Ticket`], which turns the drive's result into a reply whenever that is there,
+//! so replies may leave in any order.
+//!
+//! All numbers are from "The NBD protocol", `doc/proto.md` of `github.com/NetworkBlockDevice/nbd`. What it leaves to the
+//! server:
+//!
+//! * Requests that are unaligned, empty, unknown or have flags that do not belong to them get EINVAL. A range that ends
+//!   behind the drive gets ENOSPC from writes, EINVAL from all others. The payload of a refused write is skipped, however
+//!   long, so that the connection goes on.
+//! * CACHE reads the range and sends nothing. BLOCK_STATUS says that everything is allocated. FAST_ZERO gets ENOTSUP,
+//!   because zeros are written at the speed of data. NO_HOLE changes nothing, because no write runs out of space.
+//! * Replies are structured for all commands once the client asks for structured replies, so every error has a message. A read
+//!   is one chunk.
+
+mod handshake;
+mod protocol;
+mod reply;
+mod samples;
+mod transmission;
+mod wire;
+
+pub use handshake::ExportInfo;
+pub use protocol::{End, Event, Protocol};
+pub use reply::Ticket;
+pub use samples::{sample_exports, samples};
+pub use transmission::Request;
+pub use wire::LARGEST;
+
+#[cfg(test)]
+mod tests;

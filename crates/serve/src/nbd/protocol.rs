@@ -1,0 +1,104 @@
+//! One connection: the negotiation, then requests.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::handshake::{self, ExportInfo, Handshake};
+use super::transmission::{self, Request, Transmission};
+
+/// Why a connection ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The client is done: what is under way is finished and answered before the connection is closed.
+    Finished,
+    /// The client asked for an export that is not there, by the option that has no error reply.
+    NoExport,
+    /// The bytes are not NBD's.
+    Garbage,
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Finished => "the client is done",
+            Self::NoExport => "the client asked for an export that is not there",
+            Self::Garbage => "the client does not speak NBD",
+        })
+    }
+}
+
+/// What has happened.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The client has chosen this export, and requests follow.
+    Ready(usize),
+    /// A write begins; so many bytes of payload follow. They are kept once they are passed in, so the owner may wait with
+    /// them until it has room.
+    Payload(u32),
+    /// A valid request, to be carried out.
+    Request(Request),
+    /// The connection ends: nothing more is received.
+    End(End),
+}
+
+#[derive(Debug)]
+enum Phase {
+    Handshake(Handshake),
+    Transmission(Transmission),
+    Over(End),
+}
+
+/// The server's end of a connection.
+#[derive(Debug)]
+pub struct Protocol {
+    exports: Arc<[ExportInfo]>,
+    phase: Phase,
+    output: Vec<u8>,
+}
+
+impl Protocol {
+    /// A new connection, with a greeting in the output.
+    #[must_use]
+    pub fn new(exports: Arc<[ExportInfo]>) -> Self {
+        let mut output = Vec::new();
+        let phase = Phase::Handshake(Handshake::new(&mut output));
+        Self { exports, phase, output }
+    }
+
+    /// Takes bytes from the front of what the client has sent: how many, and what they mean.
+    ///
+    /// With `(0, None)` it needs more than `input` has. Otherwise it is called again with what follows, which may be empty.
+    /// A call reads at most one option or request, so the owner decides how much output waits.
+    pub fn receive(&mut self, input: &[u8]) -> (usize, Option<Event>) {
+        match &mut self.phase {
+            Phase::Handshake(handshake) => match handshake.receive(input, &self.exports, &mut self.output) {
+                handshake::Step::Incomplete => (0, None),
+                handshake::Step::Taken(taken) => (taken, None),
+                handshake::Step::Over(taken, Ok(chosen)) => {
+                    let capacity = self.exports[chosen.export].capacity;
+                    self.phase = Phase::Transmission(Transmission::new(chosen, capacity));
+                    (taken, Some(Event::Ready(chosen.export)))
+                }
+                handshake::Step::Over(taken, Err(end)) => (taken, Some(self.end(end))),
+            },
+            Phase::Transmission(requests) => match requests.receive(input, &mut self.output) {
+                transmission::Step::Incomplete => (0, None),
+                transmission::Step::Taken(taken) => (taken, None),
+                transmission::Step::Payload(taken, bytes) => (taken, Some(Event::Payload(bytes))),
+                transmission::Step::Request(taken, request) => (taken, Some(Event::Request(request))),
+                transmission::Step::Over(taken, end) => (taken, Some(self.end(end))),
+            },
+            Phase::Over(end) => (0, Some(Event::End(*end))),
+        }
+    }
+
+    fn end(&mut self, end: End) -> Event {
+        self.phase = Phase::Over(end);
+        Event::End(end)
+    }
+
+    /// Takes what the protocol itself has to say: answers to options, and replies to requests that need no drive.
+    pub fn take_output(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.output)
+    }
+}

@@ -1,0 +1,150 @@
+//! Replies to requests, simple and structured.
+
+use std::fmt;
+
+use super::wire::{Put, SIMPLE_REPLY_MAGIC, STRUCTURED_REPLY_MAGIC, chunk, error};
+use crate::Failed;
+
+/// Why a request is refused before it reaches the drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refused {
+    Unknown,
+    Flags,
+    Empty,
+    Unaligned,
+    TooLong,
+    PastEnd { write: bool },
+    Range,
+    SlowZeroes,
+    NoContext,
+}
+
+impl Refused {
+    const fn code(self) -> u32 {
+        match self {
+            Self::PastEnd { write: true } => error::ENOSPC,
+            Self::TooLong => error::EOVERFLOW,
+            Self::SlowZeroes => error::ENOTSUP,
+            _ => error::EINVAL,
+        }
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unknown => "unknown command",
+            Self::Flags => "a flag does not belong to the command",
+            Self::Empty => "the range is empty",
+            Self::Unaligned => "offset and length must be multiples of 512",
+            Self::TooLong => "the request is longer than 32 MiB",
+            Self::PastEnd { .. } => "the range ends behind the drive",
+            Self::Range => "a flush has no range",
+            Self::SlowZeroes => "zeros are no faster than data",
+            Self::NoContext => "no metadata context was chosen",
+        })
+    }
+}
+
+/// What the reply to a request carries beside success.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The data.
+    Read,
+    /// Nothing; a range behind the end is out of space.
+    Write,
+    /// Nothing.
+    Other,
+}
+
+/// Makes the reply to one request from the drive's result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ticket {
+    pub(super) cookie: u64,
+    pub(super) offset: u64,
+    pub(super) length: u32,
+    pub(super) kind: Kind,
+    pub(super) structured: bool,
+}
+
+impl Ticket {
+    /// Appends the reply to `out`, except for the data of a read: these follow, and are returned.
+    ///
+    /// # Panics
+    /// If a read's result has another length than the request.
+    #[must_use = "the data of a read belong behind the reply"]
+    pub fn reply(&self, result: Result<Vec<u8>, Failed>, out: &mut Vec<u8>) -> Vec<u8> {
+        match result {
+            Err(failed) => {
+                self.error(self.code(failed), &failed.to_string(), out);
+                Vec::new()
+            }
+            Ok(data) if self.kind == Kind::Read => {
+                assert_eq!(data.len(), self.length as usize, "the drive returns what was asked for");
+                if self.structured {
+                    self.chunk(chunk::OFFSET_DATA, self.length + 8, out);
+                    out.u64(self.offset);
+                } else {
+                    self.simple(0, out);
+                }
+                data
+            }
+            Ok(_) => {
+                if self.structured {
+                    self.chunk(chunk::NONE, 0, out);
+                } else {
+                    self.simple(0, out);
+                }
+                Vec::new()
+            }
+        }
+    }
+
+    const fn code(&self, failed: Failed) -> u32 {
+        match failed {
+            Failed::Uncorrectable => error::EIO,
+            Failed::ReadOnly => error::EPERM,
+            Failed::OutOfRange if matches!(self.kind, Kind::Write) => error::ENOSPC,
+            Failed::OutOfRange => error::EINVAL,
+            Failed::NoPower => error::ESHUTDOWN,
+        }
+    }
+
+    pub(super) fn refuse(&self, refused: Refused, out: &mut Vec<u8>) {
+        self.error(refused.code(), &refused.to_string(), out);
+    }
+
+    /// The reply to BLOCK_STATUS: one descriptor, of allocated data.
+    pub(super) fn allocated(&self, context: u32, out: &mut Vec<u8>) {
+        self.chunk(chunk::BLOCK_STATUS, 12, out);
+        out.u32(context);
+        out.u32(self.length);
+        out.u32(0);
+    }
+
+    fn error(&self, code: u32, message: &str, out: &mut Vec<u8>) {
+        if self.structured {
+            self.chunk(chunk::ERROR, 6 + message.len() as u32, out);
+            out.u32(code);
+            out.u16(message.len() as u16);
+            out.extend(message.as_bytes());
+        } else {
+            self.simple(code, out);
+        }
+    }
+
+    fn simple(&self, code: u32, out: &mut Vec<u8>) {
+        out.u32(SIMPLE_REPLY_MAGIC);
+        out.u32(code);
+        out.u64(self.cookie);
+    }
+
+    /// The head of the only chunk of a reply.
+    fn chunk(&self, kind: u16, length: u32, out: &mut Vec<u8>) {
+        out.u32(STRUCTURED_REPLY_MAGIC);
+        out.u16(chunk::DONE);
+        out.u16(kind);
+        out.u64(self.cookie);
+        out.u32(length);
+    }
+}

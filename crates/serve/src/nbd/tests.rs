@@ -1,0 +1,5 @@
+//! Transcripts, and any split of any input.
+
+mod any_input;
+mod conversation;
+mod transcripts;

@@ -1,0 +1,83 @@
+//! A conversation with a drive that answers at once, for the tests of the protocol.
+
+use crate::nbd::{End, Event, Protocol, sample_exports};
+use crate::{Failed, Operation};
+
+/// Bytes of a sector that nobody has written: its number.
+fn fresh(sector: u64) -> [u8; 512] {
+    [sector as u8; 512]
+}
+
+/// A server's end with a drive of 1 MiB.
+pub(super) struct Conversation {
+    protocol: Protocol,
+    disk: Vec<u8>,
+    /// What the drive answers to everything, instead of doing it.
+    pub(super) failure: Option<Failed>,
+    /// What the drive was asked, one letter each.
+    pub(super) asked: String,
+    /// What the server has sent.
+    pub(super) sent: Vec<u8>,
+    /// Why it ended.
+    pub(super) end: Option<End>,
+    /// Bytes that were passed in, and not taken yet.
+    waiting: Vec<u8>,
+}
+
+impl Conversation {
+    pub(super) fn new() -> Self {
+        let mut protocol = Protocol::new(sample_exports().into());
+        let sent = protocol.take_output();
+        let disk = (0..2048).flat_map(fresh).collect();
+        Self { protocol, disk, failure: None, asked: String::new(), sent, end: None, waiting: Vec::new() }
+    }
+
+    /// The client sends these bytes.
+    pub(super) fn send(&mut self, bytes: &[u8]) {
+        self.waiting.extend_from_slice(bytes);
+        let mut taken = 0;
+        while self.end.is_none() {
+            let (more, event) = self.protocol.receive(&self.waiting[taken..]);
+            taken += more;
+            self.sent.extend(self.protocol.take_output());
+            match event {
+                None if more == 0 => break,
+                None | Some(Event::Payload(_)) => {}
+                Some(Event::Ready(export)) => self.asked.push_str(&format!("[{export}]")),
+                Some(Event::End(end)) => self.end = Some(end),
+                Some(Event::Request(request)) => {
+                    let result = self.failure.map_or_else(|| Ok(self.carry_out(&request)), Err);
+                    if request.then_flush {
+                        self.asked.push('f');
+                    }
+                    let data = request.ticket.reply(result, &mut self.sent);
+                    self.sent.extend(data);
+                }
+            }
+        }
+        self.waiting.drain(..taken);
+    }
+
+    fn carry_out(&mut self, request: &crate::nbd::Request) -> Vec<u8> {
+        let start = request.start.get() as usize * 512;
+        let range = start..start + request.sectors.get() as usize * 512;
+        let (letter, data) = match &request.operation {
+            Operation::Read => ('r', self.disk[range].to_vec()),
+            Operation::Write { data, fua } => {
+                self.disk[range].copy_from_slice(data);
+                (if *fua { 'W' } else { 'w' }, Vec::new())
+            }
+            Operation::Flush => ('f', Vec::new()),
+            Operation::Discard => {
+                self.disk[range].fill(0xdd);
+                ('d', Vec::new())
+            }
+            Operation::WriteZeroes { fua } => {
+                self.disk[range].fill(0);
+                (if *fua { 'Z' } else { 'z' }, Vec::new())
+            }
+        };
+        self.asked.push(letter);
+        data
+    }
+}

@@ -1,0 +1,207 @@
+//! The requests of a connection that has chosen an export.
+
+use base::units::{Lba, Sectors};
+
+use super::handshake::{ALLOCATION_ID, Chosen};
+use super::protocol::End;
+use super::reply::{Kind, Refused, Ticket};
+use super::wire::{Fields, LARGEST, REQUEST_MAGIC, SECTOR, command, flag};
+use crate::Operation;
+
+/// The bytes of a request before its payload.
+const HEAD: usize = 28;
+
+/// A request that is valid, and what to do with it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Request {
+    /// What the drive is asked.
+    pub operation: Operation,
+    /// The first sector.
+    pub start: Lba,
+    /// The number of sectors; zero for a flush.
+    pub sectors: Sectors,
+    /// The reply comes after a flush that follows the operation.
+    pub then_flush: bool,
+    /// Makes the reply.
+    pub ticket: Ticket,
+}
+
+/// What the bytes have led to.
+pub(super) enum Step {
+    /// More bytes are needed.
+    Incomplete,
+    /// Something was taken.
+    Taken(usize),
+    /// A write begins, with a payload of this length.
+    Payload(usize, u32),
+    /// A request is there.
+    Request(usize, Request),
+    /// The client is done, or at fault.
+    Over(usize, End),
+}
+
+#[derive(Debug)]
+enum Phase {
+    Head,
+    /// The payload of a write.
+    Payload {
+        ticket: Ticket,
+        fua: bool,
+        data: Vec<u8>,
+    },
+    /// The payload of a write that is refused; this much is still to come.
+    Skip {
+        ticket: Ticket,
+        refused: Refused,
+        left: u32,
+    },
+}
+
+/// The requests of a connection.
+#[derive(Debug)]
+pub(super) struct Transmission {
+    phase: Phase,
+    capacity: u64,
+    structured: bool,
+    allocation: bool,
+}
+
+impl Transmission {
+    pub(super) fn new(chosen: Chosen, capacity: Sectors) -> Self {
+        let Chosen { structured, allocation, .. } = chosen;
+        Self { phase: Phase::Head, capacity: capacity.bytes().get(), structured, allocation }
+    }
+
+    pub(super) fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Step {
+        match &mut self.phase {
+            Phase::Head => match input.first_chunk() {
+                Some(head) => self.head(head, out),
+                None => Step::Incomplete,
+            },
+            Phase::Payload { ticket, fua, data } => {
+                let missing = ticket.length as usize - data.len();
+                let taken = input.len().min(missing);
+                // Not before the first byte is there: the owner may wait until there is room for it.
+                data.reserve_exact(if taken > 0 { missing } else { 0 });
+                data.extend_from_slice(&input[..taken]);
+                if taken < missing {
+                    return if taken == 0 { Step::Incomplete } else { Step::Taken(taken) };
+                }
+                let request = request(*ticket, Operation::Write { data: std::mem::take(data), fua: *fua });
+                self.phase = Phase::Head;
+                Step::Request(taken, request)
+            }
+            Phase::Skip { ticket, refused, left } => {
+                let taken = input.len().min(*left as usize);
+                *left -= taken as u32;
+                if *left == 0 {
+                    ticket.refuse(*refused, out);
+                    self.phase = Phase::Head;
+                } else if taken == 0 {
+                    return Step::Incomplete;
+                }
+                Step::Taken(taken)
+            }
+        }
+    }
+
+    fn head(&mut self, head: &[u8; HEAD], out: &mut Vec<u8>) -> Step {
+        let Some((magic, flags, command, cookie, offset, length)) = fields(head) else { return Step::Incomplete };
+        if magic != REQUEST_MAGIC {
+            return Step::Over(HEAD, End::Garbage);
+        }
+        let kind = match command {
+            command::READ => Kind::Read,
+            command::WRITE | command::WRITE_ZEROES => Kind::Write,
+            command::DISC => return Step::Over(HEAD, End::Finished),
+            _ => Kind::Other,
+        };
+        let ticket = Ticket { cookie, offset, length, kind, structured: self.structured };
+        let refused = self.check(command, flags, offset, length).err();
+        let fua = flags & flag::FUA != 0;
+        let operation = match (command, refused) {
+            (command::WRITE, Some(refused)) if length > 0 => {
+                self.phase = Phase::Skip { ticket, refused, left: length };
+                return Step::Taken(HEAD);
+            }
+            (command::WRITE, None) => {
+                self.phase = Phase::Payload { ticket, fua, data: Vec::new() };
+                return Step::Payload(HEAD, length);
+            }
+            (_, Some(refused)) => {
+                ticket.refuse(refused, out);
+                return Step::Taken(HEAD);
+            }
+            (command::BLOCK_STATUS, None) => {
+                ticket.allocated(ALLOCATION_ID, out);
+                return Step::Taken(HEAD);
+            }
+            (command::READ | command::CACHE, None) => Operation::Read,
+            (command::FLUSH, None) => Operation::Flush,
+            (command::TRIM, None) => Operation::Discard,
+            (_, None) => Operation::WriteZeroes { fua },
+        };
+        let then_flush = fua && operation == Operation::Discard;
+        Step::Request(HEAD, Request { then_flush, ..request(ticket, operation) })
+    }
+
+    /// Looks for a reason to refuse a request.
+    fn check(&self, command: u16, flags: u16, offset: u64, length: u32) -> Result<(), Refused> {
+        let own = match command {
+            command::READ if self.structured => flag::DF,
+            command::BLOCK_STATUS => flag::REQ_ONE,
+            command::WRITE_ZEROES => flag::NO_HOLE | flag::FAST_ZERO,
+            command::READ | command::WRITE | command::FLUSH | command::TRIM | command::CACHE => 0,
+            _ => return Err(Refused::Unknown),
+        };
+        // Every command may have this flag; it changes those that write.
+        if flags & !(own | flag::FUA) != 0 {
+            return Err(Refused::Flags);
+        }
+        if command == command::FLUSH {
+            return if offset == 0 && length == 0 { Ok(()) } else { Err(Refused::Range) };
+        }
+        if length == 0 {
+            return Err(Refused::Empty);
+        }
+        if !offset.is_multiple_of(u64::from(SECTOR)) || !length.is_multiple_of(SECTOR) {
+            return Err(Refused::Unaligned);
+        }
+        if matches!(command, command::READ | command::WRITE | command::CACHE) && length > LARGEST {
+            return Err(Refused::TooLong);
+        }
+        if offset.checked_add(u64::from(length)).is_none_or(|end| end > self.capacity) {
+            return Err(Refused::PastEnd { write: matches!(command, command::WRITE | command::WRITE_ZEROES) });
+        }
+        if command == command::BLOCK_STATUS && !self.allocation {
+            return Err(Refused::NoContext);
+        }
+        if flags & flag::FAST_ZERO != 0 {
+            return Err(Refused::SlowZeroes);
+        }
+        Ok(())
+    }
+}
+
+/// Magic, flags, command, cookie, offset and length.
+fn fields(head: &[u8; HEAD]) -> Option<(u32, u16, u16, u64, u64, u32)> {
+    let mut fields = Fields(head);
+    Some((fields.u32()?, fields.u16()?, fields.u16()?, fields.u64()?, fields.u64()?, fields.u32()?))
+}
+
+fn request(ticket: Ticket, operation: Operation) -> Request {
+    let start = Lba::new(ticket.offset / u64::from(SECTOR));
+    let sectors = Sectors::new(u64::from(ticket.length / SECTOR));
+    Request { operation, start, sectors, then_flush: false, ticket }
+}
+
+impl Request {
+    /// The bytes that the request and its reply keep in memory until the client has the reply.
+    #[must_use]
+    pub fn memory(&self) -> u32 {
+        match self.operation {
+            Operation::Read | Operation::Write { .. } => self.ticket.length,
+            Operation::Flush | Operation::Discard | Operation::WriteZeroes { .. } => 0,
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Serves drives to NBD clients over a Unix socket or TCP.
+//!
+//! One thread does all input and output. A connection is one task that reads requests and passes them to the
+//! [`Disk`], and at the same time writes replies in the order in which the drive answers.
+//!
+//! # What a client cannot do to the others
+//!
+//! A connection has room for [`Limits::requests`] requests and [`Limits::bytes`] bytes of data, from a request's first byte to
+//! the last byte of its reply; if one of them is used up, the server reads no further. Connections share no room, so none
+//! waits because another one does not read its replies. The bound for all is the product with [`Limits::connections`].
+//! Limits of time end a handshake that takes too long, and a connection whose client takes no byte of a reply. A write
+//! whose payload does not arrive as a whole never reaches the drive.
+
+mod connection;
+mod listen;
+mod pieces;
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base::units::Bytes;
+use tokio::sync::{Semaphore, watch};
+
+pub use connection::Ended;
+pub use listen::{BindError, Listen};
+
+use crate::Disk;
+use crate::nbd::{ExportInfo, LARGEST};
+use connection::{Shared, stopped};
+use listen::Listener;
+use pieces::race;
+
+/// A drive under the name by which clients ask for it.
+#[derive(Clone)]
+pub struct Export {
+    /// The name; the empty one is the default.
+    pub name: String,
+    /// A text for people who list the exports.
+    pub description: String,
+    /// The drive.
+    pub disk: Arc<dyn Disk>,
+    /// Ends the connections to the drive. Exports of one drive may share it.
+    pub hangup: Hangup,
+}
+
+/// Ends all connections to a drive, from any thread: they read nothing more, and are closed after what the drive answers to
+/// the requests under way. New connections are welcome.
+#[derive(Clone, Debug, Default)]
+pub struct Hangup(watch::Sender<u64>);
+
+impl Hangup {
+    /// Ends them.
+    pub fn hang_up(&self) {
+        self.0.send_modify(|times| *times += 1);
+    }
+
+    /// Waits for the next time.
+    async fn wait(&self) {
+        // An error means that nobody is left who could do it, and this end is there.
+        let _ = self.0.subscribe().changed().await;
+    }
+}
+
+/// What clients may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections at a time. Further clients wait until one ends.
+    pub connections: u32,
+    /// Requests of a connection that the server has read and whose replies the client has not.
+    pub requests: u32,
+    /// Data of these requests, at least that of the largest one, [`LARGEST`].
+    pub bytes: Bytes,
+    /// The time until a client has chosen an export.
+    pub handshake: Duration,
+    /// The time in which a client takes no byte of a reply.
+    pub stall: Duration,
+    /// The time that a server which is stopped gives the requests under way.
+    pub shutdown: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 16,
+            requests: 256,
+            bytes: Bytes::new(LARGEST as u64),
+            handshake: Duration::from_secs(10),
+            stall: Duration::from_secs(30),
+            shutdown: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Hears why connections end.
+pub type Observer = Arc<dyn Fn(&Ended) + Send + Sync>;
+
+/// A server whose socket is open. Clients may connect, and are served from [`Server::run`] on.
+pub struct Server {
+    limits: Limits,
+    listener: Listener,
+    observer: Observer,
+    stop: watch::Sender<bool>,
+}
+
+/// Stops a server, from any thread.
+#[derive(Clone, Debug)]
+pub struct Stopper(watch::Sender<bool>);
+
+impl Stopper {
+    /// The server accepts nobody and reads nothing any more, answers what is under way, closes all connections and removes
+    /// its socket.
+    pub fn stop(&self) {
+        self.0.send_replace(true);
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("uri", &self.uri("")).field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// Opens the socket.
+    ///
+    /// # Errors
+    /// If the socket cannot be opened, or others than this machine's users could reach it.
+    ///
+    /// # Panics
+    /// If the limits leave no room for the largest request.
+    pub fn bind(listen: &Listen, limits: Limits) -> Result<Self, BindError> {
+        assert!(limits.bytes.get() >= u64::from(LARGEST), "a connection has room for the largest request");
+        assert!(limits.bytes.get() <= u64::from(u32::MAX), "a connection's room is below 4 GiB");
+        assert!(limits.connections > 0 && limits.requests > 0, "limits are at least one");
+        let listener = Listener::bind(listen)?;
+        Ok(Self { limits, listener, observer: Arc::new(|_| ()), stop: watch::Sender::new(false) })
+    }
+
+    /// The observer hears why each connection ends.
+    #[must_use]
+    pub fn observed_by(self, observer: Observer) -> Self {
+        Self { observer, ..self }
+    }
+
+    /// The NBD URI of the export of this name.
+    #[must_use]
+    pub fn uri(&self, export: &str) -> String {
+        self.listener.uri(export)
+    }
+
+    /// The path of the Unix socket, if it is one.
+    #[must_use]
+    pub fn socket(&self) -> Option<&Path> {
+        self.listener.path()
+    }
+
+    /// What stops the server.
+    #[must_use]
+    pub fn stopper(&self) -> Stopper {
+        Stopper(self.stop.clone())
+    }
+
+    /// Serves these exports until the server is stopped.
+    ///
+    /// # Errors
+    /// If the operating system refuses the means for input and output.
+    ///
+    /// # Panics
+    /// If two exports have one name.
+    pub fn run(self, exports: Vec<Export>) -> io::Result<()> {
+        for (i, export) in exports.iter().enumerate() {
+            assert!(exports[..i].iter().all(|other| other.name != export.name), "exports have different names");
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+        let Self { limits, listener, observer, stop } = self;
+        let info = |export: &Export| ExportInfo {
+            name: export.name.clone(),
+            description: export.description.clone(),
+            capacity: export.disk.capacity(),
+            unit: export.disk.unit(),
+        };
+        let infos: Arc<[ExportInfo]> = exports.iter().map(info).collect();
+        let shared = Arc::new(Shared { exports, infos, limits, stop: stop.subscribe() });
+        runtime.block_on(async {
+            let slots = Arc::new(Semaphore::new(limits.connections as usize));
+            {
+                let listener = listener.listen()?;
+                // The listener and its socket are gone when this ends.
+                let accepting = accept(&listener, &slots, &shared, &observer);
+                race(accepting, stopped(&shared.stop)).await;
+            }
+            // Every connection holds one slot; those that do not end in time are dropped with the runtime.
+            let all = slots.acquire_many(limits.connections);
+            let _ = tokio::time::timeout(limits.shutdown, all).await;
+            Ok(())
+        })
+    }
+}
+
+/// How long to wait if no connection can be accepted, e.g. because the process has no file descriptor left.
+const RETRY: Duration = Duration::from_millis(100);
+
+async fn accept(listener: &listen::Accepting, slots: &Arc<Semaphore>, shared: &Arc<Shared>, observer: &Observer) {
+    loop {
+        let Ok(slot) = Arc::clone(slots).acquire_owned().await else { return };
+        match listener.accept().await {
+            Err(_) => tokio::time::sleep(RETRY).await,
+            Ok(stream) => {
+                let (shared, observer) = (Arc::clone(shared), Arc::clone(observer));
+                tokio::spawn(async move {
+                    let ended = stream.serve(&shared).await;
+                    observer(&ended);
+                    drop(slot);
+                });
+            }
+        }
+    }
+}

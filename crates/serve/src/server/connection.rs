@@ -1,0 +1,313 @@
+//! One connection: requests in, replies out, in any order.
+
+use std::fmt;
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+
+use base::units::{Lba, Sectors};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::timeout;
+
+use super::pieces::{First, Input, race, write_all};
+use super::{Export, Limits};
+use crate::nbd::{End, Event, ExportInfo, Protocol, Request, Ticket};
+use crate::{Disk, Failed, Job, Operation};
+
+/// Replies are written together up to this length.
+const BATCH: usize = 256 << 10;
+
+/// Data that are longer are written from where they are.
+const COPIED: usize = 32 << 10;
+
+/// Why a connection ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// The client ended it, or was at fault.
+    Client(End),
+    /// The client has gone.
+    Gone,
+    /// The client chose no export in time.
+    Handshake,
+    /// The client took no byte of a reply for too long.
+    Stalled,
+    /// The drive lost a request, as it does if its power is cut.
+    Lost,
+    /// The drive's connections were ended, see [`super::Hangup`].
+    HungUp,
+    /// The server was stopped.
+    Stopped,
+    /// The operating system reported an error.
+    Failed(io::Error),
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Client(end) => end.fmt(f),
+            Self::Gone => f.write_str("the client has gone"),
+            Self::Handshake => f.write_str("the client chose no export in time"),
+            Self::Stalled => f.write_str("the client does not read its replies"),
+            Self::Lost => f.write_str("the drive lost a request"),
+            Self::HungUp => f.write_str("the drive's connections were ended"),
+            Self::Stopped => f.write_str("the server was stopped"),
+            Self::Failed(error) => write!(f, "the connection failed: {error}"),
+        }
+    }
+}
+
+impl From<io::Error> for Ended {
+    fn from(error: io::Error) -> Self {
+        use io::ErrorKind::{BrokenPipe, ConnectionReset, TimedOut};
+        match error.kind() {
+            TimedOut => Self::Stalled,
+            BrokenPipe | ConnectionReset => Self::Gone,
+            _ => Self::Failed(error),
+        }
+    }
+}
+
+/// What all connections of a server have in common.
+pub(super) struct Shared {
+    pub(super) exports: Vec<Export>,
+    pub(super) infos: Arc<[ExportInfo]>,
+    pub(super) limits: Limits,
+    /// True when the server is stopped.
+    pub(super) stop: watch::Receiver<bool>,
+}
+
+/// Waits until the server is stopped.
+pub(super) async fn stopped(stop: &watch::Receiver<bool>) {
+    // An error means that the server is gone.
+    let _ = stop.clone().wait_for(|stop| *stop).await;
+}
+
+/// Serves a client until one of the two ends it.
+pub(super) async fn serve(
+    mut reader: impl AsyncRead + Unpin,
+    mut writer: impl AsyncWrite + Unpin,
+    shared: &Shared,
+) -> Ended {
+    let mut protocol = Protocol::new(Arc::clone(&shared.infos));
+    let mut input = Input::new();
+    let negotiation = negotiate(&mut protocol, &mut input, &mut reader, &mut writer, &shared.limits);
+    let export = match race(timeout(shared.limits.handshake, negotiation), stopped(&shared.stop)).await {
+        First::Left(Ok(Ok(export))) => &shared.exports[export],
+        First::Left(Ok(Err(ended))) => return ended,
+        First::Left(Err(_)) => return Ended::Handshake,
+        First::Right(()) => return Ended::Stopped,
+    };
+
+    let disk = &*export.disk;
+    let (sender, replies) = unbounded_channel();
+    let mut writing = pin!(write_replies(&mut writer, replies, disk, &shared.limits));
+    let reading = read_requests(&mut protocol, &mut input, &mut reader, sender, disk, &shared.limits);
+    let interrupted = race(export.hangup.wait(), stopped(&shared.stop));
+    match race(race(reading, interrupted), writing.as_mut()).await {
+        // What is under way is answered. The last answer closes the channel, and that ends the writing.
+        First::Left(read) => match (writing.await, read) {
+            (Err(ended), _) | (Ok(()), First::Left(ended)) => ended,
+            (Ok(()), First::Right(First::Left(()))) => Ended::HungUp,
+            (Ok(()), First::Right(First::Right(()))) => Ended::Stopped,
+        },
+        First::Right(written) => written.err().unwrap_or(Ended::Gone),
+    }
+}
+
+/// Negotiates until the client chooses an export.
+async fn negotiate(
+    protocol: &mut Protocol,
+    input: &mut Input,
+    reader: &mut (impl AsyncRead + Unpin),
+    writer: &mut (impl AsyncWrite + Unpin),
+    limits: &Limits,
+) -> Result<usize, Ended> {
+    loop {
+        write_all(writer, &protocol.take_output(), limits.stall).await?;
+        let (taken, event) = protocol.receive(input.waiting());
+        input.take(taken);
+        match event {
+            None if taken > 0 => {}
+            None => {
+                if !input.fill(reader).await? {
+                    return Err(Ended::Gone);
+                }
+            }
+            Some(event) => {
+                write_all(writer, &protocol.take_output(), limits.stall).await?;
+                match event {
+                    Event::Ready(export) => return Ok(export),
+                    Event::End(end) => return Err(Ended::Client(end)),
+                    Event::Payload(_) | Event::Request(_) => unreachable!("requests follow the choice of an export"),
+                }
+            }
+        }
+    }
+}
+
+/// The room that a request takes until its reply is written.
+struct Admitted {
+    _request: OwnedSemaphorePermit,
+    _bytes: Option<OwnedSemaphorePermit>,
+}
+
+/// The room of a connection.
+struct Room {
+    requests: Arc<Semaphore>,
+    bytes: Arc<Semaphore>,
+}
+
+impl Room {
+    fn new(limits: &Limits) -> Self {
+        let semaphore = |permits| Arc::new(Semaphore::new(permits));
+        Self { requests: semaphore(limits.requests as usize), bytes: semaphore(limits.bytes.get() as usize) }
+    }
+
+    /// Waits for room for a request.
+    async fn admit(&self, bytes: u32) -> Admitted {
+        const OPEN: &str = "nobody closes it";
+        let request = Arc::clone(&self.requests).acquire_owned().await.expect(OPEN);
+        let bytes = match bytes {
+            0 => None,
+            bytes => Some(Arc::clone(&self.bytes).acquire_many_owned(bytes).await.expect(OPEN)),
+        };
+        Admitted { _request: request, _bytes: bytes }
+    }
+}
+
+/// What there is to write.
+enum Message {
+    /// Replies that need no drive.
+    Said(Vec<u8>, Admitted),
+    /// The drive's answer to a request.
+    Answered(Ticket, Result<Vec<u8>, Failed>, Admitted),
+    /// An operation is done, and a flush follows before the reply.
+    Flush(Open),
+    /// The drive lost a request.
+    Lost,
+}
+
+/// A request whose reply is not written.
+struct Open {
+    replies: UnboundedSender<Message>,
+    ticket: Ticket,
+    admitted: Admitted,
+    then_flush: bool,
+}
+
+/// A request that the drive works on. If it is dropped without an answer, it was lost.
+struct Pending(Option<Open>);
+
+impl Pending {
+    fn answer(mut self, result: Result<Vec<u8>, Failed>) {
+        let Some(open) = self.0.take() else { return };
+        let replies = open.replies.clone();
+        // Nobody receives it if the connection has ended.
+        let _ = replies.send(match open.then_flush && result.is_ok() {
+            true => Message::Flush(Open { then_flush: false, ..open }),
+            false => Message::Answered(open.ticket, result, open.admitted),
+        });
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if let Some(open) = self.0.take() {
+            let _ = open.replies.send(Message::Lost);
+        }
+    }
+}
+
+fn submit(disk: &dyn Disk, operation: Operation, (start, sectors): (Lba, Sectors), open: Open) {
+    let pending = Pending(Some(open));
+    disk.submit(Job { operation, start, sectors, answer: Box::new(move |result| pending.answer(result)) });
+}
+
+/// Passes requests to the drive until the client ends.
+async fn read_requests(
+    protocol: &mut Protocol,
+    input: &mut Input,
+    reader: &mut (impl AsyncRead + Unpin),
+    replies: UnboundedSender<Message>,
+    disk: &dyn Disk,
+    limits: &Limits,
+) -> Ended {
+    let room = Room::new(limits);
+    // The room of the write whose payload is being received.
+    let mut payload = None;
+    loop {
+        let (taken, event) = protocol.receive(input.waiting());
+        input.take(taken);
+        let said = protocol.take_output();
+        if !said.is_empty() {
+            // Nobody receives it if the writing has failed, which ends the connection.
+            let _ = replies.send(Message::Said(said, room.admit(0).await));
+        }
+        match event {
+            None if taken > 0 => {}
+            None => match input.fill(reader).await {
+                Ok(true) => {}
+                Ok(false) => return Ended::Gone,
+                Err(error) => return error.into(),
+            },
+            Some(Event::Payload(bytes)) => payload = Some(room.admit(bytes).await),
+            Some(Event::Request(request)) => {
+                let admitted = match payload.take() {
+                    Some(admitted) => admitted,
+                    None => room.admit(request.memory()).await,
+                };
+                let Request { operation, start, sectors, then_flush, ticket } = request;
+                let open = Open { replies: replies.clone(), ticket, admitted, then_flush };
+                submit(disk, operation, (start, sectors), open);
+            }
+            Some(Event::Ready(_)) => unreachable!("the export is chosen"),
+            Some(Event::End(end)) => return Ended::Client(end),
+        }
+    }
+}
+
+/// Writes replies until nobody can send any.
+async fn write_replies(
+    writer: &mut (impl AsyncWrite + Unpin),
+    mut replies: UnboundedReceiver<Message>,
+    disk: &dyn Disk,
+    limits: &Limits,
+) -> Result<(), Ended> {
+    let mut out = Vec::with_capacity(BATCH + 2 * COPIED);
+    // The room of the replies in `out`.
+    let mut admitted = Vec::new();
+    while let Some(first) = replies.recv().await {
+        let mut next = Some(first);
+        while let Some(message) = next {
+            let data = match message {
+                Message::Lost => return Err(Ended::Lost),
+                Message::Said(bytes, room) => {
+                    admitted.push(room);
+                    bytes
+                }
+                Message::Answered(ticket, result, room) => {
+                    admitted.push(room);
+                    ticket.reply(result, &mut out)
+                }
+                Message::Flush(open) => {
+                    submit(disk, Operation::Flush, (Lba::new(0), Sectors::new(0)), open);
+                    Vec::new()
+                }
+            };
+            if data.len() > COPIED {
+                write_all(writer, &out, limits.stall).await?;
+                out.clear();
+                write_all(writer, &data, limits.stall).await?;
+            } else {
+                out.extend_from_slice(&data);
+            }
+            next = if out.len() < BATCH { replies.try_recv().ok() } else { None };
+        }
+        write_all(writer, &out, limits.stall).await?;
+        out.clear();
+        admitted.clear();
+    }
+    Ok(())
+}

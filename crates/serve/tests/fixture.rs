@@ -1,0 +1,83 @@
+//! A running server.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use serve::Disk;
+use serve::server::{Export, Hangup, Limits, Listen, Server, Stopper};
+
+use crate::memory::Memory;
+
+/// Runs until it is dropped.
+pub(crate) struct Served {
+    pub(crate) uri: String,
+    socket: PathBuf,
+    stopper: Stopper,
+    thread: Option<JoinHandle<()>>,
+    /// Why connections have ended.
+    ended: Arc<Mutex<Vec<String>>>,
+    _folder: tempfile::TempDir,
+}
+
+/// Times that no test reaches unless it wants to.
+pub(crate) fn patient() -> Limits {
+    let long = Duration::from_secs(60);
+    Limits { handshake: long, stall: long, shutdown: long, ..Limits::default() }
+}
+
+pub(crate) fn export(name: &str, memory: &Arc<Memory>) -> Export {
+    let disk: Arc<dyn Disk> = Arc::<Memory>::clone(memory);
+    Export { name: name.to_owned(), description: "a drive of a test".to_owned(), disk, hangup: Hangup::default() }
+}
+
+impl Served {
+    /// The default export is this drive.
+    pub(crate) fn one(memory: &Arc<Memory>, limits: Limits) -> Self {
+        Self::new(vec![export("", memory)], limits)
+    }
+
+    pub(crate) fn new(exports: Vec<Export>, limits: Limits) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let socket = folder.path().join("s");
+        let server = Server::bind(&Listen::Unix(socket.clone()), limits).expect("it listens");
+        let ended = Arc::new(Mutex::new(Vec::new()));
+        let list = Arc::clone(&ended);
+        let server = server.observed_by(Arc::new(move |why| list.lock().expect("a list").push(why.to_string())));
+        let (uri, stopper) = (server.uri(&exports[0].name), server.stopper());
+        let run = move || server.run(exports).expect("it runs");
+        let thread = std::thread::Builder::new().name("server".to_owned()).spawn(run).expect("a thread");
+        Self { uri, socket, stopper, thread: Some(thread), ended, _folder: folder }
+    }
+
+    pub(crate) fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    /// Why connections have ended so far.
+    pub(crate) fn ended(&self) -> Vec<String> {
+        self.ended.lock().expect("a list").clone()
+    }
+
+    /// Tells it to stop, and does not wait.
+    pub(crate) fn stop(&self) {
+        self.stopper.stop();
+    }
+
+    /// Waits until it has stopped.
+    pub(crate) fn join(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            thread.join().expect("the server ends well");
+        }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.stop();
+        if !std::thread::panicking() {
+            self.join();
+        }
+    }
+}
