@@ -1,5 +1,6 @@
 //! `flashloom torture`: power cuts of a recorded run, and what each recovered drive holds.
 
+mod record;
 mod table;
 
 use std::fs;
@@ -8,13 +9,10 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 
-use base::units::Sectors;
-use serve::torture::{Honesty, Laboratory, LossSpec, Play, Recording, Tested, TortureSpec};
-use study::catalogue;
+use serve::torture::{Honesty, Laboratory, LossSpec, Recording, Tested, TortureSpec};
 use study::config::{Document, load};
 use study::output::{Kind, OutFile, Outputs, TEXT, publish};
 use tempfile::TempDir;
-use workload::trace::TraceOptions;
 
 use crate::args::TortureArgs;
 use crate::exit::{Failure, note, print};
@@ -38,7 +36,7 @@ fn run(file: &Path, args: &TortureArgs, results: &mut dyn std::io::Write) -> Res
     points.most = args.points.unwrap_or(points.most);
     let kept = match &recording {
         Recording::Journal(journal) => Some(beside(file, journal)),
-        Recording::Workload { .. } => args.journal.clone(),
+        Recording::Workload { .. } | Recording::Command { .. } => args.journal.clone(),
     };
     if args.loss.is_some() && kept.is_none() {
         let remedy = "add --journal RUN.journal, which the reproduction reads";
@@ -55,9 +53,16 @@ fn run(file: &Path, args: &TortureArgs, results: &mut dyn std::io::Write) -> Res
     let scratch = scratch()?;
     let journal = match &recording {
         Recording::Journal(_) => kept.clone().unwrap_or_default(),
-        Recording::Workload { device, workload } => {
+        Recording::Workload { device, .. } | Recording::Command { device, .. } => {
             let out = args.journal.as_deref().map(|path| outputs.file("--journal", path, Kind::Journal)).transpose()?;
-            record(&spec, (&beside(file, device), &beside(file, workload)), out, scratch.path())?
+            let device = crate::device::device(&beside(file, device), &spec.set)?;
+            let own = scratch.path().join("journal");
+            match &recording {
+                Recording::Workload { workload, .. } => record::play(&spec, &device, &beside(file, workload), &own)?,
+                Recording::Command { command, .. } => record::serve(&spec, &device, command, &own)?,
+                Recording::Journal(_) => {}
+            }
+            keep(out, own)?
         }
     };
     let laboratory = open(&journal)?;
@@ -139,32 +144,12 @@ fn replay(loss: &Path, into: &Path, json: bool, results: &mut dyn std::io::Write
     ended(&tested)
 }
 
-/// Records the run of a workload in simulated time; returns the path of its journal.
-fn record(
-    spec: &TortureSpec,
-    (device, workload): (&Path, &Path),
-    mut out: Option<OutFile>,
-    scratch: &Path,
-) -> Result<PathBuf, Failure> {
-    let device = crate::device::device(device, &spec.set)?;
-    let capacity: Sectors = device.capacity();
-    let mut opened = catalogue::workload(workload)?.open(&TraceOptions::default(), capacity, spec.seed)?;
-    opened.notes.iter().for_each(note);
-    let own = scratch.join("journal");
-    let path = out.as_ref().map_or_else(|| own.clone(), |out| out.path().to_owned());
-    let failed = |error: serve::torture::PlayError| Failure::Input(format!("{}: {error}", workload.display()));
-    let file = match &out {
-        Some(out) => out.duplicate()?,
-        None => fs::File::create(&own).map_err(|error| unwritable(&own, &error))?,
-    };
-    let to = std::io::BufWriter::new(file);
-    let mut play = Play::begin(&device, spec.seed, &spec.precondition, to).map_err(failed)?;
-    let mut left = spec.limit.unwrap_or(u64::MAX);
-    for stage in &mut opened.stages {
-        left -= play.run(&mut *stage.source, left).map_err(failed)?;
-    }
-    play.finish().map_err(|error| unwritable(&path, &error))?;
-    publish(out.take().into_iter().collect(), None)?.iter().for_each(note);
+/// Gives the journal to the user who wants to keep it; returns its path.
+fn keep(out: Option<OutFile>, own: PathBuf) -> Result<PathBuf, Failure> {
+    let Some(mut out) = out else { return Ok(own) };
+    let path = out.path().to_owned();
+    out.fill(|to| fs::File::open(&own).and_then(|mut from| std::io::copy(&mut from, to)).map(drop))?;
+    publish(vec![out], None)?.iter().for_each(note);
     Ok(path)
 }
 

@@ -14,7 +14,7 @@ use base::io::IoKind;
 use base::units::{Lba, Sectors, Time};
 
 pub use frame::MAGIC;
-pub(super) use frame::{RecordKind, VERSION, put};
+pub(super) use frame::{FOOT, RecordKind, VERSION, put};
 
 /// The beginning of a journal: everything that determines the drive before the first request.
 #[derive(Clone, Debug, PartialEq, Eq)]

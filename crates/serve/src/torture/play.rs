@@ -51,13 +51,26 @@ impl From<SourceError> for PlayError {
     }
 }
 
+/// The sectors of one request that writes zeros: a client may ask for gigabytes of them without sending any.
+const ZEROS: u64 = 1024;
+
 /// A request under way.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Active {
-    of: u32,
+    /// Its requests of the drive that have not completed.
+    parts: u32,
     /// A flush follows before the answer.
     flush_follows: bool,
-    good: bool,
+    failed: bool,
+}
+
+/// A request that has its answer.
+#[derive(Clone, Debug)]
+pub(super) struct Ended {
+    pub(super) of: u32,
+    pub(super) good: bool,
+    /// The content that a read returns.
+    pub(super) data: Vec<Stamp>,
 }
 
 /// A drive whose requests are recorded, one event after another.
@@ -65,10 +78,14 @@ struct Active {
 pub struct Play<W> {
     drive: Ssd<Stamp>,
     recorder: Recorder<W>,
-    /// The request of each tag.
+    /// The state of each request.
     active: Vec<Active>,
     /// Requests whose flush is next.
-    next: VecDeque<Active>,
+    next: VecDeque<u32>,
+    /// Requests that were answered since they were last taken.
+    ended: Vec<Ended>,
+    /// The first byte of the content of the newest request in the journal.
+    content: u64,
     /// The time of the last submission, and the events that the drive had handled then.
     submitted: Option<(Time, u64)>,
     outstanding: usize,
@@ -93,6 +110,8 @@ impl<W: Write> Play<W> {
             recorder,
             active: Vec::new(),
             next: VecDeque::new(),
+            ended: Vec::new(),
+            content: 0,
             submitted: None,
             outstanding: 0,
             completions: Vec::new(),
@@ -117,19 +136,23 @@ impl<W: Write> Play<W> {
     /// If the journal cannot be written.
     pub fn ask(&mut self, kind: Kind, start: Lba, sectors: Sectors, data: &[u8]) -> io::Result<u32> {
         let now = self.arrival()?;
-        let of = self.recorder.asked(now, kind, (start, sectors), data)?;
-        let io = Io {
-            kind: match kind {
-                Kind::Read => IoKind::Read,
-                Kind::Write { .. } | Kind::WriteZeroes { .. } => IoKind::Write,
-                Kind::Flush => IoKind::Flush,
-                Kind::Discard => IoKind::Discard,
-            },
-            start,
-            sectors,
-        };
+        let (of, content) = self.recorder.asked(now, kind, (start, sectors), data)?;
+        self.content = content;
         self.outstanding += 1;
-        self.submit(io, Active { of, flush_follows: kind.is_fua(), good: true })?;
+        self.active.push(Active { flush_follows: kind.is_fua(), ..Active::default() });
+        let io = |kind, start, sectors| Io { kind, start, sectors };
+        match kind {
+            Kind::Read => self.submit(of, io(IoKind::Read, start, sectors), 0)?,
+            Kind::Write { .. } => self.submit(of, io(IoKind::Write, start, sectors), 0)?,
+            Kind::Flush => self.submit(of, Io::FLUSH, 0)?,
+            Kind::Discard => self.submit(of, io(IoKind::Discard, start, sectors), 0)?,
+            Kind::WriteZeroes { .. } => {
+                for offset in (0..sectors.get()).step_by(ZEROS as usize) {
+                    let part = Sectors::new(ZEROS.min(sectors.get() - offset));
+                    self.submit(of, io(IoKind::Write, start + Sectors::new(offset), part), offset)?;
+                }
+            }
+        }
         Ok(of)
     }
 
@@ -141,17 +164,17 @@ impl<W: Write> Play<W> {
         self.recorder.said(line)
     }
 
-    fn submit(&mut self, io: Io, active: Active) -> io::Result<()> {
+    /// Gives the drive a part of a request, now. `offset` is the place of its first sector in the request.
+    fn submit(&mut self, of: u32, io: Io, offset: u64) -> io::Result<()> {
         let now = self.drive.now();
-        self.recorder.submitted(now, active.of, &io)?;
+        self.recorder.submitted(now, of, &io)?;
         let data = match io.kind {
-            IoKind::Write => stamps(active.of, 0, io.sectors.get()),
+            IoKind::Write => stamps(of, offset, io.sectors.get()),
             IoKind::Read | IoKind::Flush | IoKind::Discard => Vec::new(),
         };
-        let tag = self.active.len() as u64;
-        self.active.push(active);
+        self.active[of as usize].parts += 1;
+        self.drive.submit(now, Request { tag: u64::from(of), queue: QueueId::default(), io, data });
         self.submitted = Some((now, self.drive.events()));
-        self.drive.submit(now, Request { tag, queue: QueueId::default(), io, data });
         Ok(())
     }
 
@@ -200,21 +223,46 @@ impl<W: Write> Play<W> {
     fn advance(&mut self, to: Time) -> io::Result<()> {
         self.drive.advance(to, &mut self.completions);
         for completion in self.completions.drain(..) {
-            let mut active = self.active[completion.tag as usize];
-            active.good &= completion.status == Status::Done;
-            if active.flush_follows && active.good {
-                self.next.push_back(Active { flush_follows: false, ..active });
+            let of = completion.tag as u32;
+            let active = &mut self.active[of as usize];
+            active.parts -= 1;
+            active.failed |= completion.status != Status::Done;
+            if active.parts > 0 {
+                continue;
+            }
+            if !active.failed && std::mem::take(&mut active.flush_follows) {
+                self.next.push_back(of);
             } else {
-                self.recorder.answered(completion.end, active.of, active.good)?;
+                let good = !active.failed;
+                self.recorder.answered(completion.end, of, good)?;
                 self.outstanding -= 1;
+                self.ended.push(Ended { of, good, data: completion.data });
             }
         }
         // Waiting for the moment of one may bring others to their end.
-        while let Some(active) = self.next.pop_front() {
+        while let Some(of) = self.next.pop_front() {
             self.arrival()?;
-            self.submit(Io::FLUSH, active)?;
+            self.submit(of, Io::FLUSH, 0)?;
         }
         Ok(())
+    }
+
+    /// The first byte of the content of the newest request in the journal.
+    pub(super) const fn newest_content(&self) -> u64 {
+        self.content
+    }
+
+    /// The requests that were answered since the last call.
+    pub(super) fn take_ended(&mut self) -> Vec<Ended> {
+        std::mem::take(&mut self.ended)
+    }
+
+    /// The writer of the journal, whose file has all content so far.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub(super) fn flushed(&mut self) -> io::Result<&mut W> {
+        self.recorder.flushed()
     }
 
     /// Plays the requests of a workload, at most `limit` of them; returns their number.
@@ -239,9 +287,12 @@ impl<W: Write> Play<W> {
                 None => self.wait_until((begin + (arrival.at - Time::ZERO)).max(self.drive.now()))?,
             }
             self.play(&arrival.io)?;
+            // Nobody waits for the answers.
+            self.ended.clear();
             played += 1;
         }
         while self.outstanding > 0 && self.step()? {}
+        self.ended.clear();
         Ok(played)
     }
 

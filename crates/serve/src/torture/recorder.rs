@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Time};
 
-use super::journal::{Beginning, End, Kind, MAGIC, RecordKind, VERSION, put};
+use super::journal::{Beginning, End, FOOT, Kind, MAGIC, RecordKind, VERSION, put};
 
 /// Writes a journal. The caller owns the drive and reports, in order, what clients ask, what the drive is given, and what
 /// clients are answered.
@@ -18,6 +18,8 @@ pub struct Recorder<W> {
     /// Records so far.
     records: u64,
     requests: u32,
+    /// Bytes so far.
+    bytes: u64,
     /// The time of the last record: an answer that is reported late is no step back.
     now: Time,
 }
@@ -35,13 +37,14 @@ impl<W: Write> Recorder<W> {
             fields.extend_from_slice(&(text.len() as u64).to_le_bytes());
             fields.extend_from_slice(text.as_bytes());
         }
-        let mut recorder = Self { to, records: 0, requests: 0, now: Time::ZERO };
+        let bytes = (MAGIC.len() + size_of::<u32>()) as u64;
+        let mut recorder = Self { to, records: 0, requests: 0, bytes, now: Time::ZERO };
         recorder.put(RecordKind::Begin, &fields, &[])?;
         Ok(recorder)
     }
 
     fn put(&mut self, kind: RecordKind, fields: &[u8], content: &[u8]) -> io::Result<()> {
-        put(&mut self.to, self.records, kind, fields, content)?;
+        self.bytes += put(&mut self.to, self.records, kind, fields, content)?;
         self.records += 1;
         Ok(())
     }
@@ -53,15 +56,22 @@ impl<W: Write> Recorder<W> {
         self.put(kind, &fields, content)
     }
 
-    /// Notes that a client asks for a request; `data` is the content of a write. Returns the request's number.
+    /// Notes that a client asks for a request; `data` is the content of a write. Returns the request's number, and the
+    /// first byte of its content in the journal.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn asked(&mut self, at: Time, kind: Kind, (start, sectors): (Lba, Sectors), data: &[u8]) -> io::Result<u32> {
+    pub fn asked(
+        &mut self,
+        at: Time,
+        kind: Kind,
+        (start, sectors): (Lba, Sectors),
+        data: &[u8],
+    ) -> io::Result<(u32, u64)> {
         debug_assert_eq!(data.len() as u64, kind.content(sectors));
         self.add(RecordKind::Asked, at, &[kind.number(), start.get(), sectors.get()], data)?;
         self.requests += 1;
-        Ok(self.requests - 1)
+        Ok((self.requests - 1, self.bytes - (FOOT + data.len()) as u64))
     }
 
     /// Notes that the drive is given a request on behalf of request `of`.
@@ -97,6 +107,15 @@ impl<W: Write> Recorder<W> {
     #[must_use]
     pub const fn requests(&self) -> u32 {
         self.requests
+    }
+
+    /// Writes what waits in a buffer, and returns the writer: its file has the content of all requests so far.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn flushed(&mut self) -> io::Result<&mut W> {
+        self.to.flush()?;
+        Ok(&mut self.to)
     }
 
     /// Ends the journal and returns its writer.

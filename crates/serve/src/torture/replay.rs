@@ -175,7 +175,8 @@ impl<'a> Replay<'a> {
                 }
                 Event::Answered(of) => {
                     let recorded = self.journal.requests[of as usize].answered.map(|answered| answered.good);
-                    let same = |done: Option<Done>| done.is_some_and(|done| done.at == at && Some(done.good) == recorded);
+                    let same =
+                        |done: Option<Done>| done.is_some_and(|done| done.at == at && Some(done.good) == recorded);
                     if !same(done[of as usize]) {
                         self.pass_and_note(at, &mut done, sample);
                     }

@@ -40,6 +40,11 @@ pub struct TortureSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["oltp"]))]
     pub workload: Option<PathBuf>,
+    /// A command for the shell that uses the drive over NBD. `{socket}` stands for the Unix socket, `{uri}` for its NBD
+    /// URI. The lines that it prints are recorded with the requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["fio --ioengine=nbd --uri={uri} job.fio"]))]
+    pub run: Option<String>,
     /// The most requests of the workload; all by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
@@ -80,6 +85,13 @@ pub enum Recording {
         /// The workload.
         workload: PathBuf,
     },
+    /// A command of the user on this device.
+    Command {
+        /// The device.
+        device: PathBuf,
+        /// The command.
+        command: String,
+    },
     /// A journal that is there.
     Journal(PathBuf),
 }
@@ -101,6 +113,7 @@ impl TortureSpec {
                 ("set", !self.set.is_empty()),
                 ("precondition", !self.precondition.is_empty()),
                 ("workload", self.workload.is_some()),
+                ("run", self.run.is_some()),
                 ("limit", self.limit.is_some()),
             ];
             for (key, _) in idle.into_iter().filter(|(_, given)| *given) {
@@ -110,14 +123,24 @@ impl TortureSpec {
             if self.device.is_none() {
                 add("device", "is missing", "name a device, e.g. device = \"demo\", or a journal");
             }
-            if self.workload.is_none() {
-                add("workload", "is missing", "name a workload, e.g. workload = \"oltp\", or a journal");
+            match (&self.workload, &self.run) {
+                (None, None) => {
+                    add("run", "is missing", "write a command that uses the drive, or name a workload or a journal");
+                }
+                (Some(_), Some(_)) => add("run", "is one run too many beside a workload", "leave one of them out"),
+                (None, Some(_)) if self.limit.is_some() => {
+                    add("limit", "has no effect on a command", "leave it out");
+                }
+                _ => {}
             }
         }
-        let recording = match (&self.journal, &self.device, &self.workload) {
+        let recording = match (&self.journal, &self.device, &self.workload, &self.run) {
             (Some(journal), ..) => Recording::Journal(journal.clone()),
-            (None, Some(device), Some(workload)) => {
+            (None, Some(device), Some(workload), _) => {
                 Recording::Workload { device: device.clone(), workload: workload.clone() }
+            }
+            (None, Some(device), None, Some(command)) => {
+                Recording::Command { device: device.clone(), command: command.clone() }
             }
             _ => return Err(faults),
         };
@@ -151,7 +174,10 @@ mod tests {
     fn a_torture_has_one_run_to_begin_with() {
         assert_eq!(faults("device = \"demo\"\nworkload = \"oltp\""), Vec::<String>::new());
         assert_eq!(faults("journal = \"run.journal\""), Vec::<String>::new());
-        assert_eq!(faults(""), ["device", "workload"]);
+        assert_eq!(faults("device = \"demo\"\nrun = \"true\""), Vec::<String>::new());
+        assert_eq!(faults(""), ["device", "run"]);
+        assert_eq!(faults("device = \"demo\"\nrun = \"true\"\nworkload = \"oltp\""), ["run"]);
+        assert_eq!(faults("device = \"demo\"\nrun = \"true\"\nlimit = 3"), ["limit"]);
         assert_eq!(faults("journal = \"j\"\ndevice = \"demo\"\nlimit = 3"), ["device", "limit"]);
         assert_eq!(faults("journal = \"j\"\ncheck-limit = \"0s\""), ["check-limit"]);
     }

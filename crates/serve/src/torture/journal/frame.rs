@@ -16,7 +16,7 @@ pub(in super::super) const VERSION: u32 = 1;
 pub(super) const HEAD: usize = 12;
 
 /// Bytes behind those of a record: their checksum.
-pub(super) const FOOT: usize = 8;
+pub(in super::super) const FOOT: usize = 8;
 
 /// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

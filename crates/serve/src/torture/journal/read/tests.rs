@@ -55,7 +55,7 @@ fn written(calls: &[(u64, Call)]) -> (Vec<u8>, Journal) {
                 let (start, sectors) = (Lba::new(start), Sectors::new(sectors));
                 let data: Vec<u8> =
                     (0..kind.content(sectors)).map(|byte| (byte * 7 + u64::from(position)) as u8).collect();
-                let of = recorder.asked(at, *kind, (start, sectors), &data).expect("memory");
+                let (of, _) = recorder.asked(at, *kind, (start, sectors), &data).expect("memory");
                 journal.requests.push(Asked { at, kind: *kind, start, sectors, content: 0, position, answered: None });
                 waiting.push(of);
                 Event::Asked(of)
@@ -177,7 +177,7 @@ fn another_file_and_another_version_are_named() {
 #[test]
 fn records_that_contradict_each_other_are_refused() {
     let ask = |recorder: &mut Recorder<Vec<u8>>, kind| {
-        recorder.asked(Time::from_ps(5), kind, (Lba::new(8), Sectors::new(2)), &[]).expect("memory")
+        recorder.asked(Time::from_ps(5), kind, (Lba::new(8), Sectors::new(2)), &[]).expect("memory").0
     };
     let at = Time::from_ps(6);
     let refused = |wrong: &dyn Fn(&mut Recorder<Vec<u8>>)| {
