@@ -4,6 +4,7 @@ use std::process::Command;
 
 use crate::common::{NO_STORE, Place, TRACE};
 use crate::mqsim::{CONFIG, FLOWS};
+use crate::torture::TORTURE;
 
 /// The commands that are listed in a help text, without `help`.
 fn listed(help: &str) -> Vec<String> {
@@ -50,6 +51,7 @@ fn every_example_of_the_help_runs() {
                 Place::with(&[("mine.csv", "0,W,0,8192\n90,R,0,4096\n"), ("msr.csv", TRACE), ("KEY.json", &key)]);
             here.write("ssd.xml", CONFIG);
             here.write("flows.xml", FLOWS);
+            here.write("torture.toml", TORTURE);
             let mut shell = Command::new("sh");
             shell.args(["-ec", line]).current_dir(here.path(".")).env("PATH", &path).env(NO_STORE.0, NO_STORE.1);
             let output = shell.output().expect("a shell");

@@ -30,5 +30,6 @@ mod store;
 mod streams;
 mod studies;
 mod surface;
+mod torture;
 mod traces;
 mod watch;

@@ -1,0 +1,146 @@
+//! `flashloom torture` from outside: honest drives lose nothing, lying ones are found, and a loss can be rebuilt.
+
+use crate::common::{ALL_KINDS, Place, buffered};
+
+/// A torture of the small drive with a buffer.
+pub(crate) const TORTURE: &str = "name = \"small\"\ndevice = \"d.toml\"\nworkload = \"w.toml\"\nlimit = 400\n\
+    points = { random = 40 }\n";
+
+/// A folder with the torture, and other settings of it.
+fn place(more: &str) -> Place {
+    let flushes = ALL_KINDS.replace("every = 100", "every = 4");
+    Place::with(&[("d.toml", &buffered("")), ("w.toml", &flushes), ("t.toml", &format!("{TORTURE}{more}"))])
+}
+
+/// The standard output of a torture that finds a loss.
+#[track_caller]
+fn lost(place: &Place, arguments: &[&str]) -> String {
+    let output = place.flashloom(arguments);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
+    assert!(said.contains("power cuts lost something"), "{said}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[test]
+fn an_honest_drive_loses_nothing() {
+    let place = place("");
+    let result = place.json(&["torture", "t.toml", "--json"]);
+    assert_eq!(result["losses"], 0);
+    assert!(result["cuts"].as_u64().expect("a number") > 100, "{result}");
+    let table = place.printed(&["torture", "t.toml", "--points", "30"]);
+    assert!(table.contains("\n30 cuts, 0 with a loss;"), "{table}");
+    assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+}
+
+#[test]
+fn a_lying_drive_is_found_and_its_first_loss_is_rebuilt_from_the_journal() {
+    let place = place("drive = \"ignores-flush\"\n");
+    let all = ["torture", "t.toml", "--journal", "run.journal", "--loss", "loss.toml"];
+    let table = lost(&place, &all);
+    let about = table.split_once("first loss: ").expect("a loss").1.split_once('\n').expect("lines").1.to_owned();
+    assert!(about.contains(" was durable"), "{table}");
+    let again = lost(&place, &["torture", "--replay", "loss.toml", "--into", "there"]);
+    assert!(again.ends_with(&about), "{again} instead of {about}");
+    assert!(place.path("there/image").metadata().expect("an image").len() > 1 << 20);
+    assert_eq!(place.read("there/log"), "");
+    // The journal is an input from now on.
+    place.write(
+        "j.toml",
+        "name = \"again\"\njournal = \"run.journal\"\npoints = { random = 40 }\ndrive = \"ignores-flush\"\n",
+    );
+    let from_journal = lost(&place, &["torture", "j.toml"]);
+    assert!(from_journal.ends_with(&about), "{from_journal}");
+    // Nothing of an earlier command is lost.
+    let output = place.flashloom(&["torture", "--replay", "loss.toml", "--into", "there"]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn a_check_that_fails_is_reported_with_its_output_and_its_reproduction() {
+    let check = "check = \"test -s {image} && test -f {log} && test {point} -lt 20 || { echo too late; exit 5; }\"\n";
+    let place = place(check);
+    let all = ["torture", "t.toml", "--journal", "run.journal", "--loss", "loss.toml"];
+    let table = lost(&place, &all);
+    assert!(table.contains("first loss: cut 20, "), "{table}");
+    assert!(table.ends_with("  check: exit code 5\n  | too late\n"), "{table}");
+    let text = place.read("loss.toml").replace("test {point} -lt 20", "false");
+    place.write("loss.toml", text);
+    assert!(lost(&place, &["torture", "--replay", "loss.toml", "--into", "there"]).ends_with("  | too late\n"));
+}
+
+#[test]
+fn faults_of_a_torture_are_named() {
+    let place = place("");
+    let refused = |text: &str, arguments: &[&str], wanted: &str| {
+        place.write("t.toml", text);
+        let output = place.flashloom(&[&["torture"], arguments].concat());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{text}: {said}");
+        assert!(said.contains(wanted), "{said} instead of {wanted}");
+    };
+    refused("name = \"t\"\n", &["t.toml"], "t.toml: run: is missing");
+    refused(&format!("{TORTURE}run = \"true\"\n"), &["t.toml"], "t.toml:6: run: is one run too many beside a workload");
+    refused("name = \"t\"\njournal = \"no\"\n", &["t.toml"], "no: cannot be read");
+    refused("name = \"t\"\njournal = \"w.toml\"\n", &["t.toml"], "w.toml: is not a journal; record one with");
+    refused(&format!("{TORTURE}driev = \"honest\"\n"), &["t.toml"], "driev: is not a known key; did you mean `drive`?");
+    refused(TORTURE, &["t.toml", "--loss", "l.toml"], "--loss: the recorded run is not kept; add --journal");
+    let command = "name = \"t\"\ndevice = \"d.toml\"\nrun = \"echo hello; exit 3\"\n";
+    refused(command, &["t.toml"], "run: the command ended with exit status: 3; a workload ends with exit code 0");
+    assert!(!place.path("l.toml").exists());
+}
+
+/// True if all these programs are there; a line says what is missing.
+fn there(programs: &[&str]) -> bool {
+    let missing = |program: &&&str| {
+        !std::env::split_paths("/usr/bin:/usr/sbin:/bin:/sbin").any(|folder| folder.join(program).exists())
+    };
+    let missing: Vec<_> = programs.iter().filter(missing).collect();
+    if !missing.is_empty() {
+        println!("not tested: {missing:?} are not installed");
+    }
+    missing.is_empty()
+}
+
+/// Software that flushes before it says that its data is safe loses nothing on an honest drive; software that does not
+/// flush does.
+#[test]
+fn software_over_nbd_is_recorded_and_its_promises_are_checked() {
+    if !there(&["qemu-io", "od"]) {
+        return;
+    }
+    for (flush, is_safe) in [("-c flush", true), ("", false)] {
+        let place = place("");
+        let writes: String =
+            (1..30).map(|number| format!("-c 'write -P {number} {}k 16k' {flush} ", number * 16)).collect();
+        // A read at the end gives moments at which the power can be cut after the promise.
+        let workload = format!(
+            "set -e\nqemu-io -f raw -t unsafe {writes} \"$1\" > out\necho all is written\n\
+             qemu-io -r -f raw -c 'read 0 480k' \"$1\" > out\n"
+        );
+        place.write("workload.sh", if is_safe { workload.replace("-t unsafe", "-t writeback") } else { workload });
+        // The byte at the end of the last write is its number.
+        place.write(
+            "check.sh",
+            "grep -q written \"$2\" || exit 0\ntest \"$(od -An -tu1 -j 491519 -N 1 \"$1\" | tr -d ' ')\" = 29\n",
+        );
+        let folder = place.path(".").canonicalize().expect("a folder");
+        place.write(
+            "t.toml",
+            format!(
+                "name = \"t\"\ndevice = \"d.toml\"\nrun = \"sh workload.sh {{uri}}\"\n\
+                 points = {{ random = 60 }}\ncheck = \"sh {}/check.sh {{image}} {{log}}\"\n",
+                folder.display()
+            ),
+        );
+        let output = place.flashloom(&["torture", "t.toml", "--json"]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        let result: serde_json::Value =
+            serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
+        assert!(result["requests"].as_u64().expect("a number") >= 30, "{result}");
+        assert_eq!(output.status.code(), Some(i32::from(!is_safe)), "{flush}: {result}");
+        // The drive itself kept its promises.
+        let broken = result["moments"].as_array().expect("a list").iter().map(|of| of["promises_broken"].as_u64());
+        assert!(broken.into_iter().all(|broken| broken == Some(0)), "{result}");
+    }
+}
