@@ -118,7 +118,11 @@ fn name(path: &Option<PathBuf>) -> String {
 fn ended(tested: &[Tested]) -> Result<(), Failure> {
     match tested.iter().filter(|tested| tested.is_loss()).count() {
         0 => Ok(()),
-        lost => Err(Failure::Unexpected(format!("{lost} of {} power cuts lost something", tested.len()))),
+        lost => {
+            let all = tested.len();
+            let cuts = if all == 1 { "cut" } else { "cuts" };
+            Err(Failure::Unexpected(format!("{lost} of {all} power {cuts} lost something")))
+        }
     }
 }
 

@@ -117,7 +117,7 @@ impl TortureResult {
     }
 
     pub(crate) fn text(&self) -> String {
-        let Self { name, device, drive, requests, simulated_s, cuts, .. } = self;
+        let Self { name, device, drive, requests, simulated_s, cuts, losses, .. } = self;
         let mut text = format!("{name}: {requests} requests in {simulated_s:.3} s of simulated time\n");
         let _ = writeln!(text, "drive {device}, {drive}\n");
         let _ = writeln!(text, "{:<18}{:>8}{:>18}{:>16}", "power cut", "cuts", "promises broken", "checks failed");
@@ -125,11 +125,8 @@ impl TortureResult {
             let _ = writeln!(text, "{:<18}{cuts:>8}{promises_broken:>18}{checks_failed:>16}", kind.to_string());
         }
         let recovery = Span::from_ns((self.recovery_us * 1e3).round() as u64);
-        let _ = writeln!(
-            text,
-            "\n{cuts} cuts, {} with a loss; the longest scan of a recovery took {recovery}",
-            self.losses
-        );
+        let cuts = if *cuts == 1 { "1 cut".to_owned() } else { format!("{cuts} cuts") };
+        let _ = writeln!(text, "\n{cuts}, {losses} with a loss; the longest scan of a recovery took {recovery}");
         if let Some(first) = self.lost.first() {
             first.show(&mut text);
         }

@@ -45,14 +45,18 @@ impl Recovered {
         pieces: impl Iterator<Item = (u64, u64)>,
     ) -> Option<Vec<Io>> {
         let mut unreadable = Vec::new();
+        let mut left = 0;
         for (tag, (start, sectors)) in (0..).zip(pieces) {
             let io = Io { kind: IoKind::Read, start: Lba::new(start), sectors: Sectors::new(sectors) };
             drive.submit(drive.now(), Request { tag, queue: QueueId::default(), io, data: Vec::new() });
+            left += 1;
         }
         let mut completions: Vec<Completion<Stamp>> = Vec::new();
-        while drive.outstanding() > 0 {
+        // A read of sectors that are nowhere on the flash is over at once.
+        while left > 0 {
             let next = drive.next_event()?;
             drive.advance(next, &mut completions);
+            left -= completions.len();
             for read in completions.drain(..) {
                 if read.status != Status::Done {
                     unreadable.push(read.io);

@@ -8,7 +8,9 @@ use super::super::{Ending, Kind};
 use super::*;
 
 fn opened(text: &str, seed: u64, requests: u64) -> (tempfile::NamedTempFile, Laboratory) {
-    let file = recorded(&device(text), seed, requests, &[Precondition::Fill]);
+    // Every other drive is new: most of its sectors are nowhere on the flash.
+    let steps = if seed.is_multiple_of(2) { &[Precondition::Fill][..] } else { &[] };
+    let file = recorded(&device(text), seed, requests, steps);
     let laboratory = Laboratory::open(file.path()).unwrap_or_else(|error| panic!("{error}"));
     (file, laboratory)
 }
