@@ -58,33 +58,38 @@ pub enum LoadReason {
 
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.path.display();
-        match &self.reason {
-            LoadReason::File(reason) => {
-                let remedy = match reason {
-                    SnapshotError::Io(error) => {
-                        let (message, remedy) = workload::unreadable(&self.path, error);
-                        return write!(f, "{path}: {message}; {remedy}");
-                    }
-                    SnapshotError::Foreign => "give a file that --save-snapshot wrote",
-                    SnapshotError::Version(_) | SnapshotError::Damaged => "save it again with --save-snapshot",
-                    SnapshotError::Geometry { .. } => {
-                        "use the device of the snapshot, or save a snapshot of this \
-                                                       device"
-                    }
-                    SnapshotError::Sector { .. } => "save it again with the options of this run",
-                };
-                match reason {
-                    SnapshotError::Version(found) => write!(
-                        f,
-                        "{path}: is a snapshot of format {found}, and this version of Flashloom reads format \
-                         {VERSION}; {remedy}"
-                    ),
-                    reason => write!(f, "{path}: {reason}; {remedy}"),
-                }
+        let Self { path, reason } = self;
+        let remedy = match reason {
+            LoadReason::File(SnapshotError::Io(error)) => {
+                let (message, remedy) = workload::unreadable(path, error);
+                return write!(f, "{}: {message}; {remedy}", path.display());
             }
-            LoadReason::Other { device, keys } => {
-                write!(f, "{path}: is a snapshot of another device, {device}: ")?;
+            LoadReason::File(SnapshotError::Foreign) => "give a file that --save-snapshot wrote",
+            LoadReason::File(SnapshotError::Version(_) | SnapshotError::Damaged) => {
+                "save it again with --save-snapshot"
+            }
+            LoadReason::File(SnapshotError::Geometry { .. }) => {
+                "use the device of the snapshot, or save a snapshot of this device"
+            }
+            LoadReason::File(SnapshotError::Sector { .. }) => "save it again with the options of this run",
+            LoadReason::Other { .. } => {
+                "use the device of the snapshot, or save a snapshot of this device with --save-snapshot"
+            }
+        };
+        write!(f, "{}: {reason}; {remedy}", path.display())
+    }
+}
+
+/// What is wrong with the file, without its name.
+impl fmt::Display for LoadReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(SnapshotError::Version(found)) => {
+                write!(f, "is a snapshot of format {found}, and this version of Flashloom reads format {VERSION}")
+            }
+            Self::File(reason) => write!(f, "{reason}"),
+            Self::Other { device, keys } => {
+                write!(f, "is a snapshot of another device, {device}: ")?;
                 for (i, (key, there, here)) in keys.iter().take(LISTED).enumerate() {
                     let comma = if i > 0 { ", " } else { "" };
                     write!(f, "{comma}{key} is {there} in the snapshot and {here} in this device")?;
@@ -92,7 +97,7 @@ impl fmt::Display for LoadError {
                 if keys.len() > LISTED {
                     write!(f, ", and {} more keys differ", keys.len() - LISTED)?;
                 }
-                f.write_str("; use the device of the snapshot, or save a snapshot of this device with --save-snapshot")
+                Ok(())
             }
         }
     }

@@ -187,10 +187,7 @@ impl Looked<'_> {
         let SessionError::Load(LoadError { reason, .. }) = &**error else { return loaded };
         let gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
         if !matches!(reason, LoadReason::File(SnapshotError::Io(error)) if gone(error)) {
-            (self.storing.warn)(&format_args!(
-                "{}: is damaged; the run preconditions its drive itself",
-                path.display()
-            ));
+            (self.storing.warn)(&format_args!("{}: {reason}; the run preconditions its drive itself", path.display()));
             store.drop_state(*digest);
         }
         timed(|| plain(plan, job, by))
