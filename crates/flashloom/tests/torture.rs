@@ -27,7 +27,7 @@ fn an_honest_drive_loses_nothing() {
     let place = place("");
     let result = place.json(&["torture", "t.toml", "--json"]);
     assert_eq!(result["losses"], 0);
-    assert!(result["cuts"].as_u64().expect("a number") > 100, "{result}");
+    assert!(result["cuts"].as_u64().expect("a number") > 90, "{result}");
     let table = place.printed(&["torture", "t.toml", "--points", "30"]);
     assert!(table.contains("\n30 cuts, 0 with a loss;"), "{table}");
     assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
@@ -106,24 +106,16 @@ fn there(programs: &[&str]) -> bool {
 /// flush does.
 #[test]
 fn software_over_nbd_is_recorded_and_its_promises_are_checked() {
-    if !there(&["qemu-io", "od"]) {
+    if !there(&["nbdcopy", "cmp"]) {
         return;
     }
-    for (flush, is_safe) in [("-c flush", true), ("", false)] {
+    for (flush, is_safe) in [("--flush", true), ("", false)] {
         let place = place("");
-        let writes: String =
-            (1..30).map(|number| format!("-c 'write -P {number} {}k 16k' {flush} ", number * 16)).collect();
-        // A read at the end gives moments at which the power can be cut after the promise.
-        let workload = format!(
-            "set -e\nqemu-io -f raw -t unsafe {writes} \"$1\" > out\necho all is written\n\
-             qemu-io -r -f raw -c 'read 0 480k' \"$1\" > out\n"
-        );
-        place.write("workload.sh", if is_safe { workload.replace("-t unsafe", "-t writeback") } else { workload });
-        // The byte at the end of the last write is its number.
-        place.write(
-            "check.sh",
-            "grep -q written \"$2\" || exit 0\ntest \"$(od -An -tu1 -j 491519 -N 1 \"$1\" | tr -d ' ')\" = 29\n",
-        );
+        place.write("data", (0..400 << 10).map(|byte: u32| (byte % 251) as u8 + 1).collect::<Vec<_>>());
+        // The reads give moments at which the power can be cut after the promise.
+        let workload = format!("set -e\nnbdcopy {flush} data \"$1\"\necho all is written\nnbdcopy \"$1\" null:\n");
+        place.write("workload.sh", workload);
+        place.write("check.sh", "grep -q written \"$2\" || exit 0\ncmp -n 409600 \"${0%/*}/data\" \"$1\"\n");
         let folder = place.path(".").canonicalize().expect("a folder");
         place.write(
             "t.toml",
@@ -137,10 +129,11 @@ fn software_over_nbd_is_recorded_and_its_promises_are_checked() {
         let said = String::from_utf8_lossy(&output.stderr);
         let result: serde_json::Value =
             serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
-        assert!(result["requests"].as_u64().expect("a number") >= 30, "{result}");
+        assert!(result["requests"].as_u64().expect("a number") >= 2, "{result}");
         assert_eq!(output.status.code(), Some(i32::from(!is_safe)), "{flush}: {result}");
         // The drive itself kept its promises.
-        let broken = result["moments"].as_array().expect("a list").iter().map(|of| of["promises_broken"].as_u64());
-        assert!(broken.into_iter().all(|broken| broken == Some(0)), "{result}");
+        let moments = result["moments"].as_array().expect("a list");
+        let broken: Vec<_> = moments.iter().map(|of| of["promises_broken"].as_u64()).collect();
+        assert!(!broken.is_empty() && broken.iter().all(|broken| *broken == Some(0)), "{result}");
     }
 }
