@@ -9,7 +9,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 
-use serve::torture::{Honesty, Laboratory, LossSpec, Recording, Tested, TortureSpec};
+use serve::torture::{Honesty, Laboratory, LossSpec, Recording, Tested, TortureSpec, quoted};
 use study::config::{Document, load};
 use study::output::{Kind, OutFile, Outputs, TEXT, publish};
 use tempfile::TempDir;
@@ -31,7 +31,12 @@ pub(crate) fn torture(args: &TortureArgs, results: &mut dyn std::io::Write) -> R
 
 fn run(file: &Path, args: &TortureArgs, results: &mut dyn std::io::Write) -> Result<(), Failure> {
     let document = Document::read(file)?;
-    let (spec, recording) = document.decode_and(TortureSpec::recording)?;
+    let (mut spec, mut recording) = document.decode_and(TortureSpec::recording)?;
+    let here = file.canonicalize().ok().and_then(|file| file.parent().map(quoted)).unwrap_or_default();
+    spec.check = spec.check.map(|check| check.replace("{here}", &here));
+    if let Recording::Command { command, .. } = &mut recording {
+        *command = command.replace("{here}", &here);
+    }
     let (mut points, seed) = (spec.points, spec.seed);
     points.most = args.points.unwrap_or(points.most);
     let kept = match &recording {
@@ -78,7 +83,10 @@ fn run(file: &Path, args: &TortureArgs, results: &mut dyn std::io::Write) -> Res
         let remedy = "raise points.random, or record a run with flushes";
         return Err(Failure::Input(format!("{}: there is no moment to cut the power at; {remedy}", file.display())));
     }
-    if laboratory.device().resolved.buffer.is_none() && spec.drive != Honesty::Honest {
+    let requests = &laboratory.journal().requests;
+    if spec.drive == Honesty::IgnoresFua && !requests.iter().any(|asked| asked.kind.is_fua()) {
+        note("no request of the run has forced unit access: a drive that ignores it does as an honest one");
+    } else if spec.drive != Honesty::Honest && laboratory.device().resolved.buffer.is_none() {
         note("the drive has no write buffer: every write is durable when it is answered, with a flush or without");
     }
     let check = spec.checking();

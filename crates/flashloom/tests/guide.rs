@@ -69,6 +69,7 @@ chapters! {
     write_a_study
     keep_results
     on_a_cluster
+    cut_the_power
     embed_it
     how_far_to_trust_it
 }

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::common::{NO_STORE, Place, TRACE};
+use crate::common::{ALL_KINDS, NO_STORE, Place, TRACE, buffered};
 use crate::mqsim::{CONFIG, FLOWS};
 use crate::torture::TORTURE;
 
@@ -52,13 +52,15 @@ fn every_example_of_the_help_runs() {
             here.write("ssd.xml", CONFIG);
             here.write("flows.xml", FLOWS);
             here.write("torture.toml", TORTURE);
+            here.write("d.toml", buffered(""));
+            here.write("w.toml", ALL_KINDS);
             let mut shell = Command::new("sh");
             shell.args(["-ec", line]).current_dir(here.path(".")).env("PATH", &path).env(NO_STORE.0, NO_STORE.1);
             let output = shell.output().expect("a shell");
             let told = String::from_utf8_lossy(&output.stderr);
             assert!(output.status.success(), "{line}: {told}");
             let files = testkit::names(&here.path("."));
-            assert!(!output.stdout.is_empty() || files.len() > 3, "{line} gives nothing");
+            assert!(!output.stdout.is_empty() || files.len() > 6, "{line} gives nothing");
             ran += 1;
         }
     }

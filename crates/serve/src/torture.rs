@@ -23,7 +23,7 @@ mod rig;
 mod spec;
 mod stamp;
 
-pub use check::{Check, CheckError, Checked, Ending};
+pub use check::{Check, CheckError, Checked, Ending, quoted};
 pub use cut::{Cut, CutKind, PointsSpec};
 pub use image::Contents;
 pub use journal::{Answered, Asked, Beginning, End, Journal, JournalError, Kind, MAGIC, Submitted};

@@ -40,7 +40,7 @@ mod unix {
     use std::sync::Arc;
 
     use serve::server::{Export, Hangup, Limits, Listen, Server};
-    use serve::torture::Live;
+    use serve::torture::{Live, quoted};
 
     use super::{Device, Failure, File, Path, TortureSpec, unwritable};
 
@@ -64,8 +64,7 @@ mod unix {
         let export = Export { name: String::new(), description, disk: live.clone(), hangup: Hangup::default() };
         let serving = std::thread::spawn(move || server.run(vec![export]));
         // A URI has characters that the shell reads as its own.
-        let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
-        let line = command.replace("{uri}", &quoted(&uri)).replace("{socket}", &quoted(&socket));
+        let line = command.replace("{uri}", &quoted(Path::new(&uri))).replace("{socket}", &quoted(Path::new(&socket)));
         let ran = run(&line, &live);
         stopper.stop();
         let served = serving.join().expect("the server does not panic");

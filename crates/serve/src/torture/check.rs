@@ -70,8 +70,9 @@ impl fmt::Display for CheckError {
 
 impl std::error::Error for CheckError {}
 
-/// Puts a path between quotes of the shell.
-fn quoted(path: &Path) -> String {
+/// A path between quotes of the shell.
+#[must_use]
+pub fn quoted(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', "'\\''"))
 }
 

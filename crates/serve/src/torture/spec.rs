@@ -41,7 +41,7 @@ pub struct TortureSpec {
     #[schemars(extend("examples" = ["oltp"]))]
     pub workload: Option<PathBuf>,
     /// A command for the shell that uses the drive over NBD. `{socket}` stands for the Unix socket, `{uri}` for its NBD
-    /// URI. The lines that it prints are recorded with the requests.
+    /// URI, `{here}` for the directory of this file. The lines that it prints are recorded with the requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["fio --ioengine=nbd --uri={uri} job.fio"]))]
     pub run: Option<String>,
@@ -57,9 +57,9 @@ pub struct TortureSpec {
     /// The moments at which the power is cut.
     #[serde(default)]
     pub points: PointsSpec,
-    /// A command for the shell that checks the image of a recovered drive. Exit code 0 means that the image is good. `{image}` stands
-    /// for the image, `{log}` for the file with the lines that the workload had printed by then, `{point}` for the
-    /// number of the cut.
+    /// A command for the shell that checks the image of a recovered drive. Exit code 0 means that the image is good.
+    /// `{image}` stands for the image, `{log}` for the file with the lines that the workload had printed by then, `{point}`
+    /// for the number of the cut, `{here}` for the directory of this file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["e2fsck -fn {image}"]))]
     pub check: Option<String>,
