@@ -5,6 +5,7 @@ mod convert;
 mod ctl;
 mod serve;
 mod store;
+mod torture;
 mod trace;
 
 use std::ffi::OsString;
@@ -29,6 +30,7 @@ pub(crate) use cluster::ClusterArgs;
 pub(crate) use convert::ConvertArgs;
 pub(crate) use ctl::{CtlArgs, CtlCommand};
 pub(crate) use store::{GcArgs, MergeArgs, StoreArgs, StoreCommand};
+pub(crate) use torture::TortureArgs;
 pub(crate) use trace::{ExcerptArgs, FitArgs, PartArgs, ReadingArgs, TraceArgs};
 
 /// A deterministic simulator of solid-state drives.
@@ -154,6 +156,8 @@ pub(crate) enum Command {
         #[arg(long, conflicts_with = "json")]
         csv: bool,
     },
+    /// Cut the power of a recorded run at thousands of moments, and check what each recovered drive holds
+    Torture(TortureArgs),
     /// Convert a configuration of the simulator MQSim into a device file, and its workloads
     #[command(name = "convert-mqsim")]
     ConvertMqsim(ConvertArgs),

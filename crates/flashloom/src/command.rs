@@ -3,7 +3,7 @@
 //! Results go to the standard output, everything else to the standard error. Exit codes:
 //!
 //! * 0: success
-//! * 1: claims of a study do not hold, for no reason that the study gives
+//! * 1: claims of a study do not hold, for no reason that the study gives; a torture found a loss
 //! * 2: the input is at fault
 //! * 101: Flashloom is at fault
 //! * 130: the command was interrupted
@@ -13,7 +13,9 @@ use std::io;
 
 use crate::args::{Cli, Command, Form};
 use crate::on::Cluster;
-use crate::{check, compare, completions, ctl, exit, explain, lists, manual, mqsim, run, serve, store, studies, trace};
+use crate::{
+    check, compare, completions, ctl, exit, explain, lists, manual, mqsim, run, serve, store, studies, torture, trace,
+};
 
 /// Runs the command line with these arguments, the first of which is the name of the program. It handles the signals and
 /// the panics of the whole process. Returns the exit code.
@@ -49,6 +51,7 @@ pub fn command_with(arguments: impl IntoIterator<Item = OsString>, workers: Opti
         Command::Ctl(args) => ctl::ctl(&args, &mut io::stdout()),
         Command::Studies { name, csv } => lists::studies(name.as_deref(), csv, &mut io::stdout()),
         Command::ConvertMqsim(args) => mqsim::convert(&args, &mut io::stdout()),
+        Command::Torture(args) => torture::torture(&args, &mut io::stdout()),
         Command::Trace(command) => trace::trace(&command, &mut io::stdout()),
         Command::Workloads { name, csv } => lists::workloads(name.as_deref(), csv, &mut io::stdout()),
         Command::Check { devices, set, json, csv } => {

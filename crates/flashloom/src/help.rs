@@ -17,9 +17,9 @@ const fn example(of: &'static str, line: &'static str, does: &'static str) -> Ex
     Example { of, line, does }
 }
 
-/// Every example. `mine.csv` and `msr.csv` are a user's traces, `ssd.xml` and `flows.xml` are MQSim's, and
-/// `KEY.json` is a key; `drive.ctl` is the socket of a served drive. No other file has to be there before.
-pub(crate) const EXAMPLES: [Example; 49] = [
+/// Every example. `mine.csv` and `msr.csv` are a user's traces, `ssd.xml` and `flows.xml` are MQSim's, `KEY.json` is a key,
+/// `torture.toml` a torture, and `drive.ctl` the socket of a served drive. No other file has to be there before.
+pub(crate) const EXAMPLES: [Example; 51] = [
     example("run", "flashloom run demo oltp --limit 2000", "Run a described workload on a drive"),
     example(
         "run",
@@ -109,6 +109,12 @@ pub(crate) const EXAMPLES: [Example; 49] = [
     ),
     example("point", "flashloom point KEY.json > result.json", "Do the run of a key"),
     example("point", "flashloom point KEY.json --store s > result.json", "The same, and keep its result"),
+    example("torture", "flashloom torture torture.toml", "Cut the power at every promise and at random moments"),
+    example(
+        "torture",
+        "flashloom torture torture.toml --journal run.journal --loss loss.toml",
+        "Keep the run, and the first loss if there is one",
+    ),
     example("convert-mqsim", "flashloom convert-mqsim ssd.xml > drive.toml", "Convert a configuration of MQSim"),
     example(
         "convert-mqsim",

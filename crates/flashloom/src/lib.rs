@@ -23,6 +23,7 @@ mod run;
 mod serve;
 mod store;
 mod studies;
+mod torture;
 mod trace;
 
 pub use command::{command, command_with};

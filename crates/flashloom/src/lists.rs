@@ -6,6 +6,7 @@ use std::io::Write;
 use flash::nand::Part;
 use report::catalogue::ResultFile;
 use report::table::Table;
+use serve::torture::{LossSpec, TortureSpec};
 use study::compare::Comparison;
 use study::config::did_you_mean;
 use study::execute::{KeyList, Studies};
@@ -22,6 +23,7 @@ use crate::check::Checked;
 use crate::cluster::ShardResult;
 use crate::exit::{Failure, print};
 use crate::store::Listed;
+use crate::torture::TortureResult;
 
 /// Prints the names of the workloads, or the text of one.
 pub(crate) fn workloads(name: Option<&str>, csv: bool, results: &mut dyn Write) -> Result<(), Failure> {
@@ -118,6 +120,10 @@ pub(crate) enum Schema {
     Script,
     /// A study
     Study,
+    /// A torture
+    Torture,
+    /// The reproduction of a loss: what `torture --loss` writes, and `torture --replay` reads
+    Loss,
     /// What `run --json` prints, and summary.json
     Result,
     /// What `run --seeds N --json` prints
@@ -140,6 +146,8 @@ pub(crate) enum Schema {
     ShardResult,
     /// What `study --keys --json` prints, and keys.json
     KeysResult,
+    /// What `torture --json` prints
+    TortureResult,
     /// The key of a run: what `store show --key` prints, and `point` reads
     Key,
     /// All files that Flashloom writes: the name, type, unit and meaning of each column
@@ -212,6 +220,8 @@ pub(crate) fn schema(of: Schema, results: &mut dyn Write) -> Result<(), Failure>
         Schema::Workload => schemars::schema_for!(GeneratorSpec).to_value(),
         Schema::Script => schemars::schema_for!(ScriptSpec).to_value(),
         Schema::Study => schemars::schema_for!(StudySpec).to_value(),
+        Schema::Torture => schemars::schema_for!(TortureSpec).to_value(),
+        Schema::Loss => schemars::schema_for!(LossSpec).to_value(),
         Schema::Result => study::schema::of::<Results<'_>>(),
         Schema::SeedsResult => study::schema::of::<Repeats<'_>>(),
         Schema::StudyResult => study::schema::of::<Studies<'_>>(),
@@ -223,6 +233,7 @@ pub(crate) fn schema(of: Schema, results: &mut dyn Write) -> Result<(), Failure>
         Schema::StatusResult => study::schema::of::<serve::engine::Status>(),
         Schema::ShardResult => study::schema::of::<ShardResult>(),
         Schema::KeysResult => study::schema::of::<KeyList>(),
+        Schema::TortureResult => study::schema::of::<TortureResult>(),
         Schema::Key => study::schema::of::<Key>(),
         Schema::Results => return print(results, &report::catalogue::json(every_file())),
     };

@@ -2,8 +2,9 @@
 
 use std::process::Command;
 
-use crate::common::{DEVICE, NO_STORE, Place, TRACE};
+use crate::common::{ALL_KINDS, DEVICE, NO_STORE, Place, TRACE, buffered};
 use crate::mqsim::{CONFIG, FLOWS};
+use crate::torture::TORTURE;
 
 /// The commands that are listed in a help text, without `help`.
 fn listed(help: &str) -> Vec<String> {
@@ -62,6 +63,9 @@ fn every_example_of_the_help_runs() {
             here.write("ssd.xml", CONFIG);
             here.write("flows.xml", FLOWS);
             let served = line.contains("drive.ctl").then(|| served(&here.path("drive.ctl")));
+            here.write("torture.toml", TORTURE);
+            here.write("d.toml", buffered(""));
+            here.write("w.toml", ALL_KINDS);
             let mut shell = Command::new("sh");
             shell.args(["-ec", line]).current_dir(here.path(".")).env("PATH", &path).env(NO_STORE.0, NO_STORE.1);
             let output = shell.output().expect("a shell");
@@ -69,7 +73,7 @@ fn every_example_of_the_help_runs() {
             assert!(output.status.success(), "{line}: {told}");
             drop(served.and_then(|drive| drive.stop()));
             let files = testkit::names(&here.path("."));
-            assert!(!output.stdout.is_empty() || files.len() > 3, "{line} gives nothing");
+            assert!(!output.stdout.is_empty() || files.len() > 6, "{line} gives nothing");
             ran += 1;
         }
     }

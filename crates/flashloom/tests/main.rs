@@ -32,5 +32,6 @@ mod store;
 mod streams;
 mod studies;
 mod surface;
+mod torture;
 mod traces;
 mod watch;

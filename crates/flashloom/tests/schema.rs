@@ -6,7 +6,7 @@ use crate::common::{ALL_KINDS, Place, buffered};
 use serde_json::{Value, json};
 
 /// Commands that print JSON, each with the name of its schema and the version in its result.
-const KINDS: [(&str, &str, &[&str]); 10] = [
+const KINDS: [(&str, &str, &[&str]); 11] = [
     ("result", "flashloom-result-2", &["run", "d.toml", "w.toml", "--precondition", "fill", "--verify"]),
     ("seeds-result", "flashloom-seeds-1", &["run", "d.toml", "w.toml", "--seeds", "2"]),
     ("study-result", "flashloom-study-2", &["study", "s.toml"]),
@@ -16,6 +16,7 @@ const KINDS: [(&str, &str, &[&str]); 10] = [
     ("check-result", "flashloom-check-1", &["check", "d.toml", "demo"]),
     ("shard-result", "flashloom-shard-1", &["study", "s.toml", "--shard", "2/2", "--store", "store"]),
     ("keys-result", "flashloom-keys-1", &["study", "s.toml", "--keys", "keys"]),
+    ("torture-result", "flashloom-torture-1", &["torture", "torture.toml"]),
     ("trace-info-result", "flashloom-trace-info-1", &["trace", "info", "t.csv"]),
 ];
 
@@ -66,6 +67,7 @@ fn place() -> Place {
         ("s.toml", STUDY.to_owned()),
         ("j.fio", "[global]\niodepth=4\nbs=4k\nsize=1m\n[a]\nrw=write\n[b]\nstonewall\nrw=randread\n".to_owned()),
         ("t.csv", crate::common::TRACE.to_owned()),
+        ("torture.toml", crate::torture::TORTURE.replace("random = 40", "random = 10")),
         // A layout without units of measure, and sizes that may be pages.
         ("ones.trace", (0..200).map(|i| format!("{}.5 0 {} 1 {}\n", i, i * 97 % 1000, i % 2)).collect()),
     ];

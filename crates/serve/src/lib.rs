@@ -13,6 +13,7 @@ pub mod record;
 pub mod server;
 #[cfg(unix)]
 mod state;
+pub mod torture;
 
 pub use disk::{Answer, Disk, Failed, Job, Operation};
 pub use engine::{Engine, EngineError, EngineOptions, Stopped};

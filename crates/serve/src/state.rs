@@ -85,7 +85,7 @@ impl State {
     ///
     /// # Errors
     /// If the directory cannot be used, see [`StateError`].
-    pub fn open_or_create<S: Sector + Send>(
+    pub fn open_or_create<S: Sector + Send + Sync>(
         dir: &Path,
         resolved: &Resolved,
         seed: u64,
@@ -107,7 +107,11 @@ impl State {
     ///
     /// # Errors
     /// If the directory holds a state already, or cannot be used, see [`StateError`].
-    pub fn create<S: Sector + Send>(dir: &Path, ssd: &mut Ssd<S>, durability: Durability) -> Result<Self, StateError> {
+    pub fn create<S: Sector + Send + Sync>(
+        dir: &Path,
+        ssd: &mut Ssd<S>,
+        durability: Durability,
+    ) -> Result<Self, StateError> {
         check_device(ssd.resolved())?;
         let lock = prepare(dir)?;
         if Self::is_there(dir) {
@@ -160,7 +164,7 @@ impl State {
         }
     }
 
-    fn create_in<S: Sector + Send>(
+    fn create_in<S: Sector + Send + Sync>(
         folder: Arc<dyn Folder>,
         ssd: &mut Ssd<S>,
         durability: Durability,
@@ -178,7 +182,7 @@ impl State {
         Ok(state)
     }
 
-    fn open_in<S: Sector + Send>(
+    fn open_in<S: Sector + Send + Sync>(
         folder: Arc<dyn Folder>,
         resolved: &Resolved,
         durability: Durability,

@@ -28,7 +28,7 @@ pub use error::OutputError;
 pub use folder::{MARK, OutFolder, STUDY_MARK};
 pub use growing::Growing;
 use inputs::Inputs;
-pub use kind::{COLUMNS, JUNIT, Kind, MANUAL, PAGE, REQUESTS, TEXT, TIMELINE};
+pub use kind::{COLUMNS, JOURNAL, JUNIT, Kind, MANUAL, PAGE, REQUESTS, TEXT, TIMELINE};
 use place::{Before, Place, find, permit, unwritable};
 use staged::Staged;
 pub(crate) use staged::{clear, write_whole};

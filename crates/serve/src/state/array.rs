@@ -4,11 +4,10 @@
 //! block back to the file system. A slot counts only if its record names the erases of its block, so one write of the
 //! block's record erases all of its slots.
 
-use std::cell::RefCell;
 use std::io;
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use base::units::{BlockId, Psn};
 use flash::nand::{
@@ -56,7 +55,7 @@ pub(super) struct Array<S> {
     bytes: Vec<u8>,
     records: Vec<u8>,
     /// Content that has been read.
-    read: RefCell<Vec<u8>>,
+    read: Mutex<Vec<u8>>,
     sector: PhantomData<fn() -> S>,
 }
 
@@ -77,7 +76,7 @@ fn sizes<S: Sector>(geometry: &Geometry) -> [u64; 3] {
     [content, slots * BYTES as u64, u64::from(geometry.block_count()) * BYTES as u64]
 }
 
-impl<S: Sector + Send> Array<S> {
+impl<S: Sector + Send + Sync> Array<S> {
     /// New files, for flash that a drive keeps in memory; the drive keeps it there from now on.
     pub(super) fn create(
         folder: &Arc<dyn Folder>,
@@ -161,7 +160,7 @@ impl<S: Sector + Send> Array<S> {
             sums: vec![0; geometry.slot_count() as usize],
             bytes: Vec::new(),
             records: Vec::new(),
-            read: RefCell::default(),
+            read: Mutex::default(),
             sector: PhantomData,
         })
     }
@@ -249,7 +248,7 @@ const fn byte_of(number: u32) -> u64 {
     number as u64 * BYTES as u64
 }
 
-impl<S: Sector + Send> BackingStore<S> for Array<S> {
+impl<S: Sector + Send + Sync> BackingStore<S> for Array<S> {
     fn program(&mut self, first: Psn, slots: &mut dyn Iterator<Item = ProgrammedSlot<'_, S>>) {
         self.write(|array| {
             array.records.clear();
@@ -316,7 +315,7 @@ impl<S: Sector + Send> BackingStore<S> for Array<S> {
         if sum == 0 {
             return Held::Derived;
         }
-        let mut bytes = self.read.borrow_mut();
+        let mut bytes = self.read.lock().expect("no reader panics");
         bytes.resize(self.slot_bytes, 0);
         match self.content.file.read(u64::from(psn.get()) * self.slot_bytes as u64, &mut bytes) {
             Ok(()) if record::sum(&bytes) == sum => {

@@ -26,7 +26,7 @@ impl<S: Sector> Copied<S> {
     }
 }
 
-impl<S: Sector + Send> BackingStore<S> for Copied<S> {
+impl<S: Sector + Send + Sync> BackingStore<S> for Copied<S> {
     fn program(&mut self, first: Psn, slots: &mut dyn Iterator<Item = ProgrammedSlot<'_, S>>) {
         for (psn, (_, content)) in (first.get()..).zip(slots) {
             self.0.remove(&psn);

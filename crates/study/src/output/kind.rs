@@ -29,6 +29,8 @@ pub enum Kind {
     JUnit,
     /// A manual page.
     Manual,
+    /// The journal of a recorded run.
+    Journal,
 }
 
 /// The first line of every text.
@@ -45,6 +47,9 @@ pub const JUNIT: &str = "name=\"flashloom claims\"";
 
 /// The first line of every manual page.
 pub const MANUAL: &str = ".\\\" Written by Flashloom\n";
+
+/// The first bytes of every journal of a recorded run.
+pub const JOURNAL: [u8; 18] = *b"flashloom journal\n";
 
 /// The first characters of JSON results, without white space and opening brackets.
 const RESULTS: &str = "\"schema\": \"flashloom-";
@@ -65,7 +70,7 @@ const TAIL: u64 = 8;
 const FOOTER: u64 = 64 << 20;
 
 impl Kind {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Page,
         Self::Results,
         Self::Text,
@@ -76,6 +81,7 @@ impl Kind {
         Self::Snapshot,
         Self::JUnit,
         Self::Manual,
+        Self::Journal,
     ];
 
     /// The kind's name, with its article.
@@ -92,6 +98,7 @@ impl Kind {
             Self::Snapshot => "a snapshot",
             Self::JUnit => "a report in JUnit XML",
             Self::Manual => "a manual page",
+            Self::Journal => "a journal",
         }
     }
 
@@ -114,6 +121,7 @@ impl Kind {
             Self::Snapshot => head.starts_with(&snapshot::MAGIC),
             Self::JUnit => head.starts_with(b"<?xml") && has(&head, JUNIT),
             Self::Manual => head.starts_with(MANUAL.as_bytes()),
+            Self::Journal => head.starts_with(&JOURNAL),
         };
         Ok(Self::ALL.into_iter().find(says))
     }

@@ -69,7 +69,7 @@ pub enum Held {
 pub type ProgrammedSlot<'a, S> = (SlotRecord, Option<&'a [S]>);
 
 /// Keeps a flash array: the records of its slots and blocks, the content of slots, and translation pages.
-pub trait BackingStore<S>: fmt::Debug + Send {
+pub trait BackingStore<S>: fmt::Debug + Send + Sync {
     /// Stores the slots of one program, from `first` on: their content before their records.
     fn program(&mut self, first: Psn, slots: &mut dyn Iterator<Item = ProgrammedSlot<'_, S>>);
 

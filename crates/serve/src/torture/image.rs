@@ -1,0 +1,84 @@
+//! The image of a recovered drive: a sparse file with the bytes of every sector.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use base::units::Sectors;
+use flash::nand::Stamp;
+
+use super::extents::Extents;
+use super::journal::{Journal, Kind};
+use super::recovered::Recovered;
+use super::stamp::{Origin, origin};
+
+/// Bytes of a sector.
+const SECTOR: u64 = base::units::SECTOR.get();
+
+/// The file of a journal, which has the content of its writes.
+#[derive(Clone, Debug)]
+pub struct Contents {
+    path: PathBuf,
+}
+
+/// Sectors whose bytes lie behind one another, in the journal and in the image.
+struct Piece {
+    to: u64,
+    from: u64,
+    bytes: u64,
+}
+
+impl Contents {
+    /// The content in the journal at `path`.
+    #[must_use]
+    pub fn of(path: &Path) -> Self {
+        Self { path: path.to_owned() }
+    }
+
+    /// Writes the image of a drive of this capacity. A sector that cannot be read is zero in it.
+    ///
+    /// # Errors
+    /// If a file cannot be read or written.
+    pub(super) fn write_image(
+        &self,
+        (journal, extents): (&Journal, &Extents),
+        recovered: &Recovered,
+        capacity: Sectors,
+        to: &mut File,
+    ) -> io::Result<()> {
+        let mut from = File::open(&self.path)?;
+        to.set_len(capacity.bytes().get())?;
+        let mut buffer = Vec::new();
+        let mut pending: Option<Piece> = None;
+        for (sector, stamp) in extents.sectors().zip(recovered.stamps()) {
+            let Some(place) = place(journal, *stamp) else { continue };
+            let at = sector.get() * SECTOR;
+            match &mut pending {
+                Some(piece) if piece.to + piece.bytes == at && piece.from + piece.bytes == place => {
+                    piece.bytes += SECTOR;
+                }
+                pending => {
+                    if let Some(piece) = pending.replace(Piece { to: at, from: place, bytes: SECTOR }) {
+                        copy(&mut from, to, &piece, &mut buffer)?;
+                    }
+                }
+            }
+        }
+        pending.map_or(Ok(()), |piece| copy(&mut from, to, &piece, &mut buffer))
+    }
+}
+
+/// The first byte of a sector's content in the journal; `None` if it is zeros.
+fn place(journal: &Journal, stamp: Option<Stamp>) -> Option<u64> {
+    let Origin::Request { of, offset } = origin(stamp?) else { return None };
+    let asked = journal.requests.get(of as usize)?;
+    matches!(asked.kind, Kind::Write { .. }).then(|| asked.content + offset * SECTOR)
+}
+
+fn copy(from: &mut File, to: &mut File, piece: &Piece, buffer: &mut Vec<u8>) -> io::Result<()> {
+    buffer.resize(piece.bytes as usize, 0);
+    from.seek(SeekFrom::Start(piece.from))?;
+    from.read_exact(buffer)?;
+    to.seek(SeekFrom::Start(piece.to))?;
+    to.write_all(buffer)
+}

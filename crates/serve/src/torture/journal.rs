@@ -1,0 +1,252 @@
+//! The journal of a recorded run: every request of the clients with its content, every request that the drive was given,
+//! every answer, in the order of events.
+//!
+//! The file only grows. It begins with the device, so it is read without other files. Each record has a checksum. A
+//! journal whose program died ends within a record or without its last one: what is whole before that is used.
+
+mod frame;
+mod read;
+
+use std::fmt;
+use std::io;
+
+use base::io::IoKind;
+use base::units::{Lba, Sectors, Time};
+
+pub use frame::MAGIC;
+pub(super) use frame::{FOOT, RecordKind, VERSION, put};
+
+/// The beginning of a journal: everything that determines the drive before the first request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Beginning {
+    /// The resolved description of the device, as TOML.
+    pub device: String,
+    /// The seed of the drive.
+    pub seed: u64,
+    /// The steps of preconditioning, as a user writes them.
+    pub precondition: Vec<String>,
+}
+
+/// The kind of a client's request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Reads the extent.
+    Read,
+    /// Writes the extent; with forced unit access the answer promises that the data is durable.
+    Write {
+        /// Forced unit access.
+        fua: bool,
+    },
+    /// Makes durable every write that was answered before.
+    Flush,
+    /// Discards the extent.
+    Discard,
+    /// Writes zeros.
+    WriteZeroes {
+        /// Forced unit access.
+        fua: bool,
+    },
+}
+
+impl Kind {
+    /// All kinds. A journal has the place in this list.
+    const ALL: [Self; 7] = [
+        Self::Read,
+        Self::Write { fua: false },
+        Self::Write { fua: true },
+        Self::Flush,
+        Self::Discard,
+        Self::WriteZeroes { fua: false },
+        Self::WriteZeroes { fua: true },
+    ];
+
+    /// True if it gives sectors a content.
+    #[must_use]
+    pub const fn writes(self) -> bool {
+        matches!(self, Self::Write { .. } | Self::WriteZeroes { .. })
+    }
+
+    /// True if its answer promises that its own data is durable.
+    #[must_use]
+    pub const fn is_fua(self) -> bool {
+        matches!(self, Self::Write { fua: true } | Self::WriteZeroes { fua: true })
+    }
+
+    /// The number of the kind in a journal.
+    pub(super) fn number(self) -> u64 {
+        Self::ALL.iter().position(|kind| *kind == self).unwrap_or_default() as u64
+    }
+
+    /// Bytes of content that a request of so many sectors brings.
+    pub(super) const fn content(self, sectors: Sectors) -> u64 {
+        if let Self::Write { .. } = self { sectors.bytes().get() } else { 0 }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Read => "read",
+            Self::Write { fua: false } => "write",
+            Self::Write { fua: true } => "FUA write",
+            Self::Flush => "flush",
+            Self::Discard => "discard",
+            Self::WriteZeroes { fua: false } => "write of zeros",
+            Self::WriteZeroes { fua: true } => "FUA write of zeros",
+        })
+    }
+}
+
+/// A request of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// The time at which it came.
+    pub at: Time,
+    /// Its kind.
+    pub kind: Kind,
+    /// The first sector; zero for a flush.
+    pub start: Lba,
+    /// The number of sectors; zero for a flush.
+    pub sectors: Sectors,
+    /// The first byte of its content in the file.
+    pub content: u64,
+    /// Its place among the records.
+    pub position: u32,
+    /// Its answer; `None` if the journal ends before.
+    pub answered: Option<Answered>,
+}
+
+impl Asked {
+    /// The first sector behind the extent.
+    #[must_use]
+    pub fn end(&self) -> Lba {
+        self.start + self.sectors
+    }
+}
+
+/// The answer to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answered {
+    /// The time at which the drive completed it.
+    pub at: Time,
+    /// Its place among the records.
+    pub position: u32,
+    /// False if it failed, and so promises nothing.
+    pub good: bool,
+}
+
+/// A request that the drive was given: a client's, or a part of it, or the flush behind a write with forced unit access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Submitted {
+    /// The number of the client's request.
+    pub of: u32,
+    /// The kind.
+    pub kind: IoKind,
+    /// The first sector; zero for a flush.
+    pub start: Lba,
+    /// The number of sectors; zero for a flush.
+    pub sectors: Sectors,
+}
+
+/// The end of a run that was recorded as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// The time.
+    pub at: Time,
+    /// The hash of the drive's events.
+    pub hash: u64,
+    /// Their number.
+    pub events: u64,
+}
+
+/// One record, without what is in the lists beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    /// A client asked for this request.
+    Asked(u32),
+    /// The drive was given this one of [`Journal::submissions`].
+    Submitted(u32),
+    /// This request was answered.
+    Answered(u32),
+    /// The workload printed this one of [`Journal::lines`].
+    Said(u32),
+}
+
+/// A journal without the content of its writes, which stays in the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Journal {
+    /// Its beginning.
+    pub beginning: Beginning,
+    /// The requests of the clients.
+    pub requests: Vec<Asked>,
+    /// The requests that the drive was given.
+    pub submissions: Vec<Submitted>,
+    /// The lines that the workload printed.
+    pub lines: Vec<String>,
+    /// All records in order, each with its time.
+    pub(super) events: Vec<(Time, Event)>,
+    /// Its end; `None` if it was cut short.
+    pub end: Option<End>,
+}
+
+impl Journal {
+    /// The time of its last record.
+    #[must_use]
+    pub fn last(&self) -> Time {
+        let last = self.events.last().map_or(Time::ZERO, |(at, _)| *at);
+        self.end.map_or(last, |end| end.at)
+    }
+
+    /// The number of records between the beginning and the end.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    /// True if no request was recorded.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+}
+
+/// Why a journal cannot be read.
+#[derive(Debug)]
+pub enum JournalError {
+    /// The file cannot be read.
+    Io(io::Error),
+    /// It is no journal.
+    Foreign,
+    /// Another version of this program wrote it.
+    Version(u32),
+    /// It was changed.
+    Damaged {
+        /// The first byte of the record that is wrong.
+        offset: u64,
+        /// The fault.
+        fault: &'static str,
+    },
+}
+
+impl fmt::Display for JournalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => write!(f, "cannot be read: {error}"),
+            Self::Foreign => f.write_str("is not a journal; record one with `flashloom torture --journal`"),
+            Self::Version(found) => {
+                write!(f, "is a journal of version {found}, and this program knows {VERSION}; record it again")
+            }
+            Self::Damaged { offset, fault } => {
+                write!(f, "is damaged: the record at byte {offset} {fault}; record it again")
+            }
+        }
+    }
+}
+
+impl std::error::Error for JournalError {}
+
+impl From<io::Error> for JournalError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}

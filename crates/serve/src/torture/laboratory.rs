@@ -1,0 +1,282 @@
+//! Cuts the power of a recorded drive at every moment that was asked for, on all cores.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, BufReader};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use base::units::{Sectors, Span};
+use flash::nand::Stamp;
+use ssd::{Drive, ParsePreconditionError, Precondition, Ssd};
+use study::catalogue::Device;
+use study::config::Faults;
+
+use super::check::{Check, CheckError, Checked};
+use super::cut::{Cut, PointsSpec, Sample, cuts};
+use super::image::Contents;
+use super::journal::{Event, Journal, JournalError};
+use super::promises::{Found, Promises};
+use super::recovered::Recovered;
+use super::replay::{Diverged, Honesty, Replay};
+
+/// Broken promises that are kept of a cut; a drive that lies breaks thousands.
+const MOST_FOUND: usize = 8;
+
+/// Why a journal cannot be opened.
+#[derive(Debug)]
+pub enum OpenError {
+    /// It cannot be read.
+    Journal(JournalError),
+    /// Its device has faults.
+    Device(Faults),
+    /// A step of preconditioning has a fault.
+    Precondition(ParsePreconditionError),
+    /// A step of preconditioning does not fit its device.
+    Unfit(String),
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Journal(error) => error.fmt(f),
+            Self::Device(faults) => write!(f, "has a device that this program does not know: {faults}"),
+            Self::Precondition(error) => write!(f, "has a step of preconditioning that is wrong: {error}"),
+            Self::Unfit(why) => write!(f, "has a step of preconditioning that its device cannot have: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {}
+
+impl From<JournalError> for OpenError {
+    fn from(error: JournalError) -> Self {
+        Self::Journal(error)
+    }
+}
+
+/// The result of one cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tested {
+    /// The moment.
+    pub cut: Cut,
+    /// The simulated time of the scan of the spare areas.
+    pub recovery: Span,
+    /// False if the drive did not come back.
+    pub is_ready: bool,
+    /// The first broken promises.
+    pub broken: Vec<Found>,
+    /// All sectors with another content than was promised.
+    pub sectors: u64,
+    /// The result of the user's check, if there is one.
+    pub checked: Option<Checked>,
+}
+
+impl Tested {
+    /// True if the drive broke a promise.
+    #[must_use]
+    pub const fn breaks_promises(&self) -> bool {
+        self.sectors > 0 || !self.is_ready
+    }
+
+    /// True if the user's check failed.
+    #[must_use]
+    pub fn fails_check(&self) -> bool {
+        self.checked.as_ref().is_some_and(|checked| checked.ending != super::Ending::Good)
+    }
+
+    /// True if something was lost.
+    #[must_use]
+    pub fn is_loss(&self) -> bool {
+        self.breaks_promises() || self.fails_check()
+    }
+}
+
+/// A recorded run, ready for power cuts.
+#[derive(Clone, Debug)]
+pub struct Laboratory {
+    journal: Journal,
+    contents: Contents,
+    device: Device,
+    /// The drive before the first request.
+    drive: Ssd<Stamp>,
+}
+
+/// A drive as the runs of a journal begin: new, and brought into a state.
+///
+/// # Errors
+/// If a step does not fit the device.
+pub(super) fn prepared(device: &Device, seed: u64, steps: &[Precondition]) -> Result<Ssd<Stamp>, OpenError> {
+    if let Some((step, fault)) = Precondition::first_fault(steps, &device.resolved, true) {
+        return Err(OpenError::Unfit(format!("{step}: {}; {}", fault.message, fault.remedy)));
+    }
+    let mut drive = Ssd::new(&device.resolved, seed);
+    for step in steps {
+        drive.precondition(*step, &mut |_, _| {});
+    }
+    Ok(drive)
+}
+
+impl Laboratory {
+    /// Opens the journal at `path`.
+    ///
+    /// # Errors
+    /// If it is no sound journal, or names a device that cannot be built.
+    pub fn open(path: &Path) -> Result<Self, OpenError> {
+        let mut file = BufReader::new(File::open(path).map_err(JournalError::Io)?);
+        let journal = Journal::read(&mut file)?;
+        let device = Device::parse(journal.beginning.device.clone()).map_err(OpenError::Device)?;
+        let steps = journal.beginning.precondition.iter().map(|step| step.parse()).collect::<Result<Vec<_>, _>>();
+        let drive = prepared(&device, journal.beginning.seed, &steps.map_err(OpenError::Precondition)?)?;
+        Ok(Self { journal, contents: Contents::of(path), device, drive })
+    }
+
+    /// The journal.
+    #[must_use]
+    pub const fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    /// The device.
+    #[must_use]
+    pub const fn device(&self) -> &Device {
+        &self.device
+    }
+
+    fn capacity(&self) -> Sectors {
+        self.drive.capacity()
+    }
+
+    /// The moments to cut at. Finding them replays the run once, and compares it with the recorded one.
+    ///
+    /// # Errors
+    /// If the replay is another run.
+    pub fn cuts(&self, points: &PointsSpec, seed: u64) -> Result<Vec<Cut>, Diverged> {
+        let mut sample = Sample::new(seed, points.random);
+        Replay::new(&self.journal, self.drive.clone(), Honesty::Honest).survey(&mut sample)?;
+        Ok(cuts(&self.journal, points, sample))
+    }
+
+    /// Cuts the power at each of these moments, which are in the order of time, on `jobs` threads. `dir` is an empty
+    /// directory for images. `progress` receives the number of cuts that are done.
+    ///
+    /// # Errors
+    /// If the check cannot be run.
+    pub fn test(
+        &self,
+        cuts: &[Cut],
+        honesty: Honesty,
+        check: Option<(&Check, &Path)>,
+        jobs: NonZeroUsize,
+        progress: &(dyn Fn(usize) + Sync),
+    ) -> Result<Vec<Tested>, CheckError> {
+        let promises = Promises::new(&self.journal, self.capacity());
+        // The run is replayed once: whoever comes next takes it on to the next moment and leaves with a copy.
+        let replay = Mutex::new((Replay::new(&self.journal, self.drive.clone(), honesty), cuts.iter().enumerate()));
+        let (done, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let worker = || -> Result<Vec<(usize, Tested)>, CheckError> {
+            let mut tested = Vec::new();
+            while !stop.load(Ordering::Relaxed) {
+                let (number, cut, drive) = {
+                    let mut replay = replay.lock().expect("no holder panics");
+                    let Some((number, cut)) = replay.1.next() else { break };
+                    replay.0.advance_to(cut);
+                    (number, *cut, replay.0.drive().clone())
+                };
+                let result = self.cut(drive, cut, &promises, check.map(|(check, dir)| (check, dir, number)));
+                tested.push((number, result.inspect_err(|_| stop.store(true, Ordering::Relaxed))?));
+                progress(done.fetch_add(1, Ordering::Relaxed) + 1);
+            }
+            Ok(tested)
+        };
+        let all = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..jobs.get().min(cuts.len())).map(|_| scope.spawn(worker)).collect();
+            let joined = threads.into_iter().map(|thread| thread.join().expect("a worker does not panic"));
+            joined.collect::<Result<Vec<_>, _>>()
+        });
+        let mut all: Vec<_> = all?.into_iter().flatten().collect();
+        all.sort_by_key(|(number, _)| *number);
+        Ok(all.into_iter().map(|(_, tested)| tested).collect())
+    }
+
+    fn cut(
+        &self,
+        drive: Ssd<Stamp>,
+        cut: Cut,
+        promises: &Promises<'_>,
+        check: Option<(&Check, &Path, usize)>,
+    ) -> Result<Tested, CheckError> {
+        let mut tested =
+            Tested { cut, recovery: Span::ZERO, is_ready: false, broken: Vec::new(), sectors: 0, checked: None };
+        let Some(recovered) = Recovered::after_cut(drive, &promises.extents) else { return Ok(tested) };
+        (tested.is_ready, tested.recovery) = (true, recovered.recovery.time);
+        let mut broken = promises.broken(&cut, &recovered);
+        tested.sectors = broken.iter().map(|found| found.sectors.get()).sum();
+        broken.truncate(MOST_FOUND);
+        tested.broken = broken;
+        let Some((check, dir, number)) = check else { return Ok(tested) };
+        let dir = dir.join(number.to_string());
+        let failed = |what: &Path| {
+            let what = what.to_owned();
+            move |error| CheckError { what, error }
+        };
+        fs::create_dir(&dir).map_err(failed(&dir))?;
+        let (image, log) = self.write(&recovered, promises, &cut, &dir).map_err(failed(&dir))?;
+        tested.checked = Some(check.run(&dir, &image, &log, number)?);
+        fs::remove_dir_all(&dir).map_err(failed(&dir))?;
+        Ok(tested)
+    }
+
+    /// Writes the image and the lines that the workload had printed into a directory; returns their paths.
+    fn write(
+        &self,
+        recovered: &Recovered,
+        promises: &Promises<'_>,
+        cut: &Cut,
+        dir: &Path,
+    ) -> io::Result<(PathBuf, PathBuf)> {
+        let (image, log) = (dir.join("image"), dir.join("log"));
+        let mut file = File::create(&image)?;
+        self.contents.write_image((&self.journal, &promises.extents), recovered, self.capacity(), &mut file)?;
+        fs::write(&log, self.said(cut))?;
+        Ok((image, log))
+    }
+
+    /// The lines that the workload had printed before a cut.
+    fn said(&self, cut: &Cut) -> String {
+        let before = self.journal.events[..cut.after].iter();
+        let lines = before.filter_map(|(_, event)| match event {
+            Event::Said(line) => Some(&self.journal.lines[*line as usize]),
+            _ => None,
+        });
+        lines.flat_map(|line| [line.as_str(), "\n"]).collect()
+    }
+
+    /// Does one cut alone, and leaves the image and the lines in `dir`.
+    ///
+    /// # Errors
+    /// If the image cannot be written, or the check cannot be run.
+    pub fn rebuild(
+        &self,
+        cut: &Cut,
+        honesty: Honesty,
+        check: Option<&Check>,
+        dir: &Path,
+    ) -> Result<Tested, CheckError> {
+        let promises = Promises::new(&self.journal, self.capacity());
+        let mut replay = Replay::new(&self.journal, self.drive.clone(), honesty);
+        replay.advance_to(cut);
+        let recovered = Recovered::after_cut(replay.drive().clone(), &promises.extents);
+        let mut tested = self.cut(replay.drive().clone(), *cut, &promises, None)?;
+        let Some(recovered) = recovered else { return Ok(tested) };
+        let (image, log) =
+            self.write(&recovered, &promises, cut, dir).map_err(|error| CheckError { what: dir.to_owned(), error })?;
+        tested.checked = check.map(|check| check.run(dir, &image, &log, 0)).transpose()?;
+        Ok(tested)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,223 @@
+//! The drive of a recording, for real software: a [`Disk`] whose requests are recorded.
+//!
+//! Simulated time does not wait for the clock of the machine: while requests are under way it passes as fast as the drive
+//! can be simulated. While none is, it passes with the clock, so that the drive does its work in the background.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use base::units::{SECTOR, Sectors, Span};
+use flash::nand::Stamp;
+use ssd::{Drive, Precondition};
+use study::catalogue::Device;
+
+use super::journal::Kind;
+use super::play::{Ended, Play, PlayError};
+use super::stamp::{Origin, origin};
+use crate::{Answer, Disk, Failed, Job, Operation};
+
+/// What the thread of the drive is told.
+enum Message {
+    Job(Job),
+    Line(String),
+    Stop,
+}
+
+/// A recorded drive. Its thread ends with [`Live::finish`].
+pub struct Live {
+    inbox: Sender<Message>,
+    capacity: Sectors,
+    unit: Sectors,
+}
+
+/// The thread of a recorded drive.
+pub struct Recordings(JoinHandle<io::Result<()>>);
+
+impl Recordings {
+    /// Waits until the journal is complete; the drive was told to [finish](Live::finish).
+    ///
+    /// # Errors
+    /// If the journal cannot be written.
+    ///
+    /// # Panics
+    /// If the thread of the drive has.
+    pub fn join(self) -> io::Result<()> {
+        self.0.join().expect("the drive does not panic")
+    }
+}
+
+impl Live {
+    /// Begins a recording in the file at `path`, which is `file`.
+    ///
+    /// # Errors
+    /// If a step of preconditioning does not fit the device, or the journal cannot be written or read.
+    #[allow(clippy::disallowed_methods)] // A drive that others use at any time has a thread of its own.
+    pub fn begin(
+        device: &Device,
+        seed: u64,
+        steps: &[Precondition],
+        (file, path): (File, &Path),
+    ) -> Result<(Self, Recordings), PlayError> {
+        let content = File::open(path)?;
+        let play = Play::begin(device, seed, steps, BufWriter::new(file))?;
+        let (inbox, jobs) = channel();
+        let (capacity, unit) = (play.drive().capacity(), play.drive().discard_granularity());
+        let server = Served { play, content, places: Vec::new(), answers: Vec::new(), jobs };
+        let thread = std::thread::spawn(move || server.run());
+        Ok((Self { inbox, capacity, unit }, Recordings(thread)))
+    }
+
+    /// Notes a line that the workload printed.
+    pub fn said(&self, line: String) {
+        // A drive that has stopped records nothing more.
+        let _ = self.inbox.send(Message::Line(line));
+    }
+
+    /// Ends the recording when all requests so far are answered.
+    pub fn finish(&self) {
+        let _ = self.inbox.send(Message::Stop);
+    }
+}
+
+impl Disk for Live {
+    fn capacity(&self) -> Sectors {
+        self.capacity
+    }
+
+    fn unit(&self) -> Sectors {
+        self.unit
+    }
+
+    fn submit(&self, job: Job) {
+        if let Err(unsent) = self.inbox.send(Message::Job(job))
+            && let Message::Job(job) = unsent.0
+        {
+            (job.answer)(Err(Failed::NoPower));
+        }
+    }
+}
+
+struct Served {
+    play: Play<BufWriter<File>>,
+    /// The journal, to read what was written.
+    content: File,
+    /// The first byte of each write's content in the journal; `None` for other requests.
+    places: Vec<Option<u64>>,
+    answers: Vec<Option<Answer>>,
+    jobs: Receiver<Message>,
+}
+
+impl Served {
+    fn run(mut self) -> io::Result<()> {
+        loop {
+            let message = match self.play.outstanding() {
+                0 => match self.wait()? {
+                    Some(message) => message,
+                    None => break,
+                },
+                _ => match self.jobs.try_recv() {
+                    Ok(message) => message,
+                    Err(TryRecvError::Empty) => {
+                        self.play.step()?;
+                        self.answer()?;
+                        continue;
+                    }
+                    Err(TryRecvError::Disconnected) => break,
+                },
+            };
+            match message {
+                Message::Job(job) => self.begin(job)?,
+                Message::Line(line) => self.play.say(&line)?,
+                Message::Stop => break,
+            }
+            self.answer()?;
+        }
+        while self.play.outstanding() > 0 && self.play.step()? {
+            self.answer()?;
+        }
+        self.play.finish().map(drop)
+    }
+
+    /// Waits for a message of an idle drive, while its time passes; `None` if nobody is left to send one.
+    #[allow(clippy::disallowed_methods)] // The time that software takes to think is a time of the machine.
+    fn wait(&mut self) -> io::Result<Option<Message>> {
+        let begun = Instant::now();
+        let message = self.jobs.recv().ok();
+        let thought = Span::from_secs_f64(begun.elapsed().as_secs_f64());
+        self.play.wait_until(self.play.drive().now() + thought)?;
+        Ok(message)
+    }
+
+    fn begin(&mut self, job: Job) -> io::Result<()> {
+        let Job { operation, start, sectors, answer } = job;
+        let capacity = self.play.drive().capacity().get();
+        if start.get().checked_add(sectors.get()).is_none_or(|end| end > capacity) {
+            answer(Err(Failed::OutOfRange));
+            return Ok(());
+        }
+        let (kind, data) = match operation {
+            Operation::Read => (Kind::Read, Vec::new()),
+            Operation::Write { data, fua } => (Kind::Write { fua }, data),
+            Operation::Flush => (Kind::Flush, Vec::new()),
+            Operation::Discard => (Kind::Discard, Vec::new()),
+            Operation::WriteZeroes { fua } => (Kind::WriteZeroes { fua }, Vec::new()),
+        };
+        if sectors.is_zero() && kind != Kind::Flush {
+            answer(Ok(Vec::new()));
+            return Ok(());
+        }
+        self.answers.push(Some(answer));
+        self.play.ask(kind, start, sectors, &data)?;
+        self.places.push(matches!(kind, Kind::Write { .. }).then(|| self.play.newest_content()));
+        Ok(())
+    }
+
+    /// Gives the answers that are due.
+    fn answer(&mut self) -> io::Result<()> {
+        for Ended { of, good, data } in self.play.take_ended() {
+            let Some(answer) = self.answers[of as usize].take() else { continue };
+            if good {
+                answer(Ok(self.bytes(&data)?));
+            } else {
+                answer(Err(Failed::Uncorrectable));
+            }
+        }
+        Ok(())
+    }
+
+    /// The bytes of sectors: those of writes are in the journal, all others are zeros.
+    fn bytes(&mut self, stamps: &[Stamp]) -> io::Result<Vec<u8>> {
+        let size = SECTOR.get() as usize;
+        let mut bytes = vec![0; stamps.len() * size];
+        if !bytes.is_empty() {
+            self.play.flushed()?;
+        }
+        let mut at = 0;
+        while at < stamps.len() {
+            let place = self.place(stamps[at]);
+            // Sectors of one write lie behind one another.
+            let same = |more: &usize| {
+                place.is_some_and(|place| self.place(stamps[at + more]) == Some(place + (*more * size) as u64))
+            };
+            let run = 1 + (1..stamps.len() - at).take_while(same).count();
+            if let Some(place) = place {
+                self.content.seek(SeekFrom::Start(place))?;
+                self.content.read_exact(&mut bytes[at * size..(at + run) * size])?;
+            }
+            at += run;
+        }
+        Ok(bytes)
+    }
+
+    fn place(&self, stamp: Stamp) -> Option<u64> {
+        let Origin::Request { of, offset } = origin(stamp) else { return None };
+        Some((*self.places.get(of as usize)?)? + offset * SECTOR.get())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,218 @@
+//! The promises of a drive, and the check that it has kept them.
+//!
+//! The answer of a flush promises that every write answered before the flush came is durable; the answer of a write with
+//! forced unit access promises it of that write. After a power cut a sector holds the newest content under a promise, or
+//! any content that was written over it later or at the same time. Sectors of one write may differ in this. A discard
+//! promises nothing: until the sector is durably written again, any of its former contents may come back.
+
+use std::fmt;
+
+use base::units::{Lba, Sectors};
+use flash::nand::Stamp;
+
+use super::cut::Cut;
+use super::extents::Extents;
+use super::journal::{Asked, Event, Journal, Kind};
+use super::recovered::Recovered;
+use super::stamp::{Origin, origin};
+
+/// A write that a promise covers.
+#[derive(Clone, Copy, Debug)]
+struct Covered {
+    /// The place of the answer that promised it.
+    promised: u32,
+    /// The place at which the newest write was asked for, of this and of those that were promised before.
+    newest: u32,
+}
+
+/// The promises of a recorded drive.
+#[derive(Clone, Debug)]
+pub struct Promises<'a> {
+    journal: &'a Journal,
+    pub(super) extents: Extents,
+    /// The covered writes of each sector in the order of promises, and the first of each sector.
+    covered: Vec<Covered>,
+    first: Vec<u32>,
+    /// The requests that leave zeros.
+    zeros: Vec<u32>,
+}
+
+/// The content that a sector holds in place of what was promised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// Zeros.
+    Zeros,
+    /// The content that this request wrote there.
+    Request(u32),
+    /// The content of another sector.
+    Other(Lba),
+    /// A content that nobody had written yet.
+    Unknown,
+    /// The drive could not read it.
+    Unreadable,
+}
+
+/// Sectors in a row that hold another content than was promised, for the same reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The first sector.
+    pub start: Lba,
+    /// Their number.
+    pub sectors: Sectors,
+    /// Their content.
+    pub held: Held,
+    /// The newest write that was promised, if any was.
+    pub promised: Option<u32>,
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let first = self.start.get();
+        match self.sectors.get() {
+            1 => write!(f, "sector {first} ")?,
+            more => write!(f, "sectors {first} to {} ", first + more - 1)?,
+        }
+        match self.held {
+            Held::Zeros => f.write_str("read as zeros")?,
+            Held::Request(of) => write!(f, "hold the content of request {of}")?,
+            Held::Other(sector) => write!(f, "hold the content of sector {}", sector.get())?,
+            Held::Unknown => f.write_str("hold a content that nobody had written")?,
+            Held::Unreadable => f.write_str("cannot be read")?,
+        }
+        self.promised.map_or(Ok(()), |of| write!(f, "; request {of} was durable"))
+    }
+}
+
+impl<'a> Promises<'a> {
+    /// The promises in a journal of a drive of this capacity.
+    #[must_use]
+    pub fn new(journal: &'a Journal, capacity: Sectors) -> Self {
+        let extents = Extents::written(journal, capacity.get());
+        let flushes = Flushes::new(journal);
+        let promised: Vec<Option<u32>> = journal.requests.iter().map(|asked| flushes.promise(asked)).collect();
+        let spans = || {
+            journal.requests.iter().zip(&promised).filter_map(|(asked, promised)| {
+                // A request that ends beyond the drive was refused, and nothing of it was promised.
+                let first = extents.index(asked.start.get())?;
+                Some((first..first + asked.sectors.get() as usize, (*promised)?, asked.position))
+            })
+        };
+        let mut first = vec![0u32; extents.len() + 1];
+        for (span, ..) in spans() {
+            first[span.start + 1..=span.end].iter_mut().for_each(|count| *count += 1);
+        }
+        (1..first.len()).for_each(|at| first[at] += first[at - 1]);
+        let mut covered = vec![Covered { promised: 0, newest: 0 }; first.last().map_or(0, |all| *all as usize)];
+        let mut next = first.clone();
+        for (span, promised, newest) in spans() {
+            for at in &mut next[span] {
+                covered[*at as usize] = Covered { promised, newest };
+                *at += 1;
+            }
+        }
+        for pair in first.windows(2) {
+            let of = &mut covered[pair[0] as usize..pair[1] as usize];
+            of.sort_unstable_by_key(|one| one.promised);
+            (1..of.len()).for_each(|at| of[at].newest = of[at].newest.max(of[at - 1].newest));
+        }
+        let leaves_zeros = |asked: &Asked| matches!(asked.kind, Kind::Discard | Kind::WriteZeroes { .. });
+        let zeros = (0..).zip(&journal.requests).filter(|(_, asked)| leaves_zeros(asked)).map(|(of, _)| of).collect();
+        Self { journal, extents, covered, first, zeros }
+    }
+
+    /// The place at which the newest promised write of a sector was asked for.
+    fn newest(&self, index: usize, cut: &Cut) -> Option<u32> {
+        let of = &self.covered[self.first[index] as usize..self.first[index + 1] as usize];
+        let before = of.partition_point(|one| (one.promised as usize) < cut.after);
+        before.checked_sub(1).map(|last| of[last].newest)
+    }
+
+    /// The contents of a recovered drive that break a promise made before the cut.
+    #[must_use]
+    pub fn broken(&self, cut: &Cut, recovered: &Recovered) -> Vec<Found> {
+        let mut all: Vec<Found> = Vec::new();
+        let each = self.extents.sectors().zip(recovered.stamps()).enumerate();
+        for (index, (sector, stamp)) in each {
+            let newest = self.newest(index, cut);
+            let Some(held) = self.wrong(sector.get(), *stamp, newest, cut) else { continue };
+            let promised = newest.and_then(|position| match self.journal.events[position as usize].1 {
+                Event::Asked(of) => Some(of),
+                _ => None,
+            });
+            match all.last_mut() {
+                Some(last) if last.start + last.sectors == sector && (last.held, last.promised) == (held, promised) => {
+                    last.sectors = last.sectors + Sectors::new(1);
+                }
+                _ => all.push(Found { start: sector, sectors: Sectors::new(1), held, promised }),
+            }
+        }
+        all
+    }
+
+    /// The wrong content of a sector; `None` if it may have this content.
+    fn wrong(&self, sector: u64, stamp: Option<Stamp>, newest: Option<u32>, cut: &Cut) -> Option<Held> {
+        let Some(stamp) = stamp else { return Some(Held::Unreadable) };
+        match origin(stamp) {
+            Origin::Preconditioned(of) if of != sector => Some(Held::Other(Lba::new(of))),
+            Origin::Preconditioned(_) | Origin::Zeros => {
+                let may = newest.is_none() || self.zeros_since(sector, newest, cut, |_| true);
+                (!may).then_some(Held::Zeros)
+            }
+            Origin::Request { of, offset } => {
+                let asked =
+                    self.journal.requests.get(of as usize).filter(|asked| (asked.position as usize) < cut.after);
+                let Some(asked) = asked else { return Some(Held::Unknown) };
+                if asked.start.get() + offset != sector {
+                    return Some(Held::Other(asked.start + Sectors::new(offset)));
+                }
+                let may = !is_older(asked, newest)
+                    || self.zeros_since(sector, newest, cut, |asked| asked.kind == Kind::Discard);
+                (!may).then_some(Held::Request(of))
+            }
+        }
+    }
+
+    /// True if a request that leaves zeros and is not older than the newest promised write concerns the sector.
+    fn zeros_since(&self, sector: u64, newest: Option<u32>, cut: &Cut, which: impl Fn(&Asked) -> bool) -> bool {
+        self.zeros.iter().map(|of| &self.journal.requests[*of as usize]).any(|asked| {
+            (asked.position as usize) < cut.after
+                && (asked.start.get()..asked.end().get()).contains(&sector)
+                && !is_older(asked, newest)
+                && which(asked)
+        })
+    }
+}
+
+/// True if a request was answered before the newest promised write was asked for: that write lies over it.
+fn is_older(asked: &Asked, newest: Option<u32>) -> bool {
+    newest.is_some_and(|newest| asked.answered.is_some_and(|answered| answered.position < newest))
+}
+
+/// The flushes of a journal: the place at which each was asked for, and the first answer of it or a later one.
+struct Flushes(Vec<(u32, u32)>);
+
+impl Flushes {
+    fn new(journal: &Journal) -> Self {
+        let flushes = journal.requests.iter().filter(|asked| asked.kind == Kind::Flush);
+        let good = |asked: &Asked| Some((asked.position, asked.answered.filter(|answered| answered.good)?.position));
+        let mut all: Vec<_> = flushes.filter_map(good).collect();
+        let mut first = u32::MAX;
+        for (_, answered) in all.iter_mut().rev() {
+            first = first.min(*answered);
+            *answered = first;
+        }
+        Self(all)
+    }
+
+    /// The place of the first answer that promises a write.
+    fn promise(&self, asked: &Asked) -> Option<u32> {
+        let answered = asked.answered.filter(|answered| answered.good && asked.kind.writes())?;
+        let later = self.0.get(self.0.partition_point(|(flush, _)| *flush < answered.position));
+        let flush = later.map(|(_, answered)| *answered);
+        let own = asked.kind.is_fua().then_some(answered.position);
+        own.into_iter().chain(flush).min()
+    }
+}
+
+#[cfg(test)]
+mod tests;
