@@ -11,11 +11,9 @@ pub mod metrics;
 pub mod nbd;
 pub mod record;
 pub mod server;
-#[cfg(unix)]
 mod state;
 pub mod torture;
 
 pub use disk::{Answer, Disk, Failed, Job, Operation};
 pub use engine::{Engine, EngineError, EngineOptions, Stopped};
-#[cfg(unix)]
-pub use state::{Difference, Doing, Durability, Place, State, StateError};
+pub use state::{Difference, Doing, Durability, Place, State, StateDir, StateError};
