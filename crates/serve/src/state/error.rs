@@ -160,7 +160,10 @@ impl fmt::Display for StateError {
                         f.write_str("; raise the limit of a file's size (`ulimit -f`), and serve the drive again")
                     }
                     io::ErrorKind::PermissionDenied => f.write_str("; choose a directory that you may write to"),
-                    _ => Ok(()),
+                    io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
+                        f.write_str("; choose a directory, or a name that nothing has")
+                    }
+                    _ => f.write_str("; check its disk, or choose another directory"),
                 }
             }
             Self::Locked { dir, process } => {
