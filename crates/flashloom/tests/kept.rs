@@ -211,7 +211,7 @@ fn families() -> Vec<(&'static str, String)> {
                  pages = 8\ncontrollers = { background = 4 }\n\
                  arbitration = { commands = \"read-first\", bus = \"read-first\" }\n\
                  [buffer]\nsize = \"1MiB\"\npolicy = \"superblock\"\n\
-                 [ftl]\nkind = \"hydra\"\nhydra = { chips = 2, spare-blocks = 2 }\n";
+                 [ftl]\nkind = \"hydra\"\ncapacity = \"3MiB\"\nhydra = { chips = 2, spare-blocks = 2 }\n";
     let chang = "name = \"small\"\nflash = { part = \"K9GAG08U0M\", channels = 2, chips = 2, blocks = 40, pages = 8 }\n\
                  slc = { part = \"K9WAG08U1A\", blocks = 20 }\n\
                  [ftl]\nkind = \"chang\"\nover-provisioning = \"30%\"\n";
@@ -300,9 +300,10 @@ fn one_program_at_a_time_serves_a_directory() {
 fn another_device_is_refused_and_another_timing_is_not() {
     let (place, mut promises) = used(&buffered(""));
     let said = refused(&place, &[&KEPT[..], &["--set", "flash.blocks=30"]].concat());
-    let wanted = "d: holds the state of another device, small: flash.blocks is 24 in the state and 30 in this device; use the \
-                  device of the state, or choose an empty directory";
+    let wanted =
+        "error: d: holds the state of another device, small: flash.blocks is 24 in the state and 30 in this device, ";
     assert!(said.contains(wanted), "{said}");
+    assert!(said.contains("; use the device of the state, or choose an empty directory"), "{said}");
     let said = refused(&place, &[&KEPT[..], &["--set", "ftl.kind=bast"]].concat());
     assert!(said.contains("ftl.kind is page in the state and bast in this device"), "{said}");
     let _server = kept(&place, &["--set", "host.queue-depth=4", "--set", "host.link=sata-300"]);
