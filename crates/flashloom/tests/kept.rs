@@ -304,8 +304,6 @@ fn another_device_is_refused_and_another_timing_is_not() {
         "error: d: holds the state of another device, small: flash.blocks is 24 in the state and 30 in this device, ";
     assert!(said.contains(wanted), "{said}");
     assert!(said.contains("; use the device of the state, or choose an empty directory"), "{said}");
-    let said = refused(&place, &[&KEPT[..], &["--set", "ftl.kind=bast"]].concat());
-    assert!(said.contains("ftl.kind is page in the state and bast in this device"), "{said}");
     let _server = kept(&place, &["--set", "host.queue-depth=4", "--set", "host.link=sata-300"]);
     Client::new(&place).read_all(&mut promises);
 }

@@ -44,15 +44,15 @@ pub(crate) struct ServeArgs {
     pub(crate) memory: Option<Bytes>,
 
     /// Take commands for the drive on a Unix socket at this path, which only its owner can open; see `flashloom ctl`
-    #[arg(long, value_name = "PATH", requires = "device")]
+    #[arg(long, value_name = "PATH", conflicts_with = "export")]
     pub(crate) control: Option<PathBuf>,
 
     /// Serve `/metrics` for Prometheus, and `/healthz`, at this loopback address. Port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address, requires = "device")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address, conflicts_with = "export")]
     pub(crate) metrics: Option<SocketAddr>,
 
     /// Record every request of the drive, with its times, as a trace in a Parquet file
-    #[arg(long, value_name = "FILE.parquet", requires = "device")]
+    #[arg(long, value_name = "FILE.parquet", conflicts_with = "export")]
     pub(crate) record: Option<PathBuf>,
 
     #[command(flatten)]
@@ -162,7 +162,7 @@ pub(crate) struct ServedStateArgs {
     pub(crate) precondition: Vec<Precondition>,
 
     /// Start from a state saved by `flashloom run --save-snapshot` or `flashloom ctl SOCKET snapshot`
-    #[arg(long, value_name = "FILE", requires = "device")]
+    #[arg(long, value_name = "FILE", conflicts_with = "export")]
     pub(crate) load_snapshot: Option<PathBuf>,
 
     /// Seed of all random streams of a new drive
