@@ -65,7 +65,7 @@ pub struct EngineOptions {
     pub load_snapshot: Option<PathBuf>,
     /// The directory that keeps the flash. Without one it is in memory, and ends with the drive.
     pub keep: Option<KeepIn>,
-    /// Memory that the drive may take, its payload included; `None` for no limit.
+    /// Memory that the drive may take, its payload included unless files keep it; `None` for no limit.
     pub memory_limit: Option<Limit>,
     /// How fast simulated time passes.
     pub pace: Pace,
