@@ -259,6 +259,23 @@ fn a_killed_program_loses_nothing_that_was_flushed() {
     }
 }
 
+#[test]
+#[should_panic(expected = "was safe")]
+fn a_drive_that_ignores_flushes_is_found() {
+    let device = buffered("").replace("size = \"512KiB\"", "size = \"512KiB\"\nflush = \"ignore\"");
+    let place = Place::with(&[("d.toml", &device)]);
+    let mut promises = Promises::new();
+    let server = kept(&place, &[]);
+    let mut client = Client::new(&place);
+    client.some(&mut promises, &mut Rng::stream(2, "kept.ignores"), 60);
+    client.finish(&mut promises);
+    client.flush(&mut promises);
+    assert_eq!(server.end("KILL").0, None);
+    client.bury(&mut promises);
+    let _server = kept(&place, &[]);
+    Client::new(&place).read_all(&mut promises);
+}
+
 /// Some data in the directory `d`, flushed; its program has ended.
 fn used(device: &str) -> (Place, Promises) {
     let place = Place::with(&[("d.toml", device)]);

@@ -72,3 +72,25 @@ fn the_end_of_a_log_may_be_cut_off_and_nothing_else() {
         );
     }
 }
+
+#[test]
+fn a_new_log_is_on_the_disk_before_it_has_the_name() {
+    for is_synced in [false, true] {
+        let files = Memory::default();
+        let mut log = ImageLog::create(&files.folder(), NAME.to_owned(), is_synced).expect("memory");
+        let mut appended = 0;
+        // It has become shorter when a new one has the name.
+        loop {
+            let before = files.lock().file(NAME).len();
+            log.append(ImageRecord { page: 1, place: 0, version: appended, entries: &[7; 40] }).expect("memory");
+            appended += 1;
+            if files.lock().file(NAME).len() < before {
+                break;
+            }
+        }
+        let files = files.lock();
+        // The last change is the name.
+        let synced = [(files.writes - 1, vec![format!("{NAME}.new")])];
+        assert_eq!(files.synced, synced[..usize::from(is_synced)], "after {appended} pages");
+    }
+}
