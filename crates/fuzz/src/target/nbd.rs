@@ -1,8 +1,9 @@
 //! A connection of an NBD client: what it sends gets the same answers in one piece and in any pieces.
 
 use base::engine::Rng;
-use serve::Operation;
-use serve::nbd::{End, Event, Protocol, sample_exports, samples};
+use base::units::Sectors;
+use serve::nbd::{BlockStatus, End, Event, Protocol, sample_exports, samples};
+use serve::{AllocatedExtent, Allocation, Operation};
 
 use crate::{Damage, Scratch, Target, Verdict};
 
@@ -32,6 +33,17 @@ impl Server {
                 None if more == 0 => break,
                 None | Some(Event::Payload(_) | Event::Ready(_)) => {}
                 Some(Event::End(end)) => self.end = Some(end),
+                Some(Event::BlockStatus(BlockStatus { start, sectors, most, ticket })) => {
+                    let (first, count) = (start.get(), sectors.get());
+                    assert!(first + count <= 2048, "the range is within the drive");
+                    // Sectors that change by the one.
+                    let extents = (first..first + count.min(most as u64)).map(|sector| AllocatedExtent {
+                        sectors: Sectors::new(1),
+                        allocation: if sector % 2 == 0 { Allocation::Mapped } else { Allocation::Deallocated },
+                    });
+                    ticket.reply_extents(Ok(extents.collect()), &mut self.sent);
+                    self.requests += 1;
+                }
                 Some(Event::Request(request)) => {
                     let start = request.start.get();
                     assert!(start + request.sectors.get() <= 2048, "the range is within the drive");

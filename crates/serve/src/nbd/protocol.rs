@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::handshake::{self, ExportInfo, Handshake};
-use super::transmission::{self, Request, Transmission};
+use super::transmission::{self, BlockStatus, Request, Transmission};
 
 /// Why a connection ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +37,8 @@ pub enum Event {
     Payload(u32),
     /// A valid request, to be carried out.
     Request(Request),
+    /// A valid question for the allocation of a range.
+    BlockStatus(BlockStatus),
     /// The connection ends: nothing more is received.
     End(End),
 }
@@ -86,6 +88,7 @@ impl Protocol {
                 transmission::Step::Taken(taken) => (taken, None),
                 transmission::Step::Payload(taken, bytes) => (taken, Some(Event::Payload(bytes))),
                 transmission::Step::Request(taken, request) => (taken, Some(Event::Request(request))),
+                transmission::Step::BlockStatus(taken, status) => (taken, Some(Event::BlockStatus(status))),
                 transmission::Step::Over(taken, end) => (taken, Some(self.end(end))),
             },
             Phase::Over(end) => (0, Some(Event::End(*end))),

@@ -101,6 +101,12 @@ pub(super) mod chunk {
     pub(in crate::nbd) const ERROR: u16 = (1 << 15) + 1;
 }
 
+/// What BLOCK_STATUS says of a range in `base:allocation`.
+pub(super) mod state {
+    pub(in crate::nbd) const HOLE: u32 = 1 << 0;
+    pub(in crate::nbd) const ZERO: u32 = 1 << 1;
+}
+
 pub(super) mod error {
     pub(in crate::nbd) const EPERM: u32 = 1;
     pub(in crate::nbd) const EIO: u32 = 5;

@@ -13,8 +13,8 @@ use tokio::time::timeout;
 
 use super::pieces::{First, Input, race, write_all};
 use super::{Export, Limits};
-use crate::nbd::{End, Event, ExportInfo, Protocol, Request, Ticket};
-use crate::{Disk, Failed, Job, Operation};
+use crate::nbd::{BlockStatus, End, Event, ExportInfo, Protocol, Request, Ticket};
+use crate::{AllocatedExtent, AllocationQuery, Disk, Failed, Job, Operation};
 
 /// Replies are written together up to this length.
 const BATCH: usize = 256 << 10;
@@ -140,7 +140,9 @@ async fn negotiate(
                 match event {
                     Event::Ready(export) => return Ok(export),
                     Event::End(end) => return Err(Ended::Client(end)),
-                    Event::Payload(_) | Event::Request(_) => unreachable!("requests follow the choice of an export"),
+                    Event::Payload(_) | Event::Request(_) | Event::BlockStatus(_) => {
+                        unreachable!("requests follow the choice of an export")
+                    }
                 }
             }
         }
@@ -183,6 +185,8 @@ enum Message {
     Said(Vec<u8>, Admitted),
     /// The drive's answer to a request.
     Answered(Ticket, Result<Vec<u8>, Failed>, Admitted),
+    /// The drive's answer to a question for allocation.
+    Allocation(Ticket, Result<Vec<AllocatedExtent>, Failed>, Admitted),
     /// An operation is done, and a flush follows before the reply.
     Flush(Open),
     /// The drive lost a request.
@@ -209,6 +213,11 @@ impl Pending {
             true => Message::Flush(Open { then_flush: false, ..open }),
             false => Message::Answered(open.ticket, result, open.admitted),
         });
+    }
+
+    fn answer_extents(mut self, result: Result<Vec<AllocatedExtent>, Failed>) {
+        let Some(Open { replies, ticket, admitted, .. }) = self.0.take() else { return };
+        let _ = replies.send(Message::Allocation(ticket, result, admitted));
     }
 }
 
@@ -262,6 +271,13 @@ async fn read_requests(
                 let open = Open { replies: replies.clone(), ticket, admitted, then_flush };
                 submit(disk, operation, (start, sectors), open);
             }
+            Some(Event::BlockStatus(BlockStatus { start, sectors, most, ticket })) => {
+                let admitted = room.admit(0).await;
+                let open = Open { replies: replies.clone(), ticket, admitted, then_flush: false };
+                let pending = Pending(Some(open));
+                let answer = Box::new(move |result| pending.answer_extents(result));
+                disk.allocation(AllocationQuery { start, sectors, most, answer });
+            }
             Some(Event::Ready(_)) => unreachable!("the export is chosen"),
             Some(Event::End(end)) => return Ended::Client(end),
         }
@@ -290,6 +306,11 @@ async fn write_replies(
                 Message::Answered(ticket, result, room) => {
                     admitted.push(room);
                     ticket.reply(result, &mut out)
+                }
+                Message::Allocation(ticket, result, room) => {
+                    admitted.push(room);
+                    ticket.reply_extents(result, &mut out);
+                    Vec::new()
                 }
                 Message::Flush(open) => {
                     submit(disk, Operation::Flush, (Lba::new(0), Sectors::new(0)), open);
