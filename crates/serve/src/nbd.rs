@@ -29,7 +29,7 @@ mod wire;
 pub use handshake::ExportInfo;
 pub use protocol::{End, Event, Protocol};
 pub use reply::Ticket;
-pub use samples::{sample_exports, samples};
+pub use samples::{sample_exports, samples, samples_with_tls};
 pub use transmission::{BlockStatus, Request};
 pub use wire::LARGEST;
 

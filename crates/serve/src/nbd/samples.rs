@@ -23,6 +23,24 @@ pub fn samples() -> Vec<Vec<u8>> {
     vec![modern(), plain(), oldest(), questions(), sparse()]
 }
 
+/// The same for a server that demands TLS, as if what is behind STARTTLS had come through it.
+#[must_use]
+pub fn samples_with_tls() -> Vec<Vec<u8>> {
+    let starting = |sample: Vec<u8>| {
+        let (flags, rest) = sample.split_at(4);
+        let mut out = flags.to_vec();
+        put_option(&mut out, option::LIST, &[]);
+        put_option(&mut out, option::STARTTLS, &[]);
+        out.extend(rest);
+        out
+    };
+    // The oldest clients have no TLS.
+    let mut samples = vec![modern(), plain(), questions(), sparse()];
+    samples = samples.into_iter().map(starting).collect();
+    samples.push(oldest());
+    samples
+}
+
 fn put_option(out: &mut Vec<u8>, option: u32, data: &[u8]) {
     out.u64(OPTION_MAGIC);
     out.u32(option);

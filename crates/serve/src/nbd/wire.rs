@@ -46,6 +46,7 @@ pub(super) mod answer {
     const ERROR: u32 = 1 << 31;
     pub(in crate::nbd) const UNSUPPORTED: u32 = ERROR + 1;
     pub(in crate::nbd) const INVALID: u32 = ERROR + 3;
+    pub(in crate::nbd) const TLS_REQUIRED: u32 = ERROR + 5;
     pub(in crate::nbd) const UNKNOWN: u32 = ERROR + 6;
     pub(in crate::nbd) const TOO_BIG: u32 = ERROR + 9;
 }

@@ -22,6 +22,8 @@ pub(super) struct Conversation {
     pub(super) asked: String,
     /// What the server has sent.
     pub(super) sent: Vec<u8>,
+    /// It waits for TLS.
+    pub(super) starts_tls: bool,
     /// Why it ended.
     pub(super) end: Option<End>,
     /// Bytes that were passed in, and not taken yet.
@@ -30,10 +32,33 @@ pub(super) struct Conversation {
 
 impl Conversation {
     pub(super) fn new() -> Self {
-        let mut protocol = Protocol::new(sample_exports().into());
+        Self::with(Protocol::new(sample_exports().into()))
+    }
+
+    /// The server demands TLS.
+    pub(super) fn secure() -> Self {
+        Self::with(Protocol::requiring_tls(sample_exports().into()))
+    }
+
+    fn with(mut protocol: Protocol) -> Self {
         let sent = protocol.take_output();
         let disk = (0..2048).flat_map(fresh).collect();
-        Self { protocol, disk, failure: None, asked: String::new(), sent, end: None, waiting: Vec::new() }
+        Self {
+            protocol,
+            disk,
+            failure: None,
+            asked: String::new(),
+            sent,
+            starts_tls: false,
+            end: None,
+            waiting: Vec::new(),
+        }
+    }
+
+    /// TLS is on.
+    pub(super) fn upgrade(&mut self) {
+        assert!(std::mem::take(&mut self.starts_tls), "nobody asked for TLS");
+        self.protocol.upgraded();
     }
 
     /// The client sends these bytes.
@@ -47,6 +72,7 @@ impl Conversation {
             match event {
                 None if more == 0 => break,
                 None | Some(Event::Payload(_)) => {}
+                Some(Event::StartTls) => self.starts_tls = true,
                 Some(Event::Ready(export)) => self.asked.push_str(&format!("[{export}]")),
                 Some(Event::End(end)) => self.end = Some(end),
                 Some(Event::BlockStatus(status)) => {
