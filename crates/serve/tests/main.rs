@@ -9,4 +9,5 @@ mod hostile;
 mod limits;
 mod memory;
 mod programs;
+mod sparse;
 mod tls;
