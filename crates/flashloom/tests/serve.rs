@@ -159,7 +159,7 @@ fn a_place_that_cannot_be_taken_is_refused_before_a_drive_is_made() {
 }
 
 /// True if all of these programs are installed.
-fn installed(programs: &[&str]) -> bool {
+pub(crate) fn installed(programs: &[&str]) -> bool {
     let there = |name: &&&str| Command::new(name).arg("--version").output().is_ok();
     let missing: Vec<_> = programs.iter().filter(|name| !there(name)).collect();
     for name in &missing {

@@ -28,7 +28,7 @@ use tokio::sync::{Semaphore, watch};
 
 pub use connection::Ended;
 pub use listen::{BindError, Listen};
-pub use tls::{Kind, Tls, TlsError};
+pub use tls::{PemKind, Tls, TlsError};
 
 use crate::Disk;
 use crate::nbd::{ExportInfo, LARGEST};

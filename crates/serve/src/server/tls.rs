@@ -41,9 +41,9 @@ pub enum TlsError {
     /// A file cannot be read.
     Unreadable(PathBuf, io::Error),
     /// A file has nothing of the kind in it.
-    Missing(PathBuf, Kind),
+    Missing(PathBuf, PemKind),
     /// A file is damaged.
-    Malformed(PathBuf, Kind),
+    Malformed(PathBuf, PemKind),
     /// A file has what TLS does not take.
     Refused(PathBuf, Error),
     /// The key is not that of the certificate.
@@ -52,7 +52,7 @@ pub enum TlsError {
 
 /// What belongs into a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum PemKind {
     /// Certificates.
     Certificate,
     /// A private key.
@@ -61,7 +61,7 @@ pub enum Kind {
     Revocations,
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for PemKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Certificate => "certificate",
@@ -71,7 +71,7 @@ impl fmt::Display for Kind {
     }
 }
 
-impl Kind {
+impl PemKind {
     /// How the first line of such a file ends.
     const fn label(self) -> &'static str {
         match self {
@@ -120,10 +120,10 @@ impl Tls {
     /// If a file cannot be read, or has not what belongs there.
     pub fn load(directory: &Path, verifies_clients: bool) -> Result<Self, TlsError> {
         let certificate = directory.join(CERTIFICATE);
-        let chain = all::<CertificateDer<'static>>(&certificate, &read(&certificate)?, Kind::Certificate)?;
+        let chain = all::<CertificateDer<'static>>(&certificate, &read(&certificate)?, PemKind::Certificate)?;
         let key_path = directory.join(KEY);
-        let key = all::<PrivateKeyDer<'static>>(&key_path, &read(&key_path)?, Kind::Key)?;
-        let key = key.into_iter().next().ok_or_else(|| TlsError::Missing(key_path.clone(), Kind::Key))?;
+        let key = all::<PrivateKeyDer<'static>>(&key_path, &read(&key_path)?, PemKind::Key)?;
+        let key = key.into_iter().next().ok_or_else(|| TlsError::Missing(key_path.clone(), PemKind::Key))?;
         let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .map_err(|error| TlsError::Refused(certificate.clone(), error))?;
@@ -151,14 +151,14 @@ fn verifier(directory: &Path) -> Result<Arc<dyn tokio_rustls::rustls::server::da
     let path = directory.join(AUTHORITY);
     let refused = |error| TlsError::Refused(path.clone(), error);
     let mut roots = RootCertStore::empty();
-    for authority in all::<CertificateDer<'static>>(&path, &read(&path)?, Kind::Certificate)? {
+    for authority in all::<CertificateDer<'static>>(&path, &read(&path)?, PemKind::Certificate)? {
         roots.add(authority).map_err(refused)?;
     }
     let mut verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::new(ring::default_provider()));
     let path = directory.join(REVOKED);
     match fs::read(&path) {
         Ok(pem) => {
-            let lists = all::<CertificateRevocationListDer<'static>>(&path, &pem, Kind::Revocations)?;
+            let lists = all::<CertificateRevocationListDer<'static>>(&path, &pem, PemKind::Revocations)?;
             // Authorities below the first need no list.
             verifier = verifier.with_crls(lists).allow_unknown_revocation_status();
         }
@@ -173,7 +173,7 @@ fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
 }
 
 /// All pieces of one kind, at least one.
-fn all<T: PemObject>(path: &Path, pem: &[u8], kind: Kind) -> Result<Vec<T>, TlsError> {
+fn all<T: PemObject>(path: &Path, pem: &[u8], kind: PemKind) -> Result<Vec<T>, TlsError> {
     let pieces: Result<Vec<T>, _> = T::pem_slice_iter(pem).collect();
     let pieces = pieces.map_err(|_| TlsError::Malformed(path.to_owned(), kind))?;
     if pieces.is_empty() {

@@ -14,7 +14,13 @@ use crate::{AllocatedExtent, Allocation, AllocationQuery};
 const UNITS: u64 = 48;
 
 impl Bench {
-    fn ask(&mut self, start: u64, sectors: u64, most: usize) -> Option<Result<Vec<AllocatedExtent>, Failed>> {
+    /// Asks for allocation; the answer, if it is there at once.
+    pub(super) fn ask(
+        &mut self,
+        start: u64,
+        sectors: u64,
+        most: usize,
+    ) -> Option<Result<Vec<AllocatedExtent>, Failed>> {
         let (to, extents) = channel();
         let answer = Box::new(move |result| to.send(result).expect("the test waits"));
         let (start, sectors) = (Lba::new(start), Sectors::new(sectors));

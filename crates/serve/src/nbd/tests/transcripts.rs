@@ -452,18 +452,23 @@ fn what_comes_in_plain_behind_starttls_is_refused() {
 
 #[test]
 fn what_was_said_before_tls_is_forgotten() {
-    // A plain server whose TLS begins late would let an intruder choose; here nothing is chosen before.
-    let ended = play_in(
+    play_in(
         Conversation::secure(),
-        &[
-            SECURE,
-            r#"
+        r#"
+S "NBDMAGIC" "IHAVEOPT" 0003
+C 00000003
+C "IHAVEOPT" 00000008 00000000
+S 0003e889045565a9 00000008 80000005 0000000f "start TLS first"
+C "IHAVEOPT" 00000005 00000000
+S 0003e889045565a9 00000005 00000001 00000000
 T
 C "IHAVEOPT" 0000000a 0000001b  00000000 00000001 0000000f "base:allocation"
 S 0003e889045565a9 0000000a 80000003 00000020 "ask for structured replies first"
+C "IHAVEOPT" 00000008 00000000
+S 0003e889045565a9 00000008 00000001 00000000
+C "IHAVEOPT" 0000000a 0000001b  00000000 00000001 0000000f "base:allocation"
+S 0003e889045565a9 0000000a 00000004 00000013  00000001 "base:allocation"
+S 0003e889045565a9 0000000a 00000001 00000000
 "#,
-        ]
-        .concat(),
     );
-    assert_eq!(ended.end, None);
 }
