@@ -11,7 +11,7 @@ use std::thread;
 use serve::engine::{Engine, EngineError, EngineOptions, LagStatus, OnCut, Stopped};
 use serve::metrics::{MetricsError, MetricsServer};
 use serve::record::{RecordTo, Recording};
-use serve::server::{BindError, Export, Hangup, Limits, Listen, Server, Stopper};
+use serve::server::{BindError, Export, Hangup, Limits, Listen, Server, Stopper, Tls, TlsError};
 use study::catalogue::Device;
 use study::session::SessionError;
 
@@ -33,6 +33,12 @@ impl From<MetricsError> for Failure {
     }
 }
 
+impl From<TlsError> for Failure {
+    fn from(error: TlsError) -> Self {
+        Self::Input(format!("--tls-certificates: {error}"))
+    }
+}
+
 /// A drive that is to be served, and the names of its exports.
 struct Served {
     names: Vec<String>,
@@ -49,7 +55,11 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
     let mut metrics = args.metrics.map(MetricsServer::bind).transpose()?;
     let watched = metrics.as_ref().map(MetricsServer::address);
     let limits = Limits { connections: args.clients.connections, ..Limits::default() };
-    let server = Server::bind(&listen(args), limits)?;
+    let tls = args.clients.tls_certificates.as_ref();
+    let server = match tls.map(|folder| Tls::load(folder, args.clients.tls_verify_peer)).transpose()? {
+        Some(tls) => Server::bind_tls(&listen(args), limits, tls)?,
+        None => Server::bind(&listen(args), limits)?,
+    };
     let server = match tell.verbose {
         true => server.observed_by(Arc::new(|why| say(format_args!("a connection has ended: {why}")))),
         false => server,

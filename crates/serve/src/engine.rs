@@ -48,7 +48,7 @@ use crate::control::{ControlError, ControlSocket};
 use crate::metrics::MetricsServer;
 use crate::record::{RecordTo, Recording, Writer};
 use crate::state::StateError;
-use crate::{Disk, Failed, Job};
+use crate::{AllocationQuery, Disk, Failed, Job};
 use inbox::Inbox;
 use keep::Made;
 use thread::{Message, Server};
@@ -296,6 +296,12 @@ impl Disk for Engine {
     fn submit(&self, job: Job) {
         if let Err(Message::Job(job)) = self.inbox.put(Message::Job(job)) {
             (job.answer)(Err(Failed::NoPower));
+        }
+    }
+
+    fn allocation(&self, query: AllocationQuery) {
+        if let Err(Message::Allocation(query)) = self.inbox.put(Message::Allocation(query)) {
+            (query.answer)(Err(Failed::NoPower));
         }
     }
 }

@@ -17,11 +17,12 @@ use super::lag::Lag;
 use super::pace::{END, Pace, Timeline};
 use super::status::{LagStatus, Status};
 use crate::state::StateError;
-use crate::{Failed, Job};
+use crate::{AllocationQuery, Failed, Job};
 
 /// What the thread is sent.
 pub(super) enum Message {
     Job(Job),
+    Allocation(AllocationQuery),
     Command(Command, Sender<Result<Reply, Refused>>),
     /// Switches the drive off in order and ends.
     Stop(Sender<(Status, Option<StateError>)>),
@@ -89,6 +90,7 @@ impl Server {
             for (at, message) in messages.drain(..) {
                 match message {
                     Message::Job(job) => self.job(at, job),
+                    Message::Allocation(query) => self.core.allocation(query),
                     Message::Command(command, to) => {
                         let reply = self.command(at, command);
                         // Nobody waits for the reply if its connection is gone.
