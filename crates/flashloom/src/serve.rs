@@ -1,5 +1,7 @@
 //! `flashloom serve`: drives as block devices for NBD clients.
 
+mod kept;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -7,6 +9,7 @@ use std::sync::Arc;
 use std::thread;
 
 use serve::engine::{Engine, EngineError, EngineOptions, LagStatus, OnCut, Stopped};
+use serve::metrics::{MetricsError, MetricsServer};
 use serve::record::{RecordTo, Recording};
 use serve::server::{BindError, Export, Hangup, Limits, Listen, Server, Stopper, Tls, TlsError};
 use study::catalogue::Device;
@@ -30,6 +33,12 @@ impl From<TlsError> for Failure {
     }
 }
 
+impl From<MetricsError> for Failure {
+    fn from(error: MetricsError) -> Self {
+        Self::Input(format!("--metrics: {error}"))
+    }
+}
+
 /// A drive that is to be served, and the names of its exports.
 struct Served {
     names: Vec<String>,
@@ -41,7 +50,10 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
     let tell = args.notices();
     tell.check()?;
     let served = devices(args, tell)?;
-    // The place is taken first: a drive may take minutes to prepare.
+    // The places are taken first: a drive may take minutes to prepare.
+    let directories = kept::directories(args, &served)?;
+    let mut metrics = args.metrics.map(MetricsServer::bind).transpose()?;
+    let watched = metrics.as_ref().map(MetricsServer::address);
     let limits = Limits { connections: args.clients.connections, ..Limits::default() };
     let tls = args.clients.tls_certificates.as_ref();
     let server = match tls.map(|folder| Tls::load(folder, args.clients.tls_verify_peer)).transpose()? {
@@ -52,11 +64,15 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
         true => server.observed_by(Arc::new(|why| say(format_args!("a connection has ended: {why}")))),
         false => server,
     };
+    let stopper = server.stopper();
     let (mut engines, mut exports) = (Vec::new(), Vec::new());
-    for Served { names, device } in served {
+    for (Served { names, device }, dir) in served.into_iter().zip(directories) {
         let hangup = Hangup::default();
         let description = format!("{}, simulated by Flashloom", device.name);
-        let engine = start(args, device, &hangup, tell)?;
+        let mut options = options(args, device, &hangup);
+        options.metrics = metrics.take();
+        options.keep = dir.map(|dir| kept::keep(args, dir, stopper.clone()));
+        let engine = start(options, tell)?;
         let export = |name| Export {
             name,
             description: description.clone(),
@@ -70,19 +86,23 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
         Some(_) => vec![server.uri("")],
         None => exports.iter().map(|export| server.uri(&export.name)).collect(),
     };
-    let stopper = server.stopper();
     let on_signal = stopper.clone();
     on_interrupt(move || on_signal.stop());
     print(results, &uris.iter().map(|uri| format!("{uri}\n")).collect::<String>())?;
     if let Some(path) = &args.control {
         say(format_args!("it takes commands: flashloom ctl {} status", path.display()));
     }
+    if let Some(address) = watched {
+        say(format_args!("its metrics are at http://{address}/metrics"));
+    }
     let user = args.run.as_ref().map(|line| User::start(line, &uris[0], server.socket(), stopper)).transpose()?;
     let ended = server.run(exports);
     // All drives stop before anything is said about one of them.
     let last: Vec<_> = engines.iter().map(|(name, engine)| (name, engine.stop())).collect();
+    let mut failed = None;
     for (name, stopped) in last {
-        let Some(Stopped { status, record }) = stopped else { continue };
+        let Some(Stopped { status, record, failure }) = stopped else { continue };
+        failed = failed.or(failure);
         if let Some(lag) = status.lag {
             say(format_args!("{name}: {}", late(&lag)));
         }
@@ -92,7 +112,9 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
         }
     }
     ended.map_err(|error| Failure::Input(format!("the system refuses to serve: {error}; see `ulimit -n`")))?;
-    user.map_or(Ok(()), User::end)
+    let user = user.map_or(Ok(()), User::end);
+    // If both have ended, the drive ended first.
+    failed.map_or(user, |failure| Err(failure.into()))
 }
 
 /// The devices of the command line; all of them are read before a drive is made.
@@ -128,8 +150,8 @@ fn listen(args: &ServeArgs) -> Listen {
     }
 }
 
-/// Makes a drive and serves it.
-fn start(args: &ServeArgs, device: Device, hangup: &Hangup, tell: Tell) -> Result<Engine, Failure> {
+/// The options of a drive that do not concern its files and metrics.
+fn options(args: &ServeArgs, device: Device, hangup: &Hangup) -> EngineOptions {
     let mut options = EngineOptions::new(device);
     options.seed = args.state.seed;
     options.precondition.clone_from(&args.state.precondition);
@@ -147,9 +169,15 @@ fn start(args: &ServeArgs, device: Device, hangup: &Hangup, tell: Tell) -> Resul
             }
         }));
     }
+    options
+}
+
+/// Makes a drive and serves it.
+fn start(options: EngineOptions, tell: Tell) -> Result<Engine, Failure> {
     let mut bars = Bars::new(tell);
     Engine::start(options, |progress| bars.show(progress)).map_err(|error| match error {
         EngineError::Session(error) => session(&error),
+        EngineError::State(error) => error.into(),
         EngineError::Record(error) => error.into(),
         EngineError::Control(error) => Failure::Input(error.to_string()),
         error @ EngineError::Thread(_) => Failure::Input(format!("{error}; see `ulimit -u`")),

@@ -11,6 +11,7 @@ mod forms;
 mod glossary;
 mod guide;
 mod help;
+mod kept;
 mod limits;
 mod links;
 mod mqsim;

@@ -16,14 +16,18 @@ fn place() -> Place {
 }
 
 /// A server that is ready.
-struct Server {
+pub(crate) struct Server {
     child: Child,
     uri: String,
 }
 
 impl Server {
-    fn start(place: &Place, arguments: &[&str]) -> Self {
-        let mut command = place.command(&[&["serve"], arguments].concat());
+    pub(crate) fn start(place: &Place, arguments: &[&str]) -> Self {
+        Self::of(place.command(&[&["serve"], arguments].concat()))
+    }
+
+    /// The server that a command becomes.
+    pub(crate) fn of(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
         let mut uri = String::new();
         BufReader::new(child.stdout.as_mut().expect("piped")).read_line(&mut uri).expect("text");
@@ -31,12 +35,29 @@ impl Server {
         Self { child, uri: uri.trim().to_owned() }
     }
 
+    /// The lines that it says on the standard error, as they come.
+    pub(crate) fn says(&mut self) -> impl Iterator<Item = String> + use<> {
+        BufReader::new(self.child.stderr.take().expect("piped")).lines().map_while(Result::ok)
+    }
+
+    /// The number of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends a signal and waits; returns the exit code and what the server has said on the standard error.
-    fn end(mut self, signal: &str) -> (Option<i32>, String) {
+    pub(crate) fn end(self, signal: &str) -> (Option<i32>, String) {
         let sent = Command::new("kill").args([format!("-{signal}"), self.child.id().to_string()]).status();
         assert!(sent.expect("kill is there").success());
+        self.wait()
+    }
+
+    /// Waits for a server that ends by itself.
+    pub(crate) fn wait(mut self) -> (Option<i32>, String) {
         let mut said = String::new();
-        self.child.stderr.take().expect("piped").read_to_string(&mut said).expect("text");
+        if let Some(mut stderr) = self.child.stderr.take() {
+            stderr.read_to_string(&mut said).expect("text");
+        }
         (self.child.wait().expect("it ends").code(), said)
     }
 }
@@ -49,7 +70,7 @@ impl Drop for Server {
 }
 
 /// A client that has chosen an export and reads simple replies.
-fn client(place: &Place, socket: &str, export: &str) -> UnixStream {
+pub(crate) fn client(place: &Place, socket: &str, export: &str) -> UnixStream {
     let mut stream = UnixStream::connect(place.path(socket)).expect("a server");
     stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
     let option = [&b"IHAVEOPT"[..], &1_u32.to_be_bytes(), &(export.len() as u32).to_be_bytes(), export.as_bytes()];
@@ -58,14 +79,14 @@ fn client(place: &Place, socket: &str, export: &str) -> UnixStream {
     stream
 }
 
-fn request(stream: &mut UnixStream, command: u16, offset: u64, length: u32, data: &[u8]) {
+pub(crate) fn request(stream: &mut UnixStream, command: u16, offset: u64, length: u32, data: &[u8]) {
     let head = [&0x2560_9513_u32.to_be_bytes()[..], &[0, 0], &command.to_be_bytes(), &[7; 8]].concat();
     let range = [&offset.to_be_bytes()[..], &length.to_be_bytes()].concat();
     stream.write_all(&[&head, &range, data].concat()).expect("sent");
 }
 
 /// The data of a successful reply.
-fn reply(stream: &mut UnixStream, length: usize) -> Vec<u8> {
+pub(crate) fn reply(stream: &mut UnixStream, length: usize) -> Vec<u8> {
     let mut head = [0; 16];
     stream.read_exact(&mut head).expect("a reply");
     assert_eq!(head, [[0x67, 0x44, 0x66, 0x98], [0; 4], [7; 4], [7; 4]].concat()[..]);

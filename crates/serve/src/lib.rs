@@ -13,7 +13,6 @@ pub mod metrics;
 pub mod nbd;
 pub mod record;
 pub mod server;
-#[cfg(unix)]
 mod state;
 pub mod torture;
 
@@ -21,5 +20,4 @@ pub use allocation::{AllocatedExtent, Allocation, AllocationQuery, TakeExtents};
 pub use disk::{Answer, Disk, Job, Operation};
 pub use engine::{Engine, EngineError, EngineOptions, Stopped};
 pub use failed::Failed;
-#[cfg(unix)]
-pub use state::{Difference, Doing, Durability, Place, State, StateError};
+pub use state::{Difference, Doing, Durability, Place, State, StateDir, StateError};
