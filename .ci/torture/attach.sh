@@ -3,9 +3,9 @@
 set -e
 dir=$(mktemp -d)
 mnt=$dir/mnt
-trap 'umount $mnt 2> /dev/null; losetup -d $disk 2> /dev/null; umount $dir/fuse; rm -r $dir' EXIT
+trap 'umount $mnt 2> /dev/null || true; losetup -d $disk || true; umount $dir/fuse; rm -r $dir' EXIT
 mkdir "$mnt" "$dir/fuse"
-nbdfuse "$dir/fuse/nbd" "$uri" > /dev/null &
+nbdfuse "$dir/fuse/nbd" "$uri" > /dev/null 2>&1 &
 until test -s "$dir/fuse/nbd"; do
     kill -0 $! # It has not failed.
     sleep 0.05

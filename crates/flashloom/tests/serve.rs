@@ -168,20 +168,37 @@ fn installed(programs: &[&str]) -> bool {
     missing.is_empty()
 }
 
-/// Each family of FTLs, and a map on flash, holds what clients write to it.
+/// Small drives of the families, and of the maps on flash, that no device of the catalogue has.
+const SMALL: [(&str, &str); 4] = [
+    ("block", "kind = \"block\""),
+    ("bast", "kind = \"bast\"\nlog = { blocks = 16 }"),
+    ("dftl", "map = { kind = \"dftl\", cmt = \"16KiB\" }"),
+    ("cdftl", "map = { kind = \"cdftl\", cmt = \"4KiB\", ctp = \"32KiB\" }"),
+];
+
+/// Each family of FTLs, and each map on flash, holds what clients write to it.
 #[test]
 fn every_family_keeps_what_clients_write() {
     if !installed(&["nbdcopy", "fio"]) {
         return;
     }
     let image: Vec<u8> = (0..4_u32 << 20).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
-    for device in ["compare-dirik", "compare-sung", "compare-chang", "compare-hydra", "compare-fmmu"] {
+    let flash = "part = \"K9GAG08U0M\"\nchannels = 2\nchips = 2\nblocks = 64\npages = 32\n";
+    let devices =
+        ["compare-dirik", "compare-sung", "compare-chang", "compare-hydra", "compare-fmmu", "mix-buffered-fast"];
+    for device in devices.into_iter().chain(SMALL.map(|(name, _)| name)) {
         let place = place();
         place.write("in", &image);
+        let small = SMALL.iter().find(|(name, _)| *name == device).map(|(name, ftl)| {
+            let text = format!("name = \"{name}\"\n[flash]\n{flash}[ftl]\ncapacity = \"24MiB\"\n{ftl}\n");
+            place.write("small.toml", text);
+            "small.toml"
+        });
         let script = "nbdcopy --flush in \"$uri\" && nbdcopy \"$uri\" - | head -c 4194304 | cmp - in && \
                       fio --name=t --ioengine=nbd --uri=\"$uri\" --size=4M --rw=randwrite --bs=4k --iodepth=16 \
-                      --verify=crc32c --verify_fatal=1 --minimal > fio.log";
-        let output = place.flashloom(&["serve", device, "--pace", "max", "--run", script]);
+                      --verify=crc32c --verify_fatal=1 --minimal > fio.log && \
+                      fio --name=t --ioengine=nbd --uri=\"$uri\" --size=4M --rw=randtrim --bs=8k --minimal > fio.log";
+        let output = place.flashloom(&["serve", small.unwrap_or(device), "--pace", "max", "--run", script]);
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{device}: {said}");
     }
