@@ -2,6 +2,7 @@
 # of it goes when the shell ends.
 set -e
 dir=$(mktemp -d)
+chmod 711 "$dir"
 mnt=$dir/mnt
 trap 'umount $mnt 2> /dev/null || true; losetup -d $disk || true; umount $dir/fuse; rm -r $dir' EXIT
 mkdir "$mnt" "$dir/fuse"

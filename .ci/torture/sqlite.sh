@@ -12,3 +12,5 @@ sqlite3 "$db" "pragma journal_mode=$2; create table t(n integer primary key, x);
         echo "select $n;"
     done
 } | stdbuf -oL sqlite3 -bail "$db"
+# What nobody synchronises is written now: a database, too, if SQLite has not waited for the drive.
+seq 1000000 | head -c 6000000 > "$mnt/careless"
