@@ -9,7 +9,12 @@ chown postgres socket
 chmod 711 . .. ../..
 mount -o loop "$image" mnt
 as_postgres() { setpriv --reuid=postgres --regid=postgres --clear-groups -- "$@"; }
-trap 'as_postgres "$bin/pg_ctl" -D mnt/data -m immediate stop > /dev/null 2>&1 || true; umount mnt' EXIT
+leave() {
+    as_postgres "$bin/pg_ctl" -D mnt/data -m immediate stop > /dev/null 2>&1 || true
+    wait
+    until umount mnt; do sleep 0.1; done
+}
+trap leave EXIT
 rm -f mnt/data/postmaster.pid
 as_postgres "$bin/postgres" -D mnt/data -c "unix_socket_directories=$PWD/socket" -c fsync=off > server.txt 2>&1 &
 server=$!
