@@ -24,6 +24,8 @@ $sql -c 'create table t(n integer primary key, x text); create table newest(n in
 for n in $(seq "$1"); do
     echo "begin; insert into t values ($n, repeat('$n', 300)); update newest set n = $n; commit; select $n;"
     if [ $((n % 50)) = 0 ]; then echo 'checkpoint;'; fi
+    # The drive works between the commits, too, whether PostgreSQL waits for it or not.
+    if [ $((n % 10)) = 0 ]; then echo "\\! dd if=/dev/zero of=$mnt/busy bs=64k count=8 oflag=direct conv=notrunc status=none"; fi
 done | $sql
 as_postgres "$bin/pg_ctl" -D "$mnt/data" -w -m fast stop > /dev/null
 # What nobody synchronised is written now: a database, too, if PostgreSQL has not waited for the drive.
