@@ -8,7 +8,7 @@ use std::thread;
 
 use serve::engine::{Engine, EngineError, EngineOptions, LagStatus, OnCut, Stopped};
 use serve::record::{RecordTo, Recording};
-use serve::server::{BindError, Export, Hangup, Limits, Listen, Server, Stopper};
+use serve::server::{BindError, Export, Hangup, Limits, Listen, Server, Stopper, Tls, TlsError};
 use study::catalogue::Device;
 use study::session::SessionError;
 
@@ -21,6 +21,12 @@ use crate::{device, machine};
 impl From<BindError> for Failure {
     fn from(error: BindError) -> Self {
         Self::Input(error.to_string())
+    }
+}
+
+impl From<TlsError> for Failure {
+    fn from(error: TlsError) -> Self {
+        Self::Input(format!("--tls-certificates: {error}"))
     }
 }
 
@@ -37,7 +43,11 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
     let served = devices(args, tell)?;
     // The place is taken first: a drive may take minutes to prepare.
     let limits = Limits { connections: args.clients.connections, ..Limits::default() };
-    let server = Server::bind(&listen(args), limits)?;
+    let tls = args.clients.tls_certificates.as_ref();
+    let server = match tls.map(|folder| Tls::load(folder, args.clients.tls_verify_peer)).transpose()? {
+        Some(tls) => Server::bind_tls(&listen(args), limits, tls)?,
+        None => Server::bind(&listen(args), limits)?,
+    };
     let server = match tell.verbose {
         true => server.observed_by(Arc::new(|why| say(format_args!("a connection has ended: {why}")))),
         false => server,

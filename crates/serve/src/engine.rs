@@ -45,7 +45,7 @@ pub use thread::OnPower;
 use crate::control::{ControlError, ControlSocket};
 use crate::metrics::MetricsServer;
 use crate::record::{RecordTo, Recording, Writer};
-use crate::{Disk, Failed, Job};
+use crate::{AllocationQuery, Disk, Failed, Job};
 use inbox::Inbox;
 use thread::{Message, Server};
 
@@ -261,6 +261,12 @@ impl Disk for Engine {
     fn submit(&self, job: Job) {
         if let Err(Message::Job(job)) = self.inbox.put(Message::Job(job)) {
             (job.answer)(Err(Failed::NoPower));
+        }
+    }
+
+    fn allocation(&self, query: AllocationQuery) {
+        if let Err(Message::Allocation(query)) = self.inbox.put(Message::Allocation(query)) {
+            (query.answer)(Err(Failed::NoPower));
         }
     }
 }
