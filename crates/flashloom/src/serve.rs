@@ -6,9 +6,10 @@ use std::process::{Child, Command};
 use std::sync::Arc;
 use std::thread;
 
-use serve::engine::{Engine, EngineError, EngineOptions, LagStatus, OnCut, Stopped};
+use serve::engine::{Engine, EngineError, EngineOptions, Incidents, LagStatus, OnCut, Stopped};
 use serve::record::{RecordTo, Recording};
 use serve::server::{BindError, Export, Hangup, Limits, Listen, Server, Stopper};
+use serve::web::{WebError, WebServer};
 use study::catalogue::Device;
 use study::session::SessionError;
 
@@ -21,6 +22,12 @@ use crate::{device, machine};
 impl From<BindError> for Failure {
     fn from(error: BindError) -> Self {
         Self::Input(error.to_string())
+    }
+}
+
+impl From<WebError> for Failure {
+    fn from(error: WebError) -> Self {
+        Self::Input(format!("--web: {error}"))
     }
 }
 
@@ -38,15 +45,17 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
     // The place is taken first: a drive may take minutes to prepare.
     let limits = Limits { connections: args.clients.connections, ..Limits::default() };
     let server = Server::bind(&listen(args), limits)?;
-    let server = match tell.verbose {
-        true => server.observed_by(Arc::new(|why| say(format_args!("a connection has ended: {why}")))),
-        false => server,
-    };
+    let mut web = args.web.map(WebServer::bind).transpose()?;
+    let url = web.as_ref().map(WebServer::url);
+    let incidents = Incidents::default();
+    let server = noting(server, &incidents, tell);
     let (mut engines, mut exports) = (Vec::new(), Vec::new());
     for Served { names, device } in served {
         let hangup = Hangup::default();
         let description = format!("{}, simulated by Flashloom", device.name);
-        let engine = start(args, device, &hangup, tell)?;
+        // There is one drive if there is a page.
+        let page = Page { web: web.take(), incidents: incidents.clone() };
+        let engine = start(args, device, page, &hangup, tell)?;
         let export = |name| Export {
             name,
             description: description.clone(),
@@ -67,6 +76,9 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
     if let Some(path) = &args.control {
         say(format_args!("it takes commands: flashloom ctl {} status", path.display()));
     }
+    if let Some(url) = url {
+        say(format_args!("its live page: {url}"));
+    }
     let user = args.run.as_ref().map(|line| User::start(line, &uris[0], server.socket(), stopper)).transpose()?;
     let ended = server.run(exports);
     // All drives stop before anything is said about one of them.
@@ -83,6 +95,24 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
     }
     ended.map_err(|error| Failure::Input(format!("the system refuses to serve: {error}; see `ulimit -n`")))?;
     user.map_or(Ok(()), User::end)
+}
+
+/// The live page of a drive, and the incidents on it.
+struct Page {
+    web: Option<WebServer>,
+    incidents: Incidents,
+}
+
+/// Notes connections, and says why they end if it was asked for.
+fn noting(server: Server, incidents: &Incidents, tell: Tell) -> Server {
+    let (come, go) = (incidents.clone(), incidents.clone());
+    let server = server.on_connect(Arc::new(move || come.client_came()));
+    server.observed_by(Arc::new(move |why| {
+        go.client_left(why);
+        if tell.verbose {
+            say(format_args!("a connection has ended: {why}"));
+        }
+    }))
 }
 
 /// The devices of the command line; all of them are read before a drive is made.
@@ -119,8 +149,9 @@ fn listen(args: &ServeArgs) -> Listen {
 }
 
 /// Makes a drive and serves it.
-fn start(args: &ServeArgs, device: Device, hangup: &Hangup, tell: Tell) -> Result<Engine, Failure> {
+fn start(args: &ServeArgs, device: Device, page: Page, hangup: &Hangup, tell: Tell) -> Result<Engine, Failure> {
     let mut options = EngineOptions::new(device);
+    (options.web, options.incidents) = (page.web, page.incidents);
     options.seed = args.state.seed;
     options.precondition.clone_from(&args.state.precondition);
     options.load_snapshot.clone_from(&args.state.load_snapshot);

@@ -13,6 +13,7 @@ mod guide;
 mod help;
 mod limits;
 mod links;
+mod live;
 mod mqsim;
 mod outputs;
 mod page;

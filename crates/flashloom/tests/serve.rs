@@ -11,18 +11,18 @@ use crate::common::{Place, buffered};
 /// Longer than anything takes, unless it hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn place() -> Place {
+pub(crate) fn place() -> Place {
     Place::with(&[("d.toml", &buffered(""))])
 }
 
 /// A server that is ready.
-struct Server {
-    child: Child,
+pub(crate) struct Server {
+    pub(crate) child: Child,
     uri: String,
 }
 
 impl Server {
-    fn start(place: &Place, arguments: &[&str]) -> Self {
+    pub(crate) fn start(place: &Place, arguments: &[&str]) -> Self {
         let mut command = place.command(&[&["serve"], arguments].concat());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
         let mut uri = String::new();
@@ -32,7 +32,7 @@ impl Server {
     }
 
     /// Sends a signal and waits; returns the exit code and what the server has said on the standard error.
-    fn end(mut self, signal: &str) -> (Option<i32>, String) {
+    pub(crate) fn end(mut self, signal: &str) -> (Option<i32>, String) {
         let sent = Command::new("kill").args([format!("-{signal}"), self.child.id().to_string()]).status();
         assert!(sent.expect("kill is there").success());
         let mut said = String::new();
@@ -49,7 +49,7 @@ impl Drop for Server {
 }
 
 /// A client that has chosen an export and reads simple replies.
-fn client(place: &Place, socket: &str, export: &str) -> UnixStream {
+pub(crate) fn client(place: &Place, socket: &str, export: &str) -> UnixStream {
     let mut stream = UnixStream::connect(place.path(socket)).expect("a server");
     stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
     let option = [&b"IHAVEOPT"[..], &1_u32.to_be_bytes(), &(export.len() as u32).to_be_bytes(), export.as_bytes()];
@@ -58,14 +58,14 @@ fn client(place: &Place, socket: &str, export: &str) -> UnixStream {
     stream
 }
 
-fn request(stream: &mut UnixStream, command: u16, offset: u64, length: u32, data: &[u8]) {
+pub(crate) fn request(stream: &mut UnixStream, command: u16, offset: u64, length: u32, data: &[u8]) {
     let head = [&0x2560_9513_u32.to_be_bytes()[..], &[0, 0], &command.to_be_bytes(), &[7; 8]].concat();
     let range = [&offset.to_be_bytes()[..], &length.to_be_bytes()].concat();
     stream.write_all(&[&head, &range, data].concat()).expect("sent");
 }
 
 /// The data of a successful reply.
-fn reply(stream: &mut UnixStream, length: usize) -> Vec<u8> {
+pub(crate) fn reply(stream: &mut UnixStream, length: usize) -> Vec<u8> {
     let mut head = [0; 16];
     stream.read_exact(&mut head).expect("a reply");
     assert_eq!(head, [[0x67, 0x44, 0x66, 0x98], [0; 4], [7; 4], [7; 4]].concat()[..]);

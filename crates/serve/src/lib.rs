@@ -7,6 +7,7 @@
 pub mod control;
 mod disk;
 pub mod engine;
+mod http;
 pub mod metrics;
 pub mod nbd;
 pub mod record;
@@ -14,6 +15,7 @@ pub mod server;
 #[cfg(unix)]
 mod state;
 pub mod torture;
+pub mod web;
 
 pub use disk::{Answer, Disk, Failed, Job, Operation};
 pub use engine::{Engine, EngineError, EngineOptions, Stopped};

@@ -12,7 +12,9 @@ use study::snapshot;
 use super::command::{Command, Refused, Reply};
 use super::core::{Answered, Core};
 use super::inbox::{Inbox, now};
+use super::incident::Incidents;
 use super::lag::Lag;
+use super::observation::Observation;
 use super::pace::{END, Pace, Timeline};
 use super::status::{LagStatus, Status};
 use crate::Job;
@@ -21,6 +23,8 @@ use crate::Job;
 pub(super) enum Message {
     Job(Job),
     Command(Command, Sender<Result<Reply, Refused>>),
+    /// Observes the drive, and its wear as well if true.
+    Observe(bool, Sender<Observation>),
     /// Switches the drive off in order and ends.
     Stop(Sender<Status>),
 }
@@ -34,6 +38,8 @@ pub(super) struct Server {
     /// The last part of a wait during which the thread reads the clock all the time.
     pub(super) spin: Duration,
     pub(super) on_power: Option<OnPower>,
+    /// Told of commands.
+    pub(super) incidents: Incidents,
     clock: Clock,
     lag: Lag,
     answers: Vec<Answered>,
@@ -67,6 +73,7 @@ impl Server {
             inbox,
             spin: Duration::ZERO,
             on_power: None,
+            incidents: Incidents::default(),
             clock: Clock { start: now(), line: None, pace },
             lag: Lag::default(),
             answers: Vec::new(),
@@ -88,6 +95,10 @@ impl Server {
                         let reply = self.command(at, command);
                         // Nobody waits for the reply if its connection is gone.
                         let _ = to.send(reply);
+                    }
+                    Message::Observe(wear, to) => {
+                        let observation = self.observe(wear);
+                        let _ = to.send(observation);
                     }
                     Message::Stop(to) => {
                         let status = self.stop();
@@ -179,6 +190,7 @@ impl Server {
             _ => None,
         };
         self.give();
+        self.incidents.carried_out(&reply);
         if let (Some(is_on), Some(on_power)) = (is_on, &self.on_power) {
             on_power(is_on);
         }
@@ -199,6 +211,15 @@ impl Server {
             requests_per_s: if uptime > 0.0 { self.core.answered() as f64 / uptime } else { 0.0 },
             lag: LagStatus::of(&self.lag),
             ..self.core.status()
+        }
+    }
+
+    fn observe(&mut self, wear: bool) -> Observation {
+        Observation {
+            uptime: self.clock.wall(now()),
+            pace: self.clock.pace.to_string(),
+            lag: self.lag.take_recent(),
+            ..self.core.observe(wear)
         }
     }
 
