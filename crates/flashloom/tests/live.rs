@@ -156,6 +156,7 @@ fn the_page_lives_in_a_browser() {
     let load = Load::start(&place);
     let mut browser = Browser::start(program);
     for look @ Look { width, dark } in LOOKS {
+        browser.visit("about:blank", look);
         browser.visit(&live.url, look);
         // The tiles of the rates, and lines of some length.
         browser.until(
@@ -185,7 +186,7 @@ fn the_page_lives_in_a_browser() {
     // Without the token it only shows.
     browser.visit("about:blank", LOOKS[0]);
     browser.visit(live.url.split('#').next().expect("the address"), LOOKS[0]);
-    browser.until("document.getElementById('state').dataset.state === 'on'");
+    browser.until("document.getElementById('state')?.dataset.state === 'on'");
     assert_eq!(browser.eval("document.getElementById('cut').disabled"), true);
     assert_eq!(browser.console, Vec::<String>::new());
     drop(browser);

@@ -3,6 +3,8 @@
 
 const lines = (() => {
   const SECONDS = 120;
+  // A chart is as wide as it has points for, so that a young drive's are not squeezed into its right end.
+  const WIDTHS = [15, 30, 60, SECONDS];
   const HEIGHT = 150;
   const EDGE = { left: 50, right: 6, top: 6, bottom: 18 };
   const NS = "http://www.w3.org/2000/svg";
@@ -14,10 +16,10 @@ const lines = (() => {
     return made;
   }
 
-  // The smallest round number that is no smaller: 1, 2 or 5 times a power of ten.
+  // The smallest round number that is no smaller.
   function round(value) {
     const power = Math.pow(10, Math.floor(Math.log10(value)));
-    return [1, 2, 5, 10].map((step) => step * power).find((step) => step >= value * 0.999999);
+    return [1, 1.5, 2, 3, 4, 6, 8, 10].map((step) => step * power).find((step) => step >= value * 0.999999);
   }
 
   function linear(most, least) {
@@ -38,6 +40,12 @@ const lines = (() => {
     return { marks, at: (value) => (Math.log10(Math.max(value, Math.pow(10, from))) - from) / (to - from) };
   }
 
+  // A value as a text. What is counted one by one has no digits behind the point, and nothing is 0.
+  function shown(unit, value) {
+    if (value === 0 && unit !== "share" && unit !== "plain") return unit === "per-second" ? "0/s" : unit === "rate" ? "0B/s" : "0";
+    return unit === "whole" && value !== null ? String(value) : numbers.show(unit === "whole" ? "count" : unit, value);
+  }
+
   function swatch(series, stacked) {
     const svg = element("svg", { viewBox: "0 0 18 10", "aria-hidden": "true" });
     if (stacked) element("rect", { x: 0, y: 0, width: 18, height: 10, rx: 2, fill: `var(${series.colour})` }, svg);
@@ -45,7 +53,7 @@ const lines = (() => {
     return svg;
   }
 
-  // A chart in `figure`: { unit, series: [{ name, of, colour, dash }], scale: "log" or nothing, stacked, least }.
+  // A chart in `figure`: { unit: one of numbers.js or "whole", series: [{ name, of, colour, dash }], scale: "log" or nothing, stacked, least }.
   function chart(figure, options) {
     const place = document.createElement("div");
     place.className = "chart";
@@ -69,6 +77,7 @@ const lines = (() => {
     );
     const cursor = element("path", { class: "cursor", visibility: "hidden" }, svg);
     let drawn = "";
+    let seconds = SECONDS;
 
     function axis(points) {
       if (options.stacked) return { marks: [0, 0.5, 1], at: (value) => Math.min(value, 1) };
@@ -84,20 +93,21 @@ const lines = (() => {
     function draw(points, seen, pointed) {
       const width = Math.max(place.clientWidth, 200);
       const now = points.length ? points[points.length - 1].t : 0;
-      const x = (t) => EDGE.left + (1 - (now - t) / SECONDS) * (width - EDGE.left - EDGE.right);
+      seconds = WIDTHS.find((width) => points.length && now - points[0].t <= width * 1.02) || SECONDS;
+      const x = (t) => EDGE.left + (1 - (now - t) / seconds) * (width - EDGE.left - EDGE.right);
       const scale = axis(points);
       const y = (value) => HEIGHT - EDGE.bottom - scale.at(value) * (HEIGHT - EDGE.top - EDGE.bottom);
       const at = (t, value) => x(t).toFixed(1) + "," + y(value).toFixed(1);
-      const key = width + " " + scale.marks.join();
+      const key = [width, seconds, ...scale.marks].join(" ");
       if (key !== drawn) {
         drawn = key;
         back.replaceChildren();
         for (const mark of scale.marks) {
           element("path", { class: "grid", d: `M${EDGE.left},${y(mark).toFixed(1)}H${width - EDGE.right}` }, back);
           const text = element("text", { x: EDGE.left - 6, y: y(mark) + 4, "text-anchor": "end" }, back);
-          text.textContent = numbers.tick(options.unit, mark);
+          text.textContent = numbers.tick(options.unit === "whole" ? "count" : options.unit, mark);
         }
-        for (const [ago, name, anchor] of [[120, "-2 min", "start"], [60, "-1 min", "middle"], [0, "now", "end"]]) {
+        for (const [ago, name, anchor] of [[seconds, `-${seconds} s`, "start"], [seconds / 2, `-${seconds / 2} s`, "middle"], [0, "now", "end"]]) {
           const text = element("text", { x: x(now - ago), y: HEIGHT - 4, "text-anchor": anchor }, back);
           text.textContent = name;
         }
@@ -131,7 +141,7 @@ const lines = (() => {
         });
       }
       options.series.forEach((series, i) => {
-        entries[i].value.textContent = numbers.show(options.unit, seen ? series.of(seen) : null);
+        entries[i].value.textContent = shown(options.unit, seen ? series.of(seen) : null);
       });
       cursor.setAttribute("visibility", pointed && seen ? "visible" : "hidden");
       if (pointed && seen) cursor.setAttribute("d", `M${x(seen.t).toFixed(1)},${EDGE.top}V${HEIGHT - EDGE.bottom}`);
@@ -141,11 +151,11 @@ const lines = (() => {
     function ago(event) {
       const box = place.getBoundingClientRect();
       const share = (event.clientX - box.left - EDGE.left) / (box.width - EDGE.left - EDGE.right);
-      return (1 - Math.min(Math.max(share, 0), 1)) * SECONDS;
+      return (1 - Math.min(Math.max(share, 0), 1)) * seconds;
     }
 
     return { draw, ago, place };
   }
 
-  return { chart, element, SECONDS };
+  return { chart, element, shown, SECONDS };
 })();

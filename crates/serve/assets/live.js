@@ -19,10 +19,10 @@
   let pointed = null;
 
   const TILES = [
-    ["reads", (f) => numbers.show("per-second", f.point.reads_per_s), (f) => numbers.show("count", f.total.reads) + " in all"],
-    ["writes", (f) => numbers.show("per-second", f.point.writes_per_s), (f) => numbers.show("count", f.total.writes) + " in all"],
-    ["read data", (f) => numbers.show("rate", f.point.read_bytes_per_s), (f) => numbers.show("rate", f.total.read_bytes).replace("/s", "") + " in all"],
-    ["written data", (f) => numbers.show("rate", f.point.write_bytes_per_s), (f) => numbers.show("rate", f.total.write_bytes).replace("/s", "") + " in all"],
+    ["reads", (f) => lines.shown("per-second", f.point.reads_per_s), (f) => lines.shown("count", f.total.reads) + " in all"],
+    ["writes", (f) => lines.shown("per-second", f.point.writes_per_s), (f) => lines.shown("count", f.total.writes) + " in all"],
+    ["read data", (f) => lines.shown("rate", f.point.read_bytes_per_s), (f) => numbers.show("rate", f.total.read_bytes).replace("/s", "") + " in all"],
+    ["written data", (f) => lines.shown("rate", f.point.write_bytes_per_s), (f) => numbers.show("rate", f.total.write_bytes).replace("/s", "") + " in all"],
     ["99 % of reads within", (f) => time(f.point.read, "p99"), (f) => "half within " + time(f.point.read, "p50")],
     ["99 % of writes within", (f) => time(f.point.write, "p99"), (f) => "half within " + time(f.point.write, "p50")],
     ["requests under way", (f) => String(f.point.outstanding), (f) => `${f.clients} ${f.clients === 1 ? "connection" : "connections"}, ${f.total.failed} failed`],
@@ -87,15 +87,15 @@
   over("Latency of writes", "Simulated time from submission to answer", { unit: "time", scale: "log", series: percentiles("write") });
   const COLOURS = ["--c0", "--c1", "--c3", "--c6", "--c7", "--c4", "--c2", "--c5", "--bad"];
   const work = figure("Where the dies' time goes", "The share of their time that dies work, by cause");
-  const array = figure("Busy dies", "A row for each channel; darker dies worked for longer");
+  const array = figure("Busy dies", "A row for each channel; the stronger its colour, the longer a die worked");
   const dies = maps.dies(array.made);
   const bars = maps.bars(figure("Busy parts", "The share of its time in which each part of the drive works").made);
-  over("Queue", "Requests of clients without an answer", { unit: "count", least: 1, series: [plain("requests", "outstanding", "--c0")] });
+  over("Queue", "Requests of clients without an answer", { unit: "whole", least: 4, series: [plain("requests", "outstanding", "--c0")] });
   over("Write amplification", "Mapping units programmed for each that clients wrote, over five seconds", {
     unit: "plain", least: 1, series: [plain("amplification", "write_amplification", "--c3")],
   });
   over("Free blocks", "Blocks that the FTL can erase or write without copying first", {
-    unit: "count", least: 10, series: [plain("blocks", "free_blocks", "--c2")],
+    unit: "whole", least: 10, series: [plain("blocks", "free_blocks", "--c2")],
   });
   const worn = figure("Wear", "Blocks by their number of erases");
   const wear = maps.wear(worn.made, worn.text);
@@ -167,7 +167,7 @@
     byId("device").textContent = hello.device;
     if (!causes.length) {
       causes = hello.causes;
-      const series = causes.map((name, i) => ({ name, colour: COLOURS[i], of: (point) => point.work[i] }));
+      const series = causes.map((name, i) => ({ name, colour: COLOURS[i], of: (point) => point.die_time[i] }));
       charts.push(lines.chart(work.made, { label: "Where the dies' time goes", unit: "share", stacked: true, series }));
     }
     // Another server counts from 1 again.

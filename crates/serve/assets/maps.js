@@ -4,7 +4,7 @@
 const maps = (() => {
   const GAP = 3;
 
-  // The dies, a row for each channel. A die is the darker, the longer its array worked in the last moment.
+  // The dies, a row for each channel. A die's colour is the stronger, the longer its array worked in the last moment.
   function dies(figure) {
     const place = document.createElement("div");
     place.className = "chart";
@@ -28,7 +28,7 @@ const maps = (() => {
       cells = arrays.map((array, number) => {
         const label = 44;
         const across = Math.max(4, (width - label) / array.dies);
-        const size = Math.min(across, 34);
+        const size = Math.min(across, 120);
         const height = Math.max(10, Math.min(26, 300 / array.channels));
         const svg = lines.element("svg", {
           height: array.channels * height + 2,

@@ -47,7 +47,7 @@ pub(super) struct Point {
     write_amplification: Option<f64>,
     free_blocks: u64,
     /// The share of their time that dies worked for each cause.
-    work: [f64; CAUSES.len()],
+    die_time: [f64; CAUSES.len()],
 }
 
 /// Percentiles of a time in microseconds.
@@ -257,26 +257,26 @@ impl<'a> Between<'a> {
             late_share: (lag.times.count() > 0).then(|| rounded(lag.late as f64 / lag.times.count() as f64)),
             write_amplification: None,
             free_blocks: now.counters.free_blocks,
-            work: self.work(),
+            die_time: self.die_time(),
         }
     }
 
     /// The share of the dies' time for each cause.
-    fn work(&self) -> [f64; CAUSES.len()] {
+    fn die_time(&self) -> [f64; CAUSES.len()] {
         let accounts =
             |of: &Observation| [of.counters.flash, slc(&of.counters).map_or_else(Account::default, |slc| slc.0)];
         let dies: u32 = self.now.arrays.iter().map(|shape| shape.channels * shape.dies).sum();
-        let mut work = [0.0; CAUSES.len()];
+        let mut shares = [0.0; CAUSES.len()];
         for (from, to) in accounts(self.before).iter().zip(&accounts(self.now)) {
             for (op, cause, tally) in to.rows() {
                 let place = match (cause, op) {
                     (Cause::Host, Op::Read) => 0,
                     (cause, _) => cause as usize + 1,
                 };
-                work[place] += self.share(from.of(op, cause).array, tally.array, dies as usize);
+                shares[place] += self.share(from.of(op, cause).array, tally.array, dies as usize);
             }
         }
-        work.map(rounded)
+        shares.map(rounded)
     }
 
     fn arrays(&self) -> Vec<Dies> {

@@ -98,7 +98,7 @@ fn the_events_say_what_the_drive_does() {
         for (rate, of) in rates.iter_mut().zip(["read_bytes_per_s", "write_bytes_per_s"]) {
             *rate += point[of].as_f64().expect("a number");
         }
-        for (name, share) in CAUSES.iter().zip(point["work"].as_array().expect("shares")) {
+        for (name, share) in CAUSES.iter().zip(point["die_time"].as_array().expect("shares")) {
             *worked.entry(*name).or_insert(0.0) += share.as_f64().expect("a share");
         }
         frame["total"]["reads"] == 64 && frame["total"]["writes"] == 64
