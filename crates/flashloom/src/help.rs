@@ -63,7 +63,7 @@ pub(crate) const EXAMPLES: [Example; 52] = [
     example(
         "study",
         "flashloom study sung/merges --on local --jobs 2",
-        "Run the points on two Dask workers; an address of a scheduler takes those of a cluster",
+        "Run the points on Dask workers here, or on those of a scheduler's address",
     ),
     example("reproduce", "flashloom reproduce sung", "Print the claims of a paper beside the measurements"),
     example(

@@ -256,7 +256,7 @@ impl Page {
             assert!(output.status.success(), "{} names `flashloom {}`", self.name, command.join(" "));
             String::from_utf8(output.stdout).expect("text")
         };
-        let with_options: [&[&str]; 19] = [
+        let with_options: [&[&str]; 20] = [
             &["run"],
             &["serve"],
             &["ctl", "status"],
@@ -275,6 +275,7 @@ impl Page {
             &["store", "gc"],
             &["convert-mqsim"],
             &["point"],
+            &["torture"],
             &["man"],
         ];
         let every: String = with_options.map(help).concat();

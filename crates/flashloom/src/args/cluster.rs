@@ -24,7 +24,7 @@ pub(crate) struct ClusterArgs {
 
     /// Run the points on a Dask cluster: the address of its scheduler, e.g. tcp://scheduler:8786, or local for workers on this
     /// machine, of which --jobs is the number. Outputs are those of a run without it. --store takes URLs, too, e.g.
-    /// s3://bucket/results. It needs Python's package: pip install 'flashloom[cluster]'
+    /// s3://bucket/results. It needs Python's package: `pip install 'flashloom[cluster]'`
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["shard", "keys"])]
     pub(crate) on: Option<Address>,
 }

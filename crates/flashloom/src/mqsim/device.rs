@@ -10,7 +10,7 @@ use super::xml::{Group, XmlFile};
 const DIMENSIONS: [(char, &str); 4] = [('C', "channel"), ('W', "chip"), ('D', "die"), ('P', "plane")];
 
 /// Parameters that MQSim has and Flashloom has not, each with the reason. Some versions of MQSim lack some of them.
-const WITHOUT: [(&str, &str); 15] = [
+const WITHOUT: [(&str, &str); 16] = [
     ("Seed", "the seed is an option of a run: --seed"),
     ("Enabled_Preconditioning", "the state of a drive is an option of a run: --precondition"),
     ("IO_Queue_Depth", "a submission queue takes any number of requests"),
@@ -24,6 +24,8 @@ const WITHOUT: [(&str, &str); 15] = [
     ("Preemptible_GC_Enabled", "garbage collection and host writes take turns"),
     ("GC_Hard_Threshold", "it ends the preemption of garbage collection, which there is not"),
     ("Preferred_suspend_erase_time_for_read", "no operation of the flash is suspended"),
+    // So MQSim writes it.
+    ("Prefered_suspend_erase_time_for_read", "no operation of the flash is suspended"),
     ("Preferred_suspend_erase_time_for_write", "no operation of the flash is suspended"),
     ("Preferred_suspend_write_time_for_read", "no operation of the flash is suspended"),
 ];

@@ -162,12 +162,13 @@ fn arrivals(flow: &Group<'_, '_>, sectors: u64, sheet: &mut Sheet) {
 fn sizes(flow: &Group<'_, '_>, (sectors, align): (u64, u64), sheet: &mut Sheet) {
     let kinds = [("FIXED", true), ("NORMAL", false)];
     let is_fixed = flow.choice("Request_Size_Distribution", &kinds).unwrap_or(true);
-    let variance = flow.number("Variance_Request_Size", "0");
-    // Evenly spread sizes with this variance reach so far from the mean.
-    let reach = (3.0 * variance).sqrt();
+    // MQSim takes it for the standard deviation: `IO_Flow_Synthetic` gives it to `RandomGenerator::Normal(mean, deviation)`.
+    let deviation = flow.number("Variance_Request_Size", "0");
+    // Evenly spread sizes with this deviation reach so far from the mean.
+    let reach = 3_f64.sqrt() * deviation;
     if is_fixed || reach < 1.0 {
         sheet.line(&format!("sizes = [{{ size = \"{}\" }}]", bytes(sectors)), "Average_Request_Size");
-        if variance > 0.0 {
+        if deviation > 0.0 {
             sheet.without("Variance_Request_Size", "all requests have one size");
         }
         return;
@@ -176,8 +177,12 @@ fn sizes(flow: &Group<'_, '_>, (sectors, align): (u64, u64), sheet: &mut Sheet) 
     let (least, most) = (whole(sectors as f64 - reach), whole(sectors as f64 + reach));
     let line = format!("sizes = [{{ size = \"{}..{}\" }}]", bytes(least), bytes(most));
     sheet.line(&line, "Average_Request_Size, Variance_Request_Size");
-    let why = "NORMAL is a range of sizes with the same mean and variance, all equally likely";
+    let why = match reach < sectors as f64 {
+        true => "NORMAL is a range of sizes with the same mean and standard deviation, all equally likely",
+        false => "NORMAL is a range of sizes, all equally likely; the mean is larger, because no size is below zero",
+    };
     sheet.approximated("Request_Size_Distribution", why);
+    sheet.approximated("Variance_Request_Size", "MQSim uses it as the standard deviation, in sectors");
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -141,7 +141,7 @@ impl<'a> Promises<'a> {
             });
             match all.last_mut() {
                 Some(last) if last.start + last.sectors == sector && (last.held, last.promised) == (held, promised) => {
-                    last.sectors = last.sectors + Sectors::new(1);
+                    last.sectors += Sectors::new(1);
                 }
                 _ => all.push(Found { start: sector, sectors: Sectors::new(1), held, promised }),
             }
