@@ -70,6 +70,7 @@ chapters! {
     keep_results
     on_a_cluster
     block_device
+    watch_it_live
     cut_the_power
     embed_it
     how_far_to_trust_it

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::browser::{Browser, LOOKS, Look};
 use crate::common::Place;
 use crate::page::chromium;
+use crate::reading::examination;
 use crate::serve::{Server, client, place, reply, request};
 
 /// Longer than anything takes, unless it hangs.
@@ -78,7 +79,7 @@ impl Load {
         let streams = [(); 3].map(|()| client(place, "s", ""));
         let of = |(number, mut stream)| {
             let is_over = Arc::clone(&is_over);
-            std::thread::spawn(move || {
+            std::thread::Builder::new().spawn(move || {
                 let mut block = number as u64;
                 while !is_over.load(Ordering::Relaxed) {
                     block = block.wrapping_mul(25_214_903_917).wrapping_add(11);
@@ -92,7 +93,8 @@ impl Load {
                 }
             })
         };
-        Self { clients: streams.into_iter().enumerate().map(of).collect(), is_over }
+        let clients = streams.into_iter().enumerate().map(of).map(|client| client.expect("a thread")).collect();
+        Self { clients, is_over }
     }
 
     fn end(self) {
@@ -154,7 +156,7 @@ fn the_page_lives_in_a_browser() {
     let place = place();
     let live = Live::start(&place, &["d.toml", "--pace", "max"]);
     let load = Load::start(&place);
-    let mut browser = Browser::start(program);
+    let (mut browser, examination) = (Browser::start(program), examination());
     for look @ Look { width, dark } in LOOKS {
         browser.visit("about:blank", look);
         browser.visit(&live.url, look);
@@ -170,6 +172,15 @@ fn the_page_lives_in_a_browser() {
             "{look:?}: it is too wide"
         );
         assert_eq!(browser.eval("document.documentElement.dataset.theme"), if dark { "dark" } else { "light" });
+        assert_eq!(browser.console, Vec::<String>::new());
+        if let Some([axe, examine]) = &examination {
+            browser.eval(axe);
+            let result = browser.eval(examine);
+            assert_eq!(result["found"], Value::Array(Vec::new()), "{look:?}");
+            assert!(result["passed"].as_u64() > Some(20), "{result}");
+            // It writes there, too.
+            browser.console.clear();
+        }
         let name = format!("live-{width}-{}.png", if dark { "dark" } else { "light" });
         let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let picture = browser.picture();

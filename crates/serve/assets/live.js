@@ -48,7 +48,7 @@
   function figure(heading, note) {
     const made = document.createElement("figure");
     const caption = document.createElement("figcaption");
-    const [title, text] = [document.createElement("h3"), document.createElement("p")];
+    const [title, text] = [document.createElement("h2"), document.createElement("p")];
     title.textContent = heading;
     text.textContent = note;
     caption.append(title, text);
