@@ -8,7 +8,7 @@ use std::thread;
 
 use serve::engine::{Engine, EngineError, EngineOptions, Incidents, LagStatus, OnCut, Stopped};
 use serve::record::{RecordTo, Recording};
-use serve::server::{BindError, Export, Hangup, Limits, Listen, Server, Stopper};
+use serve::server::{BindError, Export, Hangup, Limits, Listen, Server, Stopper, Tls, TlsError};
 use serve::web::{WebError, WebServer};
 use study::catalogue::Device;
 use study::session::SessionError;
@@ -31,6 +31,12 @@ impl From<WebError> for Failure {
     }
 }
 
+impl From<TlsError> for Failure {
+    fn from(error: TlsError) -> Self {
+        Self::Input(format!("--tls-certificates: {error}"))
+    }
+}
+
 /// A drive that is to be served, and the names of its exports.
 struct Served {
     names: Vec<String>,
@@ -44,7 +50,11 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
     let served = devices(args, tell)?;
     // The place is taken first: a drive may take minutes to prepare.
     let limits = Limits { connections: args.clients.connections, ..Limits::default() };
-    let server = Server::bind(&listen(args), limits)?;
+    let tls = args.clients.tls_certificates.as_ref();
+    let server = match tls.map(|folder| Tls::load(folder, args.clients.tls_verify_peer)).transpose()? {
+        Some(tls) => Server::bind_tls(&listen(args), limits, tls)?,
+        None => Server::bind(&listen(args), limits)?,
+    };
     let mut web = args.web.map(WebServer::bind).transpose()?;
     let url = web.as_ref().map(WebServer::url);
     let incidents = Incidents::default();

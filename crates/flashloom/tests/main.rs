@@ -28,6 +28,7 @@ mod run;
 mod schema;
 mod seeds;
 mod serve;
+mod serve_tls;
 mod shown;
 mod store;
 mod streams;

@@ -145,7 +145,7 @@ fn a_place_that_cannot_be_taken_is_refused_before_a_drive_is_made() {
         (&["--socket", "file"][..], "file: exists and is not a socket; choose another path"),
         (&["--socket", "s"], "s: another server listens there; choose another path"),
         (&["--socket", "no/s"], "no/s: cannot listen there: "),
-        (&["--listen", "0.0.0.0:10809"], "0.0.0.0:10809: is not a loopback address, and without TLS"),
+        (&["--listen", "0.0.0.0:10809"], "0.0.0.0:10809: is not a loopback address, and unless TLS"),
     ] {
         // A precondition that would take for ever.
         let all = [&["serve", "demo", "--precondition", "random:x1000"], arguments].concat();
@@ -159,7 +159,7 @@ fn a_place_that_cannot_be_taken_is_refused_before_a_drive_is_made() {
 }
 
 /// True if all of these programs are installed.
-fn installed(programs: &[&str]) -> bool {
+pub(crate) fn installed(programs: &[&str]) -> bool {
     let there = |name: &&&str| Command::new(name).arg("--version").output().is_ok();
     let missing: Vec<_> = programs.iter().filter(|name| !there(name)).collect();
     for name in &missing {

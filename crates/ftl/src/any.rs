@@ -196,6 +196,10 @@ impl Ftl for AnyFtl {
         each!(self, ftl => Ftl::units(ftl))
     }
 
+    fn may_hold<S: Sector>(&self, lpn: Lpn, media: &Media<S>, slc_array: Option<&Media<S>>) -> bool {
+        each!(self, ftl => Ftl::may_hold(ftl, lpn, media, slc_array))
+    }
+
     fn found(&self) -> u32 {
         each!(self, ftl => Ftl::found(ftl))
     }

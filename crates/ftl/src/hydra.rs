@@ -26,7 +26,7 @@ use std::collections::VecDeque;
 
 use base::engine::Handle;
 use base::nonmax::NonMaxU32;
-use base::units::{Lpn, Span};
+use base::units::{Lpn, Psn, Span};
 use flash::backend::{Cause, Class, Command, List, Observer};
 use flash::nand::{Media, Sector};
 
@@ -67,6 +67,14 @@ impl Kind {
     const fn of(tag: u32) -> (Self, u32) {
         ([Self::Read, Self::Erase, Self::Copy, Self::Area][tag as usize & 3], tag >> 2)
     }
+}
+
+/// The place of a row.
+#[derive(Clone, Copy, Debug)]
+struct RowPlace {
+    superblock: u32,
+    chip: u32,
+    psn: Psn,
 }
 
 /// Processor work: indices into `cpu_time`.
@@ -146,18 +154,9 @@ impl HydraFtl {
         wanted: PageRead,
         lpn: Lpn,
     ) -> bool {
-        let (logical, row) = self.layout.split(lpn);
-        let Some(superblock) = self.place_of(logical) else { return false };
-        if self.is_forgotten(logical, row) {
+        let Some(RowPlace { superblock, chip, psn }) = self.place_of_row(lpn, flash.backend.media()) else {
             return false;
-        }
-        let (chip, page) = self.layout.chip_and_page(row);
-        let block = self.superblocks.block(superblock, chip);
-        let psn = flash.backend.geometry().slot(block, page);
-        // A real drive would have to read an erased page to know that it is empty; here that takes no time.
-        if !flash.backend.media().holds_data(psn) {
-            return false;
-        }
+        };
         self.superblocks.pin(superblock);
         let list = *self.reading.get_or_insert_with(|| flash.backend.open_list(Class::HostRead, Kind::Read.tag(0)));
         let (command, _) = add_read(flash.backend, list, Cause::Host, wanted.slot(lpn, psn));
@@ -169,6 +168,21 @@ impl HydraFtl {
         }
         owners.charge(wanted.owner);
         true
+    }
+
+    /// The place of a row; none if it holds no data.
+    #[inline]
+    fn place_of_row<S: Sector>(&self, lpn: Lpn, media: &Media<S>) -> Option<RowPlace> {
+        let (logical, row) = self.layout.split(lpn);
+        let superblock = self.place_of(logical)?;
+        if self.is_forgotten(logical, row) {
+            return None;
+        }
+        let (chip, page) = self.layout.chip_and_page(row);
+        let block = self.superblocks.block(superblock, chip);
+        let psn = media.geometry().slot(block, page);
+        // A real drive would have to read an erased page to know that it is empty; here that takes no time.
+        media.holds_data(psn).then_some(RowPlace { superblock, chip, psn })
     }
 
     /// Submits the list of a complete read request.

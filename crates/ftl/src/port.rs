@@ -336,6 +336,12 @@ pub trait Ftl: Clone + Debug {
     /// If an invariant is broken.
     fn check<S: Sector>(&self, media: &Media<S>, slc_array: Option<&Media<S>>);
 
+    /// True if flash may hold data of a mapping unit; otherwise it reads as zeros, unless a write buffer has it. This
+    /// neither takes time nor changes anything. An FTL that cannot say answers true.
+    fn may_hold<S: Sector>(&self, _lpn: Lpn, _media: &Media<S>, _slc_array: Option<&Media<S>>) -> bool {
+        true
+    }
+
     /// A request for this mapping unit will follow: the FTL may prefetch the memory it needs.
     #[inline]
     fn fetch(&self, _unit: usize) {}

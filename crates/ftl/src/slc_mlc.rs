@@ -147,6 +147,11 @@ impl SlcMlcFtl {
         self.requests.end_read(flash.now);
     }
 
+    /// True unless a mapping unit reads as zeros.
+    pub(crate) fn may_hold(&self, lpn: Lpn) -> bool {
+        self.disk.holds(lpn.get())
+    }
+
     /// Discards a mapping unit in order of arrival. Returns true if the discard has to wait.
     pub(crate) fn discard(&mut self, owner: Owner, lpn: Lpn) -> bool {
         let waits = !self.tasks.is_empty() || !self.requests.is_empty();

@@ -15,7 +15,7 @@ pub fn targets() -> Vec<Target> {
     let mut all = trace::targets();
     all.extend(config::targets());
     all.extend(text::targets());
-    all.push(nbd::target());
+    all.extend(nbd::targets());
     all.push(snapshot::target());
     all.extend(drive::targets());
     all

@@ -1,8 +1,8 @@
 //! What a connection asks of a drive, and what it answers.
 
-use std::fmt;
-
 use base::units::{Lba, Sectors};
+
+use crate::{AllocationQuery, Failed};
 
 /// What a client asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,32 +26,6 @@ pub enum Operation {
         fua: bool,
     },
 }
-
-/// Why a request was not carried out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failed {
-    /// A sector could not be read from flash.
-    Uncorrectable,
-    /// The drive takes no more writes.
-    ReadOnly,
-    /// The extent ends behind the last sector.
-    OutOfRange,
-    /// The power was cut before the request completed, or is off.
-    NoPower,
-}
-
-impl fmt::Display for Failed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Uncorrectable => "the data cannot be read",
-            Self::ReadOnly => "the drive is worn out and takes no more writes",
-            Self::OutOfRange => "the extent ends behind the drive",
-            Self::NoPower => "the drive has no power",
-        })
-    }
-}
-
-impl std::error::Error for Failed {}
 
 /// Takes the result of a request: once, from any thread, and without waiting. Bytes for a read, none otherwise.
 pub type Answer = Box<dyn FnOnce(Result<Vec<u8>, Failed>) + Send>;
@@ -78,4 +52,10 @@ pub trait Disk: Send + Sync + 'static {
 
     /// Submits a request; it returns at once, and the answer comes later, maybe in another order than the submissions.
     fn submit(&self, job: Job);
+
+    /// Asks for the allocation of a range. It returns at once, and the answer comes later. A drive that does not know says
+    /// that all may be data.
+    fn allocation(&self, query: AllocationQuery) {
+        query.answer_mapped();
+    }
 }

@@ -52,7 +52,7 @@ use crate::control::{ControlError, ControlSocket};
 use crate::metrics::MetricsServer;
 use crate::record::{RecordTo, Recording, Writer};
 use crate::web::{Watched, WebServer};
-use crate::{Disk, Failed, Job};
+use crate::{AllocationQuery, Disk, Failed, Job};
 use inbox::Inbox;
 use thread::{Message, Server};
 
@@ -294,6 +294,12 @@ impl Disk for Engine {
     fn submit(&self, job: Job) {
         if let Err(Message::Job(job)) = self.inbox.put(Message::Job(job)) {
             (job.answer)(Err(Failed::NoPower));
+        }
+    }
+
+    fn allocation(&self, query: AllocationQuery) {
+        if let Err(Message::Allocation(query)) = self.inbox.put(Message::Allocation(query)) {
+            (query.answer)(Err(Failed::NoPower));
         }
     }
 }

@@ -4,9 +4,11 @@
 //! [`Disk`] is the seam between the two halves: connections know a `Disk` and no drive; the engine is a `Disk` and knows no
 //! protocol.
 
+mod allocation;
 pub mod control;
 mod disk;
 pub mod engine;
+mod failed;
 mod http;
 pub mod metrics;
 pub mod nbd;
@@ -17,7 +19,9 @@ mod state;
 pub mod torture;
 pub mod web;
 
-pub use disk::{Answer, Disk, Failed, Job, Operation};
+pub use allocation::{AllocatedExtent, Allocation, AllocationQuery, TakeExtents};
+pub use disk::{Answer, Disk, Job, Operation};
 pub use engine::{Engine, EngineError, EngineOptions, Stopped};
+pub use failed::Failed;
 #[cfg(unix)]
 pub use state::{Difference, Doing, Durability, Place, State, StateError};

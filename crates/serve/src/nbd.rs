@@ -12,8 +12,10 @@
 //! * Requests that are unaligned, empty, unknown or have flags that do not belong to them get EINVAL. A range that ends
 //!   behind the drive gets ENOSPC from writes, EINVAL from all others. The payload of a refused write is skipped, however
 //!   long, so that the connection goes on.
-//! * CACHE reads the range and sends nothing. BLOCK_STATUS says that everything is allocated. FAST_ZERO gets ENOTSUP,
-//!   because zeros are written at the speed of data. NO_HOLE changes nothing, because no write runs out of space.
+//! * CACHE reads the range and sends nothing. FAST_ZERO gets ENOTSUP, because zeros are written at the speed of data.
+//!   NO_HOLE changes nothing, because no write runs out of space.
+//! * The only metadata context is `base:allocation`. What the drive knows to be deallocated is a hole that reads as zeros. A
+//!   reply to BLOCK_STATUS has at most 1024 extents, and may end before the range does.
 //! * Replies are structured for all commands once the client asks for structured replies, so every error has a message. A read
 //!   is one chunk.
 
@@ -27,8 +29,8 @@ mod wire;
 pub use handshake::ExportInfo;
 pub use protocol::{End, Event, Protocol};
 pub use reply::Ticket;
-pub use samples::{sample_exports, samples};
-pub use transmission::Request;
+pub use samples::{sample_exports, samples, samples_with_tls};
+pub use transmission::{BlockStatus, Request};
 pub use wire::LARGEST;
 
 #[cfg(test)]

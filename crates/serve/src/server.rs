@@ -8,12 +8,14 @@
 //! A connection has room for [`Limits::requests`] requests and [`Limits::bytes`] bytes of data, from a request's first byte to
 //! the last byte of its reply; if one of them is used up, the server reads no further. Connections share no room, so none
 //! waits because another one does not read its replies. The bound for all is the product with [`Limits::connections`].
-//! Limits of time end a handshake that takes too long, and a connection whose client takes no byte of a reply. A write
+//! Limits of time end a handshake that takes too long, that of TLS included, and a connection whose client takes no byte of a reply. A write
 //! whose payload does not arrive as a whole never reaches the drive.
 
 mod connection;
+mod halves;
 mod listen;
 mod pieces;
+mod tls;
 
 use std::fmt;
 use std::io;
@@ -26,6 +28,7 @@ use tokio::sync::{Semaphore, watch};
 
 pub use connection::Ended;
 pub use listen::{BindError, Listen};
+pub use tls::{PemKind, Tls, TlsError};
 
 use crate::Disk;
 use crate::nbd::{ExportInfo, LARGEST};
@@ -75,7 +78,7 @@ pub struct Limits {
     pub bytes: Bytes,
     /// The time until a client has chosen an export.
     pub handshake: Duration,
-    /// The time in which a client takes no byte of a reply.
+    /// The time in which a client takes no byte of a reply, or through TLS less than 64 KiB.
     pub stall: Duration,
     /// The time that a server which is stopped gives the requests under way.
     pub shutdown: Duration,
@@ -100,6 +103,7 @@ pub type Observer = Arc<dyn Fn(&Ended) + Send + Sync>;
 /// A server whose socket is open. Clients may connect, and are served from [`Server::run`] on.
 pub struct Server {
     limits: Limits,
+    tls: Option<Tls>,
     listener: Listener,
     observer: Observer,
     on_connect: Arc<dyn Fn() + Send + Sync>,
@@ -133,12 +137,26 @@ impl Server {
     /// # Panics
     /// If the limits leave no room for the largest request.
     pub fn bind(listen: &Listen, limits: Limits) -> Result<Self, BindError> {
+        Self::bind_with(listen, limits, None)
+    }
+
+    /// Opens the socket of a server whose exports are refused without TLS.
+    ///
+    /// # Errors
+    /// If the socket cannot be opened, or others could reach it whose certificates are not verified.
+    ///
+    /// # Panics
+    /// If the limits leave no room for the largest request.
+    pub fn bind_tls(listen: &Listen, limits: Limits, tls: Tls) -> Result<Self, BindError> {
+        Self::bind_with(listen, limits, Some(tls))
+    }
+
+    fn bind_with(listen: &Listen, limits: Limits, tls: Option<Tls>) -> Result<Self, BindError> {
         assert!(limits.bytes.get() >= u64::from(LARGEST), "a connection has room for the largest request");
         assert!(limits.bytes.get() <= u64::from(u32::MAX), "a connection's room is below 4 GiB");
         assert!(limits.connections > 0 && limits.requests > 0, "limits are at least one");
-        let listener = Listener::bind(listen)?;
-        let on_connect = Arc::new(|| ());
-        Ok(Self { limits, listener, observer: Arc::new(|_| ()), on_connect, stop: watch::Sender::new(false) })
+        let (listener, on_connect) = (Listener::bind(listen, tls.as_ref())?, Arc::new(|| ()));
+        Ok(Self { limits, tls, listener, observer: Arc::new(|_| ()), on_connect, stop: watch::Sender::new(false) })
     }
 
     /// The observer hears why each connection ends.
@@ -183,7 +201,7 @@ impl Server {
             assert!(exports[..i].iter().all(|other| other.name != export.name), "exports have different names");
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
-        let Self { limits, listener, observer, on_connect, stop } = self;
+        let Self { limits, tls, listener, observer, on_connect, stop } = self;
         let info = |export: &Export| ExportInfo {
             name: export.name.clone(),
             description: export.description.clone(),
@@ -191,7 +209,7 @@ impl Server {
             unit: export.disk.unit(),
         };
         let infos: Arc<[ExportInfo]> = exports.iter().map(info).collect();
-        let shared = Arc::new(Shared { exports, infos, limits, stop: stop.subscribe() });
+        let shared = Arc::new(Shared { exports, infos, limits, tls, stop: stop.subscribe() });
         runtime.block_on(async {
             let slots = Arc::new(Semaphore::new(limits.connections as usize));
             {

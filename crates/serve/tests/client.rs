@@ -38,8 +38,8 @@ pub(crate) fn hello(export: &str) -> Vec<u8> {
 }
 
 /// A connection in transmission.
-pub(crate) struct Client {
-    stream: UnixStream,
+pub(crate) struct Client<S = UnixStream> {
+    stream: S,
     /// The lengths of the replies to reads.
     reads: BTreeMap<u64, u32>,
 }
@@ -62,7 +62,15 @@ impl Client {
         let mut greeting = [0; 18];
         stream.read_exact(&mut greeting)?;
         assert_eq!(&greeting[..16], b"NBDMAGICIHAVEOPT");
-        stream.write_all(&hello(export))?;
+        stream.write_all(&3_u32.to_be_bytes())?;
+        Self::choose(stream, export)
+    }
+}
+
+impl<S: Read + Write> Client<S> {
+    /// Chooses an export in a negotiation that has begun.
+    pub(crate) fn choose(mut stream: S, export: &str) -> io::Result<Self> {
+        stream.write_all(&hello(export)[4..])?;
         loop {
             let mut reply = [0; 20];
             stream.read_exact(&mut reply)?;
@@ -122,7 +130,7 @@ impl Client {
     }
 
     /// Bytes that make no request.
-    pub(crate) fn raw(&mut self) -> &mut UnixStream {
+    pub(crate) fn raw(&mut self) -> &mut S {
         &mut self.stream
     }
 
@@ -133,7 +141,7 @@ impl Client {
 }
 
 /// Waits until the server closes the connection; returns how many bytes it sent before.
-pub(crate) fn until_closed(stream: &mut UnixStream) -> usize {
+pub(crate) fn until_closed(stream: &mut impl Read) -> usize {
     let mut sent = Vec::new();
     match stream.read_to_end(&mut sent) {
         Ok(_) => {}

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serve::Disk;
-use serve::server::{Export, Hangup, Limits, Listen, Server, Stopper};
+use serve::server::{BindError, Export, Hangup, Limits, Listen, Server, Stopper, Tls};
 
 use crate::memory::Memory;
 
@@ -39,9 +39,18 @@ impl Served {
     }
 
     pub(crate) fn new(exports: Vec<Export>, limits: Limits) -> Self {
+        Self::with(exports, |listen| Server::bind(listen, limits))
+    }
+
+    /// Its exports are refused without TLS.
+    pub(crate) fn secure(exports: Vec<Export>, limits: Limits, tls: Tls) -> Self {
+        Self::with(exports, |listen| Server::bind_tls(listen, limits, tls))
+    }
+
+    fn with(exports: Vec<Export>, bind: impl FnOnce(&Listen) -> Result<Server, BindError>) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let socket = folder.path().join("s");
-        let server = Server::bind(&Listen::Unix(socket.clone()), limits).expect("it listens");
+        let server = bind(&Listen::Unix(socket.clone())).expect("it listens");
         let ended = Arc::new(Mutex::new(Vec::new()));
         let list = Arc::clone(&ended);
         let server = server.observed_by(Arc::new(move |why| list.lock().expect("a list").push(why.to_string())));

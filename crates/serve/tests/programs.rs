@@ -5,13 +5,16 @@ use std::process::Command;
 
 use base::engine::Rng;
 
-use crate::fixture::{Served, patient};
+use serve::server::{Listen, Server, Tls};
+
+use crate::certificates::Certificates;
+use crate::fixture::{Served, export, patient};
 use crate::memory::Memory;
 
 const SIZE: usize = 8 << 20;
 
 /// True if all of these programs are installed.
-fn installed(programs: &[&str]) -> bool {
+pub(crate) fn installed(programs: &[&str]) -> bool {
     let missing: Vec<_> =
         programs.iter().filter(|name| Command::new(name).arg("--version").output().is_err()).collect();
     for name in &missing {
@@ -22,7 +25,7 @@ fn installed(programs: &[&str]) -> bool {
 
 /// The standard output of a program that must succeed.
 #[track_caller]
-fn run(folder: &Path, program: &str, arguments: &[&str]) -> String {
+pub(crate) fn run(folder: &Path, program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).current_dir(folder).output().expect("it starts");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (said, errors) = (text(&output.stdout), text(&output.stderr));
@@ -71,6 +74,47 @@ fn nbdinfo_reads_what_the_server_says() {
     assert!(run(folder, "nbdinfo", &["--list", &served.uri]).contains("a drive of a test"));
     let map = run(folder, "nbdinfo", &["--map", &served.uri]);
     assert_eq!(map.split_whitespace().collect::<Vec<_>>(), ["0", &SIZE.to_string(), "0", "data"]);
+}
+
+/// The names of the files are those that these programs expect, and the URI says that there is TLS.
+#[test]
+fn nbdinfo_nbdcopy_and_qemu_img_come_through_tls() {
+    if !installed(&["nbdinfo", "nbdcopy", "qemu-img"]) {
+        return;
+    }
+    let (certificates, stranger) = (Certificates::new(), Certificates::new());
+    let content = image(6);
+    certificates.write("in", &content);
+    let (memory, here) = (Memory::new(SIZE, 6), certificates.path());
+    let load = |verifies| Tls::load(here, verifies).unwrap_or_else(|error| panic!("{error}"));
+    let unix = Served::secure(vec![export("", &memory)], patient(), load(true));
+    let listen = Listen::Tcp("127.0.0.1:0".parse().expect("an address"));
+    let server = Server::bind_tls(&listen, patient(), load(true)).expect("it listens");
+    let (uri, stopper) = (server.uri(""), server.stopper());
+    let exports = vec![export("", &memory)];
+    let thread = std::thread::Builder::new().spawn(move || server.run(exports)).expect("a thread");
+    let tcp = uri.replace("127.0.0.1", "localhost");
+    assert!(tcp.starts_with("nbds://localhost:") && tcp.ends_with('/'), "{tcp}");
+    let with = |of: &Certificates| format!("{tcp}?tls-certificates={}", of.path().display());
+    let said = run(here, "nbdinfo", &[&with(&certificates)]);
+    assert!(said.contains("newstyle-fixed with TLS"), "{said}");
+    let refused = Command::new("nbdinfo").arg(with(&stranger)).output().expect("it starts");
+    assert!(!refused.status.success());
+    run(here, "nbdcopy", &["--flush", "in", &with(&certificates)]);
+    assert!(memory.durable() == content);
+    let by_unix = format!("{}&tls-certificates={}&tls-hostname=localhost", unix.uri, here.display());
+    run(here, "nbdcopy", &[&by_unix, "out"]);
+    assert!(std::fs::read(certificates.file("out")).expect("there") == content);
+
+    let credentials = format!("tls-creds-x509,id=tls,endpoint=client,dir={}", here.display());
+    let port = tcp.trim_end_matches('/').rsplit(':').next().expect("a port");
+    let place = format!("driver=nbd,host=localhost,port={port},tls-creds=tls");
+    let said = run(here, "qemu-img", &["info", "--object", &credentials, "--image-opts", &place]);
+    assert!(said.contains("8 MiB"), "{said}");
+    let plain = Command::new("qemu-img").args(["info", "--image-opts", &place.replace(",tls-creds=tls", "")]).output();
+    assert!(!plain.expect("it starts").status.success());
+    stopper.stop();
+    thread.join().expect("it ends").expect("well");
 }
 
 #[test]

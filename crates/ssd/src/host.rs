@@ -1,6 +1,7 @@
 //! The host side: takes a request from its submission queue over the link to its completion, and keeps overlapping
 //! requests in order.
 
+mod allocation;
 mod buffered;
 mod clients;
 mod drive;

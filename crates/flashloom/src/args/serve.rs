@@ -91,9 +91,18 @@ pub(crate) struct ClientArgs {
     #[arg(long, value_name = "PATH", conflicts_with = "listen")]
     pub(crate) socket: Option<PathBuf>,
 
-    /// Listen on TCP, on a loopback address only: every user of this machine can connect. Port 0 takes a free one
+    /// Listen on TCP: on a loopback address, where every user of this machine can connect, or on any other one if TLS verifies
+    /// clients. Port 0 takes a free one
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     pub(crate) listen: Option<SocketAddr>,
+
+    /// Refuse clients without TLS, with `server-cert.pem` and `server-key.pem` of this directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) tls_certificates: Option<PathBuf>,
+
+    /// Refuse clients without a certificate that the authority in its `ca-cert.pem` has signed, or that `ca-crl.pem` revokes
+    #[arg(long, requires = "tls_certificates")]
+    pub(crate) tls_verify_peer: bool,
 
     /// Connections at a time, each of which may take 32 MiB of memory; further clients wait
     #[arg(long, value_name = "N", default_value_t = Limits::default().connections, value_parser = whole(1_u32, 1024))]

@@ -88,4 +88,9 @@ impl Ftl for BlockFtl {
     fn check<S: Sector>(&self, media: &Media<S>, _: Option<&Media<S>>) {
         self.check(media);
     }
+
+    fn may_hold<S: Sector>(&self, lpn: Lpn, media: &Media<S>, _: Option<&Media<S>>) -> bool {
+        let (lbn, offset) = self.split(lpn);
+        self.place_of(media, lbn, offset).is_some()
+    }
 }

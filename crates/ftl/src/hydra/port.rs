@@ -84,6 +84,10 @@ impl Ftl for HydraFtl {
         self.check(media);
     }
 
+    fn may_hold<S: Sector>(&self, lpn: Lpn, media: &Media<S>, _: Option<&Media<S>>) -> bool {
+        self.place_of_row(lpn, media).is_some()
+    }
+
     fn batch(&self, _: u32) -> u32 {
         self.batch()
     }

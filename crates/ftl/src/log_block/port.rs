@@ -94,6 +94,10 @@ impl Ftl for LogBlockFtl {
         self.check(media);
     }
 
+    fn may_hold<S: Sector>(&self, lpn: Lpn, media: &Media<S>, _: Option<&Media<S>>) -> bool {
+        self.may_hold(lpn, media)
+    }
+
     fn counters(&self, _: Time) -> Counters {
         Counters { log_merges: Some(self.merges), ..Counters::default() }
     }

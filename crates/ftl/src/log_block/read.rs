@@ -2,7 +2,7 @@
 
 use base::units::{Lpn, Psn};
 use flash::backend::{Cause, Class, Observer};
-use flash::nand::Sector;
+use flash::nand::{Media, Sector};
 
 use super::{EraseWhen, Held, Kind, LogBlockFtl};
 use crate::port::{Flash, Owners, PageRead};
@@ -24,6 +24,11 @@ impl LogBlockFtl {
         let Some(psn) = self.place_of(flash.backend.media(), lpn) else { return false };
         self.read_at(flash, owners, wanted, lpn, psn);
         true
+    }
+
+    /// True unless a mapping unit reads as zeros.
+    pub(super) fn may_hold<S: Sector>(&self, lpn: Lpn, media: &Media<S>) -> bool {
+        self.is_in_buffer(self.address.split(lpn).0) || self.place_of(media, lpn).is_some()
     }
 
     /// True if the controllers' buffer may hold the only copies of some pages of a logical block.

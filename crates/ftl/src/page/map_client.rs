@@ -275,6 +275,13 @@ impl MapClient {
     }
 }
 
+impl MapClient {
+    /// The place of a mapping unit when the latest answer was given, at no cost.
+    pub(super) fn peek<S: Sector>(&self, lpn: Lpn, media: &Media<S>) -> Option<Psn> {
+        self.unit.peek(lpn, |page| self.content(media, page))
+    }
+}
+
 /// The map after all questions have been answered.
 pub(super) struct SettledMap {
     /// The place of every mapping unit.

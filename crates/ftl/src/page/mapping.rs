@@ -6,7 +6,7 @@
 
 use base::units::{Lpn, Psn, SuperblockId, Time};
 use flash::backend::{Observer, Slot};
-use flash::nand::{Sector, Spare};
+use flash::nand::{Media, Sector, Spare};
 
 use super::blocks::State;
 use super::map_client::{MapClient, Question};
@@ -66,6 +66,14 @@ impl PageFtl {
     #[inline]
     pub(crate) fn fetch(&self, unit: usize) {
         self.mapping.fetch(unit);
+    }
+
+    /// True if the map points to a place of a mapping unit, or will soon.
+    pub(crate) fn may_hold<S: Sector>(&self, lpn: Lpn, media: &Media<S>) -> bool {
+        match &self.mapping {
+            Mapping::Ram(map) => map.get(lpn).is_some(),
+            Mapping::MapUnit(map_client) => map_client.peek(lpn, media).is_some(),
+        }
     }
 
     /// Discards a mapping unit: it reads as zeros until the next write. After a power cut recovery may find an older

@@ -117,6 +117,10 @@ impl Ftl for PageFtl {
         self.check(media);
     }
 
+    fn may_hold<S: Sector>(&self, lpn: Lpn, media: &Media<S>, _: Option<&Media<S>>) -> bool {
+        self.may_hold(lpn, media)
+    }
+
     #[inline]
     fn fetch(&self, unit: usize) {
         self.fetch(unit);

@@ -83,6 +83,10 @@ impl Ftl for SlcMlcFtl {
         self.check(media, slc_array);
     }
 
+    fn may_hold<S: Sector>(&self, lpn: Lpn, _: &Media<S>, _: Option<&Media<S>>) -> bool {
+        self.may_hold(lpn)
+    }
+
     fn batch(&self, _: u32) -> u32 {
         self.batch()
     }

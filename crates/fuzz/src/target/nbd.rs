@@ -1,10 +1,11 @@
 //! A connection of an NBD client: what it sends gets the same answers in one piece and in any pieces.
 
 use base::engine::Rng;
-use serve::Operation;
-use serve::nbd::{End, Event, Protocol, sample_exports, samples};
+use base::units::Sectors;
+use serve::nbd::{BlockStatus, End, Event, Protocol, sample_exports, samples, samples_with_tls};
+use serve::{AllocatedExtent, Allocation, Operation};
 
-use crate::{Damage, Scratch, Target, Verdict};
+use crate::{Damage, Target, Verdict};
 
 /// The other end, with a drive that answers at once: a read has the start of its range in every byte.
 struct Server {
@@ -15,8 +16,9 @@ struct Server {
 }
 
 impl Server {
-    fn new() -> Self {
-        let mut protocol = Protocol::new(sample_exports().into());
+    fn new(demands_tls: bool) -> Self {
+        let exports = sample_exports().into();
+        let mut protocol = if demands_tls { Protocol::requiring_tls(exports) } else { Protocol::new(exports) };
         let sent = protocol.take_output();
         Self { protocol, sent, requests: 0, end: None }
     }
@@ -31,7 +33,20 @@ impl Server {
             match event {
                 None if more == 0 => break,
                 None | Some(Event::Payload(_) | Event::Ready(_)) => {}
+                // As if what follows had come through it.
+                Some(Event::StartTls) => self.protocol.upgraded(),
                 Some(Event::End(end)) => self.end = Some(end),
+                Some(Event::BlockStatus(BlockStatus { start, sectors, most, ticket })) => {
+                    let (first, count) = (start.get(), sectors.get());
+                    assert!(first + count <= 2048, "the range is within the drive");
+                    // Sectors that change by the one.
+                    let extents = (first..first + count.min(most as u64)).map(|sector| AllocatedExtent {
+                        sectors: Sectors::new(1),
+                        allocation: if sector % 2 == 0 { Allocation::Mapped } else { Allocation::Deallocated },
+                    });
+                    ticket.reply_extents(Ok(extents.collect()), &mut self.sent);
+                    self.requests += 1;
+                }
                 Some(Event::Request(request)) => {
                     let start = request.start.get();
                     assert!(start + request.sectors.get() <= 2048, "the range is within the drive");
@@ -54,10 +69,10 @@ impl Server {
     }
 }
 
-fn connection(input: &[u8], seed: u64, _: &Scratch) -> Verdict {
-    let mut whole = Server::new();
+fn connection(demands_tls: bool, input: &[u8], seed: u64) -> Verdict {
+    let mut whole = Server::new(demands_tls);
     whole.receive(input);
-    let (mut rng, mut split) = (Rng::stream(seed, "pieces"), Server::new());
+    let (mut rng, mut split) = (Rng::stream(seed, "pieces"), Server::new(demands_tls));
     let longest = 1 << rng.below(10);
     let (mut taken, mut there) = (0, 0);
     while there < input.len() {
@@ -73,11 +88,11 @@ fn connection(input: &[u8], seed: u64, _: &Scratch) -> Verdict {
     }
 }
 
-pub(super) fn target() -> Target {
-    Target {
-        name: "nbd".into(),
-        corpus: samples(),
+pub(super) fn targets() -> [Target; 2] {
+    [("nbd", false, samples()), ("nbd-tls", true, samples_with_tls())].map(|(name, demands_tls, corpus)| Target {
+        name: name.into(),
+        corpus,
         damage: Damage::Bytes(&["IHAVEOPT", "\0\0\0\u{1}", "\0\0\u{2}\0", "base:allocation", "other"]),
-        run: Box::new(connection),
-    }
+        run: Box::new(move |input, seed, _| connection(demands_tls, input, seed)),
+    })
 }

@@ -430,4 +430,3 @@ def hand_over(
 
 
 __all__ = ["Cancelled", "Done", "Point", "Workers", "batches", "hand_over", "run", "run_batch"]
-

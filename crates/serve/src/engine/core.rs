@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use base::io::{Io, IoKind};
-use base::units::{Sectors, Span, Time};
+use base::units::{Lpn, Sectors, Span, Time};
 use flash::nand::Bytes512;
 use ssd::{Completion, DiscardSpec, Drive, QueueId, Request, Ssd, Status};
 
@@ -14,7 +14,7 @@ use super::jobs::{Extent, Jobs, tag, untag};
 use super::pace::END;
 use super::tally::Tally;
 use crate::record::Record;
-use crate::{Answer, Failed, Job, Operation};
+use crate::{Allocation, AllocationQuery, Answer, Failed, Job, Operation};
 
 /// The sectors of a request that writes zeros: a client may ask for gigabytes of them without sending any.
 const ZEROS: u64 = 1024;
@@ -64,6 +64,8 @@ pub struct Core {
     pub(super) jobs: Jobs,
     /// Jobs that wait for the power.
     pub(super) held: Vec<Job>,
+    /// Questions for allocation that wait for the power.
+    pub(super) asked: Vec<AllocationQuery>,
     /// Jobs whose next request follows a completion: the rest of a write of zeros, or the flush behind a write.
     pub(super) next: VecDeque<u32>,
     /// Answers of an orderly power-off, which are not due yet.
@@ -96,6 +98,7 @@ impl Core {
             is_on: true,
             jobs: Jobs::default(),
             held: Vec::new(),
+            asked: Vec::new(),
             next: VecDeque::new(),
             later: VecDeque::new(),
             done: Vec::new(),
@@ -170,6 +173,23 @@ impl Core {
         }
         let at = self.reach(now, answers);
         self.begin(at, job, answers);
+    }
+
+    /// Answers a question for allocation at the present time of the drive, which does not advance: the question is no
+    /// request of the drive, and no recording has it.
+    pub fn allocation(&mut self, query: AllocationQuery) {
+        let end = query.start.get().checked_add(query.sectors.get());
+        if end.is_none_or(|end| end > self.capacity.get()) {
+            return (query.answer)(Err(Failed::OutOfRange));
+        }
+        match (self.is_on, self.on_cut) {
+            (true, _) => query.answer_by(self.granularity, |unit| match self.drive.may_hold(Lpn::new(unit as u32)) {
+                true => Allocation::Mapped,
+                false => Allocation::Deallocated,
+            }),
+            (false, OnCut::End) => (query.answer)(Err(Failed::NoPower)),
+            (false, OnCut::Hold) => self.asked.push(query),
+        }
     }
 
     /// Begins a job at the present time of the drive.

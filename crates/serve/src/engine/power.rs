@@ -129,6 +129,7 @@ impl Core {
         for job in std::mem::take(&mut self.held) {
             self.begin(at, job, answers);
         }
+        std::mem::take(&mut self.asked).into_iter().for_each(|query| self.allocation(query));
         Ok(recovery)
     }
 
@@ -138,6 +139,7 @@ impl Core {
         let (due, latency) = (self.drive.now(), Span::ZERO);
         let held = std::mem::take(&mut self.held).into_iter().map(|job| job.answer);
         answers.extend(held.map(|answer| Answered { due, latency, answer, result: Err(Failed::NoPower) }));
+        self.asked.drain(..).for_each(|query| (query.answer)(Err(Failed::NoPower)));
         if let Some(record) = &mut self.record {
             record.lost();
             record.pass_on();

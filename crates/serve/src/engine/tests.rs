@@ -1,5 +1,6 @@
 //! Tests of a served drive: of its core with a clock of their own, and of its thread.
 
+mod allocation;
 mod power;
 mod replay;
 mod thread;

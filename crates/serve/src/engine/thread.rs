@@ -17,11 +17,12 @@ use super::lag::Lag;
 use super::observation::Observation;
 use super::pace::{END, Pace, Timeline};
 use super::status::{LagStatus, Status};
-use crate::Job;
+use crate::{AllocationQuery, Job};
 
 /// What the thread is sent.
 pub(super) enum Message {
     Job(Job),
+    Allocation(AllocationQuery),
     Command(Command, Sender<Result<Reply, Refused>>),
     /// Observes the drive, and its wear as well if true.
     Observe(bool, Sender<Observation>),
@@ -91,6 +92,7 @@ impl Server {
             for (at, message) in messages.drain(..) {
                 match message {
                     Message::Job(job) => self.job(at, job),
+                    Message::Allocation(query) => self.core.allocation(query),
                     Message::Command(command, to) => {
                         let reply = self.command(at, command);
                         // Nobody waits for the reply if its connection is gone.

@@ -61,12 +61,25 @@ pub(super) struct Chosen {
     pub(super) allocation: bool,
 }
 
+/// How a connection stands to TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tls {
+    /// The server has none.
+    Absent,
+    /// The client must ask for it first.
+    Required,
+    /// It is on.
+    On,
+}
+
 /// What the bytes have led to.
 pub(super) enum Step {
     /// More bytes are needed.
     Incomplete,
     /// Something was taken, and the negotiation goes on.
     Taken(usize),
+    /// These bytes were taken, and TLS begins.
+    StartTls(usize),
     /// These bytes were taken, and the negotiation is over.
     Over(usize, Result<Chosen, End>),
 }
@@ -79,12 +92,15 @@ enum Phase {
     Options,
     /// The data of an option that is too long; this much is still to come.
     Skip { option: u32, left: u32 },
+    /// TLS is beginning, so what comes in plain is of somebody who has intruded.
+    StartingTls,
 }
 
 /// A negotiation.
 #[derive(Debug)]
 pub(super) struct Handshake {
     phase: Phase,
+    tls: Tls,
     fixed: bool,
     zeroes: bool,
     structured: bool,
@@ -98,7 +114,24 @@ impl Handshake {
         out.u64(NBD_MAGIC);
         out.u64(OPTION_MAGIC);
         out.u16(greeting::FIXED_NEWSTYLE | greeting::NO_ZEROES);
-        Self { phase: Phase::Flags, fixed: false, zeroes: true, structured: false, context: None }
+        let tls = Tls::Absent;
+        Self { phase: Phase::Flags, tls, fixed: false, zeroes: true, structured: false, context: None }
+    }
+
+    /// Answers no question before TLS is on.
+    pub(super) const fn require_tls(&mut self) {
+        self.tls = Tls::Required;
+    }
+
+    /// TLS is on. What the client said before is forgotten, because anybody may have said it.
+    ///
+    /// # Panics
+    /// If the client did not ask for it.
+    pub(super) fn upgraded(&mut self) {
+        assert!(matches!(self.phase, Phase::StartingTls), "TLS that nobody asked for");
+        self.tls = Tls::On;
+        self.phase = Phase::Options;
+        (self.structured, self.context) = (false, None);
     }
 
     pub(super) fn receive(&mut self, input: &[u8], exports: &[ExportInfo], out: &mut Vec<u8>) -> Step {
@@ -125,6 +158,8 @@ impl Handshake {
                 }
                 Step::Taken(taken)
             }
+            Phase::StartingTls if input.is_empty() => Step::Incomplete,
+            Phase::StartingTls => Step::Over(input.len(), Err(End::PlainBehindTls)),
             Phase::Options => {
                 let mut fields = Fields(input);
                 let (Some(magic), Some(option), Some(length)) = (fields.u64(), fields.u32(), fields.u32()) else {
@@ -148,6 +183,7 @@ impl Handshake {
                 let taken = OPTION_HEAD + data.len();
                 match self.option(option, data, exports, out) {
                     Some(over) => Step::Over(taken, over),
+                    None if matches!(self.phase, Phase::StartingTls) => Step::StartTls(taken),
                     None => Step::Taken(taken),
                 }
             }
@@ -162,21 +198,32 @@ impl Handshake {
         exports: &[ExportInfo],
         out: &mut Vec<u8>,
     ) -> Option<Result<Chosen, End>> {
+        let needs_tls = self.tls == Tls::Required && ![option::STARTTLS, option::ABORT].contains(&option);
         match option {
+            // This option has no error reply.
+            option::EXPORT_NAME if needs_tls => return Some(Err(End::NoTls)),
+            _ if needs_tls => refuse(option, answer::TLS_REQUIRED, "start TLS first", out),
             option::EXPORT_NAME => return Some(self.export_name(data, exports, out)),
             option::ABORT => {
                 reply(option, answer::ACK, &[], out);
                 return Some(Err(End::Finished));
             }
             option::INFO | option::GO => return self.info(option, data, exports, out).map(Ok),
-            option::LIST | option::STRUCTURED_REPLY if !data.is_empty() => invalid(option, out),
+            option::LIST | option::STRUCTURED_REPLY | option::STARTTLS if !data.is_empty() => invalid(option, out),
             option::LIST => list(exports, out),
             option::STRUCTURED_REPLY => {
                 self.structured = true;
                 reply(option, answer::ACK, &[], out);
             }
             option::LIST_META_CONTEXT | option::SET_META_CONTEXT => self.contexts(option, data, exports, out),
-            option::STARTTLS => refuse(option, answer::UNSUPPORTED, "this server has no TLS", out),
+            option::STARTTLS => match self.tls {
+                Tls::Absent => refuse(option, answer::UNSUPPORTED, "this server has no TLS", out),
+                Tls::On => refuse(option, answer::INVALID, "TLS is on already", out),
+                Tls::Required => {
+                    reply(option, answer::ACK, &[], out);
+                    self.phase = Phase::StartingTls;
+                }
+            },
             _ => refuse(option, answer::UNSUPPORTED, "unknown option", out),
         }
         None

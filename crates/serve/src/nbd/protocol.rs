@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::handshake::{self, ExportInfo, Handshake};
-use super::transmission::{self, Request, Transmission};
+use super::transmission::{self, BlockStatus, Request, Transmission};
 
 /// Why a connection ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +13,10 @@ pub enum End {
     Finished,
     /// The client asked for an export that is not there, by the option that has no error reply.
     NoExport,
+    /// The client asked for an export without TLS, by that option, and the server demands TLS.
+    NoTls,
+    /// The client asked for TLS and sent more in plain, before it had the answer.
+    PlainBehindTls,
     /// The bytes are not NBD's.
     Garbage,
 }
@@ -22,6 +26,8 @@ impl fmt::Display for End {
         f.write_str(match self {
             Self::Finished => "the client is done",
             Self::NoExport => "the client asked for an export that is not there",
+            Self::NoTls => "the client asked for an export without TLS",
+            Self::PlainBehindTls => "the client asked for TLS and went on in plain",
             Self::Garbage => "the client does not speak NBD",
         })
     }
@@ -30,6 +36,9 @@ impl fmt::Display for End {
 /// What has happened.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Event {
+    /// The client waits for TLS: once the output is sent, the connection's bytes are those of TLS, and after its handshake
+    /// the owner calls [`Protocol::upgraded`]. What the client has sent already is passed in before, and ends the connection.
+    StartTls,
     /// The client has chosen this export, and requests follow.
     Ready(usize),
     /// A write begins; so many bytes of payload follow. They are kept once they are passed in, so the owner may wait with
@@ -37,6 +46,8 @@ pub enum Event {
     Payload(u32),
     /// A valid request, to be carried out.
     Request(Request),
+    /// A valid question for the allocation of a range.
+    BlockStatus(BlockStatus),
     /// The connection ends: nothing more is received.
     End(End),
 }
@@ -65,6 +76,25 @@ impl Protocol {
         Self { exports, phase, output }
     }
 
+    /// The same for a client that must ask for TLS before anything else.
+    #[must_use]
+    pub fn requiring_tls(exports: Arc<[ExportInfo]>) -> Self {
+        let mut protocol = Self::new(exports);
+        if let Phase::Handshake(handshake) = &mut protocol.phase {
+            handshake.require_tls();
+        }
+        protocol
+    }
+
+    /// TLS is on: what is received from now on was encrypted.
+    ///
+    /// # Panics
+    /// If the last event was not [`Event::StartTls`].
+    pub fn upgraded(&mut self) {
+        let Phase::Handshake(handshake) = &mut self.phase else { panic!("TLS that nobody asked for") };
+        handshake.upgraded();
+    }
+
     /// Takes bytes from the front of what the client has sent: how many, and what they mean.
     ///
     /// With `(0, None)` it needs more than `input` has. Otherwise it is called again with what follows, which may be empty.
@@ -74,6 +104,7 @@ impl Protocol {
             Phase::Handshake(handshake) => match handshake.receive(input, &self.exports, &mut self.output) {
                 handshake::Step::Incomplete => (0, None),
                 handshake::Step::Taken(taken) => (taken, None),
+                handshake::Step::StartTls(taken) => (taken, Some(Event::StartTls)),
                 handshake::Step::Over(taken, Ok(chosen)) => {
                     let capacity = self.exports[chosen.export].capacity;
                     self.phase = Phase::Transmission(Transmission::new(chosen, capacity));
@@ -86,6 +117,7 @@ impl Protocol {
                 transmission::Step::Taken(taken) => (taken, None),
                 transmission::Step::Payload(taken, bytes) => (taken, Some(Event::Payload(bytes))),
                 transmission::Step::Request(taken, request) => (taken, Some(Event::Request(request))),
+                transmission::Step::BlockStatus(taken, status) => (taken, Some(Event::BlockStatus(status))),
                 transmission::Step::Over(taken, end) => (taken, Some(self.end(end))),
             },
             Phase::Over(end) => (0, Some(Event::End(*end))),

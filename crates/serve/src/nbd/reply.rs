@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use super::wire::{Put, SIMPLE_REPLY_MAGIC, STRUCTURED_REPLY_MAGIC, chunk, error};
-use crate::Failed;
+use super::handshake::ALLOCATION_ID;
+use super::wire::{Put, SIMPLE_REPLY_MAGIC, STRUCTURED_REPLY_MAGIC, chunk, error, state};
+use crate::{AllocatedExtent, Allocation, Failed};
 
 /// Why a request is refused before it reaches the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,12 +115,27 @@ impl Ticket {
         self.error(refused.code(), &refused.to_string(), out);
     }
 
-    /// The reply to BLOCK_STATUS: one descriptor, of allocated data.
-    pub(super) fn allocated(&self, context: u32, out: &mut Vec<u8>) {
-        self.chunk(chunk::BLOCK_STATUS, 12, out);
-        out.u32(context);
-        out.u32(self.length);
-        out.u32(0);
+    /// Appends the reply to BLOCK_STATUS to `out`.
+    ///
+    /// # Panics
+    /// If there are no extents, or they do not begin what the request asked for: each answer makes progress.
+    pub fn reply_extents(&self, extents: Result<Vec<AllocatedExtent>, Failed>, out: &mut Vec<u8>) {
+        let extents = match extents {
+            Ok(extents) => extents,
+            Err(failed) => return self.error(self.code(failed), &failed.to_string(), out),
+        };
+        let sum: u64 = extents.iter().map(|extent| extent.sectors.bytes().get()).sum();
+        assert!(extents.iter().all(|extent| !extent.sectors.is_zero()), "an empty extent");
+        assert!(sum > 0 && sum <= u64::from(self.length), "{sum} of {} bytes", self.length);
+        self.chunk(chunk::BLOCK_STATUS, 4 + 8 * extents.len() as u32, out);
+        out.u32(ALLOCATION_ID);
+        for AllocatedExtent { sectors, allocation } in extents {
+            out.u32(sectors.bytes().get() as u32);
+            out.u32(match allocation {
+                Allocation::Mapped => 0,
+                Allocation::Deallocated => state::HOLE | state::ZERO,
+            });
+        }
     }
 
     fn error(&self, code: u32, message: &str, out: &mut Vec<u8>) {

@@ -20,7 +20,25 @@ pub fn sample_exports() -> Vec<ExportInfo> {
 /// What clients send: each is a sound connection to [`sample_exports`].
 #[must_use]
 pub fn samples() -> Vec<Vec<u8>> {
-    vec![modern(), plain(), oldest(), questions()]
+    vec![modern(), plain(), oldest(), questions(), sparse()]
+}
+
+/// The same for a server that demands TLS, as if what is behind STARTTLS had come through it.
+#[must_use]
+pub fn samples_with_tls() -> Vec<Vec<u8>> {
+    let starting = |sample: Vec<u8>| {
+        let (flags, rest) = sample.split_at(4);
+        let mut out = flags.to_vec();
+        put_option(&mut out, option::LIST, &[]);
+        put_option(&mut out, option::STARTTLS, &[]);
+        out.extend(rest);
+        out
+    };
+    // The oldest clients have no TLS.
+    let mut samples = vec![modern(), plain(), questions(), sparse()];
+    samples = samples.into_iter().map(starting).collect();
+    samples.push(oldest());
+    samples
 }
 
 fn put_option(out: &mut Vec<u8>, option: u32, data: &[u8]) {
@@ -121,5 +139,26 @@ fn questions() -> Vec<u8> {
     put_option(&mut out, option::LIST_META_CONTEXT, &contexts("other", &["base:", "qemu:dirty"]));
     put_option(&mut out, option::INFO, &info("nowhere", &[]));
     put_option(&mut out, option::ABORT, &[]);
+    out
+}
+
+/// Contexts of several kinds, and questions for the allocation.
+fn sparse() -> Vec<u8> {
+    let mut out = Vec::new();
+    out.u32(3);
+    // Before structured replies it is an error.
+    put_option(&mut out, option::SET_META_CONTEXT, &contexts("other", &["base:allocation"]));
+    put_option(&mut out, option::STRUCTURED_REPLY, &[]);
+    put_option(&mut out, option::LIST_META_CONTEXT, &contexts("other", &["base:allocation", "base:"]));
+    put_option(&mut out, option::SET_META_CONTEXT, &contexts("", &[]));
+    put_option(&mut out, option::SET_META_CONTEXT, &contexts("other", &["base:", "x-y:z", "base:allocation"]));
+    put_option(&mut out, option::GO, &info("other", &[]));
+    request(&mut out, (command::WRITE_ZEROES, 0), 1, (8192, 4096));
+    request(&mut out, (command::TRIM, 0), 2, (65536, 8192));
+    request(&mut out, (command::BLOCK_STATUS, 0), 3, (0, 1 << 20));
+    request(&mut out, (command::BLOCK_STATUS, flag::REQ_ONE), 4, (512, 512));
+    request(&mut out, (command::BLOCK_STATUS, flag::DF), 5, (0, 512));
+    request(&mut out, (command::BLOCK_STATUS, 0), 6, (1 << 20, 512));
+    request(&mut out, (command::DISC, 0), 7, (0, 0));
     out
 }

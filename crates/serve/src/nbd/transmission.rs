@@ -2,7 +2,7 @@
 
 use base::units::{Lba, Sectors};
 
-use super::handshake::{ALLOCATION_ID, Chosen};
+use super::handshake::Chosen;
 use super::protocol::End;
 use super::reply::{Kind, Refused, Ticket};
 use super::wire::{Fields, LARGEST, REQUEST_MAGIC, SECTOR, command, flag};
@@ -26,6 +26,22 @@ pub struct Request {
     pub ticket: Ticket,
 }
 
+/// A valid BLOCK_STATUS: a question for the allocation of a range.
+#[derive(Debug, PartialEq, Eq)]
+pub struct BlockStatus {
+    /// The first sector.
+    pub start: Lba,
+    /// The number of sectors.
+    pub sectors: Sectors,
+    /// The most extents of the reply.
+    pub most: usize,
+    /// Makes the reply.
+    pub ticket: Ticket,
+}
+
+/// The most extents of one reply: clients ask again for the rest.
+const EXTENTS: usize = 1024;
+
 /// What the bytes have led to.
 pub(super) enum Step {
     /// More bytes are needed.
@@ -36,6 +52,8 @@ pub(super) enum Step {
     Payload(usize, u32),
     /// A request is there.
     Request(usize, Request),
+    /// A question for allocation is there.
+    BlockStatus(usize, BlockStatus),
     /// The client is done, or at fault.
     Over(usize, End),
 }
@@ -133,8 +151,9 @@ impl Transmission {
                 return Step::Taken(HEAD);
             }
             (command::BLOCK_STATUS, None) => {
-                ticket.allocated(ALLOCATION_ID, out);
-                return Step::Taken(HEAD);
+                let Request { start, sectors, .. } = request(ticket, Operation::Read);
+                let most = if flags & flag::REQ_ONE != 0 { 1 } else { EXTENTS };
+                return Step::BlockStatus(HEAD, BlockStatus { start, sectors, most, ticket });
             }
             (command::READ | command::CACHE, None) => Operation::Read,
             (command::FLUSH, None) => Operation::Flush,

@@ -46,6 +46,7 @@ pub(super) mod answer {
     const ERROR: u32 = 1 << 31;
     pub(in crate::nbd) const UNSUPPORTED: u32 = ERROR + 1;
     pub(in crate::nbd) const INVALID: u32 = ERROR + 3;
+    pub(in crate::nbd) const TLS_REQUIRED: u32 = ERROR + 5;
     pub(in crate::nbd) const UNKNOWN: u32 = ERROR + 6;
     pub(in crate::nbd) const TOO_BIG: u32 = ERROR + 9;
 }
@@ -99,6 +100,12 @@ pub(super) mod chunk {
     pub(in crate::nbd) const OFFSET_DATA: u16 = 1;
     pub(in crate::nbd) const BLOCK_STATUS: u16 = 5;
     pub(in crate::nbd) const ERROR: u16 = (1 << 15) + 1;
+}
+
+/// What BLOCK_STATUS says of a range in `base:allocation`.
+pub(super) mod state {
+    pub(in crate::nbd) const HOLE: u32 = 1 << 0;
+    pub(in crate::nbd) const ZERO: u32 = 1 << 1;
 }
 
 pub(super) mod error {

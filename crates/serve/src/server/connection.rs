@@ -3,18 +3,21 @@
 use std::fmt;
 use std::io;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use base::units::{Lba, Sectors};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::timeout;
+use tokio_rustls::server::TlsStream;
 
+use super::halves::{Half, Socket, shut_down};
 use super::pieces::{First, Input, race, write_all};
+use super::tls::Tls;
 use super::{Export, Limits};
-use crate::nbd::{End, Event, ExportInfo, Protocol, Request, Ticket};
-use crate::{Disk, Failed, Job, Operation};
+use crate::nbd::{BlockStatus, End, Event, ExportInfo, Protocol, Request, Ticket};
+use crate::{AllocatedExtent, AllocationQuery, Disk, Failed, Job, Operation};
 
 /// Replies are written together up to this length.
 const BATCH: usize = 256 << 10;
@@ -31,6 +34,8 @@ pub enum Ended {
     Gone,
     /// The client chose no export in time.
     Handshake,
+    /// The TLS handshake failed.
+    Tls(io::Error),
     /// The client took no byte of a reply for too long.
     Stalled,
     /// The drive lost a request, as it does if its power is cut.
@@ -49,6 +54,7 @@ impl fmt::Display for Ended {
             Self::Client(end) => end.fmt(f),
             Self::Gone => f.write_str("the client has gone"),
             Self::Handshake => f.write_str("the client chose no export in time"),
+            Self::Tls(error) => write!(f, "the TLS handshake failed: {error}"),
             Self::Stalled => f.write_str("the client does not read its replies"),
             Self::Lost => f.write_str("the drive lost a request"),
             Self::HungUp => f.write_str("the drive's connections were ended"),
@@ -60,10 +66,10 @@ impl fmt::Display for Ended {
 
 impl From<io::Error> for Ended {
     fn from(error: io::Error) -> Self {
-        use io::ErrorKind::{BrokenPipe, ConnectionReset, TimedOut};
+        use io::ErrorKind::{BrokenPipe, ConnectionReset, TimedOut, UnexpectedEof};
         match error.kind() {
             TimedOut => Self::Stalled,
-            BrokenPipe | ConnectionReset => Self::Gone,
+            BrokenPipe | ConnectionReset | UnexpectedEof => Self::Gone,
             _ => Self::Failed(error),
         }
     }
@@ -74,6 +80,7 @@ pub(super) struct Shared {
     pub(super) exports: Vec<Export>,
     pub(super) infos: Arc<[ExportInfo]>,
     pub(super) limits: Limits,
+    pub(super) tls: Option<Tls>,
     /// True when the server is stopped.
     pub(super) stop: watch::Receiver<bool>,
 }
@@ -84,26 +91,116 @@ pub(super) async fn stopped(stop: &watch::Receiver<bool>) {
     let _ = stop.clone().wait_for(|stop| *stop).await;
 }
 
+/// A client that has chosen an export.
+enum Chosen<S> {
+    Plain(S),
+    Tls(Box<TlsStream<S>>),
+}
+
 /// Serves a client until one of the two ends it.
-pub(super) async fn serve(
-    mut reader: impl AsyncRead + Unpin,
-    mut writer: impl AsyncWrite + Unpin,
-    shared: &Shared,
-) -> Ended {
-    let mut protocol = Protocol::new(Arc::clone(&shared.infos));
+pub(super) async fn serve(socket: impl Socket, shared: &Shared) -> Ended {
+    let mut protocol = match shared.tls {
+        None => Protocol::new(Arc::clone(&shared.infos)),
+        Some(_) => Protocol::requiring_tls(Arc::clone(&shared.infos)),
+    };
     let mut input = Input::new();
-    let negotiation = negotiate(&mut protocol, &mut input, &mut reader, &mut writer, &shared.limits);
-    let export = match race(timeout(shared.limits.handshake, negotiation), stopped(&shared.stop)).await {
-        First::Left(Ok(Ok(export))) => &shared.exports[export],
+    let negotiation = negotiate(&mut protocol, &mut input, socket, shared);
+    let (export, chosen) = match race(timeout(shared.limits.handshake, negotiation), stopped(&shared.stop)).await {
+        First::Left(Ok(Ok((export, chosen)))) => (&shared.exports[export], chosen),
         First::Left(Ok(Err(ended))) => return ended,
         First::Left(Err(_)) => return Ended::Handshake,
         First::Right(()) => return Ended::Stopped,
     };
+    match chosen {
+        Chosen::Plain(mut socket) => {
+            let (reader, writer) = socket.halves();
+            transmit(&mut protocol, &mut input, (reader, writer), export, shared).await
+        }
+        Chosen::Tls(stream) => {
+            let stream = Mutex::new(*stream);
+            let ended = transmit(&mut protocol, &mut input, (Half(&stream), Half(&stream)), export, shared).await;
+            // The client learns that nothing is missing.
+            let _ = shut_down(Half(&stream), shared.limits.stall).await;
+            ended
+        }
+    }
+}
 
+/// Negotiates until the client chooses an export, through TLS if the server demands it.
+async fn negotiate<S: Socket>(
+    protocol: &mut Protocol,
+    input: &mut Input,
+    mut socket: S,
+    shared: &Shared,
+) -> Result<(usize, Chosen<S>), Ended> {
+    match options(protocol, input, &mut socket, &shared.limits).await? {
+        Negotiated::Export(export) => Ok((export, Chosen::Plain(socket))),
+        Negotiated::StartTls => {
+            let tls = shared.tls.as_ref().expect("only a server with TLS starts it");
+            let mut stream = Box::new(tls.acceptor.accept(socket).await.map_err(Ended::Tls)?);
+            protocol.upgraded();
+            match options(protocol, input, &mut *stream, &shared.limits).await? {
+                Negotiated::Export(export) => Ok((export, Chosen::Tls(stream))),
+                Negotiated::StartTls => unreachable!("TLS is started once"),
+            }
+        }
+    }
+}
+
+/// What options lead to.
+enum Negotiated {
+    Export(usize),
+    StartTls,
+}
+
+/// Answers options.
+async fn options(
+    protocol: &mut Protocol,
+    input: &mut Input,
+    stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
+    limits: &Limits,
+) -> Result<Negotiated, Ended> {
+    let mut starts_tls = false;
+    loop {
+        write_all(stream, &protocol.take_output(), limits.stall).await?;
+        let (taken, event) = protocol.receive(input.waiting());
+        input.take(taken);
+        match event {
+            None if taken > 0 => {}
+            // Nothing has come in plain.
+            None if starts_tls => return Ok(Negotiated::StartTls),
+            None => {
+                if !input.fill(stream).await? {
+                    return Err(Ended::Gone);
+                }
+            }
+            Some(Event::StartTls) => starts_tls = true,
+            Some(event) => {
+                write_all(stream, &protocol.take_output(), limits.stall).await?;
+                match event {
+                    Event::Ready(export) => return Ok(Negotiated::Export(export)),
+                    Event::End(end) => return Err(Ended::Client(end)),
+                    Event::StartTls | Event::Payload(_) | Event::Request(_) | Event::BlockStatus(_) => {
+                        unreachable!("requests follow the choice of an export")
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Reads requests and writes replies, until one of the two ends.
+async fn transmit(
+    protocol: &mut Protocol,
+    input: &mut Input,
+    (mut reader, mut writer): (impl AsyncRead + Unpin, impl AsyncWrite + Unpin),
+    export: &Export,
+    shared: &Shared,
+) -> Ended {
     let disk = &*export.disk;
     let (sender, replies) = unbounded_channel();
     let mut writing = pin!(write_replies(&mut writer, replies, disk, &shared.limits));
-    let reading = read_requests(&mut protocol, &mut input, &mut reader, sender, disk, &shared.limits);
+    let reading = read_requests(protocol, input, &mut reader, sender, disk, &shared.limits);
     let interrupted = race(export.hangup.wait(), stopped(&shared.stop));
     match race(race(reading, interrupted), writing.as_mut()).await {
         // What is under way is answered. The last answer closes the channel, and that ends the writing.
@@ -113,37 +210,6 @@ pub(super) async fn serve(
             (Ok(()), First::Right(First::Right(()))) => Ended::Stopped,
         },
         First::Right(written) => written.err().unwrap_or(Ended::Gone),
-    }
-}
-
-/// Negotiates until the client chooses an export.
-async fn negotiate(
-    protocol: &mut Protocol,
-    input: &mut Input,
-    reader: &mut (impl AsyncRead + Unpin),
-    writer: &mut (impl AsyncWrite + Unpin),
-    limits: &Limits,
-) -> Result<usize, Ended> {
-    loop {
-        write_all(writer, &protocol.take_output(), limits.stall).await?;
-        let (taken, event) = protocol.receive(input.waiting());
-        input.take(taken);
-        match event {
-            None if taken > 0 => {}
-            None => {
-                if !input.fill(reader).await? {
-                    return Err(Ended::Gone);
-                }
-            }
-            Some(event) => {
-                write_all(writer, &protocol.take_output(), limits.stall).await?;
-                match event {
-                    Event::Ready(export) => return Ok(export),
-                    Event::End(end) => return Err(Ended::Client(end)),
-                    Event::Payload(_) | Event::Request(_) => unreachable!("requests follow the choice of an export"),
-                }
-            }
-        }
     }
 }
 
@@ -183,6 +249,8 @@ enum Message {
     Said(Vec<u8>, Admitted),
     /// The drive's answer to a request.
     Answered(Ticket, Result<Vec<u8>, Failed>, Admitted),
+    /// The drive's answer to a question for allocation.
+    Allocation(Ticket, Result<Vec<AllocatedExtent>, Failed>, Admitted),
     /// An operation is done, and a flush follows before the reply.
     Flush(Open),
     /// The drive lost a request.
@@ -209,6 +277,11 @@ impl Pending {
             true => Message::Flush(Open { then_flush: false, ..open }),
             false => Message::Answered(open.ticket, result, open.admitted),
         });
+    }
+
+    fn answer_extents(mut self, result: Result<Vec<AllocatedExtent>, Failed>) {
+        let Some(Open { replies, ticket, admitted, .. }) = self.0.take() else { return };
+        let _ = replies.send(Message::Allocation(ticket, result, admitted));
     }
 }
 
@@ -262,7 +335,14 @@ async fn read_requests(
                 let open = Open { replies: replies.clone(), ticket, admitted, then_flush };
                 submit(disk, operation, (start, sectors), open);
             }
-            Some(Event::Ready(_)) => unreachable!("the export is chosen"),
+            Some(Event::BlockStatus(BlockStatus { start, sectors, most, ticket })) => {
+                let admitted = room.admit(0).await;
+                let open = Open { replies: replies.clone(), ticket, admitted, then_flush: false };
+                let pending = Pending(Some(open));
+                let answer = Box::new(move |result| pending.answer_extents(result));
+                disk.allocation(AllocationQuery { start, sectors, most, answer });
+            }
+            Some(Event::Ready(_) | Event::StartTls) => unreachable!("the export is chosen"),
             Some(Event::End(end)) => return Ended::Client(end),
         }
     }
@@ -290,6 +370,11 @@ async fn write_replies(
                 Message::Answered(ticket, result, room) => {
                     admitted.push(room);
                     ticket.reply(result, &mut out)
+                }
+                Message::Allocation(ticket, result, room) => {
+                    admitted.push(room);
+                    ticket.reply_extents(result, &mut out);
+                    Vec::new()
                 }
                 Message::Flush(open) => {
                     submit(disk, Operation::Flush, (Lba::new(0), Sectors::new(0)), open);

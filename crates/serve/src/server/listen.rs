@@ -1,4 +1,4 @@
-//! Sockets that only this machine's users reach: a Unix socket of its owner, or TCP on a loopback address.
+//! Sockets: a Unix socket of its owner, or TCP. Others than this machine's users reach TCP only with a certificate.
 
 use std::fmt;
 use std::fs::{self, Permissions};
@@ -12,6 +12,7 @@ use rustix::fs::Mode;
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 
 use super::connection::{Ended, Shared, serve};
+use super::tls::Tls;
 
 /// Where clients connect.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,14 +21,14 @@ pub enum Listen {
     PrivateIn(PathBuf),
     /// A Unix socket at this path, of mode 0600.
     Unix(PathBuf),
-    /// A TCP port on a loopback address; port 0 takes a free one.
+    /// A TCP port; port 0 takes a free one. Unless TLS verifies clients, the address is one of loopback.
     Tcp(SocketAddr),
 }
 
 /// Why a server cannot listen.
 #[derive(Debug)]
 pub enum BindError {
-    /// The address is not this machine's alone.
+    /// The address is not this machine's alone, and clients need no certificate.
     NotLoopback(SocketAddr),
     /// Another server listens there.
     InUse(PathBuf),
@@ -47,8 +48,9 @@ impl fmt::Display for BindError {
         match self {
             Self::NotLoopback(address) => write!(
                 f,
-                "{address}: is not a loopback address, and without TLS everyone on the network could read and write the \
-                 drive; choose one such as 127.0.0.1:{}, or a Unix socket and ssh -L",
+                "{address}: is not a loopback address, and unless TLS verifies clients everyone on the network could \
+                 read and write the drive; choose one such as 127.0.0.1:{}, or --tls-certificates and \
+                 --tls-verify-peer, or a Unix socket and ssh -L",
                 address.port()
             ),
             Self::InUse(path) => write!(f, "{}: another server listens there; choose another path", path.display()),
@@ -63,6 +65,7 @@ impl std::error::Error for BindError {}
 /// An open socket, which is not accepted from. The files are removed when it is dropped.
 pub(super) struct Listener {
     socket: Socket,
+    has_tls: bool,
     files: Files,
 }
 
@@ -87,16 +90,16 @@ impl Drop for Files {
 }
 
 impl Listener {
-    pub(super) fn bind(listen: &Listen) -> Result<Self, BindError> {
+    pub(super) fn bind(listen: &Listen, tls: Option<&Tls>) -> Result<Self, BindError> {
         let mut files = Files::default();
         let path = match listen {
-            Listen::Tcp(address) => return tcp(*address),
+            Listen::Tcp(address) => return tcp(*address, tls),
             Listen::Unix(path) => path.clone(),
             Listen::PrivateIn(parent) => files.folder.insert(private_folder(parent)?).join("nbd.sock"),
         };
         let listener = bind_unix(&path)?;
         files.socket = Some(path);
-        Ok(Self { socket: Socket::Unix(listener), files })
+        Ok(Self { socket: Socket::Unix(listener), has_tls: tls.is_some(), files })
     }
 
     /// The path of the Unix socket, if it is one.
@@ -107,12 +110,13 @@ impl Listener {
     /// The URI of an export, in the form of NBD's `doc/uri.md`.
     pub(super) fn uri(&self, export: &str) -> String {
         let export = escaped(export.as_bytes(), b"");
+        let scheme = if self.has_tls { "nbds" } else { "nbd" };
         match (&self.socket, &self.files.socket) {
-            (Socket::Tcp(_, address), _) => format!("nbd://{address}/{export}"),
+            (Socket::Tcp(_, address), _) => format!("{scheme}://{address}/{export}"),
             (Socket::Unix(_), path) => {
                 use std::os::unix::ffi::OsStrExt;
                 let path = path.as_ref().expect("a Unix socket has a path").as_os_str().as_bytes();
-                format!("nbd+unix:///{export}?socket={}", escaped(path, b"/"))
+                format!("{scheme}+unix:///{export}?socket={}", escaped(path, b"/"))
             }
         }
     }
@@ -133,15 +137,15 @@ impl Listener {
     }
 }
 
-fn tcp(address: SocketAddr) -> Result<Listener, BindError> {
-    if !address.ip().is_loopback() {
+fn tcp(address: SocketAddr, tls: Option<&Tls>) -> Result<Listener, BindError> {
+    if !address.ip().is_loopback() && !tls.is_some_and(Tls::verifies_clients) {
         return Err(BindError::NotLoopback(address));
     }
     let refused = |error| BindError::Refused { at: address.to_string(), error };
     let listener = net::TcpListener::bind(address).map_err(refused)?;
     // With the port that the system chose.
     let address = listener.local_addr().map_err(refused)?;
-    Ok(Listener { socket: Socket::Tcp(listener, address), files: Files::default() })
+    Ok(Listener { socket: Socket::Tcp(listener, address), has_tls: tls.is_some(), files: Files::default() })
 }
 
 /// A new folder that only its owner can enter.
@@ -224,14 +228,8 @@ pub(super) enum Stream {
 impl Stream {
     pub(super) async fn serve(self, shared: &Shared) -> Ended {
         match self {
-            Self::Unix(mut stream) => {
-                let (reader, writer) = stream.split();
-                serve(reader, writer, shared).await
-            }
-            Self::Tcp(mut stream) => {
-                let (reader, writer) = stream.split();
-                serve(reader, writer, shared).await
-            }
+            Self::Unix(stream) => serve(stream, shared).await,
+            Self::Tcp(stream) => serve(stream, shared).await,
         }
     }
 }
@@ -248,7 +246,7 @@ mod tests {
     fn a_private_socket_is_its_owners_and_goes_with_the_listener() {
         let parent = tempfile::tempdir().expect("a folder");
         let listen = Listen::PrivateIn(parent.path().to_owned());
-        let both = [(); 2].map(|()| Listener::bind(&listen).expect("listens"));
+        let both = [(); 2].map(|()| Listener::bind(&listen, None).expect("listens"));
         for listener in &both {
             let socket = listener.files.socket.as_ref().expect("a path");
             assert_eq!((mode(socket), mode(socket.parent().expect("a folder"))), (0o600, 0o700));
@@ -262,7 +260,7 @@ mod tests {
     fn a_path_is_taken_only_if_nobody_uses_it() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("s");
-        let bind = || Listener::bind(&Listen::Unix(path.clone()));
+        let bind = || Listener::bind(&Listen::Unix(path.clone()), None);
         let first = bind().expect("listens");
         assert_eq!(mode(&path), 0o600);
         assert!(matches!(bind(), Err(BindError::InUse(_))));
@@ -275,18 +273,19 @@ mod tests {
         fs::write(&path, "dear diary").expect("written");
         assert!(matches!(bind(), Err(BindError::NoSocket(_))));
         assert_eq!(fs::read(&path).expect("there"), b"dear diary");
-        let nowhere = Listener::bind(&Listen::Unix(folder.path().join("no/s")));
+        let nowhere = Listener::bind(&Listen::Unix(folder.path().join("no/s")), None);
         assert!(matches!(nowhere, Err(BindError::Refused { .. })));
     }
 
     #[test]
     fn tcp_is_for_this_machine_only() {
         for address in ["0.0.0.0:10809", "192.0.2.1:10809", "[::]:10809"] {
-            let refused = Listener::bind(&Listen::Tcp(address.parse().expect("an address"))).err().expect("refused");
+            let refused =
+                Listener::bind(&Listen::Tcp(address.parse().expect("an address")), None).err().expect("refused");
             let text = refused.to_string();
             assert!(matches!(refused, BindError::NotLoopback(_)) && text.contains("choose one"), "{text}");
         }
-        let listener = Listener::bind(&Listen::Tcp("127.0.0.1:0".parse().expect("an address"))).expect("listens");
+        let listener = Listener::bind(&Listen::Tcp("127.0.0.1:0".parse().expect("an address")), None).expect("listens");
         let uri = listener.uri("a b");
         assert!(uri.starts_with("nbd://127.0.0.1:") && uri.ends_with("/a%20b") && !uri.contains(":0/"), "{uri}");
     }

@@ -80,5 +80,7 @@ pub(super) async fn write_all<W: AsyncWrite + Unpin>(
         }
         bytes = &bytes[written..];
     }
-    Ok(())
+    // TLS keeps the end of what it has taken.
+    let flush = poll_fn(|context| Pin::new(&mut *writer).poll_flush(context));
+    timeout(stall, flush).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
 }

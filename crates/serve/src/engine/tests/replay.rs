@@ -24,6 +24,10 @@ fn served(core: Core, path: &std::path::Path, seed: u64) -> (Vec<Row>, u64) {
     // Simulated time begins with the first job, wherever the drive stands.
     bench.now = bench.core.now();
     for step in 0..600 {
+        // Questions for allocation are no part of a recording.
+        if step % 7 == 0 {
+            bench.ask(rng.below(capacity), 1, 9).expect("it is answered").expect("an extent");
+        }
         if outstanding < 12 && (step == 0 || rng.below(3) > 0) {
             let start = rng.below(capacity);
             let sectors = (1 + rng.below(9)).min(capacity - start);

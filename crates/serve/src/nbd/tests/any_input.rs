@@ -4,7 +4,7 @@ use base::engine::Rng;
 use proptest::prelude::*;
 
 use super::conversation::Conversation;
-use crate::nbd::{LARGEST, samples};
+use crate::nbd::{End, LARGEST, samples, samples_with_tls};
 
 fn whole(input: &[u8]) -> Conversation {
     let mut conversation = Conversation::new();
@@ -36,6 +36,17 @@ fn samples_are_answered_alike_byte_by_byte() {
     for (i, sample) in samples().iter().enumerate() {
         assert!(whole(sample).end.is_some(), "sample {i} is a whole connection");
         assert_equal(sample, i as u64, 1);
+    }
+}
+
+#[test]
+fn samples_that_start_tls_and_go_on_in_plain_are_refused_alike_byte_by_byte() {
+    for sample in samples_with_tls() {
+        let (mut whole, mut split) = (Conversation::secure(), Conversation::secure());
+        whole.send(&sample);
+        sample.iter().for_each(|byte| split.send(&[*byte]));
+        assert_eq!((&whole.sent, whole.end), (&split.sent, split.end));
+        assert!(matches!(whole.end, Some(End::PlainBehindTls | End::NoTls)), "{:?}", whole.end);
     }
 }
 

@@ -1,7 +1,11 @@
 //! A conversation with a drive that answers at once, for the tests of the protocol.
 
-use crate::nbd::{End, Event, Protocol, sample_exports};
-use crate::{Failed, Operation};
+use std::sync::mpsc::channel;
+
+use base::units::{Lba, Sectors};
+
+use crate::nbd::{BlockStatus, End, Event, Protocol, sample_exports};
+use crate::{AllocatedExtent, Allocation, AllocationQuery, Failed, Operation};
 
 /// Bytes of a sector that nobody has written: its number.
 fn fresh(sector: u64) -> [u8; 512] {
@@ -18,6 +22,8 @@ pub(super) struct Conversation {
     pub(super) asked: String,
     /// What the server has sent.
     pub(super) sent: Vec<u8>,
+    /// It waits for TLS.
+    pub(super) starts_tls: bool,
     /// Why it ended.
     pub(super) end: Option<End>,
     /// Bytes that were passed in, and not taken yet.
@@ -26,10 +32,33 @@ pub(super) struct Conversation {
 
 impl Conversation {
     pub(super) fn new() -> Self {
-        let mut protocol = Protocol::new(sample_exports().into());
+        Self::with(Protocol::new(sample_exports().into()))
+    }
+
+    /// The server demands TLS.
+    pub(super) fn secure() -> Self {
+        Self::with(Protocol::requiring_tls(sample_exports().into()))
+    }
+
+    fn with(mut protocol: Protocol) -> Self {
         let sent = protocol.take_output();
         let disk = (0..2048).flat_map(fresh).collect();
-        Self { protocol, disk, failure: None, asked: String::new(), sent, end: None, waiting: Vec::new() }
+        Self {
+            protocol,
+            disk,
+            failure: None,
+            asked: String::new(),
+            sent,
+            starts_tls: false,
+            end: None,
+            waiting: Vec::new(),
+        }
+    }
+
+    /// TLS is on.
+    pub(super) fn upgrade(&mut self) {
+        assert!(std::mem::take(&mut self.starts_tls), "nobody asked for TLS");
+        self.protocol.upgraded();
     }
 
     /// The client sends these bytes.
@@ -43,8 +72,15 @@ impl Conversation {
             match event {
                 None if more == 0 => break,
                 None | Some(Event::Payload(_)) => {}
+                Some(Event::StartTls) => self.starts_tls = true,
                 Some(Event::Ready(export)) => self.asked.push_str(&format!("[{export}]")),
                 Some(Event::End(end)) => self.end = Some(end),
+                Some(Event::BlockStatus(status)) => {
+                    self.asked.push('s');
+                    let BlockStatus { start, sectors, most, ticket } = status;
+                    let extents = self.failure.map_or_else(|| Ok(self.extents(start, sectors, most)), Err);
+                    ticket.reply_extents(extents, &mut self.sent);
+                }
                 Some(Event::Request(request)) => {
                     let result = self.failure.map_or_else(|| Ok(self.carry_out(&request)), Err);
                     if request.then_flush {
@@ -56,6 +92,19 @@ impl Conversation {
             }
         }
         self.waiting.drain(..taken);
+    }
+
+    /// Sectors of zeros are deallocated.
+    fn extents(&self, start: Lba, sectors: Sectors, most: usize) -> Vec<AllocatedExtent> {
+        let (to, extents) = channel();
+        let answer = Box::new(move |result| to.send(result).expect("it is received"));
+        AllocationQuery { start, sectors, most, answer }.answer_by(Sectors::new(1), |sector| {
+            match self.disk[sector as usize * 512..][..512].iter().all(|byte| *byte == 0) {
+                true => Allocation::Deallocated,
+                false => Allocation::Mapped,
+            }
+        });
+        extents.recv().expect("it is answered").expect("extents")
     }
 
     fn carry_out(&mut self, request: &crate::nbd::Request) -> Vec<u8> {

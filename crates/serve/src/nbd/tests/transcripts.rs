@@ -1,7 +1,7 @@
 //! Conversations byte by byte, with the numbers of the protocol's document.
 //!
 //! A line says what the client (`C`) or the server (`S`) sends: hexadecimal digits, text in quotes, `N*HH` for N equal
-//! bytes. `#` begins a comment. The drive has 1 MiB, and the bytes of sector n are n.
+//! bytes. `T` turns TLS on. `#` begins a comment. The drive has 1 MiB, and the bytes of sector n are n.
 
 use super::conversation::Conversation;
 use crate::Failed;
@@ -61,6 +61,11 @@ fn bytes(line: &str) -> Vec<u8> {
 fn play_with(failure: Option<Failed>, transcript: &str) -> Conversation {
     let mut conversation = Conversation::new();
     conversation.failure = failure;
+    play_in(conversation, transcript)
+}
+
+#[track_caller]
+fn play_in(mut conversation: Conversation, transcript: &str) -> Conversation {
     let (mut said, mut line) = (Vec::new(), "");
     for next in transcript.lines().map(|line| line.split('#').next().unwrap_or("").trim()) {
         match next.split_at_checked(2) {
@@ -70,6 +75,7 @@ fn play_with(failure: Option<Failed>, transcript: &str) -> Conversation {
                 conversation.send(&bytes(text));
             }
             Some(("S ", text)) => said.extend(bytes(text)),
+            None if next == "T" => conversation.upgrade(),
             _ => assert!(next.is_empty(), "`{next}`"),
         }
         line = next;
@@ -236,10 +242,52 @@ C 25609513 0004 0000 0000000000000001 0000000000000400 00000200  # one piece is 
 S 668e33ef 0001 0001 0000000000000001 00000208  0000000000000400 512*02
 C 25609513 0000 0001 0000000000000002 0000000000000000 00000200 512*ee
 S 668e33ef 0001 0000 0000000000000002 00000000
-C 25609513 0008 0007 0000000000000003 0000000000000200 000ffe00  # block status, one extent
-S 668e33ef 0001 0005 0000000000000003 0000000c  00000001 000ffe00 00000000
 "#,
     ]);
+}
+
+#[test]
+fn block_status_is_of_data_and_of_holes_that_read_as_zeros() {
+    let asked = play(&[
+        STRUCTURED,
+        r#"
+# Sectors 0, 256, 512 ... 1792 are zeros. One extent is asked for; all of a range; a range within one extent
+C 25609513 0008 0007 0000000000000001 0000000000000200 000ffe00
+S 668e33ef 0001 0005 0000000000000001 0000000c  00000001 0001fe00 00000000
+C 25609513 0000 0007 0000000000000002 000000000001fe00 00020600
+S 668e33ef 0001 0005 0000000000000002 0000002c  00000001
+S   00000200 00000000  00000200 00000003  0001fe00 00000000  00000200 00000003  00000200 00000000
+C 25609513 0000 0007 0000000000000003 0000000000020000 00000200
+S 668e33ef 0001 0005 0000000000000003 0000000c  00000001 00000200 00000003
+# It follows writes.
+C 25609513 0000 0001 0000000000000004 0000000000020000 00000200 512*ee
+S 668e33ef 0001 0000 0000000000000004 00000000
+C 25609513 0008 0007 0000000000000005 0000000000000200 00040000
+S 668e33ef 0001 0005 0000000000000005 0000000c  00000001 0003fe00 00000000
+# EINVAL
+C 25609513 0000 0007 0000000000000006 00000000000ffe00 00000400
+S 668e33ef 0001 8001 0000000000000006 00000025  00000016 001f "the range ends behind the drive"
+"#,
+    ]);
+    assert_eq!(asked.asked, "[0]sssws");
+    let request = "C 25609513 0000 0007 0000000000000001 0000000000000000 00000200\n";
+    let lost = "S 668e33ef 0001 8001 0000000000000001 0000001c  0000006c 0016 \"the drive has no power\"\n";
+    play_with(Some(Failed::NoPower), &[STRUCTURED, request, lost].concat());
+}
+
+#[test]
+fn a_block_status_has_at_most_so_many_extents() {
+    let mut conversation = play(&[STRUCTURED]);
+    // Every other sector is zeros.
+    for sector in (0..2048_u64).step_by(2) {
+        let offset = format!("{:016x}", sector * 512);
+        conversation.send(&bytes(&format!("25609513 0000 0006 0000000000000001 {offset} 00000200")));
+    }
+    conversation.sent.clear();
+    conversation.send(&bytes("25609513 0000 0007 0000000000000002 0000000000000000 00100000"));
+    let head = bytes("668e33ef 0001 0005 0000000000000002 00002004 00000001");
+    let extents = bytes(&"00000200 00000003 00000200 00000000 ".repeat(512));
+    assert!(conversation.sent == [head, extents].concat());
 }
 
 #[test]
@@ -341,4 +389,86 @@ fn garbage_ends_the_connection() {
     }
     let ended = play(&[GO, "C 28*00\nC 25609513 0000 0000 0000000000000001 0000000000000000 00000200\n"]);
     assert_eq!((ended.asked.as_str(), ended.end), ("[0]", Some(End::Garbage)), "nothing is read after garbage");
+}
+
+/// The default export is asked for behind TLS; the greeting is the only word in plain.
+const SECURE: &str = r#"
+S "NBDMAGIC" "IHAVEOPT" 0003
+C 00000003
+C "IHAVEOPT" 00000005 00000000
+S 0003e889045565a9 00000005 00000001 00000000
+"#;
+
+#[test]
+fn a_server_with_tls_answers_nothing_else_before() {
+    let ended = play_in(
+        Conversation::secure(),
+        r#"
+S "NBDMAGIC" "IHAVEOPT" 0003
+C 00000003
+# Lists, structured replies, GO, and what is unknown: NBD_REP_ERR_TLS_REQD. Data behind STARTTLS: NBD_REP_ERR_INVALID
+C "IHAVEOPT" 00000003 00000000
+S 0003e889045565a9 00000003 80000005 0000000f "start TLS first"
+C "IHAVEOPT" 00000008 00000000
+S 0003e889045565a9 00000008 80000005 0000000f "start TLS first"
+C "IHAVEOPT" 00000007 00000006  00000000 0000
+S 0003e889045565a9 00000007 80000005 0000000f "start TLS first"
+C "IHAVEOPT" 0000004d 00000000
+S 0003e889045565a9 0000004d 80000005 0000000f "start TLS first"
+C "IHAVEOPT" 00000005 00000001 00
+S 0003e889045565a9 00000005 80000003 0000001f "the option's data are malformed"
+C "IHAVEOPT" 00000005 00000000
+S 0003e889045565a9 00000005 00000001 00000000
+T
+# Once is enough, and then everything is as without TLS.
+C "IHAVEOPT" 00000005 00000000
+S 0003e889045565a9 00000005 80000003 00000011 "TLS is on already"
+C "IHAVEOPT" 00000001 00000000
+S 0000000000100000 0d6d
+C 25609513 0000 0003 0000000000000004 0000000000000000 00000000
+S 67446698 00000000 0000000000000004
+"#,
+    );
+    assert_eq!((ended.asked.as_str(), ended.end), ("[0]f", None));
+    let abort = "S \"NBDMAGIC\" \"IHAVEOPT\" 0003\nC 00000003 \"IHAVEOPT\" 00000002 00000000\n\
+                 S 0003e889045565a9 00000002 00000001 00000000\n";
+    assert_eq!(play_in(Conversation::secure(), abort).end, Some(End::Finished));
+    let named = "S \"NBDMAGIC\" \"IHAVEOPT\" 0003\nC 00000003 \"IHAVEOPT\" 00000001 00000000\n";
+    assert_eq!(play_in(Conversation::secure(), named).end, Some(End::NoTls));
+}
+
+#[test]
+fn what_comes_in_plain_behind_starttls_is_refused() {
+    for injected in ["00", r#""IHAVEOPT" 00000008 00000000"#, r#""IHAVEOPT" 00000001 00000000"#] {
+        let ended = play_in(Conversation::secure(), &[SECURE, "C ", injected].concat());
+        assert_eq!((ended.asked.as_str(), ended.end), ("", Some(End::PlainBehindTls)), "{injected}");
+        // In one piece with the option, too.
+        let joined = SECURE.replace("00000005 00000000\nS", &format!("00000005 00000000 {injected}\nS"));
+        assert_ne!(joined, SECURE);
+        let ended = play_in(Conversation::secure(), &joined);
+        assert_eq!((ended.asked.as_str(), ended.end), ("", Some(End::PlainBehindTls)), "{injected}");
+    }
+}
+
+#[test]
+fn what_was_said_before_tls_is_forgotten() {
+    play_in(
+        Conversation::secure(),
+        r#"
+S "NBDMAGIC" "IHAVEOPT" 0003
+C 00000003
+C "IHAVEOPT" 00000008 00000000
+S 0003e889045565a9 00000008 80000005 0000000f "start TLS first"
+C "IHAVEOPT" 00000005 00000000
+S 0003e889045565a9 00000005 00000001 00000000
+T
+C "IHAVEOPT" 0000000a 0000001b  00000000 00000001 0000000f "base:allocation"
+S 0003e889045565a9 0000000a 80000003 00000020 "ask for structured replies first"
+C "IHAVEOPT" 00000008 00000000
+S 0003e889045565a9 00000008 00000001 00000000
+C "IHAVEOPT" 0000000a 0000001b  00000000 00000001 0000000f "base:allocation"
+S 0003e889045565a9 0000000a 00000004 00000013  00000001 "base:allocation"
+S 0003e889045565a9 0000000a 00000001 00000000
+"#,
+    );
 }
