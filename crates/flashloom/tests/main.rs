@@ -15,6 +15,7 @@ mod help;
 mod kept;
 mod limits;
 mod links;
+mod live;
 mod mqsim;
 mod outputs;
 mod page;

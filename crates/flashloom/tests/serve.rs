@@ -11,13 +11,13 @@ use crate::common::{Place, buffered};
 /// Longer than anything takes, unless it hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn place() -> Place {
+pub(crate) fn place() -> Place {
     Place::with(&[("d.toml", &buffered(""))])
 }
 
 /// A server that is ready.
 pub(crate) struct Server {
-    child: Child,
+    pub(crate) child: Child,
     uri: String,
 }
 
