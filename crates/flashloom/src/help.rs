@@ -19,7 +19,7 @@ const fn example(of: &'static str, line: &'static str, does: &'static str) -> Ex
 
 /// Every example. `mine.csv` and `msr.csv` are a user's traces, `ssd.xml` and `flows.xml` are MQSim's, `KEY.json` is a key,
 /// `torture.toml` a torture, and `drive.ctl` the socket of a served drive. No other file has to be there before.
-pub(crate) const EXAMPLES: [Example; 53] = [
+pub(crate) const EXAMPLES: [Example; 54] = [
     example("run", "flashloom run demo oltp --limit 2000", "Run a described workload on a drive"),
     example(
         "run",
@@ -96,6 +96,11 @@ pub(crate) const EXAMPLES: [Example; 53] = [
         "serve",
         "flashloom serve demo --metrics 127.0.0.1:0 --run 'echo $uri'",
         "Serve metrics for Prometheus on a free port",
+    ),
+    example(
+        "serve",
+        "flashloom serve demo --web 127.0.0.1:0 --run 'echo $uri'",
+        "Show the drive live on a web page, whose address it prints, while a command runs",
     ),
     example(
         "store list",

@@ -8,10 +8,11 @@ use std::process::{Child, Command};
 use std::sync::Arc;
 use std::thread;
 
-use serve::engine::{Engine, EngineError, EngineOptions, LagStatus, OnCut, Stopped};
-use serve::metrics::{MetricsError, MetricsServer};
+use serve::engine::{Engine, EngineError, EngineOptions, Incidents, LagStatus, OnCut, Stopped};
+use serve::metrics::MetricsServer;
 use serve::record::{RecordTo, Recording};
 use serve::server::{BindError, Export, Hangup, Limits, Listen, Server, Stopper, Tls, TlsError};
+use serve::web::{WebError, WebServer};
 use study::catalogue::Device;
 use study::session::SessionError;
 
@@ -24,12 +25,6 @@ use crate::{device, machine};
 impl From<BindError> for Failure {
     fn from(error: BindError) -> Self {
         Self::Input(error.to_string())
-    }
-}
-
-impl From<MetricsError> for Failure {
-    fn from(error: MetricsError) -> Self {
-        Self::Input(format!("--metrics: {error}"))
     }
 }
 
@@ -50,9 +45,10 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
     let tell = args.notices();
     tell.check()?;
     let served = devices(args, tell)?;
+    let of = |option| move |error: WebError| Failure::Input(format!("{option}: {error}"));
     // The places are taken first: a drive may take minutes to prepare.
     let directories = kept::directories(args, &served)?;
-    let mut metrics = args.metrics.map(MetricsServer::bind).transpose()?;
+    let mut metrics = args.metrics.map(MetricsServer::bind).transpose().map_err(of("--metrics"))?;
     let watched = metrics.as_ref().map(MetricsServer::address);
     let limits = Limits { connections: args.clients.connections, ..Limits::default() };
     let tls = args.clients.tls_certificates.as_ref();
@@ -60,10 +56,10 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
         Some(tls) => Server::bind_tls(&listen(args), limits, tls)?,
         None => Server::bind(&listen(args), limits)?,
     };
-    let server = match tell.verbose {
-        true => server.observed_by(Arc::new(|why| say(format_args!("a connection has ended: {why}")))),
-        false => server,
-    };
+    let mut web = args.web.map(WebServer::bind).transpose().map_err(of("--web"))?;
+    let url = web.as_ref().map(WebServer::url);
+    let incidents = Incidents::default();
+    let server = noting(server, &incidents, tell);
     let stopper = server.stopper();
     let (mut engines, mut exports) = (Vec::new(), Vec::new());
     for (Served { names, device }, dir) in served.into_iter().zip(directories) {
@@ -72,6 +68,8 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
         let mut options = options(args, device, &hangup);
         options.metrics = metrics.take();
         options.keep = dir.map(|dir| kept::keep(args, dir, stopper.clone()));
+        // There is one drive if there is a page.
+        (options.web, options.incidents) = (web.take(), incidents.clone());
         let engine = start(options, tell)?;
         let export = |name| Export {
             name,
@@ -95,6 +93,9 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
     if let Some(address) = watched {
         say(format_args!("its metrics are at http://{address}/metrics"));
     }
+    if let Some(url) = url {
+        say(format_args!("its live page: {url}"));
+    }
     let user = args.run.as_ref().map(|line| User::start(line, &uris[0], server.socket(), stopper)).transpose()?;
     let ended = server.run(exports);
     // All drives stop before anything is said about one of them.
@@ -115,6 +116,18 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
     let user = user.map_or(Ok(()), User::end);
     // If both have ended, the drive ended first.
     failed.map_or(user, |failure| Err(failure.into()))
+}
+
+/// Notes connections, and says why they end if it was asked for.
+fn noting(server: Server, incidents: &Incidents, tell: Tell) -> Server {
+    let (come, go) = (incidents.clone(), incidents.clone());
+    let server = server.on_connect(Arc::new(move || come.client_came()));
+    server.observed_by(Arc::new(move |why| {
+        go.client_left(why);
+        if tell.verbose {
+            say(format_args!("a connection has ended: {why}"));
+        }
+    }))
 }
 
 /// The devices of the command line; all of them are read before a drive is made.
@@ -150,7 +163,7 @@ fn listen(args: &ServeArgs) -> Listen {
     }
 }
 
-/// The options of a drive that do not concern its files and metrics.
+/// The options of a drive that do not concern its files, its metrics and its page.
 fn options(args: &ServeArgs, device: Device, hangup: &Hangup) -> EngineOptions {
     let mut options = EngineOptions::new(device);
     options.seed = args.state.seed;

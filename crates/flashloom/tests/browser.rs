@@ -97,13 +97,34 @@ impl Browser {
 
     /// Opens a file in this look, and waits until its charts are drawn.
     pub(crate) fn open(&mut self, file: &Path, look: Look) {
+        self.visit(&format!("file://{}", file.display()), look);
+        self.drawn();
+    }
+
+    /// Opens an address in this look.
+    pub(crate) fn visit(&mut self, url: &str, look: Look) {
         let Look { width, dark } = look;
         let size = json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500 });
         self.call("Emulation.setDeviceMetricsOverride", &size);
         let scheme = json!({ "name": "prefers-color-scheme", "value": if dark { "dark" } else { "light" } });
         self.call("Emulation.setEmulatedMedia", &json!({ "media": "", "features": [scheme] }));
-        self.call("Page.navigate", &json!({ "url": format!("file://{}", file.display()) }));
-        self.drawn();
+        self.call("Page.navigate", &json!({ "url": url }));
+    }
+
+    /// Waits until a JavaScript expression is true.
+    pub(crate) fn until(&mut self, expression: &str) {
+        let looked = format!(
+            "new Promise((done) => {{ const end = Date.now() + 60000; const look = () => ({expression}) ? done(true) : \
+             Date.now() > end ? done(false) : setTimeout(look, 20); look(); }})"
+        );
+        assert_eq!(self.eval(&looked), true, "it never becomes true: {expression}");
+    }
+
+    /// The whole page as a picture, in PNG.
+    pub(crate) fn picture(&mut self) -> Vec<u8> {
+        let params = json!({ "format": "png", "captureBeyondViewport": true });
+        let answer = self.call("Page.captureScreenshot", &params);
+        from_base64(answer["data"].as_str().expect("a picture"))
     }
 
     /// Waits until all charts are drawn.
@@ -128,6 +149,24 @@ impl Browser {
             self.call("Input.dispatchKeyEvent", &json!({ "type": kind, "key": key, "code": key }));
         }
     }
+}
+
+/// The bytes of a text in base64.
+fn from_base64(text: &str) -> Vec<u8> {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digit = |byte| DIGITS.iter().position(|digit| *digit == byte).expect("base64") as u32;
+    let digits: Vec<_> = text.trim_end_matches('=').bytes().map(digit).collect();
+    let group = |group: &[u32]| {
+        let bits = group.iter().fold(0, |bits, digit| bits << 6 | digit) << (6 * (4 - group.len()));
+        bits.to_be_bytes()[1..group.len()].to_vec()
+    };
+    digits.chunks(4).flat_map(group).collect()
+}
+
+#[test]
+fn base64_is_read() {
+    let of = ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmFy", "+/8="].map(from_base64);
+    assert_eq!(of, [&b""[..], b"f", b"fo", b"foo", b"foob", b"foobar", b"\xfb\xff"]);
 }
 
 impl Drop for Browser {

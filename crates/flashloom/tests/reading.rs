@@ -82,15 +82,13 @@ fn data(page: &Path) -> Value {
     serde_json::from_str(rest.split_once("</script>").expect("its end").0).expect("JSON")
 }
 
-#[test]
-fn no_page_violates_the_rules_of_accessibility() {
-    let Some(program) = chromium() else { return };
+/// The script of axe-core, and the expression that examines a page; none if the script is not there.
+pub(crate) fn examination() -> Option<[String; 2]> {
     let axe = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/axe/axe.min.js");
     let Ok(axe) = fs::read_to_string(axe) else {
         println!("NOT TESTED: tests/axe/axe.min.js is not there, so no page was examined with axe-core");
-        return;
+        return None;
     };
-    let mut browser = Browser::start(program);
     let rules =
         json!({ "type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] });
     let found =
@@ -98,6 +96,13 @@ fn no_page_violates_the_rules_of_accessibility() {
     let examine = format!(
         "axe.run(document, {{ runOnly: {rules} }}).then((found) => ({{ found: {found}, passed: found.passes.length }}))"
     );
+    Some([axe, examine])
+}
+
+#[test]
+fn no_page_violates_the_rules_of_accessibility() {
+    let (Some(program), Some([axe, examine])) = (chromium(), examination()) else { return };
+    let mut browser = Browser::start(program);
     for page in pages() {
         // Between them both sizes and both themes.
         for look in [LOOKS[0], LOOKS[3]] {

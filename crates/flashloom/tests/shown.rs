@@ -291,6 +291,8 @@ impl Page {
             "fio ",
             "text\nnbdinfo ",
             "text\nmkdir disk ",
+            "text\nset -e\n",
+            "text\nname: ",
         ];
         let text: Vec<&str> = self.text.lines().filter(|line| !line.starts_with("#SBATCH ")).collect();
         let text = text.join("\n");

@@ -13,7 +13,7 @@ use super::escape::escape;
 use super::figure::Figure;
 use super::words::Words;
 
-const STYLE: &str = include_str!("../assets/report.css");
+const STYLE: &str = concat!(include_str!("../assets/colours.css"), include_str!("../assets/report.css"));
 const LIBRARY: &str = include_str!("../assets/echarts.min.js");
 /// Each uses those before it.
 const SCRIPTS: [&str; 6] = [

@@ -4,13 +4,16 @@
 //! * [`Timeline`] maps the wall clock to simulated time and back.
 //! * [`Engine`] is a thread around both. It sleeps until the next event or job, and measures how late its answers are.
 
+mod coarse;
 mod command;
 mod core;
 mod fault;
 mod inbox;
+mod incident;
 mod jobs;
 mod keep;
 mod lag;
+mod observation;
 mod pace;
 mod power;
 mod status;
@@ -34,11 +37,14 @@ use study::memory::Limit;
 use study::output::OutputError;
 use study::session::{Progress, Session, SessionError};
 
+pub(crate) use coarse::CoarseHistogram;
 pub use command::{Command, Refused, Reply};
 pub use core::{Answered, Core, OnCut};
 pub use fault::Fault;
+pub use incident::{Incident, IncidentKind, Incidents};
 pub use keep::{Finding, KeepIn, OnFinding};
 pub use lag::Lag;
+pub(crate) use observation::{Observation, Shape, Wear};
 pub use pace::{Factor, Pace, ParsePaceError, Timeline};
 pub use power::{Cut, WrongPower};
 pub use status::{KindStatus, LagStatus, Latency, MEDIA_TYPE, Power, SCHEMA, Status};
@@ -48,6 +54,7 @@ use crate::control::{ControlError, ControlSocket};
 use crate::metrics::MetricsServer;
 use crate::record::{RecordTo, Recording, Writer};
 use crate::state::StateError;
+use crate::web::{Watched, WebServer};
 use crate::{AllocationQuery, Disk, Failed, Job};
 use inbox::Inbox;
 use keep::Made;
@@ -80,6 +87,10 @@ pub struct EngineOptions {
     pub control: Option<PathBuf>,
     /// Serves `/metrics` and `/healthz` of the drive.
     pub metrics: Option<MetricsServer>,
+    /// Serves the live page of the drive, and what `metrics` serves.
+    pub web: Option<WebServer>,
+    /// The last incidents, which the page shows. The drive notes its commands; whoever has a clone notes more.
+    pub incidents: Incidents,
     /// Called on the thread of the drive, after the answers, whenever the power was cut or switched: a server whose
     /// clients must reconnect after a cut ends its connections here.
     pub on_power: Option<OnPower>,
@@ -90,7 +101,7 @@ pub struct EngineOptions {
 impl EngineOptions {
     /// A new drive at its own pace, with seed 0.
     #[must_use]
-    pub const fn new(device: Device) -> Self {
+    pub fn new(device: Device) -> Self {
         Self {
             device,
             seed: 0,
@@ -104,6 +115,8 @@ impl EngineOptions {
             record: None,
             control: None,
             metrics: None,
+            web: None,
+            incidents: Incidents::default(),
             on_power: None,
             interrupt: None,
         }
@@ -188,6 +201,7 @@ struct Running {
     record: Option<Writer>,
     control: Option<ControlSocket>,
     metrics: Option<MetricsServer>,
+    web: Option<WebServer>,
 }
 
 /// The end of a served drive.
@@ -230,6 +244,7 @@ impl Engine {
         let inbox = Arc::new(Inbox::new());
         let mut server = Server::new(core, Arc::clone(&inbox), options.pace);
         (server.spin, server.on_power, server.files) = (options.spin, options.on_power, files);
+        server.incidents = options.incidents.clone();
         let thread = std::thread::Builder::new().name("drive".to_owned()).spawn(move || server.run());
         let thread = thread.map_err(EngineError::Thread)?;
         let engine = Self { inbox, capacity, unit, running: Arc::default() };
@@ -240,7 +255,15 @@ impl Engine {
             _ => None,
         };
         let metrics = options.metrics.map(|server| server.serve(status)).transpose().map_err(EngineError::Thread)?;
-        *engine.running() = Some(Running { thread, record, control, metrics });
+        let watched = || Watched {
+            device: options.device.name.clone(),
+            capacity,
+            carry_out: Box::new(engine.commands()),
+            observe: Box::new(engine.observer()),
+            incidents: options.incidents.clone(),
+        };
+        let web = options.web.map(|server| server.serve(watched())).transpose().map_err(EngineError::Thread)?;
+        *engine.running() = Some(Running { thread, record, control, metrics, web });
         Ok(engine)
     }
 
@@ -253,6 +276,16 @@ impl Engine {
     fn commands(&self) -> impl Fn(Command) -> Result<Reply, Refused> + Send + Sync + 'static {
         let inbox = Arc::clone(&self.inbox);
         move |command| carry_out(&inbox, command)
+    }
+
+    /// Observes the drive, and its wear if asked to, without keeping it; `None` if it is not served any more.
+    fn observer(&self) -> impl Fn(bool) -> Option<Observation> + Send + Sync + 'static {
+        let inbox = Arc::clone(&self.inbox);
+        move |wear| {
+            let (to, observation) = channel();
+            inbox.put(Message::Observe(wear, to)).ok()?;
+            observation.recv().ok()
+        }
     }
 
     /// Carries out a command, and waits for the reply.
@@ -270,8 +303,8 @@ impl Engine {
         let (to, ended) = channel();
         self.inbox.put(Message::Stop(to)).ok()?;
         let (status, failure) = ended.recv().ok()?;
-        let Running { thread, record, control, metrics } = self.running().take()?;
-        drop((control, metrics));
+        let Running { thread, record, control, metrics, web } = self.running().take()?;
+        drop((control, metrics, web));
         // A panic there was reported there.
         let _ = thread.join();
         Some(Stopped { status, record: record.map(Writer::finish), failure })
@@ -307,4 +340,4 @@ impl Disk for Engine {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

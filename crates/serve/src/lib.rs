@@ -9,12 +9,14 @@ pub mod control;
 mod disk;
 pub mod engine;
 mod failed;
+mod http;
 pub mod metrics;
 pub mod nbd;
 pub mod record;
 pub mod server;
 mod state;
 pub mod torture;
+pub mod web;
 
 pub use allocation::{AllocatedExtent, Allocation, AllocationQuery, TakeExtents};
 pub use disk::{Answer, Disk, Job, Operation};

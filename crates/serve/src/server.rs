@@ -34,7 +34,7 @@ use crate::Disk;
 use crate::nbd::{ExportInfo, LARGEST};
 use connection::{Shared, stopped};
 use listen::Listener;
-use pieces::race;
+pub(crate) use pieces::race;
 
 /// A drive under the name by which clients ask for it.
 #[derive(Clone)]
@@ -106,6 +106,7 @@ pub struct Server {
     tls: Option<Tls>,
     listener: Listener,
     observer: Observer,
+    on_connect: Arc<dyn Fn() + Send + Sync>,
     stop: watch::Sender<bool>,
 }
 
@@ -154,14 +155,20 @@ impl Server {
         assert!(limits.bytes.get() >= u64::from(LARGEST), "a connection has room for the largest request");
         assert!(limits.bytes.get() <= u64::from(u32::MAX), "a connection's room is below 4 GiB");
         assert!(limits.connections > 0 && limits.requests > 0, "limits are at least one");
-        let listener = Listener::bind(listen, tls.as_ref())?;
-        Ok(Self { limits, tls, listener, observer: Arc::new(|_| ()), stop: watch::Sender::new(false) })
+        let (listener, on_connect) = (Listener::bind(listen, tls.as_ref())?, Arc::new(|| ()));
+        Ok(Self { limits, tls, listener, observer: Arc::new(|_| ()), on_connect, stop: watch::Sender::new(false) })
     }
 
     /// The observer hears why each connection ends.
     #[must_use]
     pub fn observed_by(self, observer: Observer) -> Self {
         Self { observer, ..self }
+    }
+
+    /// Calls this for each connection when it begins.
+    #[must_use]
+    pub fn on_connect(self, on_connect: Arc<dyn Fn() + Send + Sync>) -> Self {
+        Self { on_connect, ..self }
     }
 
     /// The NBD URI of the export of this name.
@@ -194,7 +201,7 @@ impl Server {
             assert!(exports[..i].iter().all(|other| other.name != export.name), "exports have different names");
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
-        let Self { limits, tls, listener, observer, stop } = self;
+        let Self { limits, tls, listener, observer, on_connect, stop } = self;
         let info = |export: &Export| ExportInfo {
             name: export.name.clone(),
             description: export.description.clone(),
@@ -208,7 +215,7 @@ impl Server {
             {
                 let listener = listener.listen()?;
                 // The listener and its socket are gone when this ends.
-                let accepting = accept(&listener, &slots, &shared, &observer);
+                let accepting = accept(&listener, &slots, &shared, &observer, &*on_connect);
                 race(accepting, stopped(&shared.stop)).await;
             }
             // Every connection holds one slot; those that do not end in time are dropped with the runtime.
@@ -222,12 +229,19 @@ impl Server {
 /// How long to wait if no connection can be accepted, e.g. because the process has no file descriptor left.
 const RETRY: Duration = Duration::from_millis(100);
 
-async fn accept(listener: &listen::Accepting, slots: &Arc<Semaphore>, shared: &Arc<Shared>, observer: &Observer) {
+async fn accept(
+    listener: &listen::Accepting,
+    slots: &Arc<Semaphore>,
+    shared: &Arc<Shared>,
+    observer: &Observer,
+    on_connect: &(dyn Fn() + Send + Sync),
+) {
     loop {
         let Ok(slot) = Arc::clone(slots).acquire_owned().await else { return };
         match listener.accept().await {
             Err(_) => tokio::time::sleep(RETRY).await,
             Ok(stream) => {
+                on_connect();
                 let (shared, observer) = (Arc::clone(shared), Arc::clone(observer));
                 tokio::spawn(async move {
                     let ended = stream.serve(&shared).await;

@@ -5,6 +5,8 @@ use std::time::Duration;
 use base::units::Span;
 use study::histogram::Histogram;
 
+use super::observation::RecentLag;
+
 /// An answer counts as late if it is late by more than this share of its latency.
 const LATE: u32 = 20;
 
@@ -13,14 +15,26 @@ const LATE: u32 = 20;
 pub struct Lag {
     times: Histogram,
     late: u64,
+    /// Since the last observation, if somebody observes.
+    recent: Option<RecentLag>,
 }
 
 impl Lag {
     /// Notes an answer that was given `lag` after it was due, to a request that took `latency` on the wall clock.
     pub fn note(&mut self, lag: Duration, latency: Duration) {
         let ns = u64::try_from(lag.as_nanos()).unwrap_or(u64::MAX / 1000);
-        self.times.record(Span::from_ps(ns.saturating_mul(1000)));
-        self.late += u64::from(lag > latency / LATE);
+        let (span, is_late) = (Span::from_ps(ns.saturating_mul(1000)), lag > latency / LATE);
+        self.times.record(span);
+        self.late += u64::from(is_late);
+        if let Some(recent) = &mut self.recent {
+            recent.times.record(span);
+            recent.late += u64::from(is_late);
+        }
+    }
+
+    /// The lateness since the last call. The first one is told of nothing.
+    pub(super) fn take_recent(&mut self) -> RecentLag {
+        self.recent.replace(RecentLag::default()).unwrap_or_default()
     }
 
     /// The lags of all answers.
@@ -50,5 +64,9 @@ mod tests {
         }
         assert_eq!(lag.late_share(), Some(0.5));
         assert_eq!((lag.times().mean(), lag.times().max()), (Some(Span::from_us(3)), Some(Span::from_us(6))));
+        assert_eq!(lag.take_recent().times.count(), 0, "nobody had asked before");
+        lag.note(us(7), us(100));
+        let recent = lag.take_recent();
+        assert_eq!((recent.times.count(), recent.late, lag.times().count()), (1, 1, 5));
     }
 }

@@ -5,6 +5,7 @@ use flash::nand::Bytes512;
 use ssd::{Counters, Drive, Recovery, Ssd};
 use study::histogram::Histogram;
 
+use super::observation::Recent;
 use crate::{Failed, Job, Operation};
 
 /// The kinds of jobs, in the order of [`kind`].
@@ -42,6 +43,8 @@ pub(super) struct Tally {
     pub(super) recovery: Option<Recovery>,
     /// The drive's counters when it was first switched on.
     pub(super) start: Counters,
+    /// The latencies since the last observation, if somebody observes.
+    pub(super) recent: Option<Recent>,
     /// The second of simulated time that is under way, with the jobs answered in it, and the same of the one before.
     second: (u64, u64),
     before: (u64, u64),
@@ -55,6 +58,7 @@ impl Tally {
             faults: 0,
             recovery: None,
             start: drive.counters(),
+            recent: None,
             second: (0, 0),
             before: (0, 0),
         }
@@ -69,6 +73,11 @@ impl Tally {
         of.done += 1;
         of.sectors = Sectors::new(of.sectors.get() + job.sectors.get());
         of.latency.record(latency);
+        match (&mut self.recent, &job.operation) {
+            (Some(recent), Operation::Read) => recent.reads.record(latency),
+            (Some(recent), Operation::Write { .. }) => recent.writes.record(latency),
+            _ => {}
+        }
         let second = at.as_ps() / SECOND;
         if second != self.second.0 {
             self.before = std::mem::replace(&mut self.second, (second, 0));

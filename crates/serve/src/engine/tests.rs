@@ -95,7 +95,7 @@ const SMALL: &str = "name = \"small\"\n\
     flash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 40, pages = 16 }\n\
     ftl = { map-unit = \"2KiB\", over-provisioning = \"40%\" }\n";
 
-fn small(more: &str) -> Device {
+pub(crate) fn small(more: &str) -> Device {
     Device::parse(format!("{SMALL}{more}")).unwrap_or_else(|faults| panic!("{faults}"))
 }
 

@@ -12,8 +12,10 @@ use study::snapshot;
 use super::command::{Command, Refused, Reply};
 use super::core::{Answered, Core};
 use super::inbox::{Inbox, now};
+use super::incident::Incidents;
 use super::keep::{Files, Finding};
 use super::lag::Lag;
+use super::observation::Observation;
 use super::pace::{END, Pace, Timeline};
 use super::status::{LagStatus, Status};
 use crate::state::StateError;
@@ -24,6 +26,8 @@ pub(super) enum Message {
     Job(Job),
     Allocation(AllocationQuery),
     Command(Command, Sender<Result<Reply, Refused>>),
+    /// Observes the drive, and its wear as well if true.
+    Observe(bool, Sender<Observation>),
     /// Switches the drive off in order and ends.
     Stop(Sender<(Status, Option<StateError>)>),
 }
@@ -39,6 +43,8 @@ pub(super) struct Server {
     pub(super) on_power: Option<OnPower>,
     /// The files of the flash, if it is in files.
     pub(super) files: Option<Files>,
+    /// Told of commands.
+    pub(super) incidents: Incidents,
     clock: Clock,
     lag: Lag,
     answers: Vec<Answered>,
@@ -73,6 +79,7 @@ impl Server {
             spin: Duration::ZERO,
             on_power: None,
             files: None,
+            incidents: Incidents::default(),
             clock: Clock { start: now(), line: None, pace },
             lag: Lag::default(),
             answers: Vec::new(),
@@ -95,6 +102,10 @@ impl Server {
                         let reply = self.command(at, command);
                         // Nobody waits for the reply if its connection is gone.
                         let _ = to.send(reply);
+                    }
+                    Message::Observe(wear, to) => {
+                        let observation = self.observe(wear);
+                        let _ = to.send(observation);
                     }
                     Message::Stop(to) => {
                         let _ = to.send(self.stop());
@@ -220,6 +231,7 @@ impl Server {
         };
         self.keep(is_on == Some(false))?;
         self.hand_out();
+        self.incidents.carried_out(&reply);
         if let (Some(is_on), Some(on_power)) = (is_on, &self.on_power) {
             on_power(is_on);
         }
@@ -240,6 +252,15 @@ impl Server {
             requests_per_s: if uptime > 0.0 { self.core.answered() as f64 / uptime } else { 0.0 },
             lag: LagStatus::of(&self.lag),
             ..self.core.status()
+        }
+    }
+
+    fn observe(&mut self, wear: bool) -> Observation {
+        Observation {
+            uptime: self.clock.wall(now()),
+            pace: self.clock.pace.to_string(),
+            lag: self.lag.take_recent(),
+            ..self.core.observe(wear)
         }
     }
 

@@ -10,13 +10,13 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::timeout;
 
 /// Which of two came first.
-pub(super) enum First<A, B> {
+pub(crate) enum First<A, B> {
     Left(A),
     Right(B),
 }
 
 /// Waits for the first of two; the other one is dropped. If both are there, the left one counts.
-pub(super) async fn race<A: Future, B: Future>(left: A, right: B) -> First<A::Output, B::Output> {
+pub(crate) async fn race<A: Future, B: Future>(left: A, right: B) -> First<A::Output, B::Output> {
     let (mut left, mut right) = (pin!(left), pin!(right));
     poll_fn(|context| {
         if let Poll::Ready(output) = left.as_mut().poll(context) {

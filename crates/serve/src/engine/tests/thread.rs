@@ -107,7 +107,7 @@ fn metrics_are_those_of_the_status() {
     stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("sent");
     let mut text = String::new();
     stream.read_to_string(&mut text).expect("an answer");
-    assert!(text.starts_with("HTTP/1.0 200 OK\r\nContent-Type: text/plain; version=0.0.4"), "{text}");
+    assert!(text.starts_with("HTTP/1.1 200 OK\r\ncontent-type: text/plain; version=0.0.4"), "{text}");
     assert!(text.contains("flashloom_requests_total{kind=\"read\",result=\"done\"} 1\n"), "{text}");
     drop(engine.stop());
     assert!(TcpStream::connect(at).is_err(), "it ends with the drive");

@@ -1,0 +1,1 @@
+../../report/assets/numbers.js

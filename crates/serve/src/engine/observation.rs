@@ -1,0 +1,139 @@
+//! The state of a served drive at one moment, for those who watch it several times a second.
+//!
+//! The thread of the drive copies numbers and hands over the distributions of the time since the observation before; all
+//! arithmetic is the watcher's.
+
+use std::time::Duration;
+
+use base::units::{Sectors, Time};
+use flash::nand::{Bytes512, Geometry, Media};
+use ssd::{Counters, Drive};
+
+use super::coarse::CoarseHistogram;
+use super::core::Core;
+use super::status::Power;
+
+/// Classes of erase counts.
+pub(crate) const CLASSES: usize = 24;
+
+/// What a drive has done until one moment.
+#[derive(Clone, Debug)]
+pub(crate) struct Observation {
+    /// Since the drive was served first.
+    pub(crate) uptime: Duration,
+    /// The simulated time.
+    pub(crate) now: Time,
+    pub(crate) power: Power,
+    pub(crate) pace: String,
+    /// Requests of clients without an answer.
+    pub(crate) outstanding: usize,
+    /// The jobs by kind, in the order of [`super::tally::KINDS`].
+    pub(crate) kinds: [Done; 5],
+    pub(crate) counters: Counters,
+    /// The counters when the drive was first switched on.
+    pub(crate) start: Counters,
+    pub(crate) recent: Recent,
+    /// How late answers were.
+    pub(crate) lag: RecentLag,
+    pub(crate) power_cuts: u64,
+    pub(crate) lost_writes: bool,
+    /// The array, and the SLC array of a drive with two.
+    pub(crate) arrays: Vec<Shape>,
+    /// Missing unless it was asked for.
+    pub(crate) wear: Option<Wear>,
+}
+
+/// Jobs that have ended.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Done {
+    pub(crate) done: u64,
+    pub(crate) failed: u64,
+    pub(crate) sectors: Sectors,
+}
+
+/// Simulated times from submission to answer.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Recent {
+    pub(crate) reads: CoarseHistogram,
+    pub(crate) writes: CoarseHistogram,
+}
+
+/// How late answers were.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RecentLag {
+    pub(crate) times: CoarseHistogram,
+    /// Those that were late by more than 5 % of their latency.
+    pub(crate) late: u64,
+}
+
+/// The dies of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    pub(crate) channels: u32,
+    /// On each channel.
+    pub(crate) dies: u32,
+}
+
+impl Shape {
+    const fn of(geometry: &Geometry) -> Self {
+        Self { channels: geometry.channels, dies: geometry.chips * geometry.dies }
+    }
+}
+
+/// The erase counts of all blocks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Wear {
+    pub(crate) least: u32,
+    pub(crate) most: u32,
+    pub(crate) mean: f64,
+    /// Cycles that a block is rated for.
+    pub(crate) rated: u32,
+    /// Blocks by erase count, in classes of equal width from the least on.
+    pub(crate) blocks: [u64; CLASSES],
+    /// Erase counts in a class.
+    pub(crate) width: u32,
+}
+
+impl Wear {
+    fn of(media: &Media<Bytes512>, rated: u32) -> Self {
+        let (mut least, mut most, mut sum, mut count) = (u32::MAX, 0, 0_u64, 0_u64);
+        for erases in media.all_erases() {
+            least = least.min(erases);
+            most = most.max(erases);
+            sum += u64::from(erases);
+            count += 1;
+        }
+        let width = (most - least) / CLASSES as u32 + 1;
+        let mut blocks = [0; CLASSES];
+        for erases in media.all_erases() {
+            blocks[((erases - least) / width) as usize] += 1;
+        }
+        Self { least, most, mean: sum as f64 / count as f64, rated, blocks, width }
+    }
+}
+
+impl Core {
+    /// Observes the drive; the caller knows the wall clock, the pace and the lag. From the first call on, latencies are kept
+    /// for the next one.
+    pub(super) fn observe(&mut self, wear: bool) -> Observation {
+        let kinds = self.tally.kinds.each_ref();
+        let (drive, part) = (&self.drive, &self.drive.resolved().part);
+        let arrays = [Some(drive.media()), drive.slc_media()].into_iter().flatten();
+        Observation {
+            uptime: Duration::ZERO,
+            now: self.now(),
+            power: if self.is_on() { Power::On } else { Power::Off },
+            pace: String::new(),
+            outstanding: self.outstanding(),
+            kinds: kinds.map(|kind| Done { done: kind.done, failed: kind.failed, sectors: kind.sectors }),
+            counters: drive.counters(),
+            start: self.tally.start.clone(),
+            lag: RecentLag::default(),
+            power_cuts: self.tally.cuts,
+            lost_writes: self.lost_writes,
+            arrays: arrays.map(|media| Shape::of(media.geometry())).collect(),
+            wear: wear.then(|| Wear::of(drive.media(), part.endurance)),
+            recent: self.tally.recent.replace(Recent::default()).unwrap_or_default(),
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! The one HTTP server of the crate: what a served drive shows to scrapers and browsers of this machine.
+//!
+//! It listens on the loopback interface only, and answers only requests for a host of that name: a page from elsewhere
+//! whose name is made to resolve to this machine (DNS rebinding) gets nothing. Each connection has one answer, which
+//! is whole or a stream. One thread does all input and output; a [`Site`] may wait, and is asked on others.
+
+mod body;
+mod host;
+
+use std::convert::Infallible;
+use std::fmt;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{self, HeaderName, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::TcpStream;
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use tokio::time::timeout;
+
+use crate::server::race;
+use body::Body;
+
+/// Connections at a time; further ones wait.
+const CONNECTIONS: usize = 64;
+/// Answers that are worked on at a time.
+const THREADS: usize = 4;
+/// A request is here, with all its headers, within this time.
+const HEAD: Duration = Duration::from_secs(5);
+/// A whole answer is given and read within this time.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Bytes of the longest head of a request.
+const LONGEST: usize = 8 << 10;
+/// How long to wait if no connection can be accepted.
+const RETRY: Duration = Duration::from_millis(100);
+
+/// The header with the token of requests that change something. Another site's page cannot send it without asking first.
+pub(crate) const TOKEN: &str = "x-flashloom-token";
+
+/// Why nothing can be served over HTTP.
+#[derive(Debug)]
+pub enum HttpError {
+    /// Others than this machine would see it: the address, and what is to be served.
+    Open(SocketAddr, &'static str),
+    /// The system refuses.
+    Io(SocketAddr, io::Error),
+}
+
+impl fmt::Display for HttpError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Open(at, what) => write!(f, "{at}: {what} to this machine only; write e.g. 127.0.0.1:9100"),
+            Self::Io(at, error) => write!(f, "{at}: {error}; choose another address or port"),
+        }
+    }
+}
+
+impl std::error::Error for HttpError {}
+
+/// A request.
+#[derive(Clone, Debug)]
+pub(crate) struct Question {
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    /// The token that came with it.
+    pub(crate) token: Option<String>,
+}
+
+/// An answer.
+pub(crate) enum Answer {
+    /// A text.
+    Text { status: StatusCode, media: &'static str, text: Bytes },
+    /// The method is another one than this.
+    Only(&'static str),
+    /// Server-sent events, until the site drops the other ends.
+    Events(Events),
+}
+
+/// A stream of server-sent events.
+pub(crate) struct Events {
+    pub(crate) events: mpsc::Receiver<Bytes>,
+    /// Ends the connection at once if its other end is dropped: a client that reads no more would keep it.
+    pub(crate) kept: oneshot::Receiver<Infallible>,
+}
+
+impl Answer {
+    pub(crate) fn text(status: StatusCode, media: &'static str, text: impl Into<Bytes>) -> Self {
+        Self::Text { status, media, text: text.into() }
+    }
+
+    pub(crate) fn plain(status: StatusCode, text: &'static str) -> Self {
+        Self::text(status, "text/plain", text)
+    }
+}
+
+/// What is served.
+pub(crate) trait Site: Send + Sync + 'static {
+    /// Answers a request. It may wait.
+    fn answer(&self, question: &Question) -> Answer;
+}
+
+/// A server.
+pub(crate) struct HttpServer {
+    at: SocketAddr,
+    listener: Option<TcpListener>,
+    thread: Option<JoinHandle<()>>,
+    stop: watch::Sender<bool>,
+}
+
+impl HttpServer {
+    /// Takes the address; port 0 takes a free one. `what` is served, for the error.
+    pub(crate) fn bind(at: SocketAddr, what: &'static str) -> Result<Self, HttpError> {
+        if !at.ip().is_loopback() {
+            return Err(HttpError::Open(at, what));
+        }
+        let failed = |error| HttpError::Io(at, error);
+        let listener = TcpListener::bind(at).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        let at = listener.local_addr().map_err(failed)?;
+        Ok(Self { at, listener: Some(listener), thread: None, stop: watch::Sender::new(false) })
+    }
+
+    pub(crate) const fn address(&self) -> SocketAddr {
+        self.at
+    }
+
+    /// Answers on a thread of this name, until the server is dropped.
+    pub(crate) fn serve(mut self, name: &str, site: Arc<dyn Site>) -> io::Result<Self> {
+        let (listener, stop) = (self.listener.take(), self.stop.subscribe());
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .max_blocking_threads(THREADS)
+            .thread_name(name)
+            .build()?;
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+            runtime.block_on(async {
+                let Some(listener) = listener.and_then(|one| tokio::net::TcpListener::from_std(one).ok()) else {
+                    return;
+                };
+                let mut stop = stop;
+                race(accept(&listener, &site), stop.wait_for(|stop| *stop)).await;
+            });
+            // A site that waits for its drive hears soon that it has ended.
+            runtime.shutdown_timeout(Duration::from_secs(1));
+        });
+        self.thread = Some(thread?);
+        Ok(self)
+    }
+}
+
+impl Drop for HttpServer {
+    fn drop(&mut self) {
+        self.stop.send_replace(true);
+        if let Some(thread) = self.thread.take() {
+            // A panic there was reported there.
+            let _ = thread.join();
+        }
+    }
+}
+
+async fn accept(listener: &tokio::net::TcpListener, site: &Arc<dyn Site>) {
+    let slots = Arc::new(Semaphore::new(CONNECTIONS));
+    loop {
+        let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
+        match listener.accept().await {
+            Err(_) => tokio::time::sleep(RETRY).await,
+            Ok((stream, _)) => {
+                let site = Arc::clone(site);
+                tokio::spawn(async move {
+                    talk(stream, site).await;
+                    drop(slot);
+                });
+            }
+        }
+    }
+}
+
+/// Answers the request of a connection.
+async fn talk(stream: TcpStream, site: Arc<dyn Site>) {
+    // Events are short, and none is to wait for the next.
+    let _ = stream.set_nodelay(true);
+    let kept = Mutex::new(None);
+    let lock = &|| kept.lock().unwrap_or_else(PoisonError::into_inner);
+    let service = service_fn(|request| {
+        let site = Arc::clone(&site);
+        async move {
+            let answer = match question(&request) {
+                Ok(question) => {
+                    tokio::task::spawn_blocking(move || site.answer(&question)).await.unwrap_or_else(|_| {
+                        // A panic there was reported there.
+                        Answer::plain(StatusCode::INTERNAL_SERVER_ERROR, "there is no answer\n")
+                    })
+                }
+                Err(refused) => refused,
+            };
+            let (response, until) = respond(answer);
+            *lock() = until;
+            Ok::<_, Infallible>(response)
+        }
+    });
+    let mut server = http1::Builder::new();
+    server.timer(TokioTimer::new()).header_read_timeout(HEAD).keep_alive(false).half_close(true).max_buf_size(LONGEST);
+    let mut connection = pin!(server.serve_connection(TokioIo::new(stream), service));
+    // The client is gone, or has said nothing that can be understood.
+    let is_over = timeout(PATIENCE, connection.as_mut()).await.is_ok();
+    let until = lock().take();
+    if let (false, Some(until)) = (is_over, until) {
+        race(connection, until).await;
+    }
+}
+
+/// What is asked; the refusal if it is asked for another host than this machine.
+fn question(request: &Request<Incoming>) -> Result<Question, Answer> {
+    let named = request.uri().authority().map(|authority| authority.as_str().as_bytes());
+    let mut hosts = request.headers().get_all(header::HOST).iter().map(HeaderValue::as_bytes).chain(named);
+    if !hosts.all(host::is_this_machine) {
+        let why = "this is served to this machine only: ask for 127.0.0.1 or localhost\n";
+        return Err(Answer::plain(StatusCode::FORBIDDEN, why));
+    }
+    let token = request.headers().get(TOKEN).and_then(|token| token.to_str().ok());
+    Ok(Question {
+        method: request.method().clone(),
+        path: request.uri().path().to_owned(),
+        token: token.map(ToOwned::to_owned),
+    })
+}
+
+type Until = Option<oneshot::Receiver<Infallible>>;
+
+/// What browsers may do with an answer: keep it nowhere, load nothing for it, show it in no other page.
+const RULES: [(&str, &str); 4] = [
+    ("cache-control", "no-store"),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+    (
+        "content-security-policy",
+        "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; connect-src 'self'; \
+         base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+];
+
+fn respond(answer: Answer) -> (Response<Body>, Until) {
+    let (status, media, body, allow, until) = match answer {
+        Answer::Text { status, media, text } => (status, media, Body::whole(text), None, None),
+        Answer::Only(method) => {
+            let text = Bytes::from(format!("ask with {method}\n"));
+            (StatusCode::METHOD_NOT_ALLOWED, "text/plain", Body::whole(text), Some(method), None)
+        }
+        Answer::Events(Events { events, kept }) => {
+            (StatusCode::OK, "text/event-stream", Body::stream(events), None, Some(kept))
+        }
+    };
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
+    for (name, value) in RULES {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+    if let Some(method) = allow {
+        headers.insert(header::ALLOW, HeaderValue::from_static(method));
+    }
+    (response, until)
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

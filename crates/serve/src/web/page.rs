@@ -1,0 +1,42 @@
+//! The page: its parts in one file.
+
+use std::sync::OnceLock;
+
+use hyper::body::Bytes;
+
+const HTML: &str = include_str!("../../assets/live.html");
+/// The colours of the report's pages.
+const COLOURS: &str = include_str!("../../assets/colours.css");
+const STYLE: &str = include_str!("../../assets/live.css");
+/// Each uses those before it; the first one is the report's.
+const SCRIPTS: [&str; 4] = [
+    include_str!("../../assets/numbers.js"),
+    include_str!("../../assets/lines.js"),
+    include_str!("../../assets/maps.js"),
+    include_str!("../../assets/live.js"),
+];
+
+/// The page.
+pub(super) fn html() -> Bytes {
+    static PAGE: OnceLock<Bytes> = OnceLock::new();
+    let whole = || {
+        let scripts: String = SCRIPTS.iter().map(|script| format!("<script>\n{script}</script>\n")).collect();
+        let html = HTML.replace("<!-- style -->", &format!("<style>\n{COLOURS}{STYLE}</style>"));
+        html.replace("<!-- scripts -->\n", &scripts).into()
+    };
+    PAGE.get_or_init(whole).clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_is_whole_and_loads_nothing() {
+        let html = String::from_utf8(html().to_vec()).expect("text");
+        assert!(!html.contains("<!-- s") && html.contains("--c0: #0072b2") && html.contains("new EventSource"));
+        for load in ["src=", "rel=\"stylesheet", "@import", "url(", "https://", "import("] {
+            assert!(!html.contains(load), "{load}");
+        }
+    }
+}
