@@ -70,7 +70,6 @@ chapters! {
     keep_results
     on_a_cluster
     block_device
-    watch_it_live
     cut_the_power
     embed_it
     how_far_to_trust_it
