@@ -29,6 +29,11 @@ demo: ## Compare the disks of the papers under a recorded workload and check eve
 	$(CARGO) build -p flashloom -p flashloom-align
 	target/debug/flashloom compare workloads/recorded/programs.parquet --depth 8 --verify --no-store --out out/demo
 
+.PHONY: serve-demo
+serve-demo: ## Serve a drive, cut its power under SQLite on ext4, and count what comes back (Linux, root; nbdfuse, sqlite3, e2fsprogs)
+	$(CARGO) build -p flashloom -p flashloom-align
+	@.ci/serve-demo
+
 .PHONY: test
 test: ## Run all tests
 	@.ci/chromium
@@ -66,7 +71,7 @@ bench-compare: ## Build the bench of the commit BASE, run it and today's in turn
 soak_seed := $(SOAK_SEED)
 
 .PHONY: soak
-soak: ## Break random devices for SOAK seconds, feed random bytes to every parser for FUZZ_SECONDS, then every property with many cases and the tests that take minutes, with new seeds each time (the line of a failure repeats it; SOAK_SEED=seed repeats all)
+soak: ## Break random devices for SOAK seconds, feed random bytes to every parser for FUZZ_SECONDS, then every property with many cases, the tests that take minutes and the torture of all families (.ci/torture/run), with new seeds each time (the line of a failure repeats it; SOAK_SEED=seed repeats all)
 ifdef REPLAY
 	$(CARGO) run --profile soak -p flashloom-fuzz --bin soak -- replay $(REPLAY)
 else ifdef CHECK
@@ -78,6 +83,7 @@ else
 	$(CARGO) run --profile soak -p flashloom-fuzz --bin soak -- $(SOAK) $(soak_seed)
 	$(CARGO) run --profile soak -p flashloom-fuzz --bin fuzz -- $(FUZZ_SECONDS)
 	SOAK_SEED=$(soak_seed) PROPTEST_CASES=$(SOAK_CASES) $(CARGO) test --workspace -- --include-ignored
+	FLASHLOOM=target/debug/flashloom POINTS=60 .ci/torture/run
 endif
 
 .PHONY: mutants

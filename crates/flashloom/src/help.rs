@@ -19,7 +19,7 @@ const fn example(of: &'static str, line: &'static str, does: &'static str) -> Ex
 
 /// Every example. `mine.csv` and `msr.csv` are a user's traces, `ssd.xml` and `flows.xml` are MQSim's, `KEY.json` is a key,
 /// `torture.toml` a torture, and `drive.ctl` the socket of a served drive. No other file has to be there before.
-pub(crate) const EXAMPLES: [Example; 52] = [
+pub(crate) const EXAMPLES: [Example; 54] = [
     example("run", "flashloom run demo oltp --limit 2000", "Run a described workload on a drive"),
     example(
         "run",
@@ -86,6 +86,16 @@ pub(crate) const EXAMPLES: [Example; 52] = [
         "serve",
         "flashloom serve --export a=demo --export b=demo --run 'echo $uri'",
         "Serve two drives, each under its name",
+    ),
+    example(
+        "serve",
+        "flashloom serve demo --state disk --run 'echo $uri'",
+        "Keep the flash in a directory, and find it there the next time",
+    ),
+    example(
+        "serve",
+        "flashloom serve demo --metrics 127.0.0.1:0 --run 'echo $uri'",
+        "Serve metrics for Prometheus on a free port",
     ),
     example(
         "serve",

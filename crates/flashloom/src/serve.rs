@@ -1,5 +1,7 @@
 //! `flashloom serve`: drives as block devices for NBD clients.
 
+mod kept;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -7,6 +9,7 @@ use std::sync::Arc;
 use std::thread;
 
 use serve::engine::{Engine, EngineError, EngineOptions, Incidents, LagStatus, OnCut, Stopped};
+use serve::metrics::MetricsServer;
 use serve::record::{RecordTo, Recording};
 use serve::server::{BindError, Export, Hangup, Limits, Listen, Server, Stopper, Tls, TlsError};
 use serve::web::{WebError, WebServer};
@@ -22,12 +25,6 @@ use crate::{device, machine};
 impl From<BindError> for Failure {
     fn from(error: BindError) -> Self {
         Self::Input(error.to_string())
-    }
-}
-
-impl From<WebError> for Failure {
-    fn from(error: WebError) -> Self {
-        Self::Input(format!("--web: {error}"))
     }
 }
 
@@ -48,24 +45,32 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
     let tell = args.notices();
     tell.check()?;
     let served = devices(args, tell)?;
-    // The place is taken first: a drive may take minutes to prepare.
+    let of = |option| move |error: WebError| Failure::Input(format!("{option}: {error}"));
+    // The places are taken first: a drive may take minutes to prepare.
+    let directories = kept::directories(args, &served)?;
+    let mut metrics = args.metrics.map(MetricsServer::bind).transpose().map_err(of("--metrics"))?;
+    let watched = metrics.as_ref().map(MetricsServer::address);
     let limits = Limits { connections: args.clients.connections, ..Limits::default() };
     let tls = args.clients.tls_certificates.as_ref();
     let server = match tls.map(|folder| Tls::load(folder, args.clients.tls_verify_peer)).transpose()? {
         Some(tls) => Server::bind_tls(&listen(args), limits, tls)?,
         None => Server::bind(&listen(args), limits)?,
     };
-    let mut web = args.web.map(WebServer::bind).transpose()?;
+    let mut web = args.web.map(WebServer::bind).transpose().map_err(of("--web"))?;
     let url = web.as_ref().map(WebServer::url);
     let incidents = Incidents::default();
     let server = noting(server, &incidents, tell);
+    let stopper = server.stopper();
     let (mut engines, mut exports) = (Vec::new(), Vec::new());
-    for Served { names, device } in served {
+    for (Served { names, device }, dir) in served.into_iter().zip(directories) {
         let hangup = Hangup::default();
         let description = format!("{}, simulated by Flashloom", device.name);
+        let mut options = options(args, device, &hangup);
+        options.metrics = metrics.take();
+        options.keep = dir.map(|dir| kept::keep(args, dir, stopper.clone()));
         // There is one drive if there is a page.
-        let page = Page { web: web.take(), incidents: incidents.clone() };
-        let engine = start(args, device, page, &hangup, tell)?;
+        (options.web, options.incidents) = (web.take(), incidents.clone());
+        let engine = start(options, tell)?;
         let export = |name| Export {
             name,
             description: description.clone(),
@@ -79,12 +84,14 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
         Some(_) => vec![server.uri("")],
         None => exports.iter().map(|export| server.uri(&export.name)).collect(),
     };
-    let stopper = server.stopper();
     let on_signal = stopper.clone();
     on_interrupt(move || on_signal.stop());
     print(results, &uris.iter().map(|uri| format!("{uri}\n")).collect::<String>())?;
     if let Some(path) = &args.control {
         say(format_args!("it takes commands: flashloom ctl {} status", path.display()));
+    }
+    if let Some(address) = watched {
+        say(format_args!("its metrics are at http://{address}/metrics"));
     }
     if let Some(url) = url {
         say(format_args!("its live page: {url}"));
@@ -93,8 +100,10 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
     let ended = server.run(exports);
     // All drives stop before anything is said about one of them.
     let last: Vec<_> = engines.iter().map(|(name, engine)| (name, engine.stop())).collect();
+    let mut failed = None;
     for (name, stopped) in last {
-        let Some(Stopped { status, record }) = stopped else { continue };
+        let Some(Stopped { status, record, failure }) = stopped else { continue };
+        failed = failed.or(failure);
         if let Some(lag) = status.lag {
             say(format_args!("{name}: {}", late(&lag)));
         }
@@ -104,13 +113,9 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
         }
     }
     ended.map_err(|error| Failure::Input(format!("the system refuses to serve: {error}; see `ulimit -n`")))?;
-    user.map_or(Ok(()), User::end)
-}
-
-/// The live page of a drive, and the incidents on it.
-struct Page {
-    web: Option<WebServer>,
-    incidents: Incidents,
+    let user = user.map_or(Ok(()), User::end);
+    // If both have ended, the drive ended first.
+    failed.map_or(user, |failure| Err(failure.into()))
 }
 
 /// Notes connections, and says why they end if it was asked for.
@@ -158,10 +163,9 @@ fn listen(args: &ServeArgs) -> Listen {
     }
 }
 
-/// Makes a drive and serves it.
-fn start(args: &ServeArgs, device: Device, page: Page, hangup: &Hangup, tell: Tell) -> Result<Engine, Failure> {
+/// The options of a drive that do not concern its files, its metrics and its page.
+fn options(args: &ServeArgs, device: Device, hangup: &Hangup) -> EngineOptions {
     let mut options = EngineOptions::new(device);
-    (options.web, options.incidents) = (page.web, page.incidents);
     options.seed = args.state.seed;
     options.precondition.clone_from(&args.state.precondition);
     options.load_snapshot.clone_from(&args.state.load_snapshot);
@@ -178,9 +182,15 @@ fn start(args: &ServeArgs, device: Device, page: Page, hangup: &Hangup, tell: Te
             }
         }));
     }
+    options
+}
+
+/// Makes a drive and serves it.
+fn start(options: EngineOptions, tell: Tell) -> Result<Engine, Failure> {
     let mut bars = Bars::new(tell);
     Engine::start(options, |progress| bars.show(progress)).map_err(|error| match error {
         EngineError::Session(error) => session(&error),
+        EngineError::State(error) => error.into(),
         EngineError::Record(error) => error.into(),
         EngineError::Control(error) => Failure::Input(error.to_string()),
         error @ EngineError::Thread(_) => Failure::Input(format!("{error}; see `ulimit -u`")),

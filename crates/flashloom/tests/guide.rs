@@ -70,6 +70,7 @@ chapters! {
     keep_results
     on_a_cluster
     block_device
+    keep_a_served_drive
     cut_the_power
     embed_it
     how_far_to_trust_it

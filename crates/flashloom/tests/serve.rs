@@ -23,7 +23,11 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(place: &Place, arguments: &[&str]) -> Self {
-        let mut command = place.command(&[&["serve"], arguments].concat());
+        Self::of(place.command(&[&["serve"], arguments].concat()))
+    }
+
+    /// The server that a command becomes.
+    pub(crate) fn of(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
         let mut uri = String::new();
         BufReader::new(child.stdout.as_mut().expect("piped")).read_line(&mut uri).expect("text");
@@ -31,12 +35,29 @@ impl Server {
         Self { child, uri: uri.trim().to_owned() }
     }
 
+    /// The lines that it says on the standard error, as they come.
+    pub(crate) fn says(&mut self) -> impl Iterator<Item = String> + use<> {
+        BufReader::new(self.child.stderr.take().expect("piped")).lines().map_while(Result::ok)
+    }
+
+    /// The number of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends a signal and waits; returns the exit code and what the server has said on the standard error.
-    pub(crate) fn end(mut self, signal: &str) -> (Option<i32>, String) {
+    pub(crate) fn end(self, signal: &str) -> (Option<i32>, String) {
         let sent = Command::new("kill").args([format!("-{signal}"), self.child.id().to_string()]).status();
         assert!(sent.expect("kill is there").success());
+        self.wait()
+    }
+
+    /// Waits for a server that ends by itself.
+    pub(crate) fn wait(mut self) -> (Option<i32>, String) {
         let mut said = String::new();
-        self.child.stderr.take().expect("piped").read_to_string(&mut said).expect("text");
+        if let Some(mut stderr) = self.child.stderr.take() {
+            stderr.read_to_string(&mut said).expect("text");
+        }
         (self.child.wait().expect("it ends").code(), said)
     }
 }
@@ -168,21 +189,80 @@ pub(crate) fn installed(programs: &[&str]) -> bool {
     missing.is_empty()
 }
 
-/// Each family of FTLs, and a map on flash, holds what clients write to it.
+/// What clients do to the drive at `$uri`, beside the file `in`: copies both ways, and writes and discards at random.
+const CLIENTS: &str = "nbdcopy --flush in \"$uri\" && nbdcopy \"$uri\" - | head -c 4194304 | cmp - in && \
+    fio --name=t --ioengine=nbd --uri=\"$uri\" --size=4M --rw=randwrite --bs=4k --iodepth=16 --fsync=64 \
+    --verify=crc32c --verify_fatal=1 --minimal > fio.log && \
+    fio --name=t --ioengine=nbd --uri=\"$uri\" --size=4M --rw=randtrim --bs=8k --minimal > fio.log";
+
+fn place_of_clients() -> Place {
+    let image: Vec<u8> = (0..4_u32 << 20).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let place = place();
+    place.write("in", &image);
+    place
+}
+
+/// Each design of the papers holds what clients write to it.
 #[test]
-fn every_family_keeps_what_clients_write() {
+fn every_paper_s_drive_keeps_what_clients_write() {
     if !installed(&["nbdcopy", "fio"]) {
         return;
     }
-    let image: Vec<u8> = (0..4_u32 << 20).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
-    for device in ["compare-dirik", "compare-sung", "compare-chang", "compare-hydra", "compare-fmmu"] {
-        let place = place();
-        place.write("in", &image);
-        let script = "nbdcopy --flush in \"$uri\" && nbdcopy \"$uri\" - | head -c 4194304 | cmp - in && \
-                      fio --name=t --ioengine=nbd --uri=\"$uri\" --size=4M --rw=randwrite --bs=4k --iodepth=16 \
-                      --verify=crc32c --verify_fatal=1 --minimal > fio.log";
-        let output = place.flashloom(&["serve", device, "--pace", "max", "--run", script]);
+    for device in
+        ["compare-dirik", "compare-sung", "compare-chang", "compare-hydra", "compare-fmmu", "mix-buffered-fast"]
+    {
+        let place = place_of_clients();
+        let output = place.flashloom(&["serve", device, "--pace", "max", "--run", CLIENTS]);
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{device}: {said}");
+    }
+}
+
+/// The families, and the maps on flash, as keys of a small drive's table `ftl` and what follows it.
+const FAMILIES: [(&str, &str); 9] = [
+    ("page", ""),
+    ("dftl", "map = { kind = \"dftl\", cmt = \"16KiB\" }"),
+    ("cdftl", "map = { kind = \"cdftl\", cmt = \"4KiB\", ctp = \"32KiB\" }"),
+    ("fmmu", "map = { kind = \"fmmu\" }\n[buffer]\nsize = \"512KiB\""),
+    ("block", "kind = \"block\""),
+    ("bast", "kind = \"bast\"\nlog = { blocks = 16 }"),
+    ("fast", "kind = \"fast\"\nlog = { blocks = 16 }"),
+    (
+        "hydra",
+        "kind = \"hydra\"\nhydra = { chips = 2 }\n[buffer]\nsize = \"1MiB\"\npolicy = \"superblock\"\nhigh = \"70%\"",
+    ),
+    (
+        "chang",
+        "kind = \"chang\"\nchang = { mapping-cache = 64 }\n[slc]\npart = \"K9WAG08U1A\"\nblocks = 32\npages = 32",
+    ),
+];
+
+/// Each family holds what clients write to it, and its recorded requests, run again, have its events and its latencies.
+#[test]
+fn every_family_keeps_what_clients_write_and_a_run_of_the_recording_is_the_served_run() {
+    if !installed(&["nbdcopy", "fio"]) {
+        return;
+    }
+    let flash = "part = \"K9GAG08U0M\"\nchannels = 2\nchips = 2\nblocks = 64\npages = 32\n";
+    for (name, ftl) in FAMILIES {
+        let place = place_of_clients();
+        let device = format!("name = \"{name}\"\n[flash]\n{flash}[ftl]\ncapacity = \"24MiB\"\n{ftl}\n");
+        place.write("small.toml", device);
+        let program = crate::common::program().get_program().display().to_string();
+        let status = format!("'{program}' ctl ctl status --json > status.json");
+        let script = format!("{CLIENTS} && {status}");
+        let serve = ["serve", "small.toml", "--pace", "max", "--record", "run.parquet", "--control", "ctl", "--run"];
+        let output = place.flashloom(&[&serve[..], &[&script]].concat());
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{name}: {said}");
+        let served: serde_json::Value = serde_json::from_str(&place.read("status.json")).expect("JSON");
+        let run = place.json(&["run", "small.toml", "run.parquet", "--json"]);
+        assert_eq!(run["event_hash"], served["event_hash"], "{name}");
+        assert!(run["requests"].as_u64().expect("a number") > 2000, "{name}: {}", run["requests"]);
+        for of in served["requests"].as_array().expect("kinds") {
+            let again = &run["kinds"][of["kind"].as_str().expect("a kind")]["latency_us"]["max"];
+            let max = &of["latency"]["max_us"];
+            assert!(again == max || of["done"] == 0, "{name}: {of}, and run again {again}");
+        }
     }
 }

@@ -281,8 +281,19 @@ impl Page {
         let every: String = with_options.map(help).concat();
         let mut commands = BTreeSet::new();
         // Code spans about other programs name their options.
-        let others =
-            ["cargo ", "mdbook ", "sbatch ", "kubectl ", "nbdcopy ", "fio ", "text\nnbdinfo ", "text\nmkdir disk "];
+        let others = [
+            "cargo ",
+            "cp ",
+            "mdbook ",
+            "sbatch ",
+            "kubectl ",
+            "nbdcopy ",
+            "fio ",
+            "text\nnbdinfo ",
+            "text\nmkdir disk ",
+            "text\nset -e\n",
+            "text\nname: ",
+        ];
         let text: Vec<&str> = self.text.lines().filter(|line| !line.starts_with("#SBATCH ")).collect();
         let text = text.join("\n");
         let spans = text.split('`').filter(|span| !others.iter().any(|other| span.starts_with(other)));

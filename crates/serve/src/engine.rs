@@ -11,6 +11,7 @@ mod fault;
 mod inbox;
 mod incident;
 mod jobs;
+mod keep;
 mod lag;
 mod observation;
 mod pace;
@@ -41,6 +42,7 @@ pub use command::{Command, Refused, Reply};
 pub use core::{Answered, Core, OnCut};
 pub use fault::Fault;
 pub use incident::{Incident, IncidentKind, Incidents};
+pub use keep::{Finding, KeepIn, OnFinding};
 pub use lag::Lag;
 pub(crate) use observation::{Observation, Shape, Wear};
 pub use pace::{Factor, Pace, ParsePaceError, Timeline};
@@ -51,9 +53,11 @@ pub use thread::OnPower;
 use crate::control::{ControlError, ControlSocket};
 use crate::metrics::MetricsServer;
 use crate::record::{RecordTo, Recording, Writer};
+use crate::state::StateError;
 use crate::web::{Watched, WebServer};
 use crate::{AllocationQuery, Disk, Failed, Job};
 use inbox::Inbox;
+use keep::Made;
 use thread::{Message, Server};
 
 /// The drive to serve, and how.
@@ -66,7 +70,9 @@ pub struct EngineOptions {
     pub precondition: Vec<Precondition>,
     /// A snapshot to start from, instead of a new drive.
     pub load_snapshot: Option<PathBuf>,
-    /// Memory that the drive may take, its payload included; `None` for no limit.
+    /// The directory that keeps the flash. Without one it is in memory, and ends with the drive.
+    pub keep: Option<KeepIn>,
+    /// Memory that the drive may take, its payload included unless files keep it; `None` for no limit.
     pub memory_limit: Option<Limit>,
     /// How fast simulated time passes.
     pub pace: Pace,
@@ -101,6 +107,7 @@ impl EngineOptions {
             seed: 0,
             precondition: Vec::new(),
             load_snapshot: None,
+            keep: None,
             memory_limit: None,
             pace: Pace::Real,
             spin: Duration::ZERO,
@@ -115,18 +122,24 @@ impl EngineOptions {
         }
     }
 
-    /// Makes the drive and prepares it.
-    fn drive(&self, progress: impl FnMut(Progress)) -> Result<Box<Ssd<Bytes512>>, SessionError> {
+    /// How the drive is made and prepared, but for the limit of memory.
+    fn session<'a>(&'a self, progress: impl FnMut(Progress) + 'a) -> Session<'a> {
         let mut session = Session::new(&self.device).seed(self.seed).precondition(self.precondition.clone());
         session = session.progress(progress);
-        if let Some(limit) = &self.memory_limit {
-            session = session.memory_limit(limit.clone());
-        }
         if let Some(path) = &self.load_snapshot {
             session = session.load_snapshot(path);
         }
         if let Some(interrupt) = self.interrupt {
             session = session.interrupt(interrupt);
+        }
+        session
+    }
+
+    /// Makes a drive in memory and prepares it.
+    fn drive(&self, progress: impl FnMut(Progress)) -> Result<Box<Ssd<Bytes512>>, SessionError> {
+        let mut session = self.session(progress);
+        if let Some(limit) = &self.memory_limit {
+            session = session.memory_limit(limit.clone());
         }
         Ok(Box::new(session.prepare::<Bytes512>()?))
     }
@@ -137,6 +150,8 @@ impl EngineOptions {
 pub enum EngineError {
     /// The drive cannot be made or prepared.
     Session(SessionError),
+    /// The directory of its flash cannot be used.
+    State(StateError),
     /// The recording cannot be written.
     Record(OutputError),
     /// The socket for commands cannot be made.
@@ -149,6 +164,7 @@ impl fmt::Display for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Session(error) => error.fmt(f),
+            Self::State(error) => error.fmt(f),
             Self::Record(error) => error.fmt(f),
             Self::Control(error) => error.fmt(f),
             Self::Thread(error) => write!(f, "the system gives no thread for the drive: {error}"),
@@ -161,6 +177,12 @@ impl std::error::Error for EngineError {}
 impl From<SessionError> for EngineError {
     fn from(error: SessionError) -> Self {
         Self::Session(error)
+    }
+}
+
+impl From<StateError> for EngineError {
+    fn from(error: StateError) -> Self {
+        Self::State(error)
     }
 }
 
@@ -189,6 +211,8 @@ pub struct Stopped {
     pub status: Status,
     /// The recording, if there was to be one. It may have failed while the drive went on.
     pub record: Option<Result<Recording, OutputError>>,
+    /// The failure of its files that ended it before.
+    pub failure: Option<StateError>,
 }
 
 impl Engine {
@@ -196,11 +220,21 @@ impl Engine {
     ///
     /// # Errors
     /// See [`EngineError`].
-    pub fn start(options: EngineOptions, progress: impl FnMut(Progress)) -> Result<Self, EngineError> {
+    pub fn start(mut options: EngineOptions, progress: impl FnMut(Progress)) -> Result<Self, EngineError> {
         // What the user has to correct comes before the work.
         let record = options.record.as_ref().map(RecordTo::open).transpose().map_err(EngineError::Record)?;
         let socket = options.control.as_deref().map(ControlSocket::bind).transpose().map_err(EngineError::Control)?;
-        let mut core = Core::new(options.drive(progress)?, options.on_cut);
+        let (mut core, files) = match options.keep.take() {
+            None => (Core::new(options.drive(progress)?, options.on_cut), None),
+            Some(keep) => {
+                let Made { drive, files, is_used } = keep.make(&options, progress)?;
+                let mut core = Core::new(drive, options.on_cut);
+                if is_used {
+                    core.recover();
+                }
+                (core, Some(files))
+            }
+        };
         let (capacity, unit) = (core.capacity(), core.unit());
         let record = record.map(Writer::start).transpose().map_err(EngineError::Record)?;
         let record = record.map(|(writer, record)| {
@@ -209,7 +243,7 @@ impl Engine {
         });
         let inbox = Arc::new(Inbox::new());
         let mut server = Server::new(core, Arc::clone(&inbox), options.pace);
-        (server.spin, server.on_power) = (options.spin, options.on_power);
+        (server.spin, server.on_power, server.files) = (options.spin, options.on_power, files);
         server.incidents = options.incidents.clone();
         let thread = std::thread::Builder::new().name("drive".to_owned()).spawn(move || server.run());
         let thread = thread.map_err(EngineError::Thread)?;
@@ -262,17 +296,18 @@ impl Engine {
         carry_out(&self.inbox, command)
     }
 
-    /// Switches the drive off in order, which answers every request, and ends its thread. `None` if it was stopped before.
+    /// Switches the drive off in order, which answers every request and writes its buffer back, and ends its thread. `None` if it
+    /// was stopped before.
     #[must_use]
     pub fn stop(&self) -> Option<Stopped> {
-        let (to, status) = channel();
+        let (to, ended) = channel();
         self.inbox.put(Message::Stop(to)).ok()?;
-        let status = status.recv().ok()?;
+        let (status, failure) = ended.recv().ok()?;
         let Running { thread, record, control, metrics, web } = self.running().take()?;
         drop((control, metrics, web));
         // A panic there was reported there.
         let _ = thread.join();
-        Some(Stopped { status, record: record.map(Writer::finish) })
+        Some(Stopped { status, record: record.map(Writer::finish), failure })
     }
 }
 

@@ -14,7 +14,6 @@ pub mod metrics;
 pub mod nbd;
 pub mod record;
 pub mod server;
-#[cfg(unix)]
 mod state;
 pub mod torture;
 pub mod web;
@@ -23,5 +22,4 @@ pub use allocation::{AllocatedExtent, Allocation, AllocationQuery, TakeExtents};
 pub use disk::{Answer, Disk, Job, Operation};
 pub use engine::{Engine, EngineError, EngineOptions, Stopped};
 pub use failed::Failed;
-#[cfg(unix)]
-pub use state::{Difference, Doing, Durability, Place, State, StateError};
+pub use state::{Difference, Doing, Durability, Place, State, StateDir, StateError};

@@ -17,6 +17,7 @@
 
 mod array;
 mod copied;
+mod dir;
 mod error;
 mod folder;
 mod format;
@@ -25,9 +26,7 @@ mod lock;
 mod record;
 mod shared;
 
-use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -36,10 +35,11 @@ use ftl::EraseWhen;
 use ssd::{Resolved, Ssd};
 
 use array::Array;
+pub use dir::StateDir;
 pub use error::{Difference, Doing, Place, StateError};
 use folder::{Directory, Folder};
 use format::Format;
-use lock::{Lock, Refusal};
+use lock::Lock;
 use shared::Shared;
 
 /// The names of the arrays.
@@ -91,16 +91,26 @@ impl State {
         seed: u64,
         durability: Durability,
     ) -> Result<(Self, Ssd<S>), StateError> {
-        check_device(resolved)?;
-        let lock = prepare(dir)?;
-        let folder: Arc<dyn Folder> = Arc::new(Directory(dir.to_owned()));
-        if Self::is_there(dir) {
-            let (state, ssd) = Self::open_in(folder, resolved, durability)?;
-            return Ok((Self { _lock: Some(lock), ..state }, ssd));
+        let dir = StateDir::lock(dir, resolved)?;
+        if dir.holds_drive() {
+            return Self::open(dir, resolved, durability);
         }
         let mut ssd = Ssd::new(resolved, seed);
-        let state = Self::create_in(folder, &mut ssd, durability)?;
-        Ok((Self { _lock: Some(lock), ..state }, ssd))
+        let state = Self::create(dir, &mut ssd, durability)?;
+        Ok((state, ssd))
+    }
+
+    /// The drive whose flash a directory holds, with its own seed.
+    ///
+    /// # Errors
+    /// If it holds none or another one, or cannot be used, see [`StateError`].
+    pub fn open<S: Sector + Send + Sync>(
+        mut dir: StateDir,
+        resolved: &Resolved,
+        durability: Durability,
+    ) -> Result<(Self, Ssd<S>), StateError> {
+        let (state, ssd) = Self::open_in(Arc::new(Directory(dir.path().to_owned())), resolved, durability)?;
+        Ok((Self { _lock: dir.take_lock(), ..state }, ssd))
     }
 
     /// Moves the flash of a prepared drive from memory into a new directory, or an empty one.
@@ -108,17 +118,22 @@ impl State {
     /// # Errors
     /// If the directory holds a state already, or cannot be used, see [`StateError`].
     pub fn create<S: Sector + Send + Sync>(
-        dir: &Path,
+        mut dir: StateDir,
         ssd: &mut Ssd<S>,
         durability: Durability,
     ) -> Result<Self, StateError> {
-        check_device(ssd.resolved())?;
-        let lock = prepare(dir)?;
-        if Self::is_there(dir) {
-            return Err(StateError::Exists { dir: dir.to_owned() });
+        if dir.holds_drive() {
+            return Err(StateError::Exists { dir: dir.path().to_owned() });
         }
-        let state = Self::create_in(Arc::new(Directory(dir.to_owned())), ssd, durability)?;
-        Ok(Self { _lock: Some(lock), ..state })
+        let state = Self::create_in(Arc::new(Directory(dir.path().to_owned())), ssd, durability)?;
+        Ok(Self { _lock: dir.take_lock(), ..state })
+    }
+
+    /// Bytes of memory beside those of a drive whose content is in a backing store.
+    #[must_use]
+    pub fn memory(resolved: &Resolved) -> u64 {
+        let slc_array = resolved.slc_array.as_ref().map(|part| &part.geometry);
+        std::iter::once(&resolved.geometry).chain(slc_array).map(array::memory).sum()
     }
 
     /// The first failure of the files. Nothing has been written since, so from then on no request may be acknowledged: the
@@ -214,34 +229,6 @@ fn check_device(resolved: &Resolved) -> Result<(), StateError> {
         return Err(StateError::Capacitors { device: resolved.spec.name.clone() });
     }
     Ok(())
-}
-
-/// Makes a directory if there is none, refuses one that holds other files, and locks it.
-fn prepare(dir: &Path) -> Result<Lock, StateError> {
-    let io = |doing| move |error| StateError::io(dir.to_owned(), doing, error);
-    let names = match folder::names(dir).map_err(io(Doing::Read))? {
-        Some(names) => names,
-        None => {
-            if let Some(parent) = dir.parent() {
-                fs::create_dir_all(parent).map_err(io(Doing::Create))?;
-            }
-            DirBuilder::new().mode(0o700).create(dir).map_err(io(Doing::Create))?;
-            Vec::new()
-        }
-    };
-    let is_ours = |name: &str| {
-        let of_array = [MAIN, SLC].iter().flat_map(|array| array::names(array)).any(|ours| name.starts_with(&ours));
-        of_array || [lock::NAME, format::NAME, format::NEW].contains(&name)
-    };
-    if let Some(file) = names.into_iter().find(|name| !is_ours(name))
-        && !State::is_there(dir)
-    {
-        return Err(StateError::Foreign { dir: dir.to_owned(), file });
-    }
-    Lock::take(dir).map_err(|refusal| match refusal {
-        Refusal::Taken(process) => StateError::Locked { dir: dir.to_owned(), process },
-        Refusal::Io(error) => StateError::io(dir.join(lock::NAME), Doing::Create, error),
-    })
 }
 
 #[cfg(test)]

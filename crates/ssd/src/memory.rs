@@ -68,15 +68,29 @@ impl Resolved {
     /// The memory that the simulator takes for the drive if its sectors have this content.
     #[must_use]
     pub fn memory_of<S: Sector>(&self, purpose: Purpose) -> Memory {
+        self.memory_with::<S>(purpose, true)
+    }
+
+    /// The same of a drive whose flash is kept in a backing store, which has the content.
+    #[must_use]
+    pub fn memory_of_backed<S: Sector>(&self, purpose: Purpose) -> Memory {
+        self.memory_with::<S>(purpose, false)
+    }
+
+    fn memory_with<S: Sector>(&self, purpose: Purpose, has_content: bool) -> Memory {
         let mut memory = Memory::default();
-        let [state, payload] = Media::<S>::memory(&self.geometry);
+        let media = |geometry| {
+            let [state, payload] = Media::<S>::memory(geometry);
+            [state, if has_content { payload } else { 0 }]
+        };
+        let [state, payload] = media(&self.geometry);
         memory.add("blocks and spare areas", state);
         memory.add("content of the flash", payload);
         let pages = self.family.images();
         memory.add("translation pages", Media::<S>::memory_of_images(pages.count, pages.entries));
         memory.add("dies and channels", Backend::<S>::memory(&self.geometry, &self.backend));
         if let Some(slc_array) = &self.slc_array {
-            let [state, payload] = Media::<S>::memory(&slc_array.geometry);
+            let [state, payload] = media(&slc_array.geometry);
             let backend = Backend::<S>::memory(&slc_array.geometry, &slc_array.backend);
             memory.add("SLC array", state + payload + backend);
         }

@@ -97,6 +97,24 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         let from = Mount { media: self.backend.media(), slc_array: self.slc_media(), seed, planted };
         self.ftl = F::mount(&self.family, &from);
         self.powered = true;
+        let recovery = self.begin_recovery(now);
+        self.restore_saved();
+        recovery
+    }
+
+    /// Lets a device that was just made over used flash take the time of a power-on: made, it is ready as soon as it has
+    /// written its stale translation pages.
+    ///
+    /// # Panics
+    /// If its time has begun.
+    pub fn start_with_recovery(&mut self) -> Recovery {
+        assert!(self.now == Time::ZERO && self.active.is_empty(), "the device is in use");
+        self.events.clear();
+        self.begin_recovery(Time::ZERO)
+    }
+
+    /// Requests wait from now on until the scan of the spare areas is over.
+    fn begin_recovery(&mut self, now: Time) -> Recovery {
         let time = self.recovery_time();
         let translation_pages = self.ftl.stale_pages();
         self.scanned = time.is_zero() && translation_pages == 0;
@@ -104,7 +122,6 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         if !self.ready {
             self.events.push(now + time, Event::Host(HostEvent::Ready));
         }
-        self.restore_saved();
         Recovery { time, translation_pages, units: self.ftl.found() }
     }
 

@@ -39,20 +39,24 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
 
-    /// Memory that a drive may use, its data included, instead of the machine's, e.g. 12GiB
+    /// Memory that a drive may use instead of the machine's, e.g. 12GiB. Its data are part of it, unless `--state` keeps them
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<Bytes>,
 
     /// Take commands for the drive on a Unix socket at this path, which only its owner can open; see `flashloom ctl`
-    #[arg(long, value_name = "PATH", requires = "device")]
+    #[arg(long, value_name = "PATH", conflicts_with = "export")]
     pub(crate) control: Option<PathBuf>,
+
+    /// Serve `/metrics` for Prometheus, and `/healthz`, at this loopback address. Port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address, conflicts_with = "export")]
+    pub(crate) metrics: Option<SocketAddr>,
 
     /// Show the drive live on a web page, e.g. at 127.0.0.1:8080; the page is for this machine only. Port 0 takes a free one
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address, requires = "device")]
     pub(crate) web: Option<SocketAddr>,
 
     /// Record every request of the drive, with its times, as a trace in a Parquet file
-    #[arg(long, value_name = "FILE.parquet", requires = "device")]
+    #[arg(long, value_name = "FILE.parquet", conflicts_with = "export")]
     pub(crate) record: Option<PathBuf>,
 
     #[command(flatten)]
@@ -153,19 +157,28 @@ impl From<CutArg> for OnCut {
     }
 }
 
-/// The state of the drives before the first request.
+/// The state of the drives before the first request, and after the last.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "State of the drives")]
 pub(crate) struct ServedStateArgs {
+    /// Keep the flash in this directory, and find it there again; each `--export` has the directory of its name in it. Without
+    /// this option drives are in memory, and end with the command
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state: Option<PathBuf>,
+
+    /// Synchronise the files with their disk before a flush is answered, so that a crash of this machine loses no flushed data
+    #[arg(long, requires = "state")]
+    pub(crate) sync: bool,
+
     /// Bring the drives into a state first, without simulating time; see `flashloom run --help`. Their data read as zeros
     #[arg(long, value_name = "STEP", value_delimiter = ',')]
     pub(crate) precondition: Vec<Precondition>,
 
     /// Start from a state saved by `flashloom run --save-snapshot` or `flashloom ctl SOCKET snapshot`
-    #[arg(long, value_name = "FILE", requires = "device")]
+    #[arg(long, value_name = "FILE", conflicts_with = "export")]
     pub(crate) load_snapshot: Option<PathBuf>,
 
-    /// Seed of all random streams
+    /// Seed of all random streams of a new drive
     #[arg(long, default_value_t = 0, value_parser = whole(0, u64::MAX))]
     pub(crate) seed: u64,
 }

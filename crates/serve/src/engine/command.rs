@@ -11,6 +11,7 @@ use super::fault::Fault;
 use super::pace::Pace;
 use super::power::{Cut, WrongPower};
 use super::status::Status;
+use crate::state::StateError;
 
 /// A command to a served drive.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +63,8 @@ pub enum Refused {
     Power(WrongPower),
     /// The snapshot cannot be written.
     Output(OutputError),
+    /// The files of its flash have failed, and so it has no power.
+    State(StateError),
     /// The drive is not served any more.
     Stopped,
 }
@@ -71,6 +74,7 @@ impl fmt::Display for Refused {
         match self {
             Self::Power(error) => error.fmt(f),
             Self::Output(error) => error.fmt(f),
+            Self::State(error) => error.fmt(f),
             Self::Stopped => f.write_str("the drive is not served any more; start `flashloom serve` again"),
         }
     }

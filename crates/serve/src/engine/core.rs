@@ -41,9 +41,16 @@ pub struct Answered {
     pub answer: Answer,
     /// The result.
     pub result: Result<Vec<u8>, Failed>,
+    /// It was asked to make data durable: a flush, or a write with forced unit access.
+    pub is_promise: bool,
 }
 
 impl Answered {
+    /// The answer of a job that failed.
+    pub(super) const fn failed(due: Time, latency: Span, answer: Answer, failed: Failed) -> Self {
+        Self { due, latency, answer, result: Err(failed), is_promise: false }
+    }
+
     /// Gives the answer.
     pub fn give(self) {
         (self.answer)(self.result);
@@ -200,7 +207,13 @@ impl Core {
         }
         if job.sectors.is_zero() && !is_flush {
             self.tally.ended(&job, at, Span::ZERO, None);
-            answers.push(Answered { due: at, latency: Span::ZERO, answer: job.answer, result: Ok(Vec::new()) });
+            answers.push(Answered {
+                due: at,
+                latency: Span::ZERO,
+                answer: job.answer,
+                result: Ok(Vec::new()),
+                is_promise: false,
+            });
             return;
         }
         let extent = Extent { start: job.start.get(), end: job.start.get() + job.sectors.get() };
@@ -272,7 +285,7 @@ impl Core {
     fn refuse(&mut self, now: Time, job: Job, failed: Failed, answers: &mut Vec<Answered>) {
         let due = now.max(self.drive.now());
         self.tally.ended(&job, due, Span::ZERO, Some(failed));
-        answers.push(Answered { due, latency: Span::ZERO, answer: job.answer, result: Err(failed) });
+        answers.push(Answered::failed(due, Span::ZERO, job.answer, failed));
     }
 
     /// The earliest time at which a request may be submitted. It is a picosecond after the present if the drive has handled
@@ -389,8 +402,9 @@ impl Core {
                 self.durable = self.written;
             }
         }
+        let is_promise = open.is_fua() || open.job.operation == Operation::Flush;
         let (answer, result) = open.into_answer();
-        Answered { due, latency, answer, result }
+        Answered { due, latency, answer, result, is_promise }
     }
 }
 

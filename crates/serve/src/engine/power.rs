@@ -79,7 +79,7 @@ impl Core {
                 for open in open {
                     let latency = at - open.arrival;
                     self.tally.ended(&open.job, at, latency, Some(Failed::NoPower));
-                    answers.push(Answered { due: at, latency, answer: open.job.answer, result: Err(Failed::NoPower) });
+                    answers.push(Answered::failed(at, latency, open.job.answer, Failed::NoPower));
                 }
             }
         }
@@ -133,12 +133,27 @@ impl Core {
         Ok(recovery)
     }
 
+    /// Lets a drive over used flash begin with the recovery that a power cut before asks for. No job has come yet.
+    pub fn recover(&mut self) -> Recovery {
+        let recovery = self.drive.start_with_recovery();
+        self.tally.recovery = Some(recovery);
+        recovery
+    }
+
+    /// Cuts the power for good, and fails every job, held ones too: the flash has failed.
+    pub fn fail(&mut self, answers: &mut Vec<Answered>) {
+        self.on_cut = OnCut::End;
+        // It may be off.
+        let _ = self.cut_power(self.drive.now(), answers);
+        self.end(answers);
+    }
+
     /// Answers every job that waits for time or for the power, because the drive will not be served any more.
     pub fn end(&mut self, answers: &mut Vec<Answered>) {
         answers.extend(self.later.drain(..));
         let (due, latency) = (self.drive.now(), Span::ZERO);
         let held = std::mem::take(&mut self.held).into_iter().map(|job| job.answer);
-        answers.extend(held.map(|answer| Answered { due, latency, answer, result: Err(Failed::NoPower) }));
+        answers.extend(held.map(|answer| Answered::failed(due, latency, answer, Failed::NoPower)));
         self.asked.drain(..).for_each(|query| (query.answer)(Err(Failed::NoPower)));
         if let Some(record) = &mut self.record {
             record.lost();

@@ -1,6 +1,7 @@
 //! Tests of a served drive: of its core with a clock of their own, and of its thread.
 
 mod allocation;
+mod keep;
 mod power;
 mod replay;
 mod thread;

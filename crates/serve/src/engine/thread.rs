@@ -13,11 +13,13 @@ use super::command::{Command, Refused, Reply};
 use super::core::{Answered, Core};
 use super::inbox::{Inbox, now};
 use super::incident::Incidents;
+use super::keep::{Files, Finding};
 use super::lag::Lag;
 use super::observation::Observation;
 use super::pace::{END, Pace, Timeline};
 use super::status::{LagStatus, Status};
-use crate::{AllocationQuery, Job};
+use crate::state::StateError;
+use crate::{AllocationQuery, Failed, Job};
 
 /// What the thread is sent.
 pub(super) enum Message {
@@ -27,7 +29,7 @@ pub(super) enum Message {
     /// Observes the drive, and its wear as well if true.
     Observe(bool, Sender<Observation>),
     /// Switches the drive off in order and ends.
-    Stop(Sender<Status>),
+    Stop(Sender<(Status, Option<StateError>)>),
 }
 
 /// Called when the power was cut or has come back: `true` if it is on.
@@ -39,6 +41,8 @@ pub(super) struct Server {
     /// The last part of a wait during which the thread reads the clock all the time.
     pub(super) spin: Duration,
     pub(super) on_power: Option<OnPower>,
+    /// The files of the flash, if it is in files.
+    pub(super) files: Option<Files>,
     /// Told of commands.
     pub(super) incidents: Incidents,
     clock: Clock,
@@ -74,6 +78,7 @@ impl Server {
             inbox,
             spin: Duration::ZERO,
             on_power: None,
+            files: None,
             incidents: Incidents::default(),
             clock: Clock { start: now(), line: None, pace },
             lag: Lag::default(),
@@ -103,8 +108,7 @@ impl Server {
                         let _ = to.send(observation);
                     }
                     Message::Stop(to) => {
-                        let status = self.stop();
-                        let _ = to.send(status);
+                        let _ = to.send(self.stop());
                         return;
                     }
                 }
@@ -129,14 +133,47 @@ impl Server {
         }
         while let Some(at) = self.core.next_event().filter(|at| *at <= END) {
             self.core.advance(at, &mut self.answers);
-            if !self.answers.is_empty() || self.inbox.has_any() {
+            let has_failed = self.files.as_ref().is_some_and(Files::has_failed);
+            if !self.answers.is_empty() || self.inbox.has_any() || has_failed {
                 break;
             }
         }
     }
 
-    /// Gives the answers that are due, and notes how late they are.
+    /// Lets the files hold what the answers say, `promises` on their disk too. If they cannot, the power is cut, and no answer
+    /// says that anything was done.
+    fn keep(&mut self, promises: bool) -> Result<(), Refused> {
+        let Some(files) = &mut self.files else { return Ok(()) };
+        let had_failed = files.failure().is_some();
+        if files.settle(promises || self.answers.iter().any(|answered| answered.is_promise)) {
+            return Ok(());
+        }
+        let failure = files.failure().expect("they have failed").clone();
+        if !had_failed {
+            self.core.fail(&mut self.answers);
+        }
+        self.answers.iter_mut().for_each(|answered| answered.result = Err(Failed::NoPower));
+        if !had_failed {
+            self.hand_out();
+            if let Some(files) = &mut self.files {
+                files.say(Finding::Failure(failure.clone()));
+            }
+            if let Some(on_power) = &self.on_power {
+                on_power(false);
+            }
+        }
+        Err(Refused::State(failure))
+    }
+
+    /// Gives the answers that are due, if the files hold what they say.
     fn give(&mut self) {
+        // It ends what waits, and whoever asks for more is refused.
+        let _ = self.keep(false);
+        self.hand_out();
+    }
+
+    /// Gives the answers, and notes how late they are.
+    fn hand_out(&mut self) {
         for answered in self.answers.drain(..) {
             let due = self.clock.line.as_ref().and_then(|line| line.wall(answered.due));
             // What takes no simulated time has no time to be late in.
@@ -165,6 +202,7 @@ impl Server {
         let line = self.clock.begin(at, self.core.now());
         let time = line.simulated(self.clock.wall(at)).unwrap_or(self.core.now());
         self.core.advance(time, &mut self.answers);
+        self.keep(false)?;
         let reply = match command {
             Command::Status => unreachable!("answered above"),
             Command::PowerCut => Reply::Cut(self.core.cut_power(time, &mut self.answers)?),
@@ -191,7 +229,8 @@ impl Server {
             Reply::On(_) => Some(true),
             _ => None,
         };
-        self.give();
+        self.keep(is_on == Some(false))?;
+        self.hand_out();
         self.incidents.carried_out(&reply);
         if let (Some(is_on), Some(on_power)) = (is_on, &self.on_power) {
             on_power(is_on);
@@ -226,13 +265,16 @@ impl Server {
     }
 
     /// Switches the drive off in order, and answers everybody.
-    fn stop(&mut self) -> Status {
+    fn stop(&mut self) -> (Status, Option<StateError>) {
         self.advance();
         // The drive may be off.
         let _ = self.core.power_off(self.core.now(), &mut self.answers);
         self.core.end(&mut self.answers);
-        self.give();
-        self.status()
+        // The failure is part of the end.
+        let _ = self.keep(true);
+        self.hand_out();
+        let failure = self.files.as_ref().and_then(Files::failure).cloned();
+        (self.status(), failure)
     }
 }
 

@@ -76,6 +76,11 @@ fn sizes<S: Sector>(geometry: &Geometry) -> [u64; 3] {
     [content, slots * BYTES as u64, u64::from(geometry.block_count()) * BYTES as u64]
 }
 
+/// Bytes of memory for an array of this shape.
+pub(super) fn memory(geometry: &Geometry) -> u64 {
+    u64::from(geometry.slot_count()) * size_of::<u32>() as u64
+}
+
 impl<S: Sector + Send + Sync> Array<S> {
     /// New files, for flash that a drive keeps in memory; the drive keeps it there from now on.
     pub(super) fn create(
@@ -84,7 +89,7 @@ impl<S: Sector + Send + Sync> Array<S> {
         (name, synced): (&str, &[String]),
         media: &mut Media<S>,
     ) -> Result<(), StateError> {
-        let images = ImageLog::create(folder, name_of(name, IMAGES))?;
+        let images = ImageLog::create(folder, name_of(name, IMAGES), !synced.is_empty())?;
         let array = Self::over(folder, shared, (name, synced), images, media.geometry())?;
         for (named, size) in [&array.content, &array.slots, &array.blocks].into_iter().zip(sizes::<S>(media.geometry()))
         {
@@ -103,7 +108,8 @@ impl<S: Sector + Send + Sync> Array<S> {
         (name, synced): (&str, &[String]),
         media: &mut Media<S>,
     ) -> Result<(), StateError> {
-        let images = ImageLog::open(folder, name_of(name, IMAGES), |image| media.recall_image(image))?;
+        let images =
+            ImageLog::open(folder, name_of(name, IMAGES), !synced.is_empty(), |image| media.recall_image(image))?;
         let mut array = Self::over(folder, shared, (name, synced), images, media.geometry())?;
         for (named, expected) in
             [&array.content, &array.slots, &array.blocks].into_iter().zip(sizes::<S>(media.geometry()))

@@ -153,9 +153,17 @@ impl fmt::Display for StateError {
                 };
                 write!(f, "{}: cannot be {doing}: {error}", path.display())?;
                 match error.kind() {
-                    io::ErrorKind::StorageFull => f.write_str("; free some space, and serve the drive again"),
+                    io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                        f.write_str("; free some space, and serve the drive again")
+                    }
+                    io::ErrorKind::FileTooLarge => {
+                        f.write_str("; raise the limit of a file's size (`ulimit -f`), and serve the drive again")
+                    }
                     io::ErrorKind::PermissionDenied => f.write_str("; choose a directory that you may write to"),
-                    _ => Ok(()),
+                    io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
+                        f.write_str("; choose a directory, or a name that nothing has")
+                    }
+                    _ => f.write_str("; check its disk, or choose another directory"),
                 }
             }
             Self::Locked { dir, process } => {

@@ -57,7 +57,8 @@ impl Folder for Directory {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
+        // Joined with nothing, a path would end in a slash.
+        if name.is_empty() { self.0.clone() } else { self.0.join(name) }
     }
 }
 

@@ -35,6 +35,8 @@ pub(super) struct ImageLog {
     folder: Arc<dyn Folder>,
     name: String,
     file: Arc<dyn Raw>,
+    /// A new log is synchronised with its disk before it replaces this one.
+    is_synced: bool,
     end: u64,
     /// Bytes of the entries that count.
     live: u64,
@@ -61,25 +63,26 @@ fn small(bytes: &[u8], at: usize) -> u32 {
 
 impl ImageLog {
     /// A new log; what the file held is gone.
-    pub(super) fn create(folder: &Arc<dyn Folder>, name: String) -> Result<Self, StateError> {
-        let log = Self::over(folder, name)?;
+    pub(super) fn create(folder: &Arc<dyn Folder>, name: String, is_synced: bool) -> Result<Self, StateError> {
+        let log = Self::over(folder, name, is_synced)?;
         log.file.set_size(0).map_err(|error| StateError::io(folder.path(&log.name), Doing::Write, error))?;
         Ok(log)
     }
 
-    fn over(folder: &Arc<dyn Folder>, name: String) -> Result<Self, StateError> {
+    fn over(folder: &Arc<dyn Folder>, name: String, is_synced: bool) -> Result<Self, StateError> {
         let file = folder.open(&name).map_err(|error| StateError::io(folder.path(&name), Doing::Create, error))?;
         let folder = Arc::clone(folder);
-        Ok(Self { folder, name, file, end: 0, live: 0, entries: Vec::new(), bytes: Vec::new() })
+        Ok(Self { folder, name, file, is_synced, end: 0, live: 0, entries: Vec::new(), bytes: Vec::new() })
     }
 
     /// Reads a log, and passes each page to `recall`, in the order of the entries.
     pub(super) fn open(
         folder: &Arc<dyn Folder>,
         name: String,
+        is_synced: bool,
         mut recall: impl FnMut(ImageRecord<'_>),
     ) -> Result<Self, StateError> {
-        let mut log = Self::over(folder, name)?;
+        let mut log = Self::over(folder, name, is_synced)?;
         let path = folder.path(&log.name);
         let io = |doing| {
             let path = path.clone();
@@ -164,6 +167,10 @@ impl ImageLog {
             file.write(end, &self.bytes)?;
             entry.at = end;
             end += entry.len;
+        }
+        if self.is_synced {
+            // A name on the disk must not come before what it names.
+            self.folder.sync(std::slice::from_ref(&new))?;
         }
         self.folder.rename(&new, &self.name)?;
         (self.file, self.end, self.live, self.entries) = (file, end, end, entries);

@@ -13,6 +13,7 @@ use flash::nand::Stamp;
 use ssd::{Drive, ParsePreconditionError, Precondition, Ssd};
 use study::catalogue::Device;
 use study::config::Faults;
+use study::session::{Session, SessionError};
 
 use super::check::{Check, CheckError, Checked};
 use super::cut::{Cut, PointsSpec, Sample, cuts};
@@ -34,8 +35,8 @@ pub enum OpenError {
     Device(Faults),
     /// A step of preconditioning has a fault.
     Precondition(ParsePreconditionError),
-    /// A step of preconditioning does not fit its device.
-    Unfit(String),
+    /// Its drive cannot be made or preconditioned.
+    Drive(SessionError),
 }
 
 impl fmt::Display for OpenError {
@@ -44,7 +45,11 @@ impl fmt::Display for OpenError {
             Self::Journal(error) => error.fmt(f),
             Self::Device(faults) => write!(f, "has a device that this program does not know: {faults}"),
             Self::Precondition(error) => write!(f, "has a step of preconditioning that is wrong: {error}"),
-            Self::Unfit(why) => write!(f, "has a step of preconditioning that its device cannot have: {why}"),
+            Self::Drive(SessionError::Precondition { step, fault }) => {
+                let why = format_args!("{step}: {}; {}", fault.message, fault.remedy);
+                write!(f, "has a step of preconditioning that its device cannot have: {why}")
+            }
+            Self::Drive(error) => write!(f, "has a drive that cannot be prepared: {error}"),
         }
     }
 }
@@ -107,16 +112,9 @@ pub struct Laboratory {
 /// A drive as the runs of a journal begin: new, and brought into a state.
 ///
 /// # Errors
-/// If a step does not fit the device.
+/// If a step does not fit the device, or wears it out.
 pub(super) fn prepared(device: &Device, seed: u64, steps: &[Precondition]) -> Result<Ssd<Stamp>, OpenError> {
-    if let Some((step, fault)) = Precondition::first_fault(steps, &device.resolved, true) {
-        return Err(OpenError::Unfit(format!("{step}: {}; {}", fault.message, fault.remedy)));
-    }
-    let mut drive = Ssd::new(&device.resolved, seed);
-    for step in steps {
-        drive.precondition(*step, &mut |_, _| {});
-    }
-    Ok(drive)
+    Session::new(device).seed(seed).precondition(steps.to_vec()).prepare().map_err(OpenError::Drive)
 }
 
 impl Laboratory {

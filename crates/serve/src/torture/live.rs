@@ -147,8 +147,8 @@ impl Served {
     fn wait(&mut self) -> io::Result<Option<Message>> {
         let begun = Instant::now();
         let message = self.jobs.recv().ok();
-        let thought = Span::from_secs_f64(begun.elapsed().as_secs_f64());
-        self.play.wait_until(self.play.drive().now() + thought)?;
+        let idle = Span::from_secs_f64(begun.elapsed().as_secs_f64());
+        self.play.wait_until(self.play.drive().now() + idle)?;
         Ok(message)
     }
 

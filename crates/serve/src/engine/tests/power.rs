@@ -27,7 +27,7 @@ enum Kind {
 }
 
 /// A random life of a drive under jobs and power cuts, beside a model of each sector.
-struct Life {
+pub(super) struct Life {
     bench: Bench,
     rng: Rng,
     model: Vec<Contents>,
@@ -41,7 +41,7 @@ struct Life {
 }
 
 impl Life {
-    fn new(core: Core, seed: u64) -> Self {
+    pub(super) fn new(core: Core, seed: u64) -> Self {
         let sectors = core.capacity().get() as usize;
         Self {
             bench: Bench::new(core),
@@ -205,7 +205,31 @@ impl Life {
         }
     }
 
+    /// The drive is another one, with the flash that this one had when its process was killed. Reads everything.
+    pub(super) fn killed(&mut self, core: Core) {
+        self.bench.now = core.now();
+        self.bench.core = core;
+        self.bench.answers.clear();
+        self.open.clear();
+        self.flushes.clear();
+        self.acknowledged.fill(1);
+        self.read_all();
+    }
+
+    /// Sectors that were compared with what they may hold.
+    pub(super) const fn checked(&self) -> u64 {
+        self.checked
+    }
+
     fn run(&mut self, steps: u32) {
+        self.steps(steps);
+        let results = self.bench.drain();
+        self.answered(results);
+        self.cut();
+    }
+
+    /// Submits jobs, lets time pass, and cuts the power now and then.
+    pub(super) fn steps(&mut self, steps: u32) {
         for _ in 0..steps {
             match self.below(20) {
                 0 => self.cut(),
@@ -217,9 +241,6 @@ impl Life {
                 }
             }
         }
-        let results = self.bench.drain();
-        self.answered(results);
-        self.cut();
     }
 }
 
@@ -252,7 +273,7 @@ fn a_drive_that_ignores_flushes_is_found() {
 }
 
 /// Says which life failed.
-struct Saying(String);
+pub(super) struct Saying(pub(super) String);
 
 impl Drop for Saying {
     fn drop(&mut self) {

@@ -11,14 +11,19 @@ fn started(pace: Pace) -> Engine {
     Engine::start(options, |_| {}).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn submit(engine: &Engine, operation: Operation, start: u64, sectors: u64) -> Receiver<Result<Vec<u8>, Failed>> {
+pub(super) fn submit(
+    engine: &Engine,
+    operation: Operation,
+    start: u64,
+    sectors: u64,
+) -> Receiver<Result<Vec<u8>, Failed>> {
     let (to, result) = channel();
     let answer = Box::new(move |result| to.send(result).expect("somebody waits"));
     engine.submit(Job { operation, start: Lba::new(start), sectors: Sectors::new(sectors), answer });
     result
 }
 
-fn done(result: &Receiver<Result<Vec<u8>, Failed>>) -> Result<Vec<u8>, Failed> {
+pub(super) fn done(result: &Receiver<Result<Vec<u8>, Failed>>) -> Result<Vec<u8>, Failed> {
     result.recv_timeout(Duration::from_secs(60)).expect("it is answered")
 }
 

@@ -9,7 +9,7 @@ use base::units::{Lba, Sectors};
 use flash::nand::Bytes512;
 use ssd::{Drive, Precondition, Request, Resolved, Spec, Ssd, Status};
 
-use crate::state::{Durability, State, StateError};
+use crate::state::{Durability, State, StateDir, StateError};
 
 /// A drive of 32 MiB.
 pub(super) fn device() -> Resolved {
@@ -113,7 +113,11 @@ fn a_prepared_drive_moves_into_a_directory_once() {
     let mut ssd = Ssd::<Bytes512>::new(&device(), 3);
     ssd.precondition(Precondition::Fill, &mut |_, _| {});
     assert!(!State::is_there(home.path()));
-    let state = State::create(home.path(), &mut ssd, Durability::Process).expect("a state");
+    let create = |ssd: &mut Ssd<Bytes512>| {
+        let dir = StateDir::lock(home.path(), &device())?;
+        State::create(dir, ssd, Durability::Process)
+    };
+    let state = create(&mut ssd).expect("a state");
     request(&mut ssd, IoKind::Write, 40, content(40, 1));
     let copy = ssd.clone();
     request(&mut ssd, IoKind::Write, 44, content(44, 2));
@@ -128,7 +132,7 @@ fn a_prepared_drive_moves_into_a_directory_once() {
     assert_eq!(request(&mut copy, IoKind::Read, 40, content(0, 0)), content(40, 1), "a copy is in memory");
     assert_eq!(request(&mut copy, IoKind::Read, 44, content(0, 0)), vec![Bytes512::default(); 4]);
     drop(_state);
-    let error = State::create(home.path(), &mut ssd, Durability::Process).map(drop).expect_err("it holds one");
+    let error = create(&mut ssd).map(drop).expect_err("it holds one");
     assert!(error.to_string().contains("holds a drive already, so it is neither preconditioned nor loaded"), "{error}");
 }
 

@@ -16,7 +16,7 @@ type Held = BTreeMap<(u32, u8), (u32, Vec<u32>)>;
 
 fn open(files: &Memory) -> Result<(ImageLog, Held), StateError> {
     let mut held = Held::new();
-    let log = ImageLog::open(&files.folder(), NAME.to_owned(), |image| {
+    let log = ImageLog::open(&files.folder(), NAME.to_owned(), false, |image| {
         held.insert((image.page, image.place), (image.version, image.entries.to_vec()));
     })?;
     Ok((log, held))
@@ -25,7 +25,7 @@ fn open(files: &Memory) -> Result<(ImageLog, Held), StateError> {
 #[test]
 fn a_log_keeps_the_last_content_of_each_place_and_stays_short() {
     let files = Memory::default();
-    let mut log = ImageLog::create(&files.folder(), NAME.to_owned()).expect("memory");
+    let mut log = ImageLog::create(&files.folder(), NAME.to_owned(), false).expect("memory");
     let (mut rng, mut expected, mut longest) = (Rng::stream(1, "serve.images"), Held::new(), 0);
     for version in 0..4000 {
         let (page, place) = (rng.below(20) as u32, rng.below(2) as u8);
@@ -45,7 +45,7 @@ fn a_log_keeps_the_last_content_of_each_place_and_stays_short() {
 #[test]
 fn the_end_of_a_log_may_be_cut_off_and_nothing_else() {
     let files = Memory::default();
-    let mut log = ImageLog::create(&files.folder(), NAME.to_owned()).expect("memory");
+    let mut log = ImageLog::create(&files.folder(), NAME.to_owned(), false).expect("memory");
     let mut ends = vec![0];
     for version in 0..4 {
         log.append(ImageRecord { page: version, place: 0, version, entries: &[version; 3] }).expect("memory");
@@ -70,5 +70,27 @@ fn the_end_of_a_log_may_be_cut_off_and_nothing_else() {
         assert!(
             matches!(error, StateError::Damaged { path, place: found } if found == place && path == files.path(NAME))
         );
+    }
+}
+
+#[test]
+fn a_new_log_is_on_the_disk_before_it_has_the_name() {
+    for is_synced in [false, true] {
+        let files = Memory::default();
+        let mut log = ImageLog::create(&files.folder(), NAME.to_owned(), is_synced).expect("memory");
+        let mut appended = 0;
+        // It has become shorter when a new one has the name.
+        loop {
+            let before = files.lock().file(NAME).len();
+            log.append(ImageRecord { page: 1, place: 0, version: appended, entries: &[7; 40] }).expect("memory");
+            appended += 1;
+            if files.lock().file(NAME).len() < before {
+                break;
+            }
+        }
+        let files = files.lock();
+        // The last change is the name.
+        let synced = [(files.writes - 1, vec![format!("{NAME}.new")])];
+        assert_eq!(files.synced, synced[..usize::from(is_synced)], "after {appended} pages");
     }
 }

@@ -1,0 +1,83 @@
+//! The directories of served drives, and what is said of their files.
+
+use std::path::{Path, PathBuf};
+
+use serve::engine::{Finding, KeepIn, OnFinding};
+use serve::server::Stopper;
+use serve::{Durability, State, StateDir, StateError};
+
+use super::Served;
+use crate::args::ServeArgs;
+use crate::exit::{Failure, note};
+
+/// Damaged places that are named; a reader who tries again would fill the screen.
+const NAMED: usize = 16;
+
+impl From<StateError> for Failure {
+    fn from(error: StateError) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
+/// Locks the directory of each drive, before any is made.
+pub(super) fn directories(args: &ServeArgs, served: &[Served]) -> Result<Vec<Option<StateDir>>, Failure> {
+    let Some(dir) = &args.state.state else { return Ok(served.iter().map(|_| None).collect()) };
+    let path = |of: &Served| match args.device {
+        Some(_) => Ok(dir.clone()),
+        None => below(dir, &of.names[0]),
+    };
+    let paths = served.iter().map(path).collect::<Result<Vec<_>, _>>()?;
+    let lock = |(path, of): (PathBuf, &Served)| {
+        let locked = StateDir::lock(&path, &of.device.resolved)?;
+        let is_prepared = !args.state.precondition.is_empty() || args.state.load_snapshot.is_some();
+        if locked.holds_drive() && is_prepared {
+            return Err(StateError::Exists { dir: path }.into());
+        }
+        Ok(Some(locked))
+    };
+    paths.into_iter().zip(served).map(lock).collect()
+}
+
+/// The directory of one of several drives.
+fn below(dir: &Path, name: &str) -> Result<PathBuf, Failure> {
+    if State::is_there(dir) {
+        let dir = dir.display();
+        return Err(Failure::Input(format!(
+            "{dir}: holds one drive, and with --export it would hold a directory for each; serve it without --export, or \
+             choose another directory"
+        )));
+    }
+    let is_name = name.chars().all(|c| c.is_alphanumeric() || "._-".contains(c)) && !name.starts_with('.');
+    if !is_name {
+        return Err(Failure::Input(format!(
+            "--export: `{name}` names no directory below {}; write letters, digits, `-`, `_` and `.`, e.g. disk-1, or leave \
+             --state out",
+            dir.display()
+        )));
+    }
+    Ok(dir.join(name))
+}
+
+/// The files of a drive: a failure stops the server.
+pub(super) fn keep(args: &ServeArgs, dir: StateDir, stopper: Stopper) -> KeepIn {
+    let durability = if args.state.sync { Durability::Machine } else { Durability::Process };
+    KeepIn { dir, durability, on_finding: Some(hears(stopper)) }
+}
+
+fn hears(stopper: Stopper) -> OnFinding {
+    let mut named = Vec::new();
+    Box::new(move |finding| match finding {
+        Finding::Damage(error) => {
+            let text = error.to_string();
+            if named.len() <= NAMED && !named.contains(&text) {
+                match named.len() {
+                    NAMED => note("more data is damaged; its places are not named any more"),
+                    _ => note(&text),
+                }
+                named.push(text);
+            }
+        }
+        // The end of the command says why.
+        Finding::Failure(_) => stopper.stop(),
+    })
+}

@@ -1,0 +1,110 @@
+//! A served drive whose flash is in files: how it is made, and what its thread asks of the files.
+
+use flash::nand::Bytes512;
+use ssd::{Purpose, Ssd};
+use study::memory::{self, Need};
+use study::session::{Progress, SessionError};
+
+use super::{EngineError, EngineOptions};
+use crate::state::{Durability, State, StateDir, StateError};
+
+/// Keeps the flash of a drive in a directory.
+pub struct KeepIn {
+    /// The directory. It holds the drive already, or takes a new one.
+    pub dir: StateDir,
+    /// What an acknowledged flush survives.
+    pub durability: Durability,
+    /// Called on the thread of the drive for each finding.
+    pub on_finding: Option<OnFinding>,
+}
+
+/// What the owner of a drive should know of its files.
+#[derive(Clone, Debug)]
+pub enum Finding {
+    /// Data has changed since it was written, and its reads fail.
+    Damage(StateError),
+    /// The files failed. The power of the drive was cut at that moment, and does not come back; [`Stopped`](super::Stopped)
+    /// has the reason.
+    Failure(StateError),
+}
+
+/// Takes findings.
+pub type OnFinding = Box<dyn FnMut(Finding) + Send>;
+
+/// A drive, its files, and whether it has been served before.
+pub(super) struct Made {
+    pub(super) drive: Box<Ssd<Bytes512>>,
+    pub(super) files: Files,
+    pub(super) is_used: bool,
+}
+
+impl KeepIn {
+    /// Opens the drive, or makes and prepares a new one.
+    pub(super) fn make(self, options: &EngineOptions, progress: impl FnMut(Progress)) -> Result<Made, EngineError> {
+        let Self { dir, durability, on_finding } = self;
+        let (device, is_used) = (&options.device, dir.holds_drive());
+        let is_prepared = !options.precondition.is_empty();
+        if is_used && (is_prepared || options.load_snapshot.is_some()) {
+            return Err(StateError::Exists { dir: dir.path().to_owned() }.into());
+        }
+        if let Some(limit) = &options.memory_limit {
+            let purpose = Purpose { precondition: is_prepared, ..Purpose::default() };
+            let mut memory = match &options.load_snapshot {
+                // Its content passes through memory.
+                Some(_) => device.resolved.memory_of::<Bytes512>(purpose),
+                None => device.resolved.memory_of_backed::<Bytes512>(purpose),
+            };
+            memory.add("checksums of the content", State::memory(&device.resolved));
+            let needs = vec![Need { name: device.name.clone(), memory }];
+            memory::check(needs, 1, limit).map_err(SessionError::TooLarge)?;
+        }
+        let (state, drive) = if is_used {
+            State::open(dir, &device.resolved, durability)?
+        } else {
+            let mut drive = options.session(progress).prepare::<Bytes512>()?;
+            (State::create(dir, &mut drive, durability)?, drive)
+        };
+        Ok(Made { drive: Box::new(drive), files: Files { state, on_finding, failure: None }, is_used })
+    }
+}
+
+/// The files of a running drive.
+pub(super) struct Files {
+    state: State,
+    on_finding: Option<OnFinding>,
+    failure: Option<StateError>,
+}
+
+impl Files {
+    /// Asks for failures and damage; `promises` are made durable first. True if all that the drive has done is stored.
+    pub(super) fn settle(&mut self, promises: bool) -> bool {
+        if self.failure.is_some() {
+            return false;
+        }
+        let settled = if promises { self.state.sync() } else { self.state.check() };
+        // What is read after a failure is not damage: nothing was stored since.
+        let damage = if settled.is_ok() { self.state.take_damage() } else { Vec::new() };
+        damage.into_iter().for_each(|damage| self.say(Finding::Damage(damage)));
+        if let Err(failure) = settled {
+            self.failure = Some(failure);
+            return false;
+        }
+        true
+    }
+
+    /// The failure that ended the drive.
+    pub(super) const fn failure(&self) -> Option<&StateError> {
+        self.failure.as_ref()
+    }
+
+    /// True if a file has failed, noticed or not.
+    pub(super) fn has_failed(&self) -> bool {
+        self.state.check().is_err()
+    }
+
+    pub(super) fn say(&mut self, finding: Finding) {
+        if let Some(on_finding) = &mut self.on_finding {
+            on_finding(finding);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The directory of a drive, locked before the drive is made: to prepare one may take minutes.
+
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use ssd::Resolved;
+
+use super::error::{Doing, StateError};
+use super::lock::{self, Lock, Refusal};
+use super::{MAIN, SLC, State, array, check_device, folder, format};
+
+/// A directory that this process has locked, for a drive of this device.
+#[derive(Debug)]
+pub struct StateDir {
+    path: PathBuf,
+    lock: Option<Lock>,
+    /// It did not exist before.
+    is_made: bool,
+}
+
+impl StateDir {
+    /// Makes a directory if there is none, refuses one that holds other files, and locks it.
+    ///
+    /// # Errors
+    /// If the directory or the device cannot be used, see [`StateError`].
+    pub fn lock(path: &Path, resolved: &Resolved) -> Result<Self, StateError> {
+        check_device(resolved)?;
+        let io = |doing| move |error| StateError::io(path.to_owned(), doing, error);
+        let found = folder::names(path).map_err(io(Doing::Read))?;
+        let is_made = found.is_none();
+        if is_made {
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent).map_err(io(Doing::Create))?;
+            }
+            DirBuilder::new().mode(0o700).create(path).map_err(io(Doing::Create))?;
+        }
+        let is_ours = |name: &str| {
+            let of_array = [MAIN, SLC].iter().flat_map(|array| array::names(array)).any(|ours| name.starts_with(&ours));
+            of_array || [lock::NAME, format::NAME, format::NEW].contains(&name)
+        };
+        if let Some(file) = found.into_iter().flatten().find(|name| !is_ours(name))
+            && !State::is_there(path)
+        {
+            return Err(StateError::Foreign { dir: path.to_owned(), file });
+        }
+        let lock = Lock::take(path).map_err(|refusal| match refusal {
+            Refusal::Taken(process) => StateError::Locked { dir: path.to_owned(), process },
+            Refusal::Io(error) => StateError::io(path.join(lock::NAME), Doing::Create, error),
+        })?;
+        Ok(Self { path: path.to_owned(), lock: Some(lock), is_made })
+    }
+
+    /// Its path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// True if it holds a drive already, which then is neither preconditioned nor loaded from a snapshot.
+    #[must_use]
+    pub fn holds_drive(&self) -> bool {
+        State::is_there(&self.path)
+    }
+
+    /// The lock, for as long as the drive is served.
+    pub(super) fn take_lock(&mut self) -> Option<Lock> {
+        self.lock.take()
+    }
+}
+
+impl Drop for StateDir {
+    /// A directory that was made in vain goes again.
+    fn drop(&mut self) {
+        if self.is_made && self.lock.is_some() {
+            // It stays if anything else is in it.
+            let _ = fs::remove_file(self.path.join(lock::NAME));
+            let _ = fs::remove_dir(&self.path);
+        }
+    }
+}
