@@ -71,7 +71,6 @@ chapters! {
     on_a_cluster
     block_device
     keep_a_served_drive
-    watch_it_live
     cut_the_power
     embed_it
     how_far_to_trust_it
