@@ -117,7 +117,7 @@ impl Checked {
     }
 
     /// Lets everything end, and compares the holes with what is read.
-    fn rest(&mut self) {
+    fn wait_until_idle(&mut self) {
         let results = self.bench.drain();
         self.answered(results);
         self.check(true);
@@ -145,7 +145,7 @@ fn every_drive_tells_data_from_holes_at_any_moment() {
         for round in 0..4 {
             (0..120).for_each(|_| checked.step(&mut rng));
             if round % 2 == 0 {
-                checked.rest();
+                checked.wait_until_idle();
                 continue;
             }
             checked.bench.core.cut_power(checked.bench.now, &mut checked.bench.answers).expect("it is on");
@@ -155,7 +155,7 @@ fn every_drive_tells_data_from_holes_at_any_moment() {
             // What recovery finds is what reads say.
             checked.known.fill(Known::Unsure);
             checked.bench.core.power_on(checked.bench.now, &mut checked.bench.answers).expect("it is off");
-            checked.rest();
+            checked.wait_until_idle();
         }
     }
 }
