@@ -100,7 +100,7 @@ pub(crate) const EXAMPLES: [Example; 54] = [
     example(
         "serve",
         "flashloom serve demo --web 127.0.0.1:0 --run 'echo $uri'",
-        "Show the drive live on a web page, whose address it prints, while a command runs",
+        "Show the drive live on a web page while a command runs",
     ),
     example(
         "store list",

@@ -283,6 +283,7 @@ impl Page {
         // Code spans about other programs name their options.
         let others = [
             "cargo ",
+            "pip ",
             "cp ",
             "mdbook ",
             "sbatch ",
@@ -292,6 +293,9 @@ impl Page {
             "text\nnbdinfo ",
             "text\nmkdir disk ",
             "text\nset -e\n",
+            "text\nsetpriv ",
+            "text\nfrom dask_",
+            "text\n  dask ",
             "text\nname: ",
         ];
         let text: Vec<&str> = self.text.lines().filter(|line| !line.starts_with("#SBATCH ")).collect();

@@ -52,7 +52,7 @@ pub(crate) struct ServeArgs {
     pub(crate) metrics: Option<SocketAddr>,
 
     /// Show the drive live on a web page, e.g. at 127.0.0.1:8080; the page is for this machine only. Port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address, requires = "device")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address, conflicts_with = "export")]
     pub(crate) web: Option<SocketAddr>,
 
     /// Record every request of the drive, with its times, as a trace in a Parquet file
