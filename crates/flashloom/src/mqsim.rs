@@ -147,14 +147,14 @@ fn flow_file(scenario: usize, number: usize) -> String {
 fn precondition(flows: &[Flow], device: &Device) -> Option<String> {
     const PIECE: u64 = 64 << 10;
     const MIB: u64 = 1 << 20;
-    let count = flows.len() as u64;
-    let used = flows.iter().zip(0..).filter(|(flow, _)| flow.occupied > 0);
-    let hundredths = used.map(|(flow, number): (_, u64)| 100 * number + flow.occupied).max()?;
-    if hundredths >= 100 * count {
+    // Shares are exact but for the last digits of binary fractions.
+    const DIGITS: f64 = 1e-9;
+    let used = flows.iter().filter(|flow| flow.occupied > 0);
+    let end = used.map(|flow| flow.part.0 + flow.part.1 * flow.occupied as f64 / 100.0).max_by(f64::total_cmp)?;
+    if end > 1.0 - DIGITS {
         return Some("fill".to_owned());
     }
-    let capacity = device.capacity().bytes().get();
-    let bytes = (u128::from(capacity) * u128::from(hundredths) / u128::from(100 * count)) as u64;
+    let bytes = (device.capacity().bytes().get() as f64 * (end + DIGITS)) as u64;
     Some(format!("preload:64KiB:{}", Bytes::new((bytes / MIB * MIB).max(PIECE)).exact()))
 }
 

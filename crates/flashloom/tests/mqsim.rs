@@ -192,13 +192,14 @@ fn flows_are_workload_files_and_scenarios_are_commands_that_run() {
     assert_eq!(
         commands,
         "flashloom run mq/device.toml mq/scenario-1-flow-1.toml --flow mq/scenario-1-flow-2.toml,queue=1 --precondition \
-         preload:64KiB:11141MiB\n\
+         preload:64KiB:12124MiB\n\
          flashloom run mq/device.toml traces/t.trace --format mqsim --time-unit ns --repeat 2 --precondition \
          preload:64KiB:9175MiB\n"
     );
-    // The second of two flows has written 70 % of its half, the only flow of the second scenario 70 % of the drive.
+    // The second flow has half of each plane of four channels out of eight, so its part is a quarter of the drive. It has
+    // written 70 % of it, the only flow of the second scenario 70 % of the drive.
     let capacity = place.json(&["check", "mq/device.toml", "--json"])[0]["capacity_bytes"].as_u64().expect("a number");
-    assert_eq!([85, 70].map(|percent| (capacity * percent / 100) >> 20), [11141, 9175]);
+    assert_eq!([925, 700].map(|thousandths| (capacity * thousandths / 1000) >> 20), [12124, 9175]);
     assert_eq!(testkit::names(&place.path("mq")), ["device.toml", "scenario-1-flow-1.toml", "scenario-1-flow-2.toml"]);
     let device: toml::Table = place.read("mq/device.toml").parse().expect("TOML");
     let queues = device["host"]["queue"].as_array().expect("queues");
@@ -210,7 +211,7 @@ fn flows_are_workload_files_and_scenarios_are_commands_that_run() {
     assert_eq!(first["requests"].as_integer(), Some(3000));
     assert_eq!(first["arrivals"], value("x = { kind = \"closed\", depth = 2 }"));
     let stream = value(
-        "x = { reads = \"100%\", align = \"8KiB\", sizes = [{ size = \"4KiB\" }], region = { size = \"42.5%\" }, \
+        "x = { reads = \"100%\", align = \"8KiB\", sizes = [{ size = \"4KiB\" }], region = { size = \"63.75%\" }, \
          address = { pattern = \"uniform\" } }",
     );
     assert_eq!(first["stream"][0], stream);
@@ -219,7 +220,7 @@ fn flows_are_workload_files_and_scenarios_are_commands_that_run() {
     assert_eq!(second["arrivals"], value("x = { kind = \"poisson\", rate = \"6400/s\" }"));
     let stream = value(
         "x = { reads = \"0%\", align = \"8KiB\", sizes = [{ size = \"8KiB..24KiB\" }], \
-         region = { start = \"50%\", size = \"25%\" }, \
+         region = { start = \"75%\", size = \"12.5%\" }, \
          address = { pattern = \"hot-cold\", hot_space = \"20%\", hot_access = \"80%\" } }",
     );
     assert_eq!(second["stream"][0], stream);

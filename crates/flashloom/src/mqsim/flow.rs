@@ -28,6 +28,8 @@ pub(super) struct Flow {
     /// The channels that it writes to.
     channels: Vec<u64>,
     caches_writes: bool,
+    /// Where its part of the drive begins and how large it is, as shares of the drive.
+    pub(super) part: (f64, f64),
     /// The share of its part of the drive that is written before, in percent.
     pub(super) occupied: u64,
     pub(super) sheet: Sheet,
@@ -45,16 +47,67 @@ pub(super) enum Requests {
 pub(super) fn scenarios(file: &XmlFile<'_>) -> Vec<Vec<Flow>> {
     let scenario = |(number, group): (usize, &Group<'_, '_>)| {
         let flows = group.groups(&[SYNTHETIC, TRACE]);
-        let count = flows.len();
+        let resources: Vec<_> = flows.iter().map(resources).collect();
+        let parts = parts(&resources);
         let flow = |(i, flow): (usize, &Group<'_, '_>)| {
-            read(flow, &format!("scenario-{}-flow-{}", number + 1, i + 1), (i, count))
+            read(flow, &format!("scenario-{}-flow-{}", number + 1, i + 1), (i, &parts))
         };
         flows.iter().enumerate().map(flow).collect()
     };
     file.groups(&["IO_Scenario"]).iter().enumerate().map(scenario).collect()
 }
 
-fn read(flow: &Group<'_, '_>, name: &str, (number, count): (usize, usize)) -> Flow {
+/// The channels, chips, dies and planes of a flow.
+type Resources = [Vec<u64>; 4];
+
+/// The most planes that a flow may have.
+const PLANES: usize = 1 << 16;
+
+fn resources(flow: &Group<'_, '_>) -> Resources {
+    let mut lists = RESOURCES.map(|(name, _)| flow.list(name));
+    for list in &mut lists {
+        list.sort_unstable();
+        list.dedup();
+    }
+    if lists.iter().try_fold(1_usize, |all, list| all.checked_mul(list.len())).is_none_or(|all| all > PLANES) {
+        flow.fault(RESOURCES[0].0, "a flow has 65,536 planes at most; write e.g. 0,1,2,3");
+        return Resources::default();
+    }
+    lists
+}
+
+/// The parts of the drive that flows have: where each begins and how large it is, as shares. As MQSim does it
+/// (`Logical_Address_Partitioning_Unit`): a flow has the capacity of its planes, and flows share a plane equally.
+fn parts(flows: &[Resources]) -> Vec<(f64, f64)> {
+    let planes = |[channels, chips, dies, planes]: &Resources| -> f64 {
+        let mut all = 0.0;
+        for channel in channels {
+            let flows: Vec<_> = flows.iter().filter(|flow| flow[0].contains(channel)).collect();
+            for chip in chips {
+                let flows: Vec<_> = flows.iter().filter(|flow| flow[1].contains(chip)).collect();
+                for die in dies {
+                    let flows: Vec<_> = flows.iter().filter(|flow| flow[2].contains(die)).collect();
+                    let shared = |plane| flows.iter().filter(|flow| flow[3].contains(plane)).count() as f64;
+                    all += planes.iter().map(|plane| 1.0 / shared(plane)).sum::<f64>();
+                }
+            }
+        }
+        all
+    };
+    let sizes: Vec<f64> = flows.iter().map(planes).collect();
+    // A flow without planes has a fault.
+    let all = sizes.iter().sum::<f64>().max(1.0);
+    let mut start = 0.0;
+    let part = |size: f64| {
+        let from = start;
+        start += size;
+        (from / all, size / all)
+    };
+    sizes.into_iter().map(part).collect()
+}
+
+fn read(flow: &Group<'_, '_>, name: &str, (number, parts): (usize, &[(f64, f64)])) -> Flow {
+    let count = parts.len();
     let mut sheet = Sheet::default();
     let weight = flow.choice("Priority_Class", &CLASSES).unwrap_or(1);
     let modes = [("WRITE_CACHE", true), ("READ_CACHE", false), ("WRITE_READ_CACHE", true), ("TURNED_OFF", false)];
@@ -70,14 +123,14 @@ fn read(flow: &Group<'_, '_>, name: &str, (number, count): (usize, usize)) -> Fl
     let requests = match flow.name() {
         TRACE => trace(flow, &mut sheet),
         _ => {
-            synthetic(flow, name, (number, count), &mut sheet);
+            synthetic(flow, name, (number, parts), &mut sheet);
             Requests::Described
         }
     };
     for name in flow.others() {
         sheet.without(name, "Flashloom does not know this parameter");
     }
-    Flow { requests, weight, channels, caches_writes, occupied, sheet }
+    Flow { requests, weight, channels, caches_writes, part: parts[number], occupied, sheet }
 }
 
 fn trace(flow: &Group<'_, '_>, sheet: &mut Sheet) -> Requests {
@@ -91,7 +144,7 @@ fn trace(flow: &Group<'_, '_>, sheet: &mut Sheet) -> Requests {
     Requests::Trace { path, repeat, unit }
 }
 
-fn synthetic(flow: &Group<'_, '_>, name: &str, (number, count): (usize, usize), sheet: &mut Sheet) {
+fn synthetic(flow: &Group<'_, '_>, name: &str, (number, parts): (usize, &[(f64, f64)]), sheet: &mut Sheet) {
     sheet.line(&format!("name = {}", quoted(name)), "");
     let [stop, total] = [("Stop_Time", "1000000000"), ("Total_Requests_To_Generate", "0")]
         .map(|(name, example)| flow.whole(name, example));
@@ -115,9 +168,11 @@ fn synthetic(flow: &Group<'_, '_>, name: &str, (number, count): (usize, usize), 
     }
     sheet.line(&format!("align = \"{}\"", bytes(align)), from);
     sizes(flow, (sectors, align), sheet);
-    let share = |of: f64| format!("{}%", (of * 1e4 / count.max(1) as f64).floor() / 1e4);
+    // In percent, without the last digits of binary fractions.
+    let share = |of: f64| format!("{}%", (of * 1e6 + 1e-6).floor() / 1e4);
     let used = flow.percent("Working_Set_Percentage", "50");
-    let (start, size) = (share(100.0 * number as f64), share(used as f64));
+    let (count, (start, size)) = (parts.len(), parts[number]);
+    let (start, size) = (share(start), share(size * used as f64 / 100.0));
     let region = match number {
         0 => format!("region = {{ size = \"{size}\" }}"),
         _ => format!("region = {{ start = \"{start}\", size = \"{size}\" }}"),
