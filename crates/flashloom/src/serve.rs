@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use serve::engine::{Engine, EngineError, EngineOptions, Incidents, LagStatus, OnCut, Stopped};
@@ -219,6 +220,8 @@ fn late(lag: &LagStatus) -> String {
 struct User {
     line: String,
     id: Option<rustix::process::Pid>,
+    /// True once it has ended, which stops the server; its thread may end after the server.
+    has_ended: Arc<AtomicBool>,
     waiting: thread::JoinHandle<std::io::Result<std::process::ExitStatus>>,
 }
 
@@ -233,18 +236,21 @@ impl User {
         }
         let child = command.spawn().map_err(refused)?;
         let id = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+        let has_ended = Arc::new(AtomicBool::new(false));
+        let ended = Arc::clone(&has_ended);
         let wait = move |mut child: Child| {
             let status = child.wait();
+            ended.store(true, Ordering::Release);
             stopper.stop();
             status
         };
         let waiting = thread::Builder::new().spawn(move || wait(child)).map_err(refused)?;
-        Ok(Self { line: line.to_owned(), id, waiting })
+        Ok(Self { line: line.to_owned(), id, has_ended, waiting })
     }
 
     /// The server has stopped: the command has ended, or a signal came, of which the command hears, too.
     fn end(self) -> Result<(), Failure> {
-        let interrupted = !self.waiting.is_finished();
+        let interrupted = !self.has_ended.load(Ordering::Acquire);
         if interrupted && let Some(id) = self.id {
             // It may end at the same moment.
             let _ = rustix::process::kill_process(id, rustix::process::Signal::TERM);
