@@ -166,6 +166,7 @@ class _Run:
         self.measured: dict[str, list[float]] = {}
         self.largest: Optional[int] = None
         self.is_declared = False
+        self.repeated = 0
         self.look_at_workers()
 
     def look_at_workers(self) -> None:
@@ -195,8 +196,12 @@ class _Run:
             points.append(point)
         return points
 
-    def submit(self, points: list[Point], tries: int = 1) -> None:
-        """Submits a task that does these points."""
+    def submit(self, points: list[Point], tries: int = 1, is_new: bool = True) -> None:
+        """Submits a task that does these points. Points whose task failed get a task of another key.
+
+        The client drops a failed task a moment after its future was released, and the scheduler keeps it while another
+        user has a future: a task with the same key would be the failed one.
+        """
         lines: list[str] = []
         files: dict[str, str] = {}
         for point in points:
@@ -208,6 +213,10 @@ class _Run:
         known = [point.seconds for point in points if point.seconds is not None]
         priority = sum(known) if len(known) == len(points) else _UNKNOWN
         resources = {MEMORY: max(point.memory for point in points)} if self.is_declared else None
+        group, name, which = _key(self.sweep.name, points)
+        if not is_new:
+            self.repeated += 1
+            which = f"{which} {self.client.id} {self.repeated}"
         with dask.annotate(flashloom=digests):
             future = self.client.submit(
                 run_batch,
@@ -215,7 +224,7 @@ class _Run:
                 digests,
                 zlib.compress("\n".join(lines).encode(), 1),
                 list(files.items()),
-                key=_key(self.sweep.name, points),
+                key=(group, name, which),
                 priority=int(priority * 1000),
                 resources=resources,
                 pure=False,
@@ -283,7 +292,7 @@ class _Run:
         finally:
             future.release()
         if again:
-            self.submit(points, tries + 1)
+            self.submit(points, tries + 1, is_new=False)
             return
         for point in points:
             if point.digest in done.results:
@@ -293,7 +302,7 @@ class _Run:
         left = [point for point in points if point.digest not in done.results]
         if left and tries == 0:
             # In the task of another user, a point failed that may not be of this study.
-            self.submit(left)
+            self.submit(left, is_new=False)
         elif done.failed is not None:
             raise done.failed
 
