@@ -77,7 +77,7 @@ pub struct EngineOptions {
     /// How fast simulated time passes.
     pub pace: Pace,
     /// The last part of each wait during which the thread reads the clock all the time, instead of sleeping: answers are
-    /// less late, and a core is busy.
+    /// less late, and a core is busy. On Linux the thread has the highest priority that its user may give it.
     pub spin: Duration,
     /// The fate of unanswered requests at a power cut.
     pub on_cut: OnCut,
