@@ -332,6 +332,14 @@ impl Disk for Engine {
         }
     }
 
+    fn submit_all(&self, jobs: &mut Vec<Job>) {
+        for message in self.inbox.put_all(jobs.drain(..).map(Message::Job)) {
+            if let Message::Job(job) = message {
+                (job.answer)(Err(Failed::NoPower));
+            }
+        }
+    }
+
     fn allocation(&self, query: AllocationQuery) {
         if let Err(Message::Allocation(query)) = self.inbox.put(Message::Allocation(query)) {
             (query.answer)(Err(Failed::NoPower));

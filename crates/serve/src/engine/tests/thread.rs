@@ -74,11 +74,11 @@ fn a_thread_that_spins_has_priority() {
     use rustix::process::{getpriority_process, setpriority_process};
 
     let own = getpriority_process(None).expect("a priority");
-    let raised = std::thread::spawn(|| {
+    let raise = || {
         let _ = setpriority_process(None, super::super::thread::HIGHEST);
         getpriority_process(None).expect("a priority")
-    });
-    let raised = raised.join().expect("no panic");
+    };
+    let raised = std::thread::scope(|scope| scope.spawn(raise).join().expect("no panic"));
     for (spin, expected) in [(0, own), (10, raised)] {
         let options = EngineOptions { spin: Duration::from_micros(spin), ..EngineOptions::new(small("")) };
         let engine = Engine::start(options, |_| {}).unwrap_or_else(|error| panic!("{error}"));
