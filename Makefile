@@ -30,7 +30,7 @@ demo: ## Compare the disks of the papers under a recorded workload and check eve
 	target/debug/flashloom compare workloads/recorded/programs.parquet --depth 8 --verify --no-store --out out/demo
 
 .PHONY: serve-demo
-serve-demo: ## Serve a drive, cut its power under SQLite on ext4, and count what comes back (Linux, root; nbdfuse, sqlite3, e2fsprogs)
+serve-demo: ## Serve a drive, cut its power under SQLite on ext4, count what comes back, and picture its live page (Linux, root; nbdfuse, sqlite3, e2fsprogs; Chromium for out/serve-demo.png)
 	$(CARGO) build -p flashloom -p flashloom-align
 	@.ci/serve-demo
 

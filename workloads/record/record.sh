@@ -137,9 +137,9 @@ cargo_build() {
     cd "$disk"
     git clone -q --no-local "$repository" flashloom
     cd flashloom
-    CARGO_TARGET_DIR=$disk/target CARGO_INCREMENTAL=1 cargo build -q --offline -j 1 -p flash
+    CARGO_TARGET_DIR=$disk/target CARGO_INCREMENTAL=1 cargo build -q --offline -j 1 -p flashloom-flash
     echo "// a change" >>crates/flash/src/lib.rs
-    CARGO_TARGET_DIR=$disk/target CARGO_INCREMENTAL=1 cargo build -q --offline -j 1 -p flash
+    CARGO_TARGET_DIR=$disk/target CARGO_INCREMENTAL=1 cargo build -q --offline -j 1 -p flashloom-flash
 }
 small cargo_build
 
@@ -179,5 +179,5 @@ e2fsck -fn "$loop" | tail -1
 
 python3 "$here/convert.py" "$log" "$phases" >"$work/trace"
 python3 "$here/convert.py" --summary <"$work/trace"
-cargo run -q --release --manifest-path "$repository/Cargo.toml" -p cli -- trace convert --format blkparse "$work/trace" "$out"
+cargo run -q --release --manifest-path "$repository/Cargo.toml" -p flashloom -- trace convert --format blkparse "$work/trace" "$out"
 ls -l "$out"

@@ -10,6 +10,7 @@ mod examples;
 mod file_systems;
 mod forms;
 mod glossary;
+mod guest;
 mod guide;
 mod help;
 mod kept;

@@ -7,6 +7,7 @@ use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
 use crate::common::{DEVICE, Place};
+use crate::shown::{Page, root};
 
 impl Place {
     /// The same with these bytes on standard input, from a pipe.
@@ -255,4 +256,38 @@ fn a_described_workload_beyond_the_end_of_time_is_refused() {
     place.write("j.fio", b"[a]\nrw=randread\nbs=4k\nsize=1m\nrate_iops=1\n");
     let output = place.flashloom(&["run", "d.toml", "j.fio", "--time-scale", "1e9", "--quiet"]);
     assert!(error(&output).contains("after the end of simulated time"), "{}", error(&output));
+}
+
+/// The recordings in `workloads/recorded` hold what their page says of each.
+#[test]
+fn recorded_workloads_are_as_their_page_says() {
+    let place = Place::new();
+    let folder = root().join("workloads/recorded");
+    let page = Page::at("workloads/recorded/README.md").text;
+    let number = |text: &str| text.trim().replace(',', "").parse::<u64>().unwrap_or_else(|_| panic!("`{text}`"));
+    let mut described = Vec::new();
+    for section in page.split("\n## `").skip(1) {
+        let (name, text) = section.split_once("`\n").expect("a name");
+        let info = place.json(&["trace", "info", &folder.join(name).to_string_lossy(), "--json"]);
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let at = words.windows(2).position(|pair| pair == ["requests", "in"]).expect("a number of requests");
+        assert_eq!(info["requests"], number(words[at - 1]), "{name}");
+        let seconds = info["span_s"].as_f64().expect("a time");
+        assert!((seconds - number(words[at + 2]) as f64).abs() <= 0.5, "{name}: {seconds} s");
+        // The sum of the phases, by the titles of the columns.
+        let titles = text.lines().find(|line| line.starts_with("| phase |")).expect("a table");
+        let sums = text.lines().find(|line| line.starts_with("| all |")).expect("the sum");
+        for kind in ["reads", "discards", "flushes"] {
+            let column = titles.split('|').position(|cell| cell.trim() == kind).expect("a column");
+            let sum = number(sums.split('|').nth(column).expect("a cell"));
+            assert_eq!(info[kind]["requests"], sum, "{name}: {kind}");
+        }
+        described.push(name.to_owned());
+    }
+    let files = fs::read_dir(&folder).expect("a folder").map(|file| file.expect("a file").file_name());
+    let mut there: Vec<_> = files.map(|name| name.to_string_lossy().into_owned()).collect();
+    there.retain(|name| name != "README.md");
+    there.sort();
+    described.sort();
+    assert_eq!(described, there);
 }

@@ -1,0 +1,79 @@
+//! Linux in QEMU, whose NVMe disk is the served drive: what the guest's blktrace saw and what the drive recorded are the same requests.
+//! Where a program or a kernel is missing, the test says that it tested nothing.
+
+use std::path::Path;
+use std::process::Command;
+
+use base::io::{Io, IoKind};
+use workload::Source;
+use workload::trace::{Event, TraceOptions};
+
+use crate::common::Place;
+use crate::shown::root;
+
+/// The reads with which the guest marks the beginning and the end, in sectors. Nothing else reads so many.
+const MARKS: [u64; 2] = [7, 5];
+
+/// The requests of a trace between the marks.
+fn between_marks(path: &Path, event: Event) -> Vec<Io> {
+    let options = TraceOptions { event, ..TraceOptions::default() };
+    let mut source = workload::trace::open(path, &options).unwrap_or_else(|failure| panic!("{failure}"));
+    let all: Vec<_> = std::iter::from_fn(|| source.next().expect("sound")).map(|arrival| arrival.io).collect();
+    let [first, last] = MARKS.map(|sectors| {
+        let is_mark = |io: &&Io| io.kind == IoKind::Read && io.sectors.get() == sectors;
+        assert_eq!(all.iter().filter(is_mark).count(), 1, "reads of {sectors} sectors in {}", path.display());
+        all.iter().position(|io| is_mark(&io)).expect("one")
+    });
+    all[first..=last].to_vec()
+}
+
+/// The extents of the requests of a kind, in order of their addresses.
+fn extents(of: &[Io], kind: IoKind) -> Vec<[u64; 2]> {
+    let mut extents: Vec<_> =
+        of.iter().filter(|io| io.kind == kind).map(|io| [io.start.get(), io.sectors.get()]).collect();
+    extents.sort_unstable();
+    extents
+}
+
+#[test]
+fn a_guest_keeps_its_files_and_traces_what_the_drive_records() {
+    let run = root().join(".ci/guest/run");
+    let missing = Command::new(&run).arg("--missing").output().expect("it starts").stdout;
+    let missing = String::from_utf8_lossy(&missing);
+    if !missing.trim().is_empty() {
+        println!("NOT TESTED: no guest has used a served drive; missing:{}", missing.trim_end());
+        return;
+    }
+    let place = Place::with(&[]);
+    let command = format!("'{}' \"$unixsocket\" guest", run.display());
+    let output = place.flashloom(&["serve", "demo", "--pace", "max", "--record", "drive.parquet", "--run", &command]);
+    let said = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    assert!(output.status.success(), "{said:?}");
+    assert!(said[0].contains("20 files are as the guest wrote them"), "{said:?}");
+    assert_eq!(place.read("guest/dropped").trim(), "0", "blktrace has lost events");
+
+    let drive = between_marks(&place.path("drive.parquet"), Event::Auto);
+    let [queued, issued] =
+        [Event::Queue, Event::Issue].map(|event| between_marks(&place.path("guest/drive.blktrace"), event));
+    let sectors = |of: &[Io], kind| extents(of, kind).iter().map(|[_, sectors]| sectors).sum::<u64>();
+    for kind in [IoKind::Read, IoKind::Write] {
+        assert_eq!(extents(&issued, kind), extents(&drive, kind), "{}", kind.name());
+        assert!(extents(&drive, kind).len() > 50, "{}", kind.name());
+        // The kernel merges requests that are queued, and drops none.
+        assert!(extents(&queued, kind).len() >= extents(&issued, kind).len(), "{}", kind.name());
+        assert_eq!(sectors(&queued, kind), sectors(&drive, kind), "{}", kind.name());
+    }
+    // A command may discard several ranges, each of which is a request of the drive.
+    assert!(extents(&drive, IoKind::Discard).len() > 10);
+    for of in [&queued, &issued] {
+        assert_eq!(sectors(of, IoKind::Discard), sectors(&drive, IoKind::Discard));
+    }
+    // A version of QEMU that passes on forced unit access adds a flush for each such write.
+    let flushes = |of: &[Io]| extents(of, IoKind::Flush).len();
+    assert!(flushes(&issued) > 10 && flushes(&drive) >= flushes(&issued), "{} {}", flushes(&issued), flushes(&drive));
+    for (name, of) in [("queued", &queued), ("issued", &issued), ("drive", &drive)] {
+        let counts = IoKind::ALL
+            .map(|kind| format!("{} {} of {} sectors", extents(of, kind).len(), kind.name(), sectors(of, kind)));
+        println!("{name}: {}", counts.join(", "));
+    }
+}
