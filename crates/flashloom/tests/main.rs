@@ -31,6 +31,7 @@ mod schema;
 mod seeds;
 mod serve;
 mod serve_tls;
+mod serve_verify;
 mod shown;
 mod store;
 mod streams;

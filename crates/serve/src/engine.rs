@@ -53,8 +53,8 @@ pub use thread::{OnPower, OnViolation};
 use crate::control::{ControlError, ControlSocket};
 use crate::metrics::MetricsServer;
 use crate::record::{RecordTo, Recording, Writer};
-use crate::state::StateError;
-use crate::verify::Verifier;
+use crate::state::{Doing, StateError};
+use crate::verify::{self, Verifier};
 use crate::web::{Watched, WebServer};
 use crate::{AllocationQuery, Disk, Failed, Job};
 use inbox::Inbox;
@@ -245,21 +245,32 @@ impl Engine {
         // What the user has to correct comes before the work.
         let record = options.record.as_ref().map(RecordTo::open).transpose().map_err(EngineError::Record)?;
         let socket = options.control.as_deref().map(ControlSocket::bind).transpose().map_err(EngineError::Control)?;
-        let mut is_known = options.load_snapshot.is_none();
+        let (mut is_known, mut is_kept, mut dir) = (options.load_snapshot.is_none(), false, None);
         let (mut core, files) = match options.keep.take() {
             None => (Core::new(options.drive(progress)?, options.on_cut), None),
             Some(keep) => {
+                dir = Some(keep.dir.path().to_owned());
                 let Made { drive, files, is_used } = keep.make(&options, progress)?;
                 let mut core = Core::new(drive, options.on_cut);
                 if is_used {
                     core.recover();
                     is_known = false;
                 }
+                is_kept = is_used;
                 (core, Some(files))
             }
         };
         if options.verify.is_some() {
             core.verify(is_known);
+        }
+        if let Some(dir) = dir {
+            // What was known of a drive does not outlive a process that does not verify it.
+            let kept = match options.verify {
+                Some(_) => core.keep_verification(&dir, is_kept),
+                None => verify::forget(&dir),
+            };
+            let io = |error| StateError::Io { path: dir, doing: Doing::Write, error: Arc::new(error) };
+            kept.map_err(io)?;
         }
         let (capacity, unit) = (core.capacity(), core.unit());
         let record = record.map(Writer::start).transpose().map_err(EngineError::Record)?;

@@ -7,26 +7,36 @@
 //! that came after its answer, by forced unit access, or at once if the drive has no volatile buffer. After a discard that
 //! is not durable a sector may come back with anything that it ever held, at each power cut until it is durably written.
 //!
-//! It keeps a digest of each sector and not its content, see [`settled`] and [`runs`].
+//! It keeps a digest of each sector and not its content, see [`settled`] and [`runs`]. What it knows of a drive whose flash
+//! is in files is in files, too ([`kept`]).
 
+mod bytes;
 mod digest;
+mod dump;
+mod kept;
+mod kind;
 mod runs;
 mod settled;
 mod status;
 mod violation;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::ops::Range;
+use std::path::Path;
 
 use base::units::{Lba, SECTOR, Sectors, Time};
 
 use crate::{Failed, Operation};
 use digest::{UNKNOWN, ZEROS, digest, digests};
+pub(crate) use kept::forget;
+use kept::{Kept, Record};
+use kind::Kind;
 use runs::{Content, Moment, Runs, Write};
 use settled::{Settled, When};
 pub use status::VerifyStatus;
-use violation::{Found, Version};
 pub use violation::Violation;
+use violation::{Found, Version};
 
 /// Violations that the status names.
 const NAMED: usize = 16;
@@ -65,6 +75,7 @@ pub(crate) struct Verifier {
     named: Vec<String>,
     /// Violations that were found since they were taken.
     found: Vec<Violation>,
+    kept: Option<Kept>,
 }
 
 impl Verifier {
@@ -84,6 +95,7 @@ impl Verifier {
             violations: 0,
             named: Vec::new(),
             found: Vec::new(),
+            kept: None,
         }
     }
 
@@ -104,24 +116,37 @@ impl Verifier {
 
     /// A request begins, at the simulated time `at`.
     pub(crate) fn begin(&mut self, at: Time, operation: &Operation, sectors: Range<u64>) -> Ticket {
+        let kind = Kind::of(operation);
+        let digests = match operation {
+            Operation::Write { data, .. } => digests(data),
+            _ => Box::default(),
+        };
+        if self.kept.is_some() && kind != Kind::Read {
+            let (now, at_ps, digests) = (self.now, at.as_ps(), digests.to_vec());
+            self.keep(&Record::Begin { now, at_ps, kind, range: sectors.clone(), digests });
+        }
+        self.begin_kind(at, kind, sectors, digests)
+    }
+
+    fn begin_kind(&mut self, at: Time, kind: Kind, sectors: Range<u64>, digests: Box<[u64]>) -> Ticket {
         let number = self.tick();
         let mut range = sectors;
-        let content = match operation {
-            Operation::Read => {
+        let content = match kind {
+            Kind::Read => {
                 self.reads.insert(number);
                 return number;
             }
-            Operation::Flush => return number,
-            Operation::Write { data, .. } => Content::Each(digests(data)),
-            Operation::WriteZeroes { .. } => Content::Same(ZEROS),
-            Operation::Discard => {
+            Kind::Flush => return number,
+            Kind::Write { .. } => Content::Each(digests),
+            Kind::WriteZeroes { .. } => Content::Same(ZEROS),
+            Kind::Discard => {
                 range = self.discarded(range);
                 Content::Same(ZEROS)
             }
         };
         if !range.is_empty() {
             let mut write = Write::new(range.start, content, number, When::new(at));
-            write.is_loose = *operation == Operation::Discard && !self.promise.discards_durably;
+            write.is_loose = kind == Kind::Discard && !self.promise.discards_durably;
             self.runs.add(number, range.clone(), write);
             let (oldest, now) = (self.oldest(), self.now);
             self.runs.bound(&range, oldest, now, &mut self.settled);
@@ -144,31 +169,48 @@ impl Verifier {
         sectors: Range<u64>,
         result: Result<&[u8], Failed>,
     ) {
-        let now = self.tick();
-        match operation {
-            Operation::Read => {
-                match result {
-                    Ok(data) => self.compare(at, ticket, sectors.start, data),
-                    Err(Failed::Uncorrectable) => self.lose(sectors),
-                    Err(_) => {}
+        let kind = Kind::of(operation);
+        if kind == Kind::Read {
+            self.tick();
+            match result {
+                Ok(data) => self.compare(at, ticket, sectors.start, data),
+                Err(Failed::Uncorrectable) => {
+                    if self.kept.is_some() {
+                        self.keep(&Record::Lose { now: self.now, range: sectors.clone() });
+                    }
+                    self.lose(sectors);
                 }
-                self.reads.remove(&ticket);
-                self.settle_later();
+                Err(_) => {}
             }
-            Operation::Flush if result.is_ok() => {
+            self.reads.remove(&ticket);
+            return self.settle_later();
+        }
+        let (now, is_done) = (self.now, result.is_ok());
+        if self.kept.is_some() {
+            self.keep(&Record::End { now, ticket, kind, range: sectors.clone(), is_done });
+        }
+        self.end_kind(ticket, kind, sectors, is_done);
+        if self.kept.as_ref().is_some_and(|kept| kept.is_long(self.settled.memory())) {
+            self.renew(false);
+        }
+    }
+
+    fn end_kind(&mut self, ticket: Ticket, kind: Kind, sectors: Range<u64>, is_done: bool) {
+        let now = self.tick();
+        match kind {
+            Kind::Flush if is_done => {
                 let covered = self.runs.writes.values_mut().filter(|of| of.is_over(ticket));
                 covered.for_each(|of| of.is_durable = true);
                 self.settle_all();
             }
-            Operation::Flush => {}
-            Operation::Write { fua, .. } | Operation::WriteZeroes { fua } => {
-                let is_durable = *fua || !self.promise.is_volatile;
-                self.written(now, ticket, sectors, (result.is_ok(), is_durable));
+            Kind::Flush | Kind::Read => {}
+            Kind::Write { fua } | Kind::WriteZeroes { fua } => {
+                self.written(now, ticket, sectors, (is_done, fua || !self.promise.is_volatile));
             }
-            Operation::Discard => {
+            Kind::Discard => {
                 let range = self.discarded(sectors);
                 let is_durable = self.promise.discards_durably || !self.promise.is_volatile;
-                self.written(now, ticket, range, (result.is_ok(), is_durable));
+                self.written(now, ticket, range, (is_done, is_durable));
             }
         }
     }
@@ -358,6 +400,13 @@ impl Verifier {
 
     /// The power was cut: requests under way have no answer, or begin anew.
     pub(crate) fn power_cut(&mut self) {
+        if self.kept.is_some() {
+            self.keep(&Record::Cut { now: self.now });
+        }
+        self.forget_volatile();
+    }
+
+    fn forget_volatile(&mut self) {
         self.reads.clear();
         self.later.clear();
         self.settle_all();
@@ -371,7 +420,76 @@ impl Verifier {
     pub(crate) fn power_off(&mut self) {
         let answered = self.runs.writes.values_mut().filter(|of| of.is_over(Moment::MAX));
         answered.for_each(|of| of.is_durable = true);
-        self.power_cut();
+        self.forget_volatile();
+        if self.kept.is_some() {
+            self.renew(true);
+        }
+    }
+
+    /// Keeps what it knows in the directory of the drive, and goes on with what a process before it knew of that drive.
+    ///
+    /// # Errors
+    /// If the files cannot be written.
+    pub(crate) fn keep_in(&mut self, dir: &Path, is_used: bool, capacity: Sectors) -> io::Result<()> {
+        let mut generation = 0;
+        // What is damaged counts as not known.
+        if is_used && let Ok(Some((known, of))) = kept::read(dir, self.promise, capacity.get()) {
+            (*self, generation) = (known, of);
+            self.forget_volatile();
+        }
+        self.kept = Some(Kept::begin(dir, self, generation + 1, false)?);
+        Ok(())
+    }
+
+    /// The drive's files have failed, and nobody knows what they hold.
+    pub(crate) fn abandon(&mut self) {
+        if let Some(kept) = self.kept.take() {
+            kept.remove();
+        }
+    }
+
+    fn keep(&mut self, record: &Record) {
+        let Some(kept) = &mut self.kept else { return };
+        if kept.append(record).is_err() {
+            self.abandon();
+        }
+    }
+
+    fn renew(&mut self, is_orderly: bool) {
+        let Some(mut kept) = self.kept.take() else { return };
+        match kept.renew(self, is_orderly) {
+            Ok(()) => self.kept = Some(kept),
+            Err(_) => kept.remove(),
+        }
+    }
+
+    /// Does again what a log has; none if that cannot be.
+    fn replay(&mut self, record: Record) -> Option<()> {
+        match record {
+            Record::Begin { now, at_ps, kind, range, digests } => {
+                let is_sound = now >= self.now && range.start <= range.end;
+                let is_whole = !matches!(kind, Kind::Write { .. }) || digests.len() as u64 == range.end - range.start;
+                (is_sound && is_whole).then_some(())?;
+                self.now = now;
+                self.begin_kind(Time::from_ps(at_ps), kind, range, digests.into());
+            }
+            Record::End { now, ticket, kind, range, is_done } => {
+                (now >= self.now && range.start <= range.end).then_some(())?;
+                self.now = now;
+                self.end_kind(ticket, kind, range, is_done);
+            }
+            Record::Lose { now, range } => {
+                (now >= self.now && range.start <= range.end).then_some(())?;
+                self.now = now;
+                self.lose(range);
+            }
+            Record::Cut { now } => {
+                (now >= self.now).then_some(())?;
+                self.now = now;
+                self.forget_volatile();
+            }
+        }
+        Some(())
     }
 
     /// The violations since the last call.

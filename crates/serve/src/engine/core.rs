@@ -4,6 +4,8 @@
 //! [`Core::advance`] gives the answers that are due. So tests drive it with a clock of their own.
 
 use std::collections::VecDeque;
+use std::io;
+use std::path::Path;
 
 use base::io::{Io, IoKind};
 use base::units::{Lpn, Sectors, Span, Time};
@@ -133,6 +135,16 @@ impl Core {
         let (discards_durably, granularity) = (self.zeros_by_discard, self.granularity);
         let promise = Promise { is_volatile: self.is_volatile, discards_durably, granularity };
         self.verifier = Some(Box::new(Verifier::new(promise, is_known)));
+    }
+
+    /// Keeps what the verification knows in the directory of the drive's flash, where the next process finds it. If the flash
+    /// `is_used`, it goes on with what the process before knew.
+    ///
+    /// # Errors
+    /// If the files cannot be written.
+    pub fn keep_verification(&mut self, dir: &Path, is_used: bool) -> io::Result<()> {
+        let capacity = self.capacity;
+        self.verifier.as_mut().map_or(Ok(()), |verifier| verifier.keep_in(dir, is_used, capacity))
     }
 
     /// The violations that were found since the last call.

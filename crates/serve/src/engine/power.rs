@@ -151,6 +151,10 @@ impl Core {
         self.on_cut = OnCut::End;
         // It may be off.
         let _ = self.cut_power(self.drive.now(), answers);
+        // What it was told after its files had failed is not there.
+        if let Some(verifier) = &mut self.verifier {
+            verifier.abandon();
+        }
         self.end(answers);
     }
 

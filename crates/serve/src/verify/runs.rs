@@ -39,9 +39,9 @@ pub(super) struct Write {
     /// After a power cut its sectors may hold anything that they ever held: a discard that promises nothing.
     pub(super) is_loose: bool,
     /// Whether the client had its answer, and whether it was durable, when the power went.
-    at_cut: Option<(bool, bool)>,
+    pub(super) at_cut: Option<(bool, bool)>,
     /// Runs that remember it.
-    runs: usize,
+    pub(super) runs: usize,
 }
 
 impl Write {

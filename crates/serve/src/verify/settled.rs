@@ -3,10 +3,12 @@
 //! Sparse: a region of 2 MiB takes memory when a client first writes to it, or reads what nobody knew.
 
 use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
 use std::ops::Range;
 
 use base::units::{Span, Time};
 
+use super::bytes::{In, Out, damaged};
 use super::digest::UNKNOWN;
 
 /// Sectors of a region.
@@ -26,6 +28,15 @@ pub(super) struct When(u32);
 impl When {
     pub(super) fn new(at: Time) -> Self {
         Self(u32::try_from(at.as_ps() / Span::from_ms(1).as_ps() + 1).unwrap_or(WHEN).min(WHEN))
+    }
+
+    /// As a number.
+    pub(super) fn code(self) -> u64 {
+        u64::from(self.0)
+    }
+
+    pub(super) const fn of_code(code: u64) -> Self {
+        Self(code as u32 & WHEN)
     }
 
     /// The millisecond.
@@ -154,6 +165,33 @@ impl Settled {
             Some(number * REGION + place as u64)
         };
         self.regions.iter().find_map(within)
+    }
+
+    pub(super) fn write_to(&self, out: &mut Out<impl Write>) -> io::Result<()> {
+        out.number(self.others)?;
+        out.number(self.regions.len() as u64)?;
+        for (number, Region { digests, flags }) in &self.regions {
+            out.number(*number)?;
+            out.numbers(digests)?;
+            flags.iter().try_for_each(|flags| out.bytes(&flags.to_le_bytes()))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn read_from(from: &mut In<impl Read>, capacity: u64) -> io::Result<Self> {
+        let mut all = Self::all(from.number()?);
+        for _ in 0..from.number()? {
+            let (number, digests) = (from.number()?, from.numbers(REGION)?);
+            let mut flags = vec![0; 4 * digests.len()];
+            from.bytes(&mut flags)?;
+            if digests.len() as u64 != REGION || number > capacity / REGION {
+                return Err(damaged());
+            }
+            let flags: Box<[u32]> = flags.as_chunks::<4>().0.iter().map(|of| u32::from_le_bytes(*of)).collect();
+            all.unreadable += flags.iter().filter(|flags| **flags & UNREADABLE != 0).count() as u64;
+            all.regions.insert(number, Region { digests: digests.into(), flags });
+        }
+        Ok(all)
     }
 
     /// Bytes of memory.

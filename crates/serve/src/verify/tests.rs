@@ -84,7 +84,11 @@ fn a_read_finds_the_newest_write() {
     bench.write(4094, &[1, 2, 3, 4]);
     bench.write(4095, &[5, 6]);
     bench.right(4093, &[0, 1, 5, 6, 4, 0]);
-    bench.wrong(4093, &[0, 1, 2, 6, 4, 0], "sector 4095 holds older data, written at 0.003 s at 0.010 s; expected data written at");
+    bench.wrong(
+        4093,
+        &[0, 1, 2, 6, 4, 0],
+        "sector 4095 holds older data, written at 0.003 s at 0.010 s; expected data written at",
+    );
     // It is said once.
     bench.right(4093, &[0, 1, 2, 6, 4, 0]);
     bench.flush();
@@ -101,7 +105,11 @@ fn sectors_that_are_wrong_for_one_reason_are_one_violation() {
     bench.write(8, &[1, 2, 3, 4]);
     bench.write(100, &[5, 6, 7, 8]);
     bench.flush();
-    bench.wrong(8, &[5, 6, 7, 8], "sectors 8 to 11 hold the data of sector 100 at 0.008 s; expected data written at 0.001 s (durable)");
+    bench.wrong(
+        8,
+        &[5, 6, 7, 8],
+        "sectors 8 to 11 hold the data of sector 100 at 0.008 s; expected data written at 0.001 s (durable)",
+    );
     assert_eq!(bench.0.status().violations, 4);
 }
 

@@ -93,7 +93,13 @@ impl fmt::Display for Version {
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (first, last) = (self.start.get(), self.start.get() + self.sectors.get() - 1);
-        let s = if first == last { write!(f, "sector {first}")?; "s" } else { write!(f, "sectors {first} to {last}")?; "" };
+        let s = if first == last {
+            write!(f, "sector {first}")?;
+            "s"
+        } else {
+            write!(f, "sectors {first} to {last}")?;
+            ""
+        };
         match self.found {
             Found::Zeros => write!(f, " read{s} as zeros")?,
             Found::Older(when) => match when.ms() {

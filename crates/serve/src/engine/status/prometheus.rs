@@ -84,7 +84,12 @@ impl Status {
             for (name, of, help, value) in [
                 ("verified_reads_total", "counter", "Reads compared with what clients wrote.", verify.reads),
                 ("verified_sectors_total", "counter", "Sectors compared with what clients wrote.", verify.sectors),
-                ("violated_sectors_total", "counter", "Sectors read that cannot hold what was read.", verify.violations),
+                (
+                    "violated_sectors_total",
+                    "counter",
+                    "Sectors read that cannot hold what was read.",
+                    verify.violations,
+                ),
                 ("unreadable_sectors", "gauge", "Sectors whose last read failed.", verify.unreadable),
                 ("verification_memory_bytes", "gauge", "Memory of the verification.", verify.memory_bytes),
             ] {

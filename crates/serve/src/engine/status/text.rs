@@ -67,7 +67,9 @@ impl fmt::Display for Status {
         if let Some(reads @ 1..) = self.damaged_reads {
             line("damaged files", format!("{reads} reads found other data than was written"))?;
         }
-        if let Some(VerifyStatus { reads, sectors, adopted, unreadable, violations, first_violations, .. }) = &self.verify {
+        if let Some(VerifyStatus { reads, sectors, adopted, unreadable, violations, first_violations, .. }) =
+            &self.verify
+        {
             line("verified", format!("{sectors} sectors in {reads} reads, {adopted} believed"))?;
             if *unreadable > 0 {
                 line("", format!("{unreadable} sectors cannot be read"))?;
@@ -148,9 +150,16 @@ mod tests {
         };
         let text = status.to_string();
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-        for wanted in
-            ["8 sectors cannot be read", "4 sectors hold what", "1 bad, takes no more writes", "12 requests failed", "1 cut, last recovery 25ms", "mean 81.2 us, p99 1234 us", "1.25 % of the answers late", "flushes fail"]
-        {
+        for wanted in [
+            "8 sectors cannot be read",
+            "4 sectors hold what",
+            "1 bad, takes no more writes",
+            "12 requests failed",
+            "1 cut, last recovery 25ms",
+            "mean 81.2 us, p99 1234 us",
+            "1.25 % of the answers late",
+            "flushes fail",
+        ] {
             assert!(text.contains(wanted), "{wanted}: {text}");
         }
         let json = serde_json::to_string(&status).expect("numbers and texts");

@@ -9,7 +9,7 @@ use testkit::conformance::{Setting, settings};
 use super::power::Saying;
 use super::thread::{done, submit};
 use super::*;
-use crate::state::{Durability, StateDir};
+use crate::state::{Durability, State, StateDir};
 use crate::verify::VerifyStatus;
 
 /// Requests under way at a time.
@@ -208,12 +208,81 @@ fn a_damaged_file_is_unreadable_sectors_and_no_other_data() {
     assert_eq!((of.unreadable, of.violations, of.sectors), (4, 0, 28));
     assert_eq!((status.uncorrectable_requests, status.damaged_reads, status.read_only), (1, Some(1), false));
     assert!(engine.stop().is_some());
-    // Another process believes what recovery gave.
-    let (options, again) = verified(small(""), keep());
-    let engine = Engine::start(options, |_| {}).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(done(&submit(&engine, Operation::Read, 0, 4)), Ok(vec![1; 2048]));
-    assert_eq!(engine.stop().expect("it was served").status.verify.expect("it is verified").adopted, 4);
-    assert_eq!(violations.load(Ordering::Relaxed) + again.load(Ordering::Relaxed), 0);
+    assert_eq!(violations.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn what_was_known_outlives_an_orderly_end_and_not_a_process_that_does_not_verify() {
+    let home = tempfile::tempdir().expect("a folder");
+    let dir = home.path().join("drive");
+    let started = |verifies| {
+        let device = small(BUFFER);
+        let locked = StateDir::lock(&dir, &device.resolved).unwrap_or_else(|error| panic!("{error}"));
+        let keep = KeepIn { dir: locked, durability: Durability::Process, on_finding: None };
+        let (mut options, _) = verified(device, Some(keep));
+        options.verify = options.verify.filter(|_| verifies);
+        Engine::start(options, |_| {}).unwrap_or_else(|error| panic!("{error}"))
+    };
+    let ended = |engine: Engine| engine.stop().expect("it was served").status.verify;
+    let engine = started(true);
+    let write = Operation::Write { data: vec![7; 2048], fua: false };
+    assert_eq!(done(&submit(&engine, write, 0, 4)), Ok(Vec::new()));
+    ended(engine);
+    // The first time it is known what there is, and then nobody knows.
+    for (verifies, adopted) in [(true, Some(0)), (true, Some(0)), (false, None), (true, Some(8)), (true, Some(0))] {
+        let engine = started(verifies);
+        assert_eq!(done(&submit(&engine, Operation::Read, 0, 8)), Ok([[7; 2048], [0; 2048]].concat()));
+        assert_eq!(ended(engine).map(|of| of.adopted), adopted);
+    }
+    // Damage of what is known is no damage of the drive.
+    std::fs::write(dir.join("verify.known"), "everything").expect("written");
+    let engine = started(true);
+    assert_eq!(done(&submit(&engine, Operation::Read, 0, 8)).map(|data| data.len()), Ok(4096));
+    assert_eq!(ended(engine).map(|of| (of.adopted, of.violations)), Some((8, 0)));
+}
+
+#[test]
+fn what_a_killed_process_had_acknowledged_is_known_to_the_next() {
+    let found = |flush: &str| {
+        let home = tempfile::tempdir().expect("a folder");
+        let device = small(&format!("buffer = {{ size = \"256KiB\", flush = \"{flush}\" }}\n"));
+        let open = || {
+            let opened = State::open_or_create(home.path(), &device.resolved, 1, Durability::Process);
+            let (state, drive) = opened.unwrap_or_else(|error| panic!("{error}"));
+            let mut core = Core::new(Box::new(drive), OnCut::End);
+            core.verify(true);
+            (state, core)
+        };
+        let (state, mut core) = open();
+        core.keep_verification(home.path(), false).expect("files");
+        let mut bench = Bench::new(core);
+        bench.write(0, 1, 8, true);
+        bench.drain();
+        bench.write(0, 2, 4, false);
+        bench.drain();
+        bench.submit(Operation::Flush, 0, 0);
+        bench.drain();
+        bench.write(4, 3, 4, false);
+        // Nobody switches it off.
+        drop((bench, state));
+        let (_state, mut core) = open();
+        core.recover();
+        core.verify(false);
+        core.keep_verification(home.path(), true).expect("files");
+        let mut bench = Bench::new(core);
+        bench.now = bench.core.now();
+        assert!(bench.alone(Operation::Read, 0, 16).is_ok());
+        assert_eq!(bench.core.status().verify.expect("it is verified").adopted, 0);
+        bench.core.take_violations().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(found("write-back"), Vec::<String>::new());
+    // Forced unit access is a flush behind the write.
+    let violations = found("ignore");
+    let [flushed, forced] = &violations[..] else { panic!("{violations:?}") };
+    assert!(
+        flushed.starts_with("sectors 0 to 3 read as zeros") && forced.starts_with("sectors 4 to 7 "),
+        "{violations:?}"
+    );
 }
 
 #[test]
