@@ -84,6 +84,40 @@ fn a_damaged_file_is_found() {
     assert!(said.contains("8 sectors cannot be read: the drive has lost what they held"), "{said}");
 }
 
+/// A process is killed, and the next one knows what it had acknowledged. Returns how that one ends.
+fn killed(more: &[&str]) -> (Option<i32>, String) {
+    let place = place();
+    let all = [&["d.toml", "--socket", "s", "--state", "d", "--verify", "--pace", "max"], more].concat();
+    let server = Server::start(&place, &all);
+    let mut stream = client(&place, "s", "");
+    request(&mut stream, 1, 8192, 8192, &[0xab; 8192]);
+    reply(&mut stream, 0);
+    request(&mut stream, 3, 0, 0, &[]);
+    reply(&mut stream, 0);
+    // Nobody flushes it.
+    request(&mut stream, 1, 0, 4096, &[0xcd; 4096]);
+    reply(&mut stream, 0);
+    assert_eq!(server.end("KILL").0, None);
+    let server = Server::start(&place, &all);
+    let mut stream = client(&place, "s", "");
+    request(&mut stream, 0, 0, 32768, &[]);
+    reply(&mut stream, 32768);
+    let (code, said) = server.end("TERM");
+    assert!(said.contains("verified "), "{said}");
+    (code, said)
+}
+
+#[test]
+fn what_a_killed_process_had_acknowledged_is_asked_of_the_next() {
+    let (code, said) = killed(&[]);
+    assert_eq!(code, Some(0), "{said}");
+    // Nothing has to be believed.
+    assert!(said.contains("verified 64 sectors in 1 reads\n"), "{said}");
+    let (code, said) = killed(&["--set", "buffer.flush=\"ignore\""]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("violation: sectors 16 to 31 read as zeros at "), "{said}");
+}
+
 /// Real clients beside each other, sixteen requests under way, and power cuts between them.
 const CLIENTS: &str = "set -e
     job() { fio --ioengine=nbd --uri=\"$uri\" --size=4M --iodepth=16 --minimal \"$@\" > fio.log; }
