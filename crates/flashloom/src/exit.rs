@@ -27,10 +27,7 @@ const INTERRUPTED: u8 = 130;
 /// Every exit code and its meaning.
 pub(crate) const CODES: [(u8, &str); 5] = [
     (0, "The command succeeded"),
-    (
-        UNEXPECTED,
-        "A claim of a study fails, and the study states no reason; or a torture or `serve --verify` found a loss",
-    ),
+    (UNEXPECTED, "A claim of a study fails, and the study states no reason; or a drive has lost data"),
     (INPUT, "The input has an error: a file, an option, or a path that cannot be written"),
     (BUG, "Flashloom has a bug; the message names the command that reproduces it"),
     (INTERRUPTED, "A signal ended the command (Ctrl-C, SIGTERM, SIGHUP); it leaves no half-written file"),

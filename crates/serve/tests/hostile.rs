@@ -4,14 +4,14 @@ use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{self, Child, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use base::engine::Rng;
-use serve::engine::Pace;
+use serve::engine::{Command, OnViolation, Pace, Reply};
 use serve::server::{Export, Hangup, Limits, Tls};
 use serve::{Disk, Engine, EngineOptions};
 use study::catalogue::Device;
@@ -261,17 +261,19 @@ fn fio(uri: &str) -> Option<Child> {
     }
     let runtime = format!("--runtime={}", LONG.as_secs());
     let job = ["--name=t", "--ioengine=nbd", "--offset=1M", "--size=4M", "--iodepth=16", "--time_based", "--minimal"];
-    let verify = ["--rw=randwrite", "--bs=4k", "--fsync=64", "--verify=crc32c", "--verify_fatal=1"];
-    let mut command = Command::new("fio");
-    command.args(job).args(verify).args([&runtime, &format!("--uri={uri}")]);
+    // It reads behind every 256 writes: not at its end, for which there is no time.
+    let write = ["--rw=randwrite", "--bs=4k", "--fsync=64"];
+    let verify = ["--verify=crc32c", "--verify_fatal=1", "--verify_backlog=256"];
+    let mut command = process::Command::new("fio");
+    command.args(job).args(write).args(verify).args([&runtime, &format!("--uri={uri}")]);
     Some(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts"))
 }
 
 /// Five minutes of hostile clients beside two that verify every byte, on a drive that verifies itself.
 fn besiege_for_long(certificates: Option<&Certificates>) {
-    let seed = u64::from(std::process::id());
+    let seed = u64::from(process::id());
     let device = Device::open("demo").expect("it is built in");
-    let on_violation: serve::engine::OnViolation = Box::new(|violation| println!("violation: {violation}"));
+    let on_violation: OnViolation = Box::new(|violation| println!("violation: {violation}"));
     let options = EngineOptions { pace: Pace::Max, verify: Some(on_violation), ..EngineOptions::new(device) };
     let engine = Engine::start(options, |_| {}).unwrap_or_else(|error| panic!("{error}"));
     let served = serve(Arc::new(engine.clone()), certificates.map(load));
@@ -280,6 +282,15 @@ fn besiege_for_long(certificates: Option<&Certificates>) {
     let with = certificates.map(|of| format!("&tls-certificates={}&tls-hostname=localhost", of.path().display()));
     let fio = fio(&format!("{}{}", served.uri, with.unwrap_or_default()));
     let start = Instant::now();
+    // The others fill the queue of the socket, at which libnbd gives up.
+    while fio.is_some() {
+        let Ok(Reply::Status(status)) = engine.command(Command::Status) else { panic!("a status") };
+        if status.requests[1].done > 0 {
+            break;
+        }
+        assert!(start.elapsed() < PATIENCE, "fio writes nothing");
+        thread::yield_now();
+    }
     let (rounds, hostile) = besiege(&way, seed, &|_| start.elapsed() < LONG);
     println!("seed {seed}: {rounds} rounds beside {hostile:?} hostile connections");
     if let Some(fio) = fio {

@@ -91,17 +91,31 @@ fn ignores_flushes(setting: &Setting) -> bool {
     setting.spec.buffer.as_ref().is_some_and(|of| of.flush == FlushPolicy::Ignore)
 }
 
-#[test]
-fn an_honest_drive_of_any_family_is_not_accused() {
+/// Lives of drives of all families, of which every `nth` is lived; the number of sectors that were compared.
+fn accuse_honest_drives(first: u64, nth: usize, steps: u32) -> u64 {
     let (all, mut compared) = (settings(), 0);
-    for (seed, setting) in (0..).zip(all.iter().filter(|setting| !ignores_flushes(setting)).step_by(2)) {
+    for (seed, setting) in (first..).zip(all.iter().filter(|setting| !ignores_flushes(setting)).step_by(nth)) {
         let on_cut = if seed % 3 == 0 { OnCut::Hold } else { OnCut::End };
         let _say = Saying(format!("seed {seed}, {:?}, {on_cut:?}", setting.name));
-        let (violations, status) = Clients::new(setting, on_cut, seed).run(600);
+        let (violations, status) = Clients::new(setting, on_cut, seed).run(steps);
         assert!(violations.is_empty(), "{violations:#?}");
         compared += status.sectors;
     }
+    compared
+}
+
+#[test]
+fn an_honest_drive_of_any_family_is_not_accused() {
+    let compared = accuse_honest_drives(0, 2, 600);
     assert!(compared > 30_000, "only {compared} sectors were compared");
+}
+
+#[test]
+#[ignore = "make soak"]
+fn honest_drives_of_every_family_are_not_accused_in_long_lives() {
+    let first = u64::from(std::process::id()) << 32;
+    let compared: u64 = (0..20).map(|round| accuse_honest_drives(first + round * 10_000, 1, 3000)).sum();
+    println!("{compared} sectors were compared");
 }
 
 #[test]
