@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{self, Child, Stdio};
+use std::process::{self, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -254,6 +254,40 @@ fn hostile_clients_harm_no_request_of_another() {
 /// The time of the long tests.
 const LONG: Duration = Duration::from_secs(300);
 
+/// A process that does not outlive the test.
+struct Child(process::Child);
+
+impl Child {
+    fn of(program: &str, arguments: &[&str]) -> Self {
+        let mut command = process::Command::new(program);
+        command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Self(command.spawn().expect("it starts"))
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// QEMU as a client through TLS, which serves what it finds at `socket`: libnbd takes certificates from no URI of fio.
+fn through_tls(served: &Served, certificates: &Certificates, socket: &Path) -> Child {
+    let credentials = format!("tls-creds-x509,id=t,endpoint=client,dir={}", certificates.path().display());
+    let place = format!("file.server.type=unix,file.server.path={}", served.socket().display());
+    let export =
+        format!("driver=raw,file.driver=nbd,{place},file.export=good,file.tls-creds=t,file.tls-hostname=localhost");
+    let at = socket.display().to_string();
+    let child = Child::of("qemu-nbd", &["--object", &credentials, "--image-opts", "-t", "-e", "4", "-k", &at, &export]);
+    let start = Instant::now();
+    while UnixStream::connect(socket).is_err() {
+        assert!(start.elapsed() < PATIENCE, "qemu-nbd does not listen");
+        thread::yield_now();
+    }
+    child
+}
+
 /// A verifying fio, behind the sectors of the other verifying client; none where it is not installed.
 fn fio(uri: &str) -> Option<Child> {
     if !installed(&["fio"]) {
@@ -264,9 +298,7 @@ fn fio(uri: &str) -> Option<Child> {
     // It reads behind every 256 writes: not at its end, for which there is no time.
     let write = ["--rw=randwrite", "--bs=4k", "--fsync=64"];
     let verify = ["--verify=crc32c", "--verify_fatal=1", "--verify_backlog=256"];
-    let mut command = process::Command::new("fio");
-    command.args(job).args(write).args(verify).args([&runtime, &format!("--uri={uri}")]);
-    Some(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts"))
+    Some(Child::of("fio", &[&job[..], &write, &verify, &[&runtime, &format!("--uri={uri}")]].concat()))
 }
 
 /// Five minutes of hostile clients beside two that verify every byte, on a drive that verifies itself.
@@ -279,8 +311,14 @@ fn besiege_for_long(certificates: Option<&Certificates>) {
     let served = serve(Arc::new(engine.clone()), certificates.map(load));
     let tls = certificates.map(|certificates| certificates.client(Some(certificates)));
     let way = Way { socket: served.socket(), tls };
-    let with = certificates.map(|of| format!("&tls-certificates={}&tls-hostname=localhost", of.path().display()));
-    let fio = fio(&format!("{}{}", served.uri, with.unwrap_or_default()));
+    let plain = certificates.map(|of| of.file("plain"));
+    let there = certificates.zip(plain.as_deref()).filter(|_| installed(&["qemu-nbd"]));
+    let qemu = there.map(|(of, plain)| through_tls(&served, of, plain));
+    let mut fio = match (&qemu, &plain) {
+        (Some(_), Some(plain)) => fio(&format!("nbd+unix:///?socket={}", plain.display())),
+        (None, Some(_)) => None,
+        _ => fio(&served.uri),
+    };
     let start = Instant::now();
     // The others fill the queue of the socket, at which libnbd gives up.
     while fio.is_some() {
@@ -293,17 +331,17 @@ fn besiege_for_long(certificates: Option<&Certificates>) {
     }
     let (rounds, hostile) = besiege(&way, seed, &|_| start.elapsed() < LONG);
     println!("seed {seed}: {rounds} rounds beside {hostile:?} hostile connections");
-    if let Some(fio) = fio {
-        let output = fio.wait_with_output().expect("it ends");
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let said = text(&output.stdout);
-        assert!(output.status.success(), "fio: {said}{}", text(&output.stderr));
+    if let Some(Child(fio)) = &mut fio {
+        let (mut said, mut errors) = (String::new(), String::new());
+        fio.stdout.take().expect("piped").read_to_string(&mut said).expect("text");
+        fio.stderr.take().expect("piped").read_to_string(&mut errors).expect("text");
+        assert!(fio.wait().expect("it ends").success(), "fio: {said}{errors}");
         // The fields of version 3: the error, and the requests that were read and verified, and written.
         let fields: Vec<&str> = said.trim().split(';').collect();
         println!("fio: error {}, {} KiB read and verified, {} KiB written", fields[4], fields[5], fields[46]);
         assert_eq!(fields[4], "0");
     }
-    drop(served);
+    drop((fio, qemu, served));
     let verified = engine.stop().expect("it was served").status.verify.expect("it is verified");
     println!("the drive: {verified:?}");
     assert!(verified.violations == 0 && verified.unreadable == 0, "{verified:?}");
