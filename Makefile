@@ -59,6 +59,11 @@ bench: ## Measure the simulator's speed
 	$(CARGO) build --release -p flashloom-bench
 	$(CARGO) run --release -p flashloom-bench
 
+.PHONY: bench-serve
+bench-serve: ## Measure how fast a served drive answers fio, and how late, beside nbdkit (Linux; fio, nbdkit)
+	$(CARGO) build --release -p flashloom
+	@.ci/serve-rate
+
 # Pairs of runs of `make bench-compare`, and the sections of the bench to compare (all with rates, if empty).
 PAIRS ?= 5
 ONLY ?=

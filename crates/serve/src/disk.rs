@@ -53,6 +53,11 @@ pub trait Disk: Send + Sync + 'static {
     /// Submits a request; it returns at once, and the answer comes later, maybe in another order than the submissions.
     fn submit(&self, job: Job);
 
+    /// Submits requests that came together, in this order, and leaves the list empty.
+    fn submit_all(&self, jobs: &mut Vec<Job>) {
+        jobs.drain(..).for_each(|job| self.submit(job));
+    }
+
     /// Asks for the allocation of a range. It returns at once, and the answer comes later. A drive that does not know says
     /// that all may be data.
     fn allocation(&self, query: AllocationQuery) {

@@ -78,7 +78,7 @@ pub struct EngineOptions {
     /// How fast simulated time passes.
     pub pace: Pace,
     /// The last part of each wait during which the thread reads the clock all the time, instead of sleeping: answers are
-    /// less late, and a core is busy.
+    /// less late, and a core is busy. On Linux the thread has the highest priority that its user may give it.
     pub spin: Duration,
     /// The fate of unanswered requests at a power cut.
     pub on_cut: OnCut,
@@ -366,6 +366,14 @@ impl Disk for Engine {
     fn submit(&self, job: Job) {
         if let Err(Message::Job(job)) = self.inbox.put(Message::Job(job)) {
             (job.answer)(Err(Failed::NoPower));
+        }
+    }
+
+    fn submit_all(&self, jobs: &mut Vec<Job>) {
+        for message in self.inbox.put_all(jobs.drain(..).map(Message::Job)) {
+            if let Message::Job(job) = message {
+                (job.answer)(Err(Failed::NoPower));
+            }
         }
     }
 

@@ -13,6 +13,7 @@
 
 mod connection;
 mod halves;
+mod intake;
 mod listen;
 mod pieces;
 mod tls;

@@ -10,7 +10,8 @@ use base::units::Span;
 /// Significant decimal digits of a bin.
 const DIGITS: u8 = 3;
 
-/// A distribution of spans. Recording neither allocates memory nor fails.
+/// A distribution of spans. Recording does not fail, and allocates memory only for a span more than twice as long as all
+/// before: 16 kB cover 2 us, and 8 kB more each doubling.
 #[derive(Clone)]
 pub struct Histogram {
     bins: hdrhistogram::Histogram<u64>,
@@ -59,8 +60,8 @@ impl fmt::Debug for Histogram {
 
 impl Default for Histogram {
     fn default() -> Self {
-        let longest_ns = Span::MAX.as_ns();
-        let bins = hdrhistogram::Histogram::new_with_bounds(1, longest_ns, DIGITS).expect("constant, valid bounds");
+        // Bins up to the end of time are 380 kB, and a run has dozens of histograms, most of them for short spans.
+        let bins = hdrhistogram::Histogram::new(DIGITS).expect("a valid number of digits");
         Self { bins, count: 0, sum_ps: 0, min: Span::MAX, max: Span::ZERO }
     }
 }
@@ -69,7 +70,7 @@ impl Histogram {
     /// Records one span.
     #[inline]
     pub fn record(&mut self, span: Span) {
-        self.bins.record(span.as_ns()).expect("the bins cover every span");
+        self.bins.record(span.as_ns()).expect("the bins grow to cover every span");
         self.count += 1;
         self.sum_ps += u128::from(span.as_ps());
         self.min = self.min.min(span);
@@ -128,7 +129,7 @@ impl Histogram {
         if count == 0 {
             return;
         }
-        self.bins.record_n(span.as_ns(), count).expect("the bins cover every span");
+        self.bins.record_n(span.as_ns(), count).expect("the bins grow to cover every span");
         self.count += count;
         self.sum_ps += u128::from(span.as_ps()) * u128::from(count);
         self.min = self.min.min(span);
@@ -137,7 +138,7 @@ impl Histogram {
 
     /// Adds all spans of `other`.
     pub fn merge(&mut self, other: &Self) {
-        self.bins.add(&other.bins).expect("all histograms have the same bounds");
+        self.bins.add(&other.bins).expect("the bins grow to cover every span");
         self.count += other.count;
         self.sum_ps += other.sum_ps;
         self.min = self.min.min(other.min);

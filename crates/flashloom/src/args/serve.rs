@@ -126,7 +126,8 @@ pub(crate) struct TimeArgs {
     #[arg(long, value_name = "PACE", default_value_t = Pace::Real)]
     pub(crate) pace: Pace,
 
-    /// Keep a core busy in the last part of each wait, e.g. 50us, so that answers are less late
+    /// Keep a core busy in the last part of each wait, e.g. 50us, so that answers are less late. Where the user may raise
+    /// it, as root may on Linux, the drive's thread has the highest priority
     #[arg(long, value_name = "TIME", default_value = "0us", value_parser = brief)]
     pub(crate) spin: Duration,
 

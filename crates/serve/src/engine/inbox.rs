@@ -36,19 +36,26 @@ impl<T> Inbox<T> {
 
     /// Puts a message in, unless nobody will take it: then it comes back.
     pub(super) fn put(&self, message: T) -> Result<(), T> {
+        self.put_all(std::iter::once(message)).next().map_or(Ok(()), Err)
+    }
+
+    /// Puts messages in, in this order and at one time, unless nobody will take them: then they come back.
+    pub(super) fn put_all<I: IntoIterator<Item = T>>(&self, messages: I) -> impl Iterator<Item = T> + use<I, T> {
+        let mut messages = messages.into_iter();
         let mut waiting = self.lock();
         if waiting.is_closed {
-            return Err(message);
+            return messages;
         }
         // Under the lock, so that the times are in order.
-        waiting.messages.push((now(), message));
+        let now = now();
+        waiting.messages.extend(messages.by_ref().map(|message| (now, message)));
         self.any.store(true, Ordering::Release);
         let wake = std::mem::take(&mut waiting.is_asleep);
         drop(waiting);
         if wake {
             self.came.notify_one();
         }
-        Ok(())
+        messages
     }
 
     /// True if messages wait.
@@ -119,9 +126,11 @@ mod tests {
         });
         assert!(taken.windows(2).all(|pair| pair[0].0 <= pair[1].0), "times go back");
         assert_eq!(taken.iter().map(|(_, n)| *n).collect::<Vec<_>>(), (0..100).collect::<Vec<_>>());
-        inbox.put(1).expect("it is open");
-        assert_eq!(inbox.close().len(), 1);
+        assert_eq!(inbox.put_all([1, 2]).count(), 0);
+        let left = inbox.close();
+        assert_eq!((left.len(), left[0].0, left[1].1), (2, left[1].0, 2));
         assert_eq!(inbox.put(2), Err(2));
+        assert_eq!(inbox.put_all([3, 4]).collect::<Vec<_>>(), [3, 4]);
     }
 
     #[test]

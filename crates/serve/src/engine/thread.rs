@@ -33,6 +33,10 @@ pub(super) enum Message {
     Stop(Sender<(Status, Option<StateError>)>),
 }
 
+/// The priority of a thread that prevails over all others but those of real time: its nice value.
+#[cfg(target_os = "linux")]
+pub(super) const HIGHEST: i32 = -20;
+
 /// Called when the power was cut or has come back: `true` if it is on.
 pub type OnPower = Box<dyn Fn(bool) + Send>;
 
@@ -97,6 +101,12 @@ impl Server {
         // By default Linux lets a thread oversleep by 50 us. Where it may not be changed, the lag says so.
         #[cfg(target_os = "linux")]
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+        // The clients and the connections want the cores, too. Linux has a priority for each thread, and lets few users
+        // raise it.
+        #[cfg(target_os = "linux")]
+        if !self.spin.is_zero() {
+            let _ = rustix::process::setpriority_process(None, HIGHEST);
+        }
         let mut messages = Vec::new();
         loop {
             self.inbox.take(&mut messages);

@@ -8,11 +8,12 @@ use std::sync::{Arc, Mutex};
 use base::units::{Lba, Sectors};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_rustls::server::TlsStream;
 
 use super::halves::{Half, Socket, shut_down};
+use super::intake::{Admitted, Intake};
 use super::pieces::{First, Input, race, write_all};
 use super::tls::Tls;
 use super::{Export, Limits};
@@ -213,36 +214,6 @@ async fn transmit(
     }
 }
 
-/// The room that a request takes until its reply is written.
-struct Admitted {
-    _request: OwnedSemaphorePermit,
-    _bytes: Option<OwnedSemaphorePermit>,
-}
-
-/// The room of a connection.
-struct Room {
-    requests: Arc<Semaphore>,
-    bytes: Arc<Semaphore>,
-}
-
-impl Room {
-    fn new(limits: &Limits) -> Self {
-        let semaphore = |permits| Arc::new(Semaphore::new(permits));
-        Self { requests: semaphore(limits.requests as usize), bytes: semaphore(limits.bytes.get() as usize) }
-    }
-
-    /// Waits for room for a request.
-    async fn admit(&self, bytes: u32) -> Admitted {
-        const OPEN: &str = "nobody closes it";
-        let request = Arc::clone(&self.requests).acquire_owned().await.expect(OPEN);
-        let bytes = match bytes {
-            0 => None,
-            bytes => Some(Arc::clone(&self.bytes).acquire_many_owned(bytes).await.expect(OPEN)),
-        };
-        Admitted { _request: request, _bytes: bytes }
-    }
-}
-
 /// What there is to write.
 enum Message {
     /// Replies that need no drive.
@@ -293,9 +264,9 @@ impl Drop for Pending {
     }
 }
 
-fn submit(disk: &dyn Disk, operation: Operation, (start, sectors): (Lba, Sectors), open: Open) {
+fn job(operation: Operation, (start, sectors): (Lba, Sectors), open: Open) -> Job {
     let pending = Pending(Some(open));
-    disk.submit(Job { operation, start, sectors, answer: Box::new(move |result| pending.answer(result)) });
+    Job { operation, start, sectors, answer: Box::new(move |result| pending.answer(result)) }
 }
 
 /// Passes requests to the drive until the client ends.
@@ -307,7 +278,7 @@ async fn read_requests(
     disk: &dyn Disk,
     limits: &Limits,
 ) -> Ended {
-    let room = Room::new(limits);
+    let mut intake = Intake::new(disk, limits);
     // The room of the write whose payload is being received.
     let mut payload = None;
     loop {
@@ -316,34 +287,40 @@ async fn read_requests(
         let said = protocol.take_output();
         if !said.is_empty() {
             // Nobody receives it if the writing has failed, which ends the connection.
-            let _ = replies.send(Message::Said(said, room.admit(0).await));
+            let _ = replies.send(Message::Said(said, intake.admit(0).await));
         }
         match event {
             None if taken > 0 => {}
-            None => match input.fill(reader).await {
-                Ok(true) => {}
-                Ok(false) => return Ended::Gone,
-                Err(error) => return error.into(),
-            },
-            Some(Event::Payload(bytes)) => payload = Some(room.admit(bytes).await),
+            None => {
+                intake.submit();
+                match input.fill(reader).await {
+                    Ok(true) => {}
+                    Ok(false) => return Ended::Gone,
+                    Err(error) => return error.into(),
+                }
+            }
+            Some(Event::Payload(bytes)) => payload = Some(intake.admit(bytes).await),
             Some(Event::Request(request)) => {
                 let admitted = match payload.take() {
                     Some(admitted) => admitted,
-                    None => room.admit(request.memory()).await,
+                    None => intake.admit(request.memory()).await,
                 };
                 let Request { operation, start, sectors, then_flush, ticket } = request;
                 let open = Open { replies: replies.clone(), ticket, admitted, then_flush };
-                submit(disk, operation, (start, sectors), open);
+                intake.push(job(operation, (start, sectors), open));
             }
             Some(Event::BlockStatus(BlockStatus { start, sectors, most, ticket })) => {
-                let admitted = room.admit(0).await;
+                let admitted = intake.admit(0).await;
                 let open = Open { replies: replies.clone(), ticket, admitted, then_flush: false };
                 let pending = Pending(Some(open));
                 let answer = Box::new(move |result| pending.answer_extents(result));
-                disk.allocation(AllocationQuery { start, sectors, most, answer });
+                intake.ask(AllocationQuery { start, sectors, most, answer });
             }
             Some(Event::Ready(_) | Event::StartTls) => unreachable!("the export is chosen"),
-            Some(Event::End(end)) => return Ended::Client(end),
+            Some(Event::End(end)) => {
+                intake.submit();
+                return Ended::Client(end);
+            }
         }
     }
 }
@@ -377,7 +354,7 @@ async fn write_replies(
                     Vec::new()
                 }
                 Message::Flush(open) => {
-                    submit(disk, Operation::Flush, (Lba::new(0), Sectors::new(0)), open);
+                    disk.submit(job(Operation::Flush, (Lba::new(0), Sectors::new(0)), open));
                     Vec::new()
                 }
             };

@@ -67,6 +67,30 @@ fn at_the_real_pace_an_answer_is_never_early() {
     assert!(took.as_secs_f64() * 1e6 >= 20.0 * mean, "{took:?} for 20 reads of {mean} us");
 }
 
+/// Few users may raise a priority, so the thread of the drive has what a thread of this test gets.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_thread_that_spins_has_priority() {
+    use rustix::process::{getpriority_process, setpriority_process};
+
+    let own = getpriority_process(None).expect("a priority");
+    let raise = || {
+        let _ = setpriority_process(None, super::super::thread::HIGHEST);
+        getpriority_process(None).expect("a priority")
+    };
+    let raised = std::thread::scope(|scope| scope.spawn(raise).join().expect("no panic"));
+    for (spin, expected) in [(0, own), (10, raised)] {
+        let options = EngineOptions { spin: Duration::from_micros(spin), ..EngineOptions::new(small("")) };
+        let engine = Engine::start(options, |_| {}).unwrap_or_else(|error| panic!("{error}"));
+        let (to, priority) = channel();
+        // The thread of the drive gives the answer.
+        let answer = Box::new(move |_| to.send(getpriority_process(None)).expect("somebody waits"));
+        engine.submit(Job { operation: Operation::Read, start: Lba::new(0), sectors: Sectors::new(1), answer });
+        let priority = priority.recv_timeout(Duration::from_secs(60)).expect("it is answered");
+        assert_eq!(priority, Ok(expected), "with {spin} us");
+    }
+}
+
 #[test]
 fn power_comes_and_goes_and_a_snapshot_keeps_the_flash() {
     let dir = tempfile::tempdir().expect("a folder");

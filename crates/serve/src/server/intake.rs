@@ -1,0 +1,156 @@
+//! Requests on their way from a connection to its drive.
+//!
+//! A connection has room for some, and submits those that came together at once: the drive's thread then wakes once, not
+//! in the middle of the connection's work.
+
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::Limits;
+use crate::{AllocationQuery, Disk, Job};
+
+/// The room that a request takes until its reply is written.
+pub(super) struct Admitted {
+    _request: OwnedSemaphorePermit,
+    _bytes: Option<OwnedSemaphorePermit>,
+}
+
+/// The room of a connection, and the requests that are not submitted yet.
+pub(super) struct Intake<'a> {
+    disk: &'a dyn Disk,
+    requests: Arc<Semaphore>,
+    bytes: Arc<Semaphore>,
+    jobs: Vec<Job>,
+}
+
+impl<'a> Intake<'a> {
+    pub(super) fn new(disk: &'a dyn Disk, limits: &Limits) -> Self {
+        let semaphore = |permits| Arc::new(Semaphore::new(permits));
+        let (requests, bytes) = (semaphore(limits.requests as usize), semaphore(limits.bytes.get() as usize));
+        Self { disk, requests, bytes, jobs: Vec::new() }
+    }
+
+    /// Takes room for a request. Waits for it if there is none: what would give it back is submitted before.
+    pub(super) async fn admit(&mut self, bytes: u32) -> Admitted {
+        const OPEN: &str = "nobody closes it";
+        if let Some(admitted) = self.admit_now(bytes) {
+            return admitted;
+        }
+        self.submit();
+        let request = Arc::clone(&self.requests).acquire_owned().await.expect(OPEN);
+        let bytes = match bytes {
+            0 => None,
+            bytes => Some(Arc::clone(&self.bytes).acquire_many_owned(bytes).await.expect(OPEN)),
+        };
+        Admitted { _request: request, _bytes: bytes }
+    }
+
+    /// The room for a request, if there is any.
+    fn admit_now(&self, bytes: u32) -> Option<Admitted> {
+        let request = Arc::clone(&self.requests).try_acquire_owned().ok()?;
+        let bytes = match bytes {
+            0 => None,
+            bytes => Some(Arc::clone(&self.bytes).try_acquire_many_owned(bytes).ok()?),
+        };
+        Some(Admitted { _request: request, _bytes: bytes })
+    }
+
+    /// A request to submit. The caller calls [`Intake::submit`] before it waits for anything.
+    pub(super) fn push(&mut self, job: Job) {
+        self.jobs.push(job);
+    }
+
+    /// Submits what was pushed, in that order.
+    pub(super) fn submit(&mut self) {
+        if !self.jobs.is_empty() {
+            self.disk.submit_all(&mut self.jobs);
+        }
+    }
+
+    /// Asks for an allocation, behind the requests before it.
+    pub(super) fn ask(&mut self, query: AllocationQuery) {
+        self.submit();
+        self.disk.allocation(query);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future;
+    use std::pin::pin;
+    use std::sync::Mutex;
+    use std::task::{Context, Waker};
+
+    use base::units::{Lba, Sectors};
+
+    use super::*;
+    use crate::Operation;
+
+    /// Keeps the first sectors of the jobs of each submission.
+    #[derive(Default)]
+    struct Heard(Mutex<Vec<Vec<u64>>>);
+
+    impl Disk for Heard {
+        fn capacity(&self) -> Sectors {
+            Sectors::new(8)
+        }
+
+        fn unit(&self) -> Sectors {
+            Sectors::new(1)
+        }
+
+        fn submit(&self, job: Job) {
+            self.submit_all(&mut vec![job]);
+        }
+
+        fn submit_all(&self, jobs: &mut Vec<Job>) {
+            let together = jobs.drain(..).map(|job| job.start.get()).collect();
+            self.0.lock().expect("no panic").push(together);
+        }
+
+        fn allocation(&self, query: AllocationQuery) {
+            self.0.lock().expect("no panic").push(vec![100 + query.start.get()]);
+        }
+    }
+
+    fn job(start: u64) -> Job {
+        let (start, sectors) = (Lba::new(start), Sectors::new(1));
+        Job { operation: Operation::Read, start, sectors, answer: Box::new(|_| {}) }
+    }
+
+    #[test]
+    fn requests_that_came_together_are_submitted_together_and_in_order() {
+        let disk = Heard::default();
+        let mut intake = Intake::new(&disk, &Limits::default());
+        (0..3).for_each(|start| intake.push(job(start)));
+        intake.submit();
+        intake.submit();
+        intake.push(job(3));
+        intake.ask(AllocationQuery { start: Lba::new(4), sectors: Sectors::new(1), most: 1, answer: Box::new(|_| {}) });
+        intake.push(job(5));
+        intake.submit();
+        assert_eq!(*disk.0.lock().expect("no panic"), [vec![0, 1, 2], vec![3], vec![104], vec![5]]);
+    }
+
+    #[test]
+    fn whoever_waits_for_room_has_submitted_what_takes_it() {
+        for limits in [
+            Limits { requests: 1, ..Limits::default() },
+            Limits { bytes: base::units::Bytes::new(10), ..Limits::default() },
+        ] {
+            let disk = Heard::default();
+            let mut intake = Intake::new(&disk, &limits);
+            let mut context = Context::from_waker(Waker::noop());
+            let first = pin!(intake.admit(6)).poll(&mut context);
+            assert!(first.is_ready(), "there is room");
+            intake.push(job(7));
+            assert!(disk.0.lock().expect("no panic").is_empty(), "more may come");
+            let mut second = pin!(intake.admit(6));
+            assert!(second.as_mut().poll(&mut context).is_pending(), "it has no room");
+            assert_eq!(*disk.0.lock().expect("no panic"), [[7]]);
+            drop(first);
+            assert!(second.poll(&mut context).is_ready(), "the room is back");
+        }
+    }
+}
