@@ -297,7 +297,7 @@ fn fio(uri: &str) -> Option<Child> {
     let job = ["--name=t", "--ioengine=nbd", "--offset=1M", "--size=4M", "--iodepth=16", "--time_based", "--minimal"];
     // It reads behind every 256 writes: not at its end, for which there is no time.
     let write = ["--rw=randwrite", "--bs=4k", "--fsync=64"];
-    let verify = ["--verify=crc32c", "--verify_fatal=1", "--verify_backlog=256"];
+    let verify = ["--verify=crc32c", "--verify_fatal=1", "--verify_backlog=256", "--verify_state_save=0"];
     Some(Child::of("fio", &[&job[..], &write, &verify, &[&runtime, &format!("--uri={uri}")]].concat()))
 }
 
