@@ -7,8 +7,8 @@
 //! that came after its answer, by forced unit access, or at once if the drive has no volatile buffer. After a discard that
 //! is not durable a sector may come back with anything that it ever held, at each power cut until it is durably written.
 //!
-//! It keeps a digest of each sector and not its content, see [`settled`] and [`runs`]. What it knows of a drive whose flash
-//! is in files is in files, too ([`kept`]).
+//! It keeps a digest of each sector and not its content, see `settled` and `runs`. What it knows of a drive whose flash
+//! is in files is in files, too (`kept`).
 
 mod bytes;
 mod digest;
