@@ -9,6 +9,8 @@ SOAK ?= 600
 SOAK_SEED ?= $(shell date +%s)
 # Seconds that `make soak` spends on random input, an equal part for each parser.
 FUZZ_SECONDS ?= 600
+# Connections of NBD clients that `make soak` makes up, in plain and through TLS.
+FUZZ_NBD ?= 10000000
 # Mutants of `make mutants`, the seed that draws them, and the number of the first that is tried.
 MUTANTS ?= 300
 MUTANTS_SEED ?= 1
@@ -76,7 +78,7 @@ bench-compare: ## Build the bench of the commit BASE, run it and today's in turn
 soak_seed := $(SOAK_SEED)
 
 .PHONY: soak
-soak: ## Break random devices for SOAK seconds, feed random bytes to every parser for FUZZ_SECONDS, then every property with many cases, the tests that take minutes and the torture of all families (.ci/torture/run), with new seeds each time (the line of a failure repeats it; SOAK_SEED=seed repeats all)
+soak: ## Break random devices for SOAK seconds, feed random bytes to every parser for FUZZ_SECONDS and to the NBD server FUZZ_NBD times, then every property with many cases, the tests that take minutes and the torture of all families (.ci/torture/run), with new seeds each time (the line of a failure repeats it; SOAK_SEED=seed repeats all)
 ifdef REPLAY
 	$(CARGO) run --profile soak -p flashloom-fuzz --bin soak -- replay $(REPLAY)
 else ifdef CHECK
@@ -87,6 +89,7 @@ else
 	@echo 'SOAK_SEED=$(soak_seed)'
 	$(CARGO) run --profile soak -p flashloom-fuzz --bin soak -- $(SOAK) $(soak_seed)
 	$(CARGO) run --profile soak -p flashloom-fuzz --bin fuzz -- $(FUZZ_SECONDS)
+	$(CARGO) run --profile soak -p flashloom-fuzz --bin fuzz -- count $(FUZZ_NBD) nbd
 	SOAK_SEED=$(soak_seed) PROPTEST_CASES=$(SOAK_CASES) $(CARGO) test --workspace -- --include-ignored
 	FLASHLOOM=target/debug/flashloom POINTS=60 .ci/torture/run
 endif

@@ -19,7 +19,7 @@ const fn example(of: &'static str, line: &'static str, does: &'static str) -> Ex
 
 /// Every example. `mine.csv` and `msr.csv` are a user's traces, `ssd.xml` and `flows.xml` are MQSim's, `KEY.json` is a key,
 /// `torture.toml` a torture, and `drive.ctl` the socket of a served drive. No other file has to be there before.
-pub(crate) const EXAMPLES: [Example; 54] = [
+pub(crate) const EXAMPLES: [Example; 55] = [
     example("run", "flashloom run demo oltp --limit 2000", "Run a described workload on a drive"),
     example(
         "run",
@@ -101,6 +101,11 @@ pub(crate) const EXAMPLES: [Example; 54] = [
         "serve",
         "flashloom serve demo --web 127.0.0.1:0 --run 'echo $uri'",
         "Show the drive live on a web page while a command runs",
+    ),
+    example(
+        "serve",
+        "flashloom serve demo --verify --run 'echo $uri'",
+        "Compare every read with what clients wrote, across power cuts too",
     ),
     example(
         "store list",

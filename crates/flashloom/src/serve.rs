@@ -1,6 +1,7 @@
 //! `flashloom serve`: drives as block devices for NBD clients.
 
 mod kept;
+mod verified;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -66,7 +67,9 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
     for (Served { names, device }, dir) in served.into_iter().zip(directories) {
         let hangup = Hangup::default();
         let description = format!("{}, simulated by Flashloom", device.name);
+        let lies = verified::ignores_flushes(&device);
         let mut options = options(args, device, &hangup);
+        options.verify = args.verify.then(|| verified::on_violation(&description));
         options.metrics = metrics.take();
         options.keep = dir.map(|dir| kept::keep(args, dir, stopper.clone()));
         // There is one drive if there is a page.
@@ -79,7 +82,7 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
             hangup: hangup.clone(),
         };
         exports.extend(names.into_iter().map(export));
-        engines.push((description, engine.clone()));
+        engines.push((description, lies, engine.clone()));
     }
     let uris: Vec<String> = match &args.device {
         Some(_) => vec![server.uri("")],
@@ -100,11 +103,15 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
     let user = args.run.as_ref().map(|line| User::start(line, &uris[0], server.socket(), stopper)).transpose()?;
     let ended = server.run(exports);
     // All drives stop before anything is said about one of them.
-    let last: Vec<_> = engines.iter().map(|(name, engine)| (name, engine.stop())).collect();
-    let mut failed = None;
-    for (name, stopped) in last {
+    let last: Vec<_> = engines.iter().map(|(name, lies, engine)| (name, *lies, engine.stop())).collect();
+    let (mut failed, mut lost) = (None, None);
+    for (name, lies, stopped) in last {
         let Some(Stopped { status, record, failure }) = stopped else { continue };
         failed = failed.or(failure);
+        if let Some(verified) = &status.verify {
+            say(format_args!("{name}: {}", verified::summary(verified)));
+            lost = lost.or(verified::failure(name, verified, lies));
+        }
         if let Some(lag) = status.lag {
             say(format_args!("{name}: {}", late(&lag)));
         }
@@ -115,6 +122,13 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
     }
     ended.map_err(|error| Failure::Input(format!("the system refuses to serve: {error}; see `ulimit -n`")))?;
     let user = user.map_or(Ok(()), User::end);
+    // What the drive got wrong may be why the others failed.
+    if let Some(lost) = lost {
+        if let Err(failure) = user {
+            say(failure);
+        }
+        return Err(lost);
+    }
     // If both have ended, the drive ended first.
     failed.map_or(user, |failure| Err(failure.into()))
 }

@@ -32,6 +32,7 @@ mod schema;
 mod seeds;
 mod serve;
 mod serve_tls;
+mod serve_verify;
 mod shown;
 mod store;
 mod streams;

@@ -31,9 +31,9 @@ use std::time::Duration;
 
 use base::units::Sectors;
 use flash::nand::Bytes512;
-use ssd::{Precondition, Ssd};
+use ssd::{Memory, Precondition, Purpose, Ssd};
 use study::catalogue::Device;
-use study::memory::Limit;
+use study::memory::{self, Limit, Need};
 use study::output::OutputError;
 use study::session::{Progress, Session, SessionError};
 
@@ -48,12 +48,13 @@ pub(crate) use observation::{Observation, Shape, Wear};
 pub use pace::{Factor, Pace, ParsePaceError, Timeline};
 pub use power::{Cut, WrongPower};
 pub use status::{KindStatus, LagStatus, Latency, MEDIA_TYPE, Power, SCHEMA, Status};
-pub use thread::OnPower;
+pub use thread::{OnPower, OnViolation};
 
 use crate::control::{ControlError, ControlSocket};
 use crate::metrics::MetricsServer;
 use crate::record::{RecordTo, Recording, Writer};
-use crate::state::StateError;
+use crate::state::{Doing, StateError};
+use crate::verify::{self, Verifier};
 use crate::web::{Watched, WebServer};
 use crate::{AllocationQuery, Disk, Failed, Job};
 use inbox::Inbox;
@@ -94,6 +95,8 @@ pub struct EngineOptions {
     /// Called on the thread of the drive, after the answers, whenever the power was cut or switched: a server whose
     /// clients must reconnect after a cut ends its connections here.
     pub on_power: Option<OnPower>,
+    /// Verifies the content of every read, and calls this for each violation.
+    pub verify: Option<OnViolation>,
     /// Ends preconditioning early.
     pub interrupt: Option<&'static AtomicBool>,
 }
@@ -118,6 +121,7 @@ impl EngineOptions {
             web: None,
             incidents: Incidents::default(),
             on_power: None,
+            verify: None,
             interrupt: None,
         }
     }
@@ -135,11 +139,28 @@ impl EngineOptions {
         session
     }
 
+    fn purpose(&self) -> Purpose {
+        Purpose { precondition: !self.precondition.is_empty(), ..Purpose::default() }
+    }
+
+    /// Adds the memory of the verification, if there is to be one.
+    fn add_verification(&self, memory: &mut Memory) {
+        if self.verify.is_some() {
+            memory.add("digests of the content", Verifier::memory_of(self.device.resolved.capacity()));
+        }
+    }
+
     /// Makes a drive in memory and prepares it.
     fn drive(&self, progress: impl FnMut(Progress)) -> Result<Box<Ssd<Bytes512>>, SessionError> {
         let mut session = self.session(progress);
         if let Some(limit) = &self.memory_limit {
             session = session.memory_limit(limit.clone());
+            if self.verify.is_some() {
+                let mut memory = self.device.resolved.memory_of::<Bytes512>(self.purpose());
+                self.add_verification(&mut memory);
+                let needs = vec![Need { name: self.device.name.clone(), memory }];
+                memory::check(needs, 1, limit).map_err(SessionError::TooLarge)?;
+            }
         }
         Ok(Box::new(session.prepare::<Bytes512>()?))
     }
@@ -224,17 +245,33 @@ impl Engine {
         // What the user has to correct comes before the work.
         let record = options.record.as_ref().map(RecordTo::open).transpose().map_err(EngineError::Record)?;
         let socket = options.control.as_deref().map(ControlSocket::bind).transpose().map_err(EngineError::Control)?;
+        let (mut is_known, mut is_kept, mut dir) = (options.load_snapshot.is_none(), false, None);
         let (mut core, files) = match options.keep.take() {
             None => (Core::new(options.drive(progress)?, options.on_cut), None),
             Some(keep) => {
+                dir = Some(keep.dir.path().to_owned());
                 let Made { drive, files, is_used } = keep.make(&options, progress)?;
                 let mut core = Core::new(drive, options.on_cut);
                 if is_used {
                     core.recover();
+                    is_known = false;
                 }
+                is_kept = is_used;
                 (core, Some(files))
             }
         };
+        if options.verify.is_some() {
+            core.verify(is_known);
+        }
+        if let Some(dir) = dir {
+            // What was known of a drive does not outlive a process that does not verify it.
+            let kept = match options.verify {
+                Some(_) => core.keep_verification(&dir, is_kept),
+                None => verify::forget(&dir),
+            };
+            let io = |error| StateError::Io { path: dir, doing: Doing::Write, error: Arc::new(error) };
+            kept.map_err(io)?;
+        }
         let (capacity, unit) = (core.capacity(), core.unit());
         let record = record.map(Writer::start).transpose().map_err(EngineError::Record)?;
         let record = record.map(|(writer, record)| {
@@ -244,7 +281,7 @@ impl Engine {
         let inbox = Arc::new(Inbox::new());
         let mut server = Server::new(core, Arc::clone(&inbox), options.pace);
         (server.spin, server.on_power, server.files) = (options.spin, options.on_power, files);
-        server.incidents = options.incidents.clone();
+        (server.incidents, server.on_violation) = (options.incidents.clone(), options.verify);
         let thread = std::thread::Builder::new().name("drive".to_owned()).spawn(move || server.run());
         let thread = thread.map_err(EngineError::Thread)?;
         let engine = Self { inbox, capacity, unit, running: Arc::default() };

@@ -16,6 +16,7 @@ pub mod record;
 pub mod server;
 mod state;
 pub mod torture;
+pub mod verify;
 pub mod web;
 
 pub use allocation::{AllocatedExtent, Allocation, AllocationQuery, TakeExtents};

@@ -59,6 +59,11 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "FILE.parquet", conflicts_with = "export")]
     pub(crate) record: Option<PathBuf>,
 
+    /// Compare every read with what clients wrote, across power cuts too, and fail at the end if the drive returned what it
+    /// cannot hold
+    #[arg(long)]
+    pub(crate) verify: bool,
+
     #[command(flatten)]
     pub(crate) replace: ReplaceArgs,
 

@@ -4,6 +4,8 @@
 //! [`Core::advance`] gives the answers that are due. So tests drive it with a clock of their own.
 
 use std::collections::VecDeque;
+use std::io;
+use std::path::Path;
 
 use base::io::{Io, IoKind};
 use base::units::{Lpn, Sectors, Span, Time};
@@ -14,6 +16,7 @@ use super::jobs::{Extent, Jobs, tag, untag};
 use super::pace::END;
 use super::tally::Tally;
 use crate::record::Record;
+use crate::verify::{Promise, Verifier, Violation};
 use crate::{Allocation, AllocationQuery, Answer, Failed, Job, Operation};
 
 /// The sectors of a request that writes zeros: a client may ask for gigabytes of them without sending any.
@@ -89,6 +92,7 @@ pub struct Core {
     pub(super) lost_writes: bool,
     pub(super) tally: Tally,
     pub(super) record: Option<Record>,
+    pub(super) verifier: Option<Box<Verifier>>,
 }
 
 impl Core {
@@ -116,6 +120,7 @@ impl Core {
             lost_writes: false,
             tally: Tally::new(&drive),
             record: None,
+            verifier: None,
             drive,
         }
     }
@@ -123,6 +128,28 @@ impl Core {
     /// Records every request of the drive from now on.
     pub fn record(&mut self, record: Record) {
         self.record = Some(record);
+    }
+
+    /// Verifies the content of every read from now on. No job has come yet. `is_known`: all sectors read as zeros.
+    pub fn verify(&mut self, is_known: bool) {
+        let (discards_durably, granularity) = (self.zeros_by_discard, self.granularity);
+        let promise = Promise { is_volatile: self.is_volatile, discards_durably, granularity };
+        self.verifier = Some(Box::new(Verifier::new(promise, is_known)));
+    }
+
+    /// Keeps what the verification knows in the directory of the drive's flash, where the next process finds it. If the flash
+    /// `is_used`, it goes on with what the process before knew.
+    ///
+    /// # Errors
+    /// If the files cannot be written.
+    pub fn keep_verification(&mut self, dir: &Path, is_used: bool) -> io::Result<()> {
+        let capacity = self.capacity;
+        self.verifier.as_mut().map_or(Ok(()), |verifier| verifier.keep_in(dir, is_used, capacity))
+    }
+
+    /// The violations that were found since the last call.
+    pub fn take_violations(&mut self) -> Vec<Violation> {
+        self.verifier.as_mut().map(|verifier| verifier.take_violations()).unwrap_or_default()
     }
 
     /// Sectors that a client can address.
@@ -219,6 +246,9 @@ impl Core {
         let extent = Extent { start: job.start.get(), end: job.start.get() + job.sectors.get() };
         let place = self.jobs.insert(job, at);
         let (open, keeps) = (self.jobs.at(place), self.on_cut == OnCut::Hold);
+        if let Some(verifier) = &mut self.verifier {
+            open.ticket = verifier.begin(at, &open.job.operation, open.range());
+        }
         let whole = |kind| Io { kind, start: extent.lba(), sectors: extent.sectors() };
         match &mut open.job.operation {
             Operation::Read => self.request(place, whole(IoKind::Read), Vec::new()),
@@ -395,6 +425,10 @@ impl Core {
         let open = self.jobs.remove(place);
         let latency = due - open.arrival;
         self.tally.ended(&open.job, due, latency, open.failed);
+        if let Some(verifier) = &mut self.verifier {
+            let result = open.failed.map_or(Ok(&open.data[..]), Err);
+            verifier.end(due, open.ticket, &open.job.operation, open.range(), result);
+        }
         if matches!(open.job.operation, Operation::Write { .. } | Operation::WriteZeroes { .. }) {
             let all_durable = self.durable == self.written;
             self.written += 1;

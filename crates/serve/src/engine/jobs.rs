@@ -1,8 +1,11 @@
 //! The jobs of clients that a drive works on.
 
+use std::ops::Range;
+
 use base::units::{Lba, Sectors, Time};
 use ssd::Tag;
 
+use crate::verify::Ticket;
 use crate::{Answer, Failed, Job, Operation};
 
 /// Bits of a tag that name the place of its job; the others number the requests of the drive.
@@ -27,6 +30,8 @@ pub(super) struct Open {
     pub(super) failed: Option<Failed>,
     /// The bytes of a read.
     pub(super) data: Vec<u8>,
+    /// By which the verifier knows it.
+    pub(super) ticket: Ticket,
 }
 
 /// Sectors from `start` to `end`.
@@ -69,6 +74,12 @@ impl Open {
         matches!(self.job.operation, Operation::Write { fua: true, .. } | Operation::WriteZeroes { fua: true })
     }
 
+    /// Its sectors.
+    pub(super) const fn range(&self) -> Range<u64> {
+        let start = self.job.start.get();
+        start..start + self.job.sectors.get()
+    }
+
     pub(super) const fn wants_zeros(&self) -> bool {
         self.failed.is_none() && !self.rest.is_empty()
     }
@@ -105,6 +116,7 @@ impl Jobs {
             covers: 0,
             failed: None,
             data: Vec::new(),
+            ticket: Ticket::default(),
         };
         if let Some(place) = self.free.pop() {
             self.places[place as usize] = Some(open);

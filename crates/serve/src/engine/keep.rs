@@ -1,7 +1,7 @@
 //! A served drive whose flash is in files: how it is made, and what its thread asks of the files.
 
 use flash::nand::Bytes512;
-use ssd::{Purpose, Ssd};
+use ssd::Ssd;
 use study::memory::{self, Need};
 use study::session::{Progress, SessionError};
 
@@ -48,13 +48,14 @@ impl KeepIn {
             return Err(StateError::Exists { dir: dir.path().to_owned() }.into());
         }
         if let Some(limit) = &options.memory_limit {
-            let purpose = Purpose { precondition: is_prepared, ..Purpose::default() };
+            let purpose = options.purpose();
             let mut memory = match &options.load_snapshot {
                 // Its content passes through memory.
                 Some(_) => device.resolved.memory_of::<Bytes512>(purpose),
                 None => device.resolved.memory_of_backed::<Bytes512>(purpose),
             };
             memory.add("checksums of the content", State::memory(&device.resolved));
+            options.add_verification(&mut memory);
             let needs = vec![Need { name: device.name.clone(), memory }];
             memory::check(needs, 1, limit).map_err(SessionError::TooLarge)?;
         }
@@ -64,7 +65,7 @@ impl KeepIn {
             let mut drive = options.session(progress).prepare::<Bytes512>()?;
             (State::create(dir, &mut drive, durability)?, drive)
         };
-        Ok(Made { drive: Box::new(drive), files: Files { state, on_finding, failure: None }, is_used })
+        Ok(Made { drive: Box::new(drive), files: Files { state, on_finding, failure: None, damaged: 0 }, is_used })
     }
 }
 
@@ -73,6 +74,7 @@ pub(super) struct Files {
     state: State,
     on_finding: Option<OnFinding>,
     failure: Option<StateError>,
+    damaged: u64,
 }
 
 impl Files {
@@ -84,12 +86,18 @@ impl Files {
         let settled = if promises { self.state.sync() } else { self.state.check() };
         // What is read after a failure is not damage: nothing was stored since.
         let damage = if settled.is_ok() { self.state.take_damage() } else { Vec::new() };
+        self.damaged += damage.len() as u64;
         damage.into_iter().for_each(|damage| self.say(Finding::Damage(damage)));
         if let Err(failure) = settled {
             self.failure = Some(failure);
             return false;
         }
         true
+    }
+
+    /// Reads that found damaged data.
+    pub(super) const fn damaged(&self) -> u64 {
+        self.damaged
     }
 
     /// The failure that ended the drive.

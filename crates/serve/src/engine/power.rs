@@ -84,6 +84,9 @@ impl Core {
             }
         }
         self.durable = self.written;
+        if let Some(verifier) = &mut self.verifier {
+            verifier.power_cut();
+        }
         self.tally.cuts += 1;
         Ok(cut)
     }
@@ -106,6 +109,9 @@ impl Core {
             self.advance(at, &mut late);
         }
         assert!(self.drive.power_off().is_empty(), "every request was answered before");
+        if let Some(verifier) = &mut self.verifier {
+            verifier.power_off();
+        }
         self.is_on = false;
         self.later.extend(late);
         (self.durable, self.lost_writes) = (self.written, false);
@@ -145,6 +151,10 @@ impl Core {
         self.on_cut = OnCut::End;
         // It may be off.
         let _ = self.cut_power(self.drive.now(), answers);
+        // What it was told after its files had failed is not there.
+        if let Some(verifier) = &mut self.verifier {
+            verifier.abandon();
+        }
         self.end(answers);
     }
 

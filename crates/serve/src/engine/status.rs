@@ -12,6 +12,7 @@ use study::run::write_amplification;
 use super::core::Core;
 use super::lag::Lag;
 use super::tally::KINDS;
+use crate::verify::VerifyStatus;
 
 pub use prometheus::MEDIA_TYPE;
 
@@ -54,6 +55,18 @@ pub struct Status {
     pub free_blocks: u64,
     /// Blocks retired, factory-marked ones included.
     pub bad_blocks: u64,
+    /// Requests that failed because a sector could not be read from flash.
+    #[serde(default)]
+    pub uncorrectable_requests: u64,
+    /// The last write was refused: the drive is worn out and takes no more.
+    #[serde(default)]
+    pub read_only: bool,
+    /// Reads of the files of `--state` that found damaged data; missing without them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub damaged_reads: Option<u64>,
+    /// What the verification has found; missing without `--verify`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verify: Option<VerifyStatus>,
     /// Power cuts so far.
     pub power_cuts: u64,
     /// Operations of the flash that were told to fail.
@@ -173,6 +186,10 @@ impl Core {
             write_amplification: write_amplification(&self.tally.start, &counters),
             free_blocks: counters.free_blocks,
             bad_blocks: counters.bad_blocks,
+            uncorrectable_requests: self.tally.uncorrectable,
+            read_only: self.tally.is_read_only,
+            damaged_reads: None,
+            verify: self.verifier.as_ref().map(|verifier| verifier.status()),
             power_cuts: self.tally.cuts,
             planned_faults: self.tally.faults,
             last_recovery_s: self.tally.recovery.map(|recovery| recovery.time.as_secs_f64()),

@@ -37,6 +37,10 @@ pub(super) struct Kind {
 /// What a served drive has done.
 pub(super) struct Tally {
     pub(super) kinds: [Kind; 5],
+    /// Jobs that failed because a sector could not be read from flash.
+    pub(super) uncorrectable: u64,
+    /// The last write was refused, because the drive is worn out.
+    pub(super) is_read_only: bool,
     pub(super) cuts: u64,
     /// Operations of the flash that were told to fail.
     pub(super) faults: u64,
@@ -54,6 +58,8 @@ impl Tally {
     pub(super) fn new(drive: &Ssd<Bytes512>) -> Self {
         Self {
             kinds: Default::default(),
+            uncorrectable: 0,
+            is_read_only: false,
             cuts: 0,
             faults: 0,
             recovery: None,
@@ -66,8 +72,12 @@ impl Tally {
 
     pub(super) fn ended(&mut self, job: &Job, at: Time, latency: Span, failed: Option<Failed>) {
         let of = &mut self.kinds[kind(&job.operation)];
-        if failed.is_some() {
+        if matches!(job.operation, Operation::Write { .. } | Operation::WriteZeroes { .. }) && !job.sectors.is_zero() {
+            self.is_read_only = failed == Some(Failed::ReadOnly);
+        }
+        if let Some(failed) = failed {
             of.failed += 1;
+            self.uncorrectable += u64::from(failed == Failed::Uncorrectable);
             return;
         }
         of.done += 1;

@@ -5,6 +5,7 @@ mod keep;
 mod power;
 mod replay;
 mod thread;
+mod verify;
 
 use std::sync::{Arc, Mutex};
 

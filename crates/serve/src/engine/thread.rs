@@ -12,13 +12,14 @@ use study::snapshot;
 use super::command::{Command, Refused, Reply};
 use super::core::{Answered, Core};
 use super::inbox::{Inbox, now};
-use super::incident::Incidents;
+use super::incident::{IncidentKind, Incidents};
 use super::keep::{Files, Finding};
 use super::lag::Lag;
 use super::observation::Observation;
 use super::pace::{END, Pace, Timeline};
 use super::status::{LagStatus, Status};
 use crate::state::StateError;
+use crate::verify::Violation;
 use crate::{AllocationQuery, Failed, Job};
 
 /// What the thread is sent.
@@ -39,6 +40,9 @@ pub(super) const HIGHEST: i32 = -20;
 /// Called when the power was cut or has come back: `true` if it is on.
 pub type OnPower = Box<dyn Fn(bool) + Send>;
 
+/// Called on the thread of the drive for each violation that its verification finds, before the client has the data.
+pub type OnViolation = Box<dyn FnMut(&Violation) + Send>;
+
 pub(super) struct Server {
     pub(super) core: Core,
     pub(super) inbox: Arc<Inbox<Message>>,
@@ -47,6 +51,7 @@ pub(super) struct Server {
     pub(super) on_power: Option<OnPower>,
     /// The files of the flash, if it is in files.
     pub(super) files: Option<Files>,
+    pub(super) on_violation: Option<OnViolation>,
     /// Told of commands.
     pub(super) incidents: Incidents,
     clock: Clock,
@@ -83,6 +88,7 @@ impl Server {
             spin: Duration::ZERO,
             on_power: None,
             files: None,
+            on_violation: None,
             incidents: Incidents::default(),
             clock: Clock { start: now(), line: None, pace },
             lag: Lag::default(),
@@ -184,6 +190,12 @@ impl Server {
 
     /// Gives the answers, and notes how late they are.
     fn hand_out(&mut self) {
+        for violation in self.core.take_violations() {
+            self.incidents.note(IncidentKind::Fault, violation.to_string());
+            if let Some(on_violation) = &mut self.on_violation {
+                on_violation(&violation);
+            }
+        }
         for answered in self.answers.drain(..) {
             let due = self.clock.line.as_ref().and_then(|line| line.wall(answered.due));
             // What takes no simulated time has no time to be late in.
@@ -261,6 +273,7 @@ impl Server {
             uptime_s: uptime,
             requests_per_s: if uptime > 0.0 { self.core.answered() as f64 / uptime } else { 0.0 },
             lag: LagStatus::of(&self.lag),
+            damaged_reads: self.files.as_ref().map(Files::damaged),
             ..self.core.status()
         }
     }

@@ -74,6 +74,28 @@ impl Status {
         text.plain("write_amplification", "gauge", help, self.write_amplification);
         text.plain("free_blocks", "gauge", "Free blocks of the FTL.", Some(self.free_blocks as f64));
         text.plain("bad_blocks", "gauge", "Blocks retired.", Some(self.bad_blocks as f64));
+        let failed = Some(self.uncorrectable_requests as f64);
+        text.plain("uncorrectable_requests_total", "counter", "Requests that the flash could not be read for.", failed);
+        let is_read_only = f64::from(u8::from(self.read_only));
+        text.plain("read_only", "gauge", "1 if the drive has refused the last write, worn out.", Some(is_read_only));
+        let damaged = self.damaged_reads.map(|reads| reads as f64);
+        text.plain("damaged_reads_total", "counter", "Reads of the state's files that found damaged data.", damaged);
+        if let Some(verify) = &self.verify {
+            for (name, of, help, value) in [
+                ("verified_reads_total", "counter", "Reads compared with what clients wrote.", verify.reads),
+                ("verified_sectors_total", "counter", "Sectors compared with what clients wrote.", verify.sectors),
+                (
+                    "violated_sectors_total",
+                    "counter",
+                    "Sectors read that cannot hold what was read.",
+                    verify.violations,
+                ),
+                ("unreadable_sectors", "gauge", "Sectors whose last read failed.", verify.unreadable),
+                ("verification_memory_bytes", "gauge", "Memory of the verification.", verify.memory_bytes),
+            ] {
+                text.plain(name, of, help, Some(value as f64));
+            }
+        }
         text.plain("power_cuts_total", "counter", "Power cuts.", Some(self.power_cuts as f64));
         text.plain("events_total", "counter", "Events that the simulation has handled.", Some(self.events as f64));
         text.0
@@ -84,6 +106,7 @@ impl Status {
 mod tests {
     use std::collections::BTreeSet;
 
+    use super::super::VerifyStatus;
     use super::super::{KindStatus, LagStatus, SCHEMA};
     use super::*;
 
@@ -107,6 +130,10 @@ mod tests {
             write_amplification: None,
             free_blocks: 9,
             bad_blocks: 0,
+            uncorrectable_requests: 2,
+            read_only: true,
+            damaged_reads: Some(1),
+            verify: Some(VerifyStatus { reads: 6, sectors: 48, violations: 3, ..VerifyStatus::default() }),
             power_cuts: 2,
             planned_faults: 0,
             last_recovery_s: None,
@@ -133,6 +160,11 @@ mod tests {
             "flashloom_latency_seconds{kind=\"read\",quantile=\"0.99\"} 0.000003\n",
             "flashloom_lag_seconds{quantile=\"1\"} 0.000005\n",
             "flashloom_late_answers_ratio 0.25\n",
+            "flashloom_uncorrectable_requests_total 2\n",
+            "flashloom_read_only 1\n",
+            "flashloom_damaged_reads_total 1\n",
+            "flashloom_verified_sectors_total 48\n",
+            "flashloom_violated_sectors_total 3\n",
         ] {
             assert!(text.contains(wanted), "{wanted}: {text}");
         }

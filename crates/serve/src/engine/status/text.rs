@@ -4,7 +4,7 @@ use std::fmt;
 
 use base::units::{Bytes, Span};
 
-use super::{KindStatus, LagStatus, Latency, Power, Status};
+use super::{KindStatus, LagStatus, Latency, Power, Status, VerifyStatus};
 
 /// Microseconds in their natural unit.
 fn time(us: f64) -> String {
@@ -14,6 +14,20 @@ fn time(us: f64) -> String {
 fn seconds(s: f64) -> String {
     let shown = Span::from_secs_f64(s);
     shown.to_string()
+}
+
+/// A sentence in lines that leave room for the name of a value.
+fn wrapped(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.last_mut().expect("there is one");
+        match last.len() + word.len() {
+            _ if last.is_empty() => last.push_str(word),
+            ..59 => last.extend([" ", word]),
+            _ => lines.push(format!("  {word}")),
+        }
+    }
+    lines
 }
 
 impl fmt::Display for Status {
@@ -45,7 +59,26 @@ impl fmt::Display for Status {
         }
         let waf = self.write_amplification.map_or_else(|| "-".to_owned(), |waf| format!("{waf:.3}"));
         line("write amplification", waf)?;
-        line("blocks", format!("{} free, {} bad", self.free_blocks, self.bad_blocks))?;
+        let read_only = if self.read_only { ", takes no more writes" } else { "" };
+        line("blocks", format!("{} free, {} bad{read_only}", self.free_blocks, self.bad_blocks))?;
+        if self.uncorrectable_requests > 0 {
+            line("uncorrectable", format!("{} requests failed", self.uncorrectable_requests))?;
+        }
+        if let Some(reads @ 1..) = self.damaged_reads {
+            line("damaged files", format!("{reads} reads found other data than was written"))?;
+        }
+        if let Some(VerifyStatus { reads, sectors, adopted, unreadable, violations, first_violations, .. }) =
+            &self.verify
+        {
+            line("verified", format!("{sectors} sectors in {reads} reads, {adopted} believed"))?;
+            if *unreadable > 0 {
+                line("", format!("{unreadable} sectors cannot be read"))?;
+            }
+            if *violations > 0 {
+                line("", format!("{violations} sectors hold what they cannot hold"))?;
+                first_violations.iter().flat_map(|text| wrapped(text)).try_for_each(|text| line("", text))?;
+            }
+        }
         if self.planned_faults > 0 {
             line("planned faults", self.planned_faults.to_string())?;
         }
@@ -96,6 +129,18 @@ mod tests {
             write_amplification: Some(1.25),
             free_blocks: 1234,
             bad_blocks: 1,
+            uncorrectable_requests: 12,
+            read_only: true,
+            damaged_reads: Some(2),
+            verify: Some(VerifyStatus {
+                reads: 123_456_789,
+                sectors: 987_654_321,
+                adopted: 123_456_789,
+                unreadable: 8,
+                violations: 4,
+                first_violations: vec!["word ".repeat(30)],
+                ..VerifyStatus::default()
+            }),
             power_cuts: 1,
             planned_faults: 3,
             last_recovery_s: Some(0.025),
@@ -105,9 +150,16 @@ mod tests {
         };
         let text = status.to_string();
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-        for wanted in
-            ["1 cut, last recovery 25ms", "mean 81.2 us, p99 1234 us", "1.25 % of the answers late", "flushes fail"]
-        {
+        for wanted in [
+            "8 sectors cannot be read",
+            "4 sectors hold what",
+            "1 bad, takes no more writes",
+            "12 requests failed",
+            "1 cut, last recovery 25ms",
+            "mean 81.2 us, p99 1234 us",
+            "1.25 % of the answers late",
+            "flushes fail",
+        ] {
             assert!(text.contains(wanted), "{wanted}: {text}");
         }
         let json = serde_json::to_string(&status).expect("numbers and texts");

@@ -75,6 +75,7 @@ fn drives_of_every_family_are_dropped_at_any_moment_and_keep_their_promises() {
         let open = || open().unwrap_or_else(|error| panic!("{error}"));
         let (mut state, drive) = open();
         let mut life = Life::new(Core::new(Box::new(drive), OnCut::End), seed);
+        life.keep_verification(home.path());
         for _ in 0..3 {
             life.steps(50);
             state.check().expect("the files can be written");
@@ -84,7 +85,7 @@ fn drives_of_every_family_are_dropped_at_any_moment_and_keep_their_promises() {
             (state, drive) = open();
             let mut core = Core::new(Box::new(drive), OnCut::End);
             core.recover();
-            life.killed(core);
+            life.killed(core, home.path());
         }
         checked += life.checked();
     }

@@ -41,7 +41,8 @@ pub(super) struct Life {
 }
 
 impl Life {
-    pub(super) fn new(core: Core, seed: u64) -> Self {
+    pub(super) fn new(mut core: Core, seed: u64) -> Self {
+        core.verify(true);
         let sectors = core.capacity().get() as usize;
         Self {
             bench: Bench::new(core),
@@ -203,10 +204,20 @@ impl Life {
             }
             self.acknowledged[sector] = 1;
         }
+        // The verification, which knows less, accuses nobody either.
+        let violations = self.bench.core.take_violations();
+        assert!(violations.is_empty(), "{}", violations[0]);
+    }
+
+    /// The next life goes on with what the verification of this one knows.
+    pub(super) fn keep_verification(&mut self, dir: &std::path::Path) {
+        self.bench.core.keep_verification(dir, false).expect("files");
     }
 
     /// The drive is another one, with the flash that this one had when its process was killed. Reads everything.
-    pub(super) fn killed(&mut self, core: Core) {
+    pub(super) fn killed(&mut self, mut core: Core, dir: &std::path::Path) {
+        core.verify(false);
+        core.keep_verification(dir, true).expect("files");
         self.bench.now = core.now();
         self.bench.core = core;
         self.bench.answers.clear();

@@ -1,0 +1,57 @@
+//! What is said of drives that are verified while they are served, and how the command ends.
+
+use serve::engine::OnViolation;
+use serve::verify::VerifyStatus;
+use ssd::FlushPolicy;
+use study::catalogue::Device;
+
+use crate::exit::{Failure, say};
+
+/// Violations of a drive that are named as they are found.
+const NAMED: u64 = 16;
+
+/// True if the description of a drive says that it ignores flushes, so that it loses data by design.
+pub(super) fn ignores_flushes(device: &Device) -> bool {
+    device.resolved.spec.buffer.as_ref().is_some_and(|buffer| buffer.flush == FlushPolicy::Ignore)
+}
+
+/// Names the violations of a drive.
+pub(super) fn on_violation(name: &str) -> OnViolation {
+    let (name, mut count) = (name.to_owned(), 0_u64);
+    Box::new(move |violation| {
+        count += 1;
+        match count {
+            ..=NAMED => say(format_args!("{name}: violation: {violation}")),
+            _ if count == NAMED + 1 => say(format_args!("{name}: more violations are not named any more")),
+            _ => {}
+        }
+    })
+}
+
+/// The comparisons of a drive, in a line.
+pub(super) fn summary(verified: &VerifyStatus) -> String {
+    let VerifyStatus { reads, sectors, adopted, .. } = verified;
+    let believed = match adopted {
+        0 => String::new(),
+        _ => format!(", and believed {adopted} of which nobody knew the content"),
+    };
+    format!("verified {sectors} sectors in {reads} reads{believed}")
+}
+
+/// The failure of a drive whose verification has found something. One that ignores flushes by its description is no bug.
+pub(super) fn failure(name: &str, verified: &VerifyStatus, ignores_flushes: bool) -> Option<Failure> {
+    let VerifyStatus { violations, unreadable, .. } = verified;
+    if *violations > 0 && !ignores_flushes {
+        let message = format!("{name}: {violations} sectors were read with a content that they cannot hold");
+        let replay = "that of this server, and what its clients did, which `--record FILE.parquet` keeps".to_owned();
+        return Some(Failure::Bug { message, replay });
+    }
+    if *violations > 0 {
+        return Some(Failure::Unexpected(format!(
+            "{name}: {violations} sectors were read with a content that they cannot hold: the drive ignores flushes \
+             (buffer.flush)"
+        )));
+    }
+    let text = format!("{name}: {unreadable} sectors cannot be read: the drive has lost what they held");
+    (*unreadable > 0).then_some(Failure::Unexpected(text))
+}

@@ -1,0 +1,518 @@
+//! Verifies a drive while it is served: each read must return what its sectors may hold.
+//!
+//! It sees what clients see: requests and their answers. A write that was answered before a read came lies over all that
+//! was answered before that write came. Of requests that were under way at the same time either may win, and the first
+//! read that tells them apart settles it. After a power cut a sector holds the newest write that was durable, or one that
+//! came over it later or at the same time; nothing older, and no mixture within a sector. A write is durable by a flush
+//! that came after its answer, by forced unit access, or at once if the drive has no volatile buffer. After a discard that
+//! is not durable a sector may come back with anything that it ever held, at each power cut until it is durably written.
+//!
+//! It keeps a digest of each sector and not its content, see `settled` and `runs`. What it knows of a drive whose flash
+//! is in files is in files, too (`kept`).
+
+mod bytes;
+mod digest;
+mod dump;
+mod kept;
+mod kind;
+mod runs;
+mod settled;
+mod status;
+mod violation;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+
+use base::units::{Lba, SECTOR, Sectors, Time};
+
+use crate::{Failed, Operation};
+use digest::{UNKNOWN, ZEROS, digest, digests};
+pub(crate) use kept::forget;
+use kept::{Kept, Record};
+use kind::Kind;
+use runs::{Content, Moment, Runs, Write};
+use settled::{Settled, When};
+pub use status::VerifyStatus;
+pub use violation::Violation;
+use violation::{Found, Version};
+
+/// Violations that the status names.
+const NAMED: usize = 16;
+
+/// What a drive promises.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Promise {
+    /// What is answered and not flushed is lost with the power.
+    pub(crate) is_volatile: bool,
+    /// A discard is durable.
+    pub(crate) discards_durably: bool,
+    /// Discards act on whole multiples of it.
+    pub(crate) granularity: Sectors,
+}
+
+/// A request under way, as it is known here.
+pub(crate) type Ticket = Moment;
+
+/// The content that each sector of a drive may have.
+#[derive(Debug)]
+pub(crate) struct Verifier {
+    promise: Promise,
+    now: Moment,
+    /// The moment of the last power cut.
+    cut: Moment,
+    settled: Settled,
+    runs: Runs,
+    /// Reads under way.
+    reads: BTreeSet<Moment>,
+    /// Ranges with writes to be forgotten as soon as the reads that began before a moment are over.
+    later: BTreeMap<Moment, Vec<Range<u64>>>,
+    reads_compared: u64,
+    compared: u64,
+    adopted: u64,
+    violations: u64,
+    named: Vec<String>,
+    /// Violations that were found since they were taken.
+    found: Vec<Violation>,
+    kept: Option<Kept>,
+}
+
+impl Verifier {
+    /// Of a drive that reads as zeros, or whose content nobody knows.
+    pub(crate) fn new(promise: Promise, is_known: bool) -> Self {
+        Self {
+            promise,
+            now: 0,
+            cut: 0,
+            settled: Settled::all(if is_known { ZEROS } else { UNKNOWN }),
+            runs: Runs::default(),
+            reads: BTreeSet::new(),
+            later: BTreeMap::new(),
+            reads_compared: 0,
+            compared: 0,
+            adopted: 0,
+            violations: 0,
+            named: Vec::new(),
+            found: Vec::new(),
+            kept: None,
+        }
+    }
+
+    /// Bytes of memory for a drive of this capacity, all of which was written and flushed.
+    pub(crate) const fn memory_of(capacity: Sectors) -> u64 {
+        Settled::memory_of(capacity.get())
+    }
+
+    fn tick(&mut self) -> Moment {
+        self.now += 1;
+        self.now
+    }
+
+    /// The moment at which the oldest read under way began.
+    fn oldest(&self) -> Moment {
+        self.reads.first().copied().unwrap_or(Moment::MAX)
+    }
+
+    /// A request begins, at the simulated time `at`.
+    pub(crate) fn begin(&mut self, at: Time, operation: &Operation, sectors: Range<u64>) -> Ticket {
+        let kind = Kind::of(operation);
+        let digests = match operation {
+            Operation::Write { data, .. } => digests(data),
+            _ => Box::default(),
+        };
+        if self.kept.is_some() && kind != Kind::Read {
+            let (now, at_ps, digests) = (self.now, at.as_ps(), digests.to_vec());
+            self.keep(&Record::Begin { now, at_ps, kind, range: sectors.clone(), digests });
+        }
+        self.begin_kind(at, kind, sectors, digests)
+    }
+
+    fn begin_kind(&mut self, at: Time, kind: Kind, sectors: Range<u64>, digests: Box<[u64]>) -> Ticket {
+        let number = self.tick();
+        let mut range = sectors;
+        let content = match kind {
+            Kind::Read => {
+                self.reads.insert(number);
+                return number;
+            }
+            Kind::Flush => return number,
+            Kind::Write { .. } => Content::Each(digests),
+            Kind::WriteZeroes { .. } => Content::Same(ZEROS),
+            Kind::Discard => {
+                range = self.discarded(range);
+                Content::Same(ZEROS)
+            }
+        };
+        if !range.is_empty() {
+            let mut write = Write::new(range.start, content, number, When::new(at));
+            write.is_loose = kind == Kind::Discard && !self.promise.discards_durably;
+            self.runs.add(number, range.clone(), write);
+            let (oldest, now) = (self.oldest(), self.now);
+            self.runs.bound(&range, oldest, now, &mut self.settled);
+        }
+        number
+    }
+
+    /// The sectors that a discard of a range acts on.
+    fn discarded(&self, range: Range<u64>) -> Range<u64> {
+        let unit = self.promise.granularity.get();
+        range.start.next_multiple_of(unit)..range.end / unit * unit
+    }
+
+    /// A request is answered, at the simulated time `at`: a read with `data`.
+    pub(crate) fn end(
+        &mut self,
+        at: Time,
+        ticket: Ticket,
+        operation: &Operation,
+        sectors: Range<u64>,
+        result: Result<&[u8], Failed>,
+    ) {
+        let kind = Kind::of(operation);
+        if kind == Kind::Read {
+            self.tick();
+            match result {
+                Ok(data) => self.compare(at, ticket, sectors.start, data),
+                Err(Failed::Uncorrectable) => {
+                    if self.kept.is_some() {
+                        self.keep(&Record::Lose { now: self.now, range: sectors.clone() });
+                    }
+                    self.lose(sectors);
+                }
+                Err(_) => {}
+            }
+            self.reads.remove(&ticket);
+            return self.settle_later();
+        }
+        let (now, is_done) = (self.now, result.is_ok());
+        if self.kept.is_some() {
+            self.keep(&Record::End { now, ticket, kind, range: sectors.clone(), is_done });
+        }
+        self.end_kind(ticket, kind, sectors, is_done);
+        if self.kept.as_ref().is_some_and(|kept| kept.is_long(self.settled.memory())) {
+            self.renew(false);
+        }
+    }
+
+    fn end_kind(&mut self, ticket: Ticket, kind: Kind, sectors: Range<u64>, is_done: bool) {
+        let now = self.tick();
+        match kind {
+            Kind::Flush if is_done => {
+                let covered = self.runs.writes.values_mut().filter(|of| of.is_over(ticket));
+                covered.for_each(|of| of.is_durable = true);
+                self.settle_all();
+            }
+            Kind::Flush | Kind::Read => {}
+            Kind::Write { fua } | Kind::WriteZeroes { fua } => {
+                self.written(now, ticket, sectors, (is_done, fua || !self.promise.is_volatile));
+            }
+            Kind::Discard => {
+                let range = self.discarded(sectors);
+                let is_durable = self.promise.discards_durably || !self.promise.is_volatile;
+                self.written(now, ticket, range, (is_done, is_durable));
+            }
+        }
+    }
+
+    fn written(&mut self, now: Moment, ticket: Ticket, range: Range<u64>, (is_certain, is_durable): (bool, bool)) {
+        // A discard may be too small to act on anything.
+        if range.is_empty() {
+            return;
+        }
+        if let Some(write) = self.runs.writes.get_mut(&ticket) {
+            (write.ended, write.is_certain, write.is_durable) = (Some(now), is_certain, is_certain && is_durable);
+        }
+        if is_certain {
+            self.settled.note_readable(range.clone(), true);
+        }
+        if is_certain && is_durable {
+            self.settle(&range);
+        }
+    }
+
+    /// Settles the runs of a range as far as the reads under way allow it.
+    fn settle(&mut self, range: &Range<u64>) {
+        let oldest = self.oldest();
+        for start in self.runs.within(range) {
+            let end = self.runs.runs[&start].end;
+            if let Some(waits) = self.runs.settle(start, oldest, &mut self.settled) {
+                self.later.entry(waits).or_default().push(start..end);
+            }
+        }
+    }
+
+    fn settle_all(&mut self) {
+        self.settle(&(0..u64::MAX));
+    }
+
+    /// Settles what has waited for reads that are over.
+    fn settle_later(&mut self) {
+        let oldest = self.oldest();
+        while let Some(entry) = self.later.first_entry().filter(|entry| *entry.key() < oldest) {
+            entry.remove().iter().for_each(|range| self.settle(range));
+        }
+    }
+
+    /// Compares the data of a read that began at `began` with what its sectors may hold.
+    fn compare(&mut self, at: Time, began: Moment, start: u64, data: &[u8]) {
+        let end = start + data.len() as u64 / SECTOR.get();
+        let found: Vec<u64> = data.chunks(SECTOR.get() as usize).map(digest).collect();
+        self.reads_compared += 1;
+        self.settled.note_readable(start..end, true);
+        let mut sector = start;
+        for first in self.runs.within(&(start..end)) {
+            let until = self.runs.runs[&first].end.min(end);
+            let from = first.max(start);
+            self.compare_settled(at, sector, &found[(sector - start) as usize..(from - start) as usize]);
+            self.compare_run(at, began, (first, from), &found[(from - start) as usize..(until - start) as usize]);
+            sector = until;
+        }
+        self.compare_settled(at, sector, &found[(sector - start) as usize..]);
+    }
+
+    /// Compares sectors whose content is settled.
+    fn compare_settled(&mut self, at: Time, start: u64, found: &[u64]) {
+        for (sector, found) in (start..).zip(found) {
+            match self.settled.get(sector) {
+                expected if expected == *found => self.compared += 1,
+                UNKNOWN => self.adopt(sector, *found),
+                _ => self.violate(at, sector, *found, (&[], true)),
+            }
+        }
+    }
+
+    fn adopt(&mut self, sector: u64, found: u64) {
+        self.settled.adopt(sector, found);
+        self.adopted += 1;
+    }
+
+    /// Compares sectors of the run that begins at `first`, those from `from` on.
+    fn compare_run(&mut self, at: Time, began: Moment, (first, from): (u64, u64), found: &[u64]) {
+        let run = self.runs.runs[&first].clone();
+        let over = self.runs.newest_over(&run, began);
+        let possible: Vec<Moment> =
+            run.writes.iter().copied().filter(|of| self.runs.writes[of].ended.is_none_or(|at| at >= over)).collect();
+        let settled = run.settled.filter(|at| *at >= over);
+        let mut is_open = false;
+        // The read excludes what was over when it began, and which it did not find.
+        let (mut excludes, mut is_durable, mut is_loose, mut wrong) = (false, true, false, Vec::new());
+        for (sector, found) in (from..).zip(found) {
+            let expected = self.settled.get(sector);
+            let (mut is_right, mut is_volatile) = (false, false);
+            is_loose |= settled.is_some() && self.settled.is_loose(sector);
+            for write in possible.iter().map(|of| &self.runs.writes[of]) {
+                if write.digest(sector) == *found {
+                    is_right = true;
+                    is_volatile |= !write.is_durable;
+                    is_loose |= write.is_loose;
+                    // It lies over the others when it is answered, and not before.
+                    is_open |= write.ended.is_none();
+                } else {
+                    excludes |= write.ended.is_some_and(|ended| ended < began);
+                }
+            }
+            if let Some(at) = settled {
+                if expected == *found {
+                    is_right = true;
+                } else if expected == UNKNOWN && !is_right {
+                    self.adopt(sector, *found);
+                    is_right = true;
+                } else {
+                    excludes |= at < began;
+                }
+            }
+            is_durable &= !is_volatile;
+            match is_right {
+                true => self.compared += 1,
+                false => wrong.push((sector, *found)),
+            }
+        }
+        for (sector, found) in wrong.iter().copied() {
+            self.violate(at, sector, found, (&possible, settled.is_some()));
+        }
+        if excludes && !is_open && wrong.is_empty() {
+            let number = self.tick();
+            let range = from..from + found.len() as u64;
+            let mut seen = Write::new(from, Content::Each(found.into()), began, self.newest(&possible));
+            (seen.ended, seen.is_durable, seen.is_loose) = (Some(number), is_durable, is_loose);
+            self.runs.add(number, range.clone(), seen);
+            self.reads.remove(&began);
+            self.settle(&range);
+        }
+    }
+
+    /// When the newest of these writes came.
+    fn newest(&self, writes: &[Moment]) -> When {
+        let all = writes.iter().map(|of| &self.runs.writes[of]);
+        all.max_by_key(|of| of.began).map(|of| of.when).unwrap_or_default()
+    }
+
+    /// A sector cannot hold what was found there. It may hold what the `possible` writes brought, and what is settled if
+    /// that `is_possible`.
+    fn violate(&mut self, at: Time, sector: u64, found: u64, (possible, is_possible): (&[Moment], bool)) {
+        let first = self.runs.within(&(sector..sector + 1)).first().copied();
+        let write_of = |of: &Moment| &self.runs.writes[of];
+        let known = first.map(|first| &self.runs.runs[&first].writes);
+        let older = known.and_then(|all| all.iter().map(write_of).find(|of| of.digest(sector) == found));
+        let held = (self.settled.get(sector), self.settled.when(sector));
+        let what = match (found, older) {
+            (ZEROS, _) => Found::Zeros,
+            (_, Some(write)) => Found::Older(write.when),
+            _ if held.0 == found => Found::Older(held.1),
+            _ => self.settled.find(found).map_or(Found::Unknown, |other| Found::Other(Lba::new(other))),
+        };
+        let version = |of: &Write| {
+            let (is_answered, is_durable) = of.state();
+            Version { is_zeros: of.digest(sector) == ZEROS, when: of.when, is_answered, is_durable }
+        };
+        let is_zeros = held.0 == ZEROS;
+        let settled = Version { is_zeros, when: held.1, is_answered: true, is_durable: true };
+        let expected = possible.iter().map(write_of).map(version).chain(is_possible.then_some(settled)).collect();
+        let violation = Violation {
+            start: Lba::new(sector),
+            sectors: Sectors::new(1),
+            at,
+            found: what,
+            expected,
+            is_after_cut: self.cut > 0,
+        };
+        self.violations += 1;
+        if self.found.last_mut().is_none_or(|last| !last.extend(&violation)) {
+            self.found.push(violation);
+        }
+        let now = self.tick();
+        self.runs.correct(sector, now);
+        self.settled.adopt(sector, found);
+        // It is said once, and not after each power cut.
+        self.settled.loosen(sector..sector + 1);
+    }
+
+    /// A read could not be done. What it should have found is gone; at a power cut anything may come instead.
+    fn lose(&mut self, range: Range<u64>) {
+        let now = self.tick();
+        for first in self.runs.within(&range) {
+            self.runs.runs.get_mut(&first).expect("it is there").loose = Some(now);
+        }
+        self.settled.loosen(range.clone());
+        self.settled.note_readable(range, false);
+    }
+
+    /// The power was cut: requests under way have no answer, or begin anew.
+    pub(crate) fn power_cut(&mut self) {
+        if self.kept.is_some() {
+            self.keep(&Record::Cut { now: self.now });
+        }
+        self.forget_volatile();
+    }
+
+    fn forget_volatile(&mut self) {
+        self.reads.clear();
+        self.later.clear();
+        self.settle_all();
+        let (began, ended) = (self.tick(), self.tick());
+        self.runs.cut(began, ended, &mut self.settled);
+        self.settled.cut();
+        self.cut = ended;
+    }
+
+    /// The power was switched off in order, after all answers: nothing of what was answered is lost.
+    pub(crate) fn power_off(&mut self) {
+        let answered = self.runs.writes.values_mut().filter(|of| of.is_over(Moment::MAX));
+        answered.for_each(|of| of.is_durable = true);
+        self.forget_volatile();
+        if self.kept.is_some() {
+            self.renew(true);
+        }
+    }
+
+    /// Keeps what it knows in the directory of the drive, and goes on with what a process before it knew of that drive.
+    ///
+    /// # Errors
+    /// If the files cannot be written.
+    pub(crate) fn keep_in(&mut self, dir: &Path, is_used: bool, capacity: Sectors) -> io::Result<()> {
+        let mut generation = 0;
+        // What is damaged counts as not known.
+        if is_used && let Ok(Some((known, of))) = kept::read(dir, self.promise, capacity.get()) {
+            (*self, generation) = (known, of);
+            self.forget_volatile();
+        }
+        self.kept = Some(Kept::begin(dir, self, generation + 1, false)?);
+        Ok(())
+    }
+
+    /// The drive's files have failed, and nobody knows what they hold.
+    pub(crate) fn abandon(&mut self) {
+        if let Some(kept) = self.kept.take() {
+            kept.remove();
+        }
+    }
+
+    fn keep(&mut self, record: &Record) {
+        let Some(kept) = &mut self.kept else { return };
+        if kept.append(record).is_err() {
+            self.abandon();
+        }
+    }
+
+    fn renew(&mut self, is_orderly: bool) {
+        let Some(mut kept) = self.kept.take() else { return };
+        match kept.renew(self, is_orderly) {
+            Ok(()) => self.kept = Some(kept),
+            Err(_) => kept.remove(),
+        }
+    }
+
+    /// Does again what a log has; none if that cannot be.
+    fn replay(&mut self, record: Record) -> Option<()> {
+        match record {
+            Record::Begin { now, at_ps, kind, range, digests } => {
+                let is_sound = now >= self.now && range.start <= range.end;
+                let is_whole = !matches!(kind, Kind::Write { .. }) || digests.len() as u64 == range.end - range.start;
+                (is_sound && is_whole).then_some(())?;
+                self.now = now;
+                self.begin_kind(Time::from_ps(at_ps), kind, range, digests.into());
+            }
+            Record::End { now, ticket, kind, range, is_done } => {
+                (now >= self.now && range.start <= range.end).then_some(())?;
+                self.now = now;
+                self.end_kind(ticket, kind, range, is_done);
+            }
+            Record::Lose { now, range } => {
+                (now >= self.now && range.start <= range.end).then_some(())?;
+                self.now = now;
+                self.lose(range);
+            }
+            Record::Cut { now } => {
+                (now >= self.now).then_some(())?;
+                self.now = now;
+                self.forget_volatile();
+            }
+        }
+        Some(())
+    }
+
+    /// The violations since the last call.
+    pub(crate) fn take_violations(&mut self) -> Vec<Violation> {
+        let found = std::mem::take(&mut self.found);
+        let free = NAMED.saturating_sub(self.named.len());
+        self.named.extend(found.iter().take(free).map(ToString::to_string));
+        found
+    }
+
+    /// What it has found so far.
+    pub(crate) fn status(&self) -> VerifyStatus {
+        VerifyStatus {
+            reads: self.reads_compared,
+            sectors: self.compared,
+            adopted: self.adopted,
+            unreadable: self.settled.unreadable(),
+            violations: self.violations,
+            first_violations: self.named.clone(),
+            memory_bytes: self.settled.memory() + self.runs.memory(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

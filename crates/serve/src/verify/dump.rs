@@ -1,0 +1,109 @@
+//! All that is known of a drive as bytes.
+
+use std::io;
+use std::io::{Read, Write as IoWrite};
+
+use super::bytes::{In, Out, damaged};
+use super::runs::{Content, Moment, Run, Runs, Write};
+use super::settled::{Settled, When};
+use super::{Promise, Verifier};
+
+impl Verifier {
+    pub(super) fn write(&self, out: &mut Out<impl IoWrite>) -> io::Result<()> {
+        out.number(self.now)?;
+        out.number(self.cut)?;
+        self.settled.write_to(out)?;
+        self.runs.write_to(out)
+    }
+
+    /// What was known of a drive of this capacity. Nothing is under way.
+    pub(super) fn read(promise: Promise, capacity: u64, from: &mut In<impl Read>) -> io::Result<Self> {
+        let (now, cut) = (from.number()?, from.number()?);
+        let (settled, runs) = (Settled::read_from(from, capacity)?, Runs::read_from(from, capacity)?);
+        Ok(Self { now, cut, settled, runs, ..Self::new(promise, true) })
+    }
+}
+
+impl Write {
+    fn write_to(&self, out: &mut Out<impl IoWrite>) -> io::Result<()> {
+        out.number(self.start)?;
+        match &self.content {
+            Content::Each(digests) => out.numbers(digests)?,
+            Content::Same(digest) => {
+                out.numbers(&[])?;
+                out.number(*digest)?;
+            }
+        }
+        out.number(self.began)?;
+        out.maybe(self.ended)?;
+        out.number(self.when.code())?;
+        let (answered, durable) = self.at_cut.unwrap_or_default();
+        let bits = [self.is_certain, self.is_durable, self.is_loose, self.at_cut.is_some(), answered, durable];
+        out.number((0..).zip(bits).map(|(bit, is)| u64::from(is) << bit).sum())
+    }
+
+    fn read_from(from: &mut In<impl Read>, capacity: u64) -> io::Result<Self> {
+        let start = from.number()?;
+        let digests = from.numbers(capacity)?;
+        let content = match digests.is_empty() {
+            true => Content::Same(from.number()?),
+            false => Content::Each(digests.into()),
+        };
+        let (began, ended, when, bits) = (from.number()?, from.maybe()?, from.number()?, from.number()?);
+        let is = |bit: u32| bits >> bit & 1 == 1;
+        let mut write = Self::new(start, content, began, When::of_code(when));
+        (write.ended, write.is_certain, write.is_durable, write.is_loose) = (ended, is(0), is(1), is(2));
+        write.at_cut = is(3).then_some((is(4), is(5)));
+        Ok(write)
+    }
+
+    /// True if it has a digest for each of these sectors.
+    fn covers(&self, start: u64, end: u64) -> bool {
+        match &self.content {
+            Content::Each(digests) => self.start <= start && end - self.start <= digests.len() as u64,
+            Content::Same(_) => true,
+        }
+    }
+}
+
+impl Runs {
+    fn write_to(&self, out: &mut Out<impl IoWrite>) -> io::Result<()> {
+        out.number(self.writes.len() as u64)?;
+        for (number, write) in &self.writes {
+            out.number(*number)?;
+            write.write_to(out)?;
+        }
+        out.number(self.runs.len() as u64)?;
+        for (start, Run { end, writes, settled, loose }) in &self.runs {
+            out.number(*start)?;
+            out.number(*end)?;
+            out.numbers(writes)?;
+            out.maybe(*settled)?;
+            out.maybe(*loose)?;
+        }
+        Ok(())
+    }
+
+    fn read_from(from: &mut In<impl Read>, capacity: u64) -> io::Result<Self> {
+        let mut all = Self::default();
+        for _ in 0..from.number()? {
+            let number = from.number()?;
+            all.writes.insert(number, Write::read_from(from, capacity)?);
+        }
+        for _ in 0..from.number()? {
+            let (start, end) = (from.number()?, from.number()?);
+            let (writes, settled, loose) = (from.numbers(capacity)?, from.maybe()?, from.maybe()?);
+            let is_sound = start < end && end <= capacity;
+            let mut known = writes.iter().map(|of: &Moment| all.writes.get(of));
+            if !is_sound || !known.all(|of| of.is_some_and(|of| of.covers(start, end))) {
+                return Err(damaged());
+            }
+            for of in &writes {
+                all.writes.get_mut(of).expect("it is known").runs += 1;
+            }
+            all.runs.insert(start, Run { end, writes, settled, loose });
+        }
+        all.writes.retain(|_, write| write.runs > 0);
+        Ok(all)
+    }
+}

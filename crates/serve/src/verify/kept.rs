@@ -1,0 +1,208 @@
+//! What is known of a kept drive, beside its flash: so that the next process knows what this one has acknowledged, however
+//! it ends.
+//!
+//! `verify.known` has all that was known at one moment, and `verify.log` each request and answer since. A request is in
+//! the log before the drive has it, and an answer before the client has it. Reads are not, unless they fail: what they
+//! have settled since is lost. The system's cache outlives the process and not the machine, so after a crash of the machine nothing counts
+//! but an orderly end.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use super::bytes::{In, Out, damaged};
+use super::{Kind, Moment, Promise, Verifier};
+
+const KNOWN: &str = "verify.known";
+const NEW: &str = "verify.known.new";
+const LOG: &str = "verify.log";
+
+const MAGIC: &[u8; 19] = b"flashloom verify 1\n";
+
+/// Bytes of the log at which it begins anew: what is known then takes less time to write than the log did.
+const LONG: u64 = 64 << 20;
+
+/// The head of a record: the bytes that follow, and their checksum.
+const HEAD: usize = 8;
+/// More bytes than a record has: a request has 32 MiB at most.
+const MOST: usize = 1 << 20;
+
+/// Something that happened, as the log has it.
+#[derive(Debug, PartialEq)]
+pub(super) enum Record {
+    Begin {
+        now: Moment,
+        at_ps: u64,
+        kind: Kind,
+        range: Range<u64>,
+        digests: Vec<u64>,
+    },
+    End {
+        now: Moment,
+        ticket: Moment,
+        kind: Kind,
+        range: Range<u64>,
+        is_done: bool,
+    },
+    Cut {
+        now: Moment,
+    },
+    /// A read failed.
+    Lose {
+        now: Moment,
+        range: Range<u64>,
+    },
+}
+
+impl Record {
+    fn bytes(&self) -> Vec<u8> {
+        let (mut numbers, all): (Vec<u64>, &[u64]) = match self {
+            Self::Begin { now, at_ps, kind, range, digests } => {
+                (vec![0, *now, *at_ps, kind.code(), range.start, range.end], digests)
+            }
+            Self::End { now, ticket, kind, range, is_done } => {
+                (vec![1, *now, *ticket, kind.code(), range.start, range.end, u64::from(*is_done)], &[])
+            }
+            Self::Cut { now } => (vec![2, *now], &[]),
+            Self::Lose { now, range } => (vec![3, *now, range.start, range.end], &[]),
+        };
+        numbers.extend(all);
+        let body: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+        let head = [body.len() as u32, crc32fast::hash(&body)];
+        head.iter().flat_map(|number| number.to_le_bytes()).chain(body).collect()
+    }
+
+    fn parse(body: &[u8]) -> Option<Self> {
+        let numbers: Vec<u64> = body.as_chunks::<8>().0.iter().map(|number| u64::from_le_bytes(*number)).collect();
+        Some(match numbers[..] {
+            [0, now, at_ps, kind, start, end, ref digests @ ..] => {
+                Self::Begin { now, at_ps, kind: Kind::of_code(kind)?, range: start..end, digests: digests.to_vec() }
+            }
+            [1, now, ticket, kind, start, end, is_done] => {
+                Self::End { now, ticket, kind: Kind::of_code(kind)?, range: start..end, is_done: is_done != 0 }
+            }
+            [2, now] => Self::Cut { now },
+            [3, now, start, end] => Self::Lose { now, range: start..end },
+            _ => return None,
+        })
+    }
+
+    /// The next record of a log. None at its end, where one may have been written in part.
+    fn next(log: &mut impl Read) -> io::Result<Option<Self>> {
+        let mut head = [0; HEAD];
+        let (length, sum) = match log.read_exact(&mut head) {
+            Ok(()) => (u32::from_le_bytes([head[0], head[1], head[2], head[3]]), &head[4..]),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let mut body = vec![0; Some(length as usize).filter(|of| *of <= MOST).ok_or_else(damaged)?];
+        match log.read_exact(&mut body) {
+            Ok(()) if crc32fast::hash(&body).to_le_bytes() == *sum => {}
+            Ok(()) => return Err(damaged()),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
+            Err(error) => return Err(error),
+        }
+        Self::parse(&body).ok_or_else(damaged).map(Some)
+    }
+}
+
+/// The machine since it was started; empty where that is not known.
+fn boot() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default()
+}
+
+/// The files of a verification.
+#[derive(Debug)]
+pub(super) struct Kept {
+    dir: PathBuf,
+    log: File,
+    generation: u64,
+    bytes: u64,
+}
+
+impl Kept {
+    /// Writes all that is known, and begins an empty log. `is_orderly`: the drive is off, and lost nothing.
+    pub(super) fn begin(dir: &Path, of: &Verifier, generation: u64, is_orderly: bool) -> io::Result<Self> {
+        let mut out = Out::new(BufWriter::new(File::create(dir.join(NEW))?));
+        out.bytes(MAGIC)?;
+        out.number(generation)?;
+        out.number(u64::from(is_orderly))?;
+        let boot = boot();
+        out.number(boot.len() as u64)?;
+        out.bytes(boot.as_bytes())?;
+        of.write(&mut out)?;
+        let file = out.finish()?.into_inner()?;
+        if is_orderly {
+            file.sync_all()?;
+        }
+        fs::rename(dir.join(NEW), dir.join(KNOWN))?;
+        let mut log = OpenOptions::new().create(true).write(true).truncate(true).open(dir.join(LOG))?;
+        log.write_all(&generation.to_le_bytes())?;
+        Ok(Self { dir: dir.to_owned(), log, generation, bytes: 0 })
+    }
+
+    /// Writes all that is known, in place of the log.
+    pub(super) fn renew(&mut self, of: &Verifier, is_orderly: bool) -> io::Result<()> {
+        *self = Self::begin(&self.dir, of, self.generation + 1, is_orderly)?;
+        Ok(())
+    }
+
+    pub(super) fn append(&mut self, record: &Record) -> io::Result<()> {
+        let bytes = record.bytes();
+        self.bytes += bytes.len() as u64;
+        // One write: if the process is killed, the record is there or its request never was.
+        self.log.write_all(&bytes)
+    }
+
+    /// True if the log is long beside what is known.
+    pub(super) const fn is_long(&self, known: u64) -> bool {
+        self.bytes > LONG + 2 * known
+    }
+
+    /// Removes the files.
+    pub(super) fn remove(self) {
+        // If even that fails, the directory cannot be written, and the drive cannot be served.
+        let _ = forget(&self.dir);
+    }
+}
+
+/// Removes what a verification knew of the drive in a directory: it will change unverified.
+pub(crate) fn forget(dir: &Path) -> io::Result<()> {
+    [LOG, NEW, KNOWN].iter().try_for_each(|name| match fs::remove_file(dir.join(name)) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    })
+}
+
+/// What the process before knew when it ended, and the generation of its files; none if that does not count.
+pub(super) fn read(dir: &Path, promise: Promise, capacity: u64) -> io::Result<Option<(Verifier, u64)>> {
+    let file = match File::open(dir.join(KNOWN)) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut known = In::new(BufReader::new(file));
+    let mut magic = [0; MAGIC.len()];
+    known.bytes(&mut magic)?;
+    if magic != *MAGIC {
+        return Err(damaged());
+    }
+    let (generation, is_orderly) = (known.number()?, known.number()? != 0);
+    let length = known.number()?;
+    let mut machine = vec![0; usize::try_from(length).ok().filter(|of| *of <= 4096).ok_or_else(damaged)?];
+    known.bytes(&mut machine)?;
+    let mut verifier = Verifier::read(promise, capacity, &mut known)?;
+    known.finish()?;
+    let mut log = BufReader::new(File::open(dir.join(LOG))?);
+    let mut of = [0; 8];
+    let is_its_log = log.read_exact(&mut of).is_ok() && u64::from_le_bytes(of) == generation;
+    let mut records = 0_u64;
+    // A log of another generation is older than what is known.
+    while let Some(record) = if is_its_log { Record::next(&mut log)? } else { None } {
+        verifier.replay(record).ok_or_else(damaged)?;
+        records += 1;
+    }
+    let is_same_machine = !machine.is_empty() && machine == boot().as_bytes();
+    Ok((is_same_machine || is_orderly && records == 0).then_some((verifier, generation)))
+}

@@ -1,0 +1,267 @@
+//! The writes of sectors whose content is not settled: under way, not flushed, or one of several that came at once.
+//!
+//! Sectors in a row with the same writes are one run. A run ends, and its sectors are settled, when one write is durable
+//! and all others are older.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::settled::{Settled, When};
+
+/// A moment. Moments are counted, and no two things happen at one of them.
+pub(super) type Moment = u64;
+
+/// Writes that a run remembers.
+const REMEMBERED: usize = 32;
+
+/// The content that a write brings.
+#[derive(Clone, Debug)]
+pub(super) enum Content {
+    /// A digest for each sector.
+    Each(Box<[u64]>),
+    /// The same digest for all sectors.
+    Same(u64),
+}
+
+/// A request that gave sectors a content, or a read that found which of several they have.
+#[derive(Clone, Debug)]
+pub(super) struct Write {
+    pub(super) start: u64,
+    pub(super) content: Content,
+    pub(super) began: Moment,
+    /// When it was answered.
+    pub(super) ended: Option<Moment>,
+    pub(super) when: When,
+    /// It was carried out. What a request that failed has done, nobody knows.
+    pub(super) is_certain: bool,
+    /// A power cut does not undo it.
+    pub(super) is_durable: bool,
+    /// After a power cut its sectors may hold anything that they ever held: a discard that promises nothing.
+    pub(super) is_loose: bool,
+    /// Whether the client had its answer, and whether it was durable, when the power went.
+    pub(super) at_cut: Option<(bool, bool)>,
+    /// Runs that remember it.
+    pub(super) runs: usize,
+}
+
+impl Write {
+    pub(super) const fn new(start: u64, content: Content, began: Moment, when: When) -> Self {
+        Self {
+            start,
+            content,
+            began,
+            ended: None,
+            when,
+            is_certain: true,
+            is_durable: false,
+            is_loose: false,
+            at_cut: None,
+            runs: 0,
+        }
+    }
+
+    pub(super) fn digest(&self, sector: u64) -> u64 {
+        match &self.content {
+            Content::Each(digests) => digests[(sector - self.start) as usize],
+            Content::Same(digest) => *digest,
+        }
+    }
+
+    /// Whether the client has its answer, and whether it is durable; both as they were when the power went, if it did since.
+    pub(super) fn state(&self) -> (bool, bool) {
+        self.at_cut.unwrap_or((self.ended.is_some(), self.is_durable))
+    }
+
+    /// True if it was carried out before this moment.
+    pub(super) fn is_over(&self, before: Moment) -> bool {
+        self.is_certain && self.ended.is_some_and(|ended| ended < before)
+    }
+}
+
+/// Sectors with the same writes, in the order in which they began.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    pub(super) end: u64,
+    pub(super) writes: Vec<Moment>,
+    /// The settled content is possible, too, and as old as this; none if a durable write lies over it.
+    pub(super) settled: Option<Moment>,
+    /// Since this moment a power cut may bring anything back.
+    pub(super) loose: Option<Moment>,
+}
+
+/// All runs and their writes, each known by the moment at which it began first.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Runs {
+    pub(super) runs: BTreeMap<u64, Run>,
+    pub(super) writes: BTreeMap<Moment, Write>,
+}
+
+impl Runs {
+    /// Lets a run begin at this sector, if one lies across it.
+    fn split(&mut self, at: u64) {
+        let Some((_, run)) = self.runs.range_mut(..at).next_back() else { return };
+        if run.end <= at {
+            return;
+        }
+        let right = run.clone();
+        run.end = at;
+        for of in &right.writes {
+            self.writes.get_mut(of).expect("it is remembered").runs += 1;
+        }
+        self.runs.insert(at, right);
+    }
+
+    /// The first sectors of the runs in a range, the first of which may begin before it.
+    pub(super) fn within(&self, range: &Range<u64>) -> Vec<u64> {
+        let before = self.runs.range(..range.start).next_back();
+        let across = before.filter(|(_, run)| run.end > range.start).map(|(start, _)| *start);
+        across.into_iter().chain(self.runs.range(range.clone()).map(|(start, _)| *start)).collect()
+    }
+
+    /// A request begins to write a range, or a read has settled it.
+    pub(super) fn add(&mut self, number: Moment, range: Range<u64>, write: Write) {
+        self.split(range.start);
+        self.split(range.end);
+        let all = self.within(&range);
+        let mut at = range.start;
+        let mut gaps = Vec::new();
+        for start in &all {
+            let run = self.runs.get_mut(start).expect("it is there");
+            run.writes.push(number);
+            gaps.push(at..*start);
+            at = run.end;
+        }
+        gaps.push(at..range.end);
+        let gaps: Vec<_> = gaps.into_iter().filter(|gap| !gap.is_empty()).collect();
+        self.writes.insert(number, Write { runs: all.len() + gaps.len(), ..write });
+        for Range { start, end } in gaps {
+            self.runs.insert(start, Run { end, writes: vec![number], settled: Some(0), loose: None });
+        }
+    }
+
+    /// Forgets that a run remembers a write.
+    fn release(&mut self, number: Moment) {
+        let write = self.writes.get_mut(&number).expect("it is remembered");
+        write.runs -= 1;
+        if write.runs == 0 {
+            self.writes.remove(&number);
+        }
+    }
+
+    /// Forgets the writes of a run that nothing can bring back, and settles it if one is left. `oldest` is when the oldest
+    /// read under way began, which may find what was there then. Returns the moment that such a read has to be
+    /// behind before more can be forgotten.
+    pub(super) fn settle(&mut self, start: u64, oldest: Moment, settled: &mut Settled) -> Option<Moment> {
+        let run = self.runs.get_mut(&start)?;
+        let (mut floor, mut waits) = (0, None);
+        for write in run.writes.iter().map(|of| &self.writes[of]).filter(|of| of.is_durable && of.is_certain) {
+            match write.ended {
+                Some(ended) if ended < oldest => floor = floor.max(write.began),
+                Some(ended) => waits = waits.max(Some(ended)),
+                None => {}
+            }
+        }
+        let is_old = |of: &Moment| self.writes[of].ended.is_some_and(|ended| ended < floor);
+        let gone: Vec<_> = run.writes.extract_if(.., |of| is_old(of)).collect();
+        run.settled = run.settled.filter(|at| *at >= floor);
+        let first = run.writes.iter().map(|of| (*of, &self.writes[of])).min_by_key(|(_, of)| of.began);
+        if let (None, Some((number, first))) = (run.settled, first)
+            && let (true, true, Some(ended)) = (first.is_durable, first.is_certain, first.ended)
+            && ended < oldest
+            && run.writes.iter().all(|of| *of == number || self.writes[of].began > ended)
+        {
+            settled.write(start..run.end, first.when, first.is_loose, |sector| first.digest(sector));
+            run.loose = run.loose.filter(|at| *at > first.began);
+            run.writes.retain(|of| *of != number);
+            run.settled = Some(ended);
+            self.release(number);
+        }
+        gone.into_iter().for_each(|of| self.release(of));
+        let run = &self.runs[&start];
+        if let (true, Some(_)) = (run.writes.is_empty(), run.settled) {
+            if let Some(Run { end, loose: Some(_), .. }) = self.runs.remove(&start) {
+                settled.loosen(start..end);
+            }
+            return None;
+        }
+        waits
+    }
+
+    /// Forgets the oldest writes of runs that remember too many. No read can find a write that another one lies over, but
+    /// after a power cut anything may come back; and nobody knows the content if that is not enough.
+    pub(super) fn bound(&mut self, range: &Range<u64>, oldest: Moment, now: Moment, settled: &mut Settled) {
+        for start in self.within(range) {
+            let run = &self.runs[&start];
+            if run.writes.len() <= REMEMBERED {
+                continue;
+            }
+            let over = self.newest_over(run, oldest);
+            let is_covered = |of: &&Moment| self.writes[*of].ended.is_some_and(|ended| ended < over);
+            let mut gone: Vec<Moment> = run.writes.iter().filter(is_covered).copied().collect();
+            let is_unknown = run.writes.len() - gone.len() > REMEMBERED;
+            if is_unknown {
+                gone = run.writes.iter().copied().filter(|of| self.writes[of].ended.is_some()).collect();
+                settled.forget(start..run.end);
+            }
+            let run = self.runs.get_mut(&start).expect("it is there");
+            run.writes.retain(|of| !gone.contains(of));
+            run.loose = Some(now);
+            run.settled = if is_unknown { Some(now) } else { run.settled };
+            gone.into_iter().for_each(|of| self.release(of));
+        }
+    }
+
+    /// The moment at which the newest write began that lies over all that ended before it, for a read that began at `read`.
+    pub(super) fn newest_over(&self, run: &Run, read: Moment) -> Moment {
+        let over = run.writes.iter().map(|of| &self.writes[of]).filter(|of| of.is_over(read));
+        over.map(|of| of.began).max().unwrap_or(0)
+    }
+
+    /// A sector holds what nobody may have written: from now on that is its content.
+    pub(super) fn correct(&mut self, sector: u64, now: Moment) {
+        self.split(sector);
+        self.split(sector + 1);
+        let Some(run) = self.runs.get(&sector) else { return };
+        let gone: Vec<_> = run.writes.iter().copied().filter(|of| self.writes[of].ended.is_some()).collect();
+        let run = self.runs.get_mut(&sector).expect("it is there");
+        run.writes.retain(|of| !gone.contains(of));
+        run.settled = Some(now);
+        if run.writes.is_empty() {
+            self.runs.remove(&sector);
+        }
+        gone.into_iter().for_each(|of| self.release(of));
+    }
+
+    /// The power was cut: any write that a run remembers may be its content, and what has survived stays.
+    pub(super) fn cut(&mut self, began: Moment, ended: Moment, settled: &mut Settled) {
+        for start in self.runs.keys().copied().collect::<Vec<_>>() {
+            let Some(run) = self.runs.get_mut(&start) else { continue };
+            run.settled = run.settled.map(|_| ended);
+            if run.loose.is_some() || run.writes.iter().any(|of| self.writes[of].is_loose) {
+                settled.forget(start..run.end);
+                let run = self.runs.remove(&start).expect("it is there");
+                run.writes.into_iter().for_each(|of| self.release(of));
+            }
+        }
+        for write in self.writes.values_mut() {
+            write.at_cut = Some(write.state());
+            (write.began, write.ended) = (began, Some(ended));
+            (write.is_certain, write.is_durable) = (true, true);
+        }
+        // Where one write is left, it is the content.
+        for start in self.runs.keys().copied().collect::<Vec<_>>() {
+            self.settle(start, Moment::MAX, settled);
+        }
+    }
+
+    /// Bytes of memory, without what the allocator adds.
+    pub(super) fn memory(&self) -> u64 {
+        let run = (size_of::<(u64, Run)>() + 2 * size_of::<Moment>()) * self.runs.len();
+        let digests = |of: &Write| match &of.content {
+            Content::Each(digests) => digests.len() * size_of::<u64>(),
+            Content::Same(_) => 0,
+        };
+        let writes: usize = self.writes.values().map(|of| size_of::<(Moment, Write)>() + digests(of)).sum();
+        (run + writes) as u64
+    }
+}

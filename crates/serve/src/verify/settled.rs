@@ -1,0 +1,211 @@
+//! The content of each sector as far as a power cut cannot change it: a digest, and the time of its write.
+//!
+//! Sparse: a region of 2 MiB takes memory when a client first writes to it, or reads what nobody knew.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::ops::Range;
+
+use base::units::{Span, Time};
+
+use super::bytes::{In, Out, damaged};
+use super::digest::UNKNOWN;
+
+/// Sectors of a region.
+const REGION: u64 = 4096;
+
+/// After the next power cut the sector may hold anything.
+const LOOSE: u32 = 1 << 31;
+/// The last read of the sector failed.
+const UNREADABLE: u32 = 1 << 30;
+/// The other bits are milliseconds of simulated time, plus one.
+const WHEN: u32 = UNREADABLE - 1;
+
+/// A simulated time, to the millisecond; none for content that was there before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct When(u32);
+
+impl When {
+    pub(super) fn new(at: Time) -> Self {
+        Self(u32::try_from(at.as_ps() / Span::from_ms(1).as_ps() + 1).unwrap_or(WHEN).min(WHEN))
+    }
+
+    /// As a number.
+    pub(super) fn code(self) -> u64 {
+        u64::from(self.0)
+    }
+
+    pub(super) const fn of_code(code: u64) -> Self {
+        Self(code as u32 & WHEN)
+    }
+
+    /// The millisecond.
+    pub(super) fn ms(self) -> Option<u32> {
+        self.0.checked_sub(1)
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Region {
+    digests: Box<[u64]>,
+    flags: Box<[u32]>,
+}
+
+/// The digests of all sectors.
+#[derive(Clone, Debug)]
+pub(super) struct Settled {
+    regions: BTreeMap<u64, Region>,
+    /// The digest of the sectors in all other regions.
+    others: u64,
+    unreadable: u64,
+}
+
+impl Settled {
+    /// All sectors have this digest.
+    pub(super) const fn all(others: u64) -> Self {
+        Self { regions: BTreeMap::new(), others, unreadable: 0 }
+    }
+
+    pub(super) fn get(&self, sector: u64) -> u64 {
+        self.regions.get(&(sector / REGION)).map_or(self.others, |of| of.digests[(sector % REGION) as usize])
+    }
+
+    /// When the sector was written.
+    pub(super) fn when(&self, sector: u64) -> When {
+        let flags = self.regions.get(&(sector / REGION)).map_or(0, |of| of.flags[(sector % REGION) as usize]);
+        When(flags & WHEN)
+    }
+
+    /// True if the sector may hold anything after the next power cut.
+    pub(super) fn is_loose(&self, sector: u64) -> bool {
+        self.regions.get(&(sector / REGION)).is_some_and(|of| of.flags[(sector % REGION) as usize] & LOOSE != 0)
+    }
+
+    fn region(&mut self, number: u64) -> &mut Region {
+        let others = self.others;
+        self.regions.entry(number).or_insert_with(|| Region {
+            digests: vec![others; REGION as usize].into(),
+            flags: vec![0; REGION as usize].into(),
+        })
+    }
+
+    /// Calls `each` with every sector of a range, its digest and its flags.
+    fn each(&mut self, range: Range<u64>, mut each: impl FnMut(u64, &mut u64, &mut u32)) {
+        let mut sector = range.start;
+        while sector < range.end {
+            let region = self.region(sector / REGION);
+            let until = range.end.min((sector / REGION + 1) * REGION);
+            for at in sector..until {
+                let place = (at % REGION) as usize;
+                each(at, &mut region.digests[place], &mut region.flags[place]);
+            }
+            sector = until;
+        }
+    }
+
+    /// What was written there is the content from now on.
+    pub(super) fn write(&mut self, range: Range<u64>, when: When, is_loose: bool, digest: impl Fn(u64) -> u64) {
+        let loose = if is_loose { LOOSE } else { 0 };
+        self.each(range, |sector, of, flags| {
+            *of = digest(sector);
+            *flags = *flags & UNREADABLE | loose | when.0;
+        });
+    }
+
+    /// A read has found the content of a sector, of which only now is known what it is. It is as old as before.
+    pub(super) fn adopt(&mut self, sector: u64, digest: u64) {
+        self.each(sector..sector + 1, |_, of, _| *of = digest);
+    }
+
+    /// After the next power cut these sectors may hold anything.
+    pub(super) fn loosen(&mut self, range: Range<u64>) {
+        self.each(range, |_, _, flags| *flags |= LOOSE);
+    }
+
+    /// Nobody knows the content of these sectors, and they may change at each power cut.
+    pub(super) fn forget(&mut self, range: Range<u64>) {
+        self.each(range, |_, of, flags| {
+            *of = UNKNOWN;
+            *flags |= LOOSE;
+        });
+    }
+
+    /// The power was cut.
+    pub(super) fn cut(&mut self) {
+        for Region { digests, flags } in self.regions.values_mut() {
+            let loose = flags.iter().map(|flags| flags & LOOSE != 0);
+            digests.iter_mut().zip(loose).filter(|(_, is)| *is).for_each(|(of, _)| *of = UNKNOWN);
+        }
+    }
+
+    /// Notes that these sectors could be read or were written, or could not be read.
+    pub(super) fn note_readable(&mut self, range: Range<u64>, is_readable: bool) {
+        if is_readable && self.unreadable == 0 {
+            return;
+        }
+        let mut unreadable = self.unreadable;
+        self.each(range, |_, _, flags| {
+            unreadable -= u64::from(*flags & UNREADABLE != 0);
+            *flags = if is_readable { *flags & !UNREADABLE } else { *flags | UNREADABLE };
+            unreadable += u64::from(*flags & UNREADABLE != 0);
+        });
+        self.unreadable = unreadable;
+    }
+
+    /// Sectors whose last read failed.
+    pub(super) const fn unreadable(&self) -> u64 {
+        self.unreadable
+    }
+
+    /// A sector that should have this digest. Those that may hold anything soon should have none.
+    pub(super) fn find(&self, digest: u64) -> Option<u64> {
+        let within = |(number, of): (&u64, &Region)| {
+            let mut all = of.digests.iter().zip(&of.flags);
+            let place = all.position(|(other, flags)| *other == digest && flags & LOOSE == 0)?;
+            Some(number * REGION + place as u64)
+        };
+        self.regions.iter().find_map(within)
+    }
+
+    pub(super) fn write_to(&self, out: &mut Out<impl Write>) -> io::Result<()> {
+        out.number(self.others)?;
+        out.number(self.regions.len() as u64)?;
+        for (number, Region { digests, flags }) in &self.regions {
+            out.number(*number)?;
+            out.numbers(digests)?;
+            flags.iter().try_for_each(|flags| out.bytes(&flags.to_le_bytes()))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn read_from(from: &mut In<impl Read>, capacity: u64) -> io::Result<Self> {
+        let mut all = Self::all(from.number()?);
+        for _ in 0..from.number()? {
+            let (number, digests) = (from.number()?, from.numbers(REGION)?);
+            let mut flags = vec![0; 4 * digests.len()];
+            from.bytes(&mut flags)?;
+            if digests.len() as u64 != REGION || number > capacity / REGION {
+                return Err(damaged());
+            }
+            let flags: Box<[u32]> = flags.as_chunks::<4>().0.iter().map(|of| u32::from_le_bytes(*of)).collect();
+            all.unreadable += flags.iter().filter(|flags| **flags & UNREADABLE != 0).count() as u64;
+            all.regions.insert(number, Region { digests: digests.into(), flags });
+        }
+        Ok(all)
+    }
+
+    /// Bytes of memory.
+    pub(super) fn memory(&self) -> u64 {
+        self.regions.len() as u64 * Self::region_memory()
+    }
+
+    /// Bytes of memory of one region.
+    const fn region_memory() -> u64 {
+        REGION * (size_of::<u64>() + size_of::<u32>()) as u64
+    }
+
+    /// Bytes of memory after all sectors were written.
+    pub(super) const fn memory_of(sectors: u64) -> u64 {
+        sectors.div_ceil(REGION) * Self::region_memory()
+    }
+}

@@ -1,0 +1,124 @@
+//! A read that returned what its sectors cannot hold.
+
+use std::fmt;
+
+use base::units::{Lba, Sectors, Time};
+
+use super::settled::When;
+
+/// The content that a drive returned for a sector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// Zeros.
+    Zeros,
+    /// What a write brought that another write lies over.
+    Older(When),
+    /// The content of another sector.
+    Other(Lba),
+    /// What no write brought that is still known.
+    Unknown,
+}
+
+/// A content that a sector may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Version {
+    /// The content is zeros.
+    pub(super) is_zeros: bool,
+    /// When it was written.
+    pub(super) when: When,
+    /// The client has its answer.
+    pub(super) is_answered: bool,
+    /// A power cut does not undo it.
+    pub(super) is_durable: bool,
+}
+
+/// Sectors in a row that a read returned with a content that they cannot hold, for the same reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The first sector.
+    pub start: Lba,
+    /// Their number.
+    pub sectors: Sectors,
+    /// The simulated time of the answer.
+    pub at: Time,
+    pub(super) found: Found,
+    /// All that the first sector may hold.
+    pub(super) expected: Vec<Version>,
+    /// The power was cut, or switched off, before.
+    pub(super) is_after_cut: bool,
+}
+
+impl Violation {
+    /// Extends it by the next sector if that one is wrong for the same reason.
+    pub(super) fn extend(&mut self, other: &Self) -> bool {
+        let next = match (self.found, other.found) {
+            (Found::Other(first), Found::Other(of)) => first + self.sectors == of,
+            (of, other) => of == other,
+        };
+        let is_next = next && self.start + self.sectors == other.start && self.at == other.at;
+        let same = is_next && (&self.expected, self.is_after_cut) == (&other.expected, other.is_after_cut);
+        if same {
+            self.sectors += other.sectors;
+        }
+        same
+    }
+}
+
+/// Seconds of simulated time.
+struct Seconds(u32);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:03} s", self.0 / 1000, self.0 % 1000)
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = if self.is_zeros { "zeros" } else { "data" };
+        match self.when.ms() {
+            None => write!(f, "the {what} that it held before it was verified"),
+            Some(ms) => {
+                let state = match (self.is_answered, self.is_durable) {
+                    (false, _) => "not answered",
+                    (true, false) => "not flushed",
+                    (true, true) => "durable",
+                };
+                write!(f, "{what} written at {} ({state})", Seconds(ms))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (first, last) = (self.start.get(), self.start.get() + self.sectors.get() - 1);
+        let s = if first == last {
+            write!(f, "sector {first}")?;
+            "s"
+        } else {
+            write!(f, "sectors {first} to {last}")?;
+            ""
+        };
+        match self.found {
+            Found::Zeros => write!(f, " read{s} as zeros")?,
+            Found::Older(when) => match when.ms() {
+                Some(ms) => write!(f, " hold{s} older data, written at {}", Seconds(ms))?,
+                None => write!(f, " hold{s} older data")?,
+            },
+            Found::Other(sector) => write!(f, " hold{s} the data of sector {}", sector.get())?,
+            Found::Unknown => write!(f, " hold{s} data that no known write brought")?,
+        }
+        write!(f, " at {}", Seconds(When::new(self.at).ms().unwrap_or(0)))?;
+        if self.is_after_cut {
+            f.write_str(", after a power cut")?;
+        }
+        let (known, more) = self.expected.split_at(self.expected.len().min(4));
+        let texts: Vec<_> = known.iter().map(ToString::to_string).collect();
+        write!(f, "; expected {}", texts.join(" or "))?;
+        if !more.is_empty() {
+            write!(f, " or {} others", more.len())?;
+        }
+        Ok(())
+    }
+}
