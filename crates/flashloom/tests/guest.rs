@@ -36,10 +36,19 @@ fn extents(of: &[Io], kind: IoKind) -> Vec<[u64; 2]> {
 }
 
 #[test]
+fn what_a_guest_lacks_is_said() {
+    let mut run = Command::new(root().join(".ci/guest/run"));
+    let asked = run.arg("--missing").env("FLASHLOOM_GUEST_KERNEL", "/none").output().expect("it starts");
+    let missing = String::from_utf8_lossy(&asked.stdout);
+    assert!(asked.status.success() && missing.contains("a kernel (.ci/guest/kernel fetches one)"), "{asked:?}");
+}
+
+#[test]
 fn a_guest_keeps_its_files_and_traces_what_the_drive_records() {
     let run = root().join(".ci/guest/run");
-    let missing = Command::new(&run).arg("--missing").output().expect("it starts").stdout;
-    let missing = String::from_utf8_lossy(&missing);
+    let asked = Command::new(&run).arg("--missing").output().expect("it starts");
+    assert!(asked.status.success(), "{asked:?}");
+    let missing = String::from_utf8_lossy(&asked.stdout);
     if !missing.trim().is_empty() {
         println!("NOT TESTED: no guest has used a served drive; missing:{}", missing.trim_end());
         return;
