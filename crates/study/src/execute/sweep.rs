@@ -34,6 +34,9 @@ pub struct Sweep {
     /// The runs of each digest: points that differ in nothing have one.
     same: BTreeMap<Digest, Vec<usize>>,
     found: Vec<Option<Summary>>,
+    /// Results that are there.
+    done: usize,
+    /// Those that a store had.
     stored: usize,
     store: Option<Store>,
     timings: Timings,
@@ -118,7 +121,9 @@ impl Sweep {
         say_unused(&unused, &warn);
         let timings = store.as_ref().map(Store::timings).unwrap_or_default();
         let stored = found.iter().flatten().count();
-        let sweep = Self { plan, jobs, files, digests, same, found, stored, store, timings, warn, is_full: false };
+        let done = stored;
+        let sweep =
+            Self { plan, jobs, files, digests, same, found, done, stored, store, timings, warn, is_full: false };
         if let Some(store) = &sweep.store
             && let Err(error) = store.put_study(&sweep.study())
         {
@@ -141,8 +146,8 @@ impl Sweep {
 
     /// The number of runs whose results are there.
     #[must_use]
-    pub fn done(&self) -> usize {
-        self.found.iter().flatten().count()
+    pub const fn done(&self) -> usize {
+        self.done
     }
 
     /// Which results belong to the study.
@@ -229,7 +234,9 @@ impl Sweep {
         timing.into_iter().for_each(|timing| self.timings.note(timing));
         let runs = self.same[&digest].clone();
         self.stored += if took.is_none() { runs.len() } else { 0 };
-        runs.iter().for_each(|run| self.found[*run] = Some(row.summary.clone()));
+        for run in &runs {
+            self.done += usize::from(self.found[*run].replace(row.summary.clone()).is_none());
+        }
         Ok(runs)
     }
 
@@ -277,7 +284,8 @@ mod tests {
         let left = first.left();
         assert_eq!((first.runs(), first.done(), left.len()), (6, 0, 6));
         assert!(first.due(0).seconds.is_none() && first.due(0).requests == Some(150));
-        for run in left.iter().rev() {
+        for (before, run) in left.iter().rev().enumerate() {
+            assert_eq!(first.done(), before);
             assert_eq!(first.take(*run, done(&first, *run), Some(Duration::from_millis(15))).expect("its"), [*run]);
             assert!(first.result(*run).is_some_and(|(labels, _)| labels == wanted.labels(*run / 2)));
         }
@@ -315,7 +323,10 @@ mod tests {
         let left = sweep.left();
         assert_eq!((sweep.runs(), left.len()), (6, 3));
         let filled = sweep.take(left[1], done(&sweep, left[1]), None).expect("its");
-        assert_eq!(filled.len(), 2);
+        assert_eq!((filled.len(), sweep.done()), (2, 2));
+        // A result that comes twice is one.
+        assert_eq!(sweep.take(left[1], done(&sweep, left[1]), None).expect("its"), filled);
+        assert_eq!((sweep.done(), sweep.left().len()), (2, 2));
     }
 
     #[test]
