@@ -118,6 +118,34 @@ fn what_a_killed_process_had_acknowledged_is_asked_of_the_next() {
     assert!(said.contains("violation: sectors 16 to 31 read as zeros at "), "{said}");
 }
 
+#[test]
+fn a_verification_that_begins_anew_says_so() {
+    const ANEW: &str = "note: d: nobody knows what this drive has acknowledged before";
+    let place = place();
+    let plain = ["d.toml", "--socket", "s", "--state", "d", "--pace", "max"];
+    let served = |more: &[&str]| {
+        let server = Server::start(&place, &[&plain[..], more].concat());
+        let mut stream = client(&place, "s", "");
+        request(&mut stream, 1, 0, 4096, &[1; 4096]);
+        reply(&mut stream, 0);
+        let (code, said) = server.end("TERM");
+        assert_eq!(code, Some(0), "{said}");
+        said
+    };
+    let verified = ["--verify"];
+    assert!(!served(&verified).contains(ANEW), "a new drive");
+    assert!(!served(&verified).contains(ANEW), "it goes on");
+    assert!(!served(&[]).contains(ANEW), "nobody asks");
+    assert!(served(&verified).contains(ANEW), "the process before did not verify");
+    assert!(!served(&verified).contains(ANEW), "it goes on");
+    let known = place.path("d/verify.known");
+    let mut bytes = std::fs::read(&known).expect("it is kept");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&known, bytes).expect("written");
+    assert!(served(&verified).contains(ANEW), "it is damaged");
+}
+
 /// Real clients beside each other, sixteen requests under way, and power cuts between them.
 const CLIENTS: &str = "set -e
     job() { fio --ioengine=nbd --uri=\"$uri\" --size=4M --iodepth=16 --minimal \"$@\" > fio.log; }

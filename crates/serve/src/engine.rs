@@ -246,7 +246,7 @@ impl Engine {
         let record = options.record.as_ref().map(RecordTo::open).transpose().map_err(EngineError::Record)?;
         let socket = options.control.as_deref().map(ControlSocket::bind).transpose().map_err(EngineError::Control)?;
         let (mut is_known, mut is_kept, mut dir) = (options.load_snapshot.is_none(), false, None);
-        let (mut core, files) = match options.keep.take() {
+        let (mut core, mut files) = match options.keep.take() {
             None => (Core::new(options.drive(progress)?, options.on_cut), None),
             Some(keep) => {
                 dir = Some(keep.dir.path().to_owned());
@@ -267,10 +267,12 @@ impl Engine {
             // What was known of a drive does not outlive a process that does not verify it.
             let kept = match options.verify {
                 Some(_) => core.keep_verification(&dir, is_kept),
-                None => verify::forget(&dir),
+                None => verify::forget(&dir).map(|()| true),
             };
             let io = |error| StateError::Io { path: dir, doing: Doing::Write, error: Arc::new(error) };
-            kept.map_err(io)?;
+            if let (false, Some(files)) = (kept.map_err(io)?, &mut files) {
+                files.say(Finding::Unverified);
+            }
         }
         let (capacity, unit) = (core.capacity(), core.unit());
         let record = record.map(Writer::start).transpose().map_err(EngineError::Record)?;

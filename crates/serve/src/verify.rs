@@ -427,18 +427,19 @@ impl Verifier {
     }
 
     /// Keeps what it knows in the directory of the drive, and goes on with what a process before it knew of that drive.
+    /// False if the drive `is_used`, and nobody knows what it has acknowledged.
     ///
     /// # Errors
     /// If the files cannot be written.
-    pub(crate) fn keep_in(&mut self, dir: &Path, is_used: bool, capacity: Sectors) -> io::Result<()> {
-        let mut generation = 0;
+    pub(crate) fn keep_in(&mut self, dir: &Path, is_used: bool, capacity: Sectors) -> io::Result<bool> {
+        let (mut generation, mut is_known) = (0, !is_used);
         // What is damaged counts as not known.
         if is_used && let Ok(Some((known, of))) = kept::read(dir, self.promise, capacity.get()) {
-            (*self, generation) = (known, of);
+            (*self, generation, is_known) = (known, of, true);
             self.forget_volatile();
         }
         self.kept = Some(Kept::begin(dir, self, generation + 1, false)?);
-        Ok(())
+        Ok(is_known)
     }
 
     /// The drive's files have failed, and nobody knows what they hold.

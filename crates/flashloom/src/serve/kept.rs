@@ -61,10 +61,11 @@ fn below(dir: &Path, name: &str) -> Result<PathBuf, Failure> {
 /// The files of a drive: a failure stops the server.
 pub(super) fn keep(args: &ServeArgs, dir: StateDir, stopper: Stopper) -> KeepIn {
     let durability = if args.state.sync { Durability::Machine } else { Durability::Process };
-    KeepIn { dir, durability, on_finding: Some(hears(stopper)) }
+    let on_finding = Some(hears(dir.path().to_owned(), stopper));
+    KeepIn { dir, durability, on_finding }
 }
 
-fn hears(stopper: Stopper) -> OnFinding {
+fn hears(dir: PathBuf, stopper: Stopper) -> OnFinding {
     let mut named = Vec::new();
     Box::new(move |finding| match finding {
         Finding::Damage(error) => {
@@ -79,5 +80,9 @@ fn hears(stopper: Stopper) -> OnFinding {
         }
         // The end of the command says why.
         Finding::Failure(_) => stopper.stop(),
+        Finding::Unverified => note(format_args!(
+            "{}: nobody knows what this drive has acknowledged before; the first read of each sector is believed",
+            dir.display()
+        )),
     })
 }

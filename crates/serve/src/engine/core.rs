@@ -138,13 +138,13 @@ impl Core {
     }
 
     /// Keeps what the verification knows in the directory of the drive's flash, where the next process finds it. If the flash
-    /// `is_used`, it goes on with what the process before knew.
+    /// `is_used`, it goes on with what the process before knew; returns false if that is nothing that counts.
     ///
     /// # Errors
     /// If the files cannot be written.
-    pub fn keep_verification(&mut self, dir: &Path, is_used: bool) -> io::Result<()> {
+    pub fn keep_verification(&mut self, dir: &Path, is_used: bool) -> io::Result<bool> {
         let capacity = self.capacity;
-        self.verifier.as_mut().map_or(Ok(()), |verifier| verifier.keep_in(dir, is_used, capacity))
+        self.verifier.as_mut().map_or(Ok(true), |verifier| verifier.keep_in(dir, is_used, capacity))
     }
 
     /// The violations that were found since the last call.

@@ -26,6 +26,9 @@ pub enum Finding {
     /// The files failed. The power of the drive was cut at that moment, and does not come back; [`Stopped`](super::Stopped)
     /// has the reason.
     Failure(StateError),
+    /// The drive is verified, and was served before: nothing is there that says what it has acknowledged, or that is
+    /// damaged or older than a crash of the machine. The first read of each sector is believed.
+    Unverified,
 }
 
 /// Takes findings.

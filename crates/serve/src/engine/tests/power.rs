@@ -211,13 +211,13 @@ impl Life {
 
     /// The next life goes on with what the verification of this one knows.
     pub(super) fn keep_verification(&mut self, dir: &std::path::Path) {
-        self.bench.core.keep_verification(dir, false).expect("files");
+        assert!(self.bench.core.keep_verification(dir, false).expect("files"));
     }
 
     /// The drive is another one, with the flash that this one had when its process was killed. Reads everything.
     pub(super) fn killed(&mut self, mut core: Core, dir: &std::path::Path) {
         core.verify(false);
-        core.keep_verification(dir, true).expect("files");
+        assert!(core.keep_verification(dir, true).expect("files"), "the life before has left it");
         self.bench.now = core.now();
         self.bench.core = core;
         self.bench.answers.clear();

@@ -268,7 +268,7 @@ fn what_a_killed_process_had_acknowledged_is_known_to_the_next() {
             (state, core)
         };
         let (state, mut core) = open();
-        core.keep_verification(home.path(), false).expect("files");
+        assert!(core.keep_verification(home.path(), false).expect("files"));
         let mut bench = Bench::new(core);
         bench.write(0, 1, 8, true);
         bench.drain();
@@ -282,7 +282,7 @@ fn what_a_killed_process_had_acknowledged_is_known_to_the_next() {
         let (_state, mut core) = open();
         core.recover();
         core.verify(false);
-        core.keep_verification(home.path(), true).expect("files");
+        assert!(core.keep_verification(home.path(), true).expect("files"), "the process before has left it");
         let mut bench = Bench::new(core);
         bench.now = bench.core.now();
         assert!(bench.alone(Operation::Read, 0, 16).is_ok());
