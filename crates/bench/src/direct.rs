@@ -21,6 +21,8 @@ pub(crate) struct Direct {
     completions: Vec<Completion<()>>,
     bins: Bins,
     submitted: u64,
+    /// Flash commands of the drive before the first request.
+    before: u64,
     /// The next requests, which the drive has been told of.
     coming: [Io; AHEAD],
 }
@@ -37,7 +39,9 @@ impl Direct {
     pub(crate) fn at_depth(drive: Ssd<()>, kind: IoKind, depth: u32) -> Self {
         let units = drive.capacity().get() / SECTORS.get();
         let rng = Rng::stream(1, "bench.direct");
+        let before = commands(&drive);
         let mut direct = Self {
+            before,
             drive,
             kind,
             units,
@@ -66,6 +70,11 @@ impl Direct {
         self.drive.submit(now, Request { tag: self.submitted, queue: QueueId::default(), io, data });
         self.submitted += 1;
     }
+}
+
+fn commands(drive: &Ssd<()>) -> u64 {
+    let flash = drive.counters().flash;
+    [Op::Read, Op::Program, Op::Erase, Op::CopyBack].into_iter().map(|op| flash.op(op).commands).sum()
 }
 
 impl Load for Direct {
@@ -99,6 +108,7 @@ impl Load for Direct {
         }
         let programmed = counters.flash.op(Op::Program).slots + counters.flash.op(Op::CopyBack).slots;
         let amplification = programmed as f64 / counters.host_slots as f64;
-        format!("write amplification {amplification:.2}, {simulated}")
+        let each = (commands(&self.drive) - self.before) as f64 / self.bins.total() as f64;
+        format!("write amplification {amplification:.2}, {each:.1} flash commands each, {simulated}")
     }
 }

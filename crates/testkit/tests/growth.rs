@@ -4,12 +4,13 @@
 //! to do on some drives, for example more copies for a merge; so the steps of a request are compared with the request
 //! and its flash commands.
 //!
-//! Two costs still grow, and no test here says otherwise. A pass over the waiting writes of BAST or FAST visits all of
-//! them: at a depth of 512 that is as much as the rest of a write under BAST. Random writes with
-//! CDFTL: with 512 questions under way one takes ten times the steps that it takes with 16, and few of them are attempts
-//! to find a place in the second level. Along the other axes a request takes at most a fifth more: depth to 65,536, 1 to
-//! 64 queues or flows, 4 to 128 chips, 16 to 1,024 log blocks, FMMU's map four times as large, Chang's drive sixteen
-//! times, a page map on 8 GiB to 8 TiB.
+//! Two costs still grow. A pass over the waiting writes of BAST or FAST visits all of them, and no test here says
+//! otherwise: at a depth of 512 that is as much as the rest of a write under BAST. Random writes with CDFTL take two and
+//! a half times the steps with 512 questions under way that they take with 16: while all write buffers are in use, each
+//! step tries every question again that waits for a place in the second level, and each attempt moves the hand that
+//! searches for a victim. Along the other axes a request takes at most a fifth more: depth to 65,536, 1 to 64 queues or
+//! flows, 4 to 128 chips, 16 to 1,024 log blocks, FMMU's map four times as large, Chang's drive sixteen times, a page map
+//! on 8 GiB to 8 TiB.
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};
@@ -85,13 +86,18 @@ fn drive(text: &str, steps: &[Precondition]) -> Ssd<()> {
 
 /// Checks the cost along an axis: it may grow by half from the first value to any other.
 fn judge(name: &str, along: &[(u64, Cost)]) {
+    judge_within(1.5, name, along);
+}
+
+/// Checks the cost along an axis: it may grow to less than `most` times that at the first value.
+fn judge_within(most: f64, name: &str, along: &[(u64, Cost)]) {
     for (value, cost) in along {
         println!("{name} {value}: {:.1} steps, {:.1} commands: {:.1}", cost.steps, cost.commands, cost.relative());
     }
     let first = along[0].1.relative();
     for (value, cost) in along {
         let grown = cost.relative() / first;
-        assert!(grown < 1.5, "{name} {value}: {grown:.2} times the cost at {}", along[0].0);
+        assert!(grown < most, "{name} {value}: {grown:.2} times the cost at {}", along[0].0);
     }
 }
 
@@ -149,9 +155,14 @@ fn the_host_side_does_no_more_for_a_write_at_a_greater_depth() {
 
 #[test]
 fn software_map_units_do_no_more_for_a_question_when_more_wait() {
-    for (kind, ctp, io) in
-        [("dftl", "", IoKind::Read), ("dftl", "", IoKind::Write), ("cdftl", ", ctp = '256KiB'", IoKind::Read)]
-    {
+    let cdftl = ", ctp = '256KiB'";
+    for (kind, ctp, io, most) in [
+        ("dftl", "", IoKind::Read, 1.5),
+        ("dftl", "", IoKind::Write, 1.5),
+        ("cdftl", cdftl, IoKind::Read, 1.5),
+        // Attempts while all write buffers are in use.
+        ("cdftl", cdftl, IoKind::Write, 3.0),
+    ] {
         let at = |outstanding| {
             let text = format!(
                 "name = 'g'\nflash = {{ part = 'FMMU-V2-page', channels = 4, chips = 4, blocks = 48 }}\nhost = {{ queue-depth = 512 }}\n\
@@ -160,7 +171,7 @@ fn software_map_units_do_no_more_for_a_question_when_more_wait() {
             );
             (outstanding, count(drive(&text, &[Precondition::Fill]), io, 512, 4000))
         };
-        judge(&format!("{kind}, {io:?}, outstanding"), &[16, 128, 512].map(at));
+        judge_within(most, &format!("{kind}, {io:?}, outstanding"), &[16, 128, 512].map(at));
     }
 }
 

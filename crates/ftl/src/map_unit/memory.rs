@@ -7,6 +7,8 @@ use super::entry::ENTRY;
 
 /// Bytes of state for each block of a cache in software.
 const STATE: u64 = 12;
+/// The same of a block of the CMT, which is chained to the other dirty blocks of its page.
+const CHAINED: u64 = STATE + 4;
 /// Bytes for each block of a cache in hardware: its state, its registers, its links in lists.
 const REGISTERS: u64 = 80;
 /// Bytes for each set: the hand, and the wait queue.
@@ -18,7 +20,7 @@ const TASK: u64 = 248;
 
 fn cache(size: Bytes, block: u64, ways: u32, beside: u64) -> u64 {
     let blocks = size.get() / block.max(1);
-    let set = if beside == STATE { size_of::<u32>() as u64 } else { SET };
+    let set = if beside < REGISTERS { size_of::<u32>() as u64 } else { SET };
     size.get() + blocks * beside + blocks / u64::from(ways.max(1)) * set
 }
 
@@ -34,13 +36,13 @@ pub(crate) fn memory(spec: &MapSpec, units: u64, pages: u64, entries: u64) -> u6
         MapSpec::Dftl(spec) => {
             let buffers = u64::from(spec.write_buffers) * page;
             let tasks = u64::from(spec.cores) * u64::from(spec.outstanding) * (TASK + page);
-            cache(spec.cmt, spec.block.get(), spec.ways, STATE) + buffers + tasks + beside
+            cache(spec.cmt, spec.block.get(), spec.ways, CHAINED) + buffers + tasks + beside
         }
         MapSpec::Cdftl(spec) => {
             let buffers = u64::from(spec.write_buffers) * page;
             let tasks = u64::from(spec.cores) * u64::from(spec.outstanding) * TASK;
             let ctp = cache(spec.ctp, page, spec.ways, STATE);
-            cache(spec.cmt, spec.block.get(), spec.ways, STATE) + ctp + buffers + tasks + beside
+            cache(spec.cmt, spec.block.get(), spec.ways, CHAINED) + ctp + buffers + tasks + beside
         }
         MapSpec::Fmmu(spec) => {
             let buffers = u64::from(spec.write_buffers) * page;
@@ -64,7 +66,7 @@ mod tests {
     fn a_cache_takes_its_blocks_their_states_and_its_sets() {
         let (size, block) = (Bytes::new(64 << 10), Bytes::new(64));
         // 1,024 blocks of 64 bytes in 256 sets, or sixteen pages in four.
-        let software = (64 << 10) + 1024 * STATE + 256 * 4;
+        let software = (64 << 10) + 1024 * CHAINED + 256 * 4;
         let dftl = |cmt| bytes(MapSpec::Dftl(DftlSpec { cmt, block, ways: 4, ..DftlSpec::PUBLISHED }));
         assert_eq!(dftl(size * 2) - dftl(size), software);
         let cdftl = |cmt, ctp| bytes(MapSpec::Cdftl(CdftlSpec { cmt, ctp, block, ways: 4, ..CdftlSpec::PUBLISHED }));

@@ -282,7 +282,10 @@ impl Ctp {
         // A forced page that cannot be stored now is forced again after a store has ended.
         let mut forced = std::iter::from_fn(|| {
             let block = self.forced.pop_front();
-            block.inspect(|block| self.is_forced[*block as usize] = false)
+            block.inspect(|block| {
+                self.is_forced[*block as usize] = false;
+                self.set_wait_queue.free(self.cache.set_of(*block as usize));
+            })
         });
         let found = match forced.find(|block| self.cache.block(*block as usize).dirty && free(block)) {
             None if self.dirty.len() > threshold => self.dirty.iter().find(free),
@@ -313,6 +316,7 @@ impl Ctp {
     fn fill(&mut self) -> Span {
         let block = self.loads.pop_front().expect("a response");
         self.cache.finish_load(block);
+        self.set_wait_queue.free(self.cache.set_of(block));
         self.serving = Some((block, 0));
         // The controller transferred the page; only the registers cost time.
         self.costs.packet
@@ -374,6 +378,10 @@ impl Ctp {
 
     /// Takes a request from a wait queue; none if it must keep waiting.
     fn take_waiting(&mut self, counters: &mut Counters) -> Option<Span> {
+        if self.set_wait_queue.first_is_stuck() {
+            self.set_wait_queue.still_waits();
+            return None;
+        }
         let request = self.set_wait_queue.first().expect("one is ready");
         let set = self.set_wait_queue.first_set();
         let cost = self.carry_out(request, set, counters);
@@ -423,6 +431,8 @@ impl Ctp {
                     {
                         self.forced.push_back(block);
                     }
+                    // After each store all sets are tried, dozens of them in vain.
+                    self.set_wait_queue.stick(self.cache.set_number(request.tvpn));
                     return None;
                 };
                 self.cache.allocate(block, request.tvpn);

@@ -14,6 +14,8 @@ pub(super) struct SetWaitQueue<T> {
     /// Sets that have changed since their first request was tried, and for each set whether it is among them.
     ready: VecDeque<u32>,
     is_ready: Vec<bool>,
+    /// For each set: true if a further attempt of its first request fails and changes nothing.
+    is_stuck: Vec<bool>,
     waiting: usize,
 }
 
@@ -21,7 +23,13 @@ impl<T: Copy> SetWaitQueue<T> {
     /// Queues for `sets` sets; none if they are not used.
     pub(super) fn new(sets: u32, used: bool) -> Self {
         let sets = if used { sets as usize } else { 0 };
-        Self { sets: vec![VecDeque::new(); sets], ready: VecDeque::new(), is_ready: vec![false; sets], waiting: 0 }
+        Self {
+            sets: vec![VecDeque::new(); sets],
+            ready: VecDeque::new(),
+            is_ready: vec![false; sets],
+            is_stuck: vec![false; sets],
+            waiting: 0,
+        }
     }
 
     /// True if wait queues are on.
@@ -50,6 +58,25 @@ impl<T: Copy> SetWaitQueue<T> {
 
     /// Notes a change in a set: its first request may now succeed.
     pub(super) fn note_change(&mut self, set: u32) {
+        self.free(set);
+        self.mark(set);
+    }
+
+    /// An attempt of a set's first request has failed, and another would fail and change nothing.
+    pub(super) fn stick(&mut self, set: u32) {
+        if let Some(stuck) = self.is_stuck.get_mut(set as usize) {
+            *stuck = true;
+        }
+    }
+
+    /// An attempt of a set's first request may have an effect again.
+    pub(super) fn free(&mut self, set: u32) {
+        if let Some(stuck) = self.is_stuck.get_mut(set as usize) {
+            *stuck = false;
+        }
+    }
+
+    fn mark(&mut self, set: u32) {
         if self.waits(set) && !std::mem::replace(&mut self.is_ready[set as usize], true) {
             self.ready.push_back(set);
         }
@@ -58,7 +85,7 @@ impl<T: Copy> SetWaitQueue<T> {
     /// Notes a change that may concern any set.
     pub(super) fn mark_all_changed(&mut self) {
         if self.waiting > 0 {
-            (0..self.sets.len() as u32).for_each(|set| self.note_change(set));
+            (0..self.sets.len() as u32).for_each(|set| self.mark(set));
         }
     }
 
@@ -69,6 +96,11 @@ impl<T: Copy> SetWaitQueue<T> {
     /// The next request to try.
     pub(super) fn first(&self) -> Option<T> {
         self.ready.front().map(|set| self.sets[*set as usize][0])
+    }
+
+    /// True if the next attempt fails and changes nothing.
+    pub(super) fn first_is_stuck(&self) -> bool {
+        self.ready.front().is_some_and(|set| self.is_stuck[*set as usize])
     }
 
     /// The set of that request.
@@ -105,6 +137,10 @@ mod tests {
         set_wait_queue.note_change(0);
         set_wait_queue.note_change(2);
         assert_eq!(set_wait_queue.first(), Some('a'));
+        set_wait_queue.stick(0);
+        assert!(set_wait_queue.first_is_stuck());
+        set_wait_queue.note_change(0);
+        assert!(!set_wait_queue.first_is_stuck(), "something has changed in the set");
         set_wait_queue.still_waits();
         assert_eq!(set_wait_queue.first(), Some('d'), "set 0 is not tried again before something changes there");
         set_wait_queue.went_on();
