@@ -2,6 +2,11 @@
 
 use std::fs;
 
+/// Bytes resident now.
+pub(crate) fn resident() -> Option<u64> {
+    status("VmRSS:")
+}
+
 /// Bytes resident now that the process has allocated: without the pages of its program, which are touched as it goes on.
 pub(crate) fn allocated() -> Option<u64> {
     status("RssAnon:")

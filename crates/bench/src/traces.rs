@@ -29,7 +29,7 @@ pub(crate) fn measure(rounds: u32) -> Vec<Row> {
     });
     let grown = [&short, &long].map(|(path, lines)| {
         memory::forget_peak();
-        let before = memory::allocated();
+        let before = memory::resident();
         read(path, *lines);
         memory::peak().zip(before).map(|(peak, before)| peak.saturating_sub(before) as f64)
     });
