@@ -192,9 +192,12 @@ pub trait WriteSink<S> {
     fn give(&self, unit: &PageWrite, into: &mut [S]);
     /// Copies the sectors of a mapping unit to `into[first..]`, without gaps.
     fn pack(&self, unit: &PageWrite, into: &mut [S], first: usize);
-    /// [`WriteSink::write_done`] will follow for this owner: prefetches what it needs.
+    /// [`WriteSink::write_done`] will follow for a mapping unit of this owner: prefetches what it needs.
     #[inline]
-    fn fetch(&self, _owner: Owner) {}
+    fn fetch(&self, _owner: Owner, _lpn: Lpn) {}
+    /// It will follow sooner: prefetches what it needs and [`WriteSink::fetch`] leads to.
+    #[inline]
+    fn fetch_near(&self, _owner: Owner, _lpn: Lpn) {}
     /// The NVM set that the owner's writes are confined to; 0 is the whole array.
     fn set(&self, owner: Owner) -> u32;
     /// A mapping unit has been discarded.

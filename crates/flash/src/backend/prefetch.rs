@@ -1,8 +1,9 @@
 //! Prefetches what coming events will need. It changes nothing that anybody sees.
 
 use base::engine::Handle;
+use base::prefetch::prefetch_whole;
 
-use super::{Backend, Command, Event, Observer, Op};
+use super::{Backend, Command, Controllers, Event, List, Observer, Op};
 use crate::nand::Sector;
 
 impl<S: Sector, O: Observer> Backend<S, O> {
@@ -22,6 +23,60 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let Some(next) = self.dies[die.index()].queue.peek() else { return };
         if self.commands[next].op == Op::Read {
             self.media.fetch_spare(self.slot(next, 0).1.psn);
+        }
+    }
+
+    /// A command begins: prefetches what will be begun behind it, the next list of its controller or, without
+    /// controllers, the next command of its die. Where many requests wait, no cache has held it since it came.
+    #[inline]
+    pub(super) fn fetch_next(&self, command: Handle<Command>) {
+        if self.commands.is_large() {
+            self.fetch_waiting(command);
+        }
+    }
+
+    #[inline(never)]
+    fn fetch_waiting(&self, command: Handle<Command>) {
+        if self.controllers.is_empty() {
+            let die = self.commands[command].die;
+            if let Some(next) = self.dies[die.index()].queue.peek() {
+                self.commands.fetch(next);
+            }
+        } else if let Some(next) = self.next_list(command) {
+            self.lists.fetch(next);
+        }
+    }
+
+    /// The array works for a command: prefetches the rest of what will be begun behind it.
+    #[inline]
+    pub(super) fn fetch_next_data(&self, command: Handle<Command>) {
+        if self.commands.is_large() {
+            self.fetch_waiting_data(command);
+        }
+    }
+
+    #[inline(never)]
+    fn fetch_waiting_data(&self, command: Handle<Command>) {
+        let next = if self.controllers.is_empty() {
+            let die = self.commands[command].die;
+            let Some(next) = self.dies[die.index()].queue.peek() else { return };
+            self.lists.fetch(self.commands[next].list);
+            next
+        } else {
+            let Some(next) = self.next_list(command).and_then(|next| self.lists[next].first) else { return };
+            self.commands.fetch(next);
+            next
+        };
+        prefetch_whole(self.slots.get(next.index() * self.slots_per_command as usize));
+    }
+
+    /// The list that waits first for the controller of a command.
+    #[inline]
+    fn next_list(&self, command: Handle<Command>) -> Option<Handle<List>> {
+        let controller = self.lists[self.commands[command].list].controller?;
+        match self.controllers_kind {
+            Controllers::PerDie | Controllers::PerChannel => self.controllers[controller as usize].queue.peek(),
+            Controllers::None | Controllers::Shared(_) | Controllers::Background(_) => self.shared.peek(),
         }
     }
 

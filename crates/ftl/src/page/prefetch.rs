@@ -34,6 +34,8 @@ impl PageFtl {
         }
         if let Some(command) = flash.following_program(NEAR) {
             self.fetch_places(flash, command);
+            let (_, slot) = flash.backend.slot(command, 0);
+            owners.fetch_near(slot.owner, slot.lpn);
             flash.backend.fetch_behind(command);
         }
     }
@@ -47,7 +49,7 @@ impl PageFtl {
     ) {
         for (_, slot) in flash.backend.slots(command) {
             self.mapping.fetch(slot.lpn.index());
-            owners.fetch(slot.owner);
+            owners.fetch(slot.owner, slot.lpn);
         }
     }
 
