@@ -300,6 +300,22 @@ pub trait Ftl: Clone + Debug {
     /// All mapping units of a read request have been requested.
     fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>);
 
+    /// Reads sectors of the only mapping unit of a request: the same as [`Ftl::read`] and [`Ftl::end_read`].
+    #[inline]
+    fn read_alone<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        wanted: PageRead,
+        lpn: Lpn,
+    ) -> bool {
+        let mapped = self.read(flash, owners, wanted, lpn);
+        if mapped {
+            self.end_read(flash);
+        }
+        mapped
+    }
+
     /// Begins a write of several mapping units by an owner in an NVM set.
     fn begin_write(&mut self, _set: u32) {}
 

@@ -436,7 +436,7 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
             if self.is_looked_up(io.kind) {
                 self.ftl.fetch(unit as usize);
             }
-            if io.kind != IoKind::Read {
+            if io.kind != IoKind::Read && self.clients.requests.is_large() {
                 self.clients.overlaps.fetch(unit as u32);
             }
         }

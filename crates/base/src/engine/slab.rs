@@ -105,12 +105,10 @@ impl<T> Slab<T> {
         self.items.len() >= NEAR / size_of::<T>()
     }
 
-    /// Prefetches an item, if the slab [is large](Self::is_large).
+    /// Prefetches an item.
     #[inline]
     pub fn fetch(&self, handle: Handle<T>) {
-        if self.is_large() {
-            prefetch_whole(self.items.get(handle.index()));
-        }
+        prefetch_whole(self.items.get(handle.index()));
     }
 
     /// Items stored now.

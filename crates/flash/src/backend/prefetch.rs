@@ -19,15 +19,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Prefetches the spare area that the command behind this one on its die will read.
     #[inline]
     pub fn fetch_behind(&self, command: Handle<Command>) {
-        let die = self.commands[command].die;
-        let Some(next) = self.dies[die.index()].queue.peek() else { return };
+        let Some(next) = self.behind(command) else { return };
         if self.commands[next].op == Op::Read {
             self.media.fetch_spare(self.slot(next, 0).1.psn);
         }
     }
 
-    /// A command begins: prefetches what will be begun behind it, the next list of its controller or, without
-    /// controllers, the next command of its die. Where many requests wait, no cache has held it since it came.
+    /// A command begins: prefetches what its die will begin behind it, a command that waits there or else the next list
+    /// of its controller. Where many requests wait, no cache has held it since it came.
     #[inline]
     pub(super) fn fetch_next(&self, command: Handle<Command>) {
         if self.commands.is_large() {
@@ -37,17 +36,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     #[inline(never)]
     fn fetch_waiting(&self, command: Handle<Command>) {
-        if self.controllers.is_empty() {
-            let die = self.commands[command].die;
-            if let Some(next) = self.dies[die.index()].queue.peek() {
-                self.commands.fetch(next);
-            }
+        if let Some(next) = self.behind(command) {
+            self.fetch_command(next);
         } else if let Some(next) = self.next_list(command) {
             self.lists.fetch(next);
         }
     }
 
-    /// The array works for a command: prefetches the rest of what will be begun behind it.
+    /// The array works for a command: prefetches the rest of what its die will begin behind it.
     #[inline]
     pub(super) fn fetch_next_data(&self, command: Handle<Command>) {
         if self.commands.is_large() {
@@ -57,17 +53,24 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     #[inline(never)]
     fn fetch_waiting_data(&self, command: Handle<Command>) {
-        let next = if self.controllers.is_empty() {
-            let die = self.commands[command].die;
-            let Some(next) = self.dies[die.index()].queue.peek() else { return };
+        if let Some(next) = self.behind(command) {
             self.lists.fetch(self.commands[next].list);
-            next
-        } else {
-            let Some(next) = self.next_list(command).and_then(|next| self.lists[next].first) else { return };
-            self.commands.fetch(next);
-            next
-        };
-        prefetch_whole(self.slots.get(next.index() * self.slots_per_command as usize));
+        } else if let Some(first) = self.next_list(command).and_then(|next| self.lists[next].first) {
+            self.fetch_command(first);
+        }
+    }
+
+    /// Prefetches a command and its first slot.
+    #[inline]
+    fn fetch_command(&self, command: Handle<Command>) {
+        self.commands.fetch(command);
+        prefetch_whole(self.slots.get(command.index() * self.slots_per_command as usize));
+    }
+
+    /// The command that waits first on the die of this one.
+    #[inline]
+    fn behind(&self, command: Handle<Command>) -> Option<Handle<Command>> {
+        self.dies[self.commands[command].die.index()].queue.peek()
     }
 
     /// The list that waits first for the controller of a command.

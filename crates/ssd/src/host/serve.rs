@@ -290,6 +290,9 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         if S::PRESENT {
             self.clients.requests[handle].data = vec![S::default(); io.sectors.get() as usize];
         }
+        if self.clients.buffer.is_none() && extent.end - extent.first == 1 {
+            return self.read_alone(handle, &io, extent.first);
+        }
         let owner = Clients::request_owner(handle);
         let mut pending = 0;
         let mut buffered = 0;
@@ -325,6 +328,21 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         request.pending = if first { pending.min(1) } else { pending };
         request.from_ram = from_ram;
         if pending == 0 {
+            self.served(handle);
+        }
+    }
+
+    /// Reads the only mapping unit of a request, where no buffer may have a part of it.
+    #[inline]
+    fn read_alone(&mut self, handle: Handle<Active<S>>, io: &Io, unit: u32) {
+        let (at, mask) = self.cover(io, unit);
+        let wanted = PageRead { owner: Clients::request_owner(handle), at, mask };
+        let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
+        if self.ftl.read_alone(&mut flash, &mut self.clients, wanted, Lpn::new(unit)) {
+            // No list finishes while it is submitted.
+            self.clients.requests[handle].pending = 1;
+        } else {
+            self.clients.unmapped += 1;
             self.served(handle);
         }
     }
