@@ -68,9 +68,6 @@ impl PageFtl {
                 self.fail(here, target.superblock);
             }
             self.fetch_for_end(flash, owners, handle);
-            if count > 1 {
-                self.fetch_places(flash, handle);
-            }
             for i in 0..count {
                 let Programmed { slot, psn, torn } = Programmed::of(flash.backend, handle, (target, failed), i);
                 if torn && !self.planted.is(Sabotage::FailureIgnored) {
