@@ -5,12 +5,12 @@
 //! and its flash commands.
 //!
 //! Two costs still grow. A pass over the waiting writes of BAST or FAST visits all of them, and no test here says
-//! otherwise: at a depth of 512 that is as much as the rest of a write under BAST. Random writes with CDFTL take two and
-//! a half times the steps with 512 questions under way that they take with 16: while all write buffers are in use, each
-//! step tries every question again that waits for a place in the second level, and each attempt moves the hand that
-//! searches for a victim. Along the other axes a request takes at most a fifth more: depth to 65,536, 1 to 64 queues or
-//! flows, 4 to 128 chips, 16 to 1,024 log blocks, FMMU's map four times as large, Chang's drive sixteen times, a page map
-//! on 8 GiB to 8 TiB.
+//! otherwise: at a depth of 512 that is as much as the rest of a write under BAST. Random writes with CDFTL take two
+//! and a half times the steps with 512 questions under way that they take with 16: while all write buffers are in use,
+//! each step tries every question again that waits for a place in the second level, and each attempt moves the hand
+//! that searches for a victim. Along the other axes a request takes at most a fifth more: depth to 65,536, 1 to 64
+//! queues or flows, 4 to 128 chips, 16 to 1,024 log blocks, FMMU's map four times as large, Chang's drive sixteen
+//! times, a page map on 8 GiB to 8 TiB.
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};
