@@ -5,6 +5,7 @@
 //! [`Arbitration`] decides which goes first.
 
 mod account;
+mod alone;
 mod cache;
 mod cause;
 mod channel;
@@ -28,6 +29,7 @@ mod processor;
 mod queue;
 mod refuse;
 mod serial;
+mod slots;
 mod status;
 #[cfg(test)]
 mod tests;
@@ -431,14 +433,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let die = self.geometry().die_of(target.superblock);
         let class = self.lists[list].class;
         let handle = self.commands.insert(Command::new(op, cause, die, target, stream, list, class));
-        let needed = self.commands.places() * self.slots_per_command as usize;
-        if self.slots.len() < needed {
-            self.slots.resize(needed, Slot::default());
-            if S::PRESENT {
-                let sectors = self.geometry().sectors as usize;
-                self.payload.resize(needed * sectors, S::default());
-            }
-        }
+        self.make_room_for_slots();
         let list = &mut self.lists[list];
         list.remaining += 1;
         match list.last.replace(handle) {
@@ -450,32 +445,6 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             None => list.first = Some(handle),
         }
         handle
-    }
-
-    /// Adds a slot to a command, with its payload cleared.
-    ///
-    /// # Panics
-    /// If the command is full.
-    #[inline]
-    pub fn push_slot(&mut self, command: Handle<Command>, slot: Slot) -> SlotRef {
-        let count = self.commands[command].count;
-        assert!(count < self.slots_per_command, "more slots than one command carries");
-        self.commands[command].count = count + 1;
-        let place = command.index() * self.slots_per_command as usize + count as usize;
-        self.slots[place] = slot;
-        if S::PRESENT {
-            self.payload_of(SlotRef(place as u32)).fill(S::default());
-        }
-        SlotRef(place as u32)
-    }
-
-    /// The payload of a slot: one entry per sector, none on a device without payload.
-    pub fn payload_of(&mut self, slot: SlotRef) -> &mut [S] {
-        if !S::PRESENT {
-            return &mut [];
-        }
-        let sectors = self.media.geometry().sectors as usize;
-        &mut self.payload[slot.0 as usize * sectors..][..sectors]
     }
 
     /// Forwards data from `read` to `program`. Slot `to` gets the payload of `from` in the sectors that its own mask
@@ -542,22 +511,6 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[inline]
     pub fn command(&self, command: Handle<Command>) -> &Command {
         &self.commands[command]
-    }
-
-    /// The slots of a command, in order, each with the place of its payload.
-    #[inline]
-    pub fn slots(&self, command: Handle<Command>) -> impl Iterator<Item = (SlotRef, Slot)> + '_ {
-        let first = command.index() * self.slots_per_command as usize;
-        let range = first..first + self.commands[command].count as usize;
-        range.map(|place| (SlotRef(place as u32), self.slots[place]))
-    }
-
-    /// One slot of a command.
-    #[must_use]
-    #[inline]
-    pub fn slot(&self, command: Handle<Command>, i: u32) -> (SlotRef, Slot) {
-        let place = command.index() * self.slots_per_command as usize + i as usize;
-        (SlotRef(place as u32), self.slots[place])
     }
 
     /// The next finished list, in the order of finishing. With it the FTL learns which of its programs failed; from
