@@ -148,6 +148,8 @@ pub struct Backend<S, O = ()> {
     failures: refuse::Failures,
     /// The serial list under way.
     serial: Option<serial::Serial>,
+    /// The times of its commands.
+    serial_times: Vec<serial::Times>,
     account: Account,
     timed: bool,
     planted: planted::Planted,
@@ -280,6 +282,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             finished: VecDeque::new(),
             failures: refuse::Failures::default(),
             serial: None,
+            serial_times: Vec::new(),
             account: Account::default(),
             timed: true,
             planted: planted::Planted::default(),
