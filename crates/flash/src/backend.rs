@@ -10,6 +10,8 @@ mod cause;
 mod channel;
 mod command;
 mod config;
+mod copies;
+mod copy_run;
 mod cycles;
 mod dispatch;
 mod ecc;
@@ -28,6 +30,7 @@ mod processor;
 mod queue;
 mod refuse;
 mod serial;
+mod serial_copies;
 mod status;
 #[cfg(test)]
 mod tests;
@@ -38,6 +41,7 @@ pub use command::{Class, Command, List, Slot, SlotRef};
 pub use config::{
     Arbitration, BusOrder, Completion, Config, ConfigError, Controllers, Cycles, Order, Timing, Transfer,
 };
+pub use copies::CopySet;
 pub use ecc::{Decoders, Ecc};
 pub use mode::ModeTimes;
 pub use observe::{Level, Moment, Observer, Phase, Primitive, RequestStep, Resource, Stop};
@@ -98,6 +102,13 @@ pub enum Event {
         /// The number of power cuts before it went in.
         cuts: u16,
     },
+    /// A phase of page copies ends.
+    Copies {
+        /// The set of copies.
+        set: u32,
+        /// The number of the set's event. The backend drops one that another has replaced.
+        generation: u16,
+    },
     /// The processor ends a job.
     Processor {
         /// The number of the phase that ends.
@@ -126,6 +137,7 @@ pub struct Backend<S, O = ()> {
     intervenes: bool,
     commands: Slab<Command>,
     lists: Slab<List>,
+    copies: copies::CopySets<S>,
     /// `slots_per_command` entries for every command of the slab.
     slots: Vec<Slot>,
     slots_per_command: u32,
@@ -239,7 +251,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             Controllers::Shared(count) => count,
             Controllers::Background(count) => 1 + count,
         };
-        Self {
+        let mut backend = Self {
             dies: (0..geometry.die_count()).map(die).collect(),
             channels: match config.transfer {
                 Transfer::Bus => vec![channel; geometry.channels as usize],
@@ -266,6 +278,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             intervenes: config.arbitration.forwards() || config.software.is_some(),
             commands: Slab::default(),
             lists: Slab::default(),
+            copies: copies::CopySets::new(false),
             slots: Vec::new(),
             payload: Vec::new(),
             scratch: vec![S::default(); if S::PRESENT { geometry.sectors as usize } else { 0 }],
@@ -283,7 +296,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             planted: planted::Planted::default(),
             observer,
             media,
-        }
+        };
+        backend.copies = copies::CopySets::new(backend.takes_copies());
+        backend
     }
 
     /// Plants a bug.
@@ -580,6 +595,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         while let Some(command) = next {
             next = self.commands[command].sibling;
             self.commands.remove(command);
+        }
+        if let Some(copies) = self.lists[list].copies {
+            self.release_copies(copies);
         }
         self.lists.remove(list);
     }

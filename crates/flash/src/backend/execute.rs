@@ -235,6 +235,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 hash.add(now, u64::from(channel) << 2 | 1);
                 self.bus_done(now, channel, events);
             }
+            Event::Copies { set, generation } => {
+                self.run_copies(now, (set, generation), now, events, hash);
+            }
             Event::Codeword { .. } | Event::Decoder { .. } | Event::Decoded { .. } => {
                 self.handle_decoding(now, event, events, hash);
             }
@@ -456,7 +459,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     /// Ends the list of a controller, which takes the next.
-    fn vacate<E: From<Event> + Copy>(
+    pub(super) fn vacate<E: From<Event> + Copy>(
         &mut self,
         now: Time,
         controller: u32,

@@ -174,6 +174,12 @@ impl<S: Sector> Media<S> {
         self.blocks.iter().map(|block| block.erases)
     }
 
+    /// True if no program and no read can fail now, and no block refuses programs.
+    #[inline]
+    pub(crate) const fn cannot_fail(&self) -> bool {
+        !self.faults.are_active() && self.failing == 0
+    }
+
     /// True if any block of the superblock is bad. Its blocks are linked for good, so one bad block costs them all
     /// (Dirik & Jacob, Sec. 3.2).
     #[must_use]
