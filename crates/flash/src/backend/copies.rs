@@ -70,6 +70,14 @@ pub(super) struct PageCopy {
     parts: [u16; 2],
 }
 
+impl PageCopy {
+    #[inline]
+    pub(super) fn new(from: Psn, offset: u32, expected: Option<Lpn>, parts: [u16; 2]) -> Self {
+        let lpn = expected.unwrap_or_default();
+        Self { from, offset, lpn, version: 0, lost: false, is_read: false, expected, parts }
+    }
+}
+
 /// The phase of a list's current step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -88,6 +96,8 @@ pub(super) enum Phase {
 pub(super) struct Part {
     pub(super) list: Handle<List>,
     pub(super) steps: Vec<Step>,
+    /// Its dies, that of the first step first, and the number of steps on each.
+    pub(super) dies: Vec<(u32, u32)>,
     /// The current step.
     pub(super) at: usize,
     pub(super) phase: Phase,
@@ -103,6 +113,13 @@ impl Part {
     #[inline]
     pub(super) fn step(&self) -> Option<Step> {
         self.steps.get(self.at).copied()
+    }
+
+    fn add_steps(&mut self, die: DieId, steps: u32) {
+        match self.dies.iter_mut().find(|(of, _)| *of == die.get()) {
+            Some((_, count)) => *count += steps,
+            None => self.dies.push((die.get(), steps)),
+        }
     }
 
     /// True if all its steps are done, so that the FTL has the list back.
@@ -140,12 +157,6 @@ impl<S> Copies<S> {
             kept: 0,
             generation: 0,
         }
-    }
-
-    #[inline]
-    pub(super) fn push_page(&mut self, from: Psn, offset: u32, expected: Option<Lpn>, parts: [u16; 2]) {
-        let lpn = expected.unwrap_or_default();
-        self.pages.push(PageCopy { from, offset, lpn, version: 0, lost: false, is_read: false, expected, parts });
     }
 
     #[inline]
@@ -204,11 +215,9 @@ impl<S> CopySets<S> {
         self.sets[set].used == 0
     }
 
-    /// The die of each step of a list.
-    pub(super) fn dies_of(&self, at: ListPart, geometry: &Geometry) -> impl Iterator<Item = DieId> {
-        let copies = &self.sets[at.set.0 as usize];
-        let steps = copies.parts[at.part as usize].steps.iter();
-        steps.map(|step| geometry.die_of(copies.place_of(*step, geometry).0))
+    /// The dies of a list, and the number of its steps on each.
+    pub(super) fn dies_of(&self, at: ListPart) -> &[(u32, u32)] {
+        &self.sets[at.set.0 as usize].parts[at.part as usize].dies
     }
 
     /// The parts whose array or channel works, each with the cause of its set.
@@ -251,13 +260,15 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         set
     }
 
-    /// Adds copies of pages, each to an offset of the set's target: their reads to one list, and their programs to
-    /// another or the same. Each step waits for the one before it in its list. All lists must be submitted without
-    /// another call of the FTL in between, those with the programs last, and hold nothing but copies of this set.
+    /// Adds copies of pages of a superblock, each to an offset of the set's target: their reads to one list, and their
+    /// programs to another or the same. Each step waits for the one before it in its list. All lists must be submitted
+    /// without another call of the FTL in between, those with the programs last, and hold nothing but copies of this
+    /// set.
     pub fn push_copies(
         &mut self,
         set: CopySet,
         [from, to]: [Handle<List>; 2],
+        source: SuperblockId,
         pages: impl Iterator<Item = (u32, Psn)>,
     ) {
         let parts = [self.part_of(set, from), self.part_of(set, to)];
@@ -265,13 +276,21 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             self.lists[from].leads = true;
             self.lists[to].follows = true;
         }
-        let copies = self.copies.of(set);
-        for (offset, psn) in pages {
-            let page = copies.pages.len();
-            copies.push_page(psn, offset, None, parts);
-            copies.parts[usize::from(parts[0])].steps.push(Step::new(page, false));
-            copies.parts[usize::from(parts[1])].steps.push(Step::new(page, true));
+        let Self { copies, media, .. } = self;
+        let copies = copies.of(set);
+        let before = copies.pages.len();
+        copies.pages.extend(pages.map(|(offset, psn)| PageCopy::new(psn, offset, None, parts)));
+        let new = before..copies.pages.len();
+        let [reads, programs] = parts.map(usize::from);
+        if reads == programs {
+            copies.parts[reads].steps.extend(new.clone().flat_map(|page| [false, true].map(|to| Step::new(page, to))));
+        } else {
+            copies.parts[reads].steps.extend(new.clone().map(|page| Step::new(page, false)));
+            copies.parts[programs].steps.extend(new.clone().map(|page| Step::new(page, true)));
         }
+        let geometry = media.geometry();
+        copies.parts[reads].add_steps(geometry.die_of(source), new.len() as u32);
+        copies.parts[programs].add_steps(geometry.die_of(copies.target), new.len() as u32);
     }
 
     /// The part of a list in a set; a new one if the list has none.
@@ -283,13 +302,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let copies = self.copies.of(set);
         let part = copies.used;
         if part == copies.parts.len() {
-            let (steps, phase, due) = (Vec::new(), Phase::Idle, Due::NEVER);
-            copies.parts.push(Part { list, steps, at: 0, phase, die: 0, channel: 0, due, released: false });
+            let (steps, dies, phase, due) = (Vec::new(), Vec::new(), Phase::Idle, Due::NEVER);
+            copies.parts.push(Part { list, steps, dies, at: 0, phase, die: 0, channel: 0, due, released: false });
         }
         let entry = &mut copies.parts[part];
         (entry.list, entry.at, entry.phase, entry.due) = (list, 0, Phase::Idle, Due::NEVER);
         entry.released = false;
         entry.steps.clear();
+        entry.dies.clear();
         copies.used += 1;
         copies.kept += 1;
         self.lists[list].copies = Some(ListPart { set, part: part as u32 });
@@ -314,10 +334,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// Marks the dies of a list of a set as held, or releases them, as often as it has steps there.
     pub(super) fn hold_copies(&mut self, at: ListPart, held: bool) {
-        let Self { copies, media, dies, .. } = self;
-        for die in copies.dies_of(at, media.geometry()) {
-            let die = &mut dies[die.index()];
-            die.held_by = if held { die.held_by + 1 } else { die.held_by - 1 };
+        let Self { copies, dies, .. } = self;
+        for (die, steps) in copies.dies_of(at) {
+            let die = &mut dies[*die as usize];
+            die.held_by = if held { die.held_by + steps } else { die.held_by - steps };
         }
     }
 

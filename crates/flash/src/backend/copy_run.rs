@@ -25,21 +25,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             return self.copy_at_once(list, at);
         }
         self.lists[list].submitted = now;
-        let copies = std::mem::replace(self.copies.of(at.set), Copies::new());
-        let steps = &copies.parts()[at.part as usize].steps;
-        let mut last = None;
-        for step in steps {
-            let superblock = self.place_of(&copies, *step).0;
-            let die = match last {
-                Some((before, die)) if before == superblock => die,
-                _ => self.media.geometry().die_of(superblock).index(),
-            };
-            last = Some((superblock, die));
-            self.dies[die].unfinished += 1;
-        }
-        let first = self.place_of(&copies, steps[0]).0;
-        *self.copies.of(at.set) = copies;
-        self.send_to_controller(now, list, self.media.geometry().die_of(first).get(), events);
+        let Self { copies, dies, .. } = self;
+        let of_list = copies.dies_of(at);
+        of_list.iter().for_each(|(die, steps)| dies[*die as usize].unfinished += steps);
+        let first = of_list[0].0;
+        self.send_to_controller(now, list, first, events);
     }
 
     /// Carries a list of a set out at once, with time off.

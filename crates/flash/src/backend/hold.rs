@@ -33,7 +33,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     fn take_shared(&mut self) -> Option<Handle<List>> {
-        let Self { shared, lists, commands, copies, media, dies, .. } = self;
+        let Self { shared, lists, commands, copies, dies, .. } = self;
         let mut passed_leader = false;
         // An earlier list in the queue reserves its dies, as if a controller held them.
         let mut passed: u64 = 0;
@@ -54,7 +54,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 wants(commands[command].die);
             }
             if let Some(at) = list.copies {
-                copies.dies_of(at, media.geometry()).for_each(wants);
+                copies.dies_of(at).iter().for_each(|(die, _)| wants(DieId::new(*die)));
             }
             if !free {
                 passed |= mask;

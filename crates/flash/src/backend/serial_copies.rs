@@ -7,17 +7,22 @@ use crate::nand::{Mode, Sector, Spare, Stream, Target};
 use base::engine::Handle;
 use base::units::{Lpn, Psn, Span, SuperblockId};
 
-use super::copies::{Copies, CopySet, ListPart};
+use super::copies::{Copies, CopySet, ListPart, PageCopy};
 use super::serial::Times;
 use super::{Backend, List, Observer, Op};
 
 impl<S: Sector, O: Observer> Backend<S, O> {
-    /// Adds the copy of a page to `offset` of the set's target, in a serial list that holds nothing but copies of this
-    /// set. The source is checked against the mapping unit.
-    #[inline]
-    pub fn push_serial_copy(&mut self, set: CopySet, list: Handle<List>, (lpn, psn): (Lpn, Psn), offset: u32) {
+    /// Adds copies of pages, each to an offset of the set's target, in a serial list that holds nothing but copies of
+    /// this set. Each source is checked against the mapping unit.
+    pub fn push_serial_copies(
+        &mut self,
+        set: CopySet,
+        list: Handle<List>,
+        pages: impl Iterator<Item = (u32, Lpn, Psn)>,
+    ) {
         let part = self.part_of(set, list);
-        self.copies.of(set).push_page(psn, offset, Some(lpn), [part; 2]);
+        let pages = pages.map(|(offset, lpn, psn)| PageCopy::new(psn, offset, Some(lpn), [part; 2]));
+        self.copies.of(set).pages.extend(pages);
     }
 
     /// True if copies can be carried out in bulk in a serial list: nobody observes them, none can fail, and their times
@@ -116,6 +121,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// Carries out all copies of a set, with time on or off.
     pub(super) fn carry_out_copies(&mut self, copies: &Copies<S>) {
+        let pages = copies.pages.iter().map(|page| (page.from, page.offset, page.expected));
+        if !S::PRESENT && self.media.copy_spares(copies.target, pages) {
+            return;
+        }
         for page in &copies.pages {
             let read = self.media.read(page.from, &mut self.scratch);
             assert!(

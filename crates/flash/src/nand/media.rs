@@ -8,6 +8,7 @@ use base::units::{Lpn, Psn, SuperblockId};
 use super::{Faults, Geometry, Sector, Spare};
 
 mod backing;
+mod copy;
 mod failing;
 mod images;
 mod layout;

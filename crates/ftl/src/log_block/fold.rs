@@ -171,7 +171,7 @@ impl LogBlockFtl {
             let mut reads = 0;
             let neighbours = std::iter::from_fn(|| rest.next_if(|(_, psn)| here.contains(&psn.get())));
             let run = std::iter::once((offset, psn)).chain(neighbours).inspect(|_| reads += 1);
-            flash.backend.push_copies(set, lists, run);
+            flash.backend.push_copies(set, lists, source, run);
             self.pin(i, lists[0], source, reads);
         }
     }

@@ -133,6 +133,9 @@ impl Fold {
         let slc = disk.slc.as_ref().filter(|_| disk.spec.fold_assistance)?;
         let mut gatherer = Gatherer::new();
         for (i, copy) in self.copies.iter_mut().enumerate() {
+            if slc.held[copy.lpn as usize] == 0 {
+                continue;
+            }
             copy.slc = gatherer.add_unit(flash, slc, self.cause, (copy.lpn, u64::MAX), (i, None));
         }
         gatherer.list()
@@ -153,11 +156,13 @@ impl Fold {
             let block = self.targets[0].expect("a target");
             let set = flash.backend.open_copies(self.cause, SuperblockId::new(block));
             let first = disk.mlc.slot(block, 0).get();
-            for copy in &mut self.copies {
-                let (_, offset) = disk.mlc.split(copy.lpn);
+            let base = self.lba * disk.mlc.pages;
+            let pages = self.copies.iter_mut().map(|copy| {
+                let offset = copy.lpn - base;
                 copy.to = Some(Psn::new(first + offset));
-                flash.backend.push_serial_copy(set, list, (Lpn::new(copy.lpn), copy.from), offset);
-            }
+                (offset, Lpn::new(copy.lpn), copy.from)
+            });
+            flash.backend.push_serial_copies(set, list, pages);
             return Next::List(Array::Mlc, list, self);
         }
         for copy in &mut self.copies {
@@ -205,7 +210,8 @@ impl Fold {
             [Some(target), None] => disk.mlc.move_to(target, &self.copies),
             _ => self.copies.iter().for_each(|copy| disk.mlc.set(copy.lpn, Some(copy.target()))),
         }
-        self.copies.iter().for_each(|copy| disk.took_along(copy.lpn, copy.slc));
+        let along = self.copies.iter().filter(|copy| copy.slc != 0);
+        along.for_each(|copy| disk.took_along(copy.lpn, copy.slc));
         disk.mlc.mapping.chains_mut().replace(self.lba, None, &mut self.old);
         for (half, target) in (0..).zip(std::mem::take(&mut self.targets)) {
             let Some(target) = target else { continue };
