@@ -135,6 +135,8 @@ pub struct Backend<S, O = ()> {
     page_slots: u32,
     /// A forwarder or software controllers decide when a waiting command may begin on its die.
     intervenes: bool,
+    /// Software controllers do.
+    issues: bool,
     commands: Slab<Command>,
     lists: Slab<List>,
     copies: copies::CopySets<S>,
@@ -276,6 +278,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             data_only: config.timing.is_data_only(),
             page_slots: geometry.slots * config.timing.gang,
             intervenes: config.arbitration.forwards() || config.software.is_some(),
+            issues: config.software.is_some(),
             commands: Slab::default(),
             lists: Slab::default(),
             copies: copies::CopySets::new(false),

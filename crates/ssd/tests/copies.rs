@@ -5,7 +5,7 @@ use base::engine::Rng;
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Span};
 use flash::backend::{Observer, Phase};
-use flash::nand::{Failing, Stamp};
+use flash::nand::{Failing, Sector, Stamp};
 use ssd::{Completion, Drive, QueueId, Request, Resolved, Spec, Ssd};
 
 const PAGE: u64 = 8;
@@ -50,12 +50,12 @@ fn draw(rng: &mut Rng, pages: u64, with_faults: bool) -> Event {
     }
 }
 
-fn happens<O: Observer>(drive: &mut Ssd<Stamp, O>, event: Event, tag: u64) -> Vec<Completion<Stamp>> {
+fn happens<S: Sector, O: Observer>(drive: &mut Ssd<S, O>, event: Event, tag: u64, content: S) -> Vec<Completion<S>> {
     let mut completions = Vec::new();
     match event {
         Event::Submit(kind, page, pages) => {
             let (start, sectors) = (Lba::new(page * PAGE), Sectors::new(pages * PAGE));
-            let data = if kind == IoKind::Write { vec![Stamp(tag + 1); (pages * PAGE) as usize] } else { Vec::new() };
+            let data = if kind == IoKind::Write { vec![content; (pages * PAGE) as usize] } else { Vec::new() };
             drive
                 .submit(drive.now(), Request { tag, queue: QueueId::default(), io: Io { kind, start, sectors }, data });
         }
@@ -72,14 +72,20 @@ fn happens<O: Observer>(drive: &mut Ssd<Stamp, O>, event: Event, tag: u64) -> Ve
     completions
 }
 
-/// Runs both drives and compares them at each step.
-fn compare(resolved: &Resolved, seed: u64, steps: u64, with_faults: bool) -> u64 {
+/// Runs both drives and compares them at each step. Returns the number of folds since the last power-on.
+fn compare<S: Sector>(
+    resolved: &Resolved,
+    seed: u64,
+    (steps, with_faults): (u64, bool),
+    content: impl Fn(u64) -> S,
+) -> u64 {
     let mut rng = Rng::stream(seed, "copies");
-    let (mut bulk, mut single) = (Ssd::<Stamp>::new(resolved, seed), Ssd::observed(resolved, seed, Sees));
+    let (mut bulk, mut single) = (Ssd::<S>::new(resolved, seed), Ssd::<S, Sees>::observed(resolved, seed, Sees));
     let pages = bulk.capacity().get() / PAGE;
     for tag in 0..steps {
         let event = draw(&mut rng, pages, with_faults);
-        let (left, right) = (happens(&mut bulk, event, tag), happens(&mut single, event, tag));
+        let left = happens(&mut bulk, event, tag, content(tag));
+        let right = happens(&mut single, event, tag, content(tag));
         let at = format!("seed {seed}, step {tag}, {event:?}");
         assert_eq!(format!("{left:?}"), format!("{right:?}"), "{at}");
         assert_eq!(bulk.next_event(), single.next_event(), "{at}");
@@ -93,7 +99,12 @@ fn compare(resolved: &Resolved, seed: u64, steps: u64, with_faults: bool) -> u64
     bulk.check();
     assert_eq!(bulk.counters(), single.counters(), "seed {seed}");
     assert_eq!(format!("{:?}", bulk.media()), format!("{:?}", single.media()), "seed {seed}");
-    bulk.counters().log_merges.expect("it has log blocks").folds
+    let counters = bulk.counters();
+    counters.log_merges.map(|merges| merges.folds).or(counters.slc_mlc.map(|disk| disk.folds)).expect("folds")
+}
+
+fn stamp(tag: u64) -> Stamp {
+    Stamp(tag + 1)
 }
 
 const PER_CHANNEL: &str = "controllers = \"per-channel\"";
@@ -115,7 +126,7 @@ fn copies_in_bulk_are_the_same_as_commands_at_every_moment() {
     {
         let resolved = resolve(kind, controllers, log);
         for seed in 0..6 {
-            folds += compare(&resolved, 10 * i as u64 + seed, 1500, false);
+            folds += compare(&resolved, 10 * i as u64 + seed, (1500, false), stamp);
         }
     }
     assert!(folds > 300, "only {folds} folds");
@@ -133,7 +144,40 @@ fn a_fault_that_is_planned_during_copies_hits_the_same_operation() {
     {
         let resolved = resolve(kind, controllers, log);
         for seed in 0..12 {
-            compare(&resolved, 100 + 20 * i as u64 + seed, 400, true);
+            compare(&resolved, 100 + 20 * i as u64 + seed, (400, true), stamp);
         }
     }
+}
+
+/// Chang's disk, with or without SLC flash in front.
+fn chang(front: &str, ftl: &str) -> Resolved {
+    let text = format!(
+        "name = \"small\"\nhost = {{ link = \"none\", queue-depth = 2 }}\n\
+         [flash]\npart = \"K9GAG08U0M\"\nchannels = 1\nchips = 1\nblocks = 24\npages = 16\n{front}\
+         [ftl]\nkind = \"chang\"\nover-provisioning = \"50%\"\nwear = {{ threshold = 8 }}\n{ftl}\n"
+    );
+    let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}"));
+    spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}"))
+}
+
+#[test]
+fn folds_in_serial_lists_are_the_same_in_bulk() {
+    let slc = "[slc]\npart = \"K9WAG08U1A\"\nblocks = 6\n";
+    let mut folds = 0;
+    for (i, resolved) in [
+        chang("", "chang = { mapping-cache = 4 }"),
+        chang(slc, "chang = { mapping-cache = 4 }"),
+        chang(slc, "chang = { fold-assistance = false }"),
+    ]
+    .iter()
+    .enumerate()
+    {
+        for seed in 0..5 {
+            let seed = 1000 + 10 * i as u64 + seed;
+            folds += compare(resolved, seed, (900, false), stamp);
+            folds += compare(resolved, seed, (900, false), |_| ());
+            compare(resolved, seed, (400, true), |_| ());
+        }
+    }
+    assert!(folds > 300, "only {folds} folds");
 }

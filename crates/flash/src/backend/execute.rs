@@ -29,7 +29,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Lets an idle die begin the first command that waits for it.
     #[inline]
     pub(super) fn next_command<E: From<Event> + Copy>(&mut self, now: Time, die: u32, events: &mut EventQueue<E>) {
-        if self.intervenes && !self.may_begin(now, die, events) {
+        let state = &self.dies[die as usize];
+        // A forwarder has no business with an idle die.
+        let is_idle = state.array.is_none() && state.register.is_none();
+        if self.intervenes && (self.issues || !is_idle) && !self.may_begin(now, die, events) {
             return;
         }
         let state = &self.dies[die as usize];

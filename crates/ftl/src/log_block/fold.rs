@@ -157,8 +157,12 @@ impl LogBlockFtl {
     ) {
         let tag = Kind::Merge.tag(self.jobs[i].log);
         let set = flash.backend.open_copies(Cause::Merge, destination);
-        let mut rest = (0..).zip(sources).filter_map(|(offset, psn)| Some((offset, (*psn)?))).peekable();
-        while let Some((offset, psn)) = rest.next() {
+        let mut offset = 0;
+        while offset < self.pages {
+            let Some(psn) = sources[offset as usize] else {
+                offset += 1;
+                continue;
+            };
             let (source, _) = self.geometry.locate(psn);
             let dies = [source, destination].map(|superblock| self.geometry.die_of(superblock));
             let lists = dies.map(|die| {
@@ -168,11 +172,12 @@ impl LogBlockFtl {
             // Most pages come from one block.
             let first = self.geometry.slot(source, 0).get();
             let here = first..first + self.pages;
-            let mut reads = 0;
-            let neighbours = std::iter::from_fn(|| rest.next_if(|(_, psn)| here.contains(&psn.get())));
-            let run = std::iter::once((offset, psn)).chain(neighbours).inspect(|_| reads += 1);
-            flash.backend.push_copies(set, lists, source, run);
-            self.pin(i, lists[0], source, reads);
+            let of_source = |psn: &Option<Psn>| psn.is_some_and(|psn| here.contains(&psn.get()));
+            let run = sources[offset as usize..].iter().take_while(|psn| of_source(psn)).count() as u32;
+            let pages = (offset..).zip(sources[offset as usize..][..run as usize].iter().flatten().copied());
+            flash.backend.push_copies(set, lists, source, pages);
+            self.pin(i, lists[0], source, run);
+            offset += run;
         }
     }
 
