@@ -60,8 +60,8 @@ bench: ## Measure the simulator's speed
 	$(CARGO) run --release -p flashloom-bench
 
 .PHONY: bench-serve
-bench-serve: ## Measure how fast a served drive answers fio, and how late, beside nbdkit (Linux; fio, nbdkit)
-	$(CARGO) build --release -p flashloom
+bench-serve: ## Measure how fast a served drive answers, and how late, beside nbdkit (Linux; fio, nbdkit)
+	$(CARGO) build --release -p flashloom -p flashloom-bench --bin flashloom --bin nbd-reads
 	@.ci/serve-rate
 
 # Pairs of runs of `make bench-compare`, and the sections of the bench to compare (all with rates, if empty).

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Records what real software asks of a drive that makes it wait.
 #
-#   workloads/record/served.sh rocksdb|image-pull|training OUTPUT.parquet
+#   workloads/record/served.sh programs|rocksdb|image-pull|training OUTPUT.parquet
 #
 # How: `flashloom serve demo --record` serves a drive at its own speed; nbdfuse shows it as a file, a loop device with direct I/O shows the
 # file as a disk; ext4 is mounted on it with `-o discard`; software runs on it. The recording has the requests that the kernel
@@ -13,14 +13,15 @@
 #
 # FLASHLOOM is the program (target/release/flashloom). It needs root, /dev/fuse, loop devices, and on Debian 12:
 #   apt-get install libnbd-bin fuse3 e2fsprogs python3
+#   programs:    what programs.sh needs
 #   rocksdb:     rocksdb-tools (db_bench)
 #   image-pull:  umoci skopeo
 set -euo pipefail
 
 kind=${1:-}
 case $kind in
-    rocksdb | image-pull | training) ;;
-    *) echo 'usage: served.sh rocksdb|image-pull|training OUTPUT.parquet' >&2 && exit 2 ;;
+    programs | rocksdb | image-pull | training) ;;
+    *) echo 'usage: served.sh programs|rocksdb|image-pull|training OUTPUT.parquet' >&2 && exit 2 ;;
 esac
 here=$(cd "$(dirname "$0")" && pwd)
 flashloom=$(realpath "${FLASHLOOM:-$here/../../target/release/flashloom}")
@@ -143,6 +144,13 @@ training() {
         phase "checkpoint-$epoch"
         train checkpoint
     done
+}
+
+programs() {
+    repository=$(git -C "$here" rev-parse --show-toplevel)
+    # PostgreSQL, which is not root, has to get there.
+    chmod 711 "$work"
+    . "$here/programs.sh"
 }
 
 "${kind//-/_}"

@@ -47,9 +47,9 @@ fn run(drive: &mut Ssd<()>) {
 }
 
 pub(crate) fn measure() -> Vec<Row> {
-    let before = memory::resident();
+    let before = memory::allocated();
     let full = drives::prepared(&device(), vec![Precondition::Fill]);
-    let after = memory::resident();
+    let after = memory::allocated();
     let raw = u64::from(full.resolved().geometry.slot_count()) * u64::from(full.resolved().geometry.sectors) * 512;
     drop(full);
     let mut new = drives::prepared(&device(), Vec::new());
@@ -77,7 +77,7 @@ pub(crate) fn measure() -> Vec<Row> {
         target: Some(format!("<= {BYTES_PER_PAGE} bytes")),
         met: Some(state <= BYTES_PER_PAGE),
         note: format!(
-            "{:.1} MB resident for {:.1} Mi pages",
+            "{:.1} MB allocated for {:.1} Mi pages",
             after.saturating_sub(before) as f64 / 1e6,
             (raw / PAGE) as f64 / f64::from(1 << 20)
         ),

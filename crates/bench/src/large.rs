@@ -19,7 +19,7 @@ const PEAK_PER_TB: f64 = 6e9;
 /// Builds a drive of 1 TB, or of a sixteenth of it, fills it, and overwrites it once at random.
 pub(crate) fn measure(full: bool) -> Vec<Row> {
     memory::forget_peak();
-    let before = memory::resident();
+    let before = memory::allocated();
     let (mut drive, built) = timed(|| if full { drives::large(16, 8) } else { drives::large(8, 1) });
     let (_, filled) = timed(|| drive.precondition(Precondition::Fill, &mut |_, _| {}));
     let (result, overwritten) = timed(|| drive.precondition(Precondition::RandomOverwrite(1.0), &mut |_, _| {}));
@@ -49,7 +49,7 @@ pub(crate) fn measure(full: bool) -> Vec<Row> {
         met: Some(cpu * scale < SECONDS_PER_TB),
         note,
     });
-    let (Some(before), Some(after), Some(peak)) = (before, memory::resident(), memory::peak()) else { return rows };
+    let (Some(before), Some(after), Some(peak)) = (before, memory::allocated(), memory::peak()) else { return rows };
     rows.push(Row {
         name: if tb >= 1.0 { "its peak memory".to_owned() } else { "its peak memory, EXTRAPOLATED".to_owned() },
         unit: if tb >= 1.0 { "GB" } else { "GB/TB" },
@@ -71,7 +71,7 @@ pub(crate) fn measure(full: bool) -> Vec<Row> {
         target: Some(format!("<= {BYTES_PER_UNIT} bytes")),
         met: Some(state <= BYTES_PER_UNIT),
         note: format!(
-            "{:.2} GB resident after that for {:.1} Mi units",
+            "{:.2} GB allocated after that for {:.1} Mi units",
             after as f64 / 1e9,
             units / f64::from(1 << 20)
         ),

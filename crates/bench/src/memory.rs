@@ -7,6 +7,11 @@ pub(crate) fn resident() -> Option<u64> {
     status("VmRSS:")
 }
 
+/// Bytes resident now that the process has allocated: without the pages of its program, which are touched as it goes on.
+pub(crate) fn allocated() -> Option<u64> {
+    status("RssAnon:")
+}
+
 /// The peak of resident bytes since the last [`forget_peak`].
 pub(crate) fn peak() -> Option<u64> {
     status("VmHWM:")

@@ -8,6 +8,7 @@
 use crate::DEPTH;
 use crate::agenda::{Agenda, Event, Step};
 use crate::histogram::Bins;
+use crate::random::Random;
 
 const CHANNELS: u32 = 16;
 const CHIPS: u32 = 8;
@@ -64,18 +65,10 @@ impl Server {
     }
 }
 
-/// Marsaglia's xorshift with 64 bits: the cheapest generator that is good enough.
-#[derive(Clone, Copy, Debug)]
-struct Random(u64);
-
-impl Random {
-    #[inline]
-    const fn unit(&mut self) -> u32 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 20) as u32 % UNITS
-    }
+/// A mapping unit, at random.
+#[inline]
+const fn unit(random: &mut Random) -> u32 {
+    (random.draw() >> 20) as u32 % UNITS
 }
 
 /// The loop; it runs in slices.
@@ -102,9 +95,9 @@ impl<A: Agenda> Reads<A> {
     /// The loop with its first requests submitted.
     #[must_use]
     pub fn new() -> Self {
-        let mut random = Random(0x243F_6A88_85A3_08D3);
+        let mut random = Random::new(0x243F_6A88_85A3_08D3);
         let mut reads = Self {
-            map: (0..UNITS).map(|_| random.unit()).collect(),
+            map: (0..UNITS).map(|_| unit(&mut random)).collect(),
             requests: vec![Request::default(); DEPTH as usize],
             chips: vec![Server::default(); (CHANNELS * CHIPS) as usize],
             channels: vec![Server::default(); CHANNELS as usize],
@@ -120,7 +113,7 @@ impl<A: Agenda> Reads<A> {
 
     #[inline]
     fn submit(&mut self, request: u32) {
-        let unit = self.random.unit();
+        let unit = unit(&mut self.random);
         let chip = self.map[unit as usize] % (CHANNELS * CHIPS);
         let state = &mut self.requests[request as usize];
         (state.start, state.chip) = (self.now, chip);

@@ -154,7 +154,7 @@ fn a_post_cuts_the_power_only_with_the_token() {
 fn the_page_lives_in_a_browser() {
     let Some(program) = chromium() else { return };
     let place = place();
-    let live = Live::start(&place, &["d.toml", "--pace", "max"]);
+    let live = Live::start(&place, &["d.toml", "--pace", "max", "--verify"]);
     let load = Load::start(&place);
     let (mut browser, examination) = (Browser::start(program), examination());
     for look @ Look { width, dark } in LOOKS {
@@ -164,6 +164,9 @@ fn the_page_lives_in_a_browser() {
         browser.until(
             "[...document.querySelectorAll('#tiles dd:not(.more)')].slice(0, 6).every((tile) => /[1-9]/.test(tile.textContent)) \
              && [...document.querySelectorAll('path.line')].filter((line) => line.getTotalLength() > 20).length >= 12",
+        );
+        browser.until(
+            "/health *no fault[1-9][^a-z]*[kM]? *sectors verified/.test(document.getElementById('tiles').textContent)",
         );
         assert_eq!(browser.eval("document.querySelectorAll('rect.die').length > 5"), true);
         assert_eq!(

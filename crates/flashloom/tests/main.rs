@@ -22,6 +22,7 @@ mod outputs;
 mod page;
 mod papers;
 mod pictures;
+mod postgres;
 mod reading;
 mod readme;
 mod reference;

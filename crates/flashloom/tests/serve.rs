@@ -266,3 +266,30 @@ fn every_family_keeps_what_clients_write_and_a_run_of_the_recording_is_the_serve
         }
     }
 }
+
+/// fio plays a log of its own on a drive: what the drive has recorded is the log.
+#[test]
+fn fio_replays_its_log_and_the_recording_is_that_log() {
+    use std::fmt::Write as _;
+
+    if !installed(&["fio"]) {
+        return;
+    }
+    let place = place();
+    let mut log = "fio version 2 iolog\nt add\nt open\n".to_owned();
+    for n in 0..500_u64 {
+        let kind = ["read", "write", "write"][(n * n % 4 + n) as usize % 3];
+        let (offset, length) = (n * 2_654_435_761 % 1021 * 4096, (n % 7 + 1) * 4096);
+        writeln!(log, "t {kind} {offset} {length}").expect("a text");
+    }
+    place.write("log", log + "t close\n");
+    let fio = "fio --name=t --ioengine=nbd --uri=\"$uri\" --read_iolog=log --iodepth=1 --minimal > fio.log";
+    let output = place.flashloom(&["serve", "demo", "--pace", "max", "--record", "run.parquet", "--run", fio]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let [replayed, recorded] = ["log", "run.parquet"].map(|trace| place.json(&["trace", "info", trace, "--json"]));
+    assert_eq!(recorded["requests"], 500);
+    // The log has no times.
+    for key in ["reads", "writes", "footprint", "update_ratio", "end_byte"] {
+        assert!(!replayed[key].is_null() && recorded[key] == replayed[key], "{key}: {recorded}, {replayed}");
+    }
+}

@@ -29,8 +29,20 @@
     ["write amplification", (f) => numbers.show("plain", f.point.write_amplification), (f) => numbers.show("plain", f.total.write_amplification) + " since the start"],
     ["free blocks", (f) => String(f.point.free_blocks), (f) => `${f.bad_blocks} bad`],
     ["99 % late by up to", (f) => time(f.point.lag, "p99"), (f) => (f.point.late_share === null ? "no answer was due" : numbers.show("share", f.point.late_share) + " late by over 5 %")],
+    ["health", (f) => faults(f.health)[0] || "no fault", (f) => [...faults(f.health).slice(1), verified(f.health)].join(", ")],
   ];
   const time = (of, which) => numbers.show("time", of ? of[which] : null);
+  // What is wrong with the drive, the worst first.
+  function faults({ verified, damaged_reads, uncorrectable_requests, read_only }) {
+    const many = (count, one, more) => count && `${lines.shown("count", count)} ${count === 1 ? one : more}`;
+    return [
+      verified && many(verified.violations, "violation", "violations"),
+      many(damaged_reads, "damaged read", "damaged reads"),
+      many(uncorrectable_requests, "unreadable", "unreadable"),
+      read_only && "read-only",
+    ].filter(Boolean);
+  }
+  const verified = ({ verified }) => (verified ? lines.shown("count", verified.sectors) + " sectors verified" : "not verified");
 
   const tiles = TILES.map(([name, value, more]) => {
     const tile = document.createElement("div");

@@ -44,7 +44,7 @@ pub use fault::Fault;
 pub use incident::{Incident, IncidentKind, Incidents};
 pub use keep::{Finding, KeepIn, OnFinding};
 pub use lag::Lag;
-pub(crate) use observation::{Observation, Shape, Wear};
+pub(crate) use observation::{Health, Observation, Shape, Wear};
 pub use pace::{Factor, Pace, ParsePaceError, Timeline};
 pub use power::{Cut, WrongPower};
 pub use status::{KindStatus, LagStatus, Latency, MEDIA_TYPE, Power, SCHEMA, Status};

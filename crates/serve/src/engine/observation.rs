@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use base::units::{Sectors, Time};
 use flash::nand::{Bytes512, Geometry, Media};
+use serde::Serialize;
 use ssd::{Counters, Drive};
 
 use super::coarse::CoarseHistogram;
@@ -37,10 +38,31 @@ pub(crate) struct Observation {
     pub(crate) lag: RecentLag,
     pub(crate) power_cuts: u64,
     pub(crate) lost_writes: bool,
+    pub(crate) health: Health,
     /// The array, and the SLC array of a drive with two.
     pub(crate) arrays: Vec<Shape>,
     /// Missing unless it was asked for.
     pub(crate) wear: Option<Wear>,
+}
+
+/// What is wrong with a drive, and what was looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Health {
+    /// The last write was refused: the drive is worn out.
+    pub(crate) read_only: bool,
+    /// Requests that failed because a sector could not be read from flash.
+    pub(crate) uncorrectable_requests: u64,
+    /// Reads of its files that found damaged data; missing without them.
+    pub(crate) damaged_reads: Option<u64>,
+    /// What its verification has compared and found; missing without it.
+    pub(crate) verified: Option<Verified>,
+}
+
+/// Sectors that were compared with what clients wrote.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Verified {
+    pub(crate) sectors: u64,
+    pub(crate) violations: u64,
 }
 
 /// Jobs that have ended.
@@ -113,7 +135,7 @@ impl Wear {
 }
 
 impl Core {
-    /// Observes the drive; the caller knows the wall clock, the pace and the lag. From the first call on, latencies are kept
+    /// Observes the drive; the caller knows the wall clock, the pace, the lag and the files. From the first call on, latencies are kept
     /// for the next one.
     pub(super) fn observe(&mut self, wear: bool) -> Observation {
         let kinds = self.tally.kinds.each_ref();
@@ -131,6 +153,15 @@ impl Core {
             lag: RecentLag::default(),
             power_cuts: self.tally.cuts,
             lost_writes: self.lost_writes,
+            health: Health {
+                read_only: self.tally.is_read_only,
+                uncorrectable_requests: self.tally.uncorrectable,
+                damaged_reads: None,
+                verified: self.verifier.as_ref().map(|verifier| {
+                    let status = verifier.status();
+                    Verified { sectors: status.sectors, violations: status.violations }
+                }),
+            },
             arrays: arrays.map(|media| Shape::of(media.geometry())).collect(),
             wear: wear.then(|| Wear::of(drive.media(), part.endurance)),
             recent: self.tally.recent.replace(Recent::default()).unwrap_or_default(),

@@ -15,7 +15,7 @@ use super::inbox::{Inbox, now};
 use super::incident::{IncidentKind, Incidents};
 use super::keep::{Files, Finding};
 use super::lag::Lag;
-use super::observation::Observation;
+use super::observation::{Health, Observation};
 use super::pace::{END, Pace, Timeline};
 use super::status::{LagStatus, Status};
 use crate::state::StateError;
@@ -279,11 +279,13 @@ impl Server {
     }
 
     fn observe(&mut self, wear: bool) -> Observation {
+        let seen = self.core.observe(wear);
         Observation {
             uptime: self.clock.wall(now()),
             pace: self.clock.pace.to_string(),
             lag: self.lag.take_recent(),
-            ..self.core.observe(wear)
+            health: Health { damaged_reads: self.files.as_ref().map(Files::damaged), ..seen.health },
+            ..seen
         }
     }
 

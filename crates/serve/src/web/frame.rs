@@ -8,7 +8,7 @@ use serde::Serialize;
 use ssd::Counters;
 use study::run::write_amplification;
 
-use crate::engine::{CoarseHistogram, Incident, IncidentKind, Incidents, Observation, Power, Shape, Wear};
+use crate::engine::{CoarseHistogram, Health, Incident, IncidentKind, Incidents, Observation, Power, Shape, Wear};
 
 /// The causes for which dies work. Those of the host are two.
 pub(super) const CAUSES: [&str; Cause::COUNT + 1] = [
@@ -79,6 +79,7 @@ pub(super) struct Frame {
     bad_blocks: u64,
     power_cuts: u64,
     lost_writes: bool,
+    health: Health,
     arrays: Vec<Dies>,
     /// The parts of the drive, each with the share of its time in which it was busy.
     busy: Vec<(&'static str, f64)>,
@@ -169,6 +170,7 @@ impl Frames {
             bad_blocks: now.counters.bad_blocks,
             power_cuts: now.power_cuts,
             lost_writes: now.lost_writes,
+            health: now.health,
             arrays: between.arrays(),
             busy: between.busy(),
             incidents: new,

@@ -16,11 +16,15 @@ use crate::http::tests::asked;
 use crate::{Disk, Engine, EngineOptions, Failed, Job, Operation};
 
 fn engine() -> (Engine, SocketAddr, String) {
+    served(None)
+}
+
+fn served(verify: Option<crate::engine::OnViolation>) -> (Engine, SocketAddr, String) {
     let web = WebServer::bind("127.0.0.1:0".parse().expect("an address")).unwrap_or_else(|error| panic!("{error}"));
     let url = web.url();
     let (at, token) = url.strip_prefix("http://").and_then(|url| url.split_once("/#token=")).expect("both");
     let (at, token) = (at.parse().expect("an address"), token.to_owned());
-    let options = EngineOptions { pace: Pace::Max, web: Some(web), ..EngineOptions::new(small("")) };
+    let options = EngineOptions { pace: Pace::Max, web: Some(web), verify, ..EngineOptions::new(small("")) };
     (Engine::start(options, |_| {}).unwrap_or_else(|error| panic!("{error}")), at, token)
 }
 
@@ -170,6 +174,23 @@ fn failures_are_incidents() {
         texts.extend(all.iter().map(|one| one["text"].as_str().expect("a text").to_owned()));
     }
     assert_eq!(texts[0], "told: 1 read will fail");
+    let health = &watching.next("frame")["health"];
+    let expected = serde_json::json!({
+        "read_only": false, "uncorrectable_requests": 1, "damaged_reads": null, "verified": null,
+    });
+    assert_eq!(*health, expected);
+    drop(drive.stop());
+}
+
+#[test]
+fn the_page_says_what_was_verified() {
+    let (drive, at, _) = served(Some(Box::new(|_| {})));
+    let mut watching = Watching::new(at);
+    assert_eq!(watching.next("frame")["health"]["verified"], serde_json::json!({ "sectors": 0, "violations": 0 }));
+    assert_eq!(ask(&drive, Operation::Write { data: vec![7; 4096], fua: true }, 0), Ok(Vec::new()));
+    assert_eq!(ask(&drive, Operation::Read, 0), Ok(vec![7; 4096]));
+    let frame = watching.until(|frame| frame["total"]["reads"] == 1);
+    assert_eq!(frame["health"]["verified"], serde_json::json!({ "sectors": 8, "violations": 0 }));
     drop(drive.stop());
 }
 
