@@ -3,7 +3,22 @@
 //! A load of data that no cache holds keeps the processor waiting as soon as it has begun some hundred instructions
 //! behind it, even if nothing needs the data yet. A prefetch does not.
 
-/// Brings the memory of `data` into the caches; nothing if there is none.
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
+/// Brings all cache lines of `data` into the caches; nothing if there is none.
+#[inline]
+pub fn prefetch_whole<T>(data: Option<&T>) {
+    let Some(data) = data else { return };
+    let start = std::ptr::from_ref(data).cast::<u8>();
+    for line in (0..size_of::<T>()).step_by(LINE) {
+        branches::prefetch_read_data::<u8, 0>(start.wrapping_add(line));
+    }
+    // It may begin inside a line.
+    branches::prefetch_read_data::<u8, 0>(start.wrapping_add(size_of::<T>().saturating_sub(1)));
+}
+
+/// Brings the first cache line of `data` into the caches; nothing if there is none.
 #[inline]
 pub fn prefetch<T>(data: Option<&T>) {
     if let Some(data) = data {
@@ -18,6 +33,8 @@ mod tests {
         let data = vec![1, 2, 3];
         super::prefetch(data.get(1));
         super::prefetch(data.get(3));
+        super::prefetch_whole(data.first_chunk::<3>());
+        super::prefetch_whole(Some(&()));
         assert_eq!(data, [1, 2, 3]);
     }
 }

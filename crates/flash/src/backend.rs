@@ -5,6 +5,7 @@
 //! [`Arbitration`] decides which goes first.
 
 mod account;
+mod alone;
 mod build;
 mod cache;
 mod cause;
@@ -32,6 +33,7 @@ mod queue;
 mod refuse;
 mod serial;
 mod serial_copies;
+mod slots;
 mod status;
 #[cfg(test)]
 mod tests;
@@ -426,22 +428,6 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[inline]
     pub fn command(&self, command: Handle<Command>) -> &Command {
         &self.commands[command]
-    }
-
-    /// The slots of a command, in order, each with the place of its payload.
-    #[inline]
-    pub fn slots(&self, command: Handle<Command>) -> impl Iterator<Item = (SlotRef, Slot)> + '_ {
-        let first = command.index() * self.slots_per_command as usize;
-        let range = first..first + self.commands[command].count as usize;
-        range.map(|place| (SlotRef(place as u32), self.slots[place]))
-    }
-
-    /// One slot of a command.
-    #[must_use]
-    #[inline]
-    pub fn slot(&self, command: Handle<Command>, i: u32) -> (SlotRef, Slot) {
-        let place = command.index() * self.slots_per_command as usize + i as usize;
-        (SlotRef(place as u32), self.slots[place])
     }
 
     /// The next finished list, in the order of finishing. With it the FTL learns which of its programs failed; from

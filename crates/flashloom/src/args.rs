@@ -110,6 +110,9 @@ pub(crate) enum Command {
         /// The paper: chang, dirik, fmmu, hydra or sung; or mix, for mixtures of their mechanisms; or all; see `flashloom
         /// studies`
         paper: String,
+        /// Run the studies that take many minutes, too
+        #[arg(long)]
+        long: bool,
         #[command(flatten)]
         claims: ClaimArgs,
         #[command(flatten)]

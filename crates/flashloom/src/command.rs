@@ -43,7 +43,9 @@ pub fn command_with(arguments: impl IntoIterator<Item = OsString>, workers: Opti
             let from = (workload.as_deref(), &reading);
             studies::study(&studies, from, &cluster, (&study, &claims), workers, &mut io::stdout())
         }
-        Command::Reproduce { paper, claims, study } => studies::reproduce(&paper, (&study, &claims), &mut io::stdout()),
+        Command::Reproduce { paper, long, claims, study } => {
+            studies::reproduce(&paper, long, (&study, &claims), &mut io::stdout())
+        }
         Command::Compare(args) => compare::compare(&args, &mut io::stdout()),
         Command::Serve(args) => serve::serve(&args, &mut io::stdout()),
         Command::Store(command) => store::store(&command, &mut io::stdout()),

@@ -68,7 +68,21 @@ pub(crate) fn study(
 const ALL: &str = "all";
 
 /// Runs all studies of a paper, or of all papers and their mixtures, and prints the claims.
-pub(crate) fn reproduce(paper: &str, args: (&StudyArgs, &ClaimArgs), results: &mut dyn Write) -> Result<(), Failure> {
+pub(crate) fn reproduce(
+    paper: &str,
+    long: bool,
+    args: (&StudyArgs, &ClaimArgs),
+    results: &mut dyn Write,
+) -> Result<(), Failure> {
+    let (plans, left_out) = chosen(paper, long)?;
+    for name in left_out {
+        note(format_args!("the study {name} takes many minutes and is left out; `--long` runs it, too"));
+    }
+    perform(plans, &[], args, (false, None), results)
+}
+
+/// The studies of a paper that run, and the names of the long ones that do not.
+fn chosen(paper: &str, long: bool) -> Result<(Vec<Plan>, Vec<String>), Failure> {
     let is_wanted = |of: &str| of == paper || paper == ALL;
     let found: Vec<_> = builtin().iter().filter(|(name, _)| is_wanted(paper_of(name))).collect();
     if found.is_empty() {
@@ -77,7 +91,17 @@ pub(crate) fn reproduce(paper: &str, args: (&StudyArgs, &ClaimArgs), results: &m
     }
     let document = |(name, text): &&(&str, &str)| Document::parse(Path::new(name), (*text).to_owned());
     let plans = found.iter().map(|study| Plan::new(&document(study)?)).collect::<Result<Vec<_>, Faults>>()?;
-    perform(plans, &[], args, (false, None), results)
+    let (lengthy, mut plans): (Vec<_>, Vec<_>) = plans.into_iter().partition(|plan| plan.spec.long);
+    match (long, lengthy.is_empty()) {
+        (true, true) => {
+            Err(Failure::Input(format!("--long has no effect: `{paper}` has no long studies; leave it out")))
+        }
+        (true, false) => {
+            plans.extend(lengthy);
+            Ok((plans, Vec::new()))
+        }
+        (false, _) => Ok((plans, lengthy.into_iter().map(|plan| plan.spec.name).collect())),
+    }
 }
 
 /// The paper of a study.
@@ -234,4 +258,26 @@ fn tables(outcomes: &[Outcome], claims: &[Claim], points: bool) -> String {
         text.push_str(&report::study_report::claims_table(claims));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(paper: &str, long: bool) -> (Vec<String>, Vec<String>) {
+        let (plans, left_out) = chosen(paper, long).unwrap_or_else(|_| panic!("{paper}"));
+        (plans.into_iter().map(|plan| plan.spec.name).collect(), left_out)
+    }
+
+    #[test]
+    fn a_long_study_runs_only_if_asked_for() {
+        for paper in ["fmmu", ALL] {
+            let (short, left_out) = names(paper, false);
+            let (all, none) = names(paper, true);
+            assert!(!left_out.is_empty() && none.is_empty(), "{paper}");
+            assert_eq!(all, [short, left_out].concat(), "{paper}");
+        }
+        assert_eq!(names("sung", false).1, [""; 0]);
+        assert!(chosen("sung", true).is_err());
+    }
 }

@@ -233,6 +233,17 @@ impl Ftl for AnyFtl {
     }
 
     #[inline]
+    fn read_alone<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        wanted: PageRead,
+        lpn: Lpn,
+    ) -> bool {
+        each!(self, ftl => Ftl::read_alone(ftl, flash, owners, wanted, lpn))
+    }
+
+    #[inline]
     fn begin_write(&mut self, set: u32) {
         each!(self, ftl => Ftl::begin_write(ftl, set));
     }

@@ -29,6 +29,7 @@ mod mapping;
 mod mount;
 mod placement;
 mod pool;
+mod pool_set;
 mod port;
 mod prefetch;
 mod read;
@@ -58,6 +59,7 @@ use gather::Gather;
 use mapping::Mapping;
 use placement::Placer;
 use pool::{ByContent, Holds, Pool, Reserve};
+use pool_set::PoolSet;
 use trim::Trims;
 use victim::Victims;
 
@@ -145,6 +147,8 @@ pub struct PageFtl {
     moved: Vec<Psn>,
     /// Pools that answers of the map unit have changed.
     changed_pools: Vec<u32>,
+    /// Data pools with waiting writes, and some that had them.
+    with_waiting: PoolSet,
     /// Mapping units of the present request that wait, since the placement last moved on.
     waited: u32,
     /// The NVM set of the latest of them.
@@ -219,6 +223,7 @@ impl PageFtl {
             programmed: 0,
             moved: Vec::new(),
             changed_pools: Vec::new(),
+            with_waiting: PoolSet::new(groups),
             waited: 0,
             waited_set: 0,
             stalled: false,

@@ -192,9 +192,12 @@ pub trait WriteSink<S> {
     fn give(&self, unit: &PageWrite, into: &mut [S]);
     /// Copies the sectors of a mapping unit to `into[first..]`, without gaps.
     fn pack(&self, unit: &PageWrite, into: &mut [S], first: usize);
-    /// [`WriteSink::write_done`] will follow for this owner: prefetches what it needs.
+    /// [`WriteSink::write_done`] will follow for a mapping unit of this owner: prefetches what it needs.
     #[inline]
-    fn fetch(&self, _owner: Owner) {}
+    fn fetch(&self, _owner: Owner, _lpn: Lpn) {}
+    /// It will follow sooner: prefetches what it needs and [`WriteSink::fetch`] leads to.
+    #[inline]
+    fn fetch_near(&self, _owner: Owner, _lpn: Lpn) {}
     /// The NVM set that the owner's writes are confined to; 0 is the whole array.
     fn set(&self, owner: Owner) -> u32;
     /// A mapping unit has been discarded.
@@ -296,6 +299,22 @@ pub trait Ftl: Clone + Debug {
 
     /// All mapping units of a read request have been requested.
     fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>);
+
+    /// Reads sectors of the only mapping unit of a request: the same as [`Ftl::read`] and [`Ftl::end_read`].
+    #[inline]
+    fn read_alone<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        wanted: PageRead,
+        lpn: Lpn,
+    ) -> bool {
+        let mapped = self.read(flash, owners, wanted, lpn);
+        if mapped {
+            self.end_read(flash);
+        }
+        mapped
+    }
 
     /// Begins a write of several mapping units by an owner in an NVM set.
     fn begin_write(&mut self, _set: u32) {}

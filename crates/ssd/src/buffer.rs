@@ -42,6 +42,9 @@ pub(crate) struct Found {
     pub(crate) zeros: bool,
 }
 
+/// Entries are prefetched this many places before they are written back.
+const AHEAD: usize = 8;
+
 /// The dirty units of one NVM set.
 #[derive(Clone, Debug, Default)]
 struct Queue {
@@ -331,7 +334,12 @@ impl<S: Sector> Buffer<S> {
             handle
         } else {
             self.oldest(of)?;
-            let (handle, ..) = self.queues[of as usize].entries.pop_front()?;
+            let queue = &mut self.queues[of as usize].entries;
+            let (handle, ..) = queue.pop_front()?;
+            // It came in long ago.
+            if let Some((later, ..)) = queue.get(AHEAD) {
+                self.entries.fetch(*later);
+            }
             self.dequeue(of);
             handle
         };

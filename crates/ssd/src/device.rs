@@ -10,7 +10,7 @@ use flash::nand::{Faults, Media, Part, Sector};
 use ftl::{AnyFtl, Event, Flash, Ftl, HostEvent, MergeCounters, Mount};
 
 use crate::buffer::{Buffer, Entry};
-use crate::host::{Active, Clients, Link, Overlaps, Queues, Ram};
+use crate::host::{Active, Clients, Link, Queues, Ram};
 use crate::spec::ReadTransfer;
 use crate::{Completion, Counters, Drive, History, Request, Resolved, SlcArrayCounters};
 
@@ -33,7 +33,6 @@ pub struct Ssd<S, O = (), F: Ftl = AnyFtl> {
     pub(crate) link: Link,
     pub(crate) ram: Ram,
     pub(crate) clients: Clients<S>,
-    pub(crate) overlaps: Overlaps<Handle<Active<S>>>,
     /// Requests under way, in no order.
     pub(crate) active: Vec<Handle<Active<S>>>,
     /// Requests that continue next; empty between two events.
@@ -153,8 +152,12 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             ftl,
             link: Link::new(resolved.host.link.clone()),
             ram: Ram::new(resolved.spec.ram),
-            clients: Clients::new(buffer, sectors, resolved.host.read_transfer == ReadTransfer::CutThrough),
-            overlaps: Overlaps::new(resolved.host.queue_depth),
+            clients: Clients::new(
+                buffer,
+                sectors,
+                resolved.host.read_transfer == ReadTransfer::CutThrough,
+                resolved.host.queue_depth,
+            ),
             active: Vec::new(),
             unblocked: Vec::new(),
             queues: Queues::new(&resolved.host.queues),
@@ -433,8 +436,14 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
     }
 
     fn announce(&self, coming: &[Io]) {
-        for io in coming.iter().filter(|io| self.is_looked_up(io.kind)) {
-            self.ftl.fetch(self.resolved.geometry.unit_of(io.start.get()) as usize);
+        for io in coming {
+            let unit = self.resolved.geometry.unit_of(io.start.get());
+            if self.is_looked_up(io.kind) {
+                self.ftl.fetch(unit as usize);
+            }
+            if io.kind != IoKind::Read && self.clients.requests.is_large() {
+                self.clients.overlaps.fetch(unit as u32);
+            }
         }
     }
 

@@ -75,7 +75,6 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         let (sectors, sets) = (self.resolved.geometry.sectors, self.resolved.host.queues.sets.len());
         let planted = self.resolved.planted;
         self.clients.lose_power(self.resolved.buffer.map(|buffer| Buffer::new(buffer, sectors, sets).with(planted)));
-        self.overlaps.clear();
         self.active.clear();
         self.queues.clear();
         self.buffer_queue.clear();

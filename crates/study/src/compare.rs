@@ -54,6 +54,7 @@ pub fn plan(workload: &Path, devices: &[PathBuf], seeds: &[u64], run: &RunSpec) 
         name: "compare".into(),
         description: format!("drives under {}", workload.display()),
         source: String::new(),
+        long: false,
         device: devices.first().cloned().unwrap_or_default(),
         workload: workload.to_owned(),
         seeds: seeds.to_vec(),

@@ -52,6 +52,9 @@ pub struct StudySpec {
     /// The source of the question.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
+    /// True if it takes many minutes: `flashloom reproduce` runs it only with `--long`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub long: bool,
     /// The device: a file beside the study, or the name of one that comes with Flashloom.
     #[schemars(extend("examples" = ["demo", "fmmu-16x8"]))]
     pub device: PathBuf,

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::num::NonZeroU32;
 use std::ops::{Index, IndexMut};
 
-use crate::prefetch::prefetch;
+use crate::prefetch::prefetch_whole;
 
 /// The place of a `T` in its slab. An `Option` of a handle has the same size.
 pub struct Handle<T>(NonZeroU32, PhantomData<fn() -> T>);
@@ -60,6 +60,9 @@ impl<T> fmt::Debug for Handle<T> {
     }
 }
 
+/// Bytes of one slab that the nearest caches keep, beside everything else.
+const NEAR: usize = 128 << 10;
+
 /// A vector with a free list. Handles stay valid until their item is removed.
 #[derive(Clone, Debug)]
 pub struct Slab<T> {
@@ -94,10 +97,18 @@ impl<T> Slab<T> {
         self.free.push(handle);
     }
 
+    /// True if its items take more memory than the nearest caches are likely to keep, so that a prefetch is worth its
+    /// instructions.
+    #[must_use]
+    #[inline]
+    pub const fn is_large(&self) -> bool {
+        self.items.len() >= NEAR / size_of::<T>()
+    }
+
     /// Prefetches an item.
     #[inline]
     pub fn fetch(&self, handle: Handle<T>) {
-        prefetch(self.items.get(handle.index()));
+        prefetch_whole(self.items.get(handle.index()));
     }
 
     /// Items stored now.

@@ -1,10 +1,10 @@
-//! The FTL builds a command list: commands, their slots, and what depends on what.
+//! The FTL builds a command list: commands, and what depends on what.
 
 use crate::nand::{Sector, Stream, Target};
 use base::engine::Handle;
 use base::units::SuperblockId;
 
-use super::{Backend, Cause, Class, Command, List, Observer, Op, Slot, SlotRef};
+use super::{Backend, Cause, Class, Command, List, Observer, Op, SlotRef};
 
 impl<S: Sector, O: Observer> Backend<S, O> {
     /// Opens a command list. `tag` is the FTL's own number, which comes back with the list.
@@ -40,14 +40,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let die = self.geometry().die_of(target.superblock);
         let class = self.lists[list].class;
         let handle = self.commands.insert(Command::new(op, cause, die, target, stream, list, class));
-        let needed = self.commands.places() * self.slots_per_command as usize;
-        if self.slots.len() < needed {
-            self.slots.resize(needed, Slot::default());
-            if S::PRESENT {
-                let sectors = self.geometry().sectors as usize;
-                self.payload.resize(needed * sectors, S::default());
-            }
-        }
+        self.make_room_for_slots();
         let list = &mut self.lists[list];
         list.remaining += 1;
         match list.last.replace(handle) {
@@ -59,32 +52,6 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             None => list.first = Some(handle),
         }
         handle
-    }
-
-    /// Adds a slot to a command, with its payload cleared.
-    ///
-    /// # Panics
-    /// If the command is full.
-    #[inline]
-    pub fn push_slot(&mut self, command: Handle<Command>, slot: Slot) -> SlotRef {
-        let count = self.commands[command].count;
-        assert!(count < self.slots_per_command, "more slots than one command carries");
-        self.commands[command].count = count + 1;
-        let place = command.index() * self.slots_per_command as usize + count as usize;
-        self.slots[place] = slot;
-        if S::PRESENT {
-            self.payload_of(SlotRef(place as u32)).fill(S::default());
-        }
-        SlotRef(place as u32)
-    }
-
-    /// The payload of a slot: one entry per sector, none on a device without payload.
-    pub fn payload_of(&mut self, slot: SlotRef) -> &mut [S] {
-        if !S::PRESENT {
-            return &mut [];
-        }
-        let sectors = self.media.geometry().sectors as usize;
-        &mut self.payload[slot.0 as usize * sectors..][..sectors]
     }
 
     /// Forwards data from `read` to `program`. Slot `to` gets the payload of `from` in the sectors that its own mask

@@ -69,6 +69,12 @@ impl List {
         }
     }
 
+    /// Takes its only command.
+    #[inline]
+    pub(super) const fn take_alone(&mut self, command: Handle<Command>) {
+        (self.first, self.last, self.remaining) = (Some(command), Some(command), 1);
+    }
+
     /// The FTL's own number for the list.
     #[must_use]
     pub const fn tag(&self) -> u32 {

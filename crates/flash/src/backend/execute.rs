@@ -91,7 +91,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if list.start_wait.is_none() {
             list.start_wait = Some(now - list.submitted);
         }
-        if command.op == Op::Program {
+        let op = command.op;
+        self.fetch_next(handle);
+        let die = &mut self.dies[self.commands[handle].die.index()];
+        if op == Op::Program {
             die.register = Some(handle);
             self.request_bus(now, handle, Stage::DataIn, events);
         } else if self.timing.command.is_zero() && !self.arbitration.hold {
@@ -172,6 +175,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             self.keep_channel(handle, until);
         }
         events.push(until, Event::Array { die: number, generation }.into());
+        self.fetch_next_data(handle);
         if self.polls.is_some() {
             self.watch(from, number, events);
         }

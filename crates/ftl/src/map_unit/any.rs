@@ -57,7 +57,7 @@ impl AnyMapUnit {
         let faults = spec.faults(page);
         assert!(faults.is_empty(), "{faults:?}");
         let entries = |size: Bytes| (size.get() / ENTRY) as u32;
-        let layout = |block| Layout { units, page: entries(page), block };
+        let layout = |block| Layout::new(units, entries(page), block);
         Some(Self(match spec {
             MapSpec::Ram => return None,
             // Without blocks, a question may have as many mapping units as an answer holds.

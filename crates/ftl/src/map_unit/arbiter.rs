@@ -20,17 +20,24 @@ impl<const N: usize> Arbiter<N> {
     }
 
     /// The next queue among the ready ones.
+    #[inline]
     pub(super) fn pick(&mut self, ready: [bool; N]) -> Option<usize> {
-        if !ready.contains(&true) {
-            return None;
-        }
-        loop {
-            if let Some(queue) = (0..N).find(|queue| ready[*queue] && self.left[*queue] > 0) {
+        let mut any = false;
+        for queue in 0..N {
+            if ready[queue] && self.left[queue] > 0 {
                 self.left[queue] -= 1;
                 return Some(queue);
             }
-            self.left = self.weights;
+            any |= ready[queue];
         }
+        if !any {
+            return None;
+        }
+        // A new round: the first ready queue has turns again.
+        self.left = self.weights;
+        let queue = (0..N).find(|queue| ready[*queue])?;
+        self.left[queue] -= 1;
+        Some(queue)
     }
 }
 

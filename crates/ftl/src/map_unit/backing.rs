@@ -8,11 +8,23 @@ use super::layout::Layout;
 
 /// The storage behind the CMT of a core: flash, or the second level.
 pub(super) trait Backing {
+    /// True if it keeps loaded pages. Otherwise an access to a block gets no more than the block of what was loaded.
+    const KEEPS_PAGES: bool;
+
+    /// A page has been loaded: puts it into its place, where the access that asked for it will find it. `None` stands
+    /// for a page that was never written.
+    fn keep_page(&mut self, _tvpn: u32, _image: Option<&[u32]>) {}
+
     /// Fills a block from the entries at `at` of a page.
     fn fetch(&mut self, access: Access<'_>, at: usize, block: &mut [u32]) -> Step;
 
     /// Merges blocks into their page. Changes nothing if the step is not done.
     fn merge<'a>(&mut self, access: Access<'_>, blocks: impl Iterator<Item = (usize, &'a [u32])>) -> Step;
+
+    /// An access to a page waits for [`Cause::Any`]. True if a further attempt fails, too, and has been made.
+    fn fails_again(&mut self, _tvpn: u32) -> bool {
+        false
+    }
 
     /// Stores a dirty page, if there is one that can be stored.
     fn evict(&mut self) -> Option<Step>;
@@ -48,7 +60,8 @@ pub(super) trait Backing {
 /// An access to a page.
 pub(super) struct Access<'a> {
     pub(super) tvpn: u32,
-    /// The page's content, if it has just been loaded for this access.
+    /// What has just been loaded for this access: the block to be fetched, or the page to be merged. Empty if the
+    /// backing keeps pages.
     pub(super) loaded: Option<&'a [u32]>,
     pub(super) costs: &'a Costs,
     pub(super) counters: &'a mut Counters,

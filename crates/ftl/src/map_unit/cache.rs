@@ -1,6 +1,7 @@
 //! A set-associative cache of blocks of map entries with the second-chance algorithm (Sec. 4.4).
 
 use base::steps;
+use base::units::Divisor;
 
 use super::entry::encode;
 
@@ -19,7 +20,8 @@ pub(super) struct Block {
 /// The blocks, and the state of victim selection.
 #[derive(Clone, Debug)]
 pub(super) struct Cache {
-    sets: u32,
+    by_sets: Divisor,
+    by_ways: Divisor,
     ways: u32,
     entries: usize,
     blocks: Vec<Block>,
@@ -43,7 +45,8 @@ impl Cache {
     pub(super) fn new(blocks: u32, ways: u32, entries: u32) -> Self {
         assert!(ways > 0 && blocks >= ways && blocks.is_multiple_of(ways), "whole sets");
         Self {
-            sets: blocks / ways,
+            by_sets: Divisor::new(blocks / ways),
+            by_ways: Divisor::new(ways),
             ways,
             entries: entries as usize,
             blocks: vec![Block::default(); blocks as usize],
@@ -83,25 +86,32 @@ impl Cache {
     }
 
     pub(super) fn sets(&self) -> u32 {
-        self.sets
+        self.by_sets.get()
     }
 
+    #[inline]
     pub(super) fn set_number(&self, key: u32) -> u32 {
-        key % self.sets
+        self.by_sets.split(key).1
     }
 
+    #[inline]
     pub(super) fn set_of(&self, block: usize) -> u32 {
-        block as u32 / self.ways
+        self.by_ways.quotient(block as u32)
     }
 
     /// The blocks of the set that `key` belongs to.
+    #[inline]
     pub(super) fn set(&self, key: u32) -> std::ops::Range<usize> {
         let first = (self.set_number(key) * self.ways) as usize;
         first..first + self.ways as usize
     }
 
+    #[inline]
     pub(super) fn find(&self, key: u32) -> Option<usize> {
-        self.set(key).inspect(|_| steps::count()).find(|block| self.blocks[*block].key == Some(key))
+        let set = self.set(key);
+        let place =
+            self.blocks[set.clone()].iter().inspect(|_| steps::count()).position(|block| block.key == Some(key))?;
+        Some(set.start + place)
     }
 
     /// Notes that a block was used.
@@ -112,13 +122,13 @@ impl Cache {
     /// A victim in the set of `key`, and the number of blocks tested. The hand skips blocks that must stay, and once
     /// those used since it last came by.
     pub(super) fn victim(&mut self, key: u32, among: VictimFilter) -> (Option<usize>, u64) {
-        let set = self.set(key);
         let number = self.set_number(key);
+        let first = (number * self.ways) as usize;
         let hand = &mut self.hands[number as usize];
         for step in 1..=2 * u64::from(self.ways) {
             steps::count();
-            let block = set.start + *hand as usize;
-            *hand = (*hand + 1) % self.ways;
+            let block = first + *hand as usize;
+            *hand = if *hand + 1 == self.ways { 0 } else { *hand + 1 };
             let state = &mut self.blocks[block];
             if state.transient || (state.dirty && among == VictimFilter::Clean) {
                 continue;
@@ -129,6 +139,35 @@ impl Cache {
             return (Some(block), step);
         }
         (None, 2 * u64::from(self.ways))
+    }
+
+    /// Selects a victim among the loaded blocks and passes it by if `is_stuck` says that it must stay; returns true
+    /// then. Otherwise nothing has changed: [`Self::victim`] will return it.
+    pub(super) fn pass_victim(&mut self, key: u32, is_stuck: impl FnOnce(&Block) -> bool) -> bool {
+        let number = self.set_number(key);
+        let first = (number * self.ways) as usize;
+        let set = &mut self.blocks[first..][..self.ways as usize];
+        let mut hand = self.hands[number as usize];
+        for step in 0..2 * self.ways {
+            steps::count();
+            let state = &set[hand as usize];
+            hand = if hand + 1 == self.ways { 0 } else { hand + 1 };
+            // In the second round none counts as used any more.
+            if state.transient || (step < self.ways && state.key.is_some() && state.referenced) {
+                continue;
+            }
+            if !is_stuck(state) {
+                return false;
+            }
+            let from = self.hands[number as usize];
+            (0..step).map(|i| (from + i) % self.ways).for_each(|way| {
+                let passed = &mut set[way as usize];
+                passed.referenced &= passed.transient || passed.key.is_none();
+            });
+            self.hands[number as usize] = hand;
+            return true;
+        }
+        false
     }
 
     /// Gives a clean block to `key`, whose data are on their way.
@@ -161,6 +200,7 @@ impl Cache {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn fill(cache: &mut Cache, key: u32) -> (Option<u32>, u64) {
         let (victim, steps) = cache.victim(key, VictimFilter::Clean);
@@ -190,6 +230,32 @@ mod tests {
         let mut cache = Cache::new(64, 4, 1);
         let steps: u64 = (0..64_000).map(|key| fill(&mut cache, key).1).sum();
         assert!((127_000..129_000).contains(&steps), "{steps}");
+    }
+
+    proptest! {
+        /// A victim that is passed by leaves the cache as one that was selected and not taken.
+        #[test]
+        fn a_passed_victim_is_selected_and_not_taken(
+            ways in prop::collection::vec((any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()), 4),
+            hand in 0..4u32,
+            stuck: bool,
+        ) {
+            let mut cache = Cache::new(4, 4, 1);
+            for (block, (used, transient, dirty, referenced)) in cache.blocks.iter_mut().zip(ways) {
+                *block = match used {
+                    true => Block { key: Some(7), transient, dirty: dirty && !transient, referenced },
+                    false => Block::default(),
+                };
+            }
+            cache.hands[0] = hand;
+            let (before, mut other) = (cache.clone(), cache.clone());
+            let (victim, _) = other.victim(0, VictimFilter::Loaded);
+            let passed = cache.pass_victim(0, |_| stuck);
+            prop_assert_eq!(passed, victim.is_some() && stuck);
+            let expected = if passed { &other } else { &before };
+            prop_assert_eq!(&cache.hands, &expected.hands);
+            prop_assert_eq!(format!("{:?}", cache.blocks), format!("{:?}", expected.blocks));
+        }
     }
 
     #[test]

@@ -4,11 +4,12 @@
 //! Blocks of the CMT are filled from the second level and written back to it. A dirty page that leaves the second level
 //! is stored as a whole, without a read before.
 
-use base::units::Span;
+use base::units::{Divisor, Span};
 
 use super::backing::{Access, Backing, Cause, Outcome, Step};
-use super::cache::{Cache, VictimFilter};
+use super::cache::{Block, Cache, VictimFilter};
 use super::costs::Costs;
+use super::entry::encode;
 use super::write_buffers::WriteBuffers;
 
 /// The second level of one core.
@@ -16,7 +17,7 @@ use super::write_buffers::WriteBuffers;
 pub(super) struct SecondLevel {
     /// The number of its core, and of all cores.
     core: u32,
-    cores: u32,
+    cores: Divisor,
     /// Keyed by page number over number of cores, so that the pages of a core spread over all sets.
     ctp: Cache,
     buffers: WriteBuffers,
@@ -37,22 +38,25 @@ impl SecondLevel {
     /// The second level of one of several cores, with `pages.0` pages in sets of `pages.1`.
     pub(super) fn new((core, cores): (u32, u32), pages: (u32, u32), size: u32, buffers: u32, costs: Costs) -> Self {
         let ctp = Cache::new(pages.0, pages.1, size);
-        Self { core, cores, ctp, buffers: WriteBuffers::new(buffers, size), costs, filled: None }
+        Self { core, cores: Divisor::new(cores), ctp, buffers: WriteBuffers::new(buffers, size), costs, filled: None }
     }
 
     fn tvpn(&self, block: usize) -> u32 {
-        self.ctp.key(block) * self.cores + self.core
+        self.ctp.key(block) * self.cores.get() + self.core
+    }
+
+    fn key(&self, tvpn: u32) -> u32 {
+        self.cores.quotient(tvpn)
     }
 
     /// Brings a page into the second level. Also returns the cost, and the page that must be stored first.
     fn bring(&mut self, access: &mut Access<'_>) -> (Found, Span, Option<u32>) {
         let (tvpn, costs) = (access.tvpn, self.costs);
         let mut cost = costs.tag * self.ctp.ways();
-        let key = tvpn / self.cores;
+        let key = self.key(tvpn);
         let found = self.ctp.find(key);
-        if let (Some(block), Some(page)) = (found, access.loaded) {
+        if let (Some(block), true) = (found, access.loaded.is_some()) {
             assert!(self.ctp.block(block).transient, "the block was kept for what was loaded");
-            self.ctp.data_mut(block).copy_from_slice(page);
             self.ctp.finish_load(block);
             self.filled = Some(self.ctp.set_of(block));
             // The controller transferred the page, and the tags were compared before.
@@ -102,6 +106,17 @@ impl SecondLevel {
 }
 
 impl Backing for SecondLevel {
+    const KEEPS_PAGES: bool = true;
+
+    fn keep_page(&mut self, tvpn: u32, image: Option<&[u32]>) {
+        let block = self.ctp.find(self.key(tvpn)).filter(|block| self.ctp.block(*block).transient);
+        let page = self.ctp.data_mut(block.expect("the block was kept for what was loaded"));
+        match image {
+            Some(image) => page.copy_from_slice(image),
+            None => page.fill(encode(None)),
+        }
+    }
+
     fn fetch(&mut self, mut access: Access<'_>, at: usize, block: &mut [u32]) -> Step {
         let (found, cost, store) = self.bring(&mut access);
         match found {
@@ -125,6 +140,16 @@ impl Backing for SecondLevel {
             cost += self.costs.entry * block.len() as u64;
         }
         Step { cost, store, outcome: Outcome::Done }
+    }
+
+    fn fails_again(&mut self, tvpn: u32) -> bool {
+        let key = self.key(tvpn);
+        let Self { ctp, buffers, cores, core, .. } = self;
+        let is_stuck = |state: &Block| {
+            let page = state.key.map(|key| key * cores.get() + *core);
+            state.dirty && page.is_some_and(|page| !buffers.has_room(page))
+        };
+        ctp.find(key).is_none() && ctp.pass_victim(key, is_stuck)
     }
 
     fn evict(&mut self) -> Option<Step> {
@@ -153,7 +178,7 @@ impl Backing for SecondLevel {
     }
 
     fn page(&self, tvpn: u32) -> Option<&[u32]> {
-        let cached = self.ctp.find(tvpn / self.cores).filter(|block| !self.ctp.block(*block).transient);
+        let cached = self.ctp.find(self.key(tvpn)).filter(|block| !self.ctp.block(*block).transient);
         cached.map(|block| self.ctp.data(block)).or_else(|| self.buffers.get(tvpn))
     }
 

@@ -57,6 +57,7 @@ impl Counters {
     }
 
     /// Counts a step that a machine begins.
+    #[inline]
     pub(super) fn count_work(&mut self, machine: usize, cost: Span, writes_back: bool) {
         self.busy[machine] += cost;
         *(if writes_back { &mut self.flush_time } else { &mut self.question_time }) += cost;

@@ -18,13 +18,16 @@ impl Direct {
 }
 
 impl Backing for Direct {
+    const KEEPS_PAGES: bool = false;
+
     fn fetch(&mut self, access: Access<'_>, at: usize, block: &mut [u32]) -> Step {
         let costs = access.costs;
         // A page being stored is newer than the one in flash.
-        let Some(page) = self.buffers.get(access.tvpn).or(access.loaded) else {
+        let stored = self.buffers.get(access.tvpn).map(|page| &page[at..at + block.len()]);
+        let Some(entries) = stored.or(access.loaded) else {
             return Step::new(costs.issue, Outcome::Load);
         };
-        block.copy_from_slice(&page[at..at + block.len()]);
+        block.copy_from_slice(entries);
         Step::new(costs.entry * block.len() as u64, Outcome::Done)
     }
 

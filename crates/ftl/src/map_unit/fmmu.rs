@@ -87,18 +87,21 @@ impl Fmmu {
 
     /// Lets both machines start their next steps.
     fn begin(&mut self, now: Time) {
-        self.cmt.begin(now, self.ctp.queued() < self.queue, &mut self.counters);
+        let room = self.ctp.queued() < self.queue;
+        self.cmt.begin(now, room, &mut self.counters);
         // The CTP stores a page once, after the last of its blocks has arrived.
         self.ctp.drain(self.draining && self.cmt.is_flushed() && self.ctp.queued() == 0);
         self.ctp.begin(now, &mut self.counters);
-        // The CTP may just have freed a place in its queue.
-        self.cmt.begin(now, self.ctp.queued() < self.queue, &mut self.counters);
+        if !room && self.ctp.queued() < self.queue {
+            // The CTP has just freed a place in its queue.
+            self.cmt.begin(now, true, &mut self.counters);
+        }
     }
 }
 
 impl MapUnit for Fmmu {
     fn ask(&mut self, now: Time, asker: Asker, ticket: Ticket, ask: Ask) {
-        self.layout.block_of(&ask);
+        self.layout.checked_block_of(&ask);
         self.cmt.ask(asker, ticket, ask);
         self.begin(now);
     }
@@ -131,7 +134,10 @@ impl MapUnit for Fmmu {
     }
 
     fn next_event(&self) -> Option<Time> {
-        self.cmt.until().into_iter().chain(self.ctp.until()).min()
+        match (self.cmt.until(), self.ctp.until()) {
+            (Some(cmt), Some(ctp)) => Some(cmt.min(ctp)),
+            (cmt, ctp) => cmt.or(ctp),
+        }
     }
 
     fn image(&self, tvpn: u32) -> &[u32] {

@@ -1,7 +1,7 @@
 //! The division of the map: mapping units into blocks of a cache, blocks into translation pages. Also the effect of a
 //! question on the entries of a block.
 
-use base::units::Lpn;
+use base::units::{Divisor, Lpn};
 
 use super::entry::{decode, encode};
 use super::{Answer, Ask, SPAN};
@@ -15,48 +15,84 @@ pub struct Layout {
     pub page: u32,
     /// Entries in a block of the cached mapping table (CMT); divides `page`.
     pub block: u32,
+    by_page: Divisor,
+    by_block: Divisor,
+    /// Blocks in a translation page.
+    by_blocks: Divisor,
 }
 
 impl Layout {
+    /// A map of `units` entries in translation pages of `page` entries, and in blocks of `block`.
+    #[must_use]
+    pub const fn new(units: u32, page: u32, block: u32) -> Self {
+        let blocks = if page < block { 1 } else { page / block };
+        Self {
+            units,
+            page,
+            block,
+            by_page: Divisor::new(page),
+            by_block: Divisor::new(block),
+            by_blocks: Divisor::new(blocks),
+        }
+    }
+
     /// Translation pages.
     pub(super) fn pages(&self) -> u32 {
         self.units.div_ceil(self.page)
     }
 
     /// Blocks in a translation page.
-    pub(super) fn blocks(&self) -> u32 {
-        self.page / self.block
+    pub(super) const fn blocks(&self) -> u32 {
+        self.by_blocks.get()
+    }
+
+    /// The translation page of a block, and the block's number in it.
+    #[inline]
+    pub(super) const fn split(&self, block: u32) -> (u32, u32) {
+        self.by_blocks.split(block)
+    }
+
+    /// The translation page of a mapping unit.
+    #[inline]
+    pub(super) fn tvpn_of(&self, ask: &Ask) -> u32 {
+        self.by_page.quotient(range(ask).0.get())
     }
 
     /// The block with all mapping units of a question.
     ///
     /// # Panics
     /// If they are in several blocks, or beyond the end of the map.
-    pub(super) fn block_of(&self, ask: &Ask) -> u32 {
+    pub(super) fn checked_block_of(&self, ask: &Ask) -> u32 {
         let (first, count) = range(ask);
         assert!(count > 0 && count <= SPAN && first.get() + count <= self.units, "a question about units of the map");
-        let block = first.get() / self.block;
-        assert_eq!(block, (first.get() + count - 1) / self.block, "a question is about one block");
+        let block = self.block_of(ask);
+        let last = self.by_block.quotient(first.get() + count - 1);
+        assert_eq!(block, last, "a question is about one block");
         block
     }
 
-    /// The offset of a question's first mapping unit in its block.
-    pub(super) fn offset(&self, ask: &Ask) -> usize {
-        (range(ask).0.get() % self.block) as usize
+    /// The block of a question that has been checked.
+    #[inline]
+    pub(super) fn block_of(&self, ask: &Ask) -> u32 {
+        self.by_block.quotient(range(ask).0.get())
     }
 
-    /// The first block of a translation page.
-    pub(super) fn first_block(&self, tvpn: u32) -> u32 {
-        tvpn * self.blocks()
+    /// The offset of a question's first mapping unit in its block.
+    #[inline]
+    pub(super) fn offset(&self, ask: &Ask) -> usize {
+        self.by_block.split(range(ask).0.get()).1 as usize
     }
 
     /// The translation page of a block, and the block's offset in it.
+    #[inline]
     pub(super) fn page_of(&self, block: u32) -> (u32, usize) {
-        (block / self.blocks(), (block % self.blocks() * self.block) as usize)
+        let (tvpn, number) = self.split(block);
+        (tvpn, (number * self.block) as usize)
     }
 }
 
-pub(super) fn range(ask: &Ask) -> (Lpn, u32) {
+#[inline]
+pub(super) const fn range(ask: &Ask) -> (Lpn, u32) {
     match *ask {
         Ask::Lookup { first, count } => (first, count),
         Ask::Update { lpn, .. } | Ask::CondUpdate { lpn, .. } => (lpn, 1),

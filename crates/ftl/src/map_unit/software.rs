@@ -6,7 +6,7 @@
 
 mod core;
 
-use base::units::{Lpn, Psn, Time};
+use base::units::{Divisor, Lpn, Psn, Time};
 
 use self::core::Core;
 use super::backing::{Backing, Plan};
@@ -18,16 +18,48 @@ use super::{Ask, Asker, Counters, MapUnit, Output, Parts, Ticket, arbiter};
 #[derive(Clone, Debug)]
 pub(super) struct Software<B> {
     layout: Layout,
+    by_cores: Divisor,
     cores: Vec<Core<B>>,
+    /// The end of each core's step. Every event asks for the next one, and the cores are large.
+    due: Vec<Option<Time>>,
 }
 
 impl<B: Backing> Software<B> {
     pub(super) fn new(plan: &Plan, mut backing: impl FnMut(u32) -> B) -> Self {
-        Self { layout: plan.layout, cores: (0..plan.cores).map(|core| Core::new(plan, core, backing(core))).collect() }
+        Self {
+            layout: plan.layout,
+            by_cores: Divisor::new(plan.cores),
+            cores: (0..plan.cores).map(|core| Core::new(plan, core, backing(core))).collect(),
+            due: vec![None; plan.cores as usize],
+        }
     }
 
     fn core_of(&self, tvpn: u32) -> usize {
-        tvpn as usize % self.cores.len()
+        self.by_cores.split(tvpn).1 as usize
+    }
+
+    /// Lets the core of a translation page do something.
+    #[inline]
+    fn on_core(&mut self, tvpn: u32, does: impl FnOnce(&mut Core<B>)) {
+        let number = self.core_of(tvpn);
+        let core = &mut self.cores[number];
+        does(core);
+        self.due[number] = core.until();
+    }
+
+    /// The core whose step ends next, and its end. Cores share no mapping units, so only the order within a moment is
+    /// arbitrary; it is by core number.
+    #[inline]
+    fn next(&self) -> Option<(Time, usize)> {
+        let mut next: Option<(Time, usize)> = None;
+        for (core, due) in self.due.iter().enumerate() {
+            if let Some(at) = *due
+                && next.is_none_or(|(first, _)| at < first)
+            {
+                next = Some((at, core));
+            }
+        }
+        next
     }
 
     pub(super) fn is_clean(&self) -> bool {
@@ -49,39 +81,38 @@ impl<B: Backing> Software<B> {
 
 impl<B: Backing> MapUnit for Software<B> {
     fn ask(&mut self, now: Time, asker: Asker, ticket: Ticket, ask: Ask) {
-        let (tvpn, _) = self.layout.page_of(self.layout.block_of(&ask));
-        let core = self.core_of(tvpn);
-        self.cores[core].ask(now, asker, ticket, ask);
+        self.layout.checked_block_of(&ask);
+        self.on_core(self.layout.tvpn_of(&ask), |core| core.ask(now, asker, ticket, ask));
     }
 
     fn loaded(&mut self, now: Time, tvpn: u32, image: Option<&[u32]>) {
-        let core = self.core_of(tvpn);
-        self.cores[core].loaded(now, tvpn, image);
+        self.on_core(tvpn, |core| core.loaded(now, tvpn, image));
     }
 
     fn stored(&mut self, now: Time, tvpn: u32) {
-        let core = self.core_of(tvpn);
-        self.cores[core].stored(now, tvpn);
+        self.on_core(tvpn, |core| core.stored(now, tvpn));
     }
 
     fn advance(&mut self, now: Time, out: &mut Output) {
-        // Cores share no mapping units, so only the order within a moment is arbitrary; it is by core number.
-        loop {
-            let due = self.cores.iter_mut().filter_map(|core| core.until().map(|at| (at, core)));
-            let Some((at, core)) = due.min_by_key(|(at, _)| *at).filter(|(at, _)| *at <= now) else { return };
+        while let Some((at, number)) = self.next().filter(|(at, _)| *at <= now) {
+            let core = &mut self.cores[number];
             core.finish(at, out);
+            self.due[number] = core.until();
         }
     }
 
     fn next_event(&self) -> Option<Time> {
-        self.cores.iter().filter_map(Core::until).min()
+        self.next().map(|(at, _)| at)
     }
 
     fn image(&self, tvpn: u32) -> &[u32] {
         self.cores[self.core_of(tvpn)].backing().image(tvpn)
     }
     fn flush(&mut self, now: Time) {
-        self.cores.iter_mut().for_each(|core| core.drain(now));
+        for (core, due) in self.cores.iter_mut().zip(&mut self.due) {
+            core.drain(now);
+            *due = core.until();
+        }
     }
 
     fn set_collector_weight(&mut self, valid: u32, of: u32) {
@@ -92,7 +123,7 @@ impl<B: Backing> MapUnit for Software<B> {
     fn counters(&self, now: Time) -> Counters {
         let mut sum = Counters::new(0, Parts::Cores);
         self.cores.iter().for_each(|core| sum.add(core.counters()));
-        sum.cut_off(now, self.cores.iter().map(Core::until));
+        sum.cut_off(now, self.due.iter().copied());
         sum
     }
 }

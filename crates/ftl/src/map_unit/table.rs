@@ -62,7 +62,7 @@ impl Table {
 impl MapUnit for Table {
     fn ask(&mut self, now: Time, _asker: Asker, ticket: Ticket, ask: Ask) {
         // The question must lie in one block here too, so that its asker can use any map unit.
-        self.layout.block_of(&ask);
+        self.layout.checked_block_of(&ask);
         self.waiting.push_back((ticket, ask));
         if self.until.is_none() {
             self.begin(now);

@@ -99,7 +99,7 @@ impl Uncached {
 
     /// The translation page with all mapping units of a question, and the offset of the first.
     fn locate(&self, ask: &Ask) -> (u32, usize) {
-        let (tvpn, at) = self.layout.page_of(self.layout.block_of(ask));
+        let (tvpn, at) = self.layout.page_of(self.layout.checked_block_of(ask));
         (tvpn, at + self.layout.offset(ask))
     }
 }
@@ -194,7 +194,7 @@ mod tests {
     use base::units::Psn;
 
     fn uncached(service: Span, units: u32) -> Uncached {
-        Uncached::new(Layout { units, page: 4, block: 4 }, service)
+        Uncached::new(Layout::new(units, 4, 4), service)
     }
 
     #[test]

@@ -27,6 +27,11 @@ impl WriteBuffers {
         Some(&self.data[buffer * self.page..][..self.page])
     }
 
+    /// True if a page can have a buffer: one is free, and the page has none.
+    pub(super) fn has_room(&self, tvpn: u32) -> bool {
+        !self.free.is_empty() && self.get(tvpn).is_none()
+    }
+
     /// Takes a buffer for a page; none if all are in use or the page has one.
     pub(super) fn claim(&mut self, tvpn: u32) -> Option<&mut [u32]> {
         if self.get(tvpn).is_some() {
@@ -61,9 +66,10 @@ mod tests {
         buffers.claim(7).expect("one is free").copy_from_slice(&[1, 2, 3]);
         assert!(buffers.claim(7).is_none() && buffers.get(6).is_none() && buffers.get(900).is_none());
         buffers.claim(2).expect("one more").copy_from_slice(&[4, 5, 6]);
-        assert!(buffers.claim(5).is_none(), "all are in use");
+        assert!(buffers.claim(5).is_none() && !buffers.has_room(5), "all are in use");
         assert_eq!((buffers.get(7), buffers.get(2)), (Some(&[1, 2, 3][..]), Some(&[4, 5, 6][..])));
         buffers.release(7);
+        assert!(!buffers.has_room(2) && buffers.has_room(7));
         assert!(buffers.get(7).is_none() && !buffers.is_empty() && buffers.claim(5).is_some());
         [2, 5].into_iter().for_each(|tvpn| buffers.release(tvpn));
         assert!(buffers.is_empty());

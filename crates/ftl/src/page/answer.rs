@@ -48,11 +48,11 @@ impl PageFtl {
         }
         if awaited && !self.awaits_answers() {
             // Wakes all pools with waiting writes: the last answer has come, so they must decide without it.
-            (0..self.groups).filter(|pool| !self.pools[*pool as usize].waiting.is_empty()).for_each(|pool| {
-                if !self.changed_pools.contains(&pool) {
-                    self.changed_pools.push(pool);
-                }
-            });
+            let mut at = 0;
+            while let Some(pool) = self.first_with_waiting(at) {
+                self.note_change(pool);
+                at = pool + 1;
+            }
         }
         self.collect_changed(flash, owners);
         if awaited && !self.awaits_answers() {
@@ -92,8 +92,9 @@ impl PageFtl {
         match (map_client.close(ticket), answer) {
             (Question::Read(look_up), Answer::Places(places)) => {
                 let sectors = self.geometry.sectors as i32;
-                let asked = places.into_iter().zip(look_up.masks).take(look_up.count as usize);
-                for (i, (place, mask)) in (0..).zip(asked) {
+                let masks = map_client.take_masks(&look_up);
+                for (i, place) in (0..look_up.count as i32).zip(places) {
+                    let mask = masks.as_ref().map_or(look_up.mask, |masks| masks[i as usize]);
                     let lpn = Lpn::new(look_up.first.get() + i as u32);
                     let wanted = PageRead { owner: look_up.owner, at: look_up.at + i * sectors, mask };
                     match place {

@@ -98,9 +98,9 @@ impl Blocks {
 
     /// Prefetches what [`Self::mark_invalid`] needs of a slot.
     #[inline]
-    pub(super) fn fetch(&self, psn: Psn) {
+    pub(super) fn fetch(&self, psn: Psn, superblock: SuperblockId) {
         prefetch(self.valid.get(psn.index() / 64));
-        prefetch(self.info.get(self.geometry.locate(psn).0.index()));
+        prefetch(self.info.get(superblock.index()));
     }
 
     #[inline]

@@ -68,9 +68,6 @@ impl PageFtl {
                 self.fail(here, target.superblock);
             }
             self.fetch_for_end(flash, owners, handle);
-            if count > 1 {
-                self.fetch_places(flash, handle);
-            }
             for i in 0..count {
                 let Programmed { slot, psn, torn } = Programmed::of(flash.backend, handle, (target, failed), i);
                 if torn && !self.planted.is(Sabotage::FailureIgnored) {
@@ -119,10 +116,10 @@ impl PageFtl {
     /// Lets a mapping unit of a failed program wait in its pool. A translation page in a data pool must not wait there.
     fn write_again(&mut self, pool: u32, unit: PageWrite) {
         let at_home = self.kind_of(unit.lpn) == self.kind_in(pool);
-        let waits = &mut self.pools[pool as usize];
         if at_home {
-            return waits.waiting.push_back(unit);
+            return self.let_wait(pool, unit);
         }
+        let waits = &mut self.pools[pool as usize];
         waits.live -= 1;
         waits.in_flight -= 1;
         if let Some(pages) = self.unplaced.last_mut() {

@@ -43,9 +43,15 @@ pub(super) struct LookUp {
     pub(super) count: u32,
     /// The position of the first mapping unit's first sector in the owner's data.
     pub(super) at: i32,
-    /// The requested sectors of each mapping unit.
-    pub(super) masks: [u64; SPAN as usize],
+    /// The requested sectors of the first mapping unit.
+    pub(super) mask: u64,
+    /// Those of each mapping unit, if there are several. Most lookups have one, and a question shall be small: hundreds
+    /// are in progress.
+    masks: Option<Handle<Masks>>,
 }
+
+/// The requested sectors of each mapping unit of a lookup.
+pub(super) type Masks = [u64; SPAN as usize];
 
 /// The state of a translation page.
 #[derive(Clone, Copy, Debug, Default)]
@@ -71,6 +77,8 @@ pub(super) struct MapClient {
     pub(super) entries: u32,
     units: u32,
     questions: Slab<Question>,
+    /// The sectors of lookups with several mapping units.
+    masks: Slab<Masks>,
     /// Questions whose answers may free or take space.
     pub(super) changes: u32,
     /// The lookup that the next neighbour may join; the map unit has not been asked yet.
@@ -100,6 +108,7 @@ impl MapClient {
             entries,
             units,
             questions: Slab::default(),
+            masks: Slab::default(),
             changes: 0,
             look_up: None,
             clock: Time::ZERO,
@@ -146,15 +155,27 @@ impl MapClient {
                 && lpn.get() == l.first.get() + l.count
                 && !lpn.get().is_multiple_of(SPAN)
             {
-                l.masks[l.count as usize] = mask;
+                let of_first = l.mask;
+                let masks = *l.masks.get_or_insert_with(|| {
+                    let mut masks = [0; SPAN as usize];
+                    masks[0] = of_first;
+                    self.masks.insert(masks)
+                });
+                self.masks[masks][l.count as usize] = mask;
                 l.count += 1;
                 return;
             }
             self.end_look_up(now);
         }
-        let mut masks = [0; SPAN as usize];
-        masks[0] = mask;
-        self.look_up = Some(self.questions.insert(Question::Read(LookUp { owner, first: lpn, count: 1, at, masks })));
+        let look_up = LookUp { owner, first: lpn, count: 1, at, mask, masks: None };
+        self.look_up = Some(self.questions.insert(Question::Read(look_up)));
+    }
+
+    /// Takes the requested sectors of each mapping unit of a lookup that has been answered; none if it has only one.
+    pub(super) fn take_masks(&mut self, look_up: &LookUp) -> Option<Masks> {
+        let masks = look_up.masks?;
+        self.masks.remove(masks);
+        Some(self.masks[masks])
     }
 
     /// Asks for the last neighbours of a read request.

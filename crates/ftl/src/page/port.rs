@@ -63,6 +63,17 @@ impl Ftl for PageFtl {
     }
 
     #[inline]
+    fn read_alone<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        wanted: PageRead,
+        lpn: Lpn,
+    ) -> bool {
+        self.read_alone(flash, owners, wanted, lpn)
+    }
+
+    #[inline]
     fn begin_write(&mut self, set: u32) {
         self.begin_write(set);
     }

@@ -15,10 +15,12 @@ use crate::port::{Flash, Owners};
 /// The distances, in ends of programs, at which map entries are prefetched, and the state of the places they lead to.
 const FAR: usize = 6;
 const NEAR: usize = 3;
+/// The same for programs of many slots.
+const FAR_MANY: usize = 2;
+const NEAR_MANY: usize = 1;
 
 impl PageFtl {
-    /// A program ends: prefetches what it needs if it has many slots, which are prefetched together; else for the ends of
-    /// the next programs.
+    /// A program ends: prefetches for the ends of the next programs.
     #[inline]
     pub(super) fn fetch_for_end<S: Sector, O: Observer>(
         &self,
@@ -26,14 +28,15 @@ impl PageFtl {
         owners: &impl Owners<S>,
         ending: Handle<Command>,
     ) {
-        if flash.backend.command(ending).count() > 1 {
-            return self.fetch_entries(flash, owners, ending);
-        }
-        if let Some(command) = flash.following_program(FAR) {
+        let many = flash.backend.command(ending).count() > 1;
+        let (far, near) = if many { (FAR_MANY, NEAR_MANY) } else { (FAR, NEAR) };
+        if let Some(command) = flash.following_program(far) {
             self.fetch_entries(flash, owners, command);
         }
-        if let Some(command) = flash.following_program(NEAR) {
+        if let Some(command) = flash.following_program(near) {
             self.fetch_places(flash, command);
+            let (_, slot) = flash.backend.slot(command, 0);
+            owners.fetch_near(slot.owner, slot.lpn);
             flash.backend.fetch_behind(command);
         }
     }
@@ -47,14 +50,18 @@ impl PageFtl {
     ) {
         for (_, slot) in flash.backend.slots(command) {
             self.mapping.fetch(slot.lpn.index());
-            owners.fetch(slot.owner);
+            owners.fetch(slot.owner, slot.lpn);
         }
     }
 
     /// Prefetches the state of the places that all mapping units of a command will leave.
     pub(super) fn fetch_places<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, command: Handle<Command>) {
         let places = flash.backend.slots(command).filter_map(|(_, slot)| self.mapping.peek(slot.lpn.index()));
-        places.for_each(|psn| self.blocks.fetch(psn));
+        places.for_each(|psn| {
+            let (superblock, _) = self.geometry.locate(psn);
+            self.blocks.fetch(psn, superblock);
+            self.victims.data.fetch(superblock);
+        });
     }
 
     /// Prefetches the spare area of a slot that is gathered for a copy, or of the next one if each is copied alone: the

@@ -31,6 +31,33 @@ impl PageFtl {
         true
     }
 
+    /// Reads sectors of the only mapping unit of a request. With the map in RAM its list needs no place among those of
+    /// the dies, where lists wait for the request's other mapping units.
+    #[inline]
+    pub(crate) fn read_alone<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        wanted: PageRead,
+        lpn: Lpn,
+    ) -> bool {
+        let Mapping::Ram(map) = &self.mapping else {
+            let mapped = self.read(flash, owners, wanted, lpn);
+            self.end_read(flash);
+            return mapped;
+        };
+        let Some(psn) = map.get(lpn) else { return false };
+        flash.backend.fetch(lpn, psn);
+        let (superblock, _) = self.geometry.locate(psn);
+        self.blocks.pin(superblock);
+        let purpose = (Class::HostRead, Kind::Read as u32);
+        let list = flash.backend.open_read(purpose, Cause::Host, superblock, wanted.slot(lpn, psn));
+        owners.charge(wanted.owner);
+        self.charge_request();
+        self.dispatch(flash, list);
+        true
+    }
+
     /// Reads sectors of a mapping unit from its place.
     #[inline]
     pub(super) fn read_at<S: Sector, O: Observer>(

@@ -173,6 +173,12 @@ impl Victims {
         self.ages.remove(group, superblock.get());
     }
 
+    /// Prefetches what [`Self::invalidated`] needs of a superblock.
+    #[inline]
+    pub(crate) fn fetch(&self, superblock: SuperblockId) {
+        self.minima.fetch(superblock.get());
+    }
+
     /// One mapping unit of a superblock became invalid.
     #[inline]
     pub(crate) fn invalidated(&mut self, pool: u32, superblock: SuperblockId) {

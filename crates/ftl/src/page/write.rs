@@ -94,7 +94,7 @@ impl PageFtl {
         chosen.live += 1;
         chosen.in_flight += 1;
         if !chosen.waiting.is_empty() || !self.append(flash, owners, pool, &unit) {
-            self.pools[pool as usize].waiting.push_back(unit);
+            self.let_wait(pool, unit);
             self.stalled = true;
             if self.kind_in(pool) == Holds::Pages {
                 self.end_gathering(pool);
@@ -109,6 +109,25 @@ impl PageFtl {
             }
             self.waited_set = set;
             self.start_gc(flash, owners, pool);
+        }
+    }
+
+    /// Lets a write wait for space in its pool.
+    pub(super) fn let_wait(&mut self, pool: u32, unit: PageWrite) {
+        self.pools[pool as usize].waiting.push_back(unit);
+        if self.kind_in(pool) == Holds::Data {
+            self.with_waiting.insert(pool);
+        }
+    }
+
+    /// The first data pool with waiting writes, from `pool` on.
+    pub(super) fn first_with_waiting(&mut self, pool: u32) -> Option<u32> {
+        loop {
+            let found = self.with_waiting.first_from(pool)?;
+            if !self.pools[found as usize].waiting.is_empty() {
+                return Some(found);
+            }
+            self.with_waiting.remove(found);
         }
     }
 

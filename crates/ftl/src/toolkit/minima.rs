@@ -3,6 +3,8 @@
 //! Valid counts of closed superblocks only fall, so one comparison keeps the minimum of a chunk up to date. A search
 //! for the minimum scans the chunks of its pool and then one chunk.
 
+use base::prefetch::prefetch;
+
 const CHUNK: u32 = 64;
 /// The count of a superblock that is not a candidate.
 const ABSENT: u32 = u32::MAX;
@@ -55,6 +57,12 @@ impl Minima {
         let end = (start + CHUNK).min(first + self.blocks);
         let chunk = self.chunk(superblock);
         self.least[chunk] = self.counts[start as usize..end as usize].iter().copied().min().unwrap_or(ABSENT);
+    }
+
+    /// Prefetches the count of a superblock.
+    #[inline]
+    pub(crate) fn fetch(&self, superblock: u32) {
+        prefetch(self.counts.get(superblock as usize));
     }
 
     #[inline]

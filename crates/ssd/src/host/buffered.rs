@@ -13,6 +13,9 @@ use crate::buffer::Taken;
 use crate::spec::FlushPolicy;
 use ftl::{Ftl, OldPlace, PageWrite, Sabotage, full_mask};
 
+/// Waiting writes are prefetched this many places before their turn.
+const AHEAD: usize = 4;
+
 impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     /// Lets waiting writes into the buffer as far as there is room, and writes back what is due.
     pub(super) fn fill_buffer(&mut self) {
@@ -31,6 +34,9 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
                     continue;
                 }
                 self.buffer_queue.pop_front();
+                if let Some(later) = self.buffer_queue.get(AHEAD) {
+                    self.clients.requests.fetch(*later);
+                }
                 self.served(handle);
             }
             if !self.log_flush() && !self.write_back(!self.buffer_queue.is_empty()) {

@@ -11,7 +11,7 @@ use ftl::{Owner, Owners, PageWrite, ReadSink, Service, WriteSink};
 
 use crate::buffer::{Buffer, Entry};
 
-use super::overlap::Extent;
+use super::overlap::{Extent, Overlaps};
 use super::request::{QueueId, Status, Tag};
 
 /// A request that the device works on.
@@ -54,6 +54,7 @@ pub(crate) struct Active<S> {
 #[derive(Clone, Debug)]
 pub(crate) struct Clients<S> {
     pub(crate) requests: Slab<Active<S>>,
+    pub(crate) overlaps: Overlaps<Handle<Active<S>>>,
     pub(crate) buffer: Option<Buffer<S>>,
     /// Requests that flash has finished.
     served: Vec<Handle<Active<S>>>,
@@ -102,10 +103,12 @@ enum OwnerKind<S> {
 }
 
 impl<S: Sector> Clients<S> {
-    /// The clients of a device with this buffer, and with mapping units of `sectors` sectors.
-    pub(crate) fn new(buffer: Option<Buffer<S>>, sectors: u32, cuts_through: bool) -> Self {
+    /// The clients of a device with this buffer, with mapping units of `sectors` sectors, and at most `depth` requests
+    /// under way.
+    pub(crate) fn new(buffer: Option<Buffer<S>>, sectors: u32, cuts_through: bool, depth: u32) -> Self {
         Self {
             requests: Slab::default(),
+            overlaps: Overlaps::new(depth),
             buffer,
             served: Vec::new(),
             cuts_through,
@@ -122,6 +125,7 @@ impl<S: Sector> Clients<S> {
     /// Drops all requests at a power loss, and takes a new buffer.
     pub(crate) fn lose_power(&mut self, buffer: Option<Buffer<S>>) {
         self.requests.clear();
+        self.overlaps.clear();
         self.served.clear();
         self.parts.clear();
         self.dropped.clear();
@@ -259,9 +263,22 @@ impl<S: Sector> WriteSink<S> for Clients<S> {
     }
 
     #[inline]
-    fn fetch(&self, owner: Owner) {
-        if let (Some(OwnerKind::Entry(handle)), Some(buffer)) = (Self::owner_kind(owner), &self.buffer) {
-            buffer.fetch(handle);
+    fn fetch(&self, owner: Owner, lpn: Lpn) {
+        match (Self::owner_kind(owner), &self.buffer) {
+            // Few requests stay in the caches.
+            (Some(OwnerKind::Request(handle)), _) if self.requests.is_large() => {
+                self.requests.fetch(handle);
+                self.overlaps.fetch(lpn.get());
+            }
+            (Some(OwnerKind::Entry(handle)), Some(buffer)) => buffer.fetch(handle),
+            _ => {}
+        }
+    }
+
+    #[inline]
+    fn fetch_near(&self, owner: Owner, lpn: Lpn) {
+        if let (Some(OwnerKind::Request(_)), true) = (Self::owner_kind(owner), self.requests.is_large()) {
+            self.overlaps.fetch_change(lpn.get());
         }
     }
 

@@ -11,6 +11,7 @@
 use std::ops::Range;
 
 use base::io::IoKind;
+use base::prefetch::prefetch;
 use base::steps;
 
 /// Mapping units of a request.
@@ -133,6 +134,18 @@ impl<T: Copy + PartialEq> Overlaps<T> {
     #[inline]
     const fn list(&self, region: u32) -> usize {
         (region.wrapping_mul(0x9E37_79B1) >> self.shift) as usize
+    }
+
+    /// Prefetches the lists of a mapping unit's region, in which a request will be looked up or entered.
+    #[inline]
+    pub(crate) fn fetch(&self, unit: u32) {
+        prefetch(self.lists.get(self.list(unit / REGION)));
+    }
+
+    /// Prefetches what the removal of a request that changes this mapping unit will look at behind those lists.
+    #[inline]
+    pub(crate) fn fetch_change(&self, unit: u32) {
+        prefetch(self.nodes.get(self.lists[self.list(unit / REGION)][1] as usize));
     }
 
     /// Calls `found` for every request that conflicts with an extent.

@@ -175,13 +175,14 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         let first = geometry.unit_of(io.start.get()) as u32;
         let end = if io.sectors.is_zero() { first } else { geometry.unit_of(io.end().get() - 1) as u32 + 1 };
         let extent = Extent::new(io.kind, first, end);
-        if extent.changes() && !self.overlaps.lists_reads() {
+        if extent.changes() && !self.clients.overlaps.lists_reads() {
             self.list_reads();
         }
         let mut blockers = 0;
-        if self.overlaps.may_conflict(&extent) {
-            let (requests, planted) = (&mut self.clients.requests, self.resolved.planted);
-            self.overlaps.conflicting(&extent, |other| {
+        if self.clients.overlaps.may_conflict(&extent) {
+            let planted = self.resolved.planted;
+            let Clients { requests, overlaps, .. } = &mut self.clients;
+            overlaps.conflicting(&extent, |other| {
                 let other = &mut requests[other];
                 if other.blockers == 0 || !planted.is(Sabotage::OverlapMissed) {
                     other.blocks = true;
@@ -189,7 +190,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
                 }
             });
         }
-        let listed = self.overlaps.begin(&extent, self.active.len());
+        let listed = self.clients.overlaps.begin(&extent, self.active.len());
         let handle = self.clients.requests.insert(Active {
             tag,
             queue,
@@ -215,7 +216,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             data,
         });
         if listed {
-            self.overlaps.add(&extent, handle);
+            self.clients.overlaps.add(&extent, handle);
         }
         self.active.push(handle);
         self.notify(handle, RequestStep::Begun { tag, arrival, io });
@@ -229,9 +230,10 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     #[cold]
     fn list_reads(&mut self) {
         for handle in &self.active {
-            let request = &mut self.clients.requests[*handle];
+            let Clients { requests, overlaps, .. } = &mut self.clients;
+            let request = &mut requests[*handle];
             if !std::mem::replace(&mut request.listed, true) {
-                self.overlaps.add(&request.extent, *handle);
+                overlaps.add(&request.extent, *handle);
             }
         }
     }
@@ -288,6 +290,9 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         if S::PRESENT {
             self.clients.requests[handle].data = vec![S::default(); io.sectors.get() as usize];
         }
+        if self.clients.buffer.is_none() && extent.end - extent.first == 1 {
+            return self.read_alone(handle, &io, extent.first);
+        }
         let owner = Clients::request_owner(handle);
         let mut pending = 0;
         let mut buffered = 0;
@@ -323,6 +328,21 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         request.pending = if first { pending.min(1) } else { pending };
         request.from_ram = from_ram;
         if pending == 0 {
+            self.served(handle);
+        }
+    }
+
+    /// Reads the only mapping unit of a request, where no buffer may have a part of it.
+    #[inline]
+    fn read_alone(&mut self, handle: Handle<Active<S>>, io: &Io, unit: u32) {
+        let (at, mask) = self.cover(io, unit);
+        let wanted = PageRead { owner: Clients::request_owner(handle), at, mask };
+        let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
+        if self.ftl.read_alone(&mut flash, &mut self.clients, wanted, Lpn::new(unit)) {
+            // No list finishes while it is submitted.
+            self.clients.requests[handle].pending = 1;
+        } else {
+            self.clients.unmapped += 1;
             self.served(handle);
         }
     }
@@ -459,9 +479,9 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             data: if request.io.kind == IoKind::Read { data } else { Vec::new() },
         });
         let (position, extent, blocks) = (request.position as usize, request.extent, request.blocks);
-        self.overlaps.end(&extent);
+        self.clients.overlaps.end(&extent);
         if request.listed {
-            self.overlaps.remove(&extent, handle);
+            self.clients.overlaps.remove(&extent, handle);
         }
         self.queues.finished(request.queue);
         self.active.swap_remove(position);
@@ -485,8 +505,8 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             // requests.
             self.unblocked.reserve(self.active.capacity());
         }
-        let (requests, unblocked) = (&mut self.clients.requests, &mut self.unblocked);
-        self.overlaps.conflicting(extent, |handle| {
+        let (Clients { requests, overlaps, .. }, unblocked) = (&mut self.clients, &mut self.unblocked);
+        overlaps.conflicting(extent, |handle| {
             let request = &mut requests[handle];
             if request.blockers > 0 {
                 request.blockers -= 1;

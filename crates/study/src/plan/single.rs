@@ -20,6 +20,7 @@ impl Plan {
             name: name.into(),
             description: String::new(),
             source: String::new(),
+            long: false,
             device: path(0),
             workload: path(1),
             seeds,

@@ -42,8 +42,8 @@ pub(super) struct Cmt {
     stalled: [bool; 2],
     /// Questions that wait for a block of their set.
     set_wait_queue: SetWaitQueue<(Ticket, Ask)>,
+    /// Blocks whose data have arrived but are not taken yet.
     responses: VecDeque<usize>,
-    payload: VecDeque<u32>,
     /// Responses and requests.
     classes: Arbiter<2>,
     askers: Arbiter<2>,
@@ -80,7 +80,6 @@ impl Cmt {
             queues: Default::default(),
             stalled: [false; 2],
             responses: VecDeque::new(),
-            payload: VecDeque::new(),
             classes: Arbiter::new([sizes.responses, 1]),
             askers: Arbiter::new([1, 1]),
             serving: None,
@@ -110,10 +109,10 @@ impl Cmt {
         self.queues[asker as usize].push_back((ticket, ask));
     }
 
-    /// The CTP sends the entries of a block.
+    /// The CTP sends the entries of a block. Nobody reads them before the step that takes the response.
     pub(super) fn respond(&mut self, block: usize, entries: &[u32]) {
         self.responses.push_back(block);
-        self.payload.extend(entries);
+        self.cache.data_mut(block).copy_from_slice(entries);
     }
 
     /// Chooses between flushing all dirty blocks and only those that `low` and `high` ask for.
@@ -196,9 +195,10 @@ impl Cmt {
             return Some(cost);
         }
         loop {
-            let ready = [0, 1].map(|queue| room && !self.stalled[queue] && !self.queues[queue].is_empty());
+            let is_ready = |queue: usize| room && !self.stalled[queue] && !self.queues[queue].is_empty();
+            let ready = [is_ready(0), is_ready(1)];
             let set_wait_queue = room && self.set_wait_queue.is_ready();
-            let class = self.classes.pick([!self.responses.is_empty(), set_wait_queue || ready.contains(&true)]);
+            let class = self.classes.pick([!self.responses.is_empty(), set_wait_queue || ready[0] || ready[1]]);
             let cost = match class {
                 Some(0) => Some(self.fill()),
                 Some(_) if set_wait_queue => self.retry_waiting(counters),
@@ -220,8 +220,6 @@ impl Cmt {
     /// Takes the data of a block.
     fn fill(&mut self) -> Span {
         let block = self.responses.pop_front().expect("a response");
-        let entries = self.payload.drain(..self.layout.block as usize);
-        self.cache.data_mut(block).iter_mut().zip(entries).for_each(|(entry, new)| *entry = new);
         self.cache.finish_load(block);
         self.serving = Some((block, 0));
         self.costs.packet + self.costs.entry * u64::from(self.layout.block)
@@ -330,6 +328,8 @@ impl Cmt {
     }
 
     /// Sends the next dirty block to the CTP, if one is to be flushed.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Nearly every step asks, and nothing is to be flushed.
     fn flush(&mut self, counters: &mut Counters) -> Option<Span> {
         if self.chain.is_none() && self.forced.is_empty() && !self.flushing && !self.draining {
             return None;

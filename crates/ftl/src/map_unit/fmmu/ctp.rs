@@ -266,6 +266,8 @@ impl Ctp {
     }
 
     /// Stores the page that has been dirty longest, if too many are dirty.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Nearly every step asks, and nothing is to be stored.
     fn store(&mut self) -> Option<Span> {
         let threshold = if self.draining { 0 } else { self.threshold };
         if self.forced.is_empty() && self.dirty.len() <= threshold {

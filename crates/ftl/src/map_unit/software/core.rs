@@ -3,12 +3,13 @@
 //! A question that needs flash is a task that waits. In the published design a core has one task and waits with it;
 //! with more, it continues with other questions meanwhile. A step takes effect for the caller at its end.
 
+mod page_states;
 mod steps;
 mod waiting;
 
 use std::collections::VecDeque;
 
-use base::units::{Span, Time};
+use base::units::{Divisor, Span, Time};
 
 use super::super::arbiter::Arbiter;
 use super::super::backing::{Backing, Cause, Plan, Step};
@@ -16,7 +17,8 @@ use super::super::cache::Cache;
 use super::super::entry::encode;
 use super::super::layout::Layout;
 use super::super::{Answer, Ask, Asker, Costs, Counters, Job, Output, Parts, Ticket};
-use waiting::Waiting;
+use page_states::PageStates;
+use waiting::{After, Waiting};
 
 /// A task that the core has begun.
 #[derive(Clone, Debug)]
@@ -24,7 +26,7 @@ struct Task {
     /// None for a write-back that the core began by itself.
     question: Option<(Ticket, Ask)>,
     stage: Stage,
-    /// The page loaded for the stage.
+    /// What the stage needs of the loaded page.
     page: Vec<u32>,
     has_page: bool,
 }
@@ -71,12 +73,12 @@ pub(super) struct Core<B> {
     /// The number of this core, and of all cores.
     index: u32,
     cores: u32,
+    by_cores: Divisor,
     /// True if one load serves all tasks that need the page.
     shared_loads: bool,
     cmt: Cache,
     backing: B,
-    /// Pages whose blocks are being written back.
-    locked: Vec<u32>,
+    pages: PageStates,
     /// Dirty blocks of a page, during a step.
     found: Vec<usize>,
     queues: [VecDeque<(Ticket, Ask)>; 2],
@@ -103,10 +105,11 @@ impl<B: Backing> Core<B> {
             costs: plan.costs,
             index,
             cores: plan.cores,
+            by_cores: Divisor::new(plan.cores),
             shared_loads: plan.shared_loads,
             cmt: Cache::new(plan.blocks, plan.ways, plan.layout.block),
             backing,
-            locked: Vec::new(),
+            pages: PageStates::new(plan.layout.pages().div_ceil(plan.cores), plan.blocks),
             found: Vec::new(),
             queues: Default::default(),
             arbiter: Arbiter::new([1, 1]),
@@ -139,8 +142,13 @@ impl<B: Backing> Core<B> {
 
     /// Blocks have their own numbers on each core, so that they spread over all its sets.
     fn key(&self, block: u32) -> u32 {
-        let blocks = self.layout.blocks();
-        block / blocks / self.cores * blocks + block % blocks
+        let (tvpn, number) = self.layout.split(block);
+        self.by_cores.quotient(tvpn) * self.layout.blocks() + number
+    }
+
+    /// The number of a page among those of this core.
+    fn own_number(&self, tvpn: u32) -> u32 {
+        self.by_cores.quotient(tvpn)
     }
 
     /// The page of a cached block, and the block's offset in it.
@@ -161,18 +169,15 @@ impl<B: Backing> Core<B> {
     }
 
     pub(super) fn loaded(&mut self, now: Time, tvpn: u32, image: Option<&[u32]>) {
-        let size = self.layout.page as usize;
         self.loads = self.loads.checked_sub(1).expect("a page that was asked for");
         // The oldest first: each load is for one task, or for all.
         while let Some(number) = self.waiting.take_loading(tvpn) {
-            let task = &mut self.tasks[number];
-            task.page.clear();
-            match image {
-                Some(image) => task.page.extend_from_slice(image),
-                None => task.page.resize(size, encode(None)),
+            if B::KEEPS_PAGES {
+                self.backing.keep_page(tvpn, image);
+            } else {
+                self.copy_for(number, image);
             }
-            assert_eq!(task.page.len(), size, "an image is a translation page");
-            task.has_page = true;
+            self.tasks[number].has_page = true;
             self.waiting.ready(number);
             if !self.shared_loads {
                 break;
@@ -180,6 +185,23 @@ impl<B: Backing> Core<B> {
         }
         self.waiting.release(Cause::Page(tvpn));
         self.begin(now);
+    }
+
+    /// Copies of a loaded page what a task needs.
+    fn copy_for(&mut self, task: usize, image: Option<&[u32]>) {
+        let Task { page, stage, .. } = &mut self.tasks[task];
+        let needed = match *stage {
+            Stage::Fetch(block) => {
+                let (_, at) = self.layout.page_of(self.cmt.key(block));
+                at..at + self.layout.block as usize
+            }
+            _ => 0..self.layout.page as usize,
+        };
+        page.clear();
+        match image {
+            Some(image) => page.extend_from_slice(&image[needed]),
+            None => page.resize(needed.len(), encode(None)),
+        }
     }
 
     pub(super) fn stored(&mut self, now: Time, tvpn: u32) {
@@ -245,12 +267,19 @@ impl<B: Backing> Core<B> {
     fn begin(&mut self, now: Time) {
         // A task that must wait is not tried again here: the tasks after it change nothing for it.
         while self.running.is_none() {
-            let Some((task, set)) = self.waiting.pop().or_else(|| self.open().map(|task| (task, None))) else { return };
+            let next = self.waiting.pop().or_else(|| self.open().map(|task| (task, After::Cause)));
+            let Some((task, after)) = next else { return };
             base::steps::count();
+            if after == After::Any && self.fails_again(task) {
+                self.waiting.wait(task, Cause::Any);
+                continue;
+            }
             let stage = self.tasks[task].stage;
             let merges = matches!(stage, Stage::Merge(..) | Stage::Evict);
             let step = self.step(task);
-            if let Some(set) = set.filter(|set| self.backing.has_room(*set)) {
+            if let After::Place(set) = after
+                && self.backing.has_room(set)
+            {
                 self.waiting.next_in(set);
             }
             match step {
@@ -275,6 +304,24 @@ impl<B: Backing> Core<B> {
         }
     }
 
+    /// Tries a task again that waits for any change. True if it fails at once for the same reason: most attempts do,
+    /// and they need not go through the whole step.
+    fn fails_again(&mut self, task: usize) -> bool {
+        let Task { question, stage, has_page, .. } = &self.tasks[task];
+        let tvpn = match (*stage, question) {
+            (Stage::Merge(tvpn, _), _) => tvpn,
+            (Stage::Fetch(_), Some((_, ask))) => {
+                let tvpn = self.layout.tvpn_of(ask);
+                if self.pages.is_locked(self.own_number(tvpn)) {
+                    return false;
+                }
+                tvpn
+            }
+            _ => return false,
+        };
+        !has_page && self.backing.fails_again(tvpn)
+    }
+
     /// Makes a task of the next question, or of a write-back.
     fn open(&mut self) -> Option<usize> {
         let task = *self.free.last()?;
@@ -295,7 +342,7 @@ impl<B: Backing> Core<B> {
     /// The next write-back while draining.
     fn next_write_back(&mut self) -> Option<Stage> {
         // One page after another: this is not urgent.
-        if !self.draining || !self.locked.is_empty() {
+        if !self.draining || self.pages.locked() > 0 {
             return None;
         }
         if self.cmt.dirty() > 0 {
@@ -317,7 +364,7 @@ impl<B: Backing> Core<B> {
             Stage::Scan(tvpn, _) | Stage::Merge(tvpn, _) => Some(tvpn),
             _ => None,
         };
-        let asked = self.tasks[task].question.map(|(_, ask)| self.layout.page_of(self.layout.block_of(&ask)).0);
+        let asked = self.tasks[task].question.map(|(_, ask)| self.layout.tvpn_of(&ask));
         for tvpn in written_back.into_iter().chain(asked) {
             self.waiting.release(Cause::Page(tvpn));
         }
@@ -332,7 +379,7 @@ impl<B: Backing> Core<B> {
             Stage::Find => self.find(task),
             Stage::Place(wanted) => self.place(task, wanted, Span::ZERO),
             Stage::Scan(tvpn, wanted) => {
-                if self.locked.contains(&tvpn) {
+                if self.pages.is_locked(self.own_number(tvpn)) {
                     return Err(Cause::Page(tvpn));
                 }
                 let stale =
@@ -341,7 +388,7 @@ impl<B: Backing> Core<B> {
                     // Another task has written the page back meanwhile, and may have taken the block.
                     return self.place(task, Some(block), Span::ZERO);
                 }
-                self.locked.push(tvpn);
+                self.pages.lock(self.own_number(tvpn));
                 // No list has the dirty blocks of a page, so the core tests all its blocks (Sec. 5.2).
                 Ok((self.costs.scan * u64::from(self.cmt.len()), None, Next::Step(Stage::Merge(tvpn, wanted))))
             }

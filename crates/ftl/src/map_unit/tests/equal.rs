@@ -31,7 +31,7 @@ pub(super) struct Small {
 
 impl Small {
     fn layout(&self) -> Layout {
-        Layout { units: self.units, page: self.block * self.blocks_in_page, block: self.block }
+        Layout::new(self.units, self.block * self.blocks_in_page, self.block)
     }
 
     fn costs(&self, timed: Costs) -> Costs {

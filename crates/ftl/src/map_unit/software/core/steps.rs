@@ -58,7 +58,8 @@ impl<B: Backing> Core<B> {
     /// Fills the block and answers.
     pub(super) fn fetch(&mut self, task: usize, block: usize, spent: Span) -> Result<Taken, Cause> {
         let (tvpn, at) = self.page_of(self.cmt.key(block));
-        let flushed = self.locked.contains(&tvpn) && !(self.shared_loads && self.waiting.is_loading(tvpn));
+        let flushed =
+            self.pages.is_locked(self.own_number(tvpn)) && !(self.shared_loads && self.waiting.is_loading(tvpn));
         if flushed && !self.tasks[task].has_page && self.backing.page(tvpn).is_none() {
             // A load issued now could still be in progress when the page is stored, and would bring the old version.
             return Err(Cause::Page(tvpn));
@@ -94,11 +95,10 @@ impl<B: Backing> Core<B> {
             // A load that began before would still be in progress when the page is stored.
             return Err(Cause::Page(tvpn));
         }
-        let first = self.layout.first_block(tvpn / self.cores);
+        let page = self.own_number(tvpn);
         let mut found = std::mem::take(&mut self.found);
         found.clear();
-        let cached = (0..self.layout.blocks()).filter_map(|i| self.cmt.find(first + i));
-        found.extend(cached.filter(|block| self.cmt.block(*block).dirty));
+        found.extend(self.pages.dirty_blocks(page));
         let state = &mut self.tasks[task];
         let access = Access {
             tvpn,
@@ -117,7 +117,7 @@ impl<B: Backing> Core<B> {
                 self.counters.flushes += 1;
                 self.counters.flushed_blocks += found.len() as u64;
                 found.iter().for_each(|block| self.cmt.make_clean(*block));
-                self.locked.retain(|locked| *locked != tvpn);
+                self.pages.written_back(page);
                 let next = match state.question {
                     Some(_) => Next::Step(Stage::Place(wanted)),
                     None => Next::Done(None),
@@ -134,8 +134,8 @@ impl<B: Backing> Core<B> {
         let offset = self.layout.offset(&ask);
         let (answer, changed) = layout::serve(&ask, &mut self.cmt.data_mut(block)[offset..]);
         self.cmt.touch(block);
-        if changed {
-            self.cmt.make_dirty(block);
+        if changed && self.cmt.make_dirty(block) {
+            self.pages.add_dirty(self.layout.split(self.cmt.key(block)).0, block);
         }
         (cost + self.costs.command_for(&answer), None, Next::Done(Some(answer)))
     }

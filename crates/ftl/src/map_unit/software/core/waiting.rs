@@ -2,6 +2,7 @@
 //!
 //! A step that must wait changes nothing, so a task is tried again only after its cause may have ended. The exception
 //! is [`Cause::Any`]: each attempt moves the hand that searches for a victim, so the task is tried after every step.
+//! Dozens of tasks may wait so. They keep their order in a list of their own: a heap would sort them after each step.
 //!
 //! Many tasks may wait for a place in one set of the second level, and a page that arrives there makes room for one. So
 //! the oldest of them is tried, and each further one only if the attempt before has left room: without room an attempt
@@ -25,6 +26,17 @@ struct Waiter {
     next: u32,
 }
 
+/// What a task that can go on has waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum After {
+    /// A cause that may have ended, or nothing.
+    Cause,
+    /// A place in this set of the second level.
+    Place(u32),
+    /// Any change.
+    Any,
+}
+
 /// The lists.
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
@@ -33,8 +45,10 @@ pub(super) struct Waiting {
     lists: Vec<u32>,
     /// Tasks that wait for a place in each set of the second level.
     places: Vec<BinaryHeap<Reverse<(u64, u32)>>>,
-    /// Tasks that wait for any change.
+    /// Tasks that wait for any change and have been tried since the last step.
     any: Vec<u32>,
+    /// Those that are to be tried, the oldest last.
+    retried: Vec<(u64, u32)>,
     /// Tasks whose cause may have ended, which are tried after the present step.
     released: Vec<u32>,
     ready: BinaryHeap<Reverse<(u64, u32)>>,
@@ -51,6 +65,7 @@ impl Waiting {
             lists: vec![NONE; (2 * room).next_power_of_two()],
             places: vec![BinaryHeap::new(); sets as usize],
             any: Vec::with_capacity(room),
+            retried: Vec::with_capacity(room),
             released: Vec::with_capacity(room),
             ready: BinaryHeap::with_capacity(room),
             loading: 0,
@@ -84,14 +99,21 @@ impl Waiting {
         self.ready.push(Reverse((self.waiters[task].number, task as u32)));
     }
 
-    /// Takes the oldest task that can go on, and the set in which it has waited for a place, if it has.
-    pub(super) fn pop(&mut self) -> Option<(usize, Option<u32>)> {
+    /// Takes the oldest task that can go on.
+    pub(super) fn pop(&mut self) -> Option<(usize, After)> {
+        let ready = self.ready.peek().map(|Reverse((number, _))| *number);
+        if let Some((number, task)) = self.retried.last().copied()
+            && ready.is_none_or(|ready| number < ready)
+        {
+            self.retried.pop();
+            return Some((task as usize, After::Any));
+        }
         let Reverse((_, task)) = self.ready.pop()?;
-        let set = match std::mem::replace(&mut self.waiters[task as usize].cause, Cause::Any) {
-            Cause::Place(set) => Some(set),
-            _ => None,
+        let after = match std::mem::replace(&mut self.waiters[task as usize].cause, Cause::Any) {
+            Cause::Place(set) => After::Place(set),
+            _ => After::Cause,
         };
-        Some((task as usize, set))
+        Some((task as usize, after))
     }
 
     /// A task waits.
@@ -179,9 +201,21 @@ impl Waiting {
 
     /// A step has ended: what it released can go on.
     pub(super) fn wake(&mut self) {
-        for task in self.released.drain(..).chain(self.any.drain(..)) {
+        for task in self.released.drain(..) {
             steps::count();
             self.ready.push(Reverse((self.waiters[task as usize].number, task)));
+        }
+        if self.any.is_empty() {
+            return;
+        }
+        // Tasks are tried in their order, so those that are still to be tried are nearly always younger.
+        let from = self.retried.len().saturating_sub(1);
+        for task in self.any.drain(..).rev() {
+            steps::count();
+            self.retried.push((self.waiters[task as usize].number, task));
+        }
+        if !self.retried[from..].is_sorted_by(|a, b| a.0 > b.0) {
+            self.retried.sort_unstable_by_key(|(number, _)| Reverse(*number));
         }
     }
 }
@@ -213,8 +247,8 @@ mod tests {
             // Of each task: its cause while it waits, and true if that has ended.
             let mut model: Vec<Option<(Cause, bool)>> = vec![None; TASKS as usize];
             let mut ready: Vec<u32> = (0..TASKS).collect();
-            // The set in which a task has waited for a place, from its release until it is tried.
-            let mut places = [None; TASKS as usize];
+            // What a task has waited for, from its release until it is tried.
+            let mut after = [After::Cause; TASKS as usize];
             for task in 0..TASKS {
                 waiting.begin(task as usize, u64::from(task) + 1);
                 waiting.ready(task as usize);
@@ -227,8 +261,8 @@ mod tests {
                         let popped = waiting.pop();
                         prop_assert_eq!(popped.map(|(task, _)| task), oldest.map(|task| task as usize));
                         if let Some(task) = oldest {
-                            let waited_in = popped.and_then(|(_, set)| set);
-                            prop_assert_eq!(waited_in, std::mem::take(&mut places[task as usize]));
+                            let waited_for = std::mem::replace(&mut after[task as usize], After::Cause);
+                            prop_assert_eq!(popped.map(|(_, after)| after), Some(waited_for));
                             waiting.wait(task as usize, cause);
                             model[task as usize] = Some((cause, cause == Cause::Any));
                         }
@@ -239,7 +273,7 @@ mod tests {
                         let Cause::Place(set) = cause else { unreachable!() };
                         let oldest = (0..TASKS).find(waits);
                         if let Some(oldest) = oldest {
-                            places[oldest as usize] = Some(set);
+                            after[oldest as usize] = After::Place(set);
                             model[oldest as usize] = (step == 2).then_some((cause, true));
                         }
                         match step {
@@ -269,7 +303,10 @@ mod tests {
                     _ => {
                         waiting.wake();
                         for task in 0..TASKS {
-                            if model[task as usize].is_some_and(|(_, ended)| ended) {
+                            if let Some((cause, true)) = model[task as usize] {
+                                if cause == Cause::Any {
+                                    after[task as usize] = After::Any;
+                                }
                                 model[task as usize] = None;
                                 ready.push(task);
                             }

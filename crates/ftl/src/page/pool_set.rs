@@ -1,0 +1,62 @@
+//! A set of pools, which is searched in ascending order without visiting the others.
+
+/// A bit for each pool.
+#[derive(Clone, Debug)]
+pub(super) struct PoolSet {
+    words: Vec<u64>,
+}
+
+impl PoolSet {
+    /// An empty set of pools with numbers below `pools`.
+    pub(super) fn new(pools: u32) -> Self {
+        Self { words: vec![0; pools.div_ceil(64) as usize] }
+    }
+
+    #[inline]
+    pub(super) fn insert(&mut self, pool: u32) {
+        self.words[pool as usize / 64] |= 1 << (pool % 64);
+    }
+
+    #[inline]
+    pub(super) fn remove(&mut self, pool: u32) {
+        self.words[pool as usize / 64] &= !(1 << (pool % 64));
+    }
+
+    /// The first member from `pool` on.
+    #[inline]
+    pub(super) fn first_from(&self, pool: u32) -> Option<u32> {
+        let mut at = pool as usize / 64;
+        let mut word = self.words.get(at)? & (u64::MAX << (pool % 64));
+        while word == 0 {
+            at += 1;
+            word = *self.words.get(at)?;
+        }
+        Some(at as u32 * 64 + word.trailing_zeros())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against a plain set.
+        #[test]
+        fn members_are_found_in_ascending_order(changes in prop::collection::vec((0..130u32, any::<bool>()), 0..100)) {
+            let (mut set, mut model) = (PoolSet::new(130), std::collections::BTreeSet::new());
+            for (pool, insert) in changes {
+                if insert {
+                    set.insert(pool);
+                    model.insert(pool);
+                } else {
+                    set.remove(pool);
+                    model.remove(&pool);
+                }
+            }
+            for pool in 0..260 {
+                prop_assert_eq!(set.first_from(pool), model.range(pool..).next().copied());
+            }
+        }
+    }
+}
