@@ -23,7 +23,7 @@ pub(super) struct Serial {
 pub(super) struct Times {
     /// Channel time before the array works.
     before: Span,
-    array: Span,
+    pub(super) array: Span,
     /// Channel time afterwards.
     after: Span,
     /// Time of the error correction behind it, and how much of that a decoder works behind the transfer's begin.
@@ -32,8 +32,18 @@ pub(super) struct Times {
 }
 
 impl Times {
-    fn all(&self) -> Span {
+    /// Those without error correction.
+    pub(super) const fn plain(before: Span, array: Span, after: Span) -> Self {
+        Self { before, array, after, decode: Span::ZERO, decoder: Span::ZERO }
+    }
+
+    pub(super) fn all(&self) -> Span {
         self.before + self.array + self.after + self.decode
+    }
+
+    /// Time on the channel.
+    pub(super) fn bus(&self) -> Span {
+        self.before + self.after
     }
 }
 
@@ -120,6 +130,19 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// If the list is empty, or another one is under way.
     pub fn begin_serial(&mut self, now: Time, list: Handle<List>) -> Option<Time> {
         assert!(self.serial.is_none(), "two lists at once where one comes after the other");
+        if let Some(copies) = self.lists[list].copies {
+            if !self.takes_serial_copies() {
+                self.write_out::<super::Event>(copies.set, None);
+            } else if self.timed {
+                self.serial = Some(Serial { list, since: now });
+                self.serial_times.clear();
+                return Some(now + self.time_of_copies(copies.set));
+            } else {
+                self.serial_copies_at_once(copies);
+                self.finished.push_back(list);
+                return None;
+            }
+        }
         let mut next = Some(self.lists[list].first.expect("a list of at least one command"));
         if !self.timed {
             while let Some(command) = next {
@@ -129,16 +152,22 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             self.finished.push_back(list);
             return None;
         }
-        let mut end = now;
+        self.serial = Some(Serial { list, since: now });
+        Some(now + self.time_commands(list))
+    }
+
+    /// Computes the times of a list's commands. Returns their sum.
+    fn time_commands(&mut self, list: Handle<List>) -> Span {
+        let mut sum = Span::ZERO;
+        let mut next = self.lists[list].first;
         self.serial_times.clear();
         while let Some(command) = next {
             next = self.commands[command].sibling;
             let times = self.times(command);
-            end += times.all();
+            sum += times.all();
             self.serial_times.push(times);
         }
-        self.serial = Some(Serial { list, since: now });
-        Some(end)
+        sum
     }
 
     /// Ends the serial list; it is then finished.
@@ -150,6 +179,15 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             self.narrate(&mut Own);
         }
         let Serial { list, .. } = self.serial.take().expect("a list under way");
+        let mut commands = 0;
+        if let Some(copies) = self.lists[list].copies {
+            if self.media.cannot_fail() {
+                commands = self.end_serial_copies(copies);
+            } else {
+                self.write_out::<super::Event>(copies.set, None);
+                self.time_commands(list);
+            }
+        }
         let mut next = self.lists[list].first;
         let all = std::mem::take(&mut self.serial_times);
         for times in &all {
@@ -159,7 +197,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             self.spend(command, times);
             self.carry_out(command);
         }
-        let commands = all.len() as u64;
+        commands += all.len() as u64;
         self.serial_times = all;
         hash.add(now, commands << 3 | 4);
         self.finished.push_back(list);
@@ -221,6 +259,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Cuts the power of a serial list. Observers get no notice, because the purpose of the list is lost as well.
     pub(super) fn cut_turn(&mut self, now: Time) {
         let Some(Serial { list, since }) = self.serial.take() else { return };
+        if let Some(copies) = self.lists[list].copies {
+            self.write_out::<super::Event>(copies.set, None);
+        }
         // Faults are off: without power, no one learns that a command failed at this very moment.
         self.media.faults_mut().suspend(true);
         let mut from = since;

@@ -8,6 +8,7 @@ use base::units::{Lpn, Psn, SuperblockId};
 use super::{Faults, Geometry, Sector, Spare};
 
 mod backing;
+mod copy;
 mod failing;
 mod images;
 mod layout;
@@ -171,6 +172,12 @@ impl<S: Sector> Media<S> {
     /// Program/erase cycles of every block.
     pub fn all_erases(&self) -> impl Iterator<Item = u32> + '_ {
         self.blocks.iter().map(|block| block.erases)
+    }
+
+    /// True if no program and no read can fail now, and no block refuses programs.
+    #[inline]
+    pub(crate) const fn cannot_fail(&self) -> bool {
+        !self.faults.are_active() && self.failing == 0
     }
 
     /// True if any block of the superblock is bad. Its blocks are linked for good, so one bad block costs them all
