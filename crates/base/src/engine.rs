@@ -7,6 +7,6 @@ mod rng;
 mod slab;
 
 pub use hash::EventHash;
-pub use queue::EventQueue;
+pub use queue::{Due, EventQueue};
 pub use rng::Rng;
 pub use slab::{Handle, Slab};

@@ -5,6 +5,7 @@
 
 mod fault;
 mod geometry;
+mod mask;
 mod media;
 pub mod part;
 mod sector;
@@ -12,6 +13,7 @@ mod spare;
 
 pub use fault::{Failing, FaultSpec, Faults};
 pub use geometry::{Geometry, GeometryError};
+pub use mask::ranges;
 pub use media::{
     BackingStore, BlockBirth, BlockRecord, Contradiction, Held, ImageRecord, Media, Mode, ProgrammedSlot, SlotRecord,
     SnapshotError, Stream, Target,

@@ -113,6 +113,8 @@ pub struct HydraFtl {
     read_chain: Vec<Option<Handle<Command>>>,
     /// The latest command of the list that is being built, for each die of the superchip.
     chain: Vec<Option<Handle<Command>>>,
+    /// The blocks of the merge that is being built, by die of its superchip.
+    blocks: Vec<merge::Blocks>,
     /// Records that have just become durable.
     logged: Vec<Record>,
     /// Processor time of a read request and of a merge (Sec. 4.2.3, Figs. 17 and 18).
@@ -245,6 +247,12 @@ impl HydraFtl {
             let rows = self.forgotten[logical as usize].get_or_insert_with(|| vec![0; words].into());
             rows[row as usize / 64] |= 1 << (row % 64);
         }
+    }
+
+    /// True if a row of a logical superblock may have been discarded.
+    #[inline]
+    fn forgets(&self, logical: u32) -> bool {
+        self.forgotten.get(logical as usize).is_some_and(Option::is_some)
     }
 
     fn is_forgotten(&self, logical: u32, row: u32) -> bool {
@@ -380,11 +388,13 @@ impl HydraFtl {
     fn write_journal<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
         if self.journal.wants_map() {
             let version = self.versions.next();
-            let position = |at: NonMaxU32| NonMaxU32::new(self.superblocks.split(at.get()).1);
-            let positions = self.map.iter().map(|at| NonMaxU32::to_word(at.map(position)));
-            let erases = (0..self.layout.physical()).map(|superblock| self.superblocks.erases(superblock));
-            let stand_ins = self.superblocks.stand_ins().iter().copied().map(NonMaxU32::to_word);
-            self.journal.store_map(flash, version, positions.chain(erases).chain(stand_ins));
+            let (superblocks, map) = (&self.superblocks, &self.map);
+            self.journal.store_map(flash, version, |words| {
+                let position = |at: NonMaxU32| NonMaxU32::new(superblocks.split(at.get()).1);
+                words.extend(map.iter().map(|at| NonMaxU32::to_word(at.map(position))));
+                words.extend(superblocks.all_erases());
+                words.extend(superblocks.stand_ins().iter().copied().map(NonMaxU32::to_word));
+            });
         }
         let versions = &mut self.versions;
         self.journal.advance(flash, || versions.next());

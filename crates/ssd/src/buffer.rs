@@ -20,7 +20,7 @@ use std::hash::BuildHasherDefault;
 
 use base::engine::{Handle, Slab};
 use base::units::Lpn;
-use flash::nand::Sector;
+use flash::nand::{Sector, ranges};
 
 use ftl::{Planted, Sabotage};
 
@@ -164,7 +164,7 @@ impl<S: Sector> Buffer<S> {
         }
         if S::PRESENT {
             let data = self.data_mut(handle);
-            (0..data.len()).filter(|i| mask >> i & 1 != 0).for_each(|i| data[i] = sector(i));
+            ranges(mask, data.len()).flatten().for_each(|i| data[i] = sector(i));
         }
         taken
     }

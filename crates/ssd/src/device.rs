@@ -315,6 +315,11 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     #[inline]
     fn handle(&mut self, event: Event, until: Time) -> bool {
         match event {
+            Event::Flash(flash::backend::Event::Copies { set, generation }) => {
+                let (events, hash) = (&mut self.events, &mut self.hash);
+                self.now = self.backend.run_copies(self.now, (set, generation), until, events, hash);
+                return self.backend.has_ready();
+            }
             Event::Flash(event) => {
                 self.backend.handle(self.now, event, &mut self.events, &mut self.hash);
                 return self.backend.has_ready();

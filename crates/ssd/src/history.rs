@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use base::units::{Lba, Lpn};
+use base::units::{Lba, Lpn, Sectors};
 use flash::nand::Sector;
 
 /// The version of the newest write of each mapping unit; 0 if there was none.
@@ -24,6 +24,12 @@ impl History {
     #[must_use]
     pub fn new(sectors: u32, versions: Vec<u32>) -> Self {
         Self { sectors, versions: Arc::new(versions) }
+    }
+
+    /// The size of a mapping unit.
+    #[must_use]
+    pub const fn unit(&self) -> Sectors {
+        Sectors::new(self.sectors as u64)
     }
 
     /// The content that a sector must have; `None` if that is not known.

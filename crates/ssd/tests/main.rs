@@ -1,6 +1,7 @@
 //! Drives from outside, by family and by subject: one program of all tests, because each would be linked anew.
 
 mod checkpoints;
+mod copies;
 mod device;
 mod hydra;
 mod map_unit;

@@ -4,6 +4,8 @@
 //! that completed before it, or the stamp of preconditioning if there was none. The device handles overlapping requests
 //! in order of submission; writes and discards therefore count from their completion, and reads are checked at theirs.
 
+mod array;
+
 use std::collections::HashMap;
 use std::fmt;
 
@@ -11,6 +13,8 @@ use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Time};
 use flash::nand::Stamp;
 use ssd::{Completion, History, Status, Tag};
+
+use array::{Array, Content, UNKNOWN};
 
 /// The content of a run's writes, and the check of its reads.
 pub trait Payload<S> {
@@ -82,13 +86,12 @@ impl StampSector for flash::nand::Stamp {
 /// which only stamps of preconditioning set.
 const OFFSET_BITS: u32 = 24;
 
-/// The stamps of the sectors of a request: the same but for the last bits, which number the sectors.
-fn stamps_of(tag: Tag, sectors: Sectors) -> impl Fn(u64) -> u64 {
+/// The stamp of the first sector of a request. Those of the others follow it: the last bits number the sectors.
+fn first_stamp(tag: Tag, sectors: Sectors) -> u64 {
     let sectors = sectors.get();
     assert!(sectors <= 1 << OFFSET_BITS, "a request of more than {} sectors cannot be verified", 1u64 << OFFSET_BITS);
     assert!(tag < (1 << (u64::BITS - 1 - OFFSET_BITS)) - 1, "request {tag} is too far into the run to be verified");
-    let first = (tag + 1) << OFFSET_BITS;
-    move |offset| first | offset
+    (tag + 1) << OFFSET_BITS
 }
 
 /// The origin that a stamp encodes.
@@ -158,23 +161,13 @@ pub struct Verified {
     pub uncorrectable: u64,
 }
 
-/// Sectors of one chunk of the flat array.
-const CHUNK: u64 = 4096;
-
-/// Unknown content: written before the run, or by a write that failed. The first read of such a sector determines its
-/// content; later reads must return the same.
-const UNKNOWN: u64 = u64::MAX;
-
-/// The flat array: the newest completed write of every sector.
+/// The newest completed write of every sector, and what else a read may return.
 #[derive(Clone, Debug)]
 pub struct Oracle {
-    // Sparse, because runs rarely write all of a device of terabytes.
-    chunks: Vec<Option<Box<[u64]>>>,
+    array: Array,
     /// Other possible content of a sector: that of writes that a drive refused after it had carried out a part of them,
     /// because it ran out of blocks on the way. The first read decides.
     refused: HashMap<u64, Vec<u64>>,
-    untouched: u64,
-    history: Option<History>,
     granularity: u64,
     verified: Verified,
 }
@@ -186,24 +179,30 @@ impl Oracle {
     /// If the granularity is zero.
     #[must_use]
     pub fn blank(granularity: Sectors) -> Self {
-        assert!(!granularity.is_zero(), "discards of multiples of nothing");
-        let (granularity, verified) = (granularity.get(), Verified::default());
-        Self { chunks: Vec::new(), refused: HashMap::new(), untouched: 0, history: None, granularity, verified }
+        Self::with(granularity, 0)
     }
 
     /// For a device with an unknown history. The first read of a sector that this run has not written determines its
     /// content, which must stay the same until the next write.
     #[must_use]
     pub fn adopting(granularity: Sectors) -> Self {
-        Self { untouched: UNKNOWN, ..Self::blank(granularity) }
+        Self::with(granularity, UNKNOWN)
     }
 
-    /// Bytes of an oracle after every sector of this capacity has been written or read.
+    fn with(granularity: Sectors, untouched: u64) -> Self {
+        assert!(!granularity.is_zero(), "discards of multiples of nothing");
+        Self {
+            array: Array::new(granularity, untouched),
+            refused: HashMap::new(),
+            granularity: granularity.get(),
+            verified: Verified::default(),
+        }
+    }
+
+    /// The most bytes of an oracle for a drive with this capacity and this granularity of discards.
     #[must_use]
-    pub fn memory(capacity: Sectors) -> u64 {
-        // Each chunk has an entry in a list that may have been doubled just before.
-        let chunks = capacity.get().div_ceil(CHUNK);
-        chunks * (CHUNK * size_of::<u64>() as u64 + 2 * size_of::<Option<Box<[u64]>>>() as u64)
+    pub fn memory(capacity: Sectors, granularity: Sectors) -> u64 {
+        Array::memory(capacity, granularity)
     }
 
     /// The comparisons so far.
@@ -212,37 +211,8 @@ impl Oracle {
         self.verified
     }
 
-    /// The sectors of a request, as slices of chunks: the offset in the request of the first of each, and the slice.
-    fn pieces(&mut self, io: &Io) -> impl Iterator<Item = (u64, &mut [u64])> {
-        let (start, end) = (io.start.get(), io.end().get());
-        let (first, last) = (start / CHUNK, end.div_ceil(CHUNK));
-        if self.chunks.len() < last as usize {
-            self.chunks.resize(last as usize, None);
-        }
-        let Self { chunks, untouched, history, .. } = self;
-        let touched = chunks.get_mut(first as usize..last as usize).unwrap_or_default();
-        (first..).zip(touched).map(move |(number, chunk)| {
-            let begin = number * CHUNK;
-            let chunk = chunk.get_or_insert_with(|| {
-                let Some(history) = history else { return vec![*untouched; CHUNK as usize].into() };
-                let held = |sector| history.content(Lba::new(sector)).map_or(UNKNOWN, |Stamp(stamp)| stamp);
-                (begin..begin + CHUNK).map(held).collect()
-            });
-            let (from, until) = (start.max(begin), end.min(begin + CHUNK));
-            (from - start, &mut chunk[(from - begin) as usize..(until - begin) as usize])
-        })
-    }
-
-    /// The content of a sector. A request has touched it.
-    fn slot(&mut self, sector: u64) -> &mut u64 {
-        let chunk = self.chunks[(sector / CHUNK) as usize].as_mut().expect("a chunk that was touched");
-        &mut chunk[(sector % CHUNK) as usize]
-    }
-
-    fn set(&mut self, io: &Io, value: impl Fn(u64) -> u64) {
-        for (first, piece) in self.pieces(io) {
-            (first..).zip(piece).for_each(|(offset, slot)| *slot = value(offset));
-        }
+    fn set(&mut self, io: &Io, content: Content) {
+        self.array.set(io, content);
         if !self.refused.is_empty() {
             (io.start.get()..io.end().get()).for_each(|sector| _ = self.refused.remove(&sector));
         }
@@ -250,9 +220,9 @@ impl Oracle {
 
     /// Notes a write that a worn-out drive refused: a part of it may have been carried out.
     fn refuse(&mut self, io: &Io, tag: Tag) {
-        let stamp = stamps_of(tag, io.sectors);
+        let first = first_stamp(tag, io.sectors);
         for offset in 0..io.sectors.get() {
-            self.refused.entry(io.start.get() + offset).or_default().push(stamp(offset));
+            self.refused.entry(io.start.get() + offset).or_default().push(first + offset);
         }
     }
 
@@ -270,14 +240,7 @@ impl Oracle {
 
     fn compare<S: StampSector>(&mut self, read: &Completion<S>) -> Result<(), Mismatch> {
         self.verified.reads += 1;
-        let unchanged = |(first, piece): (u64, &mut [u64])| {
-            let data = read.data.get(first as usize..first as usize + piece.len());
-            let same = |(slot, got): (&u64, &S)| *slot == got.value() && *slot != UNKNOWN;
-            data.is_some_and(|data| piece.iter().zip(data).all(same))
-        };
-        // Each chunk of the request is touched, for the comparison of single sectors.
-        let is_unchanged = self.pieces(&read.io).map(unchanged).fold(true, |all, one| all & one);
-        if is_unchanged && self.refused.is_empty() {
+        if self.refused.is_empty() && self.array.holds(&read.io, &read.data, S::value) {
             self.verified.sectors += read.io.sectors.get();
             return Ok(());
         }
@@ -289,15 +252,16 @@ impl Oracle {
             let sector = read.io.start.get() + offset;
             let got = read.data.get(offset as usize).map(|content| content.value());
             let brought = got.is_some_and(|got| self.decide(sector, got));
-            let slot = self.slot(sector);
-            let expected = *slot;
+            let expected = self.array.get(sector);
             match got {
                 Some(got) if expected == UNKNOWN => {
-                    *slot = got;
+                    self.array.put(sector, got);
                     self.verified.adopted += 1;
                 }
                 Some(got) if got == expected || brought => {
-                    *slot = got;
+                    if got != expected {
+                        self.array.put(sector, got);
+                    }
                     self.verified.sectors += 1;
                 }
                 _ => {
@@ -317,14 +281,15 @@ impl Oracle {
 
 impl<S: StampSector> Payload<S> for Oracle {
     fn begin(&mut self, history: Option<&History>) {
-        self.history = history.cloned();
+        self.array.begin(history.cloned());
     }
 
     fn content(&mut self, tag: Tag, io: &Io) -> Vec<S> {
+        self.array.fetch(io);
         match io.kind {
             IoKind::Write => {
-                let stamp = stamps_of(tag, io.sectors);
-                (0..io.sectors.get()).map(|offset| S::stamp(stamp(offset))).collect()
+                let first = first_stamp(tag, io.sectors);
+                (first..first + io.sectors.get()).map(S::stamp).collect()
             }
             IoKind::Read | IoKind::Flush | IoKind::Discard => Vec::new(),
         }
@@ -334,15 +299,17 @@ impl<S: StampSector> Payload<S> for Oracle {
         match (completion.io.kind, completion.status) {
             (IoKind::Read, Status::Done) => self.compare(completion)?,
             (IoKind::Read, Status::Uncorrectable) => self.verified.uncorrectable += 1,
-            (IoKind::Write, Status::Done) => self.set(&completion.io, stamps_of(completion.tag, completion.io.sectors)),
+            (IoKind::Write, Status::Done) => {
+                self.set(&completion.io, Content::Stamps(first_stamp(completion.tag, completion.io.sectors)));
+            }
             (IoKind::Discard, status @ (Status::Done | Status::Uncorrectable)) => {
-                let left = if status == Status::Done { 0 } else { UNKNOWN };
+                let left = if status == Status::Done { Content::Zeros } else { Content::Unknown };
                 if let Some(io) = self.inward(&completion.io) {
-                    self.set(&io, |_| left);
+                    self.set(&io, left);
                 }
             }
             // It may have written any of its sectors.
-            (IoKind::Write, Status::Uncorrectable) => self.set(&completion.io, |_| UNKNOWN),
+            (IoKind::Write, Status::Uncorrectable) => self.set(&completion.io, Content::Unknown),
             (IoKind::Write, Status::ReadOnly) => self.refuse(&completion.io, completion.tag),
             (IoKind::Flush, _) | (_, Status::ReadOnly | Status::OutOfRange) => {}
         }

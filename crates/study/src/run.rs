@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use base::units::{Span, Time};
+use base::units::{Sectors, Span, Time};
 use ssd::{Counters, Drive, Memory, Purpose, QueueId, Resolved, Tag};
 use workload::{Pacing, Source};
 
@@ -44,7 +44,8 @@ pub fn memory(drive: &Resolved, purpose: Purpose) -> Memory {
     let mut memory = drive.memory(purpose);
     memory.add("the time series", (SERIES_POINTS as u64 + 3) * point_memory(drive));
     if purpose.verify {
-        memory.add("what reads must return", Oracle::memory(drive.capacity()));
+        let unit = Sectors::new(u64::from(drive.geometry.sectors));
+        memory.add("what reads must return", Oracle::memory(drive.capacity(), unit));
     }
     memory
 }

@@ -49,6 +49,22 @@ const fn time(key: Key) -> Time {
     Time::from_ps((key >> 64) as u64)
 }
 
+/// A place in the order of events that was reserved for one that is not in the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Due(Key);
+
+impl Due {
+    /// The place of no event, behind all others.
+    pub const NEVER: Self = Self(EMPTY);
+
+    /// The time of the event.
+    #[must_use]
+    #[inline]
+    pub const fn at(self) -> Time {
+        time(self.0)
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Entry<E> {
     key: Key,
@@ -180,6 +196,34 @@ impl<E: Copy> EventQueue<E> {
         self.lanes[lane].push(Entry { key, event });
     }
 
+    /// Reserves the place that an event would get now. An owner of many events keeps all but the next of them to itself.
+    #[inline]
+    pub fn reserve(&mut self, at: Time) -> Due {
+        let due = Due(key(at, self.sequence));
+        self.sequence += 1;
+        due
+    }
+
+    /// Schedules `event` at a reserved place.
+    ///
+    /// # Panics
+    /// If the place is that of no event.
+    pub fn push_at(&mut self, due: Due, event: E) {
+        assert!(due != Due::NEVER, "a reserved place");
+        if due.0 < self.least.1 {
+            self.least = (LANES, due.0);
+        }
+        // Lanes take events in the order of their insertion only.
+        self.heap.push(Reverse(Entry { key: due.0, event }));
+    }
+
+    /// True if no event of the queue goes before a reserved place.
+    #[must_use]
+    #[inline]
+    pub const fn none_before(&self, due: Due) -> bool {
+        due.0 <= self.least.1
+    }
+
     /// Removes the next event if it is due at `to` or earlier.
     #[inline]
     pub fn pop_due(&mut self, to: Time) -> Option<(Time, E)> {
@@ -269,6 +313,21 @@ mod tests {
         assert_eq!(queue.following(1), None, "the lane is empty");
         queue.pop();
         assert_eq!(queue.following(4), Some(4));
+    }
+
+    #[test]
+    fn an_event_at_a_reserved_place_goes_before_those_that_were_pushed_after_the_reservation() {
+        let at = Time::from_ps(7);
+        let mut queue = EventQueue::default();
+        queue.push(at, 1);
+        let due = queue.reserve(at);
+        assert!(!queue.none_before(due) && due.at() == at && due < Due::NEVER);
+        queue.push(at, 3);
+        queue.push_at(due, 2);
+        assert_eq!(queue.pop(), Some((at, 1)));
+        assert!(queue.none_before(due));
+        assert_eq!((queue.pop(), queue.pop()), (Some((at, 2)), Some((at, 3))));
+        assert!(queue.none_before(Due::NEVER), "the queue is empty");
     }
 
     proptest! {

@@ -6,6 +6,7 @@ use crate::nand::{Mode, Stream, Target};
 use base::engine::Handle;
 use base::units::{DieId, Lpn, Psn, Span, Time};
 
+use super::copies::ListPart;
 use super::queue::Links;
 use super::{Cause, CauseSet, Op};
 
@@ -24,6 +25,8 @@ pub struct List {
     pub(super) class: Class,
     pub(super) first: Option<Handle<Command>>,
     pub(super) last: Option<Handle<Command>>,
+    /// It consists of page copies, and has no commands.
+    pub(super) copies: Option<ListPart>,
     pub(super) remaining: u32,
     pub(super) controller: Option<u32>,
     pub(super) next: Option<Handle<List>>,
@@ -49,6 +52,7 @@ impl List {
             class,
             first: None,
             last: None,
+            copies: None,
             remaining: 0,
             controller: None,
             next: None,

@@ -36,8 +36,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let command = &self.commands[handle];
         match command.op {
             Op::Erase => u64::from(self.media.geometry().stripe / self.timing.gang),
+            // Most commands: a division would cost as much as the rest of their times.
+            _ if command.count == 1 => 1,
             Op::Program | Op::CopyBack => u64::from(command.count.div_ceil(self.page_slots)),
-            Op::Read if command.count == 1 => 1,
             Op::Read => {
                 let page = |psn| self.media.geometry().page_of(psn).get() / self.timing.gang;
                 let first = handle.index() * self.slots_per_command as usize;

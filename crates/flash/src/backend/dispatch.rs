@@ -16,6 +16,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// If the list is empty.
     #[inline]
     pub fn submit<E: From<Event> + Copy>(&mut self, now: Time, list: Handle<List>, events: &mut EventQueue<E>) {
+        if self.lists[list].copies.is_some()
+            && let Some(copies) = self.copies_of(list)
+        {
+            return self.submit_copies(now, list, copies, events);
+        }
         let first = self.lists[list].first.expect("a list of at least one command");
         if !self.timed {
             self.run_at_once(list);
@@ -33,11 +38,24 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         } else {
             self.dies[self.commands[first].die.index()].unfinished += entry.remaining;
         }
+        self.send_to_controller(now, list, self.commands[first].die.get(), events);
+    }
+
+    /// Lets a list have its controller, now or later. `die` is that of its first command.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // One caller for commands and one for copies.
+    pub(super) fn send_to_controller<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        list: Handle<List>,
+        die: u32,
+        events: &mut EventQueue<E>,
+    ) {
         let class = self.lists[list].class.under(self.arbitration.commands);
         let controller = match self.controllers_kind {
             Controllers::None => return self.dispatch(now, list, events),
-            Controllers::PerDie => self.commands[first].die.get(),
-            Controllers::PerChannel => self.dies[self.commands[first].die.index()].channel,
+            Controllers::PerDie => die,
+            Controllers::PerChannel => self.dies[die as usize].channel,
             Controllers::Shared(_) if self.transfer == Transfer::Controller => {
                 self.shared.push(&mut self.lists, class, list);
                 return self.assign(now, events);
@@ -121,6 +139,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     fn dispatch<E: From<Event> + Copy>(&mut self, now: Time, list: Handle<List>, events: &mut EventQueue<E>) {
         let entry = &mut self.lists[list];
         entry.dispatched = true;
+        if let Some(copies) = entry.copies {
+            if self.media.cannot_fail() {
+                return self.begin_copies(now, list, copies, events);
+            }
+            self.write_out(copies.set, Some(events));
+        }
+        let entry = &self.lists[list];
         let (first, spreads) = (entry.first, entry.spreads);
         if spreads || self.intervenes || self.timing.cache_across {
             return self.dispatch_widely(now, first, events);
@@ -188,7 +213,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     ) {
         let die = self.commands[handle].die;
         let state = &self.dies[die.index()];
-        if !self.intervenes && state.array.is_none() && state.register.is_none() && state.queue.is_empty() {
+        if !self.issues && state.array.is_none() && state.register.is_none() && state.queue.is_empty() {
             self.commands[handle].ready = now;
             self.notify(now, handle, Stop::Ready);
             return self.begin(now, handle, events);

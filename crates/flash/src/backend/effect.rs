@@ -1,6 +1,8 @@
 //! The effect of a command on the media, with time on or off.
 
-use crate::nand::{Sector, Spare, Target};
+use std::ops::Range;
+
+use crate::nand::{Sector, Spare, Target, ranges};
 use base::engine::Handle;
 use base::units::{Lpn, Psn};
 
@@ -90,10 +92,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     /// A read of this mapping unit at its place will follow: prefetches the state of its page, and its spare area if the
-    /// read will be compared with it.
+    /// read will be compared with it or have content.
     #[inline]
     pub fn fetch(&self, lpn: Lpn, psn: Psn) {
-        match is_compared(lpn) {
+        match S::PRESENT || is_compared(lpn) {
             true => self.media.fetch_spare(psn),
             false => self.media.fetch_state(psn),
         }
@@ -115,8 +117,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             given += slot.mask.count_ones();
             let payload = &mut self.payload[place * sectors..(place + 1) * sectors];
             let read = self.media.read(slot.psn, &mut self.scratch);
-            for (i, old) in self.scratch.iter().enumerate().filter(|(i, _)| slot.mask & (1 << i) == 0) {
-                payload[i] = *old;
+            for range in ranges(!slot.mask, sectors) {
+                payload[range.clone()].copy_from_slice(&self.scratch[range]);
             }
             if slot.expected {
                 assert!(
@@ -183,8 +185,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             let mask = into.mask;
             if S::PRESENT {
                 let sectors = self.media.geometry().sectors as usize;
-                for sector in (0..sectors).filter(|sector| mask & (1 << sector) == 0) {
-                    self.payload[to.0 as usize * sectors + sector] = self.payload[place * sectors + sector];
+                let (from, into) = (place * sectors, to.0 as usize * sectors);
+                for Range { start, end } in ranges(!mask, sectors) {
+                    self.payload.copy_within(from + start..from + end, into + start);
                 }
             }
         }

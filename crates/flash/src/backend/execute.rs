@@ -29,7 +29,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Lets an idle die begin the first command that waits for it.
     #[inline]
     pub(super) fn next_command<E: From<Event> + Copy>(&mut self, now: Time, die: u32, events: &mut EventQueue<E>) {
-        if self.intervenes && !self.may_begin(now, die, events) {
+        let state = &self.dies[die as usize];
+        // A forwarder has no business with an idle die.
+        let is_idle = state.array.is_none() && state.register.is_none();
+        if self.intervenes && (self.issues || !is_idle) && !self.may_begin(now, die, events) {
             return;
         }
         let state = &self.dies[die as usize];
@@ -238,6 +241,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 }
                 hash.add(now, u64::from(channel) << 2 | 1);
                 self.bus_done(now, channel, events);
+            }
+            Event::Copies { set, generation } => {
+                self.run_copies(now, (set, generation), now, events, hash);
             }
             Event::Codeword { .. } | Event::Decoder { .. } | Event::Decoded { .. } => {
                 self.handle_decoding(now, event, events, hash);
@@ -460,7 +466,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     /// Ends the list of a controller, which takes the next.
-    fn vacate<E: From<Event> + Copy>(
+    pub(super) fn vacate<E: From<Event> + Copy>(
         &mut self,
         now: Time,
         controller: u32,

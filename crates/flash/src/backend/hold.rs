@@ -5,13 +5,16 @@
 
 use crate::nand::Sector;
 use base::engine::{EventQueue, Handle};
-use base::units::Time;
+use base::units::{DieId, Time};
 
 use super::{Backend, Event, List, Observer};
 
 impl<S: Sector, O: Observer> Backend<S, O> {
     /// Marks the dies of a list as held, or releases them.
     pub(super) fn hold(&mut self, list: Handle<List>, held: bool) {
+        if let Some(copies) = self.lists[list].copies {
+            return self.hold_copies(copies, held);
+        }
         let mut next = self.lists[list].first;
         while let Some(command) = next {
             next = self.commands[command].sibling;
@@ -30,7 +33,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     fn take_shared(&mut self) -> Option<Handle<List>> {
-        let Self { shared, lists, commands, dies, .. } = self;
+        let Self { shared, lists, commands, copies, dies, .. } = self;
         let mut passed_leader = false;
         // An earlier list in the queue reserves its dies, as if a controller held them.
         let mut passed: u64 = 0;
@@ -38,15 +41,20 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             let list = &lists[handle];
             let mut free = !(list.follows && passed_leader);
             let mut mask = 0;
-            let mut next = list.first;
-            while let Some(command) = next {
-                next = commands[command].sibling;
-                let die = commands[command].die;
+            let mut wants = |die: DieId| {
                 // Beyond 64 dies, two dies may share a bit. Then a list may wait longer than necessary, but none is
                 // taken too early.
                 let bit = 1 << (die.get() % 64);
                 free &= dies[die.index()].held_by == 0 && passed & bit == 0;
                 mask |= bit;
+            };
+            let mut next = list.first;
+            while let Some(command) = next {
+                next = commands[command].sibling;
+                wants(commands[command].die);
+            }
+            if let Some(at) = list.copies {
+                copies.dies_of(at).iter().for_each(|(die, _)| wants(DieId::new(*die)));
             }
             if !free {
                 passed |= mask;

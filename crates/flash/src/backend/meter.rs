@@ -69,6 +69,11 @@ impl Meter {
         self.open && self.until > now
     }
 
+    /// The number of the latest phase.
+    pub(super) const fn generation(&self) -> Generation {
+        self.generation
+    }
+
     /// The begin of the latest phase.
     pub(super) const fn since(&self) -> Time {
         self.since

@@ -42,6 +42,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     pub fn cut_power(&mut self, now: Time) {
         self.account = self.account(now);
         self.cut_turn(now);
+        let copying = self.copies_being_programmed(now);
         for number in 0..self.dies.len() {
             let die = &mut self.dies[number];
             // An array whose time is not running has changed nothing.
@@ -59,6 +60,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                     Op::Program | Op::CopyBack => self.media.tear_program(target, count),
                     Op::Erase => self.media.tear_erase(target.superblock),
                 }
+            }
+            if let Some((_, target)) = copying.iter().find(|(die, _)| *die == number) {
+                self.media.tear_program(*target, 1);
             }
             let die = &mut self.dies[number];
             (die.array, die.register, die.held, die.loaded) = (None, None, false, false);
@@ -88,6 +92,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
         self.shared.clear();
         self.lists.clear();
+        self.copies.clear();
         self.commands.clear();
         self.slots.clear();
         self.payload.clear();

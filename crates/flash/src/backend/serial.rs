@@ -19,10 +19,11 @@ pub(super) struct Serial {
 }
 
 /// The times of a command, in their order.
-struct Times {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Times {
     /// Channel time before the array works.
     before: Span,
-    array: Span,
+    pub(super) array: Span,
     /// Channel time afterwards.
     after: Span,
     /// Time of the error correction behind it, and how much of that a decoder works behind the transfer's begin.
@@ -31,17 +32,77 @@ struct Times {
 }
 
 impl Times {
-    fn all(&self) -> Span {
+    /// Those without error correction.
+    pub(super) const fn plain(before: Span, array: Span, after: Span) -> Self {
+        Self { before, array, after, decode: Span::ZERO, decoder: Span::ZERO }
+    }
+
+    pub(super) fn all(&self) -> Span {
         self.before + self.array + self.after + self.decode
+    }
+
+    /// Time on the channel.
+    pub(super) fn bus(&self) -> Span {
+        self.before + self.after
     }
 }
 
-/// A notice to observers about a command of a serial list.
-enum Notice {
-    Stop(Time, Stop),
-    Phase(Phase),
-    /// The begin and the end of the command.
-    Serial(Time, Time),
+/// Hears of the commands of a serial list as if each were an event.
+trait Listener<S, O> {
+    fn stop(&mut self, backend: &mut Backend<S, O>, at: Time, command: Handle<Command>, stop: Stop);
+    fn phase(&mut self, backend: &mut Backend<S, O>, phase: Phase);
+    fn serial(&mut self, backend: &mut Backend<S, O>, from: Time, until: Time, cause: Cause);
+}
+
+/// The observer of the array itself.
+struct Own;
+
+impl<S: Sector, O: Observer> Listener<S, O> for Own {
+    #[inline]
+    fn stop(&mut self, backend: &mut Backend<S, O>, at: Time, command: Handle<Command>, stop: Stop) {
+        backend.notify(at, command, stop);
+    }
+
+    #[inline]
+    fn phase(&mut self, backend: &mut Backend<S, O>, phase: Phase) {
+        backend.observer.phase(phase);
+    }
+
+    #[inline]
+    fn serial(&mut self, backend: &mut Backend<S, O>, from: Time, until: Time, cause: Cause) {
+        backend.observer.serial(from, until, cause);
+    }
+}
+
+/// The observer of another array. The dies and channels of this array are numbered from `first` on.
+struct Other<'a, W> {
+    observer: &'a mut W,
+    first: (u32, u32),
+}
+
+impl<S: Sector, O: Observer, W: Observer> Listener<S, O> for Other<'_, W> {
+    #[inline]
+    fn stop(&mut self, backend: &mut Backend<S, O>, at: Time, handle: Handle<Command>, stop: Stop) {
+        let command = &backend.commands[handle];
+        let slot = handle.index() * backend.slots_per_command as usize;
+        let slots = backend.slots.get(slot..slot + command.count as usize).unwrap_or_default();
+        self.observer.command(Moment::new(at, stop, handle, command, slots));
+    }
+
+    #[inline]
+    fn phase(&mut self, _: &mut Backend<S, O>, phase: Phase) {
+        let resource = match phase.resource {
+            Resource::Array(die) => Resource::Array(die + self.first.0),
+            Resource::Channel(channel) => Resource::Channel(channel + self.first.1),
+            Resource::Decoder(decoder) => Resource::Decoder(decoder),
+        };
+        self.observer.phase(Phase { resource, die: phase.die + self.first.0, ..phase });
+    }
+
+    #[inline]
+    fn serial(&mut self, _: &mut Backend<S, O>, from: Time, until: Time, cause: Cause) {
+        self.observer.serial(from, until, cause);
+    }
 }
 
 impl<S: Sector, O: Observer> Backend<S, O> {
@@ -69,6 +130,19 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// If the list is empty, or another one is under way.
     pub fn begin_serial(&mut self, now: Time, list: Handle<List>) -> Option<Time> {
         assert!(self.serial.is_none(), "two lists at once where one comes after the other");
+        if let Some(copies) = self.lists[list].copies {
+            if !self.takes_serial_copies() {
+                self.write_out::<super::Event>(copies.set, None);
+            } else if self.timed {
+                self.serial = Some(Serial { list, since: now });
+                self.serial_times.clear();
+                return Some(now + self.time_of_copies(copies.set));
+            } else {
+                self.serial_copies_at_once(copies);
+                self.finished.push_back(list);
+                return None;
+            }
+        }
         let mut next = Some(self.lists[list].first.expect("a list of at least one command"));
         if !self.timed {
             while let Some(command) = next {
@@ -78,13 +152,22 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             self.finished.push_back(list);
             return None;
         }
-        let mut end = now;
+        self.serial = Some(Serial { list, since: now });
+        Some(now + self.time_commands(list))
+    }
+
+    /// Computes the times of a list's commands. Returns their sum.
+    fn time_commands(&mut self, list: Handle<List>) -> Span {
+        let mut sum = Span::ZERO;
+        let mut next = self.lists[list].first;
+        self.serial_times.clear();
         while let Some(command) = next {
             next = self.commands[command].sibling;
-            end += self.times(command).all();
+            let times = self.times(command);
+            sum += times.all();
+            self.serial_times.push(times);
         }
-        self.serial = Some(Serial { list, since: now });
-        Some(end)
+        sum
     }
 
     /// Ends the serial list; it is then finished.
@@ -93,21 +176,29 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// If no serial list is under way.
     pub fn end_serial(&mut self, now: Time, hash: &mut EventHash) {
         if O::LISTENS {
-            self.narrate(|this, handle, notice| match notice {
-                Notice::Stop(at, stop) => this.notify(at, handle, stop),
-                Notice::Phase(phase) => this.observer.phase(phase),
-                Notice::Serial(from, until) => this.observer.serial(from, until, this.commands[handle].cause),
-            });
+            self.narrate(&mut Own);
         }
         let Serial { list, .. } = self.serial.take().expect("a list under way");
-        let mut next = self.lists[list].first;
         let mut commands = 0;
-        while let Some(command) = next {
-            next = self.commands[command].sibling;
-            self.spend(command, self.times(command));
-            self.carry_out(command);
-            commands += 1;
+        if let Some(copies) = self.lists[list].copies {
+            if self.media.cannot_fail() {
+                commands = self.end_serial_copies(copies);
+            } else {
+                self.write_out::<super::Event>(copies.set, None);
+                self.time_commands(list);
+            }
         }
+        let mut next = self.lists[list].first;
+        let all = std::mem::take(&mut self.serial_times);
+        for times in &all {
+            let command = next.expect("the commands that were timed");
+            debug_assert_eq!(*times, self.times(command), "the time of a serial list is fixed when it begins");
+            next = self.commands[command].sibling;
+            self.spend(command, times);
+            self.carry_out(command);
+        }
+        commands += all.len() as u64;
+        self.serial_times = all;
         hash.add(now, commands << 3 | 4);
         self.finished.push_back(list);
     }
@@ -115,41 +206,25 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Notifies an observer of another array, too, before [`Backend::end_serial`]. The dies and channels of this
     /// array are numbered from `first` on.
     pub fn notify_serial(&mut self, observer: &mut impl Observer, first: (u32, u32)) {
-        self.narrate(|this, handle, notice| match notice {
-            Notice::Stop(at, stop) => {
-                let command = &this.commands[handle];
-                let slot = handle.index() * this.slots_per_command as usize;
-                let slots = this.slots.get(slot..slot + command.count as usize).unwrap_or_default();
-                observer.command(Moment::new(at, stop, handle, command, slots));
-            }
-            Notice::Phase(phase) => {
-                let resource = match phase.resource {
-                    Resource::Array(die) => Resource::Array(die + first.0),
-                    Resource::Channel(channel) => Resource::Channel(channel + first.1),
-                    Resource::Decoder(decoder) => Resource::Decoder(decoder),
-                };
-                observer.phase(Phase { resource, die: phase.die + first.0, ..phase });
-            }
-            Notice::Serial(from, until) => observer.serial(from, until, this.commands[handle].cause),
-        });
+        self.narrate(&mut Other { observer, first });
     }
 
-    /// Goes through the list under way in the order of its commands, with the notices that observers would get if
-    /// each command were an event.
-    fn narrate(&mut self, mut notify: impl FnMut(&mut Self, Handle<Command>, Notice)) {
+    /// Tells a listener of the list under way, in the order of its commands.
+    fn narrate(&mut self, to: &mut impl Listener<S, O>) {
         let Serial { list, since } = self.serial.expect("a list under way");
         let first = self.lists[list].first;
         let mut next = first;
         while let Some(command) = next {
             next = self.commands[command].sibling;
-            notify(self, command, Notice::Stop(since, Stop::Submitted));
+            to.stop(self, since, command, Stop::Submitted);
         }
         let (mut next, mut from) = (first, since);
-        while let Some(command) = next {
+        let all = std::mem::take(&mut self.serial_times);
+        for Times { before, array, after, decode, .. } in &all {
+            let command = next.expect("the commands that were timed");
             next = self.commands[command].sibling;
             let begin = from;
-            notify(self, command, Notice::Stop(begin, Stop::Ready));
-            let Times { before, array, after, decode, .. } = self.times(command);
+            to.stop(self, begin, command, Stop::Ready);
             let (die, op, cause) = {
                 let command = &self.commands[command];
                 (command.die.get(), command.op, command.cause)
@@ -161,26 +236,32 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 Op::Read | Op::CopyBack => (Stage::Command, Primitive::Read),
             };
             let phases: [(Resource, Primitive, Span); 3] = [
-                (channel, sent.primitive(), before),
-                (Resource::Array(die), works, array),
-                (channel, if op == Op::Read { Primitive::DataOut } else { Primitive::Status }, after),
+                (channel, sent.primitive(), *before),
+                (Resource::Array(die), works, *array),
+                (channel, if op == Op::Read { Primitive::DataOut } else { Primitive::Status }, *after),
             ];
             for (resource, primitive, time) in phases.into_iter().filter(|(.., time)| *time > Span::ZERO) {
                 let until = from + time;
                 let number = command.number().get();
-                let phase = Phase { resource, die, primitive, op, cause, command: number, ready: from, from, until };
-                notify(self, command, Notice::Phase(phase));
+                to.phase(
+                    self,
+                    Phase { resource, die, primitive, op, cause, command: number, ready: from, from, until },
+                );
                 from = until;
             }
-            from += decode;
-            notify(self, command, Notice::Stop(from, Stop::Finished));
-            notify(self, command, Notice::Serial(begin, from));
+            from += *decode;
+            to.stop(self, from, command, Stop::Finished);
+            to.serial(self, begin, from, cause);
         }
+        self.serial_times = all;
     }
 
     /// Cuts the power of a serial list. Observers get no notice, because the purpose of the list is lost as well.
     pub(super) fn cut_turn(&mut self, now: Time) {
         let Some(Serial { list, since }) = self.serial.take() else { return };
+        if let Some(copies) = self.lists[list].copies {
+            self.write_out::<super::Event>(copies.set, None);
+        }
         // Faults are off: without power, no one learns that a command failed at this very moment.
         self.media.faults_mut().suspend(true);
         let mut from = since;
@@ -190,7 +271,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             let times = self.times(command);
             if from + times.all() <= now {
                 from += times.all();
-                self.spend(command, times);
+                self.spend(command, &times);
                 self.carry_out(command);
                 continue;
             }
@@ -203,7 +284,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             let (decode, decoder) = (Span::ZERO, Span::ZERO);
             self.spend(
                 command,
-                Times { before: begun.min(before), array: in_array, after: afterwards, decode, decoder },
+                &Times { before: begun.min(before), array: in_array, after: afterwards, decode, decoder },
             );
             if begun > before {
                 let (target, count) = (self.commands[command].target, self.commands[command].count);
@@ -291,7 +372,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     /// Charges the time of a command: all of it when its list ends, or the elapsed part when the power fails.
-    fn spend(&mut self, handle: Handle<Command>, times: Times) {
+    fn spend(&mut self, handle: Handle<Command>, times: &Times) {
         let command = &self.commands[handle];
         let bus = times.before + times.after;
         let slots = if command.scanned > 0 { command.scanned * self.geometry().slots } else { command.count };

@@ -1,9 +1,9 @@
 //! The backend against the papers' single-operation timings, and its arbitration against arithmetic.
 
 use super::*;
-use crate::nand::{FaultSpec, Faults, Part};
+use crate::nand::{FaultSpec, Faults, Part, Stream, Target};
 use base::engine::{EventHash, EventQueue};
-use base::units::{Lpn, Psn, Rate};
+use base::units::{Lpn, Psn, Rate, SuperblockId};
 
 mod cache;
 mod charges;

@@ -118,6 +118,12 @@ impl Faults {
         self.active = true;
     }
 
+    /// True if an operation may fail, or is counted because one will.
+    #[inline]
+    pub(crate) const fn are_active(&self) -> bool {
+        self.active
+    }
+
     #[inline]
     fn draw(&mut self, kind: Failing) -> bool {
         if !self.active || self.suspended {

@@ -12,6 +12,10 @@ pub trait Sector: Copy + Default + Eq + Debug + 'static {
     /// Bytes of a sector in a snapshot.
     const BYTES: u32 = size_of::<Self>() as u32;
 
+    /// True if the first sector of a mapping unit mostly determines the others ([`Sector::following`]). The media then
+    /// store only the first one.
+    const FOLLOWS: bool = false;
+
     /// Appends the bytes of the sector.
     fn encode(&self, to: &mut Vec<u8>);
 
@@ -23,6 +27,12 @@ pub trait Sector: Copy + Default + Eq + Debug + 'static {
     #[must_use]
     fn preconditioned(_sector: Lba, _version: u32) -> Self {
         Self::default()
+    }
+
+    /// The content `count` sectors behind this one, if one write wrote both. Empty sectors follow an empty one.
+    #[must_use]
+    fn following(self, _count: u32) -> Self {
+        self
     }
 }
 
@@ -57,6 +67,8 @@ impl Stamp {
 }
 
 impl Sector for Stamp {
+    const FOLLOWS: bool = true;
+
     fn encode(&self, to: &mut Vec<u8>) {
         to.extend_from_slice(&self.0.to_le_bytes());
     }
@@ -69,6 +81,11 @@ impl Sector for Stamp {
     fn preconditioned(sector: Lba, version: u32) -> Self {
         let version = u64::from(version) & ((1 << VERSION_BITS) - 1);
         Self(1 << 63 | version << ADDRESS_BITS | sector.get())
+    }
+
+    #[inline]
+    fn following(self, count: u32) -> Self {
+        Self(if self.0 == 0 { 0 } else { self.0.wrapping_add(u64::from(count)) })
     }
 }
 
@@ -104,5 +121,13 @@ mod tests {
         }
         assert_eq!(Stamp(1 << 24).as_preconditioned(), None, "the stamp of a host");
         assert_eq!(Bytes512::preconditioned(Lba::new(3), 4), Bytes512::default(), "a served drive begins with zeros");
+    }
+
+    #[test]
+    fn the_stamps_of_a_write_follow_each_other() {
+        let of = |sector| Stamp::preconditioned(Lba::new(sector), 5);
+        assert_eq!((of(40).following(0), of(40).following(7)), (of(40), of(47)));
+        assert_eq!(Stamp(1 << 24).following(3), Stamp(1 << 24 | 3));
+        assert_eq!(Stamp::default().following(3), Stamp::default());
     }
 }

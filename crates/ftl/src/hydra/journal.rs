@@ -257,15 +257,16 @@ impl Journal {
         self.storing.is_none() && self.areas[..self.replicas].iter().any(|log| log.full() > 0)
     }
 
-    /// Starts to write the map. Its first words are the positions of the logical superblocks.
+    /// Starts to write the map, which `fill` adds word by word. Its first words are the positions of the logical
+    /// superblocks.
     pub(super) fn store_map<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
         version: u32,
-        words: impl Iterator<Item = u32>,
+        fill: impl FnOnce(&mut Vec<u32>),
     ) {
         self.words.clear();
-        self.words.extend(words);
+        fill(&mut self.words);
         // After this map, recovery no longer reads the older log; so the map takes the records that are still on their
         // way there.
         for record in self.writing.iter().chain(&self.waiting) {

@@ -54,6 +54,18 @@ pub(super) struct Merge {
     service: Service,
 }
 
+/// The blocks of a merge on one die.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Blocks {
+    /// The die has all its pages.
+    is_done: bool,
+    target: SuperblockId,
+    /// The block of the old content, if there is any.
+    source: Option<SuperblockId>,
+    /// A block in which a program of this merge failed.
+    failing: Option<SuperblockId>,
+}
+
 /// The command that a row needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
@@ -231,21 +243,31 @@ impl HydraFtl {
         self.start(flash, owners);
     }
 
-    /// The command for a row of a merge; `unit` is the new content, if any.
+    /// The blocks of a merge on one die.
+    fn blocks_of(&self, merge: &Merge, chip: u32) -> Blocks {
+        let failing = merge.failing.iter().find(|(failing, _)| *failing == chip);
+        Blocks {
+            is_done: merge.chips >> chip & 1 == 0,
+            target: self.superblocks.block(merge.target, chip),
+            source: self.place_of(merge.logical).map(|source| self.superblocks.block(source, chip)),
+            failing: failing.map(|(_, block)| *block),
+        }
+    }
+
+    /// The command for a page of a merge; `unit` is the new content, if any.
+    #[inline]
     fn way<S: Sector, O: Observer>(
         &self,
         flash: &Flash<'_, S, O>,
-        merge: &Merge,
-        row: u32,
-        unit: Option<&PageWrite>,
+        blocks: &Blocks,
+        page: u32,
+        (is_forgotten, unit): (bool, Option<&PageWrite>),
     ) -> Way {
-        let (chip, page) = self.layout.chip_and_page(row);
-        let failing = merge.failing.iter().find(|(failing, _)| *failing == chip);
-        if let Some(psn) = failing.and_then(|(_, block)| holds(flash, *block, page)) {
+        if let Some(psn) = blocks.failing.and_then(|block| holds(flash, block, page)) {
             return Way::Copy(psn);
         }
-        let source = self.place_of(merge.logical).filter(|_| !self.is_forgotten(merge.logical, row));
-        let old = source.and_then(|source| holds(flash, self.superblocks.block(source, chip), page));
+        let source = blocks.source.filter(|_| !is_forgotten);
+        let old = source.and_then(|block| holds(flash, block, page));
         match (unit, old) {
             (None, None) => Way::Skip,
             (None, Some(psn)) => Way::Copy(psn),
@@ -262,19 +284,25 @@ impl HydraFtl {
         let mut units = merge.units.iter().peekable();
         self.chain.clear();
         self.chain.resize(self.layout.chips as usize, None);
+        let mut all_blocks = std::mem::take(&mut self.blocks);
+        all_blocks.clear();
+        all_blocks.extend((0..self.layout.chips).map(|chip| self.blocks_of(merge, chip)));
+        let forgets = self.forgets(merge.logical);
+        let why = merge.why();
+        // The first write of the host's sectors counts as the host's, a repetition does not.
+        let given = if why == Cause::Merge { Cause::Host } else { why };
         let mut empty = true;
         for row in 0..self.layout.rows() {
             let lpn = self.layout.join(merge.logical, row);
             let unit = units.next_if(|unit| unit.lpn == lpn);
             let (chip, page) = self.layout.chip_and_page(row);
-            if merge.chips >> chip & 1 == 0 {
+            let blocks = &all_blocks[chip as usize];
+            if blocks.is_done {
                 continue;
             }
-            let way = self.way(flash, merge, row, unit);
-            let target = Target { superblock: self.superblocks.block(merge.target, chip), offset: page };
-            let why = merge.why();
-            // The first write of the host's sectors counts as the host's, a repetition does not.
-            let given = if why == Cause::Merge { Cause::Host } else { why };
+            let is_forgotten = forgets && self.is_forgotten(merge.logical, row);
+            let way = self.way(flash, blocks, page, (is_forgotten, unit));
+            let target = Target { superblock: blocks.target, offset: page };
             let plain = Slot { lpn, expected: true, mask: full_mask(self.layout.sectors), ..Slot::default() };
             let command = match way {
                 Way::Skip => continue,
@@ -308,6 +336,7 @@ impl HydraFtl {
                 flash.backend.depend(before, command);
             }
         }
+        self.blocks = all_blocks;
         if empty {
             flash.backend.release(list);
             return self.copied(flash, owners, number);

@@ -40,6 +40,7 @@ impl HydraFtl {
             reading: None,
             read_chain: vec![None; layout.chips as usize],
             chain: Vec::new(),
+            blocks: Vec::new(),
             logged: Vec::new(),
             cpu_time: hydra.cpu_time,
             wear: hydra.wear.clone(),

@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use base::nonmax::NonMaxU32;
-use base::units::SuperblockId;
+use base::units::{Divisor, SuperblockId};
 use flash::nand::{Geometry, Media, Sector};
 
 use super::address::Layout;
@@ -41,6 +41,7 @@ struct Superblock {
 #[derive(Clone, Debug)]
 pub(super) struct Superblocks {
     layout: Layout,
+    by_superblocks: Divisor,
     /// Blocks in a die.
     blocks: u32,
     all: Vec<Superblock>,
@@ -84,6 +85,7 @@ impl Superblocks {
             spares: vec![VecDeque::new(); layout.dies() as usize],
             replaced: Vec::new(),
             blocks: geometry.blocks,
+            by_superblocks: Divisor::new(layout.superblocks),
             layout,
         }
     }
@@ -94,8 +96,9 @@ impl Superblocks {
     }
 
     /// The superchip of a superblock, and its position there.
-    pub(super) const fn split(&self, superblock: u32) -> (u32, u32) {
-        (superblock / self.layout.superblocks, superblock % self.layout.superblocks)
+    #[inline]
+    pub(super) fn split(&self, superblock: u32) -> (u32, u32) {
+        self.by_superblocks.split(superblock)
     }
 
     pub(super) const fn join(&self, superchip: u32, position: u32) -> u32 {
@@ -136,6 +139,11 @@ impl Superblocks {
 
     pub(super) fn erases(&self, superblock: u32) -> u32 {
         self.all[superblock as usize].erases
+    }
+
+    /// The erase counts of all superblocks.
+    pub(super) fn all_erases(&self) -> impl Iterator<Item = u32> + '_ {
+        self.all.iter().map(|superblock| superblock.erases)
     }
 
     pub(super) fn set_erases(&mut self, superblock: u32, erases: u32) {

@@ -73,9 +73,15 @@ impl LogBlockFtl {
         true
     }
 
-    pub(super) fn unpin<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, superblock: SuperblockId) {
+    /// This many reads of a block have ended.
+    pub(super) fn unpin<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        superblock: SuperblockId,
+        reads: u32,
+    ) {
         let block = self.block(superblock);
-        block.pins = block.pins.checked_sub(1).expect("a pin for every unpin");
+        block.pins = block.pins.checked_sub(reads).expect("a pin for every unpin");
         if block.pins == 0 && block.state == State::Doomed && !self.mark_for_erase(flash, superblock, Cause::Merge) {
             self.gone(superblock);
         }

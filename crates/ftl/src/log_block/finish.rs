@@ -40,7 +40,7 @@ impl LogBlockFtl {
             if for_host {
                 owners.read_done(&slot, flash.backend.payload_of(place), service);
             }
-            self.unpin(flash, self.geometry.locate(slot.psn).0);
+            self.unpin(flash, self.geometry.locate(slot.psn).0, 1);
         }
         flash.backend.release(list);
     }

@@ -52,8 +52,13 @@ impl LogBlockFtl {
         let converts = alone.is_some();
         let mut sources = std::mem::take(&mut self.sources);
         let media = flash.backend.media();
-        for offset in if converts { log.next } else { 0 }..self.pages {
-            sources[offset as usize] = self.in_data_block(media, lbn, offset);
+        if let Some(old) = old {
+            let (first, has_holes) = (self.geometry.slot(old, 0).get(), self.holes.any(lbn));
+            for offset in if converts { log.next } else { 0 }..self.pages {
+                let psn = Psn::new(first + offset);
+                let holds = media.holds_data(psn) && !(has_holes && self.holes.contains(lbn, offset));
+                sources[offset as usize] = holds.then_some(psn);
+            }
         }
         self.jobs[i].fold.begin(lbn);
         let fold = &mut self.jobs[i].fold;
@@ -85,11 +90,16 @@ impl LogBlockFtl {
         for (offset, _) in &fold.logged {
             self.holes.remove(lbn, *offset);
         }
-        let tag = Kind::Merge.tag(id);
-        // The fold's own reads would pin the blocks, so this comes before they are added.
-        let early = if self.spec.erase == EraseWhen::Read { self.early_erases(i, old) } else { [None; 2] };
-        self.add_copies(flash, tag, destination, &sources);
-        self.add_early_erases(flash, tag, early);
+        if self.spec.erase == EraseWhen::Read {
+            // The fold's own reads would pin the blocks, so this comes before they are added.
+            let early = self.early_erases(i, old);
+            if let Some(destination) = destination {
+                self.add_copies(flash, i, destination, &sources);
+            }
+            self.add_early_erases(flash, Kind::Merge.tag(id), early);
+        } else if let Some(destination) = destination {
+            self.add_copy_set(flash, i, destination, &sources);
+        }
         sources.fill(None);
         self.sources = sources;
         self.send_fold(flash, i);
@@ -104,8 +114,12 @@ impl LogBlockFtl {
         sources: &[Option<Psn>],
     ) -> Option<SuperblockId> {
         self.allocator.begin();
+        let mut last = None;
         for psn in sources.iter().flatten() {
             let (superblock, _) = self.geometry.locate(*psn);
+            if last.replace(superblock) == Some(superblock) {
+                continue;
+            }
             self.allocator.avoid(self.geometry.die_of(superblock), Some(superblock) == old);
         }
         self.take_block(flash, Use::Merge, None)
@@ -115,23 +129,67 @@ impl LogBlockFtl {
     fn add_copies<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
-        tag: u32,
-        destination: Option<SuperblockId>,
+        i: usize,
+        destination: SuperblockId,
         sources: &[Option<Psn>],
     ) {
-        let Some(destination) = destination else { return };
+        let tag = Kind::Merge.tag(self.jobs[i].log);
         for (offset, psn) in (0..).zip(sources).filter_map(|(offset, psn)| Some((offset, (*psn)?))) {
             let (source, _) = self.geometry.locate(psn);
-            // Without a pin another merge could find the source without valid pages, and erase it.
-            self.block(source).pins += 1;
             let dies = [source, destination].map(|superblock| self.geometry.die_of(superblock));
             let areas = dies.map(|die| self.list_for(flash, tag, die));
             let lists = areas.map(|area| self.lists.lists[area].1);
+            self.pin(i, lists[0], source, 1);
             let copy = add_copy(flash.backend, lists, psn, Target { superblock: destination, offset });
             for (area, command) in areas.into_iter().zip(copy) {
                 self.follow(flash, area, command);
             }
         }
+    }
+
+    /// The same as one set of copies, if nothing else is to be in its lists.
+    fn add_copy_set<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        i: usize,
+        destination: SuperblockId,
+        sources: &[Option<Psn>],
+    ) {
+        let tag = Kind::Merge.tag(self.jobs[i].log);
+        let set = flash.backend.open_copies(Cause::Merge, destination);
+        let mut offset = 0;
+        while offset < self.pages {
+            let Some(psn) = sources[offset as usize] else {
+                offset += 1;
+                continue;
+            };
+            let (source, _) = self.geometry.locate(psn);
+            let dies = [source, destination].map(|superblock| self.geometry.die_of(superblock));
+            let lists = dies.map(|die| {
+                let area = self.list_for(flash, tag, die);
+                self.lists.lists[area].1
+            });
+            // Most pages come from one block.
+            let first = self.geometry.slot(source, 0).get();
+            let here = first..first + self.pages;
+            let of_source = |psn: &Option<Psn>| psn.is_some_and(|psn| here.contains(&psn.get()));
+            let run = sources[offset as usize..].iter().take_while(|psn| of_source(psn)).count() as u32;
+            let pages = (offset..).zip(sources[offset as usize..][..run as usize].iter().flatten().copied());
+            flash.backend.push_copies(set, lists, source, pages);
+            self.pin(i, lists[0], source, run);
+            offset += run;
+        }
+    }
+
+    /// Pins the source of this many reads of a list. Without a pin another merge could find it without valid pages, and
+    /// erase it.
+    fn pin(&mut self, i: usize, list: Handle<List>, source: SuperblockId, reads: u32) {
+        self.blocks[source.index()].pins += reads;
+        let pinned = &mut self.jobs[i].fold.pinned;
+        // Blocks are released in the order of their last reads.
+        let before = pinned.iter().position(|(of, block, _)| (*of, *block) == (list, source));
+        let before = before.map_or(0, |before| pinned.remove(before).2);
+        pinned.push((list, source, before + reads));
     }
 
     /// The old data block and the log block of a fold, if the fold may erase them right after its reads.
@@ -246,7 +304,7 @@ impl LogBlockFtl {
             } else if let Some(psn) = sources[offset as usize] {
                 let mut one = vec![None; self.pages as usize];
                 one[offset as usize] = Some(psn);
-                self.add_copies(flash, tag, Some(superblock), &one);
+                self.add_copies(flash, i, superblock, &one);
             }
         }
         let job = &mut self.jobs[i];
@@ -329,11 +387,12 @@ impl LogBlockFtl {
         });
         let media = flash.backend.media();
         let mut next = 0;
+        let has_holes = self.holes.any(lbn);
         for offset in 0..self.pages {
             let psn = fold.destination.map(|block| self.geometry.slot(block, offset));
             let there = psn.is_some_and(|psn| media.holds_data(psn));
             next = if there { offset + 1 } else { next };
-            if !there {
+            if !there && has_holes {
                 self.holes.remove(lbn, offset);
             }
         }

@@ -51,6 +51,8 @@ pub(super) struct Fold {
     pub(super) copies: u32,
     /// Lists that have not finished.
     pub(super) lists: Vec<Handle<List>>,
+    /// The blocks that they read: the list, the block and the number of reads.
+    pub(super) pinned: Vec<(Handle<List>, SuperblockId, u32)>,
     /// The list with the programs, kept with its pages until all of them are on flash.
     pub(super) programs: Option<Handle<List>>,
     /// True if a program has failed.
@@ -69,10 +71,11 @@ impl Fold {
         let mut old = std::mem::take(self);
         old.logged.clear();
         old.lists.clear();
+        old.pinned.clear();
         old.broken.clear();
         old.emptied.clear();
-        let Self { logged, lists, broken, emptied, .. } = old;
-        *self = Self { phase: Phase::Copying, lbn, logged, lists, broken, emptied, ..Self::default() };
+        let Self { logged, lists, pinned, broken, emptied, .. } = old;
+        *self = Self { phase: Phase::Copying, lbn, logged, lists, pinned, broken, emptied, ..Self::default() };
     }
 
     /// A destination with a failed program whose pages a later destination holds, if there is one and it may be tried
@@ -274,16 +277,18 @@ impl LogBlockFtl {
         let copying = |job: &Job| job.log == id && job.fold.phase == Phase::Copying;
         let i = self.under_way().position(copying).expect("a merge has a job");
         let mut commands = Commands::of(flash.backend, list);
-        while let Some((handle, command)) = commands.next(flash.backend) {
+        while let Some((_, command)) = commands.next(flash.backend) {
             match command.op {
                 Op::Erase => self.jobs[i].fold.emptied.push((command.target.superblock, command.failed)),
                 Op::Program => self.jobs[i].fold.failed |= command.failed,
-                Op::Read | Op::CopyBack => {
-                    let source = self.geometry.locate(flash.backend.slot(handle, 0).1.psn).0;
-                    self.unpin(flash, source);
-                }
+                Op::Read | Op::CopyBack => {}
             }
         }
+        let mut pinned = std::mem::take(&mut self.jobs[i].fold.pinned);
+        for (_, source, reads) in pinned.extract_if(.., |(of, ..)| *of == list) {
+            self.unpin(flash, source, reads);
+        }
+        self.jobs[i].fold.pinned = pinned;
         let fold = &mut self.jobs[i].fold;
         fold.lists.retain(|other| *other != list);
         if fold.programs != Some(list) {

@@ -8,14 +8,14 @@
 //! if the power fails before the SLC block is erased, recovery finds the sector there again, with the same content.
 
 use base::engine::Handle;
-use base::units::{Lpn, SuperblockId};
+use base::units::{Lpn, Psn, SuperblockId};
 use flash::backend::{Cause, Class, List, Observer, Slot};
 use flash::nand::{Mode, Sector, Spare, Stream};
 
 use super::density::Change;
 use super::disk::Disk;
 use super::due::{PageCopy, Vectors, put_back};
-use super::gather::{Gatherer, Program, add_program, hand_over};
+use super::gather::{Gatherer, Program, add_program, hand_over, release_gathered};
 use super::mlc::Mlc;
 use super::next::{Array, Next, Outcome, Wakeup};
 use crate::port::Flash;
@@ -133,6 +133,9 @@ impl Fold {
         let slc = disk.slc.as_ref().filter(|_| disk.spec.fold_assistance)?;
         let mut gatherer = Gatherer::new();
         for (i, copy) in self.copies.iter_mut().enumerate() {
+            if slc.held[copy.lpn as usize] == 0 {
+                continue;
+            }
             copy.slc = gatherer.add_unit(flash, slc, self.cause, (copy.lpn, u64::MAX), (i, None));
         }
         gatherer.list()
@@ -146,6 +149,22 @@ impl Fold {
     ) -> Next<Self> {
         let list = flash.backend.open_list(Class::Other, 0);
         let part = self.mode.pages(disk.mlc.pages);
+        self.phase = Phase::Copying;
+        // Without a payload, nothing of the sectors that the copies take along is left to hand over.
+        if self.mode == Mode::Full && (!S::PRESENT || gathered.is_none()) {
+            release_gathered(flash, gathered);
+            let block = self.targets[0].expect("a target");
+            let set = flash.backend.open_copies(self.cause, SuperblockId::new(block));
+            let first = disk.mlc.slot(block, 0).get();
+            let base = self.lba * disk.mlc.pages;
+            let pages = self.copies.iter_mut().map(|copy| {
+                let offset = copy.lpn - base;
+                copy.to = Some(Psn::new(first + offset));
+                (offset, Lpn::new(copy.lpn), copy.from)
+            });
+            flash.backend.push_serial_copies(set, list, pages);
+            return Next::List(Array::Mlc, list, self);
+        }
         for copy in &mut self.copies {
             let (_, offset) = disk.mlc.split(copy.lpn);
             let block = self.targets[(offset / part) as usize].expect("a target");
@@ -158,7 +177,6 @@ impl Fold {
             copy.slot = Some(add_program(flash.backend, list, self.cause, Some(read), program));
         }
         hand_over(flash, gathered, |at| self.copies[at].slot);
-        self.phase = Phase::Copying;
         Next::List(Array::Mlc, list, self)
     }
 
@@ -172,7 +190,11 @@ impl Fold {
         flash.backend.release(list);
         let part = self.mode.pages(disk.mlc.pages);
         let media = flash.backend.media();
-        let torn = |block: u32| (0..part).any(|page| media.spare(disk.mlc.slot(block, page)) == Spare::Torn);
+        // A program that tears a page fails its block.
+        let torn = |block: u32| {
+            media.is_failing(SuperblockId::new(block))
+                && (0..part).any(|page| media.spare(disk.mlc.slot(block, page)) == Spare::Torn)
+        };
         let failed = self.targets.map(|target| target.is_some_and(torn));
         if failed != [false; 2] {
             // The originals are all valid. The good copies are erased with the others.
@@ -184,10 +206,12 @@ impl Fold {
             }
             return self.erase(disk, flash, true);
         }
-        for copy in &self.copies {
-            disk.mlc.set(copy.lpn, Some(copy.target()));
-            disk.took_along(copy.lpn, copy.slc);
+        match self.targets {
+            [Some(target), None] => disk.mlc.move_to(target, &self.copies),
+            _ => self.copies.iter().for_each(|copy| disk.mlc.set(copy.lpn, Some(copy.target()))),
         }
+        let along = self.copies.iter().filter(|copy| copy.slc != 0);
+        along.for_each(|copy| disk.took_along(copy.lpn, copy.slc));
         disk.mlc.mapping.chains_mut().replace(self.lba, None, &mut self.old);
         for (half, target) in (0..).zip(std::mem::take(&mut self.targets)) {
             let Some(target) = target else { continue };

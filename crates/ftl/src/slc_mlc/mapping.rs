@@ -70,6 +70,12 @@ impl Mapping {
         }
     }
 
+    /// Counts pages of a block of a chain that have become invalid.
+    pub(super) fn discount(&mut self, block: u32, pages: u32) {
+        debug_assert!(matches!(self, Self::Chains(_)), "a fold of a map without chains");
+        self.blocks_mut()[block].valid -= pages;
+    }
+
     /// True if a valid sector in the tail of the SLC log goes to the MLC flash. With chains, if its logical block has a
     /// log block (Chang, Sec. 3.6); with a map of pages, if it was copied to the head before and has not been written
     /// since.

@@ -7,6 +7,7 @@ use flash::nand::{Geometry, Media, Sector};
 
 use super::cache::MapCache;
 use super::density::Density;
+use super::due::PageCopy;
 use super::mapping::Mapping;
 use super::throttle::Wear;
 use super::wear::DualPool;
@@ -68,6 +69,26 @@ impl Mlc {
                 self.mapping.count(self.block_of(place), valid);
             }
         }
+    }
+
+    /// Maps copied pages to their new places, each in the block `to`.
+    pub(super) fn move_to(&mut self, to: u32, copies: &[PageCopy]) {
+        // Neighbours come from one block: their counts change together.
+        let (mut block, mut pages) = (0..0, 0);
+        let mut moved = 0;
+        for copy in copies {
+            let old = self.map.set(Lpn::new(copy.lpn), Some(copy.target()));
+            moved += 1;
+            let Some(old) = old.map(Psn::get) else { continue };
+            if !block.contains(&old) {
+                self.mapping.discount(block.start / self.pages, pages);
+                let first = old - old % self.pages;
+                (block, pages) = (first..first + self.pages, 0);
+            }
+            pages += 1;
+        }
+        self.mapping.discount(block.start / self.pages, pages);
+        self.mapping.blocks_mut()[to].valid += moved;
     }
 
     /// The slot of a block's page.

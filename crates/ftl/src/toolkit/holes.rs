@@ -28,6 +28,12 @@ impl Holes {
         (place > 0).then(|| (place - 1) * self.words)
     }
 
+    /// True if any page of a block has been discarded.
+    #[inline]
+    pub(crate) fn any(&self, lbn: u32) -> bool {
+        self.place[lbn as usize] > 0
+    }
+
     /// True if a page has been discarded.
     #[inline]
     pub(crate) fn contains(&self, lbn: u32, offset: u32) -> bool {

@@ -17,26 +17,36 @@ const fn fold(a: u64, b: u64) -> u64 {
     (product as u64) ^ ((product >> 64) as u64)
 }
 
-/// The digest of one sector. Two contents share one with a probability of 2^-64.
-pub(super) fn digest(sector: &[u8]) -> u64 {
-    let mut state = START;
-    let mut any = 0;
-    let words = sector.as_chunks::<8>().0;
-    for (place, word) in (1..).zip(words) {
-        let word = u64::from_le_bytes(*word);
-        any |= word;
-        // The place counts, so that words which change places change the digest.
-        state = fold(state ^ word, FACTOR ^ place).rotate_left(29) ^ word;
+/// Bytes of a sector.
+const SIZE: usize = SECTOR.get() as usize;
+
+/// Sectors whose digests are computed side by side. Each is a chain of multiplications, and a processor works on several
+/// chains at once.
+const LANES: usize = 4;
+
+fn side_by_side<const N: usize>(sectors: &[[u8; SIZE]; N]) -> [u64; N] {
+    let mut states = [START; N];
+    let mut any = [0; N];
+    let words = sectors.each_ref().map(|sector| sector.as_chunks::<8>().0);
+    for place in 0..SIZE / 8 {
+        for lane in 0..N {
+            let word = u64::from_le_bytes(words[lane][place]);
+            any[lane] |= word;
+            // The place counts, so that words which change places change the digest.
+            let mixed = fold(states[lane] ^ word, FACTOR ^ (place as u64 + 1));
+            states[lane] = mixed.rotate_left(29) ^ word;
+        }
     }
-    match any {
+    std::array::from_fn(|lane| match any[lane] {
         0 => ZEROS,
-        _ => fold(state, FACTOR).clamp(ZEROS + 1, UNKNOWN - 1),
-    }
+        _ => fold(states[lane], FACTOR).clamp(ZEROS + 1, UNKNOWN - 1),
+    })
 }
 
-/// The digests of the sectors of a request.
+/// The digests of the sectors of a request. Two contents share one with a probability of 2^-64.
 pub(super) fn digests(bytes: &[u8]) -> Box<[u64]> {
-    bytes.chunks(SECTOR.get() as usize).map(digest).collect()
+    let (groups, rest) = bytes.as_chunks().0.as_chunks::<LANES>();
+    groups.iter().flat_map(side_by_side).chain(rest.iter().flat_map(|one| side_by_side(&[*one]))).collect()
 }
 
 #[cfg(test)]
@@ -44,6 +54,20 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+
+    fn digest(sector: &[u8; SIZE]) -> u64 {
+        digests(sector)[0]
+    }
+
+    #[test]
+    fn sectors_side_by_side_have_the_digests_of_each_alone() {
+        let bytes: Vec<u8> = (0..9 * SIZE as u32).map(|i| (i * i >> 7) as u8).collect();
+        for sectors in 0..=9 {
+            let each = bytes.as_chunks::<SIZE>().0.iter().take(sectors).map(digest);
+            assert_eq!(*digests(&bytes[..sectors * SIZE]), *each.collect::<Vec<_>>(), "{sectors} sectors");
+        }
+        assert_eq!(digests(&bytes)[0], 0xb320_9cff_286b_0304, "the files of kept drives have such digests");
+    }
 
     #[test]
     fn each_bit_and_each_place_of_a_word_counts() {

@@ -70,6 +70,24 @@ impl Settled {
         self.regions.get(&(sector / REGION)).map_or(self.others, |of| of.digests[(sector % REGION) as usize])
     }
 
+    /// True if the sectors from `start` on have these digests.
+    pub(super) fn holds(&self, start: u64, digests: &[u64]) -> bool {
+        let (mut sector, mut left) = (start, digests);
+        while !left.is_empty() {
+            let place = (sector % REGION) as usize;
+            let (now, later) = left.split_at(left.len().min(REGION as usize - place));
+            let same = match self.regions.get(&(sector / REGION)) {
+                Some(region) => region.digests[place..][..now.len()] == *now,
+                None => now.iter().all(|digest| *digest == self.others),
+            };
+            if !same {
+                return false;
+            }
+            (sector, left) = (sector + now.len() as u64, later);
+        }
+        true
+    }
+
     /// When the sector was written.
     pub(super) fn when(&self, sector: u64) -> When {
         let flags = self.regions.get(&(sector / REGION)).map_or(0, |of| of.flags[(sector % REGION) as usize]);

@@ -1,12 +1,13 @@
 //! The owners of data that the FTL moves: requests under way and entries of the write buffer.
 
 use std::num::NonZeroU32;
+use std::ops::Range;
 
 use base::engine::{Handle, Slab};
 use base::io::Io;
 use base::units::{Lba, Lpn, Span, Time};
 use flash::backend::{CauseSet, Slot};
-use flash::nand::Sector;
+use flash::nand::{Sector, ranges};
 use ftl::{Owner, Owners, PageWrite, ReadSink, Service, WriteSink};
 
 use crate::buffer::{Buffer, Entry};
@@ -96,6 +97,13 @@ pub(crate) struct Before {
 
 /// Set in an owner's number for a buffer entry.
 const ENTRY: u32 = 1 << 31;
+
+/// Sectors of a mapping unit as sectors of a request, in which the mapping unit begins at `at`.
+#[inline]
+pub(super) fn shifted(range: &Range<usize>, at: i32) -> Range<usize> {
+    let begin = (at + range.start as i32) as usize;
+    begin..begin + range.len()
+}
 
 enum OwnerKind<S> {
     Request(Handle<Active<S>>),
@@ -215,8 +223,8 @@ impl<S: Sector> ReadSink<S> for Clients<S> {
             request.status = Status::Uncorrectable;
         }
         if S::PRESENT {
-            for i in (0..payload.len()).filter(|i| slot.mask >> i & 1 != 0) {
-                request.data[(slot.at + i as i32) as usize] = payload[i];
+            for range in ranges(slot.mask, payload.len()) {
+                request.data[shifted(&range, slot.at)].copy_from_slice(&payload[range]);
             }
         }
         if self.cuts_through {
@@ -245,20 +253,17 @@ impl<S: Sector> ReadSink<S> for Clients<S> {
 
 impl<S: Sector> WriteSink<S> for Clients<S> {
     fn give(&self, unit: &PageWrite, into: &mut [S]) {
-        let sectors = (0..into.len()).filter(|i| unit.mask >> i & 1 != 0);
-        match Self::owner_kind(unit.owner) {
-            Some(OwnerKind::Request(handle)) => {
-                let data = &self.requests[handle].data;
-                sectors.for_each(|i| into[i] = data[(unit.at + i as i32) as usize]);
-            }
-            Some(OwnerKind::Entry(handle)) => {
-                let data = self.buffer.as_ref().expect("an entry has a buffer").data(handle);
-                sectors.for_each(|i| into[i] = data[(unit.at + i as i32) as usize]);
-            }
+        let data = match Self::owner_kind(unit.owner) {
+            Some(OwnerKind::Request(handle)) => &self.requests[handle].data,
+            Some(OwnerKind::Entry(handle)) => self.buffer.as_ref().expect("an entry has a buffer").data(handle),
             None => {
                 let first = u64::from(unit.lpn.get()) * u64::from(self.sectors) + unit.at as u64;
-                sectors.for_each(|i| into[i] = S::preconditioned(Lba::new(first + i as u64), unit.version));
+                let sectors = ranges(unit.mask, into.len()).flatten();
+                return sectors.for_each(|i| into[i] = S::preconditioned(Lba::new(first + i as u64), unit.version));
             }
+        };
+        for range in ranges(unit.mask, into.len()) {
+            into[range.clone()].copy_from_slice(&data[shifted(&range, unit.at)]);
         }
     }
 

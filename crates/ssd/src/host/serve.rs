@@ -4,9 +4,9 @@ use base::engine::Handle;
 use base::io::{Io, IoKind};
 use base::units::{Bytes, Lpn, Sectors, Span, Time};
 use flash::backend::{CauseSet, Level, Observer, RequestStep};
-use flash::nand::Sector;
+use flash::nand::{Sector, ranges};
 
-use super::clients::{Active, Clients, Due};
+use super::clients::{Active, Clients, Due, shifted};
 use super::link::Direction;
 use super::overlap::Extent;
 use super::request::{Completion, Request, Status};
@@ -356,8 +356,8 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         let Some(found) = buffer.find(Lpn::new(unit)) else { return mask };
         if S::PRESENT && !found.zeros {
             let (data, from) = (&mut requests[handle].data, buffer.data(found.entry));
-            for i in (0..from.len()).filter(|i| mask & found.mask & (1 << i) != 0) {
-                data[(at + i as i32) as usize] = from[i];
+            for range in ranges(mask & found.mask, from.len()) {
+                data[shifted(&range, at)].copy_from_slice(&from[range]);
             }
         }
         mask & !found.mask

@@ -80,19 +80,25 @@ struct Done {
     submitted: Time,
     /// The activity of its controller while it waited.
     behind: [Span; Cause::COUNT],
-    /// In the order in which they finished.
-    tracks: Vec<u32>,
+    /// When each finished, in that order.
+    tracks: Vec<(Time, u32)>,
 }
 
 impl Done {
     /// The command that a command of this list waited for, if there is one: the first that finished at the instant it
     /// became ready.
-    fn before(&self, tracks: &Tracks, track: &Track) -> Option<u32> {
+    fn before(&self, track: &Track) -> Option<u32> {
         if track.ready <= track.submitted {
             return None;
         }
-        let place = self.tracks.partition_point(|other| tracks[*other].finished < track.ready);
-        self.tracks.get(place).copied().filter(|other| tracks[*other].finished == track.ready)
+        // Mostly it is the last one. So the search begins there, and goes back by ever longer steps.
+        let (mut from, mut step) = (self.tracks.len(), 1);
+        while from > 0 && self.tracks[from - 1].0 >= track.ready {
+            from = from.saturating_sub(step);
+            step *= 2;
+        }
+        let place = from + self.tracks[from..].partition_point(|(finished, _)| *finished < track.ready);
+        self.tracks.get(place).filter(|(finished, _)| *finished == track.ready).map(|(_, track)| *track)
     }
 }
 
@@ -201,13 +207,13 @@ impl Journeys {
             Stop::Submitted => {
                 let list = at(&mut self.lists, moment.list);
                 if list.under_way == 0 {
-                    list.tracks.drain(..).for_each(|track| self.tracks.release(track));
+                    list.tracks.drain(..).for_each(|(_, track)| self.tracks.release(track));
                     (list.submitted, list.behind) = (moment.at, Default::default());
                 }
                 list.under_way += 1;
                 let number = self.tracks.add(moment.list, moment.at);
                 let owners = &mut self.tracks[number].owners;
-                owners.extend(moment.slots.iter().filter_map(|slot| slot.owner));
+                moment.slots.iter().for_each(|slot| owners.extend(slot.owner));
                 if owners.len() > 1 {
                     owners.sort_unstable();
                     owners.dedup();
@@ -227,15 +233,15 @@ impl Journeys {
                 let rest = if track.out { Part::Decode } else { Part::Die };
                 fill(&mut track.legs, last, moment.at, rest, None);
                 let (list, own) = (track.list as usize, track.behind);
-                let before = self.lists[list].before(&self.tracks, &self.tracks[number]);
+                let before = self.lists[list].before(&self.tracks[number]);
                 self.tracks.finish(number, before);
                 for i in 0..self.tracks[number].owners.len() {
                     self.arrived(self.tracks[number].owners[i], number, &own);
                 }
                 let list = &mut self.lists[list];
                 list.under_way -= 1;
-                debug_assert!(list.tracks.last().is_none_or(|last| self.tracks[*last].finished <= moment.at));
-                list.tracks.push(number);
+                debug_assert!(list.tracks.last().is_none_or(|(last, _)| *last <= moment.at));
+                list.tracks.push((moment.at, number));
             }
         }
     }

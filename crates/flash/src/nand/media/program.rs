@@ -1,6 +1,5 @@
 //! Programs of pages.
 
-use super::payload::Preconditioned;
 use super::{Media, Mode, Stream, Target};
 use crate::nand::{Sector, Spare};
 
@@ -91,6 +90,7 @@ impl<S: Sector> Media<S> {
         block.next_page = page + 1;
         self.births += u64::from(opens);
         let well = !self.faults.program_fails();
+        let first = range.start;
         for i in range {
             let psn = self.geometry.slot(target.superblock, target.offset + i);
             let (spare, lost) = if well { spare_of(i as usize) } else { (Spare::Torn, true) };
@@ -99,14 +99,9 @@ impl<S: Sector> Media<S> {
                 self.unreadable.insert(psn.get());
             }
             if S::PRESENT && !self.backing.is_some() {
-                let (block, range) = self.place(psn);
                 let from = i as usize * self.geometry.sectors as usize;
                 let content = &payload[from..from + self.geometry.sectors as usize];
-                let derived = Preconditioned::of(spare, self.geometry.sectors);
-                if self.payload[block.index()].is_none() && (!well || derived.is(content)) {
-                    continue;
-                }
-                self.keep_payload(target.superblock, plane, page)[range].copy_from_slice(content);
+                self.keep_payload((target.superblock, plane, page), i - first, spare, content);
             }
         }
         well

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::io::{self, Read, Write};
 
-use super::{Backing, Block, Images, Media, Mode, Spares, Stream};
+use super::{Backing, Block, Content, Images, Media, Mode, Spares, Stream};
 use crate::nand::{Faults, Geometry, Sector};
 
 const MAGIC: [u8; 16] = *b"flashloom media\n";
@@ -357,10 +357,10 @@ fn payload<S: Sector, R: Read>(
     geometry: &Geometry,
     held: u32,
     blocks: usize,
-) -> Result<Vec<Option<Box<[S]>>>, SnapshotError> {
+) -> Result<Vec<Content<S>>, SnapshotError> {
     let size = (geometry.pages * geometry.slots * geometry.sectors) as usize;
     if held == 0 {
-        return Ok(if S::PRESENT { vec![None; blocks] } else { Vec::new() });
+        return Ok(if S::PRESENT { vec![Content::Derived; blocks] } else { Vec::new() });
     }
     let mut all = Vec::with_capacity(if S::PRESENT { blocks } else { 0 });
     let mut bytes = vec![0; size * held as usize];
@@ -372,8 +372,8 @@ fn payload<S: Sector, R: Read>(
         }
         if S::PRESENT {
             all.push(match kind[0] {
-                DERIVED => None,
-                DATA => Some(bytes.chunks_exact(held as usize).map(S::decode).collect()),
+                DERIVED => Content::Derived,
+                DATA => Content::of(bytes.chunks_exact(held as usize).map(S::decode).collect(), geometry.sectors),
                 _ => return Err(SnapshotError::Damaged),
             });
         }
@@ -491,7 +491,7 @@ mod tests {
         let timing = load::<()>(&stamped).expect("a snapshot");
         assert_eq!((&timing.spares, timing.payload.len()), (&used(|_| ()).spares, 0));
         let stamps = load::<Stamp>(&saved(&used(|_| ()))).expect("a snapshot");
-        assert!(stamps.payload.iter().all(Option::is_none));
+        assert!(stamps.payload.iter().all(|block| *block == Content::Derived));
         assert_eq!(stamps.content(Psn::new(1), 1), Stamp::preconditioned(Lba::new(17), 3));
         let bytes = load::<crate::nand::Bytes512>(&stamped).expect_err("other sectors");
         assert!(bytes.to_string().contains("with 8 bytes per sector, and this run needs 512"), "{bytes}");

@@ -1,0 +1,470 @@
+//! The page copies of a merge as one object.
+//!
+//! A merge copies up to a block of pages. As commands, each page takes a read, a program and their slots. A [`CopySet`]
+//! has a few bytes for each page and its two steps instead, and the [run](super::copy_run) carries them out without a
+//! queue. The lists of a set are ordinary lists: they wait for a controller, and finish one by one. In each of them one
+//! step follows another, and a program waits for the read of its page, which may be a step of another list.
+//!
+//! This needs a list that has its dies and its channel to itself while a controller executes it, so that nobody else
+//! waits for them or makes it wait. Where that does not hold, or somebody observes the commands, or operations may
+//! fail, a set turns into commands, at any moment between two events ([`Backend::write_out`]).
+
+use crate::nand::{Geometry, Sector, Stream, Target};
+use base::engine::{Due, EventQueue, Handle};
+use base::units::{DieId, Lpn, Psn, Span, SuperblockId, Time};
+
+use super::{Backend, Cause, Command, Controllers, Event, List, Observer, Slot, Stage, Transfer};
+
+/// A set of page copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CopySet(pub(super) u32);
+
+/// The place of a list in a set.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ListPart {
+    pub(super) set: CopySet,
+    pub(super) part: u32,
+}
+
+/// A step of a list: the read or the program of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Step(u32);
+
+impl Step {
+    const fn new(page: usize, is_program: bool) -> Self {
+        Self((page as u32) << 1 | is_program as u32)
+    }
+
+    #[inline]
+    pub(super) const fn page(self) -> usize {
+        (self.0 >> 1) as usize
+    }
+
+    #[inline]
+    pub(super) const fn is_program(self) -> bool {
+        self.0 & 1 != 0
+    }
+
+    /// The program of a read's page.
+    #[inline]
+    pub(super) const fn of_program(read: Self) -> Self {
+        Self(read.0 | 1)
+    }
+}
+
+/// A page to copy.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PageCopy {
+    pub(super) from: Psn,
+    /// The offset in the target.
+    pub(super) offset: u32,
+    /// The spare area, once the page is read.
+    pub(super) lpn: Lpn,
+    pub(super) version: u32,
+    pub(super) lost: bool,
+    /// The data has left the source's die.
+    pub(super) is_read: bool,
+    /// What the source must hold, if the FTL knows that beforehand.
+    pub(super) expected: Option<Lpn>,
+    /// The parts of its read and of its program.
+    parts: [u16; 2],
+}
+
+impl PageCopy {
+    #[inline]
+    pub(super) fn new(from: Psn, offset: u32, expected: Option<Lpn>, parts: [u16; 2]) -> Self {
+        let lpn = expected.unwrap_or_default();
+        Self { from, offset, lpn, version: 0, lost: false, is_read: false, expected, parts }
+    }
+}
+
+/// The phase of a list's current step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// No controller has the list yet, or all its steps are done.
+    Idle,
+    /// A program waits for the read of its page.
+    Waiting,
+    /// The array works.
+    Array,
+    /// Data crosses the channel.
+    Channel,
+}
+
+/// The steps of one list.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    pub(super) list: Handle<List>,
+    pub(super) steps: Vec<Step>,
+    /// Its dies, that of the first step first, and the number of steps on each.
+    pub(super) dies: Vec<(u32, u32)>,
+    /// The current step.
+    pub(super) at: usize,
+    pub(super) phase: Phase,
+    pub(super) die: u32,
+    pub(super) channel: u32,
+    /// The end of the phase.
+    pub(super) due: Due,
+    /// The list is gone; another may have its handle.
+    released: bool,
+}
+
+impl Part {
+    #[inline]
+    pub(super) fn step(&self) -> Option<Step> {
+        self.steps.get(self.at).copied()
+    }
+
+    fn add_steps(&mut self, die: DieId, steps: u32) {
+        match self.dies.iter_mut().find(|(of, _)| *of == die.get()) {
+            Some((_, count)) => *count += steps,
+            None => self.dies.push((die.get(), steps)),
+        }
+    }
+
+    /// True if all its steps are done, so that the FTL has the list back.
+    const fn is_over(&self) -> bool {
+        self.at > 0 && self.at == self.steps.len()
+    }
+}
+
+/// The content of a set. Ended sets keep their allocations for later ones.
+#[derive(Clone, Debug)]
+pub(super) struct Copies<S> {
+    pub(super) cause: Cause,
+    pub(super) target: SuperblockId,
+    pub(super) pages: Vec<PageCopy>,
+    /// The content of the pages, one mapping unit each; empty without a payload.
+    pub(super) payload: Vec<S>,
+    /// Those behind the first `used` are left from earlier sets.
+    parts: Vec<Part>,
+    used: usize,
+    /// Lists that have not been released.
+    kept: usize,
+    /// The number of its latest event; an earlier one is dropped.
+    pub(super) generation: u16,
+}
+
+impl<S> Copies<S> {
+    pub(super) const fn new() -> Self {
+        Self {
+            cause: Cause::Merge,
+            target: SuperblockId::new(0),
+            pages: Vec::new(),
+            payload: Vec::new(),
+            parts: Vec::new(),
+            used: 0,
+            kept: 0,
+            generation: 0,
+        }
+    }
+
+    #[inline]
+    pub(super) fn parts(&self) -> &[Part] {
+        &self.parts[..self.used]
+    }
+
+    #[inline]
+    pub(super) fn parts_mut(&mut self) -> &mut [Part] {
+        &mut self.parts[..self.used]
+    }
+
+    /// The place of a step: the superblock, and the offset in it.
+    #[inline]
+    fn place_of(&self, step: Step, geometry: &Geometry) -> (SuperblockId, u32) {
+        let page = &self.pages[step.page()];
+        if step.is_program() { (self.target, page.offset) } else { geometry.locate(page.from) }
+    }
+
+    /// The place of a page in the payload.
+    #[inline]
+    pub(super) fn range(&self, page: usize) -> std::ops::Range<usize> {
+        let sectors = self.payload.len() / self.pages.len();
+        page * sectors..(page + 1) * sectors
+    }
+}
+
+/// All sets.
+#[derive(Clone, Debug)]
+pub(super) struct CopySets<S> {
+    pub(super) sets: Vec<Copies<S>>,
+    free: Vec<CopySet>,
+    /// The backend can carry copies out in bulk.
+    in_bulk: bool,
+    /// A scratch list.
+    pub(super) charges: Vec<(u32, [Span; 2])>,
+}
+
+impl<S> CopySets<S> {
+    pub(super) const fn new(in_bulk: bool) -> Self {
+        Self { sets: Vec::new(), free: Vec::new(), in_bulk, charges: Vec::new() }
+    }
+
+    #[inline]
+    pub(super) fn of(&mut self, set: CopySet) -> &mut Copies<S> {
+        &mut self.sets[set.0 as usize]
+    }
+
+    /// Forgets all sets, at a power loss. No event of them may be left.
+    pub(super) fn clear(&mut self) {
+        self.sets.clear();
+        self.free.clear();
+    }
+
+    fn is_free(&self, set: usize) -> bool {
+        self.sets[set].used == 0
+    }
+
+    /// The dies of a list, and the number of its steps on each.
+    pub(super) fn dies_of(&self, at: ListPart) -> &[(u32, u32)] {
+        &self.sets[at.set.0 as usize].parts[at.part as usize].dies
+    }
+
+    /// The parts whose array or channel works, each with the cause of its set.
+    pub(super) fn working(&self) -> impl Iterator<Item = (&Copies<S>, &Part)> {
+        let used = self.sets.iter().flat_map(|copies| copies.parts().iter().map(move |part| (copies, part)));
+        used.filter(|(_, part)| matches!(part.phase, Phase::Array | Phase::Channel))
+    }
+}
+
+impl<S: Sector, O: Observer> Backend<S, O> {
+    /// True if copies can be carried out in bulk under these parameters: a list in a controller shares its dies and its
+    /// channel with no other, a command is one page, and its times are those of its data and its array.
+    pub(super) fn takes_copies(&self) -> bool {
+        let exclusive = match self.controllers_kind {
+            Controllers::PerChannel => true,
+            Controllers::Shared(_) => self.transfer == Transfer::Controller,
+            Controllers::None | Controllers::PerDie | Controllers::Background(_) => false,
+        };
+        let plain = self.data_only
+            && !self.arbitration.hold
+            && !self.intervenes
+            && !self.reads_status
+            && self.polls.is_none()
+            && !self.timing.cache_across
+            && self.correction.is_none();
+        exclusive && plain && !O::LISTENS && self.slots_per_command == 1 && self.geometry().slots == 1
+    }
+
+    /// Begins a set of page copies into a superblock.
+    pub fn open_copies(&mut self, cause: Cause, target: SuperblockId) -> CopySet {
+        let set = self.copies.free.pop().unwrap_or_else(|| {
+            self.copies.sets.push(Copies::new());
+            CopySet(self.copies.sets.len() as u32 - 1)
+        });
+        let copies = self.copies.of(set);
+        (copies.cause, copies.target) = (cause, target);
+        copies.pages.clear();
+        copies.payload.clear();
+        (copies.used, copies.kept) = (0, 0);
+        set
+    }
+
+    /// Adds copies of pages of a superblock, each to an offset of the set's target: their reads to one list, and their
+    /// programs to another or the same. Each step waits for the one before it in its list. All lists must be submitted
+    /// without another call of the FTL in between, those with the programs last, and hold nothing but copies of this
+    /// set.
+    pub fn push_copies(
+        &mut self,
+        set: CopySet,
+        [from, to]: [Handle<List>; 2],
+        source: SuperblockId,
+        pages: impl Iterator<Item = (u32, Psn)>,
+    ) {
+        let parts = [self.part_of(set, from), self.part_of(set, to)];
+        if from != to {
+            self.lists[from].leads = true;
+            self.lists[to].follows = true;
+        }
+        let Self { copies, media, .. } = self;
+        let copies = copies.of(set);
+        let before = copies.pages.len();
+        copies.pages.extend(pages.map(|(offset, psn)| PageCopy::new(psn, offset, None, parts)));
+        let new = before..copies.pages.len();
+        let [reads, programs] = parts.map(usize::from);
+        if reads == programs {
+            copies.parts[reads].steps.extend(new.clone().flat_map(|page| [false, true].map(|to| Step::new(page, to))));
+        } else {
+            copies.parts[reads].steps.extend(new.clone().map(|page| Step::new(page, false)));
+            copies.parts[programs].steps.extend(new.clone().map(|page| Step::new(page, true)));
+        }
+        let geometry = media.geometry();
+        copies.parts[reads].add_steps(geometry.die_of(source), new.len() as u32);
+        copies.parts[programs].add_steps(geometry.die_of(copies.target), new.len() as u32);
+    }
+
+    /// The part of a list in a set; a new one if the list has none.
+    #[inline]
+    pub(super) fn part_of(&mut self, set: CopySet, list: Handle<List>) -> u16 {
+        if let Some(ListPart { part, .. }) = self.lists[list].copies {
+            return part as u16;
+        }
+        let copies = self.copies.of(set);
+        let part = copies.used;
+        if part == copies.parts.len() {
+            let (steps, dies, phase, due) = (Vec::new(), Vec::new(), Phase::Idle, Due::NEVER);
+            copies.parts.push(Part { list, steps, dies, at: 0, phase, die: 0, channel: 0, due, released: false });
+        }
+        let entry = &mut copies.parts[part];
+        (entry.list, entry.at, entry.phase, entry.due) = (list, 0, Phase::Idle, Due::NEVER);
+        entry.released = false;
+        entry.steps.clear();
+        entry.dies.clear();
+        copies.used += 1;
+        copies.kept += 1;
+        self.lists[list].copies = Some(ListPart { set, part: part as u32 });
+        part as u16
+    }
+
+    /// The set of a list that is submitted, if it is carried out in bulk. If it cannot be, the set becomes commands.
+    pub(super) fn copies_of(&mut self, list: Handle<List>) -> Option<ListPart> {
+        let part = self.lists[list].copies?;
+        if self.copies.in_bulk && self.media.cannot_fail() {
+            return Some(part);
+        }
+        self.write_out::<Event>(part.set, None);
+        None
+    }
+
+    /// The place of a step: the superblock, and the offset in it.
+    #[inline]
+    pub(super) fn place_of(&self, copies: &Copies<S>, step: Step) -> (SuperblockId, u32) {
+        copies.place_of(step, self.geometry())
+    }
+
+    /// Marks the dies of a list of a set as held, or releases them, as often as it has steps there.
+    pub(super) fn hold_copies(&mut self, at: ListPart, held: bool) {
+        let Self { copies, dies, .. } = self;
+        for (die, steps) in copies.dies_of(at) {
+            let die = &mut dies[*die as usize];
+            die.held_by = if held { die.held_by + steps } else { die.held_by - steps };
+        }
+    }
+
+    /// A list of a set is released.
+    pub(super) fn release_copies(&mut self, ListPart { set, part }: ListPart) {
+        let copies = self.copies.of(set);
+        copies.parts[part as usize].released = true;
+        copies.kept -= 1;
+        if copies.kept == 0 {
+            copies.used = 0;
+            self.copies.free.push(set);
+        }
+    }
+
+    /// Turns a set into commands, whatever has been done of it. From then on its lists are like any others.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn write_out<E: From<Event> + Copy>(&mut self, set: CopySet, events: Option<&mut EventQueue<E>>) {
+        assert!(!self.copies.is_free(set.0 as usize), "a set in use");
+        let mut copies = std::mem::replace(self.copies.of(set), Copies::new());
+        copies.generation = copies.generation.wrapping_add(1);
+        for part in copies.parts().iter().filter(|part| !part.released) {
+            self.lists[part.list].copies = None;
+        }
+        let mut commands: Vec<[Option<Handle<Command>>; 2]> = Vec::new();
+        let mut last: Vec<Option<Handle<Command>>> = vec![None; copies.used];
+        for (i, page) in copies.pages.iter().enumerate() {
+            let [read, program] = page.parts.map(|part| {
+                let part = &copies.parts[usize::from(part)];
+                (!part.is_over()).then_some(part.list)
+            });
+            let PageCopy { from: psn, lpn, version, lost, .. } = *page;
+            let read = read.map(|list| {
+                let read = self.add_read(list, copies.cause, self.geometry().locate(psn).0);
+                let slot = Slot { psn, lpn, version, lost, expected: page.expected.is_some(), ..Slot::default() };
+                (read, self.push_slot(read, slot))
+            });
+            let program = program.map(|list| {
+                let target = Target { superblock: copies.target, offset: page.offset };
+                let program = self.add_program(list, copies.cause, target, Stream::Copies);
+                // What a list that is over has read is with its program.
+                let slot =
+                    if read.is_none() { Slot { lpn, version, lost, ..Slot::default() } } else { Slot::default() };
+                (program, self.push_slot(program, slot))
+            });
+            if S::PRESENT
+                && !copies.payload.is_empty()
+                && let Some((_, slot)) = read.or(program)
+            {
+                self.payload_of(slot).copy_from_slice(&copies.payload[copies.range(i)]);
+            }
+            if let (Some((read, from)), Some((program, to))) = (read, program) {
+                self.forward(read, from, program, to);
+            }
+            let both = [read, program].map(|command| command.map(|(command, _)| command));
+            for (part, command) in page.parts.into_iter().zip(both) {
+                let Some(command) = command else { continue };
+                if let Some(before) = last[usize::from(part)].replace(command) {
+                    self.depend(before, command);
+                }
+            }
+            commands.push(both);
+        }
+        let command_of = |step: Step| commands[step.page()][usize::from(step.is_program())].expect("a list under way");
+        for part in copies.parts().iter().filter(|part| !part.is_over()) {
+            for step in &part.steps[..part.at] {
+                self.mark_done(command_of(*step));
+            }
+        }
+        let mut events = events;
+        for part in copies.parts() {
+            let Some(step) = part.step() else { continue };
+            if matches!(part.phase, Phase::Array | Phase::Channel) {
+                let events = events.as_deref_mut().expect("a set under way");
+                self.put_in_place(part, command_of(step), step, events);
+            }
+        }
+        copies.used = 0;
+        *self.copies.of(set) = copies;
+        self.copies.free.push(set);
+    }
+
+    /// A new command was done before it was written out.
+    fn mark_done(&mut self, handle: Handle<Command>) {
+        self.pass_on(handle);
+        let command = &mut self.commands[handle];
+        (command.done, command.effected) = (true, true);
+        let (list, then) = (command.list, command.then);
+        self.lists[list].remaining -= 1;
+        for then in then.into_iter().flatten() {
+            self.commands[then].waits -= 1;
+        }
+    }
+
+    /// A new command is where the current step of a list is.
+    fn put_in_place<E: From<Event> + Copy>(
+        &mut self,
+        part: &Part,
+        handle: Handle<Command>,
+        step: Step,
+        events: &mut EventQueue<E>,
+    ) {
+        let begun = !step.is_program() || part.phase == Phase::Array;
+        let command = &mut self.commands[handle];
+        command.effected = begun;
+        command.stage = if step.is_program() { Stage::DataIn } else { Stage::DataOut };
+        let die = &mut self.dies[part.die as usize];
+        if part.phase == Phase::Array {
+            die.array = Some(handle);
+            let generation = die.meter.generation();
+            return events.push_at(part.due, Event::Array { die: part.die, generation }.into());
+        }
+        die.register = Some(handle);
+        let channel = &mut self.channels[part.channel as usize];
+        (channel.current, channel.bytes, channel.crosses) = (Some(handle), self.timing.slot_bytes, 1);
+        let generation = channel.meter.generation();
+        events.push_at(part.due, Event::Bus { channel: part.channel, generation }.into());
+    }
+
+    /// The programs of sets whose arrays work: the die and the target of each.
+    pub(super) fn copies_being_programmed(&self, now: Time) -> Vec<(usize, Target)> {
+        let of = |(copies, part): (&Copies<S>, &Part)| {
+            let step = part.step().filter(|step| step.is_program() && part.phase == Phase::Array)?;
+            let works = self.dies[part.die as usize].meter.works(now);
+            let (superblock, offset) = self.place_of(copies, step);
+            works.then_some((part.die as usize, Target { superblock, offset }))
+        };
+        self.copies.working().filter_map(of).collect()
+    }
+}

@@ -1,0 +1,157 @@
+//! Page copies in a serial list: a read and a program for each page, without commands.
+//!
+//! The list takes as long as its commands would, and takes effect at its end as they would. The set turns into commands
+//! if somebody observes it, if an operation may fail, or if the power is cut before its end.
+
+use crate::nand::{Mode, Sector, Spare, Stream, Target};
+use base::engine::Handle;
+use base::units::{Lpn, Psn, Span, SuperblockId};
+
+use super::copies::{Copies, CopySet, ListPart, PageCopy};
+use super::serial::Times;
+use super::{Backend, List, Observer, Op};
+
+impl<S: Sector, O: Observer> Backend<S, O> {
+    /// Adds copies of pages, each to an offset of the set's target, in a serial list that holds nothing but copies of
+    /// this set. Each source is checked against the mapping unit.
+    pub fn push_serial_copies(
+        &mut self,
+        set: CopySet,
+        list: Handle<List>,
+        pages: impl Iterator<Item = (u32, Lpn, Psn)>,
+    ) {
+        let part = self.part_of(set, list);
+        let pages = pages.map(|(offset, lpn, psn)| PageCopy::new(psn, offset, Some(lpn), [part; 2]));
+        self.copies.of(set).pages.extend(pages);
+    }
+
+    /// True if copies can be carried out in bulk in a serial list: nobody observes them, none can fail, and their times
+    /// are those of the arrays and the channel.
+    pub(super) fn takes_serial_copies(&self) -> bool {
+        let one_slot = self.slots_per_command == 1 && self.geometry().slots == 1;
+        !O::LISTENS && one_slot && self.correction.is_none() && self.media.cannot_fail()
+    }
+
+    /// The time of all copies of a set.
+    pub(super) fn time_of_copies(&self, set: CopySet) -> Span {
+        let copies = &self.copies.sets[set.0 as usize];
+        let mut sum = Span::ZERO;
+        self.each_run(copies, |_, [read, program], pages| sum += (read.all() + program.all()) * pages);
+        sum
+    }
+
+    /// Calls `then` for each run of pages that are read from one die and take the same times: with the die, the times
+    /// of a read and of a program, and the number of pages.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // A closure that adds.
+    fn each_run(&self, copies: &Copies<S>, mut then: impl FnMut(u32, [&Times; 2], u64)) {
+        let geometry = self.media.geometry();
+        let timing = &self.timing;
+        let row = |offset| geometry.page_and_plane(offset).0;
+        let transfer = timing.transfer[1];
+        let times = |array_read: Span, array_program: Span| {
+            let busy = timing.cycles.busy;
+            let before = timing.commands(Op::Read, 1);
+            let after = transfer + timing.around_data_out(1);
+            let read = Times::plain(before, busy + array_read, after);
+            [read, Times::plain(timing.before_data_in(1) + transfer, busy + array_program, timing.cycles.status)]
+        };
+        let by_page = timing.read.len() > 1 || timing.program.len() > 1;
+        // The superblock that was read last, its die, and the times of its pages.
+        let mut last: Option<(SuperblockId, u32, [Times; 2])> = None;
+        let mut run = 0;
+        for page in &copies.pages {
+            let (superblock, offset) = geometry.locate(page.from);
+            if let Some((before, _, _)) = &last
+                && *before == superblock
+                && !by_page
+            {
+                run += 1;
+                continue;
+            }
+            if let Some((_, die, [read, program])) = &last {
+                then(*die, [read, program], run);
+            }
+            let array_read = self.read_time(superblock, row(offset));
+            let array_program = timing.program_time(row(page.offset));
+            last = Some((superblock, geometry.die_of(superblock).get(), times(array_read, array_program)));
+            run = 1;
+        }
+        if let Some((_, die, [read, program])) = &last {
+            then(*die, [read, program], run);
+        }
+    }
+
+    /// Charges and carries out all copies of a set. Returns the number of commands that they stand for.
+    pub(super) fn end_serial_copies(&mut self, ListPart { set, .. }: ListPart) -> u64 {
+        let copies = std::mem::replace(self.copies.of(set), Copies::new());
+        let into = self.media.geometry().die_of(copies.target).get();
+        let (mut array, mut bus, mut target) = ([Span::ZERO; 2], [Span::ZERO; 2], [Span::ZERO; 2]);
+        // `each_run` borrows the backend, and the meters are its own: the dies are charged behind it.
+        let mut charges = std::mem::take(&mut self.copies.charges);
+        self.each_run(&copies, |die, [read, program], pages| {
+            let (reads, programs) =
+                ([read.array * pages, read.bus() * pages], [program.array * pages, program.bus() * pages]);
+            array = [array[0] + reads[0], array[1] + programs[0]];
+            bus = [bus[0] + reads[1], bus[1] + programs[1]];
+            target = [target[0] + programs[0], target[1] + programs[1]];
+            charges.push((die, reads));
+        });
+        for (die, [array, bus]) in charges.drain(..).chain([(into, target)]) {
+            let die = &mut self.dies[die as usize];
+            die.meter.add(array);
+            let channel = die.channel;
+            self.channels[channel as usize].meter.add(bus);
+        }
+        self.copies.charges = charges;
+        let pages = copies.pages.len() as u64;
+        for (i, op) in [Op::Read, Op::Program].into_iter().enumerate() {
+            let tally = self.account.at(op, copies.cause);
+            tally.array += array[i];
+            tally.bus += bus[i];
+            tally.bytes += self.timing.slot_bytes * pages;
+            tally.commands += pages;
+            tally.pages += pages;
+            tally.slots += pages;
+        }
+        self.carry_out_copies(&copies);
+        *self.copies.of(set) = copies;
+        2 * pages
+    }
+
+    /// Carries out all copies of a set, with time on or off.
+    pub(super) fn carry_out_copies(&mut self, copies: &Copies<S>) {
+        let pages = copies.pages.iter().map(|page| (page.from, page.offset, page.expected));
+        if !S::PRESENT && self.media.copy_spares(copies.target, pages) {
+            return;
+        }
+        for page in &copies.pages {
+            let read = self.media.read(page.from, &mut self.scratch);
+            assert!(
+                page.expected.is_none_or(|lpn| lpn == read.lpn),
+                "{:?} was copied from {}, which holds {}: the map is wrong",
+                page.expected,
+                page.from,
+                read.lpn
+            );
+            let target = Target { superblock: copies.target, offset: page.offset };
+            let spare = |_| (Spare::Data { lpn: read.lpn, version: read.version }, !read.readable);
+            let well = self.media.program(target, 1, (Stream::Copies, Mode::Full), spare, &self.scratch);
+            assert!(well, "a program that cannot fail");
+        }
+    }
+
+    /// Carries out a serial list of copies with time off.
+    pub(super) fn serial_copies_at_once(&mut self, ListPart { set, .. }: ListPart) {
+        let copies = std::mem::replace(self.copies.of(set), Copies::new());
+        self.carry_out_copies(&copies);
+        let pages = copies.pages.len() as u64;
+        for op in [Op::Read, Op::Program] {
+            let tally = self.account.at(op, copies.cause);
+            tally.commands += pages;
+            tally.pages += pages;
+            tally.slots += pages;
+        }
+        *self.copies.of(set) = copies;
+    }
+}

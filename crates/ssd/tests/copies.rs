@@ -1,0 +1,192 @@
+//! Page copies in bulk against the same copies as commands: an observer of the flash makes every drive use commands, so
+//! a drive with one and a drive without must agree at every moment.
+
+use base::engine::Rng;
+use base::io::{Io, IoKind};
+use base::units::{Lba, Sectors, Span};
+use flash::backend::{Observer, Phase};
+use flash::nand::{Failing, Sector, Stamp};
+use ssd::{Completion, Counters, Drive, QueueId, Request, Resolved, Spec, Ssd};
+
+const PAGE: u64 = 8;
+
+/// Has each command reported, and notes nothing.
+#[derive(Clone, Debug)]
+struct Sees;
+
+impl Observer for Sees {
+    fn phase(&mut self, _: Phase) {}
+}
+
+fn resolve(kind: &str, controllers: &str, log: &str) -> Resolved {
+    let text = format!(
+        "name = \"small\"\nhost = {{ queue-depth = 16 }}\n\
+         [flash]\npart = \"K9XXG08\"\nchannels = 2\nchips = 2\ndies = 1\nplanes = 1\nblocks = 12\npages = 16\n{controllers}\n\
+         [ftl]\nkind = \"{kind}\"\nover-provisioning = \"80%\"\nlog = {{ {log} }}\n"
+    );
+    let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}"));
+    spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}"))
+}
+
+/// What a test does with both drives.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Submit(IoKind, u64, u64),
+    Pass(Span),
+    CutPower,
+    Fail(Failing, u64),
+}
+
+fn draw(rng: &mut Rng, pages: u64, with_faults: bool) -> Event {
+    let start = rng.below(pages);
+    match rng.below(100) {
+        0 => Event::CutPower,
+        1 if with_faults => Event::Fail(Failing::ALL[rng.below(3) as usize], rng.below(40)),
+        2..45 => Event::Submit(IoKind::Write, start, 1 + rng.below((pages - start).min(3))),
+        45..50 => Event::Submit(IoKind::Read, start, 1),
+        50..52 => Event::Submit(IoKind::Discard, start, 1),
+        // Most steps end inside of a phase, and some at its end.
+        _ => Event::Pass(Span::from_us(rng.below(40) * 25 + 7 * rng.below(2))),
+    }
+}
+
+fn happens<S: Sector, O: Observer>(drive: &mut Ssd<S, O>, event: Event, tag: u64, content: S) -> Vec<Completion<S>> {
+    let mut completions = Vec::new();
+    match event {
+        Event::Submit(kind, page, pages) => {
+            let (start, sectors) = (Lba::new(page * PAGE), Sectors::new(pages * PAGE));
+            let data = if kind == IoKind::Write { vec![content; (pages * PAGE) as usize] } else { Vec::new() };
+            drive
+                .submit(drive.now(), Request { tag, queue: QueueId::default(), io: Io { kind, start, sectors }, data });
+        }
+        Event::Pass(span) => {
+            let to = drive.now() + span;
+            while drive.advance(to, &mut completions) < to {}
+        }
+        Event::CutPower => {
+            drive.cut_power();
+            drive.power_on(drive.now());
+        }
+        Event::Fail(kind, after) => drive.media_mut().faults_mut().fail_soon(kind, after),
+    }
+    completions
+}
+
+/// The folds since power-on.
+fn folds(counters: &Counters) -> u64 {
+    let folds = counters.log_merges.map(|merges| merges.folds);
+    folds.or(counters.slc_mlc.as_ref().map(|disk| disk.folds)).expect("a drive that folds")
+}
+
+/// Runs both drives and compares them at each step. Returns the number of folds.
+fn compare<S: Sector>(
+    resolved: &Resolved,
+    seed: u64,
+    (steps, with_faults): (u64, bool),
+    content: impl Fn(u64) -> S,
+) -> u64 {
+    let mut rng = Rng::stream(seed, "copies");
+    let (mut bulk, mut single) = (Ssd::<S>::new(resolved, seed), Ssd::<S, Sees>::observed(resolved, seed, Sees));
+    let pages = bulk.capacity().get() / PAGE;
+    let mut folded = 0;
+    for tag in 0..steps {
+        let event = draw(&mut rng, pages, with_faults);
+        if matches!(event, Event::CutPower) {
+            folded += folds(&bulk.counters());
+        }
+        let left = happens(&mut bulk, event, tag, content(tag));
+        let right = happens(&mut single, event, tag, content(tag));
+        let at = format!("seed {seed}, step {tag}, {event:?}");
+        assert_eq!(format!("{left:?}"), format!("{right:?}"), "{at}");
+        assert_eq!(bulk.next_event(), single.next_event(), "{at}");
+        let (left, right) = (bulk.counters(), single.counters());
+        assert_eq!(left, right, "{at}");
+    }
+    let (mut left, mut right) = (Vec::new(), Vec::new());
+    bulk.drain(&mut left);
+    single.drain(&mut right);
+    assert_eq!(format!("{left:?}"), format!("{right:?}"), "seed {seed}");
+    bulk.check();
+    assert_eq!(bulk.counters(), single.counters(), "seed {seed}");
+    assert_eq!(format!("{:?}", bulk.media()), format!("{:?}", single.media()), "seed {seed}");
+    folded + folds(&bulk.counters())
+}
+
+fn stamp(tag: u64) -> Stamp {
+    Stamp(tag + 1)
+}
+
+const PER_CHANNEL: &str = "controllers = \"per-channel\"";
+const SHARED: &str = "controllers = { shared = 2 }\ntransfer = \"controller\"";
+
+#[test]
+fn copies_in_bulk_are_the_same_as_commands_at_every_moment() {
+    let mut all = 0;
+    for (i, (kind, controllers, log)) in [
+        ("bast", PER_CHANNEL, "blocks = 4"),
+        ("fast", PER_CHANNEL, "blocks = 3"),
+        ("fast", PER_CHANNEL, "blocks = 5, parallel = 2, allocation = \"same\""),
+        ("bast", SHARED, "blocks = 4, parallel = 3"),
+        ("fast", SHARED, "blocks = 4, parallel = 2, allocation = \"any\""),
+        ("bast", PER_CHANNEL, "blocks = 3, allocation = \"any\", erase = \"read\""),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let resolved = resolve(kind, controllers, log);
+        for seed in 0..6 {
+            all += compare(&resolved, 10 * i as u64 + seed, (1500, false), stamp);
+        }
+    }
+    assert!(all > 300, "only {all} folds");
+}
+
+#[test]
+fn a_fault_that_is_planned_during_copies_hits_the_same_operation() {
+    for (i, (kind, controllers, log)) in [
+        ("bast", PER_CHANNEL, "blocks = 4"),
+        ("fast", PER_CHANNEL, "blocks = 3, parallel = 2"),
+        ("fast", SHARED, "blocks = 4, parallel = 2"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let resolved = resolve(kind, controllers, log);
+        for seed in 0..12 {
+            compare(&resolved, 100 + 20 * i as u64 + seed, (400, true), stamp);
+        }
+    }
+}
+
+/// Chang's disk, with or without SLC flash in front.
+fn chang(front: &str, ftl: &str) -> Resolved {
+    let text = format!(
+        "name = \"small\"\nhost = {{ link = \"none\", queue-depth = 2 }}\n\
+         [flash]\npart = \"K9GAG08U0M\"\nchannels = 1\nchips = 1\nblocks = 24\npages = 16\n{front}\
+         [ftl]\nkind = \"chang\"\nover-provisioning = \"50%\"\nwear = {{ threshold = 8 }}\n{ftl}\n"
+    );
+    let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}"));
+    spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}"))
+}
+
+#[test]
+fn folds_in_serial_lists_are_the_same_in_bulk() {
+    let slc = "[slc]\npart = \"K9WAG08U1A\"\nblocks = 6\n";
+    let mut all = 0;
+    for (i, resolved) in [
+        chang("", "chang = { mapping-cache = 4 }"),
+        chang(slc, "chang = { mapping-cache = 4 }"),
+        chang(slc, "chang = { fold-assistance = false }"),
+    ]
+    .iter()
+    .enumerate()
+    {
+        for seed in 0..8 {
+            let seed = 1000 + 10 * i as u64 + seed;
+            all += compare(resolved, seed, (900, false), stamp);
+            all += compare(resolved, seed, (900, false), |_| ());
+            compare(resolved, seed, (400, true), |_| ());
+        }
+    }
+    assert!(all > 300, "only {all} folds");
+}
