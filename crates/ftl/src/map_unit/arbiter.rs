@@ -22,20 +22,19 @@ impl<const N: usize> Arbiter<N> {
     /// The next queue among the ready ones.
     #[inline]
     pub(super) fn pick(&mut self, ready: [bool; N]) -> Option<usize> {
-        let mut any = false;
-        for queue in 0..N {
-            if ready[queue] && self.left[queue] > 0 {
-                self.left[queue] -= 1;
+        let mut first = None;
+        for (queue, (is_ready, left)) in ready.into_iter().zip(&mut self.left).enumerate() {
+            if is_ready && *left > 0 {
+                *left -= 1;
                 return Some(queue);
             }
-            any |= ready[queue];
+            if is_ready {
+                first = first.or(Some(queue));
+            }
         }
-        if !any {
-            return None;
-        }
+        let queue = first?;
         // A new round: the first ready queue has turns again.
         self.left = self.weights;
-        let queue = (0..N).find(|queue| ready[*queue])?;
         self.left[queue] -= 1;
         Some(queue)
     }

@@ -29,12 +29,12 @@ fn side_by_side<const N: usize>(sectors: &[[u8; SIZE]; N]) -> [u64; N] {
     let mut any = [0; N];
     let words = sectors.each_ref().map(|sector| sector.as_chunks::<8>().0);
     for place in 0..SIZE / 8 {
-        for lane in 0..N {
-            let word = u64::from_le_bytes(words[lane][place]);
-            any[lane] |= word;
+        for (words, (state, any)) in words.iter().zip(states.iter_mut().zip(&mut any)) {
+            let word = u64::from_le_bytes(words[place]);
+            *any |= word;
             // The place counts, so that words which change places change the digest.
-            let mixed = fold(states[lane] ^ word, FACTOR ^ (place as u64 + 1));
-            states[lane] = mixed.rotate_left(29) ^ word;
+            let mixed = fold(*state ^ word, FACTOR ^ (place as u64 + 1));
+            *state = mixed.rotate_left(29) ^ word;
         }
     }
     std::array::from_fn(|lane| match any[lane] {
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn sectors_side_by_side_have_the_digests_of_each_alone() {
-        let bytes: Vec<u8> = (0..9 * SIZE as u32).map(|i| (i * i >> 7) as u8).collect();
+        let bytes: Vec<u8> = (0..9 * SIZE as u32).map(|i| ((i * i) >> 7) as u8).collect();
         for sectors in 0..=9 {
             let each = bytes.as_chunks::<SIZE>().0.iter().take(sectors).map(digest);
             assert_eq!(*digests(&bytes[..sectors * SIZE]), *each.collect::<Vec<_>>(), "{sectors} sectors");
