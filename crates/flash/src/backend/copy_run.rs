@@ -6,6 +6,7 @@
 
 use crate::nand::{Mode, Sector, Spare, Stream, Target};
 use base::engine::{Due, EventHash, EventQueue, Handle};
+use base::steps;
 use base::units::Time;
 
 use super::copies::{Copies, CopySet, ListPart, Phase, Step};
@@ -140,6 +141,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         events: &mut EventQueue<E>,
         hash: &mut EventHash,
     ) -> Option<Handle<List>> {
+        steps::count();
         let cause = copies.cause;
         let part = &mut copies.parts_mut()[number];
         let step = part.step().expect("a list under way has a step");
