@@ -349,7 +349,7 @@ impl LogBlockFtl {
             }
             let id = *log;
             fold.phase = Phase::Idle;
-            self.waiting.fold_ended(fold.lbn);
+            self.waiting.merge_ended(fold.lbn);
             let destination = fold.destination.take().expect("it has been programmed");
             let mut broken = std::mem::take(&mut fold.broken);
             broken.push(destination);
@@ -402,7 +402,7 @@ impl LogBlockFtl {
         }
         if fold.converts {
             self.count_conversion(&fold, next);
-            self.logs.remove(id);
+            self.remove_log(id);
             self.jobs[i].removed = true;
         } else {
             self.jobs[i].folds += 1;
