@@ -225,8 +225,11 @@ impl LogBlockFtl {
 
 #[cfg(test)]
 mod tests {
+    use base::engine::Rng;
+
     use super::*;
     use crate::AnyFtl;
+    use crate::port::Ftl;
     use crate::rig::Rig;
 
     #[test]
@@ -248,5 +251,31 @@ mod tests {
         ftl.orphans = 0;
         ftl.allocator.take(Use::Data, None, |_| 0).expect("a free block");
         assert!(!ftl.host_may_take(false), "merges need them");
+    }
+
+    /// Checks after each event that no waiting write has missed what it waited for.
+    #[test]
+    fn writes_that_wait_for_merges_have_a_place_in_the_end() {
+        for kind in ["bast", "fast"] {
+            let mut rig = Rig::new(&format!(
+                "flash = {{ part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 40, pages = 8, planes = 1 }}\n\
+                 [ftl]\nkind = '{kind}'\nover-provisioning = '60%'\nlog = {{ blocks = 3, parallel = 2 }}",
+            ));
+            let mut rng = Rng::stream(1, kind);
+            let fill = (0..48).map(|lpn| (lpn, 1));
+            let overwrites: Vec<_> = (0..400).map(|_| (rng.below(48) as u32, 16)).collect();
+            let mut waited = 0;
+            for (written, (lpn, at_once)) in (1..).zip(fill.chain(overwrites)) {
+                rig.write(&[lpn], None);
+                while rig.host.written + at_once <= written && rig.step() {
+                    rig.ftl.check(rig.backend.media(), None);
+                }
+                let AnyFtl::LogBlock(ftl) = &rig.ftl else { panic!("log blocks") };
+                waited += u32::from(!ftl.waiting.is_empty());
+            }
+            rig.run_until_idle();
+            assert_eq!((rig.host.written, rig.host.refused), (448, 0), "{kind}");
+            assert!(waited > 100, "{kind}: {waited} writes left others waiting");
+        }
     }
 }
