@@ -11,6 +11,7 @@
 
 mod address;
 mod allocate;
+mod awaited;
 mod bast;
 mod blocks;
 mod check;

@@ -1,9 +1,9 @@
 //! BAST: each updated data block has its own log block (Sung, Sec. 2.3).
 
 use super::address::Lbn;
+use super::awaited::Awaited;
 use super::logs::{LogId, Logs, Role};
 use super::policy::Choice;
-use super::waiting::Awaited;
 
 pub(super) fn place(logs: &Logs, pages: u32, lbn: Lbn) -> Choice {
     match logs.own(lbn) {

@@ -1,9 +1,9 @@
 //! FAST: one log block takes sequential updates, the others take the updates of all data blocks (Sung, Sec. 2.3).
 
 use super::address::Lbn;
+use super::awaited::Awaited;
 use super::logs::{Log, LogId, Logs, Role};
 use super::policy::Choice;
-use super::waiting::Awaited;
 
 pub(super) fn place(logs: &Logs, pages: u32, lbn: Lbn, offset: u32) -> Choice {
     let sequential = logs.sequential.map(|id| (id, logs.log(id)));

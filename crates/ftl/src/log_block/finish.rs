@@ -4,7 +4,7 @@ use base::engine::Handle;
 use flash::backend::{List, Observer, Op};
 use flash::nand::Sector;
 
-use super::waiting::Awaited;
+use super::awaited::Awaited;
 use super::{Kind, LogBlockFtl};
 use crate::port::{Flash, Owners, PageWrite, Service};
 use crate::toolkit::{Commands, Programmed, Slots};

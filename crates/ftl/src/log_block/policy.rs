@@ -3,10 +3,10 @@
 //! Another policy is a file beside [`bast`] and [`fast`], a variant here, and its kind.
 
 use super::address::Lbn;
+use super::awaited::Awaited;
 use super::bast;
 use super::fast;
 use super::logs::{LogId, Logs, Role};
-use super::waiting::Awaited;
 
 /// The place of a page that cannot go to its data block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

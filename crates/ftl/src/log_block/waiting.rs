@@ -7,28 +7,9 @@
 use base::engine::{Handle, Slab};
 
 use super::address::Lbn;
+use super::awaited::Awaited;
 use super::heap::{Entry, Heap, Number};
 use crate::port::PageWrite;
-
-/// What the oldest waiting write of a logical block waits for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Awaited {
-    /// Nothing: what it waited for may have come.
-    #[default]
-    Nothing,
-    /// The end of a fold of its logical block, or of the merge of its logical block's own log block.
-    Merge,
-    /// Room in the log. It depends on the log blocks alone, so it is the same for all logical blocks of this heap.
-    Log,
-    /// The log block for sequential writes (FAST), in the same way.
-    Sequential,
-    /// A data block for its logical block. Many things decide when it may have one, so every pass tries it again.
-    DataBlock,
-}
-
-impl Awaited {
-    pub(super) const EVERY: [Self; 5] = [Self::Nothing, Self::Merge, Self::Log, Self::Sequential, Self::DataBlock];
-}
 
 /// A waiting write.
 #[derive(Clone, Debug)]
@@ -251,7 +232,7 @@ mod tests {
                     }
                     _ => {
                         let is_tried = |of: &Awaited| *of == Awaited::Nothing || random >> (*of as u8) & 1 == 1;
-                        let has_place = |unit: &PageWrite| (unit.version + u32::from(random)) % 3 > 0;
+                        let has_place = |unit: &PageWrite| !(unit.version + u32::from(random)).is_multiple_of(3);
                         let (mut expected, mut refused) = (Vec::new(), BTreeSet::new());
                         queue.retain(|unit| {
                             let awaits = &mut awaits[of(unit) as usize];

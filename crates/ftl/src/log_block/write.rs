@@ -5,10 +5,10 @@ use flash::backend::{Cause, Class, Observer};
 use flash::nand::{Sector, Stream, Target};
 
 use super::address::Lbn;
+use super::awaited::Awaited;
 use super::heap::Entry;
 use super::logs::{LogId, Role};
 use super::policy::Choice;
-use super::waiting::Awaited;
 use super::{Kind, LogBlockFtl, Use};
 use crate::port::{Flash, Owners, PageWrite};
 use crate::toolkit::{push_unit, read_rest};
