@@ -354,3 +354,13 @@ pub struct Slot {
     /// The slot of the program that takes the data; set by [`super::Backend::forward`].
     pub forward: Option<SlotRef>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::List;
+
+    #[test]
+    fn a_list_takes_one_line_of_the_caches() {
+        assert_eq!((size_of::<List>(), align_of::<List>()), (64, 64));
+    }
+}
