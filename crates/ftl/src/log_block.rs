@@ -20,6 +20,7 @@ mod family;
 mod fast;
 mod finish;
 mod fold;
+mod heap;
 mod ideal;
 mod logs;
 mod merge;

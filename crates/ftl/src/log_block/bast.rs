@@ -3,6 +3,7 @@
 use super::address::Lbn;
 use super::logs::{LogId, Logs, Role};
 use super::policy::Choice;
+use super::waiting::Awaited;
 
 pub(super) fn place(logs: &Logs, pages: u32, lbn: Lbn) -> Choice {
     match logs.own(lbn) {
@@ -13,6 +14,11 @@ pub(super) fn place(logs: &Logs, pages: u32, lbn: Lbn) -> Choice {
         None if logs.room_is_coming() => Choice::Wait,
         None => victim(logs).map_or(Choice::Wait, Choice::Merge),
     }
+}
+
+/// What a refused page waits for.
+pub(super) fn awaited(logs: &Logs, lbn: Lbn) -> Awaited {
+    if logs.own(lbn).is_some() { Awaited::Merge } else { Awaited::Log }
 }
 
 /// The least recently written log block. The thesis does not name the victim.

@@ -8,7 +8,6 @@ use flash::nand::{Media, Sector, Spare};
 use super::LogBlockFtl;
 use super::blocks::State;
 use super::merge::Phase;
-use super::policy::Choice;
 
 impl LogBlockFtl {
     /// Checks that the maps lead to every page and that every block has one use. Slow: for tests.
@@ -72,22 +71,20 @@ impl LogBlockFtl {
         }
     }
 
-    /// Checks that a pass over the waiting writes is due if it could place one of them, or merge a log block for it.
+    /// Checks that an attempt to place a waiting write would do nothing, if a pass would not try it.
     fn check_waiting(&self) {
-        if self.waiting.is_due(self.logs.changes()) {
-            return;
-        }
-        let mut behind = BTreeSet::new();
-        for unit in self.waiting.iter() {
-            let (lbn, offset) = self.address.split(unit.lpn);
-            if !behind.insert(lbn) || (!unit.is_whole(self.geometry.sectors) && self.is_in_buffer(lbn)) {
+        for (lbn, awaited) in self.waiting.iter() {
+            let unit = self.waiting.first(lbn);
+            let (_, offset) = self.address.split(unit.lpn);
+            let in_buffer = !unit.is_whole(self.geometry.sectors) && self.is_in_buffer(lbn);
+            if in_buffer || self.is_worth_trying(awaited, lbn) {
                 continue;
             }
             let data = self.data[lbn as usize].map(|block| &self.blocks[block.index()]);
             let in_place = data.is_none_or(|block| !block.failing && offset >= block.next);
             assert!(!in_place || self.is_folding(lbn), "{} waits, and its data block has room", unit.lpn);
             let choice = self.policy.place(&self.logs, self.pages, lbn, offset);
-            assert_eq!(choice, Choice::Wait, "{} waits", unit.lpn);
+            assert!(!self.could_follow(choice), "{} waits, and the policy chooses {choice:?}", unit.lpn);
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::address::Lbn;
 use super::logs::{Log, LogId, Logs, Role};
 use super::policy::Choice;
+use super::waiting::Awaited;
 
 pub(super) fn place(logs: &Logs, pages: u32, lbn: Lbn, offset: u32) -> Choice {
     let sequential = logs.sequential.map(|id| (id, logs.log(id)));
@@ -20,6 +21,16 @@ pub(super) fn place(logs: &Logs, pages: u32, lbn: Lbn, offset: u32) -> Choice {
     match logs.random {
         Some(id) if logs.log(id).next < pages => Choice::Append(id),
         _ => open(logs, Role::Random),
+    }
+}
+
+/// What a refused page waits for.
+pub(super) fn awaited(logs: &Logs, lbn: Lbn, offset: u32) -> Awaited {
+    let sequential = logs.sequential.and_then(|id| logs.log(id).role.block());
+    match offset {
+        0 => Awaited::Sequential,
+        _ if sequential == Some(lbn) => Awaited::Merge,
+        _ => Awaited::Log,
     }
 }
 

@@ -4,6 +4,7 @@ use base::engine::Handle;
 use flash::backend::{List, Observer, Op};
 use flash::nand::Sector;
 
+use super::waiting::Awaited;
 use super::{Kind, LogBlockFtl};
 use crate::port::{Flash, Owners, PageWrite, Service};
 use crate::toolkit::{Commands, Programmed, Slots};
@@ -68,7 +69,7 @@ impl LogBlockFtl {
             }
             if torn {
                 // The owner still has the data: the FTL writes it again, elsewhere.
-                self.waiting.push_untried(lbn, PageWrite::again(&slot));
+                self.waiting.push(lbn, PageWrite::again(&slot), Awaited::Nothing);
                 self.changed_pools = true;
                 continue;
             }

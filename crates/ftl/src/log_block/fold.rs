@@ -4,10 +4,12 @@
 //! one after another. A page that was read goes through the buffer to its program, so the lists of different
 //! controllers overlap (Sung, Sec. 4.4, Fig. 11 and 12).
 
+use std::ops::Range;
+
 use base::engine::Handle;
 use base::units::{DieId, Psn, SuperblockId};
 use flash::backend::{Cause, Class, Command, List, Observer, Slot};
-use flash::nand::{Sector, Stream, Target};
+use flash::nand::{Geometry, Sector, Stream, Target};
 
 use super::blocks::State;
 use super::merge::{Job, Phase};
@@ -19,6 +21,17 @@ use crate::toolkit::{Commands, add_copy};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lists {
     lists: Vec<(u32, Handle<List>, Option<Handle<Command>>)>,
+}
+
+/// The next pages of a fold from `at` on that come from one block: the block, and their offsets.
+fn next_run(geometry: &Geometry, sources: &[Option<Psn>], at: usize) -> Option<(SuperblockId, Range<usize>)> {
+    let start = at + sources[at..].iter().position(Option::is_some)?;
+    let (source, _) = geometry.locate(sources[start]?);
+    let first = geometry.slot(source, 0).get();
+    let here = first..first + geometry.superblock_slots();
+    let of_source = |psn: &Option<Psn>| psn.is_some_and(|psn| here.contains(&psn.get()));
+    let end = sources[start..].iter().position(|psn| !of_source(psn)).map_or(sources.len(), |pages| start + pages);
+    Some((source, start..end))
 }
 
 impl LogBlockFtl {
@@ -90,16 +103,13 @@ impl LogBlockFtl {
         for (offset, _) in &fold.logged {
             self.holes.remove(lbn, *offset);
         }
-        if self.spec.erase == EraseWhen::Read {
-            // The fold's own reads would pin the blocks, so this comes before they are added.
-            let early = self.early_erases(i, old);
-            if let Some(destination) = destination {
-                self.add_copies(flash, i, destination, &sources);
-            }
-            self.add_early_erases(flash, Kind::Merge.tag(id), early);
-        } else if let Some(destination) = destination {
-            self.add_copy_set(flash, i, destination, &sources);
+        // The fold's own reads would pin the blocks, so this comes before they are added.
+        let erases_early = self.spec.erase == EraseWhen::Read;
+        let early = if erases_early { self.early_erases(i, old) } else { [None; 2] };
+        if let Some(destination) = destination {
+            self.add_copies(flash, i, destination, &sources, !erases_early);
         }
+        self.add_early_erases(flash, Kind::Merge.tag(id), early);
         sources.fill(None);
         self.sources = sources;
         self.send_fold(flash, i);
@@ -114,70 +124,45 @@ impl LogBlockFtl {
         sources: &[Option<Psn>],
     ) -> Option<SuperblockId> {
         self.allocator.begin();
-        let mut last = None;
-        for psn in sources.iter().flatten() {
-            let (superblock, _) = self.geometry.locate(*psn);
-            if last.replace(superblock) == Some(superblock) {
-                continue;
-            }
-            self.allocator.avoid(self.geometry.die_of(superblock), Some(superblock) == old);
+        let mut at = 0;
+        while let Some((source, run)) = next_run(&self.geometry, sources, at) {
+            self.allocator.avoid(self.geometry.die_of(source), Some(source) == old);
+            at = run.end;
         }
         self.take_block(flash, Use::Merge, None)
     }
 
-    /// Adds a read and a program for each page, by offset.
+    /// Adds a read and a program for each page, by offset: as one set of copies if nothing else is to be in their lists,
+    /// otherwise as commands.
     fn add_copies<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
         i: usize,
         destination: SuperblockId,
         sources: &[Option<Psn>],
+        alone: bool,
     ) {
         let tag = Kind::Merge.tag(self.jobs[i].log);
-        for (offset, psn) in (0..).zip(sources).filter_map(|(offset, psn)| Some((offset, (*psn)?))) {
-            let (source, _) = self.geometry.locate(psn);
+        let set = alone.then(|| flash.backend.open_copies(Cause::Merge, destination));
+        let mut at = 0;
+        while let Some((source, run)) = next_run(&self.geometry, sources, at) {
             let dies = [source, destination].map(|superblock| self.geometry.die_of(superblock));
             let areas = dies.map(|die| self.list_for(flash, tag, die));
             let lists = areas.map(|area| self.lists.lists[area].1);
-            self.pin(i, lists[0], source, 1);
-            let copy = add_copy(flash.backend, lists, psn, Target { superblock: destination, offset });
-            for (area, command) in areas.into_iter().zip(copy) {
-                self.follow(flash, area, command);
+            let pages = (run.start as u32..).zip(sources[run.clone()].iter().flatten().copied());
+            match set {
+                Some(set) => flash.backend.push_copies(set, lists, source, pages),
+                None => {
+                    for (offset, psn) in pages {
+                        let copy = add_copy(flash.backend, lists, psn, Target { superblock: destination, offset });
+                        for (area, command) in areas.into_iter().zip(copy) {
+                            self.follow(flash, area, command);
+                        }
+                    }
+                }
             }
-        }
-    }
-
-    /// The same as one set of copies, if nothing else is to be in its lists.
-    fn add_copy_set<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        i: usize,
-        destination: SuperblockId,
-        sources: &[Option<Psn>],
-    ) {
-        let tag = Kind::Merge.tag(self.jobs[i].log);
-        let set = flash.backend.open_copies(Cause::Merge, destination);
-        let mut offset = 0;
-        while offset < self.pages {
-            let Some(psn) = sources[offset as usize] else {
-                offset += 1;
-                continue;
-            };
-            let (source, _) = self.geometry.locate(psn);
-            let dies = [source, destination].map(|superblock| self.geometry.die_of(superblock));
-            let lists = dies.map(|die| {
-                let area = self.list_for(flash, tag, die);
-                self.lists.lists[area].1
-            });
-            // Most pages come from one block.
-            let first = self.geometry.slot(source, 0).get();
-            let here = first..first + self.pages;
-            let of_source = |psn: &Option<Psn>| psn.is_some_and(|psn| here.contains(&psn.get()));
-            let run = sources[offset as usize..].iter().take_while(|psn| of_source(psn)).count() as u32;
-            let pages = (offset..).zip(sources[offset as usize..][..run as usize].iter().flatten().copied());
-            flash.backend.push_copies(set, lists, source, pages);
-            self.pin(i, lists[0], source, run);
-            offset += run;
+            self.pin(i, lists[0], source, run.len() as u32);
+            at = run.end;
         }
     }
 
@@ -304,7 +289,7 @@ impl LogBlockFtl {
             } else if let Some(psn) = sources[offset as usize] {
                 let mut one = vec![None; self.pages as usize];
                 one[offset as usize] = Some(psn);
-                self.add_copies(flash, i, superblock, &one);
+                self.add_copies(flash, i, superblock, &one, false);
             }
         }
         let job = &mut self.jobs[i];
@@ -349,7 +334,7 @@ impl LogBlockFtl {
             }
             let id = *log;
             fold.phase = Phase::Idle;
-            self.waiting.fold_ended(fold.lbn);
+            self.waiting.merge_ended(fold.lbn);
             let destination = fold.destination.take().expect("it has been programmed");
             let mut broken = std::mem::take(&mut fold.broken);
             broken.push(destination);
@@ -386,13 +371,11 @@ impl LogBlockFtl {
             ftl.data[lbn as usize] = fold.destination;
         });
         let media = flash.backend.media();
-        let mut next = 0;
-        let has_holes = self.holes.any(lbn);
-        for offset in 0..self.pages {
-            let psn = fold.destination.map(|block| self.geometry.slot(block, offset));
-            let there = psn.is_some_and(|psn| media.holds_data(psn));
-            next = if there { offset + 1 } else { next };
-            if !there && has_holes {
+        let geometry = &self.geometry;
+        let holds = |offset| fold.destination.is_some_and(|block| media.holds_data(geometry.slot(block, offset)));
+        let next = (0..self.pages).rev().find(|offset| holds(*offset)).map_or(0, |last| last + 1);
+        if self.holes.any(lbn) {
+            for offset in (0..self.pages).filter(|offset| !holds(*offset)) {
                 self.holes.remove(lbn, offset);
             }
         }
@@ -402,7 +385,7 @@ impl LogBlockFtl {
         }
         if fold.converts {
             self.count_conversion(&fold, next);
-            self.logs.remove(id);
+            self.remove_log(id);
             self.jobs[i].removed = true;
         } else {
             self.jobs[i].folds += 1;

@@ -76,8 +76,6 @@ pub(super) struct Logs {
     /// The others, in the order of their opening and of their last write.
     by_age: Order,
     by_use: Order,
-    /// Log blocks opened, closed and removed so far.
-    changes: u64,
     entries: Vec<Entry>,
     /// The first place in the chain of each logical block.
     head: Vec<Place>,
@@ -106,7 +104,6 @@ impl Logs {
             closed: 0,
             by_age: Order::new(),
             by_use: Order::new(),
-            changes: 0,
             entries: Vec::new(),
             head: vec![NONE; blocks as usize],
             own: vec![NONE; blocks as usize],
@@ -134,11 +131,6 @@ impl Logs {
     /// merges.
     pub(super) const fn room_is_coming(&self) -> bool {
         self.closed >= self.merges
-    }
-
-    /// Grows with each change that could give a page another place, or make a merge possible.
-    pub(super) const fn changes(&self) -> u64 {
-        self.changes
     }
 
     /// The log blocks that take pages, from the oldest on.
@@ -173,7 +165,6 @@ impl Logs {
             self.slots.len() as LogId - 1
         });
         self.slots[id as usize] = Some(log);
-        self.changes += 1;
         self.by_age.append(id);
         self.by_use.append(id);
         match role {
@@ -188,7 +179,6 @@ impl Logs {
     pub(super) fn close(&mut self, id: LogId) {
         if !std::mem::replace(&mut self.log_mut(id).closed, true) {
             self.closed += 1;
-            self.changes += 1;
             self.by_age.remove(id);
             self.by_use.remove(id);
         }
@@ -204,7 +194,6 @@ impl Logs {
     pub(super) fn remove(&mut self, id: LogId) -> Log {
         let log = self.slots[id as usize].take().expect("a log block");
         assert!(log.valid == 0 && log.programs == 0, "a log block in use is given up: {log:?}");
-        self.changes += 1;
         if log.closed {
             self.closed -= 1;
         } else {

@@ -11,6 +11,7 @@ use flash::backend::{Cause, List, Observer, Op};
 use flash::nand::Sector;
 
 use super::address::Lbn;
+use super::heap::Entry;
 use super::logs::{LogId, Place};
 use super::{EraseWhen, LogBlockFtl};
 use crate::port::{Flash, Owners};
@@ -134,6 +135,11 @@ impl LogBlockFtl {
         self.jobs.push_back(job);
     }
 
+    /// True if [`want_any_merge`](Self::want_any_merge) would queue a merge.
+    pub(super) fn could_want_any_merge(&self) -> bool {
+        self.jobs.is_empty() && self.logs.by_age().next().is_some()
+    }
+
     /// If no merge is queued, queues one: of the policy's victim, or else of the oldest log block.
     pub(super) fn want_any_merge(&mut self) {
         let oldest = || self.logs.by_age().next();
@@ -171,9 +177,9 @@ impl LogBlockFtl {
             self.abandon_folds(flash);
         }
         if self.under_way == 0 {
-            while let Some(unit) = self.waiting.pop() {
-                self.waiting.placed(self.address.split(unit.lpn).0);
-                owners.write_refused(unit.owner);
+            while let Some(Entry { lbn, .. }) = self.waiting.oldest() {
+                owners.write_refused(self.waiting.take(lbn).owner);
+                self.waiting.placed(lbn);
             }
         }
     }
@@ -202,7 +208,7 @@ impl LogBlockFtl {
             Phase::Failed => return self.retry(flash, i),
             Phase::Ending if job.erasing.is_empty() => {
                 job.fold.phase = Phase::Idle;
-                self.waiting.fold_ended(job.fold.lbn);
+                self.waiting.merge_ended(job.fold.lbn);
                 return true;
             }
             Phase::Ending => return false,
@@ -226,8 +232,15 @@ impl LogBlockFtl {
         job.removed = true;
         self.merges.full += 1;
         self.merges.folds += u64::from(job.folds);
-        self.logs.remove(id);
+        self.remove_log(id);
         true
+    }
+
+    /// Removes a log block. If it was a logical block's own, that may have another now.
+    pub(super) fn remove_log(&mut self, id: LogId) {
+        if let Some(lbn) = self.logs.remove(id).role.block() {
+            self.waiting.merge_ended(lbn);
+        }
     }
 
     /// The power fails now. Pages whose old place is erased are only in the controllers' buffer: capacitors program

@@ -6,6 +6,7 @@ use super::address::Lbn;
 use super::bast;
 use super::fast;
 use super::logs::{LogId, Logs, Role};
+use super::waiting::Awaited;
 
 /// The place of a page that cannot go to its data block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,15 @@ impl Policy {
         match self {
             Self::Bast => bast::place(logs, pages, lbn),
             Self::Fast => fast::place(logs, pages, lbn, offset),
+        }
+    }
+
+    /// What a page waits for that has no place in the log. Until that changes, [`place`](Self::place) chooses the same
+    /// for all pages that wait for it.
+    pub(super) fn awaited(self, logs: &Logs, lbn: Lbn, offset: u32) -> Awaited {
+        match self {
+            Self::Bast => bast::awaited(logs, lbn),
+            Self::Fast => fast::awaited(logs, lbn, offset),
         }
     }
 

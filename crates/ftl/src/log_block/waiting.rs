@@ -1,49 +1,74 @@
-//! Writes that have no place yet, oldest first.
+//! Writes that have no place yet, by what they wait for.
 //!
-//! The writes of a logical block stay in order: one that waits keeps those behind it waiting. A pass over all of them
-//! is due only if something has changed on which the choice of a place depends, because a pass over unchanged state
-//! would refuse all of them again.
+//! The writes of a logical block stay in order: its oldest one keeps those behind it waiting. So each logical block is
+//! in one [`Heap`], that of what its oldest write waits for, and a pass tries the writes of a heap only if that may have
+//! come. It takes them by age from all these heaps, so writes have the places that a pass over all of them would give.
 
-use std::collections::VecDeque;
-
-use base::steps;
+use base::engine::{Handle, Slab};
 
 use super::address::Lbn;
+use super::heap::{Entry, Heap, Number};
 use crate::port::PageWrite;
+
+/// What the oldest waiting write of a logical block waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Awaited {
+    /// Nothing: what it waited for may have come.
+    #[default]
+    Nothing,
+    /// The end of a fold of its logical block, or of the merge of its logical block's own log block.
+    Merge,
+    /// Room in the log. It depends on the log blocks alone, so it is the same for all logical blocks of this heap.
+    Log,
+    /// The log block for sequential writes (FAST), in the same way.
+    Sequential,
+    /// A data block for its logical block. Many things decide when it may have one, so every pass tries it again.
+    DataBlock,
+}
+
+impl Awaited {
+    pub(super) const EVERY: [Self; 5] = [Self::Nothing, Self::Merge, Self::Log, Self::Sequential, Self::DataBlock];
+}
+
+/// A waiting write.
+#[derive(Clone, Debug)]
+struct Write {
+    unit: PageWrite,
+    number: Number,
+    /// The next one of its logical block.
+    next: Option<Handle<Write>>,
+}
 
 /// The waiting writes of a logical block.
 #[derive(Clone, Copy, Debug, Default)]
 struct Block {
-    writes: u32,
-    /// A write of it was refused in this pass.
-    refused: bool,
+    /// The oldest and the youngest; none if no write of it waits.
+    ends: Option<(Handle<Write>, Handle<Write>)>,
+    /// Its heap, and its place there.
+    awaited: Awaited,
+    place: u32,
 }
 
 /// All waiting writes.
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
-    queue: VecDeque<PageWrite>,
+    writes: Slab<Write>,
     blocks: Vec<Block>,
-    /// The logical blocks of the writes refused in this pass.
-    refused: Vec<Lbn>,
-    /// The changes of the log blocks (`Logs::changes`) that the last pass knew.
-    known: u64,
-    /// A pass is due whatever the log blocks: a write has been placed or added since the last one began, or a logical
-    /// block with waiting writes is no longer being folded.
-    due: bool,
-    /// A write waits for a free block. Many things decide when it may have one, so every pass tries it again.
-    for_block: bool,
+    heaps: [Heap; Awaited::EVERY.len()],
+    /// Logical blocks that this pass has refused: they are in no heap until it ends.
+    refused: Vec<(Lbn, Awaited)>,
+    /// The number of the youngest write.
+    number: Number,
 }
 
 impl Waiting {
     pub(super) fn new(blocks: u32) -> Self {
         Self {
-            queue: VecDeque::new(),
+            writes: Slab::default(),
             blocks: vec![Block::default(); blocks as usize],
+            heaps: Default::default(),
             refused: Vec::new(),
-            known: 0,
-            due: false,
-            for_block: false,
+            number: 0,
         }
     }
 
@@ -52,94 +77,212 @@ impl Waiting {
         blocks * size_of::<Block>() as u64
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.queue.len()
-    }
-
     pub(super) fn is_empty(&self) -> bool {
-        self.queue.is_empty()
+        self.writes.is_empty()
     }
 
     /// True if a write of this logical block waits.
     #[inline]
     pub(super) fn has(&self, lbn: Lbn) -> bool {
-        self.blocks[lbn as usize].writes > 0
+        self.blocks[lbn as usize].ends.is_some()
     }
 
-    /// Adds a write that was refused, or waits behind others of its logical block.
-    pub(super) fn push(&mut self, lbn: Lbn, unit: PageWrite) {
-        self.blocks[lbn as usize].writes += 1;
-        self.queue.push_back(unit);
-    }
-
-    /// Adds a write that has not been tried yet.
-    pub(super) fn push_untried(&mut self, lbn: Lbn, unit: PageWrite) {
-        self.push(lbn, unit);
-        self.due = true;
-    }
-
-    /// The fold of a logical block has ended.
-    pub(super) fn fold_ended(&mut self, lbn: Lbn) {
-        self.due |= self.has(lbn);
-    }
-
-    /// A write was refused because the host may have no free block now.
-    pub(super) const fn wants_block(&mut self) {
-        self.for_block = true;
-    }
-
-    /// True if a pass could place a write, or merge a log block for one.
-    pub(super) const fn is_due(&self, changes: u64) -> bool {
-        self.due || self.for_block || self.known != changes
-    }
-
-    pub(super) const fn begin_pass(&mut self, changes: u64) {
-        (self.known, self.due, self.for_block) = (changes, false, false);
-    }
-
-    /// Takes the oldest write.
-    pub(super) fn pop(&mut self) -> Option<PageWrite> {
-        steps::count();
-        self.queue.pop_front()
-    }
-
-    /// True if this pass has refused a write of this logical block. It is at the back of the queue then, behind those
-    /// not tried yet.
-    pub(super) fn was_refused(&self, lbn: Lbn) -> bool {
-        self.blocks[lbn as usize].refused
-    }
-
-    /// A write that was taken stays.
-    pub(super) fn refuse(&mut self, lbn: Lbn, unit: PageWrite) {
-        if !std::mem::replace(&mut self.blocks[lbn as usize].refused, true) {
-            self.refused.push(lbn);
+    /// Adds a write. `awaited` is what it waits for, if no other of its logical block waits.
+    pub(super) fn push(&mut self, lbn: Lbn, unit: PageWrite, awaited: Awaited) {
+        self.number += 1;
+        let write = self.writes.insert(Write { unit, number: self.number, next: None });
+        let ends = &mut self.blocks[lbn as usize].ends;
+        match *ends {
+            Some((first, last)) => {
+                *ends = Some((first, write));
+                self.writes[last].next = Some(write);
+            }
+            None => {
+                *ends = Some((write, write));
+                self.enter(lbn, awaited);
+            }
         }
-        self.queue.push_back(unit);
     }
 
-    /// A write that was taken has a place.
+    /// A fold of a logical block, or the merge of its own log block, has ended.
+    pub(super) fn merge_ended(&mut self, lbn: Lbn) {
+        if self.has(lbn) && self.blocks[lbn as usize].awaited != Awaited::Nothing {
+            self.leave(lbn);
+            self.enter(lbn, Awaited::Nothing);
+        }
+    }
+
+    /// The logical block with the oldest write of a heap.
+    #[inline]
+    pub(super) fn oldest_in(&self, awaited: Awaited) -> Option<Entry> {
+        self.heaps[awaited as usize].oldest()
+    }
+
+    /// The logical block with the oldest write of all.
+    pub(super) fn oldest(&self) -> Option<Entry> {
+        self.heaps.iter().filter_map(Heap::oldest).min()
+    }
+
+    /// The oldest write of a logical block.
+    pub(super) fn first(&self, lbn: Lbn) -> &PageWrite {
+        let (first, _) = self.blocks[lbn as usize].ends.expect("a write of it waits");
+        &self.writes[first].unit
+    }
+
+    /// Takes the oldest write of a logical block, to try it. [`placed`](Self::placed) or [`refuse`](Self::refuse)
+    /// follows.
+    pub(super) fn take(&mut self, lbn: Lbn) -> PageWrite {
+        self.leave(lbn);
+        *self.first(lbn)
+    }
+
+    /// The write that was taken stays. This pass tries no more of its logical block.
+    pub(super) fn refuse(&mut self, lbn: Lbn, awaited: Awaited) {
+        self.refused.push((lbn, awaited));
+    }
+
+    /// The write that was taken has a place. The next one of its logical block can be tried.
     pub(super) fn placed(&mut self, lbn: Lbn) {
-        self.blocks[lbn as usize].writes -= 1;
-        self.due = true;
+        let ends = &mut self.blocks[lbn as usize].ends;
+        let (first, last) = ends.expect("it was taken");
+        let next = self.writes[first].next;
+        *ends = next.map(|next| (next, last));
+        self.writes.remove(first);
+        if next.is_some() {
+            self.enter(lbn, Awaited::Nothing);
+        }
     }
 
     pub(super) fn end_pass(&mut self) {
-        for lbn in self.refused.drain(..) {
-            self.blocks[lbn as usize].refused = false;
+        let mut refused = std::mem::take(&mut self.refused);
+        for (lbn, awaited) in refused.drain(..) {
+            self.enter(lbn, awaited);
         }
+        self.refused = refused;
     }
 
-    /// The writes, oldest first.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &PageWrite> {
-        self.queue.iter()
+    /// Adds a logical block to a heap.
+    fn enter(&mut self, lbn: Lbn, awaited: Awaited) {
+        let (first, _) = self.blocks[lbn as usize].ends.expect("a write of it waits");
+        self.blocks[lbn as usize].awaited = awaited;
+        let entry = Entry { number: self.writes[first].number, lbn };
+        let blocks = &mut self.blocks;
+        self.heaps[awaited as usize].insert(entry, |lbn, place| blocks[lbn as usize].place = place);
     }
 
-    /// Checks the counts against the writes, whose logical blocks `of` gives.
+    /// Removes a logical block from its heap.
+    fn leave(&mut self, lbn: Lbn) {
+        let Block { awaited, place, .. } = self.blocks[lbn as usize];
+        let blocks = &mut self.blocks;
+        self.heaps[awaited as usize].remove(place, |lbn, place| blocks[lbn as usize].place = place);
+    }
+
+    /// The logical blocks with waiting writes, and what each waits for.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Lbn, Awaited)> {
+        let heap = |awaited: Awaited| self.heaps[awaited as usize].iter().map(move |entry| (entry.lbn, awaited));
+        Awaited::EVERY.into_iter().flat_map(heap)
+    }
+
+    /// Checks that each waiting write can be found, by age; `of` gives its logical block.
     pub(super) fn check(&self, of: impl Fn(&PageWrite) -> Lbn) {
-        let mut counts = vec![0; self.blocks.len()];
-        self.queue.iter().for_each(|unit| counts[of(unit) as usize] += 1);
-        for (lbn, (block, count)) in self.blocks.iter().zip(counts).enumerate() {
-            assert_eq!((block.writes, block.refused), (count, false), "waiting writes of logical block {lbn}");
+        assert!(self.refused.is_empty(), "a pass over the waiting writes has not ended");
+        let mut found = 0;
+        for (lbn, awaited) in self.iter() {
+            assert_eq!(self.blocks[lbn as usize].awaited, awaited, "the heap of logical block {lbn}");
+            let (first, last) = self.blocks[lbn as usize].ends.expect("a write of it waits");
+            let (mut at, mut before) = (first, 0);
+            loop {
+                let write = &self.writes[at];
+                assert!(write.number > before && of(&write.unit) == lbn, "waiting writes of logical block {lbn}");
+                (before, found) = (write.number, found + 1);
+                match write.next {
+                    Some(next) => at = next,
+                    None => break,
+                }
+            }
+            assert_eq!(at, last, "the youngest waiting write of logical block {lbn}");
+        }
+        assert_eq!(found, self.writes.len(), "waiting writes");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use base::units::Lpn;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::port::OldPlace;
+
+    fn awaited() -> impl Strategy<Value = Awaited> {
+        (0..Awaited::EVERY.len()).prop_map(|i| Awaited::EVERY[i])
+    }
+
+    fn of(unit: &PageWrite) -> Lbn {
+        unit.lpn.get()
+    }
+
+    proptest! {
+        /// Against a queue that each pass goes through from end to end.
+        #[test]
+        fn a_pass_tries_the_writes_that_one_over_all_would_try_and_in_its_order(
+            steps in prop::collection::vec((0..4u32, 0..6u32, awaited(), any::<u8>()), 0..80),
+        ) {
+            let (mut waiting, mut queue, mut pushed) = (Waiting::new(6), Vec::<PageWrite>::new(), 0);
+            let mut awaits = [Awaited::Nothing; 6];
+            for (step, lbn, awaited, random) in steps {
+                let waits = queue.iter().any(|unit| of(unit) == lbn);
+                match step {
+                    0 | 1 => {
+                        pushed += 1;
+                        let (lpn, old_place) = (Lpn::new(lbn), OldPlace::Unasked);
+                        let unit = PageWrite { lpn, owner: None, at: 0, mask: 1, version: pushed, old_place };
+                        queue.push(unit);
+                        waiting.push(lbn, unit, awaited);
+                        if !waits {
+                            awaits[lbn as usize] = awaited;
+                        }
+                    }
+                    2 => {
+                        waiting.merge_ended(lbn);
+                        awaits[lbn as usize] = Awaited::Nothing;
+                    }
+                    _ => {
+                        let is_tried = |of: &Awaited| *of == Awaited::Nothing || random >> (*of as u8) & 1 == 1;
+                        let has_place = |unit: &PageWrite| (unit.version + u32::from(random)) % 3 > 0;
+                        let (mut expected, mut refused) = (Vec::new(), BTreeSet::new());
+                        queue.retain(|unit| {
+                            let awaits = &mut awaits[of(unit) as usize];
+                            if refused.contains(&of(unit)) || !is_tried(awaits) {
+                                return true;
+                            }
+                            expected.push(unit.version);
+                            *awaits = if has_place(unit) { Awaited::Nothing } else { awaited };
+                            !has_place(unit) && refused.insert(of(unit))
+                        });
+                        let mut tried = Vec::new();
+                        let oldest = |waiting: &Waiting| {
+                            Awaited::EVERY.into_iter().filter(is_tried).filter_map(|of| waiting.oldest_in(of)).min()
+                        };
+                        while let Some(Entry { lbn, .. }) = oldest(&waiting) {
+                            let unit = waiting.take(lbn);
+                            tried.push(unit.version);
+                            match has_place(&unit) {
+                                true => waiting.placed(lbn),
+                                false => waiting.refuse(lbn, awaited),
+                            }
+                        }
+                        waiting.end_pass();
+                        prop_assert_eq!(tried, expected);
+                    }
+                }
+                waiting.check(of);
+                let oldest = queue.first().map(|unit| Number::from(unit.version));
+                prop_assert_eq!(waiting.oldest().map(|entry| entry.number), oldest);
+                prop_assert_eq!(waiting.has(lbn), queue.iter().any(|unit| of(unit) == lbn));
+            }
         }
     }
 }

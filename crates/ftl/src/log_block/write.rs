@@ -5,8 +5,10 @@ use flash::backend::{Cause, Class, Observer};
 use flash::nand::{Sector, Stream, Target};
 
 use super::address::Lbn;
+use super::heap::Entry;
 use super::logs::{LogId, Role};
 use super::policy::Choice;
+use super::waiting::Awaited;
 use super::{Kind, LogBlockFtl, Use};
 use crate::port::{Flash, Owners, PageWrite};
 use crate::toolkit::{push_unit, read_rest};
@@ -25,8 +27,10 @@ impl LogBlockFtl {
     ) {
         // Pages of a logical block stay in order: a waiting first page must not break a sequence.
         let (lbn, _) = self.address.split(unit.lpn);
-        if self.waiting.has(lbn) || !self.place(flash, owners, &unit) {
-            self.waiting.push(lbn, unit);
+        let behind = self.waiting.has(lbn);
+        let placed = if behind { Err(Awaited::Nothing) } else { self.place(flash, owners, &unit) };
+        if let Err(awaited) = placed {
+            self.waiting.push(lbn, unit, awaited);
         }
     }
 
@@ -49,39 +53,71 @@ impl LogBlockFtl {
 
     /// Places the waiting writes for which there is room now.
     pub(super) fn resume<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
-        if !self.waiting.is_due(self.logs.changes()) {
-            return;
-        }
-        self.waiting.begin_pass(self.logs.changes());
-        for _ in 0..self.waiting.len() {
-            let Some(unit) = self.waiting.pop() else { break };
+        let mut last = 0;
+        while let Some(Entry { number, lbn }) = self.next_waiting() {
+            debug_assert!(last < number, "a pass goes from old to young");
+            last = number;
+            let unit = self.waiting.take(lbn);
             self.request_dies.clear();
-            let (lbn, _) = self.address.split(unit.lpn);
-            if self.waiting.was_refused(lbn) || !self.place(flash, owners, &unit) {
-                self.waiting.refuse(lbn, unit);
-            } else {
-                self.waiting.placed(lbn);
+            match self.place(flash, owners, &unit) {
+                Ok(()) => self.waiting.placed(lbn),
+                Err(awaited) => self.waiting.refuse(lbn, awaited),
             }
         }
         self.waiting.end_pass();
         self.send(flash);
     }
 
-    /// Finds a page for a mapping unit, and adds its program to the list of the die. Returns false if there is none
-    /// now.
+    /// The logical block with the oldest waiting write that is worth an attempt. Within a pass a heap that is not worth
+    /// one stays so: writes and queued merges only take room.
+    fn next_waiting(&self) -> Option<Entry> {
+        let oldest = |awaited| self.waiting.oldest_in(awaited);
+        let mut next = oldest(Awaited::Nothing);
+        for awaited in [Awaited::Log, Awaited::Sequential, Awaited::DataBlock] {
+            let older = oldest(awaited).filter(|entry| next.is_none_or(|next| *entry < next));
+            next = older.filter(|entry| self.is_worth_trying(awaited, entry.lbn)).or(next);
+        }
+        next
+    }
+
+    /// True if an attempt to place the oldest write of a logical block could do anything.
+    pub(super) fn is_worth_trying(&self, awaited: Awaited, lbn: Lbn) -> bool {
+        match awaited {
+            Awaited::Nothing | Awaited::DataBlock => true,
+            Awaited::Merge => false,
+            Awaited::Log | Awaited::Sequential => {
+                let (_, offset) = self.address.split(self.waiting.first(lbn).lpn);
+                self.could_follow(self.policy.place(&self.logs, self.pages, lbn, offset))
+            }
+        }
+    }
+
+    /// True if a choice of the policy leads to a place, or queues a merge.
+    pub(super) fn could_follow(&self, choice: Choice) -> bool {
+        match choice {
+            Choice::Append(_) | Choice::Merge(_) => true,
+            Choice::Open(_) => self.host_may_take(false) || self.could_want_any_merge(),
+            Choice::Wait => false,
+        }
+    }
+
+    /// Finds a page for a mapping unit, and adds its program to the list of the die. If there is none now, returns what
+    /// the unit waits for.
     fn place<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
         unit: &PageWrite,
-    ) -> bool {
+    ) -> Result<(), Awaited> {
         let (lbn, offset) = self.address.split(unit.lpn);
         let partly = !unit.is_whole(self.geometry.sectors);
         if partly && self.is_in_buffer(lbn) {
-            return false;
+            return Err(Awaited::Merge);
         }
         let Some(target) = self.in_place(flash, lbn, offset).or_else(|| self.in_log(flash, lbn, offset)) else {
-            return false;
+            let has_block = self.data[lbn as usize].is_some() || self.is_folding(lbn);
+            let in_log = self.policy.awaited(&self.logs, lbn, offset);
+            return Err(if has_block { in_log } else { Awaited::DataBlock });
         };
         let die = self.geometry.die_of(target.superblock);
         let list = self.programming.list(flash.backend, die, (Class::Other, Kind::Write.tag(0)));
@@ -101,7 +137,7 @@ impl LogBlockFtl {
             self.gates.set(target.superblock, command);
             self.submit(flash, list);
         }
-        true
+        Ok(())
     }
 
     /// The page at the same offset of the data block, if it can still be programmed. The first write of a logical block
@@ -112,13 +148,7 @@ impl LogBlockFtl {
         }
         let superblock = match self.data[lbn as usize] {
             Some(superblock) => superblock,
-            None => match self.new_data_block(flash, lbn) {
-                Some(superblock) => superblock,
-                None => {
-                    self.waiting.wants_block();
-                    return None;
-                }
-            },
+            None => self.new_data_block(flash, lbn)?,
         };
         self.request_dies.push(self.geometry.die_of(superblock));
         let block = self.block(superblock);
@@ -157,7 +187,6 @@ impl LogBlockFtl {
                 Some(id) => id,
                 None => {
                     // Too many blocks have failed: there is no room for all log blocks.
-                    self.waiting.wants_block();
                     self.want_any_merge();
                     return None;
                 }
@@ -196,8 +225,11 @@ impl LogBlockFtl {
 
 #[cfg(test)]
 mod tests {
+    use base::engine::Rng;
+
     use super::*;
     use crate::AnyFtl;
+    use crate::port::Ftl;
     use crate::rig::Rig;
 
     #[test]
@@ -219,5 +251,31 @@ mod tests {
         ftl.orphans = 0;
         ftl.allocator.take(Use::Data, None, |_| 0).expect("a free block");
         assert!(!ftl.host_may_take(false), "merges need them");
+    }
+
+    /// Checks after each event that no waiting write has missed what it waited for.
+    #[test]
+    fn writes_that_wait_for_merges_have_a_place_in_the_end() {
+        for kind in ["bast", "fast"] {
+            let mut rig = Rig::new(&format!(
+                "flash = {{ part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 40, pages = 8, planes = 1 }}\n\
+                 [ftl]\nkind = '{kind}'\nover-provisioning = '60%'\nlog = {{ blocks = 3, parallel = 2 }}",
+            ));
+            let mut rng = Rng::stream(1, kind);
+            let fill = (0..48).map(|lpn| (lpn, 1));
+            let overwrites: Vec<_> = (0..400).map(|_| (rng.below(48) as u32, 16)).collect();
+            let mut waited = 0;
+            for (written, (lpn, at_once)) in (1..).zip(fill.chain(overwrites)) {
+                rig.write(&[lpn], None);
+                while rig.host.written + at_once <= written && rig.step() {
+                    rig.ftl.check(rig.backend.media(), None);
+                }
+                let AnyFtl::LogBlock(ftl) = &rig.ftl else { panic!("log blocks") };
+                waited += u32::from(!ftl.waiting.is_empty());
+            }
+            rig.run_until_idle();
+            assert_eq!((rig.host.written, rig.host.refused), (448, 0), "{kind}");
+            assert!(waited > 100, "{kind}: {waited} writes left others waiting");
+        }
     }
 }
