@@ -16,7 +16,8 @@ use base::engine::Rng;
 use base::units::{Lpn, SuperblockId};
 use flash::nand::{Media, Sector, Spare, Stream, Target};
 
-use super::pool::{Holds, Reserve};
+use super::pool::Holds;
+use super::reserve::{Reserve, reserved};
 use super::victim::Choice;
 use super::{PageConfig, PlacementSpec};
 use crate::family::WorkingSpace;
@@ -67,7 +68,7 @@ impl PageConfig {
         WorkingSpace {
             pools,
             superblocks: self.geometry.blocks,
-            reserved: super::reserved(self.gc.shared_log) + quotas.iter().copied().max().unwrap_or(0),
+            reserved: reserved(self.gc.shared_log) + quotas.iter().copied().max().unwrap_or(0),
             units: room.saturating_sub(held),
         }
     }
@@ -91,13 +92,19 @@ impl PageConfig {
     /// The closed superblocks of a pool and the valid units in them, on average.
     fn closed_and_live(&self) -> (f64, f64) {
         let pools = self.geometry.die_count() * self.geometry.groups();
+        let slots = f64::from(self.geometry.superblock_slots());
+        let live = f64::from(self.units) / f64::from(pools);
+        if self.gc.start == 0 && self.gc.stop == 1 {
+            // When collection starts, one superblock is free and that of the host is full. That of copies is half full.
+            let copies = if self.gc.shared_log { 0.0 } else { 1.0 };
+            return (f64::from(self.geometry.blocks) - 1.0 - copies, live - copies / 2.0 * slots);
+        }
         // Collection keeps between `start` and `stop` superblocks free, and is about to empty one. The open ones are half
         // full on average, and what is in them is too young to be invalid.
         let free = f64::from(self.gc.start + self.gc.stop) / 2.0;
         let open = if self.gc.shared_log { 1.0 } else { 2.0 };
         let closed = f64::from(self.geometry.blocks) - free - open - 1.0;
-        let slots = f64::from(self.geometry.superblock_slots());
-        (closed, f64::from(self.units) / f64::from(pools) - open / 2.0 * slots)
+        (closed, live - open / 2.0 * slots)
     }
 
     /// Write amplification under uniform random writes, from the [fixed point](fixed_point) of the mean pool, unless there
