@@ -59,9 +59,8 @@ use checkpoint::Checkpoints;
 use gather::Gather;
 use mapping::Mapping;
 use placement::Placer;
-use pool::{ByContent, Holds, Pool};
+use pool::{ByContent, Holds, Pool, Reserve};
 use pool_set::PoolSet;
-use reserve::Reserve;
 use trim::Trims;
 use victim::Victims;
 

@@ -110,9 +110,9 @@ impl FtlSpec {
                 "use at least 1, or leave it out",
             );
         }
-        if gc.start == 0 && gc.stop == 1 && wear.threshold.is_some() {
-            let message = "is 1, and static wear levelling needs two free superblocks";
-            faults.add("ftl.gc.stop", message, "use at least 2, or leave out ftl.wear.threshold");
+        if gc.start == 0 && wear.threshold.is_some() {
+            let message = "is 0, and static wear levelling needs two free superblocks";
+            faults.add("ftl.gc.start", message, "use at least 1, or leave out ftl.wear.threshold");
         }
         if gc.stop <= gc.start {
             let message = format!("is {}, not more than ftl.gc.start, which is {}", gc.stop, gc.start);

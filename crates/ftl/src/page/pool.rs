@@ -8,7 +8,7 @@ use base::units::{DieId, Psn, SuperblockId};
 use flash::backend::{Command, List};
 use flash::nand::{Geometry, Stream};
 
-use super::reserve::Reserve;
+use super::reserve::reserved;
 use crate::port::PageWrite;
 use crate::toolkit::FreeList;
 
@@ -208,5 +208,35 @@ impl Pool {
     /// The most mapping units that may live here while garbage collection still has room.
     pub(super) fn limit(&self, superblock_slots: u32) -> u32 {
         if self.stuck { 0 } else { self.reserve.limit(self.usable, superblock_slots) }
+    }
+}
+
+/// The superblocks of a pool that hold no live mapping units, so that garbage collection never runs dry.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reserve {
+    pub(super) shared_log: bool,
+    pub(super) holds: Holds,
+}
+
+impl Reserve {
+    /// With a shared log half a superblock of garbage is enough for translation pages, because collection leaves that
+    /// much room in the superblock to which it copies, and stores go there.
+    pub(super) fn limit(self, usable: u32, slots: u32) -> u32 {
+        let half = self.shared_log && self.holds == Holds::Pages && usable > 1;
+        usable.saturating_sub(reserved(self.shared_log)) * slots + if half { slots / 2 } else { 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pool_with_a_shared_log_keeps_a_superblock_less() {
+        let limit = |shared_log, holds, usable| Reserve { shared_log, holds }.limit(usable, 8);
+        assert_eq!([2, 3, 4].map(|usable| limit(false, Holds::Data, usable)), [0, 0, 8]);
+        assert_eq!([2, 3, 4].map(|usable| limit(false, Holds::Pages, usable)), [0, 0, 8]);
+        assert_eq!([2, 3, 4].map(|usable| limit(true, Holds::Data, usable)), [0, 8, 16]);
+        assert_eq!([1, 2, 4].map(|usable| limit(true, Holds::Pages, usable)), [0, 4, 20]);
     }
 }

@@ -1,36 +1,19 @@
 //! The superblocks that a pool keeps back, so that garbage collection never runs dry.
 //!
 //! Progress needs room for the valid mapping units of one victim beside the superblock that is open. One superblock that
-//! is free or takes nothing but copies is that room, and no live data may ever fill it. More room is needed nowhere: a
-//! bound on live data ([`Reserve`]) leaves a superblock's worth of garbage beside it, so that a victim always gains
+//! is free or takes nothing but copies is that room, and no live data may ever fill it. A bound on live data
+//! ([`Reserve`](super::pool::Reserve)) leaves a superblock's worth of garbage beside it, so that a victim always gains
 //! something. The bound is of capacity alone. What lies idle, and makes collection copy more, is decided by
 //! `ftl.gc.start`: a superblock that is free while victims are chosen is none that they can be chosen from.
 
 use flash::nand::Stream;
 
 use super::PageFtl;
-use super::pool::Holds;
 
 /// Superblocks that a pool never promises to the host: the open ones of both streams, and one that garbage collection
 /// can always copy into. With a shared log there is one open superblock.
 pub(crate) const fn reserved(shared_log: bool) -> u32 {
     if shared_log { 2 } else { 3 }
-}
-
-/// The superblocks of a pool that hold no live mapping units, so that garbage collection never runs dry.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Reserve {
-    pub(super) shared_log: bool,
-    pub(super) holds: Holds,
-}
-
-impl Reserve {
-    /// With a shared log half a superblock of garbage is enough for translation pages, because collection leaves that
-    /// much room in the superblock to which it copies, and stores go there.
-    pub(super) fn limit(self, usable: u32, slots: u32) -> u32 {
-        let half = self.shared_log && self.holds == Holds::Pages && usable > 1;
-        usable.saturating_sub(reserved(self.shared_log)) * slots + if half { slots / 2 } else { 0 }
-    }
 }
 
 impl PageFtl {

@@ -16,8 +16,8 @@ use base::engine::Rng;
 use base::units::{Lpn, SuperblockId};
 use flash::nand::{Media, Sector, Spare, Stream, Target};
 
-use super::pool::Holds;
-use super::reserve::{Reserve, reserved};
+use super::pool::{Holds, Reserve};
+use super::reserve::reserved;
 use super::victim::Choice;
 use super::{PageConfig, PlacementSpec};
 use crate::family::WorkingSpace;
@@ -84,6 +84,9 @@ impl PageConfig {
         if self.wear.threshold.is_some() {
             return Some("no model of static wear levelling, which copies units as well");
         }
+        if self.gc.start == 0 && (!self.gc.shared_log || self.gc.stop > 1) {
+            return Some("no model of ftl.gc.start = 0 but with ftl.gc.shared-log and ftl.gc.stop = 1");
+        }
         let (closed, live) = self.closed_and_live();
         let full = closed * f64::from(self.geometry.superblock_slots());
         (live >= full).then_some("the host's units take superblocks that collection would keep free, so expect tens")
@@ -94,10 +97,9 @@ impl PageConfig {
         let pools = self.geometry.die_count() * self.geometry.groups();
         let slots = f64::from(self.geometry.superblock_slots());
         let live = f64::from(self.units) / f64::from(pools);
-        if self.gc.start == 0 && self.gc.stop == 1 {
-            // When collection starts, one superblock is free and that of the host is full. That of copies is half full.
-            let copies = if self.gc.shared_log { 0.0 } else { 1.0 };
-            return (f64::from(self.geometry.blocks) - 1.0 - copies, live - copies / 2.0 * slots);
+        if self.gc.start == 0 {
+            // When collection starts, one superblock is free, and the open one is full.
+            return (f64::from(self.geometry.blocks) - 1.0, live);
         }
         // Collection keeps between `start` and `stop` superblocks free, and is about to empty one. The open ones are half
         // full on average, and what is in them is too young to be invalid.

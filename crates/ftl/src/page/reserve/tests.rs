@@ -10,15 +10,6 @@ use crate::page::{MapPages, PageConfig};
 use crate::port::Ftl;
 use crate::rig::{Rig, describe};
 
-#[test]
-fn a_pool_with_a_shared_log_keeps_a_superblock_less() {
-    let limit = |shared_log, holds, usable| Reserve { shared_log, holds }.limit(usable, 8);
-    assert_eq!([2, 3, 4].map(|usable| limit(false, Holds::Data, usable)), [0, 0, 8]);
-    assert_eq!([2, 3, 4].map(|usable| limit(false, Holds::Pages, usable)), [0, 0, 8]);
-    assert_eq!([2, 3, 4].map(|usable| limit(true, Holds::Data, usable)), [0, 8, 16]);
-    assert_eq!([1, 2, 4].map(|usable| limit(true, Holds::Pages, usable)), [0, 4, 20]);
-}
-
 /// A drive of pools of superblocks of 16 slots, and the host's writes to it.
 struct Full {
     rig: Rig<PageFtl>,

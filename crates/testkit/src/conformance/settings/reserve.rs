@@ -25,10 +25,7 @@ impl Book {
         if self.map == MapSpec::Ram {
             self.add("collects from 0 to 1", |spec| (spec.ftl.gc.start, spec.ftl.gc.stop) = (0, 1));
         }
-        self.add("collects from 0 to 2, static wear levelling", |spec| {
-            (spec.ftl.gc.start, spec.ftl.gc.stop) = (0, 2);
-            spec.ftl.wear.threshold = Some(4);
-        });
+        self.add("collects from 0 to 2", |spec| (spec.ftl.gc.start, spec.ftl.gc.stop) = (0, 2));
         if paged {
             self.add("collects from 0 to 1, a shared log, translation pages one by one", |spec| {
                 room(spec, true, 8);
