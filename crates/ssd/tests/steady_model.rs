@@ -132,9 +132,6 @@ fn the_expected_write_amplification_is_that_of_a_long_run() {
         ("64 blocks, 8 %", small(64, 8, "")),
         ("512 blocks, 7 %", small(512, 7, "")),
         ("64 blocks, 20 %, from 4 to 9 free", small(64, 20, "gc = { start = 4, stop = 9 }")),
-        ("32 blocks, 9 %, from 0, shared log", small(32, 9, "gc = { start = 0, stop = 1, shared-log = true }")),
-        ("32 blocks, 15 %, from 0, shared log", small(32, 15, "gc = { start = 0, stop = 1, shared-log = true }")),
-        ("16 blocks, 20 %, from 0, shared log", small(16, 20, "gc = { start = 0, stop = 1, shared-log = true }")),
     ];
     let long = |resolved: &Resolved| after(resolved, 1, &[Precondition::Fill, Precondition::RandomOverwrite(4.0)]).0;
     for (name, resolved) in drives {

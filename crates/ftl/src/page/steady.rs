@@ -84,8 +84,8 @@ impl PageConfig {
         if self.wear.threshold.is_some() {
             return Some("no model of static wear levelling, which copies units as well");
         }
-        if self.gc.start == 0 && (!self.gc.shared_log || self.gc.stop > 1) {
-            return Some("no model of ftl.gc.start = 0 but with ftl.gc.shared-log and ftl.gc.stop = 1");
+        if self.gc.start == 0 {
+            return Some("no model of ftl.gc.start = 0, which leaves pools of few blocks to their unequal shares");
         }
         let (closed, live) = self.closed_and_live();
         let full = closed * f64::from(self.geometry.superblock_slots());
@@ -97,10 +97,6 @@ impl PageConfig {
         let pools = self.geometry.die_count() * self.geometry.groups();
         let slots = f64::from(self.geometry.superblock_slots());
         let live = f64::from(self.units) / f64::from(pools);
-        if self.gc.start == 0 {
-            // When collection starts, one superblock is free, and the open one is full.
-            return (f64::from(self.geometry.blocks) - 1.0, live);
-        }
         // Collection keeps between `start` and `stop` superblocks free, and is about to empty one. The open ones are half
         // full on average, and what is in them is too young to be invalid.
         let free = f64::from(self.gc.start + self.gc.stop) / 2.0;
