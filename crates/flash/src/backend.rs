@@ -457,7 +457,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             next = self.commands[command].sibling;
             self.commands.remove(command);
         }
-        if let Some(copies) = self.lists[list].copies {
+        if let Some(copies) = self.lists[list].copies() {
             self.release_copies(copies);
         }
         self.lists.remove(list);

@@ -34,6 +34,7 @@ mod port;
 mod prefetch;
 mod read;
 mod rescue;
+mod reserve;
 mod steady;
 mod translation;
 mod trim;
@@ -160,12 +161,6 @@ pub struct PageFtl {
     gather: Option<Gather>,
     /// The open read lists of the present request, by die.
     reading: DieLists<(Handle<List>, Handle<Command>)>,
-}
-
-/// Superblocks that a pool never promises to the host: the open ones of both streams, and one that garbage collection
-/// can always copy into. With a shared log there is one open superblock.
-pub(crate) const fn reserved(shared_log: bool) -> u32 {
-    if shared_log { 2 } else { 3 }
 }
 
 impl PageFtl {

@@ -102,7 +102,6 @@ impl FtlSpec {
         }
         gc.victim.check(faults);
         faults.positive("ftl.gc.parallel", gc.parallel);
-        faults.positive("ftl.gc.start", gc.start);
         faults.positive("ftl.wear.check-every", wear.check_every);
         if wear.threshold == Some(0) {
             faults.add(
@@ -110,6 +109,10 @@ impl FtlSpec {
                 "is zero: wear levelling would never stop moving data",
                 "use at least 1, or leave it out",
             );
+        }
+        if gc.start == 0 && wear.threshold.is_some() {
+            let message = "is 0, and static wear levelling needs two free superblocks";
+            faults.add("ftl.gc.start", message, "use at least 1, or leave out ftl.wear.threshold");
         }
         if gc.stop <= gc.start {
             let message = format!("is {}, not more than ftl.gc.start, which is {}", gc.stop, gc.start);

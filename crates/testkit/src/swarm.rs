@@ -82,6 +82,11 @@ pub fn draw_device(rng: &mut Rng, faults: bool) -> Spec {
             let every = pick(&mut checkpoints, &[64 << 10, 256 << 10, 1 << 20]);
             spec.ftl.checkpoint = Some(CheckpointSpec { every: Bytes::new(every) });
         }
+        let levels = spec.ftl.wear.threshold.is_some();
+        let mut reserve = Rng::stream(rng.clone().bits(), "swarm.reserve");
+        if spec.ftl.kind == FtlKind::Page && !levels && reserve.chance(0.35) {
+            (spec.ftl.gc.start, spec.ftl.gc.stop) = (0, 1);
+        }
         with_times(&mut spec, &mut Rng::stream(rng.clone().bits(), "swarm.times"));
         leave_out_idle(&mut spec);
         if spec.resolve().is_ok() {

@@ -61,7 +61,7 @@ impl<T> fmt::Debug for Handle<T> {
 }
 
 /// Bytes of one slab that the nearest caches keep, beside everything else.
-const NEAR: usize = 128 << 10;
+const NEAR: usize = 256 << 10;
 
 /// A vector with a free list. Handles stay valid until their item is removed.
 #[derive(Clone, Debug)]

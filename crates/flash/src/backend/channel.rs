@@ -36,7 +36,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let command = &self.commands[handle];
         match self.transfer {
             Transfer::Bus => self.dies[command.die.index()].channel,
-            Transfer::Controller => self.lists[command.list].controller.expect("a command under way has a unit"),
+            Transfer::Controller => self.lists[command.list].controller().expect("a command under way has a unit"),
         }
     }
 

@@ -4,9 +4,10 @@ use std::num::NonZeroU32;
 
 use crate::nand::{Mode, Stream, Target};
 use base::engine::Handle;
+use base::nonmax::NonMaxU32;
 use base::units::{DieId, Lpn, Psn, Span, Time};
 
-use super::copies::ListPart;
+use super::copies::{CopySet, ListPart};
 use super::queue::Links;
 use super::{Cause, CauseSet, Op};
 
@@ -19,16 +20,24 @@ pub enum Class {
     Other,
 }
 
+/// The wait of a list none of whose commands has started.
+const NOT_STARTED: Span = Span::MAX;
+
 /// A list of commands with dependencies. The FTL builds it once; the backend executes it without the FTL.
+///
+/// Every phase of a command looks into its list, so a list takes no more than a line of the caches.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub struct List {
     pub(super) class: Class,
     pub(super) first: Option<Handle<Command>>,
     pub(super) last: Option<Handle<Command>>,
-    /// It consists of page copies, and has no commands.
-    pub(super) copies: Option<ListPart>,
+    /// It consists of page copies of this set, and has no commands.
+    copies: Option<CopySet>,
+    /// Its place in the set.
+    part: u16,
     pub(super) remaining: u32,
-    pub(super) controller: Option<u32>,
+    controller: Option<NonMaxU32>,
     pub(super) next: Option<Handle<List>>,
     pub(super) submitted: Time,
     pub(super) dispatched: bool,
@@ -41,8 +50,8 @@ pub struct List {
     /// How many reports of failed programs the FTL had received when it opened the list.
     pub(super) known: u32,
     pub(super) wait: Span,
-    /// From its submission to the start of its first command.
-    pub(super) start_wait: Option<Span>,
+    /// From its submission to the start of its first command; [`NOT_STARTED`] before.
+    start_wait: Span,
     pub(super) waited_for: CauseSet,
 }
 
@@ -53,6 +62,7 @@ impl List {
             first: None,
             last: None,
             copies: None,
+            part: 0,
             remaining: 0,
             controller: None,
             next: None,
@@ -64,7 +74,7 @@ impl List {
             tag,
             known,
             wait: Span::ZERO,
-            start_wait: None,
+            start_wait: NOT_STARTED,
             waited_for: CauseSet::EMPTY,
         }
     }
@@ -73,6 +83,41 @@ impl List {
     #[inline]
     pub(super) const fn take_alone(&mut self, command: Handle<Command>) {
         (self.first, self.last, self.remaining) = (Some(command), Some(command), 1);
+    }
+
+    /// The copies that it consists of, if it has no commands.
+    #[inline]
+    pub(super) fn copies(&self) -> Option<ListPart> {
+        self.copies.map(|set| ListPart { set, part: self.part })
+    }
+
+    /// Makes it a list of copies.
+    pub(super) const fn join(&mut self, ListPart { set, part }: ListPart) {
+        (self.copies, self.part) = (Some(set), part);
+    }
+
+    /// Makes it a list of commands.
+    pub(super) const fn leave_copies(&mut self) {
+        self.copies = None;
+    }
+
+    /// The controller that executes it.
+    #[inline]
+    pub(super) fn controller(&self) -> Option<u32> {
+        self.controller.map(NonMaxU32::get)
+    }
+
+    #[inline]
+    pub(super) const fn take_controller(&mut self, controller: u32) {
+        self.controller = Some(NonMaxU32::new(controller));
+    }
+
+    /// One of its commands starts.
+    #[inline]
+    pub(super) fn start(&mut self, now: Time) {
+        if self.start_wait == NOT_STARTED {
+            self.start_wait = now - self.submitted;
+        }
     }
 
     /// The FTL's own number for the list.
@@ -97,7 +142,7 @@ impl List {
     /// The time from its submission to the start of its first command.
     #[must_use]
     pub fn start_wait(&self) -> Span {
-        self.start_wait.unwrap_or(Span::ZERO)
+        if self.start_wait == NOT_STARTED { Span::ZERO } else { self.start_wait }
     }
 
     /// The causes of the commands that the list waited for.
@@ -308,4 +353,14 @@ pub struct Slot {
     pub lost: bool,
     /// The slot of the program that takes the data; set by [`super::Backend::forward`].
     pub forward: Option<SlotRef>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::List;
+
+    #[test]
+    fn a_list_takes_one_line_of_the_caches() {
+        assert_eq!((size_of::<List>(), align_of::<List>()), (64, 64));
+    }
 }

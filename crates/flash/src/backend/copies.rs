@@ -11,19 +11,34 @@
 
 use crate::nand::{Geometry, Sector, Stream, Target};
 use base::engine::{Due, EventQueue, Handle};
+use base::nonmax::NonMaxU32;
 use base::units::{DieId, Lpn, Psn, Span, SuperblockId, Time};
 
 use super::{Backend, Cause, Command, Controllers, Event, List, Observer, Slot, Stage, Transfer};
 
 /// A set of page copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CopySet(pub(super) u32);
+pub struct CopySet(NonMaxU32);
+
+impl CopySet {
+    pub(super) const fn new(number: u32) -> Self {
+        Self(NonMaxU32::new(number))
+    }
+
+    pub(super) const fn number(self) -> u32 {
+        self.0.get()
+    }
+
+    pub(super) const fn index(self) -> usize {
+        self.0.get() as usize
+    }
+}
 
 /// The place of a list in a set.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ListPart {
     pub(super) set: CopySet,
-    pub(super) part: u32,
+    pub(super) part: u16,
 }
 
 /// A step of a list: the read or the program of a page.
@@ -202,7 +217,7 @@ impl<S> CopySets<S> {
 
     #[inline]
     pub(super) fn of(&mut self, set: CopySet) -> &mut Copies<S> {
-        &mut self.sets[set.0 as usize]
+        &mut self.sets[set.index()]
     }
 
     /// Forgets all sets, at a power loss. No event of them may be left.
@@ -217,7 +232,7 @@ impl<S> CopySets<S> {
 
     /// The dies of a list, and the number of its steps on each.
     pub(super) fn dies_of(&self, at: ListPart) -> &[(u32, u32)] {
-        &self.sets[at.set.0 as usize].parts[at.part as usize].dies
+        &self.sets[at.set.index()].parts[at.part as usize].dies
     }
 
     /// The parts whose array or channel works, each with the cause of its set.
@@ -250,7 +265,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     pub fn open_copies(&mut self, cause: Cause, target: SuperblockId) -> CopySet {
         let set = self.copies.free.pop().unwrap_or_else(|| {
             self.copies.sets.push(Copies::new());
-            CopySet(self.copies.sets.len() as u32 - 1)
+            CopySet::new(self.copies.sets.len() as u32 - 1)
         });
         let copies = self.copies.of(set);
         (copies.cause, copies.target) = (cause, target);
@@ -296,8 +311,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// The part of a list in a set; a new one if the list has none.
     #[inline]
     pub(super) fn part_of(&mut self, set: CopySet, list: Handle<List>) -> u16 {
-        if let Some(ListPart { part, .. }) = self.lists[list].copies {
-            return part as u16;
+        if let Some(ListPart { part, .. }) = self.lists[list].copies() {
+            return part;
         }
         let copies = self.copies.of(set);
         let part = copies.used;
@@ -312,13 +327,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         entry.dies.clear();
         copies.used += 1;
         copies.kept += 1;
-        self.lists[list].copies = Some(ListPart { set, part: part as u32 });
-        part as u16
+        let part = u16::try_from(part).expect("fewer lists of one set than 2^16");
+        self.lists[list].join(ListPart { set, part });
+        part
     }
 
     /// The set of a list that is submitted, if it is carried out in bulk. If it cannot be, the set becomes commands.
     pub(super) fn copies_of(&mut self, list: Handle<List>) -> Option<ListPart> {
-        let part = self.lists[list].copies?;
+        let part = self.lists[list].copies()?;
         if self.copies.in_bulk && self.media.cannot_fail() {
             return Some(part);
         }
@@ -356,11 +372,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[cold]
     #[inline(never)]
     pub(super) fn write_out<E: From<Event> + Copy>(&mut self, set: CopySet, events: Option<&mut EventQueue<E>>) {
-        assert!(!self.copies.is_free(set.0 as usize), "a set in use");
+        assert!(!self.copies.is_free(set.index()), "a set in use");
         let mut copies = std::mem::replace(self.copies.of(set), Copies::new());
         copies.generation = copies.generation.wrapping_add(1);
         for part in copies.parts().iter().filter(|part| !part.released) {
-            self.lists[part.list].copies = None;
+            self.lists[part.list].leave_copies();
         }
         let mut commands: Vec<[Option<Handle<Command>>; 2]> = Vec::new();
         let mut last: Vec<Option<Handle<Command>>> = vec![None; copies.used];

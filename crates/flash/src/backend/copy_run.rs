@@ -70,7 +70,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let mut copies = std::mem::replace(self.copies.of(set), Copies::new());
         self.make_room(&mut copies);
         if self.transfer == Transfer::Controller {
-            let controller = self.lists[list].controller.expect("a list under way has a controller");
+            let controller = self.lists[list].controller().expect("a list under way has a controller");
             copies.parts_mut()[part as usize].channel = controller;
         }
         self.begin_step(now, &mut copies, part as usize, events);
@@ -83,12 +83,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let next = next_of(copies).1;
         copies.generation = copies.generation.wrapping_add(1);
         if next != Due::NEVER {
-            events.push_at(next, Event::Copies { set: set.0, generation: copies.generation }.into());
+            events.push_at(next, Event::Copies { set: set.number(), generation: copies.generation }.into());
         }
     }
 
     /// Handles the event of a set, and those of the same set up to `until` that come before any other. Returns the time
     /// of the last one.
+    #[inline(never)]
     pub fn run_copies<E: From<Event> + Copy>(
         &mut self,
         now: Time,
@@ -97,7 +98,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         events: &mut EventQueue<E>,
         hash: &mut EventHash,
     ) -> Time {
-        let set = CopySet(set);
+        let set = CopySet::new(set);
         if self.copies.of(set).generation != generation {
             return now;
         }
@@ -122,7 +123,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         *self.copies.of(set) = copies;
         if let Some(list) = ended {
             self.finished.push_back(list);
-            if let Some(controller) = self.lists[list].controller {
+            if let Some(controller) = self.lists[list].controller() {
                 let cause = self.copies.of(set).cause;
                 self.vacate(now, controller, cause, events);
             }

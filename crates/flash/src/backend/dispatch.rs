@@ -16,7 +16,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// If the list is empty.
     #[inline]
     pub fn submit<E: From<Event> + Copy>(&mut self, now: Time, list: Handle<List>, events: &mut EventQueue<E>) {
-        if self.lists[list].copies.is_some()
+        if self.lists[list].copies().is_some()
             && let Some(copies) = self.copies_of(list)
         {
             return self.submit_copies(now, list, copies, events);
@@ -123,7 +123,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             self.observer.controller(now, controller, Some((list.number().get(), cause)));
         }
         let waiting = &mut self.lists[list];
-        waiting.controller = Some(controller);
+        waiting.take_controller(controller);
         if now > waiting.submitted {
             waiting.wait = now - waiting.submitted;
             if let Some(cause) = taker.last {
@@ -139,7 +139,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     fn dispatch<E: From<Event> + Copy>(&mut self, now: Time, list: Handle<List>, events: &mut EventQueue<E>) {
         let entry = &mut self.lists[list];
         entry.dispatched = true;
-        if let Some(copies) = entry.copies {
+        if let Some(copies) = entry.copies() {
             if self.media.cannot_fail() {
                 return self.begin_copies(now, list, copies, events);
             }

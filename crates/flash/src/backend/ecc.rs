@@ -274,7 +274,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             Decoders::Shared(_) => (correction.decoders.iter().position(|decoder| decoder.current.is_none()), 0),
             Decoders::PerChannel | Decoders::PerController => {
                 let own = match correction.ecc.decoders {
-                    Decoders::PerController => self.lists[self.commands[handle].list].controller,
+                    Decoders::PerController => self.lists[self.commands[handle].list].controller(),
                     _ => Some(channel),
                 };
                 let own = own.expect("a command under way has a controller") as usize;

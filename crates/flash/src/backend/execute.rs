@@ -87,10 +87,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             }
         }
         die.last = Some(command.cause);
-        let list = &mut self.lists[command.list];
-        if list.start_wait.is_none() {
-            list.start_wait = Some(now - list.submitted);
-        }
+        self.lists[command.list].start(now);
         let op = command.op;
         self.fetch_next(handle);
         let die = &mut self.dies[self.commands[handle].die.index()];
@@ -449,7 +446,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         entry.wait = entry.wait.max(wait);
         if entry.remaining == 0 {
             self.finished.push_back(list);
-            if let Some(controller) = entry.controller {
+            if let Some(controller) = entry.controller() {
                 self.vacate(now, controller, self.commands[handle].cause, events);
             }
         }
@@ -466,6 +463,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     /// Ends the list of a controller, which takes the next.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // One caller for commands and one for copies.
     pub(super) fn vacate<E: From<Event> + Copy>(
         &mut self,
         now: Time,

@@ -12,7 +12,7 @@ use super::{Backend, Event, List, Observer};
 impl<S: Sector, O: Observer> Backend<S, O> {
     /// Marks the dies of a list as held, or releases them.
     pub(super) fn hold(&mut self, list: Handle<List>, held: bool) {
-        if let Some(copies) = self.lists[list].copies {
+        if let Some(copies) = self.lists[list].copies() {
             return self.hold_copies(copies, held);
         }
         let mut next = self.lists[list].first;
@@ -53,7 +53,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 next = commands[command].sibling;
                 wants(commands[command].die);
             }
-            if let Some(at) = list.copies {
+            if let Some(at) = list.copies() {
                 copies.dies_of(at).iter().for_each(|(die, _)| wants(DieId::new(*die)));
             }
             if !free {

@@ -76,7 +76,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// The list that waits first for the controller of a command.
     #[inline]
     fn next_list(&self, command: Handle<Command>) -> Option<Handle<List>> {
-        let controller = self.lists[self.commands[command].list].controller?;
+        let controller = self.lists[self.commands[command].list].controller()?;
         match self.controllers_kind {
             Controllers::PerDie | Controllers::PerChannel => self.controllers[controller as usize].queue.peek(),
             Controllers::None | Controllers::Shared(_) | Controllers::Background(_) => self.shared.peek(),

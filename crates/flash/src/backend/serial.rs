@@ -130,7 +130,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// If the list is empty, or another one is under way.
     pub fn begin_serial(&mut self, now: Time, list: Handle<List>) -> Option<Time> {
         assert!(self.serial.is_none(), "two lists at once where one comes after the other");
-        if let Some(copies) = self.lists[list].copies {
+        if let Some(copies) = self.lists[list].copies() {
             if !self.takes_serial_copies() {
                 self.write_out::<super::Event>(copies.set, None);
             } else if self.timed {
@@ -180,7 +180,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
         let Serial { list, .. } = self.serial.take().expect("a list under way");
         let mut commands = 0;
-        if let Some(copies) = self.lists[list].copies {
+        if let Some(copies) = self.lists[list].copies() {
             if self.media.cannot_fail() {
                 commands = self.end_serial_copies(copies);
             } else {
@@ -259,7 +259,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Cuts the power of a serial list. Observers get no notice, because the purpose of the list is lost as well.
     pub(super) fn cut_turn(&mut self, now: Time) {
         let Some(Serial { list, since }) = self.serial.take() else { return };
-        if let Some(copies) = self.lists[list].copies {
+        if let Some(copies) = self.lists[list].copies() {
             self.write_out::<super::Event>(copies.set, None);
         }
         // Faults are off: without power, no one learns that a command failed at this very moment.

@@ -34,7 +34,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// The time of all copies of a set.
     pub(super) fn time_of_copies(&self, set: CopySet) -> Span {
-        let copies = &self.copies.sets[set.0 as usize];
+        let copies = &self.copies.sets[set.index()];
         let mut sum = Span::ZERO;
         self.each_run(copies, |_, [read, program], pages| sum += (read.all() + program.all()) * pages);
         sum

@@ -26,8 +26,9 @@ impl PageFtl {
         owners: &mut impl Owners<S>,
         pool: u32,
     ) {
+        let low = self.is_low(pool);
         let chosen = &mut self.pools[pool as usize];
-        if chosen.free.len() <= self.gc.start {
+        if low {
             chosen.gc.active = true;
         }
         if chosen.gc.active || !chosen.gc.victims.is_empty() || !chosen.gc.failing.is_empty() {
@@ -55,8 +56,9 @@ impl PageFtl {
                 break;
             }
         }
+        let enough = self.has_enough(pool, 0);
         let chosen = &mut self.pools[pool as usize];
-        if chosen.gc.active && chosen.free.len() >= self.gc.stop {
+        if chosen.gc.active && enough {
             chosen.gc.active = false;
         }
         // Nearly every call ends here.
@@ -117,7 +119,7 @@ impl PageFtl {
             Cause::Wear => self.kind_in(pool) == Holds::Pages,
             cause => cause == Cause::Recovery,
         };
-        let urgent = chosen.gc.victims.iter().any(now) || !chosen.waiting.is_empty();
+        let urgent = chosen.gc.victims.iter().any(now) || self.is_awaited(pool);
         stalled && !chosen.gc.gathered.is_empty() && urgent
     }
 
@@ -181,12 +183,13 @@ impl PageFtl {
         let chosen = &self.pools[pool as usize];
         let gc = &chosen.gc;
         let free = chosen.free.len();
-        let promised = free + gc.erases + gc.victims.len() as u32;
+        let coming = gc.erases + gc.victims.len() as u32;
         let stalled = !chosen.is_moving() && !gc.gathered.is_empty();
-        let enough = free >= self.gc.stop || (promised >= self.gc.stop && !stalled);
+        let fills = stalled && !self.pads_cheaply(pool);
+        let enough = self.has_enough(pool, 0) || (!fills && self.has_enough(pool, coming));
         // While a write waits, mapping units of another victim fill the program better than padding.
         let worthwhile = self.victims[self.kind_in(pool)].is_worthwhile(pool)
-            || ((stalled || self.gc.shared_log) && !chosen.waiting.is_empty());
+            || ((stalled || self.gc.shared_log) && self.is_awaited(pool));
         if !gc.active || enough || !worthwhile {
             return false;
         }
@@ -201,19 +204,6 @@ impl PageFtl {
         let Some(victim) = victim.filter(fits).or_else(last) else { return false };
         self.take_victim(pool, victim, Cause::Gc);
         true
-    }
-
-    /// True if the valid mapping units of all victims, and `more`, fit into the superblock open for copies and `free`
-    /// others. Victims free their space late, because readers may still need them.
-    pub(super) fn copies_fit(&self, pool: u32, free: u32, more: u32) -> bool {
-        let chosen = &self.pools[pool as usize];
-        let slots = self.geometry.superblock_slots();
-        // A program of the host under assembly has its place.
-        let taken = chosen.program.filter(|_| self.gc.shared_log).map(|program| self.program_end(program.start));
-        let open = chosen.open[self.copies()].map_or(0, |open| slots - taken.unwrap_or(open.next));
-        let moving: u32 = chosen.gc.victims.iter().map(|victim| self.blocks.valid(victim.superblock)).sum();
-        let program = self.program_slots();
-        (moving + more).div_ceil(program) * program <= open + free * slots
     }
 
     pub(super) fn take_victim(&mut self, pool: u32, superblock: SuperblockId, cause: Cause) {

@@ -6,7 +6,8 @@ use flash::backend::Timing;
 use flash::nand::Geometry;
 
 use super::config::PageConfig;
-use super::{CheckpointPages, FirmwareSpec, MapPages, TrimPages, reserved};
+use super::reserve::reserved;
+use super::{CheckpointPages, FirmwareSpec, MapPages, TrimPages};
 use crate::family::{Array, Family, Setup, Site};
 use crate::idle::Idle;
 use crate::map_unit::MapSpec;

@@ -11,8 +11,10 @@ use super::victim::VictimSpec;
 pub struct GcSpec {
     /// The policy that chooses a victim.
     pub victim: VictimSpec,
-    /// The number of free superblocks of a pool (a die or a group of its planes) at which collection starts; at least
-    /// one.
+    /// The number of free superblocks of a pool (a die or a group of its planes) at which collection starts. With zero it
+    /// starts when the open superblock is full and only the one to copy into is free: it then has one or two more
+    /// superblocks to choose from and copies less, and writes wait for it longer. Static wear levelling needs
+    /// at least one.
     pub start: u32,
     /// The number of free superblocks at which it stops; more than `start`.
     pub stop: u32,

@@ -3,7 +3,7 @@
 use base::units::DieId;
 use flash::nand::Geometry;
 
-use super::reserved;
+use super::reserve::reserved;
 use crate::map_unit::MapSpec;
 
 /// The translation pages of a device; none if its map is in RAM.

@@ -8,6 +8,7 @@ use base::units::{DieId, Psn, SuperblockId};
 use flash::backend::{Command, List};
 use flash::nand::{Geometry, Stream};
 
+use super::reserve::reserved;
 use crate::port::PageWrite;
 use crate::toolkit::FreeList;
 
@@ -222,7 +223,7 @@ impl Reserve {
     /// much room in the superblock to which it copies, and stores go there.
     pub(super) fn limit(self, usable: u32, slots: u32) -> u32 {
         let half = self.shared_log && self.holds == Holds::Pages && usable > 1;
-        usable.saturating_sub(super::reserved(self.shared_log)) * slots + if half { slots / 2 } else { 0 }
+        usable.saturating_sub(reserved(self.shared_log)) * slots + if half { slots / 2 } else { 0 }
     }
 }
 

@@ -15,12 +15,10 @@ use crate::port::{Flash, Owners};
 /// The distances, in ends of programs, at which map entries are prefetched, and the state of the places they lead to.
 const FAR: usize = 6;
 const NEAR: usize = 3;
-/// The same for programs of many slots.
-const FAR_MANY: usize = 2;
-const NEAR_MANY: usize = 1;
 
 impl PageFtl {
-    /// A program ends: prefetches for the ends of the next programs.
+    /// A program ends: prefetches what it needs if it has many slots, which are prefetched together; else for the ends of
+    /// the next programs.
     #[inline]
     pub(super) fn fetch_for_end<S: Sector, O: Observer>(
         &self,
@@ -28,12 +26,14 @@ impl PageFtl {
         owners: &impl Owners<S>,
         ending: Handle<Command>,
     ) {
-        let many = flash.backend.command(ending).count() > 1;
-        let (far, near) = if many { (FAR_MANY, NEAR_MANY) } else { (FAR, NEAR) };
-        if let Some(command) = flash.following_program(far) {
+        if flash.backend.command(ending).count() > 1 {
+            self.fetch_entries(flash, owners, ending);
+            return self.fetch_places(flash, ending);
+        }
+        if let Some(command) = flash.following_program(FAR) {
             self.fetch_entries(flash, owners, command);
         }
-        if let Some(command) = flash.following_program(near) {
+        if let Some(command) = flash.following_program(NEAR) {
             self.fetch_places(flash, command);
             let (_, slot) = flash.backend.slot(command, 0);
             owners.fetch_near(slot.owner, slot.lpn);

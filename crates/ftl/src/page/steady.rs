@@ -17,6 +17,7 @@ use base::units::{Lpn, SuperblockId};
 use flash::nand::{Media, Sector, Spare, Stream, Target};
 
 use super::pool::{Holds, Reserve};
+use super::reserve::reserved;
 use super::victim::Choice;
 use super::{PageConfig, PlacementSpec};
 use crate::family::WorkingSpace;
@@ -67,7 +68,7 @@ impl PageConfig {
         WorkingSpace {
             pools,
             superblocks: self.geometry.blocks,
-            reserved: super::reserved(self.gc.shared_log) + quotas.iter().copied().max().unwrap_or(0),
+            reserved: reserved(self.gc.shared_log) + quotas.iter().copied().max().unwrap_or(0),
             units: room.saturating_sub(held),
         }
     }
@@ -83,6 +84,9 @@ impl PageConfig {
         if self.wear.threshold.is_some() {
             return Some("no model of static wear levelling, which copies units as well");
         }
+        if self.gc.start == 0 {
+            return Some("no model of ftl.gc.start = 0, which leaves pools of few blocks to their unequal shares");
+        }
         let (closed, live) = self.closed_and_live();
         let full = closed * f64::from(self.geometry.superblock_slots());
         (live >= full).then_some("the host's units take superblocks that collection would keep free, so expect tens")
@@ -91,13 +95,14 @@ impl PageConfig {
     /// The closed superblocks of a pool and the valid units in them, on average.
     fn closed_and_live(&self) -> (f64, f64) {
         let pools = self.geometry.die_count() * self.geometry.groups();
+        let slots = f64::from(self.geometry.superblock_slots());
+        let live = f64::from(self.units) / f64::from(pools);
         // Collection keeps between `start` and `stop` superblocks free, and is about to empty one. The open ones are half
         // full on average, and what is in them is too young to be invalid.
         let free = f64::from(self.gc.start + self.gc.stop) / 2.0;
         let open = if self.gc.shared_log { 1.0 } else { 2.0 };
         let closed = f64::from(self.geometry.blocks) - free - open - 1.0;
-        let slots = f64::from(self.geometry.superblock_slots());
-        (closed, f64::from(self.units) / f64::from(pools) - open / 2.0 * slots)
+        (closed, live - open / 2.0 * slots)
     }
 
     /// Write amplification under uniform random writes, from the [fixed point](fixed_point) of the mean pool, unless there

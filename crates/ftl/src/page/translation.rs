@@ -13,7 +13,8 @@ use flash::backend::{Cause, Class, Observer, Slot};
 use flash::nand::{Sector, Stream};
 
 use super::mapping::Mapping;
-use super::{Kind, PageFtl, reserved};
+use super::reserve::reserved;
+use super::{Kind, PageFtl};
 use crate::map_unit::MapUnit;
 use crate::port::{Flash, OldPlace, Owners, PageWrite, full_mask};
 

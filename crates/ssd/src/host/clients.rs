@@ -270,8 +270,7 @@ impl<S: Sector> WriteSink<S> for Clients<S> {
     #[inline]
     fn fetch(&self, owner: Owner, lpn: Lpn) {
         match (Self::owner_kind(owner), &self.buffer) {
-            // Few requests stay in the caches.
-            (Some(OwnerKind::Request(handle)), _) if self.requests.is_large() => {
+            (Some(OwnerKind::Request(handle)), _) => {
                 self.requests.fetch(handle);
                 self.overlaps.fetch(lpn.get());
             }
@@ -282,7 +281,7 @@ impl<S: Sector> WriteSink<S> for Clients<S> {
 
     #[inline]
     fn fetch_near(&self, owner: Owner, lpn: Lpn) {
-        if let (Some(OwnerKind::Request(_)), true) = (Self::owner_kind(owner), self.requests.is_large()) {
+        if let Some(OwnerKind::Request(_)) = Self::owner_kind(owner) {
             self.overlaps.fetch_change(lpn.get());
         }
     }

@@ -4,6 +4,7 @@ mod channels;
 mod checkpoints;
 mod hydra;
 mod pairs;
+mod reserve;
 mod samples;
 mod slc_mlc;
 mod times;
@@ -451,7 +452,7 @@ pub fn settings() -> Vec<Setting> {
     let mut book = Book { kind: FtlKind::Page, map: MapSpec::Ram, settings };
     book.times();
     book.checkpoints();
-    settings = book.settings;
+    settings = for_every_map(book.settings, Book::starts_at_zero);
     settings.iter_mut().for_each(|setting| leave_out_idle(&mut setting.spec));
     settings
 }

@@ -23,7 +23,8 @@ const DRIVE: &str = "flash = { part = 'K9K8G08U0M', channels = 2, chips = 2, blo
 
 #[test]
 fn every_pool_has_free_and_open_superblocks_and_all_units_have_a_place() {
-    for (ftl, open) in [("", 2), ("gc = { shared-log = true }", 1), ("gc = { start = 2, stop = 6 }", 2)] {
+    let last = "gc = { start = 0, stop = 1, shared-log = true }";
+    for (ftl, open) in [("", 2), ("gc = { shared-log = true }", 1), ("gc = { start = 2, stop = 6 }", 2), (last, 1)] {
         for seed in 0..20 {
             let (config, laid) = drawn(&format!("{DRIVE}{ftl}"), seed);
             assert_eq!(laid.iter().map(|laid| laid.valid).sum::<u32>(), config.units);

@@ -1,0 +1,78 @@
+//! The superblocks that a pool keeps back, so that garbage collection never runs dry.
+//!
+//! Progress needs room for the valid mapping units of one victim beside the superblock that is open. One superblock that
+//! is free or takes nothing but copies is that room, and no live data may ever fill it. A bound on live data
+//! ([`Reserve`](super::pool::Reserve)) leaves a superblock's worth of garbage beside it, so that a victim always gains
+//! something. The bound is of capacity alone. What lies idle, and makes collection copy more, is decided by
+//! `ftl.gc.start`: a superblock that is free while victims are chosen is none that they can be chosen from.
+
+use flash::nand::Stream;
+
+use super::PageFtl;
+
+/// Superblocks that a pool never promises to the host: the open ones of both streams, and one that garbage collection
+/// can always copy into. With a shared log there is one open superblock.
+pub(crate) const fn reserved(shared_log: bool) -> u32 {
+    if shared_log { 2 } else { 3 }
+}
+
+impl PageFtl {
+    /// True if collection of a pool starts as late as it can: not before the open superblock is full. A data pool that
+    /// owes the pool of translation pages beside it a superblock, because one has failed, collects until it has two free.
+    pub(super) fn starts_late(&self, pool: u32) -> bool {
+        let beside = self.pools.get((self.groups + pool) as usize);
+        self.gc.start == 0 && beside.is_none_or(|pages| pages.usable >= pages.quota)
+    }
+
+    /// True if so few superblocks of a pool are free that collection starts.
+    pub(super) fn is_low(&self, pool: u32) -> bool {
+        let least = if self.starts_late(pool) { 0 } else { self.gc.start.max(1) };
+        self.spare_superblocks(pool) <= least
+    }
+
+    /// True if, with `more` that will come, so many superblocks of a pool are free that collection stops.
+    pub(super) fn has_enough(&self, pool: u32, more: u32) -> bool {
+        let most = if self.starts_late(pool) { self.gc.stop } else { self.gc.stop.max(2) };
+        self.spare_superblocks(pool) + more >= most
+    }
+
+    /// The free superblocks of a pool, as `start` and `stop` count them. If collection starts late, the one that is the
+    /// next to be opened does not count.
+    fn spare_superblocks(&self, pool: u32) -> u32 {
+        let chosen = &self.pools[pool as usize];
+        let opens = chosen.open[Stream::Host].is_none() && self.starts_late(pool);
+        chosen.free.len().saturating_sub(u32::from(opens))
+    }
+
+    /// True if the valid mapping units of all victims, and `more`, fit into the superblock open for copies and `free`
+    /// others. Victims free their space late, because readers may still need them.
+    pub(super) fn copies_fit(&self, pool: u32, free: u32, more: u32) -> bool {
+        let chosen = &self.pools[pool as usize];
+        let slots = self.geometry.superblock_slots();
+        // A program of the host under assembly has its place.
+        let taken = chosen.program.filter(|_| self.gc.shared_log).map(|program| self.program_end(program.start));
+        let open = chosen.open[self.copies()].map_or(0, |open| slots - taken.unwrap_or(open.next));
+        let moving: u32 = chosen.gc.victims.iter().map(|victim| self.blocks.valid(victim.superblock)).sum();
+        let program = self.program_slots();
+        (moving + more).div_ceil(program) * program <= open + free * slots
+    }
+
+    /// True if a write waits for what collection of a pool will free. Collection that starts at zero also works for
+    /// writes that no pool has taken: another pool, whose reserve has failed, may need help from this one's.
+    pub(super) fn is_awaited(&self, pool: u32) -> bool {
+        let unplaced = || self.unplaced.iter().any(|waiting| !waiting.is_empty());
+        !self.pools[pool as usize].waiting.is_empty() || (self.gc.start == 0 && unplaced())
+    }
+
+    /// True if collection that starts at zero pads the next program of copies rather than take units of a victim that it
+    /// does not need yet, and that would have lost more by then. The padding must leave room for a program in the
+    /// superblock, or collection would gain nothing.
+    pub(super) fn pads_cheaply(&self, pool: u32) -> bool {
+        let open = self.pools[pool as usize].open[self.copies()];
+        self.starts_late(pool)
+            && open.is_some_and(|open| self.program_end(open.next) < self.geometry.superblock_slots())
+    }
+}
+
+#[cfg(test)]
+mod tests;

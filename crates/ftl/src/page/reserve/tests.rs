@@ -1,0 +1,180 @@
+//! Pools with as much live data as they may ever hold, written at random.
+
+use base::engine::Rng;
+use base::units::{DieId, SuperblockId};
+
+use super::*;
+use crate::AnyConfig;
+use crate::page::blocks::State;
+use crate::page::{MapPages, PageConfig};
+use crate::port::Ftl;
+use crate::rig::{Rig, describe};
+
+/// A drive of pools of superblocks of 16 slots, and the host's writes to it.
+struct Full {
+    rig: Rig<PageFtl>,
+    rng: Rng,
+    /// Writes that a power cut ended, and all.
+    cut: u32,
+    sent: u32,
+}
+
+impl Full {
+    fn config(chips: u32, blocks: u32, ftl: &str, units: u32) -> (PageConfig, crate::Array) {
+        let (config, array, _) = describe(&format!(
+            "flash = {{ part = 'dirik-2009', channels = 1, chips = {chips}, blocks = {blocks}, pages = 4, planes = 1 }}\n\
+             [ftl]\nkind = 'page'\nmap-unit = '512B'\ncapacity = '{}B'\n{ftl}\n",
+            512 * units
+        ));
+        let AnyConfig::Page(config) = config else { panic!("a page-mapped drive") };
+        (config, array)
+    }
+
+    /// A drive with every unit that its bound allows, less those of `lost` superblocks, all of them written once.
+    fn new(chips: u32, blocks: u32, ftl: &str, lost: u32) -> Self {
+        let (config, _) = Self::config(chips, blocks, ftl, 16);
+        let (geometry, shared_log) = (&config.geometry, config.gc.shared_log);
+        let dies: Vec<DieId> = (0..chips).map(DieId::new).collect();
+        let fits = |units: &u32| {
+            let room = MapPages::of(&config.map, geometry, *units, shared_log).room(geometry, &dies);
+            u64::from(*units) <= room
+        };
+        let most = (1..geometry.slot_count()).rev().find(fits).expect("room");
+        let (config, array) = Self::config(chips, blocks, ftl, most - lost * geometry.superblock_slots());
+        let rig: Rig<PageFtl> = Rig::with(config, &array, None);
+        let mut full = Self { rig, rng: Rng::stream(1, "reserve"), cut: 0, sent: 0 };
+        (0..full.rig.units()).for_each(|lpn| full.write(lpn));
+        full.rig.run_until_idle();
+        full
+    }
+
+    /// Writes one unit, as a host with a queue of eight.
+    fn write(&mut self, lpn: u32) {
+        self.rig.write(&[lpn], None);
+        self.sent += 1;
+        while self.under_way() >= 8 {
+            assert!(self.rig.step(), "{} writes wait for ever", self.under_way());
+        }
+    }
+
+    fn under_way(&self) -> u32 {
+        self.sent - self.cut - self.rig.host.written - self.rig.host.refused
+    }
+
+    fn overwrite(&mut self) {
+        let lpn = self.rng.below(self.rig.units().into()) as u32;
+        self.write(lpn);
+    }
+
+    /// Ends the run, in which every write must have been served.
+    fn finish(mut self, name: &str) {
+        self.rig.run_until_idle();
+        assert_eq!((self.under_way(), self.rig.host.refused), (0, 0), "{name}: writes under way and refused");
+    }
+}
+
+const MAPS: [&str; 6] = ["ram", "table", "uncached", "dftl", "cdftl", "fmmu"];
+
+/// Each way to keep superblocks back, with each map.
+fn each(mut test: impl FnMut(&str, &str)) {
+    for map in MAPS {
+        for shared in [true, false] {
+            for [start, stop] in [[0, 1], [0, 2], [1, 2]] {
+                let gc = format!("gc = {{ start = {start}, stop = {stop}, shared-log = {shared} }}");
+                let ftl = format!("map = {{ kind = '{map}' }}\n{gc}");
+                test(&format!("{map}, {gc}"), &ftl);
+            }
+        }
+    }
+}
+
+#[test]
+fn full_pools_make_progress() {
+    each(|name, ftl| {
+        for chips in [1, 3] {
+            let mut full = Full::new(chips, 12, ftl, 0);
+            (0..4 * full.rig.units()).for_each(|_| full.overwrite());
+            full.finish(name);
+        }
+    });
+}
+
+#[test]
+fn full_pools_make_progress_after_power_cuts_at_any_moment() {
+    each(|name, ftl| {
+        let mut full = Full::new(2, 9, ftl, 0);
+        for _ in 0..60 {
+            for _ in 0..full.rng.below(24) {
+                full.overwrite();
+            }
+            for _ in 0..full.rng.below(40) {
+                full.rig.step();
+            }
+            full.cut += full.under_way();
+            full.rig.cut_power();
+            full.rig.with_ftl(|ftl, flash, host| Ftl::recover(ftl, flash, host));
+            while full.rig.ftl.is_recovering() {
+                assert!(full.rig.step(), "{name}: translation pages are stale for ever");
+            }
+            assert_eq!(full.rig.host.refused, 0, "{name}");
+        }
+        full.finish(name);
+    });
+}
+
+#[test]
+fn pools_without_the_superblocks_that_have_failed_make_progress_with_what_is_left() {
+    each(|name, ftl| {
+        for nth in 0..12 {
+            // Each failure costs a superblock, wherever it is.
+            let mut full = Full::new(3, 10, ftl, 2);
+            let faults = full.rig.backend.media_mut().faults_mut();
+            faults.fail_erase(3 * nth);
+            faults.fail_program(20 * nth + 7);
+            (0..3 * full.rig.units()).for_each(|_| full.overwrite());
+            assert_eq!(full.rig.backend.media().bad_blocks(), 2, "{name}, {nth}");
+            full.finish(&format!("{name}, {nth}"));
+        }
+    });
+}
+
+/// The superblocks that each first victim of a collection was chosen from, over a long run.
+fn choices(gc: &str) -> Vec<u32> {
+    let mut full = Full::new(2, 12, gc, 0);
+    let (mut choices, mut before) = (Vec::new(), [0; 2]);
+    let state = |full: &Full, pool: u32| {
+        let ftl = &full.rig.ftl;
+        let each = (0..24).map(SuperblockId::new).filter(|superblock| ftl.pool_of(*superblock) == pool);
+        let states: Vec<State> = each.map(|superblock| ftl.blocks.state(superblock)).collect();
+        let count = |state| states.iter().filter(|found| **found == state).count() as u32;
+        // The last to be filled may still be programmed.
+        (count(State::Closed) + count(State::Full), count(State::Victim))
+    };
+    for _ in 0..4 * full.rig.units() {
+        let lpn = full.rng.below(full.rig.units().into()) as u32;
+        full.rig.write(&[lpn], None);
+        loop {
+            for pool in 0..2 {
+                let (closed, victims) = state(&full, pool);
+                if before[pool as usize] == 0 && victims == 1 {
+                    choices.push(closed + victims);
+                }
+                before[pool as usize] = victims;
+            }
+            if !full.rig.step() {
+                break;
+            }
+        }
+    }
+    choices
+}
+
+#[test]
+fn collection_that_starts_at_zero_has_all_superblocks_but_one_to_choose_from() {
+    // Of twelve, one is free. With a shared log the eleven others are full.
+    let last = choices("gc = { start = 0, stop = 1, shared-log = true }");
+    assert!(last.len() > 50 && last.iter().all(|closed| *closed == 11), "{last:?}");
+    // Two logs: the superblock for copies is open, or full as well.
+    let last = choices("gc = { start = 0, stop = 1 }");
+    assert!(last.len() > 50 && last.iter().all(|closed| *closed >= 10), "{last:?}");
+}
