@@ -112,7 +112,7 @@ fn full_pools_make_progress_after_power_cuts_at_any_moment() {
             }
             full.cut += full.under_way();
             full.rig.cut_power();
-            full.rig.with_ftl(|ftl, flash, host| Ftl::recover(ftl, flash, host));
+            full.rig.with_ftl(Ftl::recover);
             while full.rig.ftl.is_recovering() {
                 assert!(full.rig.step(), "{name}: translation pages are stale for ever");
             }
