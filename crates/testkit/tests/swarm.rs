@@ -33,6 +33,14 @@ fn failing_blocks_lose_nothing() {
     seeds(&Swarm { requests: 1200, cuts: 8, faults: true, queues: false }, 3000..3100);
 }
 
+/// A log block of FAST is erased while a merge copies a page from it, because a write has outdated all its pages; the next
+/// log block gets its number, and the next write of the page its old place. The merge must not take that for the page that
+/// it has copied.
+#[test]
+fn a_page_that_is_written_twice_during_its_merge_is_not_lost() {
+    seeds(&Swarm { requests: 1000, cuts: 0, faults: true, queues: false }, 10551..10552);
+}
+
 #[test]
 fn several_queues_confined_to_dies_lose_nothing() {
     seeds(&Swarm { requests: 1200, cuts: 0, faults: false, queues: true }, 4000..4060);

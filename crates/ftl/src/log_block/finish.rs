@@ -73,6 +73,9 @@ impl LogBlockFtl {
                 self.changed_pools = true;
                 continue;
             }
+            if log.is_some() {
+                self.outdate_folded(lbn, offset);
+            }
             self.with_orphans(lbn, |ftl| match log {
                 Some(id) => ftl.logs.link(lbn, offset, ftl.logs.place(id, target.offset)),
                 None => ftl.logs.unlink(lbn, offset),

@@ -364,7 +364,7 @@ impl LogBlockFtl {
         let old = self.data[lbn as usize];
         self.with_orphans(lbn, |ftl| {
             for (offset, place) in &fold.logged {
-                if ftl.logs.find_page(lbn, *offset) == Some(*place) {
+                if ftl.logs.find_page(lbn, *offset) == Some(*place) && !fold.newer.contains(offset) {
                     ftl.logs.unlink(lbn, *offset);
                 }
             }

@@ -48,6 +48,9 @@ pub(super) struct Fold {
     pub(super) erased_early: bool,
     /// Pages from the log: offset and place.
     pub(super) logged: Vec<(u32, Place)>,
+    /// Offsets of pages that have been written to the log since the fold began. Their places cannot tell: a log block
+    /// whose pages are all outdated is erased, and the next one may have its number, and the page its old place.
+    pub(super) newer: Vec<u32>,
     /// Number of copied pages.
     pub(super) copies: u32,
     /// Lists that have not finished.
@@ -71,12 +74,13 @@ impl Fold {
     pub(super) fn begin(&mut self, lbn: Lbn) {
         let mut old = std::mem::take(self);
         old.logged.clear();
+        old.newer.clear();
         old.lists.clear();
         old.pinned.clear();
         old.broken.clear();
         old.emptied.clear();
-        let Self { logged, lists, pinned, broken, emptied, .. } = old;
-        *self = Self { phase: Phase::Copying, lbn, logged, lists, pinned, broken, emptied, ..Self::default() };
+        let Self { logged, newer, lists, pinned, broken, emptied, .. } = old;
+        *self = Self { phase: Phase::Copying, lbn, logged, newer, lists, pinned, broken, emptied, ..Self::default() };
     }
 
     /// A destination with a failed program whose pages a later destination holds, if there is one and it may be tried
@@ -115,6 +119,17 @@ impl LogBlockFtl {
     #[inline]
     pub(super) fn is_folding(&self, lbn: Lbn) -> bool {
         self.under_way().any(|job| job.fold.phase != Phase::Idle && job.fold.lbn == lbn)
+    }
+
+    /// A page has been written to the log: a fold of its logical block must not replace it.
+    pub(super) fn outdate_folded(&mut self, lbn: Lbn, offset: u32) {
+        let parallel = self.spec.parallel as usize;
+        let folds = self.jobs.iter_mut().take(parallel).inspect(|_| steps::count()).map(|job| &mut job.fold);
+        for fold in folds.filter(|fold| fold.phase != Phase::Idle && fold.lbn == lbn) {
+            if !fold.newer.contains(&offset) {
+                fold.newer.push(offset);
+            }
+        }
     }
 
     /// Folds with a destination that is not yet in use, or still stands beside the block it replaces. Log blocks that
