@@ -14,7 +14,7 @@ use base::engine::Rng;
 use base::io::{Io, IoKind};
 use base::steps;
 use base::units::{Bytes, Lba, Sectors, Time};
-use flash::backend::Op;
+use flash::backend::Cause;
 use flash::nand::Part;
 use ssd::{Completion, Drive, Precondition, QueueId, Request, Spec, Ssd};
 use study::oracle::Blank;
@@ -25,7 +25,12 @@ use workload::{Arrival, Pacing};
 /// Sectors of a request of 4 KiB.
 const UNIT: u64 = 8;
 
-/// Steps and flash commands of a request.
+/// What a read or program of a merge costs, as a share of any other flash command: copies that nobody interrupts are one
+/// object, and a write that comes with few of them takes no fewer steps itself. From BAST with 16 and 1,024 log blocks
+/// (33 and no commands of a merge for each write): 6.1 steps for one, 34 for any other.
+const MERGED: f64 = 0.18;
+
+/// Steps of a request, and its flash commands, where a command of a merge counts `MERGED`.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     steps: f64,
@@ -36,17 +41,11 @@ impl Cost {
     fn relative(self) -> f64 {
         self.steps / (1.0 + self.commands)
     }
-
-    /// How much the cost has grown: for each request, and for each request and flash command. A page copy of a merge takes
-    /// fewer steps than any other command, so a drive with fewer merges takes more of them for each command.
-    fn grown(self, from: Self) -> f64 {
-        (self.relative() / from.relative()).min(self.steps / from.steps)
-    }
 }
 
-fn commands(drive: &Ssd<()>) -> u64 {
-    let flash = drive.counters().flash;
-    [Op::Read, Op::Program, Op::Erase, Op::CopyBack].into_iter().map(|op| flash.op(op).commands).sum()
+fn commands(drive: &Ssd<()>) -> f64 {
+    let weight = |cause| if cause == Cause::Merge { MERGED } else { 1.0 };
+    drive.counters().flash.rows().map(|(_, cause, tally)| weight(cause) * tally.commands as f64).sum()
 }
 
 /// Random requests of 4 KiB in a closed loop. Counts the second half.
@@ -77,8 +76,8 @@ fn count_of(mut drive: Ssd<()>, kind: IoKind, sectors: u64, depth: u64, requests
         }
     }
     let (counted, submitted, from) = before.expect("half of the requests");
-    let each = |now: u64, then: u64| (now - then) as f64 / (done - from) as f64;
-    Cost { steps: each(steps::counted(), counted), commands: each(commands(&drive), submitted) }
+    let each = |grown: f64| grown / (done - from) as f64;
+    Cost { steps: each((steps::counted() - counted) as f64), commands: each(commands(&drive) - submitted) }
 }
 
 fn drive(text: &str, steps: &[Precondition]) -> Ssd<()> {
@@ -88,9 +87,9 @@ fn drive(text: &str, steps: &[Precondition]) -> Ssd<()> {
     drive
 }
 
-/// Checks the cost along an axis: it may grow by half from the first value to any other.
+/// Checks the cost along an axis: it may grow by three tenths from the first value to any other.
 fn judge(name: &str, along: &[(u64, Cost)]) {
-    judge_within(1.5, name, along);
+    judge_within(1.3, name, along);
 }
 
 /// Checks the cost along an axis: it may grow to less than `most` times that at the first value.
@@ -99,7 +98,7 @@ fn judge_within(most: f64, name: &str, along: &[(u64, Cost)]) {
         println!("{name} {value}: {:.1} steps, {:.1} commands: {:.1}", cost.steps, cost.commands, cost.relative());
     }
     for (value, cost) in along {
-        let grown = cost.grown(along[0].1);
+        let grown = cost.relative() / along[0].1.relative();
         assert!(grown < most, "{name} {value}: {grown:.2} times the cost at {}", along[0].0);
     }
 }
@@ -127,7 +126,7 @@ fn log_block_ftls_do_no_more_for_a_write_with_more_log_blocks() {
 fn log_block_ftls_do_no_more_for_a_write_when_more_wait() {
     for kind in ["bast", "fast"] {
         let along = [8, 32, 64, 512].map(|depth| (depth, log_blocks(kind, 128, depth)));
-        judge_within(1.25, &format!("{kind}, depth"), &along);
+        judge(&format!("{kind}, depth"), &along);
     }
 }
 
@@ -153,16 +152,18 @@ fn the_host_side_does_no_more_for_a_write_at_a_greater_depth() {
         );
         (depth, count(drive(&text, &[]), IoKind::Write, depth, 2 * depth.max(8192)))
     };
-    judge("page map, depth", &[32, 1024, 32768, 65536].map(at));
+    judge("page map, depth", &[1, 32].map(at));
+    // So many writes share programs.
+    judge("page map, depth", &[1024, 32768, 65536].map(at));
 }
 
 #[test]
 fn software_map_units_do_no_more_for_a_question_when_more_wait() {
     let cdftl = ", ctp = '256KiB'";
     for (kind, ctp, io, most) in [
-        ("dftl", "", IoKind::Read, 1.5),
-        ("dftl", "", IoKind::Write, 1.5),
-        ("cdftl", cdftl, IoKind::Read, 1.5),
+        ("dftl", "", IoKind::Read, 1.3),
+        ("dftl", "", IoKind::Write, 1.3),
+        ("cdftl", cdftl, IoKind::Read, 1.3),
         // Attempts while all write buffers are in use.
         ("cdftl", cdftl, IoKind::Write, 3.0),
     ] {
@@ -276,8 +277,8 @@ fn flows(flows: u64, pacing: Pacing) -> Cost {
     let all = sources.iter_mut().map(|source| source as &mut dyn workload::Source).enumerate().map(flow).collect();
     let before = (steps::counted(), commands(&drive));
     let result = Runner::new().run_flows(&mut drive, all, &mut Blank).expect("it runs");
-    let each = |now: u64, then: u64| (now - then) as f64 / result.completed as f64;
-    Cost { steps: each(steps::counted(), before.0), commands: each(commands(&drive), before.1) }
+    let each = |grown: f64| grown / result.completed as f64;
+    Cost { steps: each((steps::counted() - before.0) as f64), commands: each(commands(&drive) - before.1) }
 }
 
 #[test]
