@@ -5,6 +5,7 @@
 
 mod fault;
 mod geometry;
+mod image;
 mod mask;
 mod media;
 pub mod part;
@@ -13,6 +14,7 @@ mod spare;
 
 pub use fault::{Failing, FaultSpec, Faults};
 pub use geometry::{Geometry, GeometryError};
+pub use image::Image;
 pub use mask::ranges;
 pub use media::{
     BackingStore, BlockBirth, BlockRecord, Contradiction, Held, ImageRecord, Media, Mode, ProgrammedSlot, SlotRecord,

@@ -8,6 +8,7 @@
 mod any;
 mod arbiter;
 mod backing;
+mod block_entries;
 mod cache;
 mod cdftl;
 mod costs;
@@ -19,6 +20,7 @@ mod fmmu;
 mod layout;
 mod memory;
 mod mshrs;
+mod pages;
 mod software;
 mod spec;
 mod table;
@@ -28,6 +30,7 @@ mod uncached;
 mod write_buffers;
 
 use base::units::{Lpn, Psn, Time};
+use flash::nand::Image;
 
 pub use any::AnyMapUnit;
 pub use costs::{CostSpec, Costs};
@@ -132,7 +135,7 @@ pub trait MapUnit {
     fn ask(&mut self, now: Time, asker: Asker, ticket: Ticket, ask: Ask);
 
     /// A translation page has been read. `None` says that it was never written: its mapping units have no place.
-    fn loaded(&mut self, now: Time, tvpn: u32, image: Option<&[u32]>);
+    fn loaded(&mut self, now: Time, tvpn: u32, image: Option<&Image>);
 
     /// A translation page has been programmed.
     fn stored(&mut self, now: Time, tvpn: u32);
@@ -144,7 +147,10 @@ pub trait MapUnit {
     fn next_event(&self) -> Option<Time>;
 
     /// The content of a translation page to be stored.
-    fn image(&self, tvpn: u32) -> &[u32];
+    fn image(&self, tvpn: u32) -> &Image;
+
+    /// Flash has replaced a version of a translation page: the map unit may use its memory for the next change of a page.
+    fn recycle(&mut self, _tvpn: u32, _image: Image) {}
 
     /// The power is about to go off in order, and no question is under way: the map unit stores all dirty entries. A
     /// map unit without dirty entries, or one that leaves them to recovery, does nothing.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use base::prefetch::prefetch;
 use base::units::{Lpn, Psn, SuperblockId};
 
-use super::{Faults, Geometry, Sector, Spare};
+use super::{Faults, Geometry, Image, Sector, Spare};
 
 mod backing;
 mod copy;
@@ -263,6 +263,13 @@ impl<S: Sector> Media<S> {
         self.backing.stage(page, place);
     }
 
+    /// The same with content that its owner shares. Returns the content that this replaces.
+    pub fn stage_shared(&mut self, page: u32, durable: Option<u32>, version: u32, image: Image) -> Image {
+        let (place, before) = self.images.stage_shared(page, durable, version, image);
+        self.backing.stage(page, place);
+        before
+    }
+
     /// The staged content of a version, to be filled: `words` of four bytes, zero at first.
     ///
     /// # Panics
@@ -287,7 +294,7 @@ impl<S: Sector> Media<S> {
 
     /// The content of a version of a translation page.
     #[must_use]
-    pub fn image(&self, page: u32, version: u32) -> Option<&[u32]> {
+    pub fn image(&self, page: u32, version: u32) -> Option<&Image> {
         self.images.get(page, version)
     }
 

@@ -2,6 +2,7 @@
 //! in `each!`.
 
 use base::units::{Bytes, Lpn, Psn, Time};
+use flash::nand::Image;
 
 use super::backing::Plan;
 use super::cdftl::SecondLevel;
@@ -187,7 +188,7 @@ impl MapUnit for AnyMapUnit {
         each!(&mut self.0, unit => unit.ask(now, asker, ticket, ask));
     }
 
-    fn loaded(&mut self, now: Time, tvpn: u32, image: Option<&[u32]>) {
+    fn loaded(&mut self, now: Time, tvpn: u32, image: Option<&Image>) {
         self.expect_punctual(now);
         each!(&mut self.0, unit => unit.loaded(now, tvpn, image));
     }
@@ -205,9 +206,14 @@ impl MapUnit for AnyMapUnit {
         each!(&self.0, unit => unit.next_event())
     }
 
-    fn image(&self, tvpn: u32) -> &[u32] {
+    fn image(&self, tvpn: u32) -> &Image {
         each!(&self.0, unit => unit.image(tvpn))
     }
+
+    fn recycle(&mut self, tvpn: u32, image: Image) {
+        each!(&mut self.0, unit => unit.recycle(tvpn, image));
+    }
+
     fn flush(&mut self, now: Time) {
         each!(&mut self.0, unit => unit.flush(now));
     }

@@ -1,6 +1,7 @@
 //! The parts of a core of a software map unit: its plan, and the storage behind its CMT.
 
 use base::units::Span;
+use flash::nand::Image;
 
 use super::Counters;
 use super::costs::Costs;
@@ -8,12 +9,12 @@ use super::layout::Layout;
 
 /// The storage behind the CMT of a core: flash, or the second level.
 pub(super) trait Backing {
-    /// True if it keeps loaded pages. Otherwise an access to a block gets no more than the block of what was loaded.
+    /// True if it keeps loaded pages. Otherwise the access that loads a page has it.
     const KEEPS_PAGES: bool;
 
     /// A page has been loaded: puts it into its place, where the access that asked for it will find it. `None` stands
     /// for a page that was never written.
-    fn keep_page(&mut self, _tvpn: u32, _image: Option<&[u32]>) {}
+    fn keep_page(&mut self, _tvpn: u32, _image: Option<&Image>) {}
 
     /// Fills a block from the entries at `at` of a page.
     fn fetch(&mut self, access: Access<'_>, at: usize, block: &mut [u32]) -> Step;
@@ -51,18 +52,20 @@ pub(super) trait Backing {
     fn is_clean(&self) -> bool;
 
     /// The content of a page, if it is newer than in flash or already here.
-    fn page(&self, tvpn: u32) -> Option<&[u32]>;
+    fn page(&self, tvpn: u32) -> Option<&Image>;
 
     /// The content of a page that is being stored.
-    fn image(&self, tvpn: u32) -> &[u32];
+    fn image(&self, tvpn: u32) -> &Image;
+
+    /// Takes the memory of a page that has been replaced everywhere.
+    fn recycle(&mut self, image: Image);
 }
 
 /// An access to a page.
 pub(super) struct Access<'a> {
     pub(super) tvpn: u32,
-    /// What has just been loaded for this access: the block to be fetched, or the page to be merged. Empty if the
-    /// backing keeps pages.
-    pub(super) loaded: Option<&'a [u32]>,
+    /// The page that has just been loaded for this access. Its content is of no use if the backing keeps pages.
+    pub(super) loaded: Option<&'a Image>,
     pub(super) costs: &'a Costs,
     pub(super) counters: &'a mut Counters,
 }

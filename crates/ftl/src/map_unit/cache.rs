@@ -1,9 +1,8 @@
-//! A set-associative cache of blocks of map entries with the second-chance algorithm (Sec. 4.4).
+//! A set-associative cache of blocks of map entries with the second-chance algorithm (Sec. 4.4): which blocks there are.
+//! Their entries are elsewhere.
 
 use base::steps;
 use base::units::Divisor;
-
-use super::entry::encode;
 
 /// The state of one block, as in Figs. 6 and 7: its key and its bits.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,11 +22,9 @@ pub(super) struct Cache {
     by_sets: Divisor,
     by_ways: Divisor,
     ways: u32,
-    entries: usize,
     blocks: Vec<Block>,
     /// The next block that the search for a victim tests, for each set.
     hands: Vec<u32>,
-    data: Vec<u32>,
     dirty: u32,
 }
 
@@ -41,17 +38,15 @@ pub(super) enum VictimFilter {
 }
 
 impl Cache {
-    /// A cache of `blocks` blocks in sets of `ways`, with `entries` entries each.
-    pub(super) fn new(blocks: u32, ways: u32, entries: u32) -> Self {
+    /// A cache of `blocks` blocks in sets of `ways`.
+    pub(super) fn new(blocks: u32, ways: u32) -> Self {
         assert!(ways > 0 && blocks >= ways && blocks.is_multiple_of(ways), "whole sets");
         Self {
             by_sets: Divisor::new(blocks / ways),
             by_ways: Divisor::new(ways),
             ways,
-            entries: entries as usize,
             blocks: vec![Block::default(); blocks as usize],
             hands: vec![0; (blocks / ways) as usize],
-            data: vec![encode(None); blocks as usize * entries as usize],
             dirty: 0,
         }
     }
@@ -75,14 +70,6 @@ impl Cache {
     /// The key of a block in use.
     pub(super) fn key(&self, block: usize) -> u32 {
         self.blocks[block].key.expect("a block in use")
-    }
-
-    pub(super) fn data(&self, block: usize) -> &[u32] {
-        &self.data[block * self.entries..][..self.entries]
-    }
-
-    pub(super) fn data_mut(&mut self, block: usize) -> &mut [u32] {
-        &mut self.data[block * self.entries..][..self.entries]
     }
 
     pub(super) fn sets(&self) -> u32 {
@@ -213,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_referenced_block_has_a_second_chance() {
-        let mut cache = Cache::new(4, 4, 1);
+        let mut cache = Cache::new(4, 4);
         for key in 0..4 {
             assert_eq!(fill(&mut cache, key), (None, 1));
         }
@@ -227,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_miss_examines_two_blocks_on_average() {
-        let mut cache = Cache::new(64, 4, 1);
+        let mut cache = Cache::new(64, 4);
         let steps: u64 = (0..64_000).map(|key| fill(&mut cache, key).1).sum();
         assert!((127_000..129_000).contains(&steps), "{steps}");
     }
@@ -240,7 +227,7 @@ mod tests {
             hand in 0..4u32,
             stuck: bool,
         ) {
-            let mut cache = Cache::new(4, 4, 1);
+            let mut cache = Cache::new(4, 4);
             for (block, (used, transient, dirty, referenced)) in cache.blocks.iter_mut().zip(ways) {
                 *block = match used {
                     true => Block { key: Some(7), transient, dirty: dirty && !transient, referenced },
@@ -260,7 +247,7 @@ mod tests {
 
     #[test]
     fn dirty_and_loading_blocks_are_no_victims() {
-        let mut cache = Cache::new(4, 2, 1);
+        let mut cache = Cache::new(4, 2);
         fill(&mut cache, 0);
         fill(&mut cache, 2);
         assert!(cache.make_dirty(0) && !cache.make_dirty(0));

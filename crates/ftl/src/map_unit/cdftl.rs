@@ -5,11 +5,12 @@
 //! is stored as a whole, without a read before.
 
 use base::units::{Divisor, Span};
+use flash::nand::Image;
 
 use super::backing::{Access, Backing, Cause, Outcome, Step};
 use super::cache::{Block, Cache, VictimFilter};
 use super::costs::Costs;
-use super::entry::encode;
+use super::pages::Pages;
 use super::write_buffers::WriteBuffers;
 
 /// The second level of one core.
@@ -20,6 +21,7 @@ pub(super) struct SecondLevel {
     cores: Divisor,
     /// Keyed by page number over number of cores, so that the pages of a core spread over all sets.
     ctp: Cache,
+    pages: Pages,
     buffers: WriteBuffers,
     costs: Costs,
     /// The set of a page that has been filled since the core asked last.
@@ -37,8 +39,9 @@ enum Found {
 impl SecondLevel {
     /// The second level of one of several cores, with `pages.0` pages in sets of `pages.1`.
     pub(super) fn new((core, cores): (u32, u32), pages: (u32, u32), size: u32, buffers: u32, costs: Costs) -> Self {
-        let ctp = Cache::new(pages.0, pages.1, size);
-        Self { core, cores: Divisor::new(cores), ctp, buffers: WriteBuffers::new(buffers, size), costs, filled: None }
+        let ctp = Cache::new(pages.0, pages.1);
+        let (pages, buffers) = (Pages::new(pages.0, size), WriteBuffers::new(buffers));
+        Self { core, cores: Divisor::new(cores), ctp, pages, buffers, costs, filled: None }
     }
 
     fn tvpn(&self, block: usize) -> u32 {
@@ -88,7 +91,7 @@ impl SecondLevel {
         self.ctp.allocate(block, key);
         if let Some(page) = self.buffers.get(tvpn) {
             // The page is being stored, and no newer version exists.
-            self.ctp.data_mut(block).copy_from_slice(page);
+            self.pages.put(block, Some(page));
             self.ctp.finish_load(block);
             self.filled = Some(self.ctp.set_of(block));
             return (Found::Here(block), cost, store);
@@ -98,23 +101,20 @@ impl SecondLevel {
 
     /// Copies a dirty page into a buffer to be stored; returns false if that must wait.
     fn buffer(&mut self, block: usize) -> bool {
-        let Some(buffer) = self.buffers.claim(self.tvpn(block)) else { return false };
-        buffer.copy_from_slice(self.ctp.data(block));
-        self.ctp.make_clean(block);
-        true
+        let claimed = self.buffers.claim(self.tvpn(block), self.pages.get(block).clone());
+        if claimed {
+            self.ctp.make_clean(block);
+        }
+        claimed
     }
 }
 
 impl Backing for SecondLevel {
     const KEEPS_PAGES: bool = true;
 
-    fn keep_page(&mut self, tvpn: u32, image: Option<&[u32]>) {
+    fn keep_page(&mut self, tvpn: u32, image: Option<&Image>) {
         let block = self.ctp.find(self.key(tvpn)).filter(|block| self.ctp.block(*block).transient);
-        let page = self.ctp.data_mut(block.expect("the block was kept for what was loaded"));
-        match image {
-            Some(image) => page.copy_from_slice(image),
-            None => page.fill(encode(None)),
-        }
+        self.pages.put(block.expect("the block was kept for what was loaded"), image);
     }
 
     fn fetch(&mut self, mut access: Access<'_>, at: usize, block: &mut [u32]) -> Step {
@@ -122,7 +122,7 @@ impl Backing for SecondLevel {
         match found {
             Found::Not(outcome) => Step { cost, store, outcome },
             Found::Here(page) => {
-                block.copy_from_slice(&self.ctp.data(page)[at..at + block.len()]);
+                block.copy_from_slice(&self.pages.get(page)[at..at + block.len()]);
                 Step { cost: cost + self.costs.entry * block.len() as u64, store, outcome: Outcome::Done }
             }
         }
@@ -135,7 +135,7 @@ impl Backing for SecondLevel {
             Found::Here(page) => page,
         };
         for (at, block) in blocks {
-            self.ctp.data_mut(page)[at..at + block.len()].copy_from_slice(block);
+            self.pages.change(page)[at..at + block.len()].copy_from_slice(block);
             self.ctp.make_dirty(page);
             cost += self.costs.entry * block.len() as u64;
         }
@@ -177,12 +177,16 @@ impl Backing for SecondLevel {
         self.ctp.dirty() == 0 && self.buffers.is_empty()
     }
 
-    fn page(&self, tvpn: u32) -> Option<&[u32]> {
+    fn page(&self, tvpn: u32) -> Option<&Image> {
         let cached = self.ctp.find(self.key(tvpn)).filter(|block| !self.ctp.block(*block).transient);
-        cached.map(|block| self.ctp.data(block)).or_else(|| self.buffers.get(tvpn))
+        cached.map(|block| self.pages.get(block)).or_else(|| self.buffers.get(tvpn))
     }
 
-    fn image(&self, tvpn: u32) -> &[u32] {
+    fn image(&self, tvpn: u32) -> &Image {
         self.buffers.get(tvpn).expect("a page that is being stored")
+    }
+
+    fn recycle(&mut self, image: Image) {
+        self.pages.recycle(image);
     }
 }

@@ -2,18 +2,22 @@
 //!
 //! Every miss loads a whole translation page and keeps one block of it. A write-back is a read-modify-write of a page.
 
+use flash::nand::Image;
+
 use super::backing::{Access, Backing, Cause, Outcome, Step};
+use super::pages::Spares;
 use super::write_buffers::WriteBuffers;
 
 /// Flash behind a CMT, with buffers for pages being stored.
 #[derive(Clone, Debug)]
 pub(super) struct Direct {
     buffers: WriteBuffers,
+    spares: Spares,
 }
 
 impl Direct {
     pub(super) fn new(buffers: u32, page: u32) -> Self {
-        Self { buffers: WriteBuffers::new(buffers, page) }
+        Self { buffers: WriteBuffers::new(buffers), spares: Spares::new(page) }
     }
 }
 
@@ -23,11 +27,10 @@ impl Backing for Direct {
     fn fetch(&mut self, access: Access<'_>, at: usize, block: &mut [u32]) -> Step {
         let costs = access.costs;
         // A page being stored is newer than the one in flash.
-        let stored = self.buffers.get(access.tvpn).map(|page| &page[at..at + block.len()]);
-        let Some(entries) = stored.or(access.loaded) else {
+        let Some(page) = self.buffers.get(access.tvpn).or(access.loaded) else {
             return Step::new(costs.issue, Outcome::Load);
         };
-        block.copy_from_slice(entries);
+        block.copy_from_slice(&page[at..at + block.len()]);
         Step::new(costs.entry * block.len() as u64, Outcome::Done)
     }
 
@@ -37,13 +40,15 @@ impl Backing for Direct {
             return Step::wait(Cause::Page(access.tvpn));
         }
         let Some(page) = access.loaded else { return Step::new(costs.issue, Outcome::Load) };
-        let Some(buffer) = self.buffers.claim(access.tvpn) else { return Step::wait(Cause::Buffer) };
-        buffer.copy_from_slice(page);
-        let mut cost = costs.issue;
+        if !self.buffers.has_room(access.tvpn) {
+            return Step::wait(Cause::Buffer);
+        }
+        let (mut merged, mut cost) = (page.clone(), costs.issue);
         for (at, block) in blocks {
-            buffer[at..at + block.len()].copy_from_slice(block);
+            self.spares.change(&mut merged)[at..at + block.len()].copy_from_slice(block);
             cost += costs.entry * block.len() as u64;
         }
+        self.buffers.claim(access.tvpn, merged);
         Step { cost, store: Some(access.tvpn), outcome: Outcome::Done }
     }
 
@@ -59,12 +64,16 @@ impl Backing for Direct {
         self.buffers.is_empty()
     }
 
-    fn page(&self, tvpn: u32) -> Option<&[u32]> {
+    fn page(&self, tvpn: u32) -> Option<&Image> {
         self.buffers.get(tvpn)
     }
 
-    fn image(&self, tvpn: u32) -> &[u32] {
+    fn image(&self, tvpn: u32) -> &Image {
         self.buffers.get(tvpn).expect("a page that is being stored")
+    }
+
+    fn recycle(&mut self, image: Image) {
+        self.spares.take(image);
     }
 }
 
@@ -76,14 +85,16 @@ mod tests {
     #[test]
     fn a_page_under_store_is_readable_with_its_merged_entries() {
         let (mut direct, costs, mut counters) = (Direct::new(1, 8), Costs::DFTL, Counters::default());
-        let access = |counters| Access { tvpn: 3, loaded: Some(&[7; 8]), costs: &costs, counters };
-        assert_eq!(direct.page(3), None);
+        let loaded = Image::new(vec![7; 8]);
+        let access = |counters| Access { tvpn: 3, loaded: Some(&loaded), costs: &costs, counters };
+        assert!(direct.page(3).is_none());
         let step = direct.merge(access(&mut counters), [(2, &[1, 2][..])].into_iter());
         assert_eq!(step.store, Some(3));
         let merged = [7, 7, 1, 2, 7, 7, 7, 7];
-        assert_eq!((direct.page(3), direct.page(4)), (Some(&merged[..]), None));
-        assert_eq!(direct.image(3), merged);
+        assert_eq!(direct.page(3).map(|page| page.to_vec()), Some(merged.to_vec()));
+        assert_eq!((direct.image(3).to_vec(), loaded.to_vec()), (merged.to_vec(), vec![7; 8]));
+        assert!(direct.page(4).is_none());
         direct.stored(3);
-        assert_eq!(direct.page(3), None);
+        assert!(direct.page(3).is_none());
     }
 }

@@ -9,6 +9,7 @@ mod set_wait_queue;
 mod sizes;
 
 use base::units::{Lpn, Psn, Time};
+use flash::nand::Image;
 
 use self::cmt::Cmt;
 use self::ctp::Ctp;
@@ -106,7 +107,7 @@ impl MapUnit for Fmmu {
         self.begin(now);
     }
 
-    fn loaded(&mut self, now: Time, tvpn: u32, image: Option<&[u32]>) {
+    fn loaded(&mut self, now: Time, tvpn: u32, image: Option<&Image>) {
         self.ctp.loaded(tvpn, image);
         self.begin(now);
     }
@@ -140,9 +141,14 @@ impl MapUnit for Fmmu {
         }
     }
 
-    fn image(&self, tvpn: u32) -> &[u32] {
+    fn image(&self, tvpn: u32) -> &Image {
         self.ctp.image(tvpn)
     }
+
+    fn recycle(&mut self, _: u32, image: Image) {
+        self.ctp.recycle(image);
+    }
+
     fn flush(&mut self, now: Time) {
         self.drain(true);
         self.begin(now);

@@ -99,14 +99,17 @@ pub(super) const fn range(ask: &Ask) -> (Lpn, u32) {
     }
 }
 
+/// The places of `count` mapping units, from the entries of the first on.
+pub(super) fn look_up(count: u32, entries: &[u32]) -> Answer {
+    let mut places = [None; SPAN as usize];
+    places.iter_mut().zip(&entries[..count as usize]).for_each(|(place, entry)| *place = decode(*entry));
+    Answer::Places(places)
+}
+
 /// Answers a question from the entries of its mapping units, from the first on. Also returns true if it changed them.
 pub(super) fn serve(ask: &Ask, entries: &mut [u32]) -> (Answer, bool) {
     match *ask {
-        Ask::Lookup { count, .. } => {
-            let mut places = [None; SPAN as usize];
-            places.iter_mut().zip(&entries[..count as usize]).for_each(|(place, entry)| *place = decode(*entry));
-            (Answer::Places(places), false)
-        }
+        Ask::Lookup { count, .. } => (look_up(count, entries), false),
         Ask::Update { to, .. } => (Answer::Updated(decode(std::mem::replace(&mut entries[0], encode(to)))), true),
         // The host may have written the mapping unit again during its copy (Sec. 4.1): then the copy is garbage.
         Ask::CondUpdate { from, to, .. } => {

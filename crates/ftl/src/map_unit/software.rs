@@ -7,6 +7,7 @@
 mod core;
 
 use base::units::{Divisor, Lpn, Psn, Time};
+use flash::nand::Image;
 
 use self::core::Core;
 use super::backing::{Backing, Plan};
@@ -73,7 +74,7 @@ impl<B: Backing> Software<B> {
         let core = &self.cores[self.core_of(tvpn)];
         let entry = match core.cached(block) {
             Some(entries) => Some(entries[inside]),
-            None => core.backing().page(tvpn).or_else(|| images(tvpn)).map(|page| page[at + inside]),
+            None => core.backing().page(tvpn).map(|page| &page[..]).or_else(|| images(tvpn)).map(|page| page[at + inside]),
         };
         entry.and_then(decode)
     }
@@ -85,7 +86,7 @@ impl<B: Backing> MapUnit for Software<B> {
         self.on_core(self.layout.tvpn_of(&ask), |core| core.ask(now, asker, ticket, ask));
     }
 
-    fn loaded(&mut self, now: Time, tvpn: u32, image: Option<&[u32]>) {
+    fn loaded(&mut self, now: Time, tvpn: u32, image: Option<&Image>) {
         self.on_core(tvpn, |core| core.loaded(now, tvpn, image));
     }
 
@@ -105,9 +106,15 @@ impl<B: Backing> MapUnit for Software<B> {
         self.next().map(|(at, _)| at)
     }
 
-    fn image(&self, tvpn: u32) -> &[u32] {
+    fn image(&self, tvpn: u32) -> &Image {
         self.cores[self.core_of(tvpn)].backing().image(tvpn)
     }
+
+    fn recycle(&mut self, tvpn: u32, image: Image) {
+        let core = self.core_of(tvpn);
+        self.cores[core].recycle(image);
+    }
+
     fn flush(&mut self, now: Time) {
         for (core, due) in self.cores.iter_mut().zip(&mut self.due) {
             core.drain(now);

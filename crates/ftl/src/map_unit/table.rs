@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use base::prefetch::prefetch;
 use base::units::{Lpn, Psn, Span, Time};
+use flash::nand::Image;
 
 use super::entry::{decode, encode};
 use super::layout::{self, Layout};
@@ -69,7 +70,7 @@ impl MapUnit for Table {
         }
     }
 
-    fn loaded(&mut self, _now: Time, _tvpn: u32, _image: Option<&[u32]>) {
+    fn loaded(&mut self, _now: Time, _tvpn: u32, _image: Option<&Image>) {
         unreachable!("a full table loads nothing");
     }
 
@@ -91,9 +92,8 @@ impl MapUnit for Table {
         self.until
     }
 
-    fn image(&self, tvpn: u32) -> &[u32] {
-        let page = self.layout.page as usize;
-        &self.entries[tvpn as usize * page..][..page]
+    fn image(&self, _tvpn: u32) -> &Image {
+        unreachable!("a full table stores nothing");
     }
 
     #[inline]

@@ -8,9 +8,11 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use base::units::{Lpn, Psn, Span, Time};
+use flash::nand::Image;
 
-use super::entry::{decode, encode};
+use super::entry::decode;
 use super::layout::{self, Layout};
+use super::pages::Spares;
 use super::{Answer, Ask, Asker, Counters, Job, MapUnit, Output, Parts, Ticket};
 
 /// The phase of a translation page.
@@ -43,7 +45,7 @@ struct Page {
     /// The asker that had the last turn.
     last: usize,
     /// Its entries while a question uses them.
-    image: Vec<u32>,
+    image: Image,
 }
 
 /// A map unit without a cache.
@@ -63,12 +65,13 @@ pub(crate) struct Uncached {
     free: Time,
     /// Pages being loaded.
     loading: u64,
+    spares: Spares,
 }
 
 impl Uncached {
     /// A map unit that takes `service` for each question.
     pub(crate) fn new(layout: Layout, service: Span) -> Self {
-        let page = Page { phase: Phase::Idle, queues: Default::default(), last: 1, image: Vec::new() };
+        let page = Page { phase: Phase::Idle, queues: Default::default(), last: 1, image: Image::default() };
         Self {
             layout,
             service,
@@ -78,6 +81,7 @@ impl Uncached {
             answers: Vec::new(),
             counters: Counters::new(1, Parts::Cores),
             free: Time::ZERO,
+            spares: Spares::new(layout.page),
             loading: 0,
         }
     }
@@ -114,14 +118,11 @@ impl MapUnit for Uncached {
         }
     }
 
-    fn loaded(&mut self, now: Time, tvpn: u32, image: Option<&[u32]>) {
+    fn loaded(&mut self, now: Time, tvpn: u32, image: Option<&Image>) {
         let page = &mut self.pages[tvpn as usize];
         let Phase::Loading(ticket, ask) = page.phase else { panic!("page {tvpn} comes in {:?}", page.phase) };
-        page.image.clear();
-        match image {
-            Some(image) => page.image.extend_from_slice(image),
-            None => page.image.resize(self.layout.page as usize, encode(None)),
-        }
+        let image = image.cloned().unwrap_or_else(|| self.spares.empty());
+        self.spares.take(std::mem::replace(&mut page.image, image));
         page.phase = Phase::Working(ticket, ask);
         self.loading -= 1;
         self.counters.count_work(0, self.service, false);
@@ -146,7 +147,10 @@ impl MapUnit for Uncached {
             let Phase::Working(ticket, ask) = page.phase else { panic!("page {tvpn} is done in {:?}", page.phase) };
             let (_, at) = self.locate(&ask);
             let page = &mut self.pages[tvpn as usize];
-            let (answer, _) = layout::serve(&ask, &mut page.image[at..]);
+            let answer = match ask {
+                Ask::Lookup { count, .. } => layout::look_up(count, &page.image[at..]),
+                _ => layout::serve(&ask, &mut self.spares.change(&mut page.image)[at..]).0,
+            };
             if changes(&ask, &answer) {
                 page.phase = Phase::Storing(ticket, answer);
                 self.counters.stores += 1;
@@ -177,8 +181,12 @@ impl MapUnit for Uncached {
         self.due.peek().map(|Reverse((at, _))| *at)
     }
 
-    fn image(&self, tvpn: u32) -> &[u32] {
+    fn image(&self, tvpn: u32) -> &Image {
         &self.pages[tvpn as usize].image
+    }
+
+    fn recycle(&mut self, _: u32, image: Image) {
+        self.spares.take(image);
     }
 
     fn counters(&self, now: Time) -> Counters {
@@ -191,6 +199,7 @@ impl MapUnit for Uncached {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::map_unit::encode;
     use base::units::Psn;
 
     fn uncached(service: Span, units: u32) -> Uncached {
@@ -230,12 +239,10 @@ mod tests {
         assert_eq!(std::mem::take(&mut out.jobs), [Job::Load(2)]);
         unit.loaded(now, 2, None);
         unit.advance(now, &mut out);
-        assert_eq!(
-            (std::mem::take(&mut out.jobs), unit.image(2)),
-            (vec![Job::Store(2)], &[None, Some(Psn::new(5)), None, None].map(encode)[..])
-        );
+        let stored = [None, Some(Psn::new(5)), None, None].map(encode);
+        assert_eq!((std::mem::take(&mut out.jobs), &unit.image(2)[..]), (vec![Job::Store(2)], &stored[..]));
         assert!(out.answers.is_empty(), "a change is answered when it is stored");
-        let image = unit.image(2).to_vec();
+        let image = unit.image(2).clone();
         unit.stored(now, 2);
         unit.advance(now, &mut out);
         assert_eq!(std::mem::take(&mut out.answers), [(Ticket(1), Answer::Updated(None))]);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use base::engine::{EventQueue, Handle, Slab};
 use base::units::{Lpn, Psn, Time};
-use flash::nand::{Media, Sector, Spare};
+use flash::nand::{Image, Media, Sector, Spare};
 
 use crate::Event;
 use crate::map_unit::{Answer, AnyMapUnit, Ask, Asker, Counters, Job, MapUnit, Output, SPAN, Ticket};
@@ -96,7 +96,7 @@ pub(super) struct MapClient {
     /// Stale translation pages: they are written before the map unit starts.
     pub(super) stale: BTreeSet<u32>,
     /// Translation pages that have no place on flash any more. They stay in RAM, and the drive accepts no more writes.
-    pub(super) kept: BTreeMap<u32, Vec<u32>>,
+    pub(super) kept: BTreeMap<u32, Image>,
 }
 
 impl MapClient {
@@ -203,7 +203,7 @@ impl MapClient {
         self.awake = true;
     }
 
-    pub(super) fn loaded(&mut self, now: Time, page: u32, image: Option<&[u32]>) {
+    pub(super) fn loaded(&mut self, now: Time, page: u32, image: Option<&Image>) {
         let now = self.tick(now);
         self.unit.loaded(now, page, image);
         self.awake = true;
@@ -319,16 +319,16 @@ impl MapClient {
     /// If a question gets no answer.
     pub(super) fn settled<S: Sector>(&self, media: &Media<S>) -> SettledMap {
         let mut copy = self.clone();
-        let mut pages: Vec<Option<Vec<u32>>> =
-            (0..self.directory.len()).map(|page| self.content(media, page).map(<[u32]>::to_vec)).collect();
+        let image = |page| self.content(media, page).map(|content| Image::new(content.to_vec()));
+        let mut pages: Vec<Option<Image>> = (0..self.directory.len()).map(image).collect();
         for page in 0..self.directory.len() {
             let state = self.pages[page as usize];
             if let Some(version) = state.storing.filter(|_| !self.stale.contains(&page)) {
-                pages[page as usize] = media.image(page, version).map(<[u32]>::to_vec);
+                pages[page as usize] = media.image(page, version).cloned();
                 copy.stored(self.clock, page);
             }
             for _ in 0..state.loading + state.wanted {
-                copy.loaded(self.clock, page, pages[page as usize].as_deref());
+                copy.loaded(self.clock, page, pages[page as usize].as_ref());
             }
         }
         let mut settled = SettledMap { places: vec![None; self.units as usize], passing: Vec::new() };
@@ -342,7 +342,7 @@ impl MapClient {
         settled
     }
 
-    fn answer_all(&mut self, pages: &mut [Option<Vec<u32>>], settled: &mut SettledMap) {
+    fn answer_all(&mut self, pages: &mut [Option<Image>], settled: &mut SettledMap) {
         while self.awake || self.unit.next_event().is_some() {
             let mut out = self.advance(self.clock, false);
             for (ticket, answer) in out.answers.drain(..) {
@@ -350,9 +350,9 @@ impl MapClient {
             }
             for job in out.jobs.drain(..) {
                 match job {
-                    Job::Load(page) => self.loaded(self.clock, page, pages[page as usize].as_deref()),
+                    Job::Load(page) => self.loaded(self.clock, page, pages[page as usize].as_ref()),
                     Job::Store(page) => {
-                        pages[page as usize] = Some(self.unit.image(page).to_vec());
+                        pages[page as usize] = Some(self.unit.image(page).clone());
                         self.stored(self.clock, page);
                     }
                 }

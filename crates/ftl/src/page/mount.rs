@@ -136,7 +136,7 @@ impl PageFtl {
                 media.image(page, version)
             });
             let current = match image {
-                Some(image) => image == truth,
+                Some(image) => image[..] == *truth,
                 // A version without an image is foreign.
                 None => {
                     map_client.pages[page as usize].durable.is_none()

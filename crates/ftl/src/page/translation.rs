@@ -10,7 +10,7 @@
 use base::engine::Handle;
 use base::units::{Lpn, Psn};
 use flash::backend::{Cause, Class, Observer, Slot};
-use flash::nand::{Sector, Stream};
+use flash::nand::{Image, Sector, Stream};
 
 use super::mapping::Mapping;
 use super::reserve::reserved;
@@ -84,7 +84,9 @@ impl PageFtl {
         assert!(state.storing.is_none(), "translation page {page} is stored twice at once");
         state.storing = Some(version);
         let durable = state.durable;
-        flash.backend.media_mut().stage_image(page, durable, version, map_client.unit.image(page));
+        let image = map_client.unit.image(page).clone();
+        let replaced = flash.backend.media_mut().stage_shared(page, durable, version, image);
+        map_client.unit.recycle(page, replaced);
         self.write_page(flash, owners, page, version);
     }
 
@@ -119,13 +121,12 @@ impl PageFtl {
     pub(super) fn keep_page<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, page: u32) {
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
         let image = match &map_client.recovered {
-            Some(recovered) if map_client.stale.contains(&page) => recovered.entries(map_client.range(page)),
+            Some(recovered) if map_client.stale.contains(&page) => Image::new(recovered.entries(map_client.range(page)).to_vec()),
             _ => {
                 let version = map_client.pages[page as usize].storing.expect("it is being stored");
-                flash.backend.media().image(page, version).expect("it has been staged")
+                flash.backend.media().image(page, version).expect("it has been staged").clone()
             }
         };
-        let image = image.to_vec();
         map_client.kept.insert(page, image);
         self.end_store(flash, page);
     }

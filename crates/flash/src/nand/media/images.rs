@@ -4,81 +4,100 @@
 //! content, by page and version, so that a copy has the content of its original. A page has at most two versions: the
 //! durable one and the one that is being programmed.
 
-/// Entries that a version has room for from the start.
+use crate::nand::Image;
+
+/// Words that a version has room for from the start.
 const USUAL: usize = 64;
 
 /// One version of a page; none if `version` is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Image {
+struct Version {
     version: Option<u32>,
-    entries: Vec<u32>,
+    image: Image,
 }
 
 /// The versions of all pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Images {
-    pages: Vec<[Image; 2]>,
+    pages: Vec<[Version; 2]>,
 }
 
 impl Images {
     /// Bytes of `pages` pages of `entries` entries, with both versions of each.
     pub(super) fn memory(pages: u32, entries: u32) -> u64 {
-        let image = size_of::<Image>() + size_of::<u32>() * (entries as usize).max(USUAL);
+        // The words, and what counts their owners.
+        let image = size_of::<u32>() * (entries as usize).max(USUAL) + size_of::<Vec<u32>>() + 2 * size_of::<usize>();
         // The list of pages has doubled its capacity.
-        u64::from(pages) * 2 * (image + size_of::<Image>()) as u64
+        u64::from(pages) * 2 * (image + 2 * size_of::<Version>()) as u64
+    }
+
+    /// The place for a new version among the two of the page.
+    fn place_for(&self, page: u32, durable: Option<u32>) -> usize {
+        let first = self.pages.get(page as usize).and_then(|versions| versions[0].version);
+        usize::from(durable.is_some() && first == durable)
     }
 
     /// Returns the place of the version among the two of the page.
     pub(super) fn stage(&mut self, page: u32, durable: Option<u32>, version: u32, entries: &[u32]) -> u8 {
-        let first = self.pages.get(page as usize).and_then(|images| images[0].version);
-        let place = usize::from(durable.is_some() && first == durable);
+        let place = self.place_for(page, durable);
         self.put(page, place, version, entries);
         place as u8
     }
 
+    /// The same with content that its owner shares. Also returns what was in the place.
+    pub(super) fn stage_shared(&mut self, page: u32, durable: Option<u32>, version: u32, image: Image) -> (u8, Image) {
+        let place = self.place_for(page, durable);
+        let staged = self.version_mut(page, place);
+        staged.version = Some(version);
+        (place as u8, std::mem::replace(&mut staged.image, image))
+    }
+
     /// Stores a version in one of the two places of its page.
     pub(super) fn put(&mut self, page: u32, place: usize, version: u32, entries: &[u32]) {
+        let staged = self.version_mut(page, place);
+        staged.version = Some(version);
+        // Pages of a log differ in length. The usual capacity is reserved, so that they need not grow again and
+        // again.
+        staged.image.copy_from(entries, USUAL);
+    }
+
+    fn version_mut(&mut self, page: u32, place: usize) -> &mut Version {
         if self.pages.len() <= page as usize {
             self.pages.resize_with(page as usize + 1, Default::default);
         }
-        let image = &mut self.pages[page as usize][place];
-        image.version = Some(version);
-        image.entries.clear();
-        // Pages of a log differ in length. The usual capacity is reserved, so that they need not grow again and
-        // again.
-        image.entries.reserve(entries.len().max(USUAL));
-        image.entries.extend_from_slice(entries);
+        &mut self.pages[page as usize][place]
     }
 
     /// # Panics
     /// If the version was not staged.
     pub(super) fn fill(&mut self, page: u32, version: u32, words: usize) -> &mut [u32] {
-        let images = self.pages.get_mut(page as usize).into_iter().flatten();
-        let image = images.filter(|image| image.version == Some(version)).last().expect("a staged version");
-        image.entries.resize(words, 0);
-        &mut image.entries
+        let versions = self.pages.get_mut(page as usize).into_iter().flatten();
+        let staged = versions.filter(|staged| staged.version == Some(version)).last().expect("a staged version");
+        let own = staged.image.make_own();
+        own.resize(words, 0);
+        own
     }
 
     pub(super) fn keep(&mut self, page: u32, version: u32) {
-        let Some(images) = self.pages.get_mut(page as usize) else { return };
-        images.iter_mut().filter(|image| image.version != Some(version)).for_each(|image| image.version = None);
+        let Some(versions) = self.pages.get_mut(page as usize) else { return };
+        versions.iter_mut().filter(|other| other.version != Some(version)).for_each(|other| other.version = None);
     }
 
-    pub(super) fn get(&self, page: u32, version: u32) -> Option<&[u32]> {
-        let images = self.pages.get(page as usize)?;
-        images.iter().find(|image| image.version == Some(version)).map(|image| image.entries.as_slice())
+    pub(super) fn get(&self, page: u32, version: u32) -> Option<&Image> {
+        let versions = self.pages.get(page as usize)?;
+        versions.iter().find(|staged| staged.version == Some(version)).map(|staged| &staged.image)
     }
 
     /// The place of a staged version.
     pub(super) fn place(&self, page: u32, version: u32) -> Option<u8> {
         let places = self.pages.get(page as usize)?;
-        places.iter().rposition(|image| image.version == Some(version)).map(|place| place as u8)
+        places.iter().rposition(|staged| staged.version == Some(version)).map(|place| place as u8)
     }
 
     /// The version in a place of a page, and its content.
     pub(super) fn at(&self, page: u32, place: usize) -> Option<(u32, &[u32])> {
-        let image = &self.pages.get(page as usize)?[place];
-        image.version.map(|version| (version, image.entries.as_slice()))
+        let staged = &self.pages.get(page as usize)?[place];
+        staged.version.map(|version| (version, &staged.image[..]))
     }
 
     /// All images: page, place, version and content.
@@ -105,13 +124,28 @@ mod tests {
     fn the_durable_version_of_a_page_stays_until_the_next_is_durable() {
         let mut images = Images::default();
         images.stage(3, None, 7, &[1, 2]);
-        assert_eq!((images.get(3, 7), images.get(3, 6), images.get(9, 7)), (Some(&[1, 2][..]), None, None));
+        let get = |images: &Images, page, version| images.get(page, version).map(|image| image.to_vec());
+        assert_eq!([(3, 7), (3, 6), (9, 7)].map(|(p, v)| get(&images, p, v)), [Some(vec![1, 2]), None, None]);
         images.keep(3, 7);
         images.stage(3, Some(7), 8, &[3]);
         // The power went, version 8 was torn, and the next attempt has another number.
         images.stage(3, Some(7), 9, &[4]);
-        assert_eq!((images.get(3, 7), images.get(3, 8), images.get(3, 9)), (Some(&[1, 2][..]), None, Some(&[4][..])));
+        assert_eq!([7, 8, 9].map(|version| get(&images, 3, version)), [Some(vec![1, 2]), None, Some(vec![4])]);
         images.keep(3, 9);
         assert_eq!(images.iter().collect::<Vec<_>>(), [(3, 9, &[4][..])]);
+    }
+
+    #[test]
+    fn a_shared_version_returns_what_it_replaces() {
+        let mut images = Images::default();
+        let staged = |images: &mut Images, durable, version| {
+            let (place, before) = images.stage_shared(3, durable, version, Image::new(vec![version]));
+            (place, before.to_vec())
+        };
+        assert_eq!(staged(&mut images, None, 7), (0, vec![]));
+        assert_eq!(staged(&mut images, Some(7), 8), (1, vec![]));
+        images.keep(3, 8);
+        assert_eq!(staged(&mut images, Some(8), 9), (0, vec![7]));
+        assert_eq!(images.get(3, 9).map(|image| image.to_vec()), Some(vec![9]));
     }
 }

@@ -481,7 +481,7 @@ mod tests {
             media.stage_image(1, None, 4, &vec![7; words as usize]);
             Media::<()>::load(large(), 10, 1, faults(), &mut &saved(&media)[..])
         };
-        assert_eq!(load(259).expect("a snapshot").image(1, 4).map(<[u32]>::len), Some(259));
+        assert_eq!(load(259).expect("a snapshot").image(1, 4).map(|image| image.len()), Some(259));
         assert!(load(260).is_err());
     }
 

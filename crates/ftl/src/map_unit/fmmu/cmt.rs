@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use base::units::{Span, Time};
 
 use super::super::arbiter::Arbiter;
+use super::super::block_entries::BlockEntries;
 use super::super::cache::{Cache, VictimFilter};
 use super::super::costs::Costs;
 use super::super::dtl::Dtl;
@@ -35,6 +36,7 @@ pub(super) struct Cmt {
     layout: Layout,
     costs: Costs,
     cache: Cache,
+    entries: BlockEntries,
     mshrs: Mshrs<(Ticket, Ask)>,
     dtl: Dtl,
     queues: [VecDeque<(Ticket, Ask)>; 2],
@@ -69,12 +71,13 @@ pub(super) struct Cmt {
 impl Cmt {
     pub(super) fn new(sizes: &Sizes, costs: Costs) -> Self {
         let blocks = sizes.cmt_blocks;
-        let cache = Cache::new(blocks, sizes.cmt_ways, sizes.layout.block);
+        let cache = Cache::new(blocks, sizes.cmt_ways);
         Self {
             layout: sizes.layout,
             costs,
             set_wait_queue: SetWaitQueue::new(cache.sets(), sizes.set_wait_queue),
             cache,
+            entries: BlockEntries::new(blocks, sizes.layout.block),
             mshrs: Mshrs::new(blocks, sizes.layout.block * 4),
             dtl: Dtl::new(sizes.layout.pages(), blocks),
             queues: Default::default(),
@@ -112,7 +115,7 @@ impl Cmt {
     /// The CTP sends the entries of a block. Nobody reads them before the step that takes the response.
     pub(super) fn respond(&mut self, block: usize, entries: &[u32]) {
         self.responses.push_back(block);
-        self.cache.data_mut(block).copy_from_slice(entries);
+        self.entries.of_mut(block).copy_from_slice(entries);
     }
 
     /// Chooses between flushing all dirty blocks and only those that `low` and `high` ask for.
@@ -148,7 +151,7 @@ impl Cmt {
     /// The entries of a block, if they are here.
     pub(super) fn cached(&self, block: u32) -> Option<&[u32]> {
         let found = self.cache.find(block)?;
-        (!self.cache.block(found).transient).then(|| self.cache.data(found))
+        (!self.cache.block(found).transient).then(|| self.entries.of(found))
     }
 
     /// Ends the step that is due. Returns a request to the CTP and its entries, if the step has one.
@@ -166,7 +169,7 @@ impl Cmt {
                 None
             }
             Effect::Load(block) => Some((request(block, Kind::Load(block)), &[])),
-            Effect::Flush(block) => Some((request(block, Kind::Flush), self.cache.data(block))),
+            Effect::Flush(block) => Some((request(block, Kind::Flush), self.entries.of(block))),
         }
     }
 
@@ -241,7 +244,7 @@ impl Cmt {
 
     fn serve(&mut self, block: usize, ticket: Ticket, ask: &Ask) -> Span {
         let offset = self.layout.offset(ask);
-        let (answer, changed) = layout::serve(ask, &mut self.cache.data_mut(block)[offset..]);
+        let (answer, changed) = layout::serve(ask, &mut self.entries.of_mut(block)[offset..]);
         self.cache.touch(block);
         self.effect = Effect::Answer(ticket, answer);
         if !changed {

@@ -6,12 +6,13 @@
 use std::collections::VecDeque;
 
 use base::units::{Span, Time};
+use flash::nand::Image;
 
 use super::super::arbiter::Arbiter;
 use super::super::cache::{Cache, VictimFilter};
 use super::super::costs::Costs;
-use super::super::entry::encode;
 use super::super::mshrs::{CTP_REQUEST, Mshrs};
+use super::super::pages::Pages;
 use super::super::write_buffers::WriteBuffers;
 use super::super::{Counters, Job, Output};
 use super::dirty_order::DirtyOrder;
@@ -38,6 +39,7 @@ pub(super) struct Ctp {
     costs: Costs,
     width: usize,
     cache: Cache,
+    pages: Pages,
     mshrs: Mshrs<Request>,
     /// The entries of the flushes among the registers of each block.
     flushed: Vec<VecDeque<u32>>,
@@ -74,7 +76,7 @@ pub(super) struct Ctp {
 impl Ctp {
     pub(super) fn new(sizes: &Sizes, costs: Costs) -> Self {
         let (blocks, page) = (sizes.ctp_blocks, sizes.layout.page);
-        let cache = Cache::new(blocks, sizes.ctp_ways, page);
+        let cache = Cache::new(blocks, sizes.ctp_ways);
         Self {
             costs,
             width: sizes.layout.block as usize,
@@ -82,9 +84,10 @@ impl Ctp {
             aside_payload: vec![VecDeque::new(); cache.sets() as usize],
             flushes_waiting: 0,
             cache,
+            pages: Pages::new(blocks, page),
             mshrs: Mshrs::new(blocks, page * 4),
             flushed: vec![VecDeque::new(); blocks as usize],
-            buffers: WriteBuffers::new(sizes.buffers, page),
+            buffers: WriteBuffers::new(sizes.buffers),
             dirty: DirtyOrder::new(blocks),
             threshold: sizes.ctp_dirty as usize,
             loads: VecDeque::new(),
@@ -122,13 +125,10 @@ impl Ctp {
     }
 
     /// The controller has transferred a page; it lies in its block until the registers are served.
-    pub(super) fn loaded(&mut self, tvpn: u32, image: Option<&[u32]>) {
+    pub(super) fn loaded(&mut self, tvpn: u32, image: Option<&Image>) {
         let block = self.cache.find(tvpn).filter(|block| self.cache.block(*block).transient);
         let block = block.expect("a page that was asked for");
-        match image {
-            Some(image) => self.cache.data_mut(block).copy_from_slice(image),
-            None => self.cache.data_mut(block).fill(encode(None)),
-        }
+        self.pages.put(block, image);
         self.outstanding -= 1;
         self.loads.push_back(block);
     }
@@ -164,11 +164,15 @@ impl Ctp {
 
     #[cfg(test)]
     pub(super) fn page(&self, tvpn: u32) -> &[u32] {
-        self.cache.data(self.cache.find(tvpn).expect("a cached page"))
+        self.pages.get(self.cache.find(tvpn).expect("a cached page"))
     }
 
-    pub(super) fn image(&self, tvpn: u32) -> &[u32] {
+    pub(super) fn image(&self, tvpn: u32) -> &Image {
         self.buffers.get(tvpn).expect("a page that is being stored")
+    }
+
+    pub(super) fn recycle(&mut self, image: Image) {
+        self.pages.recycle(image);
     }
 
     /// The newest value of an entry, if it is here or on its way here.
@@ -195,7 +199,7 @@ impl Ctp {
                 let served = self.serving.filter(|(serving, _)| *serving == block).map_or(0, |(_, served)| served);
                 let waiting = newest(&mut self.mshrs.of(block)[served..].iter(), &self.flushed[block]);
                 let filled = !self.cache.block(block).transient;
-                waiting.or_else(|| filled.then(|| self.cache.data(block)[at]))
+                waiting.or_else(|| filled.then(|| self.pages.get(block)[at]))
             })
             .or_else(|| self.buffers.get(tvpn).map(|page| page[at]))
     }
@@ -205,7 +209,7 @@ impl Ctp {
         self.until = None;
         match std::mem::replace(&mut self.effect, Effect::Nothing) {
             Effect::Nothing => {}
-            Effect::Respond { block, at, cmt } => return Some((cmt, &self.cache.data(block)[at..at + self.width])),
+            Effect::Respond { block, at, cmt } => return Some((cmt, &self.pages.get(block)[at..at + self.width])),
             Effect::Job(job) => {
                 match job {
                     Job::Load(_) => {
@@ -293,7 +297,9 @@ impl Ctp {
         }?;
         let block = found as usize;
         let tvpn = self.cache.key(block);
-        self.buffers.claim(tvpn)?.copy_from_slice(self.cache.data(block));
+        if !self.buffers.claim(tvpn, self.pages.get(block).clone()) {
+            return None;
+        }
         self.dirty.remove(found);
         self.cache.make_clean(block);
         self.stalled = false;
@@ -330,7 +336,7 @@ impl Ctp {
             Kind::Load(cmt) => self.effect = Effect::Respond { block, at: request.at, cmt },
             Kind::Flush => {
                 let entries = self.flushed[block].drain(..self.width);
-                let into = &mut self.cache.data_mut(block)[request.at..];
+                let into = &mut self.pages.change(block)[request.at..];
                 into.iter_mut().zip(entries).for_each(|(entry, new)| *entry = new);
                 self.updated(block);
             }
@@ -410,7 +416,7 @@ impl Ctp {
                     Kind::Flush => {
                         let payload = source(&mut self.payload, &mut self.aside_payload, from);
                         let entries = payload.drain(..self.width);
-                        let into = &mut self.cache.data_mut(block)[request.at..];
+                        let into = &mut self.pages.change(block)[request.at..];
                         into.iter_mut().zip(entries).for_each(|(entry, new)| *entry = new);
                         self.updated(block);
                         cost += self.costs.list;
@@ -440,7 +446,7 @@ impl Ctp {
                 cost += self.log(block, request, from).expect("the first register of a block fits");
                 if let Some(page) = self.buffers.get(request.tvpn) {
                     // Flash still has the previous version, so the page comes from its write buffer.
-                    self.cache.data_mut(block).copy_from_slice(page);
+                    self.pages.put(block, Some(page));
                     self.loads.push_back(block);
                 } else {
                     cost += self.costs.issue;

@@ -10,9 +10,11 @@ mod waiting;
 use std::collections::VecDeque;
 
 use base::units::{Divisor, Span, Time};
+use flash::nand::Image;
 
 use super::super::arbiter::Arbiter;
 use super::super::backing::{Backing, Cause, Plan, Step};
+use super::super::block_entries::BlockEntries;
 use super::super::cache::Cache;
 use super::super::entry::encode;
 use super::super::layout::Layout;
@@ -26,9 +28,8 @@ struct Task {
     /// None for a write-back that the core began by itself.
     question: Option<(Ticket, Ask)>,
     stage: Stage,
-    /// What the stage needs of the loaded page.
-    page: Vec<u32>,
-    has_page: bool,
+    /// The page that was loaded for the stage, if it has been loaded.
+    page: Option<Image>,
 }
 
 /// The next step of a task.
@@ -77,6 +78,7 @@ pub(super) struct Core<B> {
     /// True if one load serves all tasks that need the page.
     shared_loads: bool,
     cmt: Cache,
+    entries: BlockEntries,
     backing: B,
     pages: PageStates,
     /// Dirty blocks of a page, during a step.
@@ -89,6 +91,8 @@ pub(super) struct Core<B> {
     /// Tasks begun so far.
     begun: u64,
     waiting: Waiting,
+    /// The content of a page that was never written.
+    empty: Image,
     running: Option<Running>,
     draining: bool,
     /// Loads in progress.
@@ -98,7 +102,7 @@ pub(super) struct Core<B> {
 
 impl<B: Backing> Core<B> {
     pub(super) fn new(plan: &Plan, index: u32, backing: B) -> Self {
-        let task = Task { question: None, stage: Stage::Find, page: Vec::new(), has_page: false };
+        let task = Task { question: None, stage: Stage::Find, page: None };
         let sets = backing.sets();
         Self {
             layout: plan.layout,
@@ -107,7 +111,8 @@ impl<B: Backing> Core<B> {
             cores: plan.cores,
             by_cores: Divisor::new(plan.cores),
             shared_loads: plan.shared_loads,
-            cmt: Cache::new(plan.blocks, plan.ways, plan.layout.block),
+            cmt: Cache::new(plan.blocks, plan.ways),
+            entries: BlockEntries::new(plan.blocks, plan.layout.block),
             backing,
             pages: PageStates::new(plan.layout.pages().div_ceil(plan.cores), plan.blocks),
             found: Vec::new(),
@@ -117,6 +122,7 @@ impl<B: Backing> Core<B> {
             free: (0..plan.outstanding as usize).rev().collect(),
             begun: 0,
             waiting: Waiting::new(plan.outstanding, sets),
+            empty: Image::new(vec![encode(None); plan.layout.page as usize]),
             running: None,
             draining: false,
             loads: 0,
@@ -160,7 +166,7 @@ impl<B: Backing> Core<B> {
     /// The entries of a block, if they are here.
     pub(super) fn cached(&self, block: u32) -> Option<&[u32]> {
         let found = self.cmt.find(self.key(block))?;
-        (!self.cmt.block(found).transient).then(|| self.cmt.data(found))
+        (!self.cmt.block(found).transient).then(|| self.entries.of(found))
     }
 
     pub(super) fn ask(&mut self, now: Time, asker: Asker, ticket: Ticket, ask: Ask) {
@@ -168,16 +174,14 @@ impl<B: Backing> Core<B> {
         self.begin(now);
     }
 
-    pub(super) fn loaded(&mut self, now: Time, tvpn: u32, image: Option<&[u32]>) {
+    pub(super) fn loaded(&mut self, now: Time, tvpn: u32, image: Option<&Image>) {
         self.loads = self.loads.checked_sub(1).expect("a page that was asked for");
         // The oldest first: each load is for one task, or for all.
         while let Some(number) = self.waiting.take_loading(tvpn) {
             if B::KEEPS_PAGES {
                 self.backing.keep_page(tvpn, image);
-            } else {
-                self.copy_for(number, image);
             }
-            self.tasks[number].has_page = true;
+            self.tasks[number].page = Some(image.unwrap_or(&self.empty).clone());
             self.waiting.ready(number);
             if !self.shared_loads {
                 break;
@@ -187,21 +191,9 @@ impl<B: Backing> Core<B> {
         self.begin(now);
     }
 
-    /// Copies of a loaded page what a task needs.
-    fn copy_for(&mut self, task: usize, image: Option<&[u32]>) {
-        let Task { page, stage, .. } = &mut self.tasks[task];
-        let needed = match *stage {
-            Stage::Fetch(block) => {
-                let (_, at) = self.layout.page_of(self.cmt.key(block));
-                at..at + self.layout.block as usize
-            }
-            _ => 0..self.layout.page as usize,
-        };
-        page.clear();
-        match image {
-            Some(image) => page.extend_from_slice(&image[needed]),
-            None => page.resize(needed.len(), encode(None)),
-        }
+    /// Takes the memory of a page that has been replaced everywhere.
+    pub(super) fn recycle(&mut self, image: Image) {
+        self.backing.recycle(image);
     }
 
     pub(super) fn stored(&mut self, now: Time, tvpn: u32) {
@@ -307,7 +299,7 @@ impl<B: Backing> Core<B> {
     /// Tries a task again that waits for any change. True if it fails at once for the same reason: most attempts do,
     /// and they need not go through the whole step.
     fn fails_again(&mut self, task: usize) -> bool {
-        let Task { question, stage, has_page, .. } = &self.tasks[task];
+        let Task { question, stage, page } = &self.tasks[task];
         let tvpn = match (*stage, question) {
             (Stage::Merge(tvpn, _), _) => tvpn,
             (Stage::Fetch(_), Some((_, ask))) => {
@@ -319,7 +311,7 @@ impl<B: Backing> Core<B> {
             }
             _ => return false,
         };
-        !has_page && self.backing.fails_again(tvpn)
+        page.is_none() && self.backing.fails_again(tvpn)
     }
 
     /// Makes a task of the next question, or of a write-back.
@@ -335,7 +327,7 @@ impl<B: Backing> Core<B> {
         self.waiting.begin(task, self.begun);
         let task_state = &mut self.tasks[task];
         (task_state.question, task_state.stage) = (question, stage);
-        task_state.has_page = false;
+        task_state.page = None;
         Some(task)
     }
 

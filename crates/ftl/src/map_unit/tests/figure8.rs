@@ -2,6 +2,7 @@
 //! an update of mapping unit 10 misses in both levels.
 
 use base::units::{Lpn, Psn, Time};
+use flash::nand::Image;
 
 use super::super::fmmu::Fmmu;
 use super::super::{Answer, Ask, Asker, Job, MapUnit, Output, Ticket};
@@ -52,7 +53,7 @@ fn fmmu_follows_the_worked_example_of_figure_8() {
     let asked = run(&mut unit, &mut out);
     assert_eq!(std::mem::take(&mut out.jobs), [Job::Load(2)]);
     // (10)-(13) The page arrives, and its second half, from 10 % 4 = 2 on, goes to the CMT.
-    unit.loaded(asked, 2, Some(&[60, 61, 62, 63]));
+    unit.loaded(asked, 2, Some(&Image::new(vec![60, 61, 62, 63])));
     let answered = run(&mut unit, &mut out);
     assert_eq!(unit.ctp_of(2), (false, false, 0));
     // (14)-(17) The block is filled and updated, and page 2 registered as having one dirty block.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use base::engine::Rng;
 use base::units::{Lpn, Psn, Span, Time};
+use flash::nand::Image;
 
 use super::super::{Answer, AnyMapUnit, Ask, Asker, Counters, Job, MapUnit, Output, Ticket, encode};
 
@@ -88,7 +89,7 @@ impl Rig {
         self.now = at;
         while let Some(entry) = self.flash.first_entry().filter(|entry| entry.key().0 <= at) {
             match entry.remove() {
-                Done::Load(tvpn, image) => self.unit.loaded(at, tvpn, image.as_deref()),
+                Done::Load(tvpn, image) => self.unit.loaded(at, tvpn, image.map(Image::new).as_ref()),
                 Done::Store(tvpn, image) => {
                     self.images[tvpn as usize] = Some(image);
                     self.unit.stored(at, tvpn);

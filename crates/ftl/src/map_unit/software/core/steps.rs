@@ -60,18 +60,18 @@ impl<B: Backing> Core<B> {
         let (tvpn, at) = self.page_of(self.cmt.key(block));
         let flushed =
             self.pages.is_locked(self.own_number(tvpn)) && !(self.shared_loads && self.waiting.is_loading(tvpn));
-        if flushed && !self.tasks[task].has_page && self.backing.page(tvpn).is_none() {
+        if flushed && self.tasks[task].page.is_none() && self.backing.page(tvpn).is_none() {
             // A load issued now could still be in progress when the page is stored, and would bring the old version.
             return Err(Cause::Page(tvpn));
         }
         let state = &mut self.tasks[task];
         let access = Access {
             tvpn,
-            loaded: state.has_page.then_some(&state.page[..]),
+            loaded: state.page.as_ref(),
             costs: &self.costs,
             counters: &mut self.counters,
         };
-        let step = self.backing.fetch(access, at, self.cmt.data_mut(block));
+        let step = self.backing.fetch(access, at, self.entries.of_mut(block));
         let cost = spent + step.cost;
         match step.outcome {
             Outcome::Wait(cause) => Err(cause),
@@ -80,7 +80,7 @@ impl<B: Backing> Core<B> {
                 Ok((cost, step.store, Next::Load(tvpn)))
             }
             Outcome::Done => {
-                state.has_page = false;
+                state.page = None;
                 self.cmt.finish_load(block);
                 self.waiting.release(Cause::Block(self.cmt.set_of(block)));
                 let (cost, _, next) = self.serve(task, block, cost);
@@ -91,7 +91,7 @@ impl<B: Backing> Core<B> {
 
     /// Writes back the dirty blocks of a page.
     pub(super) fn merge(&mut self, task: usize, tvpn: u32, wanted: Option<usize>) -> Result<Taken, Cause> {
-        if self.tasks[task].has_page && self.waiting.is_loading(tvpn) {
+        if self.tasks[task].page.is_some() && self.waiting.is_loading(tvpn) {
             // A load that began before would still be in progress when the page is stored.
             return Err(Cause::Page(tvpn));
         }
@@ -102,18 +102,18 @@ impl<B: Backing> Core<B> {
         let state = &mut self.tasks[task];
         let access = Access {
             tvpn,
-            loaded: state.has_page.then_some(&state.page[..]),
+            loaded: state.page.as_ref(),
             costs: &self.costs,
             counters: &mut self.counters,
         };
-        let (cmt, layout) = (&self.cmt, &self.layout);
-        let blocks = found.iter().map(|block| (layout.page_of(cmt.key(*block)).1, cmt.data(*block)));
+        let (cmt, entries, layout) = (&self.cmt, &self.entries, &self.layout);
+        let blocks = found.iter().map(|block| (layout.page_of(cmt.key(*block)).1, entries.of(*block)));
         let step = self.backing.merge(access, blocks);
         let taken = match step.outcome {
             Outcome::Wait(cause) => Err(cause),
             Outcome::Load => Ok((step.cost, step.store, Next::Load(tvpn))),
             Outcome::Done => {
-                state.has_page = false;
+                state.page = None;
                 self.counters.flushes += 1;
                 self.counters.flushed_blocks += found.len() as u64;
                 found.iter().for_each(|block| self.cmt.make_clean(*block));
@@ -132,7 +132,7 @@ impl<B: Backing> Core<B> {
     fn serve(&mut self, task: usize, block: usize, cost: Span) -> Taken {
         let (_, ask) = self.tasks[task].question.expect("a question");
         let offset = self.layout.offset(&ask);
-        let (answer, changed) = layout::serve(&ask, &mut self.cmt.data_mut(block)[offset..]);
+        let (answer, changed) = layout::serve(&ask, &mut self.entries.of_mut(block)[offset..]);
         self.cmt.touch(block);
         if changed && self.cmt.make_dirty(block) {
             self.pages.add_dirty(self.layout.split(self.cmt.key(block)).0, block);

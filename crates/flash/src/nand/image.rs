@@ -1,0 +1,76 @@
+//! The content of a translation page, shared by all who have the same version of it.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// The content of a translation page: one word for each mapping unit.
+///
+/// Flash, a cache and a write buffer often have the same version of a page. A clone shares its words; whoever changes
+/// them while others have them changes a copy.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Image(Arc<Vec<u32>>);
+
+impl Image {
+    /// An image with these words.
+    #[must_use]
+    pub fn new(words: Vec<u32>) -> Self {
+        Self(Arc::new(words))
+    }
+
+    /// Its words, if nobody else has them.
+    #[must_use]
+    pub fn own(&mut self) -> Option<&mut Vec<u32>> {
+        Arc::get_mut(&mut self.0)
+    }
+
+    /// Its words, copied before if somebody else has them, too.
+    #[must_use]
+    pub fn make_own(&mut self) -> &mut Vec<u32> {
+        Arc::make_mut(&mut self.0)
+    }
+
+    /// Takes these words, in the memory of its own if nobody else has them. Has room for `least` words at least.
+    pub fn copy_from(&mut self, words: &[u32], least: usize) {
+        let room = words.len().max(least);
+        match self.own() {
+            Some(own) => {
+                own.clear();
+                own.reserve(room);
+                own.extend_from_slice(words);
+            }
+            None => {
+                let mut copy = Vec::with_capacity(room);
+                copy.extend_from_slice(words);
+                *self = Self::new(copy);
+            }
+        }
+    }
+}
+
+impl Deref for Image {
+    type Target = [u32];
+
+    #[inline]
+    fn deref(&self) -> &[u32] {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_of_a_shared_image_leaves_the_other_as_it_was() {
+        let first = Image::new(vec![1, 2]);
+        let mut second = first.clone();
+        assert!(second.own().is_none(), "it is shared");
+        second.copy_from(&[3, 4, 5], 8);
+        assert_eq!((&first[..], &second[..]), (&[1, 2][..], &[3, 4, 5][..]));
+        let own = second.own().expect("its own");
+        assert!(own.capacity() >= 8);
+        own[0] = 9;
+        second.copy_from(&[7], 0);
+        assert_eq!((&second[..], second.0.capacity() >= 8), (&[7][..], true));
+    }
+}
