@@ -246,10 +246,6 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         };
         let part = &mut copies.parts_mut()[number];
         (part.phase, part.due, part.die, part.channel) = (phase, due, die, channel);
-        // The sources of a merge are anywhere in the log.
-        if let Some(next) = part.steps.get(part.at + 1).copied().filter(|next| !next.is_program()) {
-            self.media.fetch_spare(copies.pages[next.page()].from);
-        }
     }
 
     /// The array of a source takes its page.

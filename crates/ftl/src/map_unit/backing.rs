@@ -1,5 +1,7 @@
 //! The parts of a core of a software map unit: its plan, and the storage behind its CMT.
 
+use std::ops::Range;
+
 use base::units::Span;
 use flash::nand::Image;
 
@@ -22,19 +24,14 @@ pub(super) trait Backing {
     /// Merges blocks into their page. Changes nothing if the step is not done.
     fn merge<'a>(&mut self, access: Access<'_>, blocks: impl Iterator<Item = (usize, &'a [u32])>) -> Step;
 
-    /// An access to a page waits for [`Cause::Any`]. True if a further attempt fails, too, and has been made.
-    fn fails_again(&mut self, _tvpn: u32) -> bool {
-        false
-    }
-
     /// Stores a dirty page, if there is one that can be stored.
     fn evict(&mut self) -> Option<Step>;
 
-    /// A page has been programmed.
-    fn stored(&mut self, tvpn: u32);
+    /// A page has been programmed. Returns the sets of the second level that may have room now.
+    fn stored(&mut self, tvpn: u32) -> Range<u32>;
 
-    /// The set of the second level in which the last step has filled a page.
-    fn take_filled(&mut self) -> Option<u32> {
+    /// The set of the second level in which the last step has made room: a page there has got its data, or is clean now.
+    fn take_freed(&mut self) -> Option<u32> {
         None
     }
 
@@ -43,7 +40,7 @@ pub(super) trait Backing {
         0
     }
 
-    /// True if a page in this set of the second level has its data, so that it can give its place to another.
+    /// True if a page in this set of the second level can give its place to another.
     fn has_room(&self, _set: u32) -> bool {
         false
     }
@@ -108,12 +105,10 @@ pub(super) enum Cause {
     Page(u32),
     /// All blocks of a set of the CMT wait for their data, or the one that is wanted does.
     Block(u32),
-    /// All pages of a set of the second level wait for their data.
+    /// No page of a set of the second level can leave: each waits for its data, or is to be stored and cannot be now.
     Place(u32),
-    /// All write buffers are in use.
+    /// No page can be stored before another has been.
     Buffer,
-    /// An attempt has changed the state of the cache, or any change may help.
-    Any,
 }
 
 /// The common parameters of a scheme's cores.

@@ -4,11 +4,13 @@
 //! Blocks of the CMT are filled from the second level and written back to it. A dirty page that leaves the second level
 //! is stored as a whole, without a read before.
 
+use std::ops::Range;
+
 use base::units::{Divisor, Span};
 use flash::nand::Image;
 
 use super::backing::{Access, Backing, Cause, Outcome, Step};
-use super::cache::{Block, Cache, VictimFilter};
+use super::cache::{Block, Cache};
 use super::costs::Costs;
 use super::pages::Pages;
 use super::write_buffers::WriteBuffers;
@@ -24,8 +26,14 @@ pub(super) struct SecondLevel {
     pages: Pages,
     buffers: WriteBuffers,
     costs: Costs,
-    /// The set of a page that has been filled since the core asked last.
-    filled: Option<u32>,
+    /// The set in which a page has been filled, or made clean, since the core asked last.
+    freed: Option<u32>,
+}
+
+/// True if a loaded page can leave the second level: it is clean, or there is a buffer to store it from. One that became
+/// dirty while it is being stored must stay, because a page is stored once at a time.
+fn may_go(state: &Block, buffers: &WriteBuffers, (core, cores): (u32, u32)) -> bool {
+    !state.dirty || state.key.is_some_and(|key| buffers.has_room(key * cores + core))
 }
 
 /// The result of the search for a page.
@@ -41,7 +49,7 @@ impl SecondLevel {
     pub(super) fn new((core, cores): (u32, u32), pages: (u32, u32), size: u32, buffers: u32, costs: Costs) -> Self {
         let ctp = Cache::new(pages.0, pages.1);
         let (pages, buffers) = (Pages::new(pages.0, size), WriteBuffers::new(buffers));
-        Self { core, cores: Divisor::new(cores), ctp, pages, buffers, costs, filled: None }
+        Self { core, cores: Divisor::new(cores), ctp, pages, buffers, costs, freed: None }
     }
 
     fn tvpn(&self, block: usize) -> u32 {
@@ -61,7 +69,7 @@ impl SecondLevel {
         if let (Some(block), true) = (found, access.loaded.is_some()) {
             assert!(self.ctp.block(block).transient, "the block was kept for what was loaded");
             self.ctp.finish_load(block);
-            self.filled = Some(self.ctp.set_of(block));
+            self.freed = Some(self.ctp.set_of(block));
             // The controller transferred the page, and the tags were compared before.
             return (Found::Here(block), Span::ZERO, None);
         }
@@ -75,15 +83,17 @@ impl SecondLevel {
             }
             None => {}
         }
-        let (victim, looked) = self.ctp.victim(key, VictimFilter::Loaded);
-        let Some(block) = victim else { return wait(Cause::Place(self.ctp.set_number(key))) };
+        let set = self.ctp.set_number(key);
+        if !self.has_room(set) {
+            return wait(Cause::Place(set));
+        }
+        let Self { ctp, buffers, cores, core, .. } = self;
+        let (victim, looked) = ctp.victim(key, |state| may_go(state, buffers, (*core, cores.get())));
+        let block = victim.expect("the set has room");
         cost += costs.victim * looked;
         let mut store = None;
         if self.ctp.block(block).dirty {
-            if !self.buffer(block) {
-                // The hand has moved on, and the next attempt will find another victim.
-                return wait(Cause::Any);
-            }
+            assert!(self.buffer(block), "a dirty victim has a buffer");
             store = Some(self.tvpn(block));
             cost += costs.issue;
         }
@@ -93,7 +103,7 @@ impl SecondLevel {
             // The page is being stored, and no newer version exists.
             self.pages.put(block, Some(page));
             self.ctp.finish_load(block);
-            self.filled = Some(self.ctp.set_of(block));
+            self.freed = Some(self.ctp.set_of(block));
             return (Found::Here(block), cost, store);
         }
         (Found::Not(Outcome::Load), cost + costs.issue, store)
@@ -142,27 +152,21 @@ impl Backing for SecondLevel {
         Step { cost, store, outcome: Outcome::Done }
     }
 
-    fn fails_again(&mut self, tvpn: u32) -> bool {
-        let key = self.key(tvpn);
-        let Self { ctp, buffers, cores, core, .. } = self;
-        let is_stuck = |state: &Block| {
-            let page = state.key.map(|key| key * cores.get() + *core);
-            state.dirty && page.is_some_and(|page| !buffers.has_room(page))
-        };
-        ctp.find(key).is_none() && ctp.pass_victim(key, is_stuck)
-    }
-
     fn evict(&mut self) -> Option<Step> {
         let block = (0..self.ctp.len() as usize).find(|block| self.ctp.block(*block).dirty && self.buffer(*block))?;
+        self.freed = Some(self.ctp.set_of(block));
         Some(Step { cost: self.costs.issue, store: Some(self.tvpn(block)), outcome: Outcome::Done })
     }
 
-    fn stored(&mut self, tvpn: u32) {
+    fn stored(&mut self, tvpn: u32) -> Range<u32> {
+        let were_full = self.buffers.are_full();
         self.buffers.release(tvpn);
+        let set = self.ctp.set_number(self.key(tvpn));
+        if were_full { 0..self.ctp.sets() } else { set..set + 1 }
     }
 
-    fn take_filled(&mut self) -> Option<u32> {
-        self.filled.take()
+    fn take_freed(&mut self) -> Option<u32> {
+        self.freed.take()
     }
 
     fn sets(&self) -> u32 {
@@ -170,7 +174,8 @@ impl Backing for SecondLevel {
     }
 
     fn has_room(&self, set: u32) -> bool {
-        self.ctp.set(set).any(|block| !self.ctp.block(block).transient)
+        let may_go = |state: &Block| may_go(state, &self.buffers, (self.core, self.cores.get()));
+        self.ctp.blocks_of(set).iter().any(|state| !state.transient && may_go(state))
     }
 
     fn is_clean(&self) -> bool {

@@ -2,6 +2,8 @@
 //!
 //! Every miss loads a whole translation page and keeps one block of it. A write-back is a read-modify-write of a page.
 
+use std::ops::Range;
+
 use flash::nand::Image;
 
 use super::backing::{Access, Backing, Cause, Outcome, Step};
@@ -56,8 +58,9 @@ impl Backing for Direct {
         None
     }
 
-    fn stored(&mut self, tvpn: u32) {
+    fn stored(&mut self, tvpn: u32) -> Range<u32> {
         self.buffers.release(tvpn);
+        0..0
     }
 
     fn is_clean(&self) -> bool {

@@ -74,7 +74,9 @@ impl<B: Backing> Software<B> {
         let core = &self.cores[self.core_of(tvpn)];
         let entry = match core.cached(block) {
             Some(entries) => Some(entries[inside]),
-            None => core.backing().page(tvpn).map(|page| &page[..]).or_else(|| images(tvpn)).map(|page| page[at + inside]),
+            None => {
+                core.backing().page(tvpn).map(|page| &page[..]).or_else(|| images(tvpn)).map(|page| page[at + inside])
+            }
         };
         entry.and_then(decode)
     }

@@ -27,7 +27,7 @@ impl WriteBuffers {
 
     /// True if a page can have a buffer: one is free, and the page has none.
     pub(super) fn has_room(&self, tvpn: u32) -> bool {
-        self.used < self.count && self.get(tvpn).is_none()
+        !self.are_full() && self.get(tvpn).is_none()
     }
 
     /// Puts a page into a buffer; false if all are in use or the page has one.
@@ -50,6 +50,10 @@ impl WriteBuffers {
         self.used -= 1;
     }
 
+    pub(super) fn are_full(&self) -> bool {
+        self.used == self.count
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.used == 0
     }
@@ -69,6 +73,7 @@ mod tests {
         assert!(!claim(5, &[]), "all are in use");
         let words = |buffers: &WriteBuffers, tvpn| buffers.get(tvpn).map(|image| image.to_vec());
         assert!(words(&buffers, 6).is_none() && words(&buffers, 900).is_none() && !buffers.has_room(5));
+        assert!(buffers.are_full());
         assert_eq!((words(&buffers, 7), words(&buffers, 2)), (Some(vec![1, 2, 3]), Some(vec![4, 5, 6])));
         buffers.release(7);
         assert!(!buffers.has_room(2) && buffers.has_room(7));

@@ -121,7 +121,9 @@ impl PageFtl {
     pub(super) fn keep_page<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, page: u32) {
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
         let image = match &map_client.recovered {
-            Some(recovered) if map_client.stale.contains(&page) => Image::new(recovered.entries(map_client.range(page)).to_vec()),
+            Some(recovered) if map_client.stale.contains(&page) => {
+                Image::new(recovered.entries(map_client.range(page)).to_vec())
+            }
             _ => {
                 let version = map_client.pages[page as usize].storing.expect("it is being stored");
                 flash.backend.media().image(page, version).expect("it has been staged").clone()

@@ -9,7 +9,7 @@ use base::units::{Span, Time};
 
 use super::super::arbiter::Arbiter;
 use super::super::block_entries::BlockEntries;
-use super::super::cache::{Cache, VictimFilter};
+use super::super::cache::Cache;
 use super::super::costs::Costs;
 use super::super::dtl::Dtl;
 use super::super::layout::{self, Layout};
@@ -302,7 +302,7 @@ impl Cmt {
                 counters.cmt_misses += 1;
             }
             None => {
-                let (victim, looked) = self.cache.victim(key, VictimFilter::Clean);
+                let (victim, looked) = self.cache.victim(key, |state| !state.dirty);
                 let Some(block) = victim else {
                     // No block can be dropped until one of the set has been flushed (Sec. 4.4).
                     let dirty = self.cache.set(key).find(|block| self.cache.block(*block).dirty);

@@ -9,7 +9,7 @@ use base::units::{Span, Time};
 use flash::nand::Image;
 
 use super::super::arbiter::Arbiter;
-use super::super::cache::{Cache, VictimFilter};
+use super::super::cache::Cache;
 use super::super::costs::Costs;
 use super::super::mshrs::{CTP_REQUEST, Mshrs};
 use super::super::pages::Pages;
@@ -428,7 +428,7 @@ impl Ctp {
                 counters.ctp_misses += 1;
             }
             None => {
-                let (victim, looked) = self.cache.victim(request.tvpn, VictimFilter::Clean);
+                let (victim, looked) = self.cache.victim(request.tvpn, |state| !state.dirty);
                 let Some(block) = victim else {
                     // No block can be dropped until one of the set has been stored.
                     let dirty = self.cache.set(request.tvpn).filter(|block| self.cache.block(*block).dirty);

@@ -20,7 +20,7 @@ use super::super::entry::encode;
 use super::super::layout::Layout;
 use super::super::{Answer, Ask, Asker, Costs, Counters, Job, Output, Parts, Ticket};
 use page_states::PageStates;
-use waiting::{After, Waiting};
+use waiting::Waiting;
 
 /// A task that the core has begun.
 #[derive(Clone, Debug)]
@@ -197,9 +197,15 @@ impl<B: Backing> Core<B> {
     }
 
     pub(super) fn stored(&mut self, now: Time, tvpn: u32) {
-        self.backing.stored(tvpn);
+        let sets = self.backing.stored(tvpn);
         self.waiting.release(Cause::Page(tvpn));
         self.waiting.release(Cause::Buffer);
+        for set in sets {
+            base::steps::count();
+            if self.waiting.awaits_place(set) && self.backing.has_room(set) {
+                self.waiting.release_place(set);
+            }
+        }
         self.waiting.wake();
         self.begin(now);
     }
@@ -259,17 +265,13 @@ impl<B: Backing> Core<B> {
     fn begin(&mut self, now: Time) {
         // A task that must wait is not tried again here: the tasks after it change nothing for it.
         while self.running.is_none() {
-            let next = self.waiting.pop().or_else(|| self.open().map(|task| (task, After::Cause)));
-            let Some((task, after)) = next else { return };
+            let next = self.waiting.pop().or_else(|| self.open().map(|task| (task, None)));
+            let Some((task, place)) = next else { return };
             base::steps::count();
-            if after == After::Any && self.fails_again(task) {
-                self.waiting.wait(task, Cause::Any);
-                continue;
-            }
             let stage = self.tasks[task].stage;
             let merges = matches!(stage, Stage::Merge(..) | Stage::Evict);
             let step = self.step(task);
-            if let After::Place(set) = after
+            if let Some(set) = place
                 && self.backing.has_room(set)
             {
                 self.waiting.next_in(set);
@@ -294,24 +296,6 @@ impl<B: Backing> Core<B> {
                 Err(cause) => self.waiting.wait(task, cause),
             }
         }
-    }
-
-    /// Tries a task again that waits for any change. True if it fails at once for the same reason: most attempts do,
-    /// and they need not go through the whole step.
-    fn fails_again(&mut self, task: usize) -> bool {
-        let Task { question, stage, page } = &self.tasks[task];
-        let tvpn = match (*stage, question) {
-            (Stage::Merge(tvpn, _), _) => tvpn,
-            (Stage::Fetch(_), Some((_, ask))) => {
-                let tvpn = self.layout.tvpn_of(ask);
-                if self.pages.is_locked(self.own_number(tvpn)) {
-                    return false;
-                }
-                tvpn
-            }
-            _ => return false,
-        };
-        page.is_none() && self.backing.fails_again(tvpn)
     }
 
     /// Makes a task of the next question, or of a write-back.
@@ -360,7 +344,7 @@ impl<B: Backing> Core<B> {
         for tvpn in written_back.into_iter().chain(asked) {
             self.waiting.release(Cause::Page(tvpn));
         }
-        if let Some(set) = self.backing.take_filled() {
+        if let Some(set) = self.backing.take_freed() {
             self.waiting.release_place(set);
         }
     }
@@ -389,7 +373,7 @@ impl<B: Backing> Core<B> {
             Stage::Evict => match self.backing.evict() {
                 Some(Step { cost, store, .. }) => Ok((cost, store, Next::Done(None))),
                 None if self.backing.is_clean() => Ok((Span::ZERO, None, Next::Done(None))),
-                None => Err(Cause::Any),
+                None => Err(Cause::Buffer),
             },
         }
     }

@@ -187,7 +187,8 @@ fn translation_pages_are_stored_before_the_program_that_makes_them_count() {
     media.stage_image(7, Some(4), 6, &[3]);
     program(&mut media, BLOCK, 8, 4);
     let recalled = recalled(&memory);
-    let images = [(7, 4), (7, 6), (9, 5)].map(|(page, version)| recalled.image(page, version).map(|image| image.to_vec()));
+    let images =
+        [(7, 4), (7, 6), (9, 5)].map(|(page, version)| recalled.image(page, version).map(|image| image.to_vec()));
     assert_eq!(images, [Some(vec![1, 2]), Some(vec![3]), Some(vec![0, 6, 0])]);
 }
 

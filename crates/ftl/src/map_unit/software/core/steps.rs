@@ -3,7 +3,6 @@
 use base::units::Span;
 
 use super::super::super::backing::{Access, Backing, Cause, Outcome};
-use super::super::super::cache::VictimFilter;
 use super::super::super::layout;
 use super::{Core, Next, Stage};
 
@@ -42,7 +41,7 @@ impl<B: Backing> Core<B> {
         let free = |block: &usize| !self.cmt.block(*block).dirty && !self.cmt.block(*block).transient;
         let (victim, looked) = match wanted.filter(free) {
             Some(block) => (Some(block), 0),
-            None => self.cmt.victim(key, VictimFilter::Loaded),
+            None => self.cmt.victim(key, |_| true),
         };
         let victim = victim.ok_or_else(|| self.block_cause(key))?;
         let cost = cost + self.costs.victim * looked;
@@ -65,12 +64,7 @@ impl<B: Backing> Core<B> {
             return Err(Cause::Page(tvpn));
         }
         let state = &mut self.tasks[task];
-        let access = Access {
-            tvpn,
-            loaded: state.page.as_ref(),
-            costs: &self.costs,
-            counters: &mut self.counters,
-        };
+        let access = Access { tvpn, loaded: state.page.as_ref(), costs: &self.costs, counters: &mut self.counters };
         let step = self.backing.fetch(access, at, self.entries.of_mut(block));
         let cost = spent + step.cost;
         match step.outcome {
@@ -100,12 +94,7 @@ impl<B: Backing> Core<B> {
         found.clear();
         found.extend(self.pages.dirty_blocks(page));
         let state = &mut self.tasks[task];
-        let access = Access {
-            tvpn,
-            loaded: state.page.as_ref(),
-            costs: &self.costs,
-            counters: &mut self.counters,
-        };
+        let access = Access { tvpn, loaded: state.page.as_ref(), costs: &self.costs, counters: &mut self.counters };
         let (cmt, entries, layout) = (&self.cmt, &self.entries, &self.layout);
         let blocks = found.iter().map(|block| (layout.page_of(cmt.key(*block)).1, entries.of(*block)));
         let step = self.backing.merge(access, blocks);

@@ -1,12 +1,9 @@
 //! The tasks of a core that wait, listed by the cause, and those that can go on, the oldest first.
 //!
-//! A step that must wait changes nothing, so a task is tried again only after its cause may have ended. The exception
-//! is [`Cause::Any`]: each attempt moves the hand that searches for a victim, so the task is tried after every step.
-//! Dozens of tasks may wait so. They keep their order in a list of their own: a heap would sort them after each step.
+//! A step that must wait changes nothing, so a task is tried again only after its cause may have ended.
 //!
-//! Many tasks may wait for a place in one set of the second level, and a page that arrives there makes room for one. So
-//! the oldest of them is tried, and each further one only if the attempt before has left room: without room an attempt
-//! fails and changes nothing.
+//! Many tasks may wait for a place in one set of the second level, and a page that can leave it makes room for one. So
+//! the oldest of them is tried, and each further one only if the attempt before has left room.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -26,17 +23,6 @@ struct Waiter {
     next: u32,
 }
 
-/// What a task that can go on has waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum After {
-    /// A cause that may have ended, or nothing.
-    Cause,
-    /// A place in this set of the second level.
-    Place(u32),
-    /// Any change.
-    Any,
-}
-
 /// The lists.
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
@@ -45,10 +31,6 @@ pub(super) struct Waiting {
     lists: Vec<u32>,
     /// Tasks that wait for a place in each set of the second level.
     places: Vec<BinaryHeap<Reverse<(u64, u32)>>>,
-    /// Tasks that wait for any change and have been tried since the last step.
-    any: Vec<u32>,
-    /// Those that are to be tried, the oldest last.
-    retried: Vec<(u64, u32)>,
     /// Tasks whose cause may have ended, which are tried after the present step.
     released: Vec<u32>,
     ready: BinaryHeap<Reverse<(u64, u32)>>,
@@ -61,11 +43,9 @@ impl Waiting {
     pub(super) fn new(tasks: u32, sets: u32) -> Self {
         let room = tasks as usize;
         Self {
-            waiters: vec![Waiter { cause: Cause::Any, number: 0, next: NONE }; room],
+            waiters: vec![Waiter { cause: Cause::Buffer, number: 0, next: NONE }; room],
             lists: vec![NONE; (2 * room).next_power_of_two()],
             places: vec![BinaryHeap::new(); sets as usize],
-            any: Vec::with_capacity(room),
-            retried: Vec::with_capacity(room),
             released: Vec::with_capacity(room),
             ready: BinaryHeap::with_capacity(room),
             loading: 0,
@@ -74,7 +54,7 @@ impl Waiting {
 
     fn list(&self, cause: Cause) -> usize {
         let (kind, number) = match cause {
-            Cause::Any | Cause::Place(_) => unreachable!("it has a list of its own"),
+            Cause::Place(_) => unreachable!("it has a list of its own"),
             Cause::Load(tvpn) => (0, tvpn),
             Cause::Page(tvpn) => (1, tvpn),
             Cause::Block(set) => (2, set),
@@ -99,28 +79,18 @@ impl Waiting {
         self.ready.push(Reverse((self.waiters[task].number, task as u32)));
     }
 
-    /// Takes the oldest task that can go on.
-    pub(super) fn pop(&mut self) -> Option<(usize, After)> {
-        let ready = self.ready.peek().map(|Reverse((number, _))| *number);
-        if let Some((number, task)) = self.retried.last().copied()
-            && ready.is_none_or(|ready| number < ready)
-        {
-            self.retried.pop();
-            return Some((task as usize, After::Any));
-        }
+    /// Takes the oldest task that can go on, and the set of the second level in which it has waited for a place.
+    pub(super) fn pop(&mut self) -> Option<(usize, Option<u32>)> {
         let Reverse((_, task)) = self.ready.pop()?;
-        let after = match std::mem::replace(&mut self.waiters[task as usize].cause, Cause::Any) {
-            Cause::Place(set) => After::Place(set),
-            _ => After::Cause,
+        let place = match std::mem::replace(&mut self.waiters[task as usize].cause, Cause::Buffer) {
+            Cause::Place(set) => Some(set),
+            _ => None,
         };
-        Some((task as usize, after))
+        Some((task as usize, place))
     }
 
     /// A task waits.
     pub(super) fn wait(&mut self, task: usize, cause: Cause) {
-        if cause == Cause::Any {
-            return self.any.push(task as u32);
-        }
         if let Cause::Place(set) = cause {
             let waiter = &mut self.waiters[task];
             waiter.cause = cause;
@@ -189,6 +159,11 @@ impl Waiting {
         }
     }
 
+    /// True if tasks wait for a place in a set of the second level.
+    pub(super) fn awaits_place(&self, set: u32) -> bool {
+        !self.places[set as usize].is_empty()
+    }
+
     /// A set of the second level has room: the oldest task that waits for a place there is tried after the present step.
     pub(super) fn release_place(&mut self, set: u32) {
         self.released.extend(self.places[set as usize].pop().map(|Reverse((_, task))| task));
@@ -204,18 +179,6 @@ impl Waiting {
         for task in self.released.drain(..) {
             steps::count();
             self.ready.push(Reverse((self.waiters[task as usize].number, task)));
-        }
-        if self.any.is_empty() {
-            return;
-        }
-        // Tasks are tried in their order, so those that are still to be tried are nearly always younger.
-        let from = self.retried.len().saturating_sub(1);
-        for task in self.any.drain(..).rev() {
-            steps::count();
-            self.retried.push((self.waiters[task as usize].number, task));
-        }
-        if !self.retried[from..].is_sorted_by(|a, b| a.0 > b.0) {
-            self.retried.sort_unstable_by_key(|(number, _)| Reverse(*number));
         }
     }
 }
@@ -235,7 +198,6 @@ mod tests {
             number.clone().prop_map(Cause::Block),
             number.prop_map(Cause::Place),
             Just(Cause::Buffer),
-            Just(Cause::Any),
         ]
     }
 
@@ -247,8 +209,8 @@ mod tests {
             // Of each task: its cause while it waits, and true if that has ended.
             let mut model: Vec<Option<(Cause, bool)>> = vec![None; TASKS as usize];
             let mut ready: Vec<u32> = (0..TASKS).collect();
-            // What a task has waited for, from its release until it is tried.
-            let mut after = [After::Cause; TASKS as usize];
+            // The set in which a task has waited for a place, from its release until it is tried.
+            let mut after: [Option<u32>; TASKS as usize] = [None; TASKS as usize];
             for task in 0..TASKS {
                 waiting.begin(task as usize, u64::from(task) + 1);
                 waiting.ready(task as usize);
@@ -261,10 +223,10 @@ mod tests {
                         let popped = waiting.pop();
                         prop_assert_eq!(popped.map(|(task, _)| task), oldest.map(|task| task as usize));
                         if let Some(task) = oldest {
-                            let waited_for = std::mem::replace(&mut after[task as usize], After::Cause);
+                            let waited_for = after[task as usize].take();
                             prop_assert_eq!(popped.map(|(_, after)| after), Some(waited_for));
                             waiting.wait(task as usize, cause);
-                            model[task as usize] = Some((cause, cause == Cause::Any));
+                            model[task as usize] = Some((cause, false));
                         }
                     }
                     // Of those that wait for a place, only the oldest.
@@ -273,7 +235,7 @@ mod tests {
                         let Cause::Place(set) = cause else { unreachable!() };
                         let oldest = (0..TASKS).find(waits);
                         if let Some(oldest) = oldest {
-                            after[oldest as usize] = After::Place(set);
+                            after[oldest as usize] = Some(set);
                             model[oldest as usize] = (step == 2).then_some((cause, true));
                         }
                         match step {
@@ -284,7 +246,7 @@ mod tests {
                             }
                         }
                     }
-                    2 if !matches!(cause, Cause::Any | Cause::Load(_)) => {
+                    2 if !matches!(cause, Cause::Load(_)) => {
                         waiting.release(cause);
                         model.iter_mut().flatten().filter(|(of, _)| *of == cause).for_each(|(_, ended)| *ended = true);
                     }
@@ -303,10 +265,7 @@ mod tests {
                     _ => {
                         waiting.wake();
                         for task in 0..TASKS {
-                            if let Some((cause, true)) = model[task as usize] {
-                                if cause == Cause::Any {
-                                    after[task as usize] = After::Any;
-                                }
+                            if let Some((_, true)) = model[task as usize] {
                                 model[task as usize] = None;
                                 ready.push(task);
                             }
