@@ -115,6 +115,8 @@ pub struct HydraFtl {
     chain: Vec<Option<Handle<Command>>>,
     /// The blocks of the merge that is being built, by die of its superchip.
     blocks: Vec<merge::Blocks>,
+    /// The dies that it needs a command for, one bit each, by page.
+    wanted: Vec<u64>,
     /// Records that have just become durable.
     logged: Vec<Record>,
     /// Processor time of a read request and of a merge (Sec. 4.2.3, Figs. 17 and 18).
@@ -390,8 +392,13 @@ impl HydraFtl {
             let version = self.versions.next();
             let (superblocks, map) = (&self.superblocks, &self.map);
             self.journal.store_map(flash, version, |words| {
-                let position = |at: NonMaxU32| NonMaxU32::new(superblocks.split(at.get()).1);
-                words.extend(map.iter().map(|at| NonMaxU32::to_word(at.map(position))));
+                // A logical superblock stays in its superchip, so its position needs no division.
+                for logical in map.chunks(self.layout.superchips as usize) {
+                    let word = |(superchip, at): (u32, &Option<NonMaxU32>)| {
+                        at.map_or(u32::MAX, |at| at.get() - superblocks.join(superchip, 0))
+                    };
+                    words.extend((0..).zip(logical).map(word));
+                }
                 words.extend(superblocks.all_erases());
                 words.extend(superblocks.stand_ins().iter().copied().map(NonMaxU32::to_word));
             });

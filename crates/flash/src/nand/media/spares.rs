@@ -92,6 +92,7 @@ impl Spares {
     pub(super) fn fill(&mut self, slots: Range<usize>, spare: Spare) {
         match self {
             Self::Wide(words) => words[slots].fill(spare.pack()),
+            Self::Narrow(bytes) if spare == Spare::Empty => bytes[slots.start * NARROW..slots.end * NARROW].fill(0),
             Self::Narrow(_) => slots.for_each(|slot| self.set(slot, spare)),
         }
     }
