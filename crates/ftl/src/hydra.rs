@@ -115,8 +115,6 @@ pub struct HydraFtl {
     chain: Vec<Option<Handle<Command>>>,
     /// The blocks of the merge that is being built, by die of its superchip.
     blocks: Vec<merge::Blocks>,
-    /// The dies that it needs a command for, one bit each, by page.
-    wanted: Vec<u64>,
     /// Records that have just become durable.
     logged: Vec<Record>,
     /// Processor time of a read request and of a merge (Sec. 4.2.3, Figs. 17 and 18).

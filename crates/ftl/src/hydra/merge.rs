@@ -287,29 +287,15 @@ impl HydraFtl {
         let mut all_blocks = std::mem::take(&mut self.blocks);
         all_blocks.clear();
         all_blocks.extend((0..self.layout.chips).map(|chip| self.blocks_of(merge, chip)));
-        // Most rows of a superblock that is not full have neither old content nor new: only the others are visited.
-        self.wanted.clear();
-        self.wanted.resize(self.layout.pages as usize, 0);
-        for (chip, blocks) in all_blocks.iter().enumerate().filter(|(_, blocks)| !blocks.is_done) {
-            for block in blocks.source.into_iter().chain(blocks.failing) {
-                let held = flash.backend.media().held_slots(block);
-                held.for_each(|page| self.wanted[page as usize] |= 1 << chip);
-            }
-        }
-        for unit in &merge.units {
-            let (chip, page) = self.layout.chip_and_page(self.layout.split(unit.lpn).1);
-            self.wanted[page as usize] |= 1 << chip;
-        }
         let forgets = self.forgets(merge.logical);
         let why = merge.why();
         // The first write of the host's sectors counts as the host's, a repetition does not.
         let given = if why == Cause::Merge { Cause::Host } else { why };
         let mut empty = true;
-        let rows = self.wanted.iter().zip(0..).flat_map(|(chips, page)| ones(*chips).map(move |chip| (chip, page)));
-        for (chip, page) in rows {
-            let row = page * self.layout.chips + chip;
+        for row in 0..self.layout.rows() {
             let lpn = self.layout.join(merge.logical, row);
             let unit = units.next_if(|unit| unit.lpn == lpn);
+            let (chip, page) = self.layout.chip_and_page(row);
             let blocks = &all_blocks[chip as usize];
             if blocks.is_done {
                 continue;
@@ -482,15 +468,6 @@ impl Merge {
             _ => Cause::Merge,
         }
     }
-}
-
-/// The numbers of the bits that are set, in order.
-fn ones(mut bits: u64) -> impl Iterator<Item = u32> {
-    std::iter::from_fn(move || {
-        let one = (bits != 0).then(|| bits.trailing_zeros());
-        bits &= bits.wrapping_sub(1);
-        one
-    })
 }
 
 /// The slot of a page that holds data. A controller would have to read the page to know; here that takes no time.

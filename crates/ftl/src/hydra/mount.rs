@@ -41,7 +41,6 @@ impl HydraFtl {
             read_chain: vec![None; layout.chips as usize],
             chain: Vec::new(),
             blocks: Vec::new(),
-            wanted: Vec::new(),
             logged: Vec::new(),
             cpu_time: hydra.cpu_time,
             wear: hydra.wear.clone(),

@@ -16,12 +16,6 @@ impl<S: Sector> Media<S> {
         matches!(self.spare(psn), Spare::Data { .. })
     }
 
-    /// The slots of a superblock that hold data, as offsets.
-    pub fn held_slots(&self, superblock: SuperblockId) -> impl Iterator<Item = u32> + '_ {
-        let slot = move |offset: &u32| self.geometry.slot(superblock, *offset);
-        (0..self.geometry.superblock_slots()).filter(move |offset| self.holds_data(slot(offset)))
-    }
-
     /// True if a program has failed in any block of a superblock since it was erased.
     #[must_use]
     pub fn is_failing(&self, superblock: SuperblockId) -> bool {
