@@ -6,7 +6,7 @@ use base::engine::Rng;
 use base::io::{Io, IoKind};
 use base::units::{Bytes, Lba, Lpn, Psn, Sectors, Span, Time};
 use flash::backend::{Cause, Op};
-use flash::nand::Stamp;
+use flash::nand::{Image, Stamp};
 use ssd::map_unit::{Answer, AnyMapUnit, Ask, Asker, Counters, MapUnit, Output, SPAN, Ticket};
 use ssd::{Completion, Drive, MapSpec, Precondition, QueueId, Request, Spec, Ssd};
 
@@ -272,7 +272,7 @@ impl MapUnit for Own {
         self.waiting.push_back((now + Span::from_us(1), ticket, ask));
     }
 
-    fn loaded(&mut self, _: Time, _: u32, _: Option<&[u32]>) {
+    fn loaded(&mut self, _: Time, _: u32, _: Option<&Image>) {
         unreachable!("it loads nothing");
     }
 
@@ -305,7 +305,7 @@ impl MapUnit for Own {
         self.waiting.front().map(|(at, ..)| *at)
     }
 
-    fn image(&self, _: u32) -> &[u32] {
+    fn image(&self, _: u32) -> &Image {
         unreachable!("it stores nothing")
     }
 

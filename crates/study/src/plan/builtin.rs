@@ -10,6 +10,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("chang/replay", include_str!("../../studies/chang/replay.toml")),
     ("chang/saturation", include_str!("../../studies/chang/saturation.toml")),
     ("chang/sizes", include_str!("../../studies/chang/sizes.toml")),
+    ("chang/small-log", include_str!("../../studies/chang/small-log.toml")),
     ("chang/throttle", include_str!("../../studies/chang/throttle.toml")),
     ("chang/traces", include_str!("../../studies/chang/traces.toml")),
     ("chang/wear", include_str!("../../studies/chang/wear.toml")),
