@@ -90,6 +90,8 @@ pub struct MapImages {
     pub count: u32,
     /// Entries of four bytes in each.
     pub entries: u32,
+    /// How many of them the map unit may have changed and not stored yet.
+    pub copies: u32,
 }
 
 /// The space that garbage collection has to work with, once the drive holds all its units.

@@ -38,7 +38,7 @@ pub use counters::{Counters, Parts};
 pub(crate) use entry::ENTRY;
 pub use entry::{decode, encode};
 pub use layout::Layout;
-pub(crate) use memory::memory;
+pub(crate) use memory::{cached_pages, memory};
 pub use spec::{CdftlSpec, DftlSpec, FmmuSpec, MapSpec};
 pub use table::Table;
 

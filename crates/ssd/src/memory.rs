@@ -87,7 +87,7 @@ impl Resolved {
         memory.add("blocks and spare areas", state);
         memory.add("content of the flash", payload);
         let pages = self.family.images();
-        memory.add("translation pages", Media::<S>::memory_of_images(pages.count, pages.entries));
+        memory.add("translation pages", Media::<S>::memory_of_images(pages.count, pages.copies, pages.entries));
         memory.add("dies and channels", Backend::<S>::memory(&self.geometry, &self.backend));
         if let Some(slc_array) = &self.slc_array {
             let [state, payload] = media(&slc_array.geometry);

@@ -145,10 +145,11 @@ impl<S: Sector> Media<S> {
         [state, if S::PRESENT { payload } else { 0 }]
     }
 
-    /// Bytes of the content of `pages` translation pages of `entries` entries.
+    /// Bytes of the content of `pages` translation pages of `entries` entries, and of the `copies` of them that the FTL
+    /// has.
     #[must_use]
-    pub fn memory_of_images(pages: u32, entries: u32) -> u64 {
-        Images::memory(pages, entries)
+    pub fn memory_of_images(pages: u32, copies: u32, entries: u32) -> u64 {
+        Images::memory(pages, entries) + u64::from(copies) * Images::memory_of_one(entries)
     }
 
     /// The geometry of the array.

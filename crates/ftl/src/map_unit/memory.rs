@@ -1,4 +1,7 @@
-//! The memory of a map unit: its caches, the state of each block and set, and its buffers.
+//! The memory of a map unit: its caches, and the state of each block and set.
+//!
+//! A page in a write buffer, or loaded for a question, is the one that flash has. One in the second level is a copy from its
+//! first change on ([`cached_pages`]).
 
 use base::units::Bytes;
 
@@ -7,6 +10,8 @@ use super::entry::ENTRY;
 
 /// Bytes of state for each block of a cache in software.
 const STATE: u64 = 12;
+/// Bytes of a page's handle in the second level.
+const HANDLE: u64 = 8;
 /// The same of a block of the CMT, which is chained to the other dirty blocks of its page.
 const CHAINED: u64 = STATE + 4;
 /// Bytes for each block of a cache in hardware: its state, its registers, its links in lists.
@@ -18,13 +23,30 @@ const PAGE: u64 = 56;
 /// Bytes of a question in progress on a core, with its places in lists.
 const TASK: u64 = 248;
 
-fn cache(size: Bytes, block: u64, ways: u32, beside: u64) -> u64 {
+/// Bytes of the states of a cache's blocks and sets.
+fn states(size: Bytes, block: u64, ways: u32, beside: u64) -> u64 {
     let blocks = size.get() / block.max(1);
     let set = if beside < REGISTERS { size_of::<u32>() as u64 } else { SET };
-    size.get() + blocks * beside + blocks / u64::from(ways.max(1)) * set
+    blocks * beside + blocks / u64::from(ways.max(1)) * set
 }
 
-/// Bytes of the map unit of a device with `units` mapping units and translation pages of `entries` entries.
+/// Bytes of a cache with the entries of its blocks.
+fn cache(size: Bytes, block: u64, ways: u32, beside: u64) -> u64 {
+    size.get() + states(size, block, ways, beside)
+}
+
+/// The translation pages, of `pages` with `entries` entries each, of which a device may have a copy in its second level.
+pub(crate) fn cached_pages(spec: &MapSpec, pages: u32, entries: u32) -> u32 {
+    let size = match spec {
+        MapSpec::Cdftl(spec) => spec.ctp,
+        MapSpec::Fmmu(spec) => spec.ctp,
+        MapSpec::Ram | MapSpec::Table { .. } | MapSpec::Uncached { .. } | MapSpec::Dftl(_) => return 0,
+    };
+    let blocks = size.get() / (u64::from(entries) * ENTRY).max(1);
+    u32::try_from(blocks).map_or(pages, |blocks| blocks.min(pages))
+}
+
+/// Bytes of the map unit of a device with `units` mapping units and translation pages of `entries` entries, but the pages.
 pub(crate) fn memory(spec: &MapSpec, units: u64, pages: u64, entries: u64) -> u64 {
     let page = entries * ENTRY;
     let beside = pages * PAGE;
@@ -34,20 +56,17 @@ pub(crate) fn memory(spec: &MapSpec, units: u64, pages: u64, entries: u64) -> u6
         // A page has an image only while a question uses it.
         MapSpec::Uncached { .. } => pages * 3 * PAGE,
         MapSpec::Dftl(spec) => {
-            let buffers = u64::from(spec.write_buffers) * page;
-            let tasks = u64::from(spec.cores) * u64::from(spec.outstanding) * (TASK + page);
-            cache(spec.cmt, spec.block.get(), spec.ways, CHAINED) + buffers + tasks + beside
+            let tasks = u64::from(spec.cores) * u64::from(spec.outstanding) * TASK;
+            cache(spec.cmt, spec.block.get(), spec.ways, CHAINED) + tasks + beside
         }
         MapSpec::Cdftl(spec) => {
-            let buffers = u64::from(spec.write_buffers) * page;
             let tasks = u64::from(spec.cores) * u64::from(spec.outstanding) * TASK;
-            let ctp = cache(spec.ctp, page, spec.ways, STATE);
-            cache(spec.cmt, spec.block.get(), spec.ways, CHAINED) + ctp + buffers + tasks + beside
+            let ctp = states(spec.ctp, page, spec.ways, STATE + HANDLE);
+            cache(spec.cmt, spec.block.get(), spec.ways, CHAINED) + ctp + tasks + beside
         }
         MapSpec::Fmmu(spec) => {
-            let buffers = u64::from(spec.write_buffers) * page;
-            let ctp = cache(spec.ctp, page, spec.ways, REGISTERS);
-            cache(spec.cmt, spec.block.get(), spec.ways, REGISTERS) + ctp + buffers + beside
+            let ctp = states(spec.ctp, page, spec.ways, REGISTERS);
+            cache(spec.cmt, spec.block.get(), spec.ways, REGISTERS) + ctp + beside
         }
     }
 }
@@ -71,19 +90,21 @@ mod tests {
         assert_eq!(dftl(size * 2) - dftl(size), software);
         let cdftl = |cmt, ctp| bytes(MapSpec::Cdftl(CdftlSpec { cmt, ctp, block, ways: 4, ..CdftlSpec::PUBLISHED }));
         assert_eq!(cdftl(size * 2, size) - cdftl(size, size), software);
-        assert_eq!(cdftl(size, size * 2) - cdftl(size, size), (64 << 10) + 16 * STATE + 4 * 4);
+        assert_eq!(cdftl(size, size * 2) - cdftl(size, size), 16 * (STATE + HANDLE) + 4 * 4);
         let fmmu = |cmt, ctp| bytes(MapSpec::Fmmu(FmmuSpec { cmt, ctp, block, ways: 4, ..FmmuSpec::PUBLISHED }));
         assert_eq!(fmmu(size * 2, size) - fmmu(size, size), (64 << 10) + 1024 * REGISTERS + 256 * SET);
-        assert_eq!(fmmu(size, size * 2) - fmmu(size, size), (64 << 10) + 16 * REGISTERS + 4 * SET);
+        assert_eq!(fmmu(size, size * 2) - fmmu(size, size), 16 * REGISTERS + 4 * SET);
+        let spec = |ctp| MapSpec::Fmmu(FmmuSpec { ctp, ..FmmuSpec::PUBLISHED });
+        assert_eq!([1 << 10, 7].map(|pages| cached_pages(&spec(size), pages, 1 << 10)), [16, 7]);
     }
 
     #[test]
-    fn each_write_buffer_takes_a_page_of_memory() {
+    fn write_buffers_have_the_pages_of_flash() {
         let dftl = |write_buffers| bytes(MapSpec::Dftl(DftlSpec { write_buffers, ..DftlSpec::PUBLISHED }));
         let cdftl = |write_buffers| bytes(MapSpec::Cdftl(CdftlSpec { write_buffers, ..CdftlSpec::PUBLISHED }));
         let fmmu = |write_buffers| bytes(MapSpec::Fmmu(FmmuSpec { write_buffers, ..FmmuSpec::PUBLISHED }));
         for bytes in [&dftl as &dyn Fn(u32) -> u64, &cdftl, &fmmu] {
-            assert_eq!(bytes(5) - bytes(4), 4096);
+            assert_eq!(bytes(5), bytes(4));
         }
     }
 }

@@ -11,6 +11,7 @@ use flash::nand::{Geometry, Media, Sector};
 use super::{CheckpointPages, FirmwareSpec, GcSpec, MapPages, PageFtl, PlacementSpec, TrimPages};
 use crate::MapSpec;
 use crate::family::{Config, MapImages, WorkingSpace};
+use crate::map_unit::cached_pages;
 use crate::sabotage::Planted;
 use crate::toolkit::{ENTRY, WearSpec};
 
@@ -69,7 +70,11 @@ impl Config for PageConfig {
 
     fn images(&self) -> MapImages {
         let (map, trims) = (self.map_pages, self.trim_pages);
-        MapImages { count: map.count + trims.count, entries: map.entries.max(trims.words) }
+        MapImages {
+            count: map.count + trims.count,
+            entries: map.entries.max(trims.words),
+            copies: cached_pages(&self.map, map.count, map.entries),
+        }
     }
 
     fn format(&self, say: &mut dyn FnMut(&'static str, &dyn Display)) {

@@ -25,10 +25,13 @@ pub(super) struct Images {
 impl Images {
     /// Bytes of `pages` pages of `entries` entries, with both versions of each.
     pub(super) fn memory(pages: u32, entries: u32) -> u64 {
-        // The words, and what counts their owners.
-        let image = size_of::<u32>() * (entries as usize).max(USUAL) + size_of::<Vec<u32>>() + 2 * size_of::<usize>();
         // The list of pages has doubled its capacity.
-        u64::from(pages) * 2 * (image + 2 * size_of::<Version>()) as u64
+        u64::from(pages) * 2 * (Self::memory_of_one(entries) + 2 * size_of::<Version>() as u64)
+    }
+
+    /// Bytes of one version: its words, and what counts their owners.
+    pub(super) fn memory_of_one(entries: u32) -> u64 {
+        (size_of::<u32>() * (entries as usize).max(USUAL) + size_of::<Vec<u32>>() + 2 * size_of::<usize>()) as u64
     }
 
     /// The place for a new version among the two of the page.
