@@ -404,19 +404,31 @@ fn try_queues(rng: &mut Rng, device: &Spec) -> Spec {
 }
 
 impl Swarm {
+    /// The drive of a seed, and the stream that goes on with its requests.
+    fn draw(&self, seed: u64) -> (Spec, Rng) {
+        let mut rng = Rng::stream(seed, "swarm");
+        let mut spec = draw_device(&mut rng, self.faults);
+        if self.queues {
+            // Queues draw from streams of their own, so that a run without queues is the same as before there were queues.
+            spec = draw_queues(&mut Rng::stream(seed, "swarm.queues"), &spec);
+        }
+        (spec, rng)
+    }
+
+    /// The drive that [`Self::run`] makes for a seed.
+    #[must_use]
+    pub fn device(&self, seed: u64) -> Spec {
+        self.draw(seed).0
+    }
+
     /// Runs the swarm for one seed.
     ///
     /// # Panics
     /// If anything is wrong; the caller prints the seed.
     #[must_use]
     pub fn run(&self, seed: u64) -> Outcome {
-        let mut rng = Rng::stream(seed, "swarm");
-        // Queues draw from streams of their own, so that a run without queues is the same as before there were queues.
-        let (mut own, mut choice) = (Rng::stream(seed, "swarm.queues"), Rng::stream(seed, "swarm.queue"));
-        let mut spec = draw_device(&mut rng, self.faults);
-        if self.queues {
-            spec = draw_queues(&mut own, &spec);
-        }
+        let (spec, mut rng) = self.draw(seed);
+        let mut choice = Rng::stream(seed, "swarm.queue");
         let resolved = spec.resolve().expect("it was drawn to be valid");
         let mut ssd = Ssd::<Stamp>::new(&resolved, seed);
         let mut worn_out = false;

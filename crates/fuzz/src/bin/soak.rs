@@ -2,7 +2,7 @@
 //! suite, one setting per seed, with longer scripts than in the tests.
 //!
 //! `soak [SECONDS [FIRST_SEED]]` runs for that long; a failing seed prints one line that replays it.
-//! `soak replay SEED` runs one seed again and does not catch its failure. `soak check CHECK SETTING SEED EFFORT` applies
+//! `soak replay SEED` prints the drive of one seed, runs it again and does not catch its failure. `soak check CHECK SETTING SEED EFFORT` applies
 //! one check of the conformance suite again.
 #![allow(clippy::disallowed_methods)] // A soak is measured in wall time and runs on threads; the device does neither.
 
@@ -44,7 +44,10 @@ fn main() -> ExitCode {
         Some(text) => text.parse::<u64>().ok(),
     };
     if arguments.first().is_some_and(|first| first == "replay") {
-        let Some(seed) = arguments.get(1).and_then(|seed| seed.parse().ok()) else { return usage() };
+        let Some(seed) = arguments.get(1).and_then(|seed| seed.parse::<u64>().ok()) else { return usage() };
+        if !seed.is_multiple_of(SUITE_EVERY) {
+            println!("{:#?}", swarm(seed).device(seed));
+        }
         let (requests, cuts) = run(seed);
         println!("seed {seed}: {requests} requests, {cuts} power cuts");
         return ExitCode::SUCCESS;
