@@ -256,11 +256,14 @@ impl<S: Sector> Buffer<S> {
         Some(Found { entry, mask: if zeros { u64::MAX } else { mask }, zeros })
     }
 
-    /// Discards a unit.
-    pub(crate) fn discard(&mut self, lpn: Lpn) {
-        let Some(handle) = self.index.get(&lpn.get()).copied() else { return };
+    /// Discards a unit. If flushes were to wait for its content, returns their epoch: they go on waiting until the caller
+    /// says with [`Self::written`] that the discard is durable. Before that a power cut would bring back what flash has,
+    /// which may be older than what a flush has promised.
+    #[must_use]
+    pub(crate) fn discard(&mut self, lpn: Lpn) -> Option<u64> {
+        let handle = self.index.get(&lpn.get()).copied()?;
         let entry = &mut self.entries[handle];
-        let awaited = if entry.is_dirty() {
+        if entry.is_dirty() {
             let (awaited, set) = (entry.awaited(), entry.set);
             match &mut self.superblocks {
                 Some(superblocks) => {
@@ -273,9 +276,6 @@ impl<S: Sector> Buffer<S> {
             awaited
         } else {
             entry.discard()
-        };
-        if let Some(epoch) = awaited {
-            self.written(epoch);
         }
     }
 
@@ -439,18 +439,20 @@ mod tests {
         let flush = b.begin_flush();
         assert!(b.is_due(9, Some(flush), false).is_some());
         let h = b.next_to_write(0).expect("urgent");
-        b.discard(Lpn::new(5));
-        b.discard(Lpn::new(6));
+        assert_eq!(b.discard(Lpn::new(5)), None, "the flush waits for its program");
+        let awaited = b.discard(Lpn::new(6)).expect("the flush waits for it");
         assert!(b.find(Lpn::new(5)).expect("still known").zeros);
         assert!(b.find(Lpn::new(6)).is_none());
         assert_eq!(b.flushed(h), Some(Lpn::new(5)), "the copy on flash must be discarded");
+        assert!(!b.is_durable(flush), "a discard is not durable");
+        b.written(awaited);
         assert!(b.is_durable(flush));
         // A write after the discard, during the program: zeros surround the new sector.
         take(&mut b, 8, 0b1111, 3);
         let flush = b.begin_flush();
         assert!(b.is_due(9, Some(flush), false).is_some());
         let h = b.next_to_write(0).expect("urgent");
-        b.discard(Lpn::new(8));
+        assert_eq!(b.discard(Lpn::new(8)), None);
         take(&mut b, 8, 0b10, 4);
         assert_eq!(stamps(&b, 8), [0, 41, 0, 0]);
         assert_eq!(b.flushed(h), None);
@@ -509,7 +511,7 @@ mod tests {
         let mut b =
             Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0, ..ResolvedBuffer::default() }, 4, 2);
         b.take(Lpn::new(7), 0, 1, |_| Stamp(1));
-        b.discard(Lpn::new(7));
+        b.discard(Lpn::new(7)).into_iter().for_each(|epoch| b.written(epoch));
         b.take(Lpn::new(8), 1, 1, |_| Stamp(1));
         assert_eq!(b.next_to_write(0), None);
         assert!(b.next_to_write(1).is_some());

@@ -42,6 +42,12 @@ fn a_page_that_is_written_twice_during_its_merge_is_not_lost() {
 }
 
 #[test]
+fn a_flush_waits_for_a_discard_that_took_from_the_buffer_what_it_promises() {
+    seeds(&Swarm { requests: 1200, cuts: 12, faults: true, queues: true }, 20_262_256..20_262_257);
+    seeds(&Swarm { requests: 1200, cuts: 12, faults: true, queues: true }, 20_266_166..20_266_167);
+}
+
+#[test]
 fn several_queues_confined_to_dies_lose_nothing() {
     seeds(&Swarm { requests: 1200, cuts: 0, faults: false, queues: true }, 4000..4060);
     seeds(&Swarm { requests: 1200, cuts: 8, faults: false, queues: true }, 5000..5060);

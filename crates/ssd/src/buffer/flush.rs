@@ -13,8 +13,8 @@ use super::{Batch, Buffer, Entry};
 use ftl::Sabotage;
 
 impl<S: Sector> Buffer<S> {
-    /// Notes that a unit or a batch of an epoch has become durable.
-    pub(super) fn written(&mut self, epoch: u64) {
+    /// Notes that a unit, a batch or a discard of an epoch has become durable.
+    pub(crate) fn written(&mut self, epoch: u64) {
         *self.count(epoch) -= 1;
         while self.outstanding.len() > 1 && self.outstanding[0] == 0 {
             self.outstanding.pop_front();
@@ -204,7 +204,7 @@ mod tests {
         let flush = b.begin_flush();
         log(&mut b, flush);
         take(&mut b, 4, 0b10);
-        b.discard(Lpn::new(8));
+        assert_eq!(b.discard(Lpn::new(8)), None);
         b.logged(false);
         assert_eq!(units(&b, flush), [0, 4, 12]);
         assert!(!b.is_durable(flush));

@@ -357,10 +357,10 @@ mod tests {
         take(&mut b, 0, 1);
         take(&mut b, 4, 1);
         let flush = b.begin_flush();
-        b.discard(Lpn::new(0));
+        b.discard(Lpn::new(0)).into_iter().for_each(|epoch| b.written(epoch));
         let out = write_back(&mut b, Some(flush), false);
         assert_eq!(units(&b, &out), [[4]]);
-        b.discard(Lpn::new(4));
+        b.discard(Lpn::new(4)).into_iter().for_each(|epoch| b.written(epoch));
         assert_eq!(b.flushed(out[0][0]), Some(Lpn::new(4)));
         assert!(b.is_durable(flush));
         (0..6).for_each(|unit| assert_eq!(take(&mut b, unit, 0b1111), Taken::New, "all room is free again"));

@@ -67,6 +67,9 @@ pub(crate) struct Clients<S> {
     pub(crate) unmapped: u64,
     /// Mapping units that were discarded on their way to flash.
     dropped: Vec<Lpn>,
+    /// Discards under way that took content from the buffer, and the epoch of the flushes that wait for it: now they wait
+    /// for the discard.
+    discards: Vec<(Handle<Active<S>>, u64)>,
     /// A flush may be done, or a write may come into the buffer.
     drained: bool,
     /// The buffer could not write a unit back: too many blocks of the device are bad.
@@ -123,6 +126,7 @@ impl<S: Sector> Clients<S> {
             parts: Vec::new(),
             unmapped: 0,
             dropped: Vec::new(),
+            discards: Vec::new(),
             drained: false,
             stuck: false,
             sectors,
@@ -137,6 +141,7 @@ impl<S: Sector> Clients<S> {
         self.served.clear();
         self.parts.clear();
         self.dropped.clear();
+        self.discards.clear();
         (self.drained, self.stuck) = (false, false);
         self.buffer = buffer;
     }
@@ -175,6 +180,29 @@ impl<S: Sector> Clients<S> {
     /// A unit that was discarded on its way to flash, and that the FTL must discard now.
     pub(crate) fn next_dropped(&mut self) -> Option<Lpn> {
         self.dropped.pop()
+    }
+
+    /// A discard takes a mapping unit out of the buffer.
+    pub(crate) fn drop_buffered(&mut self, discard: Handle<Active<S>>, lpn: Lpn) {
+        let Some(buffer) = &mut self.buffer else { return };
+        if let Some(mut awaited) = buffer.discard(lpn) {
+            if let Some((_, first)) = self.discards.last_mut().filter(|(handle, _)| *handle == discard) {
+                // Later flushes wait for earlier epochs, too.
+                (*first, awaited) = (awaited.min(*first), awaited.max(*first));
+                buffer.written(awaited);
+            } else {
+                self.discards.push((discard, awaited));
+            }
+        }
+        self.note_buffer_change();
+    }
+
+    /// A discard is durable.
+    pub(crate) fn end_discard(&mut self, discard: Handle<Active<S>>) {
+        let Some(place) = self.discards.iter().position(|(handle, _)| *handle == discard) else { return };
+        let (_, epoch) = self.discards.swap_remove(place);
+        self.buffer.as_mut().expect("it took content from the buffer").written(epoch);
+        self.note_buffer_change();
     }
 
     pub(crate) fn request_owner(handle: Handle<Active<S>>) -> Owner {

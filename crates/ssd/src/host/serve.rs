@@ -410,10 +410,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             if part && self.cover(&io, unit).1 != full_mask(self.resolved.geometry.sectors) {
                 continue;
             }
-            if let Some(buffer) = &mut self.clients.buffer {
-                buffer.discard(Lpn::new(unit));
-                self.clients.note_buffer_change();
-            }
+            self.clients.drop_buffered(handle, Lpn::new(unit));
             let asked = self.ftl.discard(self.now, Clients::request_owner(handle), Lpn::new(unit));
             pending += u32::from(asked);
         }
@@ -446,7 +443,11 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
                 let rest = io.sectors - Sectors::new(u64::from(sent));
                 self.link.carry(self.now, Direction::Out, rest.bytes())
             }
-            _ => None,
+            IoKind::Discard => {
+                self.clients.end_discard(handle);
+                None
+            }
+            IoKind::Write | IoKind::Flush => None,
         };
         match arrival {
             Some(at) => self.events.push(at, Event::Host(HostEvent::DataOut(handle.number()))),
