@@ -82,28 +82,6 @@ enum What {
 }
 
 fn main() {
-    if let Ok(row) = std::env::var("FLSTEP") {
-        let (group, row) = row.split_once(':').unwrap_or(("plain", &row));
-        let row: usize = row.parse().unwrap();
-        let mut all = match group {
-            "plain" => requests::plain(),
-            "maps" => requests::maps(),
-            "mapw" => requests::map_writes(),
-            "logs" => requests::bast(),
-            "fast" => requests::fast(),
-            "hydra" => requests::hydra(),
-            "chang" => requests::chang(),
-            _ => requests::depth(),
-        };
-        let mut one = all.swap_remove(row);
-        drop(all);
-        for line in std::io::stdin().lines() {
-            let line = line.unwrap();
-            let (_, n) = line.split_once(' ').unwrap();
-            println!("{}", one.step(n.parse().unwrap()));
-        }
-        return;
-    }
     let args = Args::parse();
     let rounds = args.rounds.max(1);
     let mut rows = Vec::new();

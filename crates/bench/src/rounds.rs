@@ -94,11 +94,6 @@ impl Contestant {
         counts.then_some(cpu)
     }
 
-    pub(crate) fn step(&mut self, n: u64) -> f64 {
-        let (done, cost) = timed(|| self.load.slice(n));
-        per(done, cost).0
-    }
-
     fn row(&self, of: Of) -> Row {
         let value = Spread::of(&self.rates);
         let ratio = (!self.ratios.is_empty()).then(|| Spread::of(&self.ratios));
