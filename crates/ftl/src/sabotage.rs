@@ -126,6 +126,8 @@ pub enum Sabotage {
     RewrittenVouched,
     /// A checkpoint vouches for superblocks that are still being written.
     OpenVouched,
+    /// A checkpoint vouches for superblocks that a power cut has closed early, although a rescue may continue them.
+    EndVouched,
     /// Pages of a word line are written one after another, although a torn one damages those before it.
     PairingIgnored,
     /// The data of a program enters the cache register while a page waits there for the array.
@@ -140,7 +142,7 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 64] = [
+    pub const EVERY: [Self; 65] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -200,6 +202,7 @@ impl Sabotage {
         Self::DiscardOverrules,
         Self::RewrittenVouched,
         Self::OpenVouched,
+        Self::EndVouched,
         Self::PairingIgnored,
         Self::CacheOverwritten,
         Self::PageSkipped,

@@ -48,6 +48,12 @@ fn a_flush_waits_for_a_discard_that_took_from_the_buffer_what_it_promises() {
 }
 
 #[test]
+fn a_rescue_continues_no_superblock_that_a_checkpoint_vouches_for() {
+    seeds(&Swarm { requests: 1200, cuts: 12, faults: true, queues: true }, 1_795_505_186..1_795_505_187);
+    seeds(&Swarm { requests: 1200, cuts: 12, faults: true, queues: true }, 1_795_505_450..1_795_505_451);
+}
+
+#[test]
 fn several_queues_confined_to_dies_lose_nothing() {
     seeds(&Swarm { requests: 1200, cuts: 0, faults: false, queues: true }, 4000..4060);
     seeds(&Swarm { requests: 1200, cuts: 8, faults: false, queues: true }, 5000..5060);

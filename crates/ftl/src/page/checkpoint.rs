@@ -8,7 +8,8 @@
 //! makes the checkpoint count.
 //!
 //! The drive goes on while a checkpoint is written. At its start the FTL notes which superblocks are *closed*: nothing
-//! more is programmed there before an erase. A page's content is the map at the moment it is handed to the flash. An
+//! more is programmed there before an erase. One that a power cut has closed early is none of them, because a
+//! [rescue](super::rescue) may continue it. A page's content is the map at the moment it is handed to the flash. An
 //! entry that leads to a closed superblock holds as long as that superblock is not erased; a mount resolves every other
 //! one by the spare areas of the superblocks that were not closed, or were opened since ([`mount`]). UBI's fastmap (Linux,
 //! `drivers/mtd/ubi/fastmap.c`) works alike: its pools are the blocks that it scans although it has a fastmap.
@@ -211,18 +212,20 @@ impl PageFtl {
         let generation = checkpoints.valid.map_or(0, |valid| 1 - valid.generation);
         checkpoints.writing = Some(Writing { generation, version, next: 0, stored: 0 });
         let (superblocks, slots) = (checkpoints.shape.superblocks, checkpoints.shape.slots);
+        let (image, words) = (checkpoints.image, Record::words(superblocks, slots));
         let media = flash.backend.media_mut();
         let openings = media.openings();
-        media.stage_image(checkpoints.image, checkpoints.valid.map(|valid| valid.version), version, &[]);
-        let words = media.image_to_fill(checkpoints.image, version, Record::words(superblocks, slots));
-        Record::begin(words, openings);
+        media.stage_image(image, checkpoints.valid.map(|valid| valid.version), version, &[]);
+        Record::begin(media.image_to_fill(image, version, words), openings);
         for superblock in (0..superblocks).map(SuperblockId::new) {
             let state = blocks.state(superblock);
             // No program comes before its erase, and an erase leaves a trace.
             let closed = matches!(state, State::Closed | State::Victim | State::Erasing);
-            let closed = closed && !blocks.is_failing(superblock);
+            // A rescue may continue one that a power cut has closed early.
+            let ended = planted.is(Sabotage::EndVouched) || media.unwritten_from(superblock).is_none();
+            let closed = closed && ended && !blocks.is_failing(superblock);
             if closed || (state == State::Open && planted.is(Sabotage::OpenVouched)) {
-                Record::vouch(words, superblock);
+                Record::vouch(media.image_to_fill(image, version, words), superblock);
             }
         }
         #[cfg(test)]

@@ -190,3 +190,31 @@ fn a_checkpoint_that_finds_no_space_is_given_up_and_the_one_before_counts() {
     rig.run_until_idle();
     assert!(valid(&rig).version > before.version && valid(&rig).generation != before.generation);
 }
+
+/// Cuts the power while a superblock is open, writes a checkpoint after the mount and cuts the power again. Returns
+/// whether the checkpoint vouches for a superblock that can be continued.
+fn vouches_for_an_end(planted: Planted) -> bool {
+    let (config, mut rig) = small("volatile");
+    rig.ftl.planted = planted;
+    (0..config.units / 2).for_each(|unit| rig.write(&[unit], None));
+    rig.run_until_idle();
+    rig.cut_power();
+    rig.ftl.planted = planted;
+    rig.with_ftl(|ftl, _, _| ftl.want_checkpoint());
+    rig.run_until_idle();
+    rig.cut_power();
+    let media = rig.backend.media();
+    let search = Search::of(config.checkpoint_pages, mount::place(&config), media, Planted::default());
+    assert!(search.version().is_some(), "a checkpoint counts");
+    let all = (0..rig.backend.geometry().superblock_count()).map(SuperblockId::new);
+    let ends: Vec<_> = all.filter(|sb| !media.is_erased(*sb) && media.unwritten_from(*sb).is_some()).collect();
+    assert!(!ends.is_empty(), "a superblock that the first power cut has closed early");
+    ends.into_iter().any(|superblock| search.vouches(superblock))
+}
+
+#[test]
+fn a_checkpoint_does_not_vouch_for_a_superblock_that_a_rescue_may_continue() {
+    assert!(!vouches_for_an_end(Planted::default()));
+    #[cfg(feature = "sabotage")]
+    assert!(vouches_for_an_end(Planted::bug(crate::Sabotage::EndVouched)));
+}
