@@ -62,6 +62,7 @@ pub(crate) fn measure() -> Vec<Row> {
         value: Spread::one(cost.cpu),
         wall: Some(cost.wall),
         ratio: None,
+        reads: None,
         target: Some(format!("< {SECONDS} s")),
         met: Some(cost.cpu < SECONDS),
         note: format!("{merges} merges, {:.1} M events", counters.events as f64 / 1e6),
@@ -74,6 +75,7 @@ pub(crate) fn measure() -> Vec<Row> {
         value: Spread::one(state),
         wall: None,
         ratio: None,
+        reads: None,
         target: Some(format!("<= {BYTES_PER_PAGE} bytes")),
         met: Some(state <= BYTES_PER_PAGE),
         note: format!(

@@ -45,6 +45,7 @@ pub(crate) fn measure(full: bool) -> Vec<Row> {
         value: Spread::one(cpu * scale),
         wall: Some(wall * scale),
         ratio: None,
+        reads: None,
         target: Some(format!("< {SECONDS_PER_TB} s for 1 TB")),
         met: Some(cpu * scale < SECONDS_PER_TB),
         note,
@@ -56,6 +57,7 @@ pub(crate) fn measure(full: bool) -> Vec<Row> {
         value: Spread::one(peak as f64 * scale / 1e9),
         wall: None,
         ratio: None,
+        reads: None,
         target: Some(format!("< {} GB for 1 TB", PEAK_PER_TB / 1e9)),
         met: Some(peak as f64 * scale < PEAK_PER_TB),
         note: format!("{:.2} GB at most, all of this process", peak as f64 / 1e9),
@@ -68,6 +70,7 @@ pub(crate) fn measure(full: bool) -> Vec<Row> {
         value: Spread::one(state),
         wall: None,
         ratio: None,
+        reads: None,
         target: Some(format!("<= {BYTES_PER_UNIT} bytes")),
         met: Some(state <= BYTES_PER_UNIT),
         note: format!(
@@ -101,6 +104,7 @@ fn steady(full: bool) -> Row {
         value: Spread::one(cpu * scale),
         wall: Some(wall * scale),
         ratio: None,
+        reads: None,
         target: Some(format!("< {STEADY_PER_TB} s for 1 TB")),
         met: Some(cpu * scale < STEADY_PER_TB),
         note: format!(

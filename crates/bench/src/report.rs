@@ -36,6 +36,8 @@ pub(crate) struct Row {
     pub(crate) wall: Option<f64>,
     /// The ratio to the rate of the bare event loop, or of the row that the target names, right before it.
     pub(crate) ratio: Option<Spread>,
+    /// What a request costs, in reads of the bare loop right before it.
+    pub(crate) reads: Option<Spread>,
     pub(crate) target: Option<String>,
     pub(crate) met: Option<bool>,
     pub(crate) note: String,
@@ -45,8 +47,19 @@ pub(crate) struct Row {
 pub(crate) fn table(rows: &[Row]) -> String {
     let mut table = Table::new();
     table.load_style(presets::UTF8_HORIZONTAL_ONLY);
-    table.set_header(["", "value", "(min .. max)", "unit", "wall clock", "ratio", "(min .. max)", "target", ""]);
-    for column in [1, 2, 4, 5, 6] {
+    table.set_header([
+        "",
+        "value",
+        "(min .. max)",
+        "unit",
+        "wall clock",
+        "ratio",
+        "(min .. max)",
+        "loop reads",
+        "target",
+        "",
+    ]);
+    for column in [1, 2, 4, 5, 6, 7] {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
         }
@@ -65,6 +78,7 @@ pub(crate) fn table(rows: &[Row]) -> String {
             row.wall.map_or_else(String::new, figure),
             row.ratio.map_or_else(String::new, |ratio| figure(ratio.median)),
             row.ratio.map_or_else(String::new, range),
+            row.reads.map_or_else(String::new, |reads| figure(reads.median)),
             row.target.clone().unwrap_or_default(),
             met.to_owned(),
         ]);

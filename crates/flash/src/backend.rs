@@ -25,11 +25,13 @@ mod meter;
 mod mode;
 mod observe;
 mod pages;
+mod plain;
 mod planted;
 mod power;
 mod prefetch;
 mod processor;
 mod queue;
+mod quiet;
 mod refuse;
 mod serial;
 mod serial_copies;
@@ -53,7 +55,7 @@ pub use planted::Bug;
 use std::collections::VecDeque;
 
 use crate::nand::{Geometry, Media, Sector};
-use base::engine::{Handle, Slab};
+use base::engine::{EventHash, Handle, Slab};
 use base::units::{Bytes, DieId, Span, Time};
 
 use command::Stage;
@@ -140,6 +142,10 @@ pub struct Backend<S, O = ()> {
     intervenes: bool,
     /// Software controllers do.
     issues: bool,
+    /// A read is an array time and a transfer: it goes the short way, and its end may be quiet.
+    plain: bool,
+    /// The events that quiet ends would have been.
+    quiet_hash: EventHash,
     commands: Slab<Command>,
     lists: Slab<List>,
     copies: copies::CopySets<S>,
@@ -208,6 +214,12 @@ struct Channel {
     crosses: u32,
     /// Host reads that wait. Counted only where they go between the pages of a program.
     host_reads: u32,
+    /// What it has to do at least after `latest`, where the latest of the reads ends that the arrays have begun, takes until
+    /// then.
+    busy_until: Time,
+    latest: Time,
+    /// Reads whose arrays are at work and whose ends are no events, in the order of these ends.
+    quiet: VecDeque<quiet::QuietEnd>,
 }
 
 /// A controller: executes one command list at a time.
@@ -218,6 +230,14 @@ struct Controller {
     last: Option<Cause>,
     busy: Span,
     since: Time,
+}
+
+impl Die {
+    /// True if it has nothing to do: no command holds it, and none waits.
+    #[inline]
+    fn is_idle(&self) -> bool {
+        self.array.is_none() && self.register.is_none() && self.queue.is_empty()
+    }
 }
 
 impl<S: Sector, O: Observer> Backend<S, O> {
@@ -248,6 +268,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             bytes: Bytes::default(),
             crosses: 0,
             host_reads: 0,
+            busy_until: Time::ZERO,
+            latest: Time::ZERO,
+            quiet: VecDeque::new(),
         };
         let controller =
             Controller { list: None, queue: Queue::default(), last: None, busy: Span::ZERO, since: Time::ZERO };
@@ -284,6 +307,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             page_slots: geometry.slots * config.timing.gang,
             intervenes: config.arbitration.forwards() || config.software.is_some(),
             issues: config.software.is_some(),
+            plain: false,
+            quiet_hash: EventHash::NOTHING,
             commands: Slab::default(),
             lists: Slab::default(),
             copies: copies::CopySets::new(false),
@@ -307,6 +332,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             media,
         };
         backend.copies = copies::CopySets::new(backend.takes_copies());
+        // An observer sees the end of each read.
+        backend.plain = !O::LISTENS && config.has_plain_reads();
+        if config.has_plain_reads() {
+            backend.channels.iter_mut().for_each(|channel| channel.quiet.reserve_exact(per_channel as usize));
+        }
         backend
     }
 
@@ -338,6 +368,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             + controllers * size_of::<Controller>() as u64
             + commands
             + Correction::memory(config, geometry, buses as u32)
+            + config.quiet_memory(dies)
             + 2 * config.timing.memory()
     }
 

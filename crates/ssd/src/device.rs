@@ -416,6 +416,7 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
             assert_eq!(request.data.len() as u64, request.io.sectors.get(), "a write brings one item for each sector");
         }
         self.now = now;
+        self.events.pass(now);
         if self.is_looked_up(request.io.kind) {
             self.ftl.fetch(self.resolved.geometry.unit_of(request.io.start.get()) as usize);
         }
@@ -478,11 +479,12 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
 
     #[inline]
     fn events(&self) -> u64 {
-        self.hash.events()
+        self.hash.events() + self.backend.quiet_events()
     }
 
     fn counters(&self) -> Counters {
         let ftl = self.ftl.counters(self.now);
+        let hash = self.hash.with(self.backend.quiet_ends(self.now));
         Counters {
             at: self.now,
             requests: self.counts.requests,
@@ -505,8 +507,8 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
             slc_mlc: ftl.slc_mlc,
             free_blocks: self.ftl.free_blocks(),
             bad_blocks: self.backend.media().bad_blocks(),
-            event_hash: self.hash.value(),
-            events: self.hash.events(),
+            event_hash: hash.value(),
+            events: hash.events(),
         }
     }
 }

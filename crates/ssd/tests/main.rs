@@ -8,6 +8,7 @@ mod map_unit;
 mod merges;
 mod paired;
 mod queues;
+mod quiet;
 mod slc_mlc;
 mod steady_model;
 mod times;

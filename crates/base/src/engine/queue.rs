@@ -27,8 +27,9 @@ pub struct EventQueue<E> {
     heap: BinaryHeap<Reverse<Entry<E>>>,
     /// The lane that holds the next event (`LANES` for the heap), and the event's key.
     least: (usize, Key),
-    /// The lane of the event that was removed last.
+    /// The lane of the event that was removed last, and its key.
     last: usize,
+    present: Key,
     sequence: u64,
 }
 
@@ -143,6 +144,7 @@ impl<E: Copy> Default for EventQueue<E> {
             heap: BinaryHeap::new(),
             least: (LANES, EMPTY),
             last: LANES,
+            present: 0,
             sequence: 0,
         }
     }
@@ -224,6 +226,20 @@ impl<E: Copy> EventQueue<E> {
         due.0 <= self.least.1
     }
 
+    /// True if an event at a reserved place would have been removed before what happens at `now`: the event that was removed
+    /// last, or something behind it that is no event of the queue.
+    #[must_use]
+    #[inline]
+    pub fn has_passed(&self, due: Due, now: Time) -> bool {
+        due.0 < self.present || time(self.present) != now && due.at() <= now
+    }
+
+    /// All events up to now have been removed, and something happens that is none.
+    #[inline]
+    pub fn pass(&mut self, now: Time) {
+        self.present = key(now, self.sequence);
+    }
+
     /// Removes the next event if it is due at `to` or earlier.
     #[inline]
     pub fn pop_due(&mut self, to: Time) -> Option<(Time, E)> {
@@ -232,7 +248,7 @@ impl<E: Copy> EventQueue<E> {
         if at > to || key == EMPTY {
             return None;
         }
-        self.last = lane;
+        (self.last, self.present) = (lane, key);
         let event = match self.lanes.get_mut(lane) {
             Some(events) => {
                 let (entry, next) = events.pop();
@@ -267,6 +283,7 @@ impl<E: Copy> EventQueue<E> {
         self.tails = [Time::ZERO; LANES];
         self.heap.clear();
         self.least = (LANES, EMPTY);
+        self.present = 0;
     }
 }
 
@@ -328,6 +345,25 @@ mod tests {
         assert!(queue.none_before(due));
         assert_eq!((queue.pop(), queue.pop()), (Some((at, 2)), Some((at, 3))));
         assert!(queue.none_before(Due::NEVER), "the queue is empty");
+    }
+
+    #[test]
+    fn a_reserved_place_passes_with_the_events_behind_it() {
+        let at = Time::from_ps(7);
+        let mut queue = EventQueue::default();
+        queue.push(at, 1);
+        let due = queue.reserve(at);
+        queue.push(at, 2);
+        assert!(!queue.has_passed(due, Time::from_ps(6)));
+        queue.pop();
+        assert!(!queue.has_passed(due, at), "it goes behind the first event");
+        queue.pop();
+        assert!(queue.has_passed(due, at));
+        let (due, later) = (queue.reserve(at), Time::from_ps(8));
+        assert!(!queue.has_passed(due, at));
+        assert!(queue.has_passed(due, later), "at a time without an event");
+        queue.pass(at);
+        assert!(queue.has_passed(due, at) && !queue.has_passed(queue.clone().reserve(at), at));
     }
 
     proptest! {

@@ -3,6 +3,7 @@
 use std::ops::{AddAssign, Sub};
 
 use crate::nand::Sector;
+use base::engine::EventHash;
 use base::units::{Bytes, Span, Time};
 
 use super::{Backend, Cause, Observer, Op};
@@ -138,6 +139,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     pub fn reset_account(&mut self) {
         assert!(self.is_at_rest(), "counters are reset while commands are under way");
         self.account = Account::default();
+        self.quiet_hash = EventHash::NOTHING;
         self.dies.iter_mut().for_each(|die| die.meter.reset());
         self.channels.iter_mut().for_each(|channel| channel.meter.reset());
         self.controllers.iter_mut().for_each(|controller| controller.busy = Span::ZERO);

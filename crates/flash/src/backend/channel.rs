@@ -79,6 +79,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         handle: Handle<Command>,
         events: &mut EventQueue<E>,
     ) {
+        self.settle(now, number, events);
         let class = self.class_on_channel(handle);
         self.channels[number as usize].queue.push(&mut self.commands, class, handle);
         if self.by_pages && self.commands[handle].class == Class::HostRead {
@@ -101,6 +102,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             command.stage == Stage::DataIn && command.sectors == 0
         };
         let (time, bytes) = if pages {
+            if !self.channels[number as usize].quiet.is_empty() {
+                self.wake_quiet_ends(number, events);
+            }
             let until = self.crosses_until(number, handle);
             self.channels[number as usize].crosses = until;
             self.crossing(self.commands[handle].crossed, until)
@@ -116,6 +120,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             }
         }
         let until = now + time;
+        if channel.busy_until <= now && !pages {
+            channel.busy_until = until;
+        }
         channel.current = Some(handle);
         channel.last = Some(command.cause);
         channel.bytes = bytes;
@@ -142,7 +149,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// The time and the bytes of a transfer that nothing may interrupt.
     #[inline]
-    fn in_one_piece(&self, handle: Handle<Command>) -> (Span, Bytes) {
+    pub(super) fn in_one_piece(&self, handle: Handle<Command>) -> (Span, Bytes) {
         let cycles = if self.data_only { Span::ZERO } else { self.cycles(handle) };
         let command = &self.commands[handle];
         if matches!(command.stage, Stage::Command | Stage::Status) {

@@ -213,7 +213,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     ) {
         let die = self.commands[handle].die;
         let state = &self.dies[die.index()];
-        if !self.issues && state.array.is_none() && state.register.is_none() && state.queue.is_empty() {
+        if !self.issues && state.is_idle() {
             self.commands[handle].ready = now;
             self.notify(now, handle, Stop::Ready);
             return self.begin(now, handle, events);

@@ -49,46 +49,65 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     #[inline]
-    fn read(&mut self, handle: Handle<Command>) {
+    pub(super) fn read(&mut self, handle: Handle<Command>) {
         let command = &self.commands[handle];
-        assert!(command.count > 0, "a read of nothing");
-        let first = handle.index() * self.slots_per_command as usize;
+        let place = handle.index() * self.slots_per_command as usize;
+        // Most reads.
+        if command.count == 1 && command.op == Op::Read {
+            self.media.read_page(self.slots[place].psn);
+            return self.read_slot(place, true);
+        }
+        self.read_row(handle, place);
+    }
+
+    /// Reads the slots of a command, from one row of pages.
+    #[inline(never)]
+    fn read_row(&mut self, handle: Handle<Command>, first: usize) {
+        let &Command { count, op, .. } = &self.commands[handle];
+        assert!(count > 0, "a read of nothing");
         let first_psn = self.slots[first].psn;
-        let sectors = if S::PRESENT { self.media.geometry().sectors as usize } else { 0 };
-        let copy_back = command.op == Op::CopyBack;
+        let copy_back = op == Op::CopyBack;
         let mut page = None;
-        for place in first..first + command.count as usize {
-            let slot = &mut self.slots[place];
-            if page != Some(self.media.geometry().page_of(slot.psn)) {
-                page = Some(self.media.geometry().page_of(slot.psn));
-                self.media.read_page(slot.psn);
+        for place in first..first + count as usize {
+            let psn = self.slots[place].psn;
+            if page != Some(self.media.geometry().page_of(psn)) {
+                page = Some(self.media.geometry().page_of(psn));
+                self.media.read_page(psn);
             }
-            if command.count > 1 && !copy_back {
+            if count > 1 && !copy_back {
                 let row = |psn| {
                     let (superblock, offset) = self.media.geometry().locate(psn);
                     (superblock, self.media.geometry().page_and_plane(offset).0)
                 };
-                let (here, there) = (row(slot.psn), row(first_psn));
+                let (here, there) = (row(psn), row(first_psn));
                 assert!(here == there, "one read command over {here:?} and {there:?}: more than a row");
             }
-            // A copy is always read, because it takes the version along.
-            let only_read = slot.expected && slot.forward.is_none() && !copy_back;
-            if !S::PRESENT && only_read && !is_compared(slot.lpn) {
-                slot.lost = !self.media.is_readable_at(slot.psn);
-                continue;
-            }
-            let read = self.media.read(slot.psn, &mut self.payload[place * sectors..(place + 1) * sectors]);
-            assert!(
-                !slot.expected || read.lpn == slot.lpn,
-                "{} was read from {}, which holds {}: the map is wrong",
-                slot.lpn,
-                slot.psn,
-                read.lpn
-            );
-            slot.lpn = read.lpn;
-            slot.version = read.version;
-            slot.lost = !read.readable;
+            self.read_slot(place, !copy_back);
         }
+    }
+
+    /// Reads a slot. The spare area of one that is only read need not be looked at each time; a copy always takes the
+    /// version along.
+    #[inline]
+    fn read_slot(&mut self, place: usize, only_read: bool) {
+        let sectors = if S::PRESENT { self.media.geometry().sectors as usize } else { 0 };
+        let slot = &mut self.slots[place];
+        let only_read = only_read && slot.expected && slot.forward.is_none();
+        if !S::PRESENT && only_read && !is_compared(slot.lpn) {
+            slot.lost = !self.media.is_readable_at(slot.psn);
+            return;
+        }
+        let read = self.media.read(slot.psn, &mut self.payload[place * sectors..(place + 1) * sectors]);
+        assert!(
+            !slot.expected || read.lpn == slot.lpn,
+            "{} was read from {}, which holds {}: the map is wrong",
+            slot.lpn,
+            slot.psn,
+            read.lpn
+        );
+        slot.lpn = read.lpn;
+        slot.version = read.version;
+        slot.lost = !read.readable;
     }
 
     /// A read of this mapping unit at its place will follow: prefetches the state of its page, and its spare area if the
@@ -214,16 +233,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             // A division costs as much as the rest of the count.
             _ if command.count == 1 => 1,
             Op::Program | Op::CopyBack => u64::from(command.count.div_ceil(slots)),
-            Op::Read => {
-                let mut pages = 0;
-                let mut last = None;
-                for (_, slot) in self.slots(handle) {
-                    let page = Some(self.media.geometry().page_of(slot.psn));
-                    pages += u64::from(page != last);
-                    last = page;
-                }
-                pages
-            }
+            Op::Read => self.pages_read(handle),
         };
         let tally = self.account.at(command.op, command.cause);
         tally.commands += 1;
@@ -235,5 +245,17 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 self.account.at(Op::Program, Cause::Pad).slots += unused;
             }
         }
+    }
+
+    /// The pages of the slots of a read.
+    pub(super) fn pages_read(&self, handle: Handle<Command>) -> u64 {
+        let mut pages = 0;
+        let mut last = None;
+        for (_, slot) in self.slots(handle) {
+            let page = Some(self.media.geometry().page_of(slot.psn));
+            pages += u64::from(page != last);
+            last = page;
+        }
+        pages
     }
 }

@@ -86,6 +86,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 self.lists[command.list].waited_for.insert(cause);
             }
         }
+        if self.plain && command.op == Op::Read {
+            return self.begin_read(now, handle, events);
+        }
         die.last = Some(command.cause);
         self.lists[command.list].start(now);
         let op = command.op;
@@ -179,7 +182,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     /// The array time and the primitive of a command; of a copy-back with data in, those of the first phase.
-    fn array_work(&self, handle: Handle<Command>) -> (Span, Primitive) {
+    pub(super) fn array_work(&self, handle: Handle<Command>) -> (Span, Primitive) {
         let command = &self.commands[handle];
         let geometry = self.media.geometry();
         let row_of = |offset| geometry.page_and_plane(offset).0;
@@ -257,7 +260,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// Ends a phase of an array, and charges it to its command.
     #[inline]
-    fn charge_array(&mut self, now: Time, number: u32) -> Handle<Command> {
+    pub(super) fn charge_array(&mut self, now: Time, number: u32) -> Handle<Command> {
         let die = &mut self.dies[number as usize];
         let handle = die.array.expect("an array that works has a command");
         let command = &self.commands[handle];
@@ -366,6 +369,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     fn bus_done<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
+        if self.plain {
+            let current = self.channels[number as usize].current;
+            if let Some(sent) = current.filter(|current| self.commands[*current].stage == Stage::DataOut) {
+                return self.read_sent(now, number, sent, events);
+            }
+            self.settle(now, number, events);
+        }
         let handle = self.charge_channel(now, number);
         if self.by_pages && self.commands[handle].stage == Stage::DataIn && self.goes_on(now, number, handle, events) {
             return;
@@ -454,7 +464,12 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// Ends a dependency of a command. Without others, the command goes to its die.
     #[inline]
-    fn let_go<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
+    pub(super) fn let_go<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) {
         let command = &mut self.commands[handle];
         command.waits -= 1;
         if command.waits == 0 && self.lists[command.list].dispatched {

@@ -63,7 +63,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     /// True if a transfer of pages of a program is under way, between which a host read may go.
-    fn crosses_pages(&self, channel: &Channel) -> bool {
+    pub(super) fn crosses_pages(&self, channel: &Channel) -> bool {
         let crossing = |handle: Handle<Command>| {
             let command = &self.commands[handle];
             command.stage == Stage::DataIn && command.sectors == 0

@@ -41,6 +41,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// elapsed time; the event of its end is dropped.
     pub fn cut_power(&mut self, now: Time) {
         self.account = self.account(now);
+        self.drop_quiet_ends(now);
         self.cut_turn(now);
         let copying = self.copies_being_programmed(now);
         for number in 0..self.dies.len() {

@@ -285,14 +285,21 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         self.resolved.host.chop.map_or(end, |chop| (from / chop + 1).saturating_mul(chop).min(end))
     }
 
+    #[inline]
     pub(super) fn read(&mut self, handle: Handle<Active<S>>) {
-        let Active { extent, io, .. } = self.clients.requests[handle];
+        let request = &mut self.clients.requests[handle];
+        let (extent, io) = (request.extent, request.io);
         if S::PRESENT {
-            self.clients.requests[handle].data = vec![S::default(); io.sectors.get() as usize];
+            request.data = vec![S::default(); io.sectors.get() as usize];
         }
-        if self.clients.buffer.is_none() && extent.end - extent.first == 1 {
-            return self.read_alone(handle, &io, extent.first);
+        match self.clients.buffer.is_none() && extent.end - extent.first == 1 {
+            true => self.read_alone(handle, &io, extent.first),
+            false => self.read_units(handle, &io, extent),
         }
+    }
+
+    /// Reads the mapping units of a request, from the buffer or from flash.
+    fn read_units(&mut self, handle: Handle<Active<S>>, io: &Io, extent: Extent) {
         let owner = Clients::request_owner(handle);
         let mut pending = 0;
         let mut buffered = 0;
@@ -300,7 +307,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         while from < extent.end {
             let piece = self.piece(from, extent.end);
             for unit in from..piece {
-                let (at, mut mask) = self.cover(&io, unit);
+                let (at, mut mask) = self.cover(io, unit);
                 if self.clients.buffer.is_some() {
                     let all = mask.count_ones();
                     mask = self.read_buffer(handle, unit, at, mask);

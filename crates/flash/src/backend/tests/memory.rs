@@ -7,9 +7,10 @@ use crate::nand::Stamp;
 fn the_backend_takes_the_memory_it_predicts() {
     let part = Part::preset("dirik-2009").expect("a preset");
     // Rows of eight slots, each of four sectors; a program of each die, and there are fewer dies than usual or more.
-    for (channels, one_shot) in [(2, 1), (2, 3), (70, 1)] {
+    // Without cache mode reads may end quietly.
+    for (channels, one_shot, cache) in [(2, 1, true), (2, 3, true), (70, 1, true), (2, 1, false)] {
         let geometry = Geometry::new(channels, 2, 1, 2, 2, 16, 66, 4, 4).expect("an array");
-        let mut timing = Timing::new(&part, &geometry, Rate::new(25_000_000), true).expect("a valid part");
+        let mut timing = Timing::new(&part, &geometry, Rate::new(25_000_000), cache).expect("a valid part");
         timing.one_shot = one_shot;
         for (controllers, transfer) in [
             (Controllers::None, Transfer::Bus),
@@ -37,6 +38,8 @@ fn the_backend_takes_the_memory_it_predicts() {
             let backend = &bench.backend;
             let tables =
                 size_of_val(&*backend.dies) + size_of_val(&*backend.channels) + size_of_val(&*backend.controllers);
+            let quiet: usize = backend.channels.iter().map(|channel| channel.quiet.capacity()).sum();
+            let tables = tables + quiet * size_of::<quiet::QuietEnd>();
             let lists = commands as usize * (size_of::<Command>() + size_of::<List>());
             let taken = tables + lists + size_of_val(&*backend.slots) + size_of_val(&*backend.payload);
             // The description holds a second copy of the timing tables.

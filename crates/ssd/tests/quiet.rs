@@ -1,0 +1,145 @@
+//! Quiet ends of reads against events for all of them: an observer of the flash makes every end an event, so a drive with one
+//! and a drive without must agree at every moment.
+
+use base::engine::Rng;
+use base::io::{Io, IoKind};
+use base::units::{Lba, Sectors, Span};
+use flash::backend::{Observer, Phase};
+use flash::nand::{Failing, Stamp};
+use ssd::{Completion, Drive, Precondition, QueueId, Request, Resolved, Spec, Ssd};
+
+const UNIT: u64 = 8;
+
+/// Has each command reported, and notes nothing.
+#[derive(Clone, Debug)]
+struct Sees;
+
+impl Observer for Sees {
+    fn phase(&mut self, _: Phase) {}
+}
+
+fn resolve(part: &str, flash: &str, rest: &str) -> Resolved {
+    let text = format!(
+        "name = \"small\"\nhost = {{ queue-depth = 48, link = \"pcie-3-x4\" }}\n\
+         [flash]\n{part}\nchannels = 2\nchips = 6\nblocks = 14\npages = 16\n{flash}\n\
+         [ftl]\nmap-unit = \"4KiB\"\nover-provisioning = \"60%\"\n{rest}\n"
+    );
+    let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}"));
+    spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}"))
+}
+
+/// What a test does with both drives.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Submit(IoKind, u64, u64),
+    Pass(Span),
+    CutPower,
+    Fail(Failing, u64),
+}
+
+/// Mostly reads: their channels are busy most of the time.
+fn draw(rng: &mut Rng, sectors: u64, with_faults: bool) -> Event {
+    let units = sectors / UNIT;
+    let start = rng.below(units) * UNIT;
+    match rng.below(200) {
+        0 => Event::CutPower,
+        1 if with_faults => Event::Fail(Failing::ALL[rng.below(3) as usize], rng.below(40)),
+        2..90 => Event::Submit(IoKind::Read, start, UNIT),
+        90..105 => Event::Submit(IoKind::Read, start + rng.below(UNIT), 1),
+        105..120 => Event::Submit(IoKind::Read, start, UNIT * (1 + rng.below((units - start / UNIT).min(9)))),
+        120..140 => Event::Submit(IoKind::Write, start, UNIT * (1 + rng.below((units - start / UNIT).min(3)))),
+        140..143 => Event::Submit(IoKind::Discard, start, UNIT),
+        // Requests that come together have commands that end together.
+        143..160 => Event::Pass(Span::from_us(5 * rng.below(20))),
+        _ => Event::Pass(Span::from_ns(rng.below(30_000))),
+    }
+}
+
+fn happens<O: Observer>(drive: &mut Ssd<Stamp, O>, event: Event, tag: u64) -> Vec<Completion<Stamp>> {
+    let mut completions = Vec::new();
+    match event {
+        Event::Submit(kind, start, sectors) => {
+            let data = if kind == IoKind::Write { vec![Stamp(tag + 1); sectors as usize] } else { Vec::new() };
+            let io = Io { kind, start: Lba::new(start), sectors: Sectors::new(sectors) };
+            drive.submit(drive.now(), Request { tag, queue: QueueId::default(), io, data });
+        }
+        Event::Pass(span) => {
+            let to = drive.now() + span;
+            while drive.advance(to, &mut completions) < to {}
+        }
+        Event::CutPower => {
+            drive.cut_power();
+            let recovery = drive.power_on(drive.now());
+            let ready = drive.now() + recovery.time;
+            while drive.advance(ready, &mut completions) < ready {}
+        }
+        Event::Fail(kind, after) => drive.media_mut().faults_mut().fail_soon(kind, after),
+    }
+    completions
+}
+
+/// Runs both drives and compares them at each step. Returns by how many steps the quiet one has gone without an event.
+fn compare(resolved: &Resolved, seed: u64, steps: u64, with_faults: bool) -> u64 {
+    let mut rng = Rng::stream(seed, "quiet");
+    let mut quiet = Ssd::<Stamp>::new(resolved, seed);
+    let mut loud = Ssd::<Stamp, Sees>::observed(resolved, seed, Sees);
+    quiet.precondition(Precondition::Fill, &mut |_, _| {});
+    loud.precondition(Precondition::Fill, &mut |_, _| {});
+    let sectors = quiet.capacity().get();
+    let mut without = 0;
+    for tag in 0..steps {
+        let event = draw(&mut rng, sectors, with_faults);
+        let left = happens(&mut quiet, event, tag);
+        let right = happens(&mut loud, event, tag);
+        let at = format!("seed {seed}, step {tag}, {event:?}");
+        assert_eq!(format!("{left:?}"), format!("{right:?}"), "{at}");
+        assert_eq!(quiet.counters(), loud.counters(), "{at}");
+        without += u64::from(quiet.next_event() > loud.next_event());
+    }
+    let (mut left, mut right) = (Vec::new(), Vec::new());
+    quiet.drain(&mut left);
+    loud.drain(&mut right);
+    assert_eq!(format!("{left:?}"), format!("{right:?}"), "seed {seed}");
+    quiet.check();
+    assert_eq!(quiet.counters(), loud.counters(), "seed {seed}");
+    assert_eq!(format!("{:?}", quiet.media()), format!("{:?}", loud.media()), "seed {seed}");
+    without
+}
+
+const FMMU: &str = "part = \"FMMU-V2\"";
+/// Slow transfers, so that six chips are more than a channel can serve.
+const SLOW: &str = "lane-rate = \"200MB/s\"";
+
+/// Parts and arrays whose reads may end quietly, one for each thing that the ends meet.
+fn drives() -> Vec<Resolved> {
+    let two = "custom-part = { like = \"FMMU-V2\", timing = { read = [\"30us\", \"61us\"] } }";
+    let pages = "custom-part = { like = \"FMMU-V2\", timing = { one_shot = 1, program = [\"200us\"] } }";
+    vec![
+        resolve(FMMU, SLOW, ""),
+        resolve(FMMU, &format!("{SLOW}\ncontrollers = \"none\""), ""),
+        resolve(two, SLOW, ""),
+        resolve(pages, &format!("{SLOW}\ncontrollers = \"none\""), "discard = \"durable\""),
+        resolve(FMMU, &format!("{SLOW}\narbitration = {{ bus = \"fifo\" }}"), ""),
+        resolve(FMMU, &format!("{SLOW}\narbitration = {{ bus = \"data-first\", between-pages = false }}"), ""),
+        resolve(two, &format!("{SLOW}\ncontrollers = \"none\"\narbitration = {{ bus = \"read-first\" }}"), ""),
+        resolve(FMMU, &format!("{SLOW}\ncontrollers = \"none\"\narbitration = {{ commands = \"read-first\" }}"), ""),
+        resolve(FMMU, SLOW, "map = { kind = \"uncached\" }"),
+    ]
+}
+
+#[test]
+fn quiet_ends_are_the_same_as_events_at_every_moment() {
+    for (i, resolved) in drives().iter().enumerate() {
+        let without: u64 = (0..6).map(|seed| compare(resolved, 10 * i as u64 + seed, 1500, false)).sum();
+        assert!(without > 200, "drive {i} went without an event in {without} steps only");
+    }
+}
+
+#[test]
+fn faults_and_quiet_ends_do_not_meet() {
+    for (i, resolved) in drives().iter().enumerate() {
+        for seed in 0..4 {
+            compare(resolved, 1000 + 10 * i as u64 + seed, 800, true);
+        }
+    }
+}
