@@ -168,6 +168,16 @@ impl Observer for Watch {
         }
     }
 
+    fn sees_each_copy(&self) -> bool {
+        self.timeline.is_some()
+    }
+
+    fn serial_copies(&mut self, from: Time, until: Time, cause: Cause) {
+        if let Some(journeys) = &mut self.journeys {
+            journeys.serial_copies(from, until, cause);
+        }
+    }
+
     fn controller(&mut self, at: Time, unit: u32, list: Option<(u32, Cause)>) {
         if let Some(timeline) = &mut self.timeline {
             timeline.controller(at, unit, list);

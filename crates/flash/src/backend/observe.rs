@@ -153,6 +153,15 @@ pub trait Observer {
     /// A controller takes a list (its number, and the cause of its first command), or finishes it.
     fn controller(&mut self, _at: Time, _unit: u32, _list: Option<(u32, Cause)>) {}
 
+    /// True if each page copy of a serial list is to be reported as the commands that it stands for. Otherwise copies that
+    /// are carried out in bulk are reported by [`Observer::serial_copies`] alone.
+    fn sees_each_copy(&self) -> bool {
+        Self::LISTENS
+    }
+
+    /// All page copies of a serial list took this time, on one resource after another. None of their commands is reported.
+    fn serial_copies(&mut self, _from: Time, _until: Time, _cause: Cause) {}
+
     /// A command of a serial list took this time. Everything else had to wait meanwhile.
     fn serial(&mut self, _from: Time, _until: Time, _cause: Cause) {}
 

@@ -52,6 +52,7 @@ trait Listener<S, O> {
     fn stop(&mut self, backend: &mut Backend<S, O>, at: Time, command: Handle<Command>, stop: Stop);
     fn phase(&mut self, backend: &mut Backend<S, O>, phase: Phase);
     fn serial(&mut self, backend: &mut Backend<S, O>, from: Time, until: Time, cause: Cause);
+    fn copies(&mut self, backend: &mut Backend<S, O>, from: Time, until: Time, cause: Cause);
 }
 
 /// The observer of the array itself.
@@ -71,6 +72,11 @@ impl<S: Sector, O: Observer> Listener<S, O> for Own {
     #[inline]
     fn serial(&mut self, backend: &mut Backend<S, O>, from: Time, until: Time, cause: Cause) {
         backend.observer.serial(from, until, cause);
+    }
+
+    #[inline]
+    fn copies(&mut self, backend: &mut Backend<S, O>, from: Time, until: Time, cause: Cause) {
+        backend.observer.serial_copies(from, until, cause);
     }
 }
 
@@ -102,6 +108,11 @@ impl<S: Sector, O: Observer, W: Observer> Listener<S, O> for Other<'_, W> {
     #[inline]
     fn serial(&mut self, _: &mut Backend<S, O>, from: Time, until: Time, cause: Cause) {
         self.observer.serial(from, until, cause);
+    }
+
+    #[inline]
+    fn copies(&mut self, _: &mut Backend<S, O>, from: Time, until: Time, cause: Cause) {
+        self.observer.serial_copies(from, until, cause);
     }
 }
 
@@ -212,6 +223,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Tells a listener of the list under way, in the order of its commands.
     fn narrate(&mut self, to: &mut impl Listener<S, O>) {
         let Serial { list, since } = self.serial.expect("a list under way");
+        if let Some(copies) = self.lists[list].copies() {
+            let (until, cause) = (since + self.time_of_copies(copies.set), self.cause_of_copies(copies.set));
+            return to.copies(self, since, until, cause);
+        }
         let first = self.lists[list].first;
         let mut next = first;
         while let Some(command) = next {

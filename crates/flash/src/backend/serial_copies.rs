@@ -9,7 +9,7 @@ use base::units::{Lpn, Psn, Span, SuperblockId};
 
 use super::copies::{Copies, CopySet, ListPart, PageCopy};
 use super::serial::Times;
-use super::{Backend, List, Observer, Op};
+use super::{Backend, Cause, List, Observer, Op};
 
 impl<S: Sector, O: Observer> Backend<S, O> {
     /// Adds copies of pages, each to an offset of the set's target, in a serial list that holds nothing but copies of
@@ -25,11 +25,16 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.copies.of(set).pages.extend(pages);
     }
 
-    /// True if copies can be carried out in bulk in a serial list: nobody observes them, none can fail, and their times
-    /// are those of the arrays and the channel.
+    /// True if copies can be carried out in bulk in a serial list: nobody observes each of them, none can fail, and their
+    /// times are those of the arrays and the channel.
     pub(super) fn takes_serial_copies(&self) -> bool {
         let one_slot = self.slots_per_command == 1 && self.geometry().slots == 1;
-        !O::LISTENS && one_slot && self.correction.is_none() && self.media.cannot_fail()
+        !self.observer.sees_each_copy() && one_slot && self.correction.is_none() && self.media.cannot_fail()
+    }
+
+    /// The cause of a set's copies.
+    pub(super) fn cause_of_copies(&self, set: CopySet) -> Cause {
+        self.copies.sets[set.index()].cause
     }
 
     /// The time of all copies of a set.

@@ -294,6 +294,12 @@ impl Journeys {
         self.serial.extend(from, until, cause);
     }
 
+    /// Notes the page copies of a serial list. No request owns one, and what comes behind them waits for the list.
+    pub(super) fn serial_copies(&mut self, from: Time, until: Time, cause: Cause) {
+        self.serial(from, until, cause);
+        self.meanwhile.worked(until - from, cause);
+    }
+
     pub(super) fn phase(&mut self, phase: &Phase) {
         if matches!(phase.resource, Resource::Decoder(_)) {
             return;

@@ -276,3 +276,32 @@ fn serial_lists_are_observed_on_both_arrays() {
     assert_eq!(arrays.iter().filter(|resource| **resource == of_slc).count(), 2, "{arrays:?}");
     assert!(timeline.slices().iter().all(|slice| slice.about.request.is_some()), "{arrays:?}");
 }
+
+#[test]
+fn copies_in_bulk_are_explained_like_copies_one_by_one() {
+    let slc = "[slc]\npart = \"K9WAG08U1A\"\nblocks = 6\n";
+    for (front, depth) in [("", 2), (slc, 2), (slc, 1)] {
+        let text = format!(
+            "name = \"small\"\nhost = {{ link = \"none\", queue-depth = {depth} }}\n\
+             [flash]\npart = \"K9GAG08U0M\"\nchannels = 1\nchips = 1\nblocks = 24\npages = 16\n{front}\
+             [ftl]\nkind = \"chang\"\nover-provisioning = \"50%\"\nwear = {{ threshold = 8 }}\nchang = {{ mapping-cache = 4 }}\n"
+        );
+        let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}"));
+        let resolved = spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}"));
+        let mut rng = Rng::stream(11, "copies");
+        let capacity = resolved.capacity().get();
+        let ios: Vec<_> = (0..600).map(|_| requests::draw(&mut rng, capacity)).collect();
+        let window = Window { from: Span::ZERO, until: Span::from_secs(3600) };
+        let each = Watch::default().journeys(None).timeline(Timeline::new(window));
+        let (_, each) = run(&resolved, &ios, 4, each, &mut Vec::new());
+        let (_, bulk) = run(&resolved, &ios, 4, Watch::default().journeys(None), &mut Vec::new());
+        assert!(ssd::Drive::counters(&bulk).slc_mlc.expect("Chang's disk").folds > 100, "{front}");
+        assert_eq!(each.observer().finished().len(), bulk.observer().finished().len());
+        for (each, bulk) in each.observer().finished().iter().zip(bulk.observer().finished()) {
+            // Sums of the drive's work in other pieces are rounded differently.
+            let near = |(a, b): (&Span, &Span)| a.as_ps().abs_diff(b.as_ps()) <= 1000;
+            assert!(each.meanwhile.iter().zip(&bulk.meanwhile).all(near), "{front}: {each:?}, {bulk:?}");
+            assert_eq!(Journey { meanwhile: bulk.meanwhile, ..*each }, *bulk, "{front}");
+        }
+    }
+}
