@@ -14,7 +14,7 @@ use workload::trace::TraceOptions;
 use super::reference::{RUNS, Run};
 
 /// Each version of the model: the digest of the reference table, and that of the results of small runs.
-const VERSIONS: [(u32, &str, &str); 2] = [
+const VERSIONS: [(u32, &str, &str); 3] = [
     (
         1,
         "71e37885e0d285732e2c73cb0b23ab84a15c8eecf6176c3567a373a684d72818",
@@ -25,6 +25,12 @@ const VERSIONS: [(u32, &str, &str); 2] = [
         2,
         "71e37885e0d285732e2c73cb0b23ab84a15c8eecf6176c3567a373a684d72818",
         "0796f5d7eb076a2fe9c95881c76bb65f3a65f28314c589b9a5c8bce573a3f88d",
+    ),
+    // DFTL and CDFTL test one block of the cache in 21 cycles.
+    (
+        3,
+        "5c194eb89d61cdd05ba049174a509a59635d1360b1c2d8bba0271dba6782d69d",
+        "70d455e58766b4e30996cb3ec962772ae598e750d4e04676d56e2bd7f94a3daa",
     ),
 ];
 
