@@ -238,17 +238,51 @@ fn every_quoted_block_stands_in_its_file() {
     }
 }
 
+/// The claims on a paper's page that hold, and all of them.
+fn counts(paper: &str) -> (usize, usize) {
+    let page = page(paper);
+    let rows = rows(&page);
+    (rows.iter().filter(|row| row.verdict == "holds").count(), rows.len())
+}
+
 #[test]
 fn the_overview_counts_the_claims_of_the_pages() {
     let overview = read("docs/src/papers.md");
     for paper in PAPERS {
-        let page = page(paper);
-        let rows = rows(&page);
-        let hold = rows.iter().filter(|row| row.verdict == "holds").count();
+        let (hold, all) = counts(paper);
         let line = overview.lines().find(|line| line.contains(&format!("(papers/{paper}.md)"))).expect("a row");
-        let counts = format!("| {hold} of {} |", rows.len());
+        let counts = format!("| {hold} of {all} |");
         assert!(line.ends_with(&counts), "papers.md: {paper}: {counts}: {line}");
     }
+}
+
+/// MODEL.md, README.md and the guide's page on trust repeat these counts.
+#[test]
+fn every_other_count_of_claims_is_that_of_the_pages() {
+    let (model, trust, readme) = (read("MODEL.md"), read("docs/src/how-far-to-trust-it.md"), read("README.md"));
+    let authors = ["Chang", "Dirik & Jacob", "Woo and Min", "Seong et al.", "Sung"];
+    let (mut hold_of_all, mut all_of_all) = (0, 0);
+    for (paper, author) in PAPERS.into_iter().zip(authors) {
+        let (hold, all) = counts(paper);
+        let row =
+            model.lines().find(|line| line.starts_with("| the ") && line.contains(&format!(" claims of {author}")));
+        let row = row.unwrap_or_else(|| panic!("MODEL.md: the claims of {author}"));
+        assert!(row.starts_with(&format!("| the {all} claims of ")), "MODEL.md: {all}: {row}");
+        for count in [format!("| {hold} hold, "), format!(" {} in part, ", all - hold)] {
+            assert!(row.contains(&count), "MODEL.md: {count}: {row}");
+        }
+        let row = trust.lines().find(|line| line.starts_with(&format!("| {author}, ")));
+        let row = row.unwrap_or_else(|| panic!("how-far-to-trust-it.md: {author}"));
+        let count = format!(" | {all} | {hold} | {} |", all - hold);
+        assert!(row.ends_with(&count), "how-far-to-trust-it.md: {count}: {row}");
+        (hold_of_all, all_of_all) = (hold_of_all + hold, all_of_all + all);
+    }
+    let count = format!("Of {all_of_all} claims {hold_of_all} hold, and {} hold in part", all_of_all - hold_of_all);
+    assert!(trust.contains(&count), "how-far-to-trust-it.md: {count}");
+    let tally = readme.lines().find(|line| line.contains(" claims: ")).expect("the tally of Dirik and Jacob");
+    let said: Vec<usize> = numbers(tally).iter().map(|number| number.value as usize).collect();
+    let (hold, all) = counts("dirik");
+    assert!(said[0] == all && said[1] + said[2] == hold && said[3] == all - hold, "README.md: {tally}");
 }
 
 /// No test runs `console,norun` blocks, so this one checks that their studies exist.
