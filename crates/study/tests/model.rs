@@ -29,8 +29,8 @@ const VERSIONS: [(u32, &str, &str); 3] = [
     // Event hashes are sums; DFTL and CDFTL test one block of the cache in 21 cycles.
     (
         3,
-        "bf8704c7d25fe4af2ef5582ff20cec8224e474a87a5fc201f17e43a2e97bcc01",
-        "7e6077274b6f57919bebc7001cca3528f98fac102dbd3817f0423222cf00b68a",
+        "e68d1876f27f89963af82e31cfb0488ac353bd58a2a37d50cd92535afb43e10f",
+        "8f4d9f60d54e0341411eb03665a6432cdcc8c80a79ffc2fb262cc251a78e84e9",
     ),
 ];
 
