@@ -290,12 +290,13 @@ fn copies_in_bulk_are_explained_like_copies_one_by_one() {
         let resolved = spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}"));
         let mut rng = Rng::stream(11, "copies");
         let capacity = resolved.capacity().get();
-        let ios: Vec<_> = (0..600).map(|_| requests::draw(&mut rng, capacity)).collect();
+        let ios: Vec<_> = (0..1500).map(|_| requests::draw(&mut rng, capacity)).collect();
         let window = Window { from: Span::ZERO, until: Span::from_secs(3600) };
         let each = Watch::default().journeys(None).timeline(Timeline::new(window));
         let (_, each) = run(&resolved, &ios, 4, each, &mut Vec::new());
         let (_, bulk) = run(&resolved, &ios, 4, Watch::default().journeys(None), &mut Vec::new());
-        assert!(ssd::Drive::counters(&bulk).slc_mlc.expect("Chang's disk").folds > 100, "{front}");
+        let folds = ssd::Drive::counters(&bulk).slc_mlc.expect("Chang's disk").folds;
+        assert!(folds > 40, "{folds} folds, {front}");
         assert_eq!(each.observer().finished().len(), bulk.observer().finished().len());
         for (each, bulk) in each.observer().finished().iter().zip(bulk.observer().finished()) {
             // Sums of the drive's work in other pieces are rounded differently.
