@@ -83,8 +83,11 @@ fn compare(resolved: &Resolved, seed: u64, steps: u64, with_faults: bool) -> u64
     let mut rng = Rng::stream(seed, "quiet");
     let mut quiet = Ssd::<Stamp>::new(resolved, seed);
     let mut loud = Ssd::<Stamp, Sees>::observed(resolved, seed, Sees);
-    quiet.precondition(Precondition::Fill, &mut |_, _| {});
-    loud.precondition(Precondition::Fill, &mut |_, _| {});
+    // Full and overwritten, so that writes set off collection, whose reads are not the host's.
+    for step in [Precondition::Fill, Precondition::RandomOverwrite(3.0)] {
+        quiet.precondition(step, &mut |_, _| {});
+        loud.precondition(step, &mut |_, _| {});
+    }
     let sectors = quiet.capacity().get();
     let mut without = 0;
     for tag in 0..steps {
