@@ -32,12 +32,12 @@ pub(crate) enum Of {
 pub(crate) struct Target {
     /// Share of the rate of the bare loop or of the first load.
     pub(crate) share: Option<f64>,
-    /// Requests per second on a machine on which the bare loop reaches [`LOOP_RATE`].
+    /// Requests per second.
     pub(crate) rate: Option<f64>,
 }
 
-/// The rate of the bare loop, in requests per second, on the machine for which goals are set as rates. Another machine is
-/// judged by what a request costs in reads of its own loop.
+/// The rate of the bare loop, in requests per second, on the machine on which goals were set as rates. It says how many reads
+/// of the loop such a goal is worth; the verdict is by the rate.
 const LOOP_RATE: f64 = 4.7e6;
 
 impl Target {
@@ -46,7 +46,7 @@ impl Target {
         Some(Self { share: Some(share), rate: None })
     }
 
-    /// Requests per second where the bare loop reaches [`LOOP_RATE`].
+    /// Requests per second.
     pub(crate) const fn rate(rate: f64) -> Option<Self> {
         Some(Self { share: None, rate: Some(rate) })
     }
@@ -54,7 +54,7 @@ impl Target {
     fn text(self, of: Of) -> String {
         let of = if of == Of::Loop { "the loop" } else { "the first" };
         let share = self.share.map(|share| format!(">= {share} of {of}"));
-        let rate = self.rate.map(|rate| format!("<= {:.0} loop reads ({} k/s)", LOOP_RATE / rate, rate / 1e3));
+        let rate = self.rate.map(|rate| format!(">= {} k/s ({:.0} loop reads)", rate / 1e3, LOOP_RATE / rate));
         share.into_iter().chain(rate).collect::<Vec<_>>().join(", ")
     }
 }
@@ -111,9 +111,10 @@ impl Contestant {
         let ratio = (!self.ratios.is_empty()).then(|| Spread::of(&self.ratios));
         let reads = (!self.reads.is_empty()).then(|| Spread::of(&self.reads));
         let is_met = |Target { share, rate }: Target| {
-            let has_share = share.is_none_or(|goal| ratio.is_some_and(|ratio| ratio.median >= goal));
-            let has_rate = rate.is_none_or(|goal| reads.is_some_and(|reads| reads.median <= LOOP_RATE / goal));
-            has_share && has_rate
+            let reaches = |got: Option<Spread>, goal: Option<f64>| {
+                goal.is_none_or(|goal| got.is_some_and(|got| got.median >= goal))
+            };
+            reaches(ratio, share) && reaches(Some(value), rate)
         };
         Row {
             name: self.name.clone(),

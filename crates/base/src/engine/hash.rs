@@ -2,8 +2,8 @@
 
 use crate::units::Time;
 
-/// A hash over a set of (time, event) pairs: each counts by itself, so their order at one moment does not matter. What
-/// happens may therefore be noted later, or by somebody else.
+/// A hash over a set of (time, event) pairs: a sum, in which each pair counts by itself. So the order of the events of one
+/// moment does not matter, and a component may add an event late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventHash {
     sum: u64,

@@ -436,7 +436,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.notify(now, handle, Stop::Finished);
         let command = &mut self.commands[handle];
         command.done = true;
-        let (list, wait, then) = (command.list, command.wait, command.then);
+        let cause = command.cause;
         let die = &mut self.dies[command.die.index()];
         die.unfinished -= 1;
         // A read whose data is decoded has left its channel before.
@@ -444,6 +444,21 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             let channel = die.channel;
             self.free_channel(now, channel, events);
         }
+        if let Some(controller) = self.end_in_list(now, handle, events) {
+            self.vacate(now, controller, cause, events);
+        }
+    }
+
+    /// Ends a command in its list, and lets the commands go that wait for it. Returns the controller of the list if this
+    /// was its last command.
+    #[inline]
+    pub(super) fn end_in_list<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) -> Option<u32> {
+        let &Command { list, wait, then, .. } = &self.commands[handle];
         if let [Some(next), after] = then {
             self.pass_on(handle);
             self.let_go(now, next, events);
@@ -454,22 +469,16 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let entry = &mut self.lists[list];
         entry.remaining -= 1;
         entry.wait = entry.wait.max(wait);
-        if entry.remaining == 0 {
-            self.finished.push_back(list);
-            if let Some(controller) = entry.controller() {
-                self.vacate(now, controller, self.commands[handle].cause, events);
-            }
+        if entry.remaining > 0 {
+            return None;
         }
+        self.finished.push_back(list);
+        entry.controller()
     }
 
     /// Ends a dependency of a command. Without others, the command goes to its die.
     #[inline]
-    pub(super) fn let_go<E: From<Event> + Copy>(
-        &mut self,
-        now: Time,
-        handle: Handle<Command>,
-        events: &mut EventQueue<E>,
-    ) {
+    fn let_go<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
         let command = &mut self.commands[handle];
         command.waits -= 1;
         if command.waits == 0 && self.lists[command.list].dispatched {

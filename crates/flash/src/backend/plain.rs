@@ -1,7 +1,7 @@
-//! The short way of a read, where most of what a command can meet is known not to happen.
+//! The short path of a read that meets nothing but its array and its channel.
 //!
 //! With plain reads (`Config::has_plain_reads`) a read is an array time and a transfer. Here are its steps: its array begins,
-//! its data begins to be sent, and has been sent. Each does what the long way does (`execute`, `channel`, `dispatch`), in
+//! its data begins to be sent, and has been sent. Each does what the long path does (`execute`, `channel`, `dispatch`), in
 //! the same order.
 
 use crate::nand::Sector;
@@ -32,7 +32,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
         let command = &mut self.commands[handle];
         command.done = true;
-        let &mut Command { cause, die, list, wait, then, count, .. } = command;
+        let &mut Command { cause, die, count, .. } = command;
         let pages = if count == 1 { 1 } else { self.pages_read(handle) };
         let tally = self.account.at(Op::Read, cause);
         tally.bus += worked;
@@ -50,26 +50,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         } else {
             state.register = None;
         }
-        if let [Some(next), after] = then {
-            self.pass_on(handle);
-            self.let_go(now, next, events);
-            if let Some(next) = after {
-                self.let_go(now, next, events);
-            }
-        }
-        let entry = &mut self.lists[list];
-        entry.remaining -= 1;
-        entry.wait = entry.wait.max(wait);
-        if entry.remaining == 0 {
-            self.finished.push_back(list);
-            if let Some(controller) = entry.controller() {
-                let leaver = &mut self.controllers[controller as usize];
-                leaver.list = None;
-                leaver.last = Some(cause);
-                leaver.busy += now - leaver.since;
-                if let Some(next) = leaver.queue.pop(&self.lists) {
-                    self.follow(now, controller, next, events);
-                }
+        if let Some(controller) = self.end_in_list(now, handle, events) {
+            let leaver = &mut self.controllers[controller as usize];
+            leaver.list = None;
+            leaver.last = Some(cause);
+            leaver.busy += now - leaver.since;
+            if let Some(next) = leaver.queue.pop(&self.lists) {
+                self.follow(now, controller, next, events);
             }
         }
         let state = &self.dies[die.index()];
