@@ -2,39 +2,21 @@
 //! a drive with one and a drive without must agree at every moment.
 
 use base::engine::Rng;
-use base::io::{Io, IoKind};
-use base::units::{Lba, Sectors, Span};
-use flash::backend::{Observer, Phase};
+use base::io::IoKind;
+use base::units::Span;
 use flash::nand::{Failing, Sector, Stamp};
-use ssd::{Completion, Counters, Drive, QueueId, Request, Resolved, Spec, Ssd};
+use ssd::{Counters, Drive, Resolved, Ssd};
+
+use crate::twins::{Event, Sees, happens, resolve};
 
 const PAGE: u64 = 8;
 
-/// Has each command reported, and notes nothing.
-#[derive(Clone, Debug)]
-struct Sees;
-
-impl Observer for Sees {
-    fn phase(&mut self, _: Phase) {}
-}
-
-fn resolve(kind: &str, controllers: &str, log: &str) -> Resolved {
-    let text = format!(
+fn drive(kind: &str, controllers: &str, log: &str) -> Resolved {
+    resolve(&format!(
         "name = \"small\"\nhost = {{ queue-depth = 16 }}\n\
          [flash]\npart = \"K9XXG08\"\nchannels = 2\nchips = 2\ndies = 1\nplanes = 1\nblocks = 12\npages = 16\n{controllers}\n\
          [ftl]\nkind = \"{kind}\"\nover-provisioning = \"80%\"\nlog = {{ {log} }}\n"
-    );
-    let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}"));
-    spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}"))
-}
-
-/// What a test does with both drives.
-#[derive(Clone, Copy, Debug)]
-enum Event {
-    Submit(IoKind, u64, u64),
-    Pass(Span),
-    CutPower,
-    Fail(Failing, u64),
+    ))
 }
 
 fn draw(rng: &mut Rng, pages: u64, with_faults: bool) -> Event {
@@ -42,34 +24,12 @@ fn draw(rng: &mut Rng, pages: u64, with_faults: bool) -> Event {
     match rng.below(100) {
         0 => Event::CutPower,
         1 if with_faults => Event::Fail(Failing::ALL[rng.below(3) as usize], rng.below(40)),
-        2..45 => Event::Submit(IoKind::Write, start, 1 + rng.below((pages - start).min(3))),
-        45..50 => Event::Submit(IoKind::Read, start, 1),
-        50..52 => Event::Submit(IoKind::Discard, start, 1),
+        2..45 => Event::Submit(IoKind::Write, start * PAGE, PAGE * (1 + rng.below((pages - start).min(3)))),
+        45..50 => Event::Submit(IoKind::Read, start * PAGE, PAGE),
+        50..52 => Event::Submit(IoKind::Discard, start * PAGE, PAGE),
         // Most steps end inside of a phase, and some at its end.
         _ => Event::Pass(Span::from_us(rng.below(40) * 25 + 7 * rng.below(2))),
     }
-}
-
-fn happens<S: Sector, O: Observer>(drive: &mut Ssd<S, O>, event: Event, tag: u64, content: S) -> Vec<Completion<S>> {
-    let mut completions = Vec::new();
-    match event {
-        Event::Submit(kind, page, pages) => {
-            let (start, sectors) = (Lba::new(page * PAGE), Sectors::new(pages * PAGE));
-            let data = if kind == IoKind::Write { vec![content; (pages * PAGE) as usize] } else { Vec::new() };
-            drive
-                .submit(drive.now(), Request { tag, queue: QueueId::default(), io: Io { kind, start, sectors }, data });
-        }
-        Event::Pass(span) => {
-            let to = drive.now() + span;
-            while drive.advance(to, &mut completions) < to {}
-        }
-        Event::CutPower => {
-            drive.cut_power();
-            drive.power_on(drive.now());
-        }
-        Event::Fail(kind, after) => drive.media_mut().faults_mut().fail_soon(kind, after),
-    }
-    completions
 }
 
 /// The folds since power-on.
@@ -133,7 +93,7 @@ fn copies_in_bulk_are_the_same_as_commands_at_every_moment() {
     .into_iter()
     .enumerate()
     {
-        let resolved = resolve(kind, controllers, log);
+        let resolved = drive(kind, controllers, log);
         for seed in 0..6 {
             all += compare(&resolved, 10 * i as u64 + seed, (1500, false), stamp);
         }
@@ -151,7 +111,7 @@ fn a_fault_that_is_planned_during_copies_hits_the_same_operation() {
     .into_iter()
     .enumerate()
     {
-        let resolved = resolve(kind, controllers, log);
+        let resolved = drive(kind, controllers, log);
         for seed in 0..12 {
             compare(&resolved, 100 + 20 * i as u64 + seed, (400, true), stamp);
         }
@@ -160,13 +120,11 @@ fn a_fault_that_is_planned_during_copies_hits_the_same_operation() {
 
 /// Chang's disk, with or without SLC flash in front.
 fn chang(front: &str, ftl: &str) -> Resolved {
-    let text = format!(
+    resolve(&format!(
         "name = \"small\"\nhost = {{ link = \"none\", queue-depth = 2 }}\n\
          [flash]\npart = \"K9GAG08U0M\"\nchannels = 1\nchips = 1\nblocks = 24\npages = 16\n{front}\
          [ftl]\nkind = \"chang\"\nover-provisioning = \"50%\"\nwear = {{ threshold = 8 }}\n{ftl}\n"
-    );
-    let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}"));
-    spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}"))
+    ))
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod slc_mlc;
 mod steady_model;
 mod times;
 mod trims;
+mod twins;
 mod versions;
 mod word_lines;
 mod worn;

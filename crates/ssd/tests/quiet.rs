@@ -2,39 +2,21 @@
 //! and a drive without must agree at every moment.
 
 use base::engine::Rng;
-use base::io::{Io, IoKind};
-use base::units::{Lba, Sectors, Span};
-use flash::backend::{Observer, Phase};
+use base::io::IoKind;
+use base::units::Span;
 use flash::nand::{Failing, Stamp};
-use ssd::{Completion, Drive, Precondition, QueueId, Request, Resolved, Spec, Ssd};
+use ssd::{Drive, Precondition, Resolved, Ssd};
+
+use crate::twins::{Event, Sees, happens, resolve};
 
 const UNIT: u64 = 8;
 
-/// Has each command reported, and notes nothing.
-#[derive(Clone, Debug)]
-struct Sees;
-
-impl Observer for Sees {
-    fn phase(&mut self, _: Phase) {}
-}
-
-fn resolve(part: &str, flash: &str, rest: &str) -> Resolved {
-    let text = format!(
+fn drive(part: &str, flash: &str, rest: &str) -> Resolved {
+    resolve(&format!(
         "name = \"small\"\nhost = {{ queue-depth = 48, link = \"pcie-3-x4\" }}\n\
          [flash]\n{part}\nchannels = 2\nchips = 6\nblocks = 14\npages = 16\n{flash}\n\
          [ftl]\nmap-unit = \"4KiB\"\nover-provisioning = \"60%\"\n{rest}\n"
-    );
-    let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}"));
-    spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}"))
-}
-
-/// What a test does with both drives.
-#[derive(Clone, Copy, Debug)]
-enum Event {
-    Submit(IoKind, u64, u64),
-    Pass(Span),
-    CutPower,
-    Fail(Failing, u64),
+    ))
 }
 
 /// Mostly reads: their channels are busy most of the time.
@@ -55,29 +37,6 @@ fn draw(rng: &mut Rng, sectors: u64, with_faults: bool) -> Event {
     }
 }
 
-fn happens<O: Observer>(drive: &mut Ssd<Stamp, O>, event: Event, tag: u64) -> Vec<Completion<Stamp>> {
-    let mut completions = Vec::new();
-    match event {
-        Event::Submit(kind, start, sectors) => {
-            let data = if kind == IoKind::Write { vec![Stamp(tag + 1); sectors as usize] } else { Vec::new() };
-            let io = Io { kind, start: Lba::new(start), sectors: Sectors::new(sectors) };
-            drive.submit(drive.now(), Request { tag, queue: QueueId::default(), io, data });
-        }
-        Event::Pass(span) => {
-            let to = drive.now() + span;
-            while drive.advance(to, &mut completions) < to {}
-        }
-        Event::CutPower => {
-            drive.cut_power();
-            let recovery = drive.power_on(drive.now());
-            let ready = drive.now() + recovery.time;
-            while drive.advance(ready, &mut completions) < ready {}
-        }
-        Event::Fail(kind, after) => drive.media_mut().faults_mut().fail_soon(kind, after),
-    }
-    completions
-}
-
 /// Runs both drives and compares them at each step. Returns by how many steps the quiet one has gone without an event.
 fn compare(resolved: &Resolved, seed: u64, steps: u64, with_faults: bool) -> u64 {
     let mut rng = Rng::stream(seed, "quiet");
@@ -92,8 +51,8 @@ fn compare(resolved: &Resolved, seed: u64, steps: u64, with_faults: bool) -> u64
     let mut without = 0;
     for tag in 0..steps {
         let event = draw(&mut rng, sectors, with_faults);
-        let left = happens(&mut quiet, event, tag);
-        let right = happens(&mut loud, event, tag);
+        let left = happens(&mut quiet, event, tag, Stamp(tag + 1));
+        let right = happens(&mut loud, event, tag, Stamp(tag + 1));
         let at = format!("seed {seed}, step {tag}, {event:?}");
         assert_eq!(format!("{left:?}"), format!("{right:?}"), "{at}");
         assert_eq!(quiet.counters(), loud.counters(), "{at}");
@@ -118,15 +77,15 @@ fn drives() -> Vec<Resolved> {
     let two = "custom-part = { like = \"FMMU-V2\", timing = { read = [\"30us\", \"61us\"] } }";
     let pages = "custom-part = { like = \"FMMU-V2\", timing = { one_shot = 1, program = [\"200us\"] } }";
     vec![
-        resolve(FMMU, SLOW, ""),
-        resolve(FMMU, &format!("{SLOW}\ncontrollers = \"none\""), ""),
-        resolve(two, SLOW, ""),
-        resolve(pages, &format!("{SLOW}\ncontrollers = \"none\""), "discard = \"durable\""),
-        resolve(FMMU, &format!("{SLOW}\narbitration = {{ bus = \"fifo\" }}"), ""),
-        resolve(FMMU, &format!("{SLOW}\narbitration = {{ bus = \"data-first\", between-pages = false }}"), ""),
-        resolve(two, &format!("{SLOW}\ncontrollers = \"none\"\narbitration = {{ bus = \"read-first\" }}"), ""),
-        resolve(FMMU, &format!("{SLOW}\ncontrollers = \"none\"\narbitration = {{ commands = \"read-first\" }}"), ""),
-        resolve(FMMU, SLOW, "map = { kind = \"uncached\" }"),
+        drive(FMMU, SLOW, ""),
+        drive(FMMU, &format!("{SLOW}\ncontrollers = \"none\""), ""),
+        drive(two, SLOW, ""),
+        drive(pages, &format!("{SLOW}\ncontrollers = \"none\""), "discard = \"durable\""),
+        drive(FMMU, &format!("{SLOW}\narbitration = {{ bus = \"fifo\" }}"), ""),
+        drive(FMMU, &format!("{SLOW}\narbitration = {{ bus = \"data-first\", between-pages = false }}"), ""),
+        drive(two, &format!("{SLOW}\ncontrollers = \"none\"\narbitration = {{ bus = \"read-first\" }}"), ""),
+        drive(FMMU, &format!("{SLOW}\ncontrollers = \"none\"\narbitration = {{ commands = \"read-first\" }}"), ""),
+        drive(FMMU, SLOW, "map = { kind = \"uncached\" }"),
     ]
 }
 

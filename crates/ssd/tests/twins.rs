@@ -1,0 +1,62 @@
+//! Two drives of one description that must agree at every moment: an observed one, whose flash has every command and every
+//! event, and one that carries several out together.
+
+use base::io::{Io, IoKind};
+use base::units::{Lba, Sectors, Span};
+use flash::backend::{Observer, Phase};
+use flash::nand::{Failing, Sector};
+use ssd::{Completion, Drive, QueueId, Request, Resolved, Spec, Ssd};
+
+/// Has each command reported, and notes nothing.
+#[derive(Clone, Debug)]
+pub(crate) struct Sees;
+
+impl Observer for Sees {
+    fn phase(&mut self, _: Phase) {}
+}
+
+/// The drive of a description.
+pub(crate) fn resolve(text: &str) -> Resolved {
+    let spec: Spec = toml::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}: {text}"))
+}
+
+/// What a test does with both drives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Event {
+    /// A request for sectors from the first on.
+    Submit(IoKind, u64, u64),
+    Pass(Span),
+    /// The power goes and comes back; time passes until the drive takes requests again.
+    CutPower,
+    Fail(Failing, u64),
+}
+
+/// Lets an event happen to a drive. Each sector of a write has this content.
+pub(crate) fn happens<S: Sector, O: Observer>(
+    drive: &mut Ssd<S, O>,
+    event: Event,
+    tag: u64,
+    content: S,
+) -> Vec<Completion<S>> {
+    let mut completions = Vec::new();
+    let mut pass = |drive: &mut Ssd<S, O>, span: Span| {
+        let to = drive.now() + span;
+        while drive.advance(to, &mut completions) < to {}
+    };
+    match event {
+        Event::Submit(kind, start, sectors) => {
+            let data = if kind == IoKind::Write { vec![content; sectors as usize] } else { Vec::new() };
+            let io = Io { kind, start: Lba::new(start), sectors: Sectors::new(sectors) };
+            drive.submit(drive.now(), Request { tag, queue: QueueId::default(), io, data });
+        }
+        Event::Pass(span) => pass(drive, span),
+        Event::CutPower => {
+            drive.cut_power();
+            let recovery = drive.power_on(drive.now());
+            pass(drive, recovery.time);
+        }
+        Event::Fail(kind, after) => drive.media_mut().faults_mut().fail_soon(kind, after),
+    }
+    completions
+}
