@@ -13,6 +13,7 @@ mod channel;
 mod command;
 mod config;
 mod copies;
+mod copy_back_run;
 mod copy_run;
 mod cycles;
 mod dispatch;
@@ -149,6 +150,7 @@ pub struct Backend<S, O = ()> {
     commands: Slab<Command>,
     lists: Slab<List>,
     copies: copies::CopySets<S>,
+    copy_back_runs: copy_back_run::CopyBackRuns,
     /// `slots_per_command` entries for every command of the slab.
     slots: Vec<Slot>,
     slots_per_command: u32,
@@ -312,6 +314,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             commands: Slab::default(),
             lists: Slab::default(),
             copies: copies::CopySets::new(false),
+            copy_back_runs: copy_back_run::CopyBackRuns::default(),
             slots: Vec::new(),
             payload: Vec::new(),
             scratch: vec![S::default(); if S::PRESENT { geometry.sectors as usize } else { 0 }],
@@ -332,6 +335,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             media,
         };
         backend.copies = copies::CopySets::new(backend.takes_copies());
+        backend.copy_back_runs = copy_back_run::CopyBackRuns::new(backend.takes_copy_back_runs(), backend.dies.len());
         // An observer sees the end of each read.
         backend.plain = !O::LISTENS && config.has_plain_reads();
         if config.has_plain_reads() {

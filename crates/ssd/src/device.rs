@@ -222,7 +222,8 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     }
 
     /// The media of the main array, to plan faults.
-    pub const fn media_mut(&mut self) -> &mut Media<S> {
+    pub fn media_mut(&mut self) -> &mut Media<S> {
+        self.backend.interrupt_runs(self.now, &mut self.events);
         self.backend.media_mut()
     }
 

@@ -64,6 +64,13 @@ impl Due {
     pub const fn at(self) -> Time {
         time(self.0)
     }
+
+    /// The place with the same number at another time.
+    #[must_use]
+    #[inline]
+    pub const fn moved_to(self, at: Time) -> Self {
+        Self(key(at, self.0 as u64))
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -196,6 +203,20 @@ impl<E: Copy> EventQueue<E> {
             self.used = self.used.max(lane + 1);
         }
         self.lanes[lane].push(Entry { key, event });
+    }
+
+    /// The place of the event that was removed last.
+    #[must_use]
+    #[inline]
+    pub const fn present(&self) -> Due {
+        Due(self.present)
+    }
+
+    /// The place that the next event will get.
+    #[must_use]
+    #[inline]
+    pub const fn upcoming(&self, at: Time) -> Due {
+        Due(key(at, self.sequence))
     }
 
     /// Reserves the place that an event would get now. An owner of many events keeps all but the next of them to itself.

@@ -125,6 +125,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             }
         }
         self.add_copies_under_way(now, &mut account);
+        self.add_runs_under_way(now, &mut account);
         for (handle, worked) in self.correction.iter().flat_map(|correction| correction.under_way(now)) {
             let command = &self.commands[handle];
             account.at(command.op, command.cause).decode += worked;

@@ -81,7 +81,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             return false;
         }
         self.commands[handle].copied = true;
-        self.start_array(now, handle, (Span::ZERO, copy), Primitive::Read, events);
+        self.start_array(now, handle, (Span::ZERO, copy), Primitive::Read, (None, events));
         true
     }
 }

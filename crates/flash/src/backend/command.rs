@@ -227,6 +227,9 @@ pub struct Command {
     pub(super) coming: u32,
     /// Pages of a scan, whose spare areas the command reads; zero for any other command.
     pub(super) scanned: u32,
+    /// Pages that a copy-back copies behind its present one, and the distance of their mapping units.
+    pub(super) behind: u32,
+    pub(super) stride: u32,
     pub(super) waits: u16,
     pub(super) done: bool,
     /// The command has been applied to the media.
@@ -272,6 +275,8 @@ impl Command {
             undecoded: 0,
             coming: 0,
             scanned: 0,
+            behind: 0,
+            stride: 0,
             waits: 0,
             done: false,
             effected: false,

@@ -28,10 +28,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
         let entry = &mut self.lists[list];
         entry.submitted = now;
-        if O::LISTENS || entry.spreads {
+        if O::LISTENS || entry.spreads || self.copy_back_runs.are_possible() {
             let mut next = Some(first);
             while let Some(command) = next {
-                self.dies[self.commands[command].die.index()].unfinished += 1;
+                self.dies[self.commands[command].die.index()].unfinished += 1 + self.commands[command].behind;
                 self.notify(now, command, Stop::Submitted);
                 next = self.commands[command].sibling;
             }
@@ -87,6 +87,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             let before = self.lists[list].remaining;
             let mut next = self.lists[list].first;
             while let Some(command) = next {
+                if self.commands[command].behind > 0 {
+                    self.copy_all(command);
+                }
                 next = self.commands[command].sibling;
                 if self.commands[command].waits > 0 || self.commands[command].done {
                     continue;
@@ -161,13 +164,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 continue;
             }
             if let Some(before) = ready.replace(handle) {
-                self.enqueue(now, before);
+                self.enqueue(now, before, events);
                 queued = true;
             }
         }
         match ready {
             Some(last) if queued => {
-                self.enqueue(now, last);
+                self.enqueue(now, last, events);
                 self.next_command(now, self.commands[last].die.get(), events);
             }
             Some(alone) => self.send_to_die(now, alone, events),
@@ -193,7 +196,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         while let Some(handle) = next {
             next = self.commands[handle].sibling;
             if self.commands[handle].waits == 0 {
-                self.enqueue(now, handle);
+                self.enqueue(now, handle, events);
             }
         }
         let mut next = first;
@@ -218,14 +221,24 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             self.notify(now, handle, Stop::Ready);
             return self.begin(now, handle, events);
         }
-        self.enqueue(now, handle);
+        self.enqueue(now, handle, events);
         self.next_command(now, die.get(), events);
     }
 
     #[inline]
-    pub(super) fn enqueue(&mut self, now: Time, handle: Handle<Command>) {
+    pub(super) fn enqueue<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) {
         let command = &mut self.commands[handle];
         command.ready = now;
+        let die = command.die.get();
+        if self.copy_back_runs.is_under_way(die) {
+            self.interrupt_run(now, die, events);
+        }
+        let command = &self.commands[handle];
         let class = command.class.under(self.arbitration.commands);
         let die = command.die.index();
         self.dies[die].queue.push(&mut self.commands, class, handle);

@@ -1,7 +1,7 @@
 //! The path of a command: die, channel, array, and out again.
 
 use crate::nand::Sector;
-use base::engine::{EventHash, EventQueue, Handle};
+use base::engine::{Due, EventHash, EventQueue, Handle};
 use base::units::{Span, Time};
 
 use super::dispatch::FOREGROUND;
@@ -89,6 +89,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if self.plain && command.op == Op::Read {
             return self.begin_read(now, handle, events);
         }
+        if command.behind > 0 && !self.media.cannot_fail() {
+            self.split_run(handle);
+        }
+        let command = &mut self.commands[handle];
+        let die = &mut self.dies[command.die.index()];
         die.last = Some(command.cause);
         self.lists[command.list].start(now);
         let op = command.op;
@@ -128,7 +133,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if self.commands[handle].refused {
             return self.pass_over(now, handle, events);
         }
-        self.start_array(now, handle, (copy + self.timing.cycles.busy, time), primitive, events);
+        let delay = copy + self.timing.cycles.busy;
+        if self.commands[handle].op == Op::CopyBack {
+            return self.start_copy_back(now, handle, (delay, time), primitive, events);
+        }
+        self.start_array(now, handle, (delay, time), primitive, (None, events));
     }
 
     /// Skips a refused program: its die is done with it at once.
@@ -142,7 +151,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     /// Begins a phase of an array: `time` of work, after a delay that occupies the die (a copy between its registers,
-    /// tWB).
+    /// tWB). The event of its end gets a new place in the order of events, or a given one.
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller that every command passes, and rare ones.
     pub(super) fn start_array<E: From<Event> + Copy>(
@@ -151,7 +160,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         handle: Handle<Command>,
         (delay, time): (Span, Span),
         primitive: Primitive,
-        events: &mut EventQueue<E>,
+        (place, events): (Option<Due>, &mut EventQueue<E>),
     ) {
         let command = &self.commands[handle];
         let number = command.die.get();
@@ -174,7 +183,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if self.arbitration.hold {
             self.keep_channel(handle, until);
         }
-        events.push(until, Event::Array { die: number, generation }.into());
+        match place {
+            None => events.push(until, Event::Array { die: number, generation }.into()),
+            Some(place) => events.push_at(place.moved_to(until), Event::Array { die: number, generation }.into()),
+        }
         self.fetch_next_data(handle);
         if self.polls.is_some() {
             self.watch(from, number, events);
@@ -307,7 +319,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 (die.array, die.register) = (None, Some(handle));
                 self.request_bus(now, handle, Stage::Patch, events);
             }
-            Op::Erase | Op::CopyBack => {
+            Op::CopyBack => self.copied_back(now, number, handle, events),
+            Op::Erase => {
                 die.array = None;
                 self.finish(now, handle, events);
                 self.next_command(now, number, events);
@@ -409,7 +422,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 let row = self.media.geometry().page_and_plane(command.target.offset).0;
                 self.commands[handle].patched = true;
                 let time = (self.timing.cycles.busy, self.timing.program_time(row));
-                self.start_array(now, handle, time, Primitive::Program, events);
+                self.start_array(now, handle, time, Primitive::Program, (None, events));
             }
             Stage::DataOut => {
                 die.register = None;

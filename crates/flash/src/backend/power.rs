@@ -10,7 +10,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Completes lists on capacitor power, before [`Backend::cut_power`]: commands that have begun end, and the
     /// others follow in the order of their dependencies. Faults are off meanwhile: a program that fails at that very
     /// moment is not modelled.
-    pub fn save(&mut self, lists: &[Handle<List>]) {
+    pub fn save(&mut self, now: Time, lists: &[Handle<List>]) {
+        self.settle_runs(now);
         self.media.faults_mut().suspend(true);
         let mut more = true;
         while std::mem::take(&mut more) {
@@ -24,6 +25,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                     if !self.commands[command].effected {
                         self.take_effect(command);
                     }
+                    self.copy_rest(command);
                     self.pass_on(command);
                     self.commands[command].done = true;
                     for then in self.commands[command].then.into_iter().flatten() {
@@ -40,6 +42,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// waiting commands are lost; the media stay. The counters stay, and every phase under way is charged with its
     /// elapsed time; the event of its end is dropped.
     pub fn cut_power(&mut self, now: Time) {
+        self.settle_runs(now);
         self.account = self.account(now);
         self.drop_quiet_ends(now);
         self.cut_turn(now);

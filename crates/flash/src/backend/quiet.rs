@@ -53,6 +53,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[must_use]
     pub fn quiet_ends(&self, now: Time) -> EventHash {
         let mut hash = self.quiet_hash;
+        self.each_boundary(now, |at, die, _| hash.add(at, u64::from(die) << 2));
         for (number, die) in (0u32..).zip(&self.dies) {
             // The end of any other array at work is an event to come.
             let reads = |handle: Handle<Command>| self.commands[handle].op == Op::Read;

@@ -307,9 +307,14 @@ impl HydraFtl {
             let command = match way {
                 Way::Skip => continue,
                 Way::Copy(psn) => {
-                    let command = flash.backend.add_copy_back(list, why, target);
-                    flash.backend.push_slot(command, Slot { psn, ..plain });
                     self.counts.copied += 1;
+                    let slot = Slot { psn, ..plain };
+                    let before = self.chain[chip as usize];
+                    if before.is_some_and(|before| flash.backend.extend_copy_back(before, why, target, &slot)) {
+                        continue;
+                    }
+                    let command = flash.backend.add_copy_back(list, why, target);
+                    flash.backend.push_slot(command, slot);
                     command
                 }
                 Way::CopyWith(_) | Way::Program => {

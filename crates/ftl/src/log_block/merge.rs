@@ -280,7 +280,7 @@ impl LogBlockFtl {
     /// Capacitors carry out the lists of a fold.
     fn save<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, i: usize) {
         let fold = &mut self.jobs[i].fold;
-        flash.backend.save(&fold.lists);
+        flash.backend.save(flash.now, &fold.lists);
         for list in fold.lists.drain(..).chain(fold.programs) {
             let mut commands = Commands::of(flash.backend, list);
             while let Some((_, command)) = commands.next(flash.backend) {

@@ -156,7 +156,7 @@ fn capacitors_program_nothing_behind_a_failure() {
     bench.submit(list);
     // In the program of the first page, whose failure the FTL has not learned of.
     bench.until(Time::from_ps(150_000_000));
-    bench.backend.save(&[list]);
+    bench.backend.save(bench.now, &[list]);
     let mut next = bench.backend.list(list).first();
     while let Some(command) = next {
         next = bench.backend.command(command).sibling();
