@@ -5,7 +5,7 @@ use base::engine::Rng;
 use base::io::IoKind;
 use base::units::Span;
 use flash::nand::{Failing, Sector, Stamp};
-use ssd::{Drive, Resolved, Ssd};
+use ssd::{Drive, Precondition, Resolved, Ssd};
 
 use crate::twins::{Event, Sees, happens, resolve};
 
@@ -13,7 +13,7 @@ const UNIT: u64 = 4;
 
 fn drive(flash: &str, rest: &str) -> Resolved {
     resolve(&format!(
-        "name = \"small\"\nhost = {{ link = \"ata-100\", queue-depth = 8 }}\n\
+        "name = \"small\"\nhost = {{ queue-depth = 8 }}\n\
          [flash]\nchannels = 1\nblocks = 24\npages = 16\n{flash}\n\
          [ftl]\nkind = \"hydra\"\nover-provisioning = \"60%\"\n{rest}\n"
     ))
@@ -21,16 +21,20 @@ fn drive(flash: &str, rest: &str) -> Resolved {
 
 /// Reads and small writes, which merges copy a block for, and pauses of which some end at a boundary.
 fn draw(rng: &mut Rng, units: u64, with_faults: bool) -> Event {
-    let start = rng.below(units);
+    // Most requests are for a few superblocks, so that wear has to be levelled.
+    let start = if rng.chance(0.7) { rng.below(units / 8) } else { rng.below(units) };
     match rng.below(100) {
-        0 => Event::CutPower,
-        1 if with_faults => Event::Fail(Failing::ALL[rng.below(3) as usize], rng.below(40)),
-        2..32 => Event::Submit(IoKind::Write, start * UNIT, UNIT * (1 + rng.below((units - start).min(6)))),
+        0..2 => Event::CutPower,
+        2 if with_faults => Event::Fail(Failing::ALL[rng.below(3) as usize], rng.below(40)),
+        3..32 => Event::Submit(IoKind::Write, start * UNIT, UNIT * (1 + rng.below((units - start).min(6)))),
         32..36 => Event::Submit(IoKind::Write, start * UNIT + 1, 2),
         36..56 => Event::Submit(IoKind::Read, start * UNIT, UNIT * (1 + rng.below((units - start).min(3)))),
         56..58 => Event::Submit(IoKind::Discard, start * UNIT, UNIT),
         58..60 => Event::Submit(IoKind::Flush, 0, 0),
-        _ => Event::Pass(Span::from_us(rng.below(60) * 25 + 7 * rng.below(2))),
+        // The drive is idle and levels the wear, and the next requests come meanwhile.
+        60..63 => Event::Pass(Span::from_us(50_000 + rng.below(1000) * 20)),
+        // Without a link much happens at multiples of the time of a read.
+        _ => Event::Pass(Span::from_us(rng.below(75) * 20 + 7 * rng.below(2))),
     }
 }
 
@@ -43,6 +47,8 @@ fn compare<S: Sector>(
 ) -> u64 {
     let mut rng = Rng::stream(seed, "runs");
     let (mut runs, mut single) = (Ssd::<S>::new(resolved, seed), Ssd::<S, Sees>::observed(resolved, seed, Sees));
+    runs.precondition(Precondition::Fill, &mut |_, _| {});
+    single.precondition(Precondition::Fill, &mut |_, _| {});
     let units = runs.capacity().get() / UNIT;
     let mut without = 0;
     for tag in 0..steps {
@@ -82,7 +88,7 @@ fn drives() -> Vec<Resolved> {
         drive(&format!("{paired}\nchips = 4\ncontrollers = {{ shared = 4 }}"), "hydra = { chips = 1 }"),
         drive(
             &format!("{part}\nchips = 2\n{forwards}"),
-            "wear = { threshold = 2, check-every = 1 }\nhydra = { chips = 2 }",
+            "wear = { threshold = 1, check-every = 1 }\nhydra = { chips = 2 }",
         ),
     ]
 }
