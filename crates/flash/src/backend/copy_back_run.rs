@@ -409,3 +409,131 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::{Arbitration, Config, Controllers, List, Timing};
+    use crate::nand::{FaultSpec, Faults, Geometry, Media, Mode, Part, Spare};
+    use base::engine::EventHash;
+    use base::units::SuperblockId;
+
+    const SOURCE: SuperblockId = SuperblockId::new(0);
+    const PAGES: u32 = 4;
+
+    /// One die with a full block of mapping units 10, 12, 14...
+    fn die(seed: u64) -> Backend<()> {
+        let mut part = Part::preset("K9K8G08U0M").expect("a preset").clone();
+        part.bus.command = Span::ZERO;
+        let geometry = Geometry::new(1, 1, 1, 1, 1, 4, PAGES, 1, 4).expect("a small array");
+        let config = Config {
+            timing: Timing::new(&part, &geometry, "40MB/s".parse().expect("a rate"), false).expect("a valid part"),
+            controllers: Controllers::None,
+            transfer: Transfer::Bus,
+            completion: Default::default(),
+            ecc: None,
+            arbitration: Arbitration::default(),
+            software: None,
+        };
+        let mut media = Media::new(geometry, 100, 1, Faults::new(&FaultSpec::default(), seed));
+        for page in 0..PAGES {
+            let spare = |_| (Spare::Data { lpn: Lpn::new(10 + 2 * page), version: 7 }, false);
+            media.program(Target { superblock: SOURCE, offset: page }, 1, (Stream::Host, Mode::Full), spare, &[]);
+        }
+        Backend::new(media, &config, ())
+    }
+
+    /// Submits the copies of all pages to a block as one command.
+    fn copy(backend: &mut Backend<()>, to: u32, now: Time, events: &mut EventQueue<Event>) -> Handle<List> {
+        let list = backend.open_list(Class::Other, to);
+        let target = |page| Target { superblock: SuperblockId::new(to), offset: page };
+        let slot = |page| Slot {
+            lpn: Lpn::new(10 + 2 * page),
+            psn: backend.geometry().slot(SOURCE, page),
+            expected: true,
+            ..Slot::default()
+        };
+        let slots: Vec<_> = (0..PAGES).map(slot).collect();
+        let command = backend.add_copy_back(list, Cause::Merge, target(0));
+        backend.push_slot(command, slots[0]);
+        for page in 1..PAGES {
+            assert!(backend.extend_copy_back(command, Cause::Merge, target(page), &slots[page as usize]));
+        }
+        backend.submit(now, list, events);
+        list
+    }
+
+    /// Handles all events; returns the ends of lists.
+    fn run(backend: &mut Backend<()>, events: &mut EventQueue<Event>) -> Vec<(u32, f64)> {
+        let (mut hash, mut ends) = (EventHash::default(), Vec::new());
+        while let Some((at, event)) = events.pop() {
+            backend.handle(at, event, events, &mut hash);
+            while let Some(list) = backend.take_finished() {
+                ends.push((backend.list(list).tag(), (at - Time::ZERO).as_us_f64()));
+            }
+        }
+        ends
+    }
+
+    #[test]
+    fn a_run_is_one_event_and_runs_take_turns() {
+        // Each page takes 20 us to read and 200 us to program.
+        let (mut backend, mut events) = (die(1), EventQueue::default());
+        copy(&mut backend, 1, Time::ZERO, &mut events);
+        assert_eq!((events.len(), events.next_time()), (1, Some(Time::from_ps(4 * 220_000_000))));
+        // Another run comes in the second page: it has the die every other time from the third on.
+        copy(&mut backend, 2, Time::from_ps(300_000_000), &mut events);
+        assert_eq!(run(&mut backend, &mut events), [(1, 6.0 * 220.0), (2, 8.0 * 220.0)]);
+        let tally = backend.account(Time::from_ps(2_000_000_000)).of(Op::CopyBack, Cause::Merge);
+        assert_eq!((tally.commands, tally.pages, tally.slots), (8, 8, 8));
+        assert_eq!(tally.array.as_us_f64(), 8.0 * 220.0);
+        for (page, block) in (0..PAGES).flat_map(|page| [1, 2].map(|block| (page, block))) {
+            let psn = backend.geometry().slot(SuperblockId::new(block), page);
+            let copied = Spare::Data { lpn: Lpn::new(10 + 2 * page), version: 7 };
+            assert_eq!(backend.media().spare(psn), copied, "page {page} of block {block}");
+        }
+    }
+
+    #[test]
+    fn a_power_cut_at_a_boundary_meets_the_page_behind_it() {
+        let pages_after_cut = |at: u64, seed| {
+            let (mut backend, mut events) = (die(seed), EventQueue::default());
+            copy(&mut backend, 1, Time::ZERO, &mut events);
+            let now = Time::from_ps(at * 1_000_000);
+            assert_eq!(backend.account(now).of(Op::CopyBack, Cause::Merge).commands, at / 220, "pages up to {at} us");
+            backend.cut_power(now);
+            let spare = |page| backend.media().spare(backend.geometry().slot(SuperblockId::new(1), page));
+            (0..PAGES).map(spare).collect::<Vec<_>>()
+        };
+        for (at, whole) in [(219, 0), (220, 1), (221, 1), (440, 2), (659, 2)] {
+            let all: Vec<_> = (0..20).map(|seed| pages_after_cut(at, seed)).collect();
+            for pages in &all {
+                assert!(pages[..whole].iter().all(|spare| matches!(spare, Spare::Data { .. })), "at {at}: {pages:?}");
+                assert!(pages[whole + 1..].iter().all(|spare| *spare == Spare::Empty), "at {at}: {pages:?}");
+            }
+            assert!(all.iter().any(|pages| pages[whole] == Spare::Torn), "at {at}: none is torn");
+        }
+    }
+
+    #[test]
+    fn a_page_elsewhere_needs_a_command_of_its_own() {
+        let (mut backend, place) =
+            (die(1), |block, page| Target { superblock: SuperblockId::new(block), offset: page });
+        let list = backend.open_list(Class::Other, 1);
+        let command = backend.add_copy_back(list, Cause::Merge, place(1, 0));
+        let slot = |lpn, psn| Slot { lpn: Lpn::new(lpn), psn: Psn::new(psn), expected: true, ..Slot::default() };
+        backend.push_slot(command, slot(10, 0));
+        assert!(backend.extend_copy_back(command, Cause::Merge, place(1, 1), &slot(12, 1)));
+        for (cause, target, slot, what) in [
+            (Cause::Wear, place(1, 2), slot(14, 2), "another cause"),
+            (Cause::Merge, place(1, 3), slot(14, 2), "another page of the target"),
+            (Cause::Merge, place(2, 2), slot(14, 2), "another target"),
+            (Cause::Merge, place(1, 2), slot(16, 3), "another page of the source"),
+            (Cause::Merge, place(1, 2), slot(15, 2), "another distance"),
+            (Cause::Merge, place(1, 2), slot(8, 2), "an earlier mapping unit"),
+        ] {
+            assert!(!backend.extend_copy_back(command, cause, target, &slot), "{what}");
+        }
+        assert!(backend.extend_copy_back(command, Cause::Merge, place(1, 2), &slot(14, 2)));
+    }
+}
