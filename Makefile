@@ -59,6 +59,10 @@ bench: ## Measure the simulator's speed
 	$(CARGO) build --release -p flashloom-bench
 	$(CARGO) run --release -p flashloom-bench
 
+.PHONY: profiled
+profiled: ## Build target/profiled/flashloom and target/profiled/bench with profile-guided optimisation (rustup's llvm-tools; minutes)
+	@.ci/profiled
+
 .PHONY: bench-serve
 bench-serve: ## Measure how fast a served drive answers, and how late, beside nbdkit (Linux; fio, nbdkit)
 	$(CARGO) build --release -p flashloom -p flashloom-bench --bin flashloom --bin nbd-reads

@@ -139,6 +139,8 @@ pub struct PageFtl {
     sets: Vec<Vec<u32>>,
     /// Mapping units of each set that have no space in any pool of the set until other programs end.
     unplaced: Vec<VecDeque<PageWrite>>,
+    /// A pool may have given up.
+    gave_up: bool,
     /// Mapping units that recovery found.
     found: u32,
     /// Mapping units of the host that have been programmed since the power came on, modulo 2^32.
@@ -201,6 +203,7 @@ impl PageFtl {
                 .chain([(groups..pools.len() as u32).collect()])
                 .collect(),
             unplaced: vec![VecDeque::new(); sets.len() + 1],
+            gave_up: false,
             pools,
             groups,
             placer: Placer::new(&config.placement, &geometry, sets),

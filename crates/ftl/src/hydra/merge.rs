@@ -173,8 +173,23 @@ impl HydraFtl {
             }
         }
         match list {
-            Some(list) => flash.submit(list),
+            Some(list) => {
+                self.fetch_source(flash, number);
+                flash.submit(list);
+            }
             None => self.copy(flash, owners, number),
+        }
+    }
+
+    /// Prefetches the spare areas that the merge will look at when its target is erased.
+    fn fetch_source<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, number: u32) {
+        let Some(source) = self.place_of(self.merges[number as usize].logical) else { return };
+        for chip in 0..self.layout.chips {
+            let block = self.superblocks.block(source, chip);
+            // A line of the caches holds at least as many.
+            for page in (0..self.layout.pages).step_by(8) {
+                flash.backend.media().fetch_spare(flash.backend.geometry().slot(block, page));
+            }
         }
     }
 

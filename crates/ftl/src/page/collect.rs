@@ -504,7 +504,11 @@ impl PageFtl {
             self.resume(flash, owners, self.groups + group);
             self.start_gc(flash, owners, self.groups + group);
         }
-        self.retry_stuck(flash, owners, None);
+        // Nearly always no pool has.
+        if self.gave_up {
+            self.retry_stuck(flash, owners, None);
+            self.gave_up = self.pools.iter().any(|pool| pool.stuck);
+        }
         // No other event would wake writes that wait for space.
         if self.forgotten() {
             self.place_unplaced(flash, owners);

@@ -521,6 +521,7 @@ impl PageFtl {
         pool: u32,
     ) {
         self.pools[pool as usize].stuck = true;
+        self.gave_up = true;
         let waiting = std::mem::take(&mut self.pools[pool as usize].waiting);
         let given_up = &mut self.pools[pool as usize];
         given_up.live -= waiting.len() as u32;
