@@ -391,13 +391,12 @@ impl HydraFtl {
             let (superblocks, map) = (&self.superblocks, &self.map);
             self.journal.store_map(flash, version, |words| {
                 // A logical superblock stays in its superchip, so its position needs no division.
-                let superchips = self.layout.superchips;
-                let firsts: Vec<u32> = (0..superchips).map(|superchip| superblocks.join(superchip, 0)).collect();
+                let superchips = self.layout.superchips as usize;
                 let before = words.len();
                 words.resize(before + map.len(), u32::MAX);
-                let rows = words[before..].chunks_mut(superchips as usize).zip(map.chunks(superchips as usize));
-                for ((word, at), first) in rows.flat_map(|(words, row)| words.iter_mut().zip(row).zip(&firsts)) {
-                    *word = at.map_or(u32::MAX, |at| at.get() - first);
+                let rows = words[before..].chunks_mut(superchips).zip(map.chunks(superchips));
+                for ((word, at), superchip) in rows.flat_map(|(words, row)| words.iter_mut().zip(row).zip(0..)) {
+                    *word = at.map_or(u32::MAX, |at| at.get() - superblocks.join(superchip, 0));
                 }
                 words.extend(superblocks.all_erases());
                 words.extend(superblocks.stand_ins().iter().copied().map(NonMaxU32::to_word));

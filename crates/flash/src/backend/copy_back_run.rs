@@ -486,7 +486,7 @@ mod tests {
         assert_eq!(run(&mut backend, &mut events), [(1, 6.0 * 220.0), (2, 8.0 * 220.0)]);
         let tally = backend.account(Time::from_ps(2_000_000_000)).of(Op::CopyBack, Cause::Merge);
         assert_eq!((tally.commands, tally.pages, tally.slots), (8, 8, 8));
-        assert_eq!(tally.array.as_us_f64(), 8.0 * 220.0);
+        assert_eq!(tally.array, Span::from_us(8 * 220));
         for (page, block) in (0..PAGES).flat_map(|page| [1, 2].map(|block| (page, block))) {
             let psn = backend.geometry().slot(SuperblockId::new(block), page);
             let copied = Spare::Data { lpn: Lpn::new(10 + 2 * page), version: 7 };
