@@ -7,7 +7,7 @@ use base::units::Span;
 use flash::nand::{Failing, Sector, Stamp};
 use ssd::{Counters, Drive, Resolved, Ssd};
 
-use crate::twins::{Event, Sees, happens, resolve};
+use crate::twins::{Event, Sees, end_alike, happens, resolve};
 
 const PAGE: u64 = 8;
 
@@ -62,13 +62,7 @@ fn compare<S: Sector>(
         let (left, right) = (bulk.counters(), single.counters());
         assert_eq!(left, right, "{at}");
     }
-    let (mut left, mut right) = (Vec::new(), Vec::new());
-    bulk.drain(&mut left);
-    single.drain(&mut right);
-    assert_eq!(format!("{left:?}"), format!("{right:?}"), "seed {seed}");
-    bulk.check();
-    assert_eq!(bulk.counters(), single.counters(), "seed {seed}");
-    assert_eq!(format!("{:?}", bulk.media()), format!("{:?}", single.media()), "seed {seed}");
+    end_alike(&mut bulk, &mut single, seed);
     folded + folds(&bulk.counters())
 }
 

@@ -7,7 +7,7 @@ use base::units::Span;
 use flash::nand::{Failing, Stamp};
 use ssd::{Drive, Precondition, Resolved, Ssd};
 
-use crate::twins::{Event, Sees, happens, resolve};
+use crate::twins::{Event, Sees, end_alike, happens, resolve};
 
 const UNIT: u64 = 8;
 
@@ -58,13 +58,7 @@ fn compare(resolved: &Resolved, seed: u64, steps: u64, with_faults: bool) -> u64
         assert_eq!(quiet.counters(), loud.counters(), "{at}");
         without += u64::from(quiet.next_event() > loud.next_event());
     }
-    let (mut left, mut right) = (Vec::new(), Vec::new());
-    quiet.drain(&mut left);
-    loud.drain(&mut right);
-    assert_eq!(format!("{left:?}"), format!("{right:?}"), "seed {seed}");
-    quiet.check();
-    assert_eq!(quiet.counters(), loud.counters(), "seed {seed}");
-    assert_eq!(format!("{:?}", quiet.media()), format!("{:?}", loud.media()), "seed {seed}");
+    end_alike(&mut quiet, &mut loud, seed);
     without
 }
 

@@ -7,7 +7,7 @@ use base::units::Span;
 use flash::nand::{Failing, Sector, Stamp};
 use ssd::{Drive, Precondition, Resolved, Ssd};
 
-use crate::twins::{Event, Sees, happens, resolve};
+use crate::twins::{Event, Sees, end_alike, happens, resolve};
 
 const UNIT: u64 = 4;
 
@@ -60,13 +60,7 @@ fn compare<S: Sector>(
         assert_eq!(runs.counters(), single.counters(), "{at}");
         without += u64::from(runs.next_event() > single.next_event());
     }
-    let (mut left, mut right) = (Vec::new(), Vec::new());
-    runs.drain(&mut left);
-    single.drain(&mut right);
-    assert_eq!(format!("{left:?}"), format!("{right:?}"), "seed {seed}");
-    runs.check();
-    assert_eq!(runs.counters(), single.counters(), "seed {seed}");
-    assert_eq!(format!("{:?}", runs.media()), format!("{:?}", single.media()), "seed {seed}");
+    end_alike(&mut runs, &mut single, seed);
     without
 }
 

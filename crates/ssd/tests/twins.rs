@@ -60,3 +60,14 @@ pub(crate) fn happens<S: Sector, O: Observer>(
     }
     completions
 }
+
+/// Lets both drives end what is under way, and compares all that is left.
+pub(crate) fn end_alike<S: Sector, O: Observer>(together: &mut Ssd<S>, observed: &mut Ssd<S, O>, seed: u64) {
+    let (mut left, mut right) = (Vec::new(), Vec::new());
+    together.drain(&mut left);
+    observed.drain(&mut right);
+    assert_eq!(format!("{left:?}"), format!("{right:?}"), "seed {seed}");
+    together.check();
+    assert_eq!(together.counters(), observed.counters(), "seed {seed}");
+    assert_eq!(format!("{:?}", together.media()), format!("{:?}", observed.media()), "seed {seed}");
+}
