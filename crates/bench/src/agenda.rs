@@ -1,45 +1,49 @@
-//! Two agendas of events: a heap, as any simulator would have, and rings, the least that this model allows.
+//! Two agendas of events: a heap, as any simulator would have, and rings, the least that these models allow.
 
 use std::collections::VecDeque;
 
-/// The end of a step of a request.
-#[derive(Clone, Copy, Debug)]
-pub enum Step {
-    /// Its array read.
-    Read,
-    /// Its transfer over the channel.
-    Transferred,
-    /// Its transfer over the host link.
-    Arrived,
+/// The end of a step of a request. Each kind of step has a ring.
+pub trait Step: Copy + 'static {
+    /// All kinds; of events at one time, those of the last come first.
+    const ALL: &'static [Self];
+
+    /// The place in [`Self::ALL`].
+    fn ring(self) -> usize;
 }
 
 /// An event.
 #[derive(Clone, Copy, Debug)]
-pub struct Event {
+pub struct Event<S> {
     /// The time in picoseconds.
     pub at: u64,
     /// The step that ends.
-    pub step: Step,
+    pub step: S,
     /// The request.
     pub request: u32,
 }
 
 /// Events in the order of their time.
-pub trait Agenda: Default {
+pub trait Agenda<S>: Default {
     /// Schedules an event.
-    fn push(&mut self, at: u64, step: Step, request: u32);
+    fn push(&mut self, at: u64, step: S, request: u32);
 
     /// Removes the next event.
-    fn pop(&mut self) -> Option<Event>;
+    fn pop(&mut self) -> Option<Event<S>>;
 }
 
 /// A heap of events by time, four children to a parent.
-#[derive(Debug, Default)]
-pub struct Heap(Vec<Event>);
+#[derive(Debug)]
+pub struct Heap<S>(Vec<Event<S>>);
 
-impl Agenda for Heap {
+impl<S> Default for Heap<S> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<S: Step> Agenda<S> for Heap<S> {
     #[inline]
-    fn push(&mut self, at: u64, step: Step, request: u32) {
+    fn push(&mut self, at: u64, step: S, request: u32) {
         let Self(events) = self;
         let event = Event { at, step, request };
         let mut hole = events.len();
@@ -56,7 +60,7 @@ impl Agenda for Heap {
     }
 
     #[inline]
-    fn pop(&mut self) -> Option<Event> {
+    fn pop(&mut self) -> Option<Event<S>> {
         let Self(events) = self;
         let last = events.pop()?;
         let Some(top) = events.first().copied() else { return Some(last) };
@@ -86,33 +90,29 @@ impl Agenda for Heap {
 /// A ring for each step. Every step takes a constant time or ends in the order of a first-come queue, so its events
 /// are scheduled in the order of their times, and no heap is needed.
 #[derive(Debug)]
-pub struct Rings([VecDeque<(u64, u32)>; 3]);
+pub struct Rings<const KINDS: usize>([VecDeque<(u64, u32)>; KINDS]);
 
-impl Default for Rings {
+impl<const KINDS: usize> Default for Rings<KINDS> {
     fn default() -> Self {
         Self(std::array::from_fn(|_| VecDeque::with_capacity(1024)))
     }
 }
 
-impl Agenda for Rings {
+impl<S: Step, const KINDS: usize> Agenda<S> for Rings<KINDS> {
     #[inline]
-    fn push(&mut self, at: u64, step: Step, request: u32) {
-        self.0[step as usize].push_back((at, request));
+    fn push(&mut self, at: u64, step: S, request: u32) {
+        self.0[step.ring()].push_back((at, request));
     }
 
     #[inline]
-    fn pop(&mut self) -> Option<Event> {
+    fn pop(&mut self) -> Option<Event<S>> {
         let Self(rings) = self;
-        let head = |ring: &VecDeque<(u64, u32)>| ring.front().map_or(u64::MAX, |(at, _)| *at);
-        let [read, transferred, arrived] = rings.each_ref().map(head);
-        let step = if arrived <= transferred && arrived <= read {
-            Step::Arrived
-        } else if transferred <= read {
-            Step::Transferred
-        } else {
-            Step::Read
-        };
-        let (at, request) = rings[step as usize].pop_front()?;
-        Some(Event { at, step, request })
+        let heads = rings.each_ref().map(|ring| ring.front().map_or(u64::MAX, |(at, _)| *at));
+        let mut first = KINDS - 1;
+        for ring in (0..KINDS - 1).rev() {
+            first = if heads[ring] < heads[first] { ring } else { first };
+        }
+        let (at, request) = rings[first].pop_front()?;
+        Some(Event { at, step: S::ALL[first], request })
     }
 }

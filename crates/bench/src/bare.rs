@@ -5,6 +5,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use floor::clock::Cost;
 
+use crate::rounds::Load;
+
 /// The process of a loop. It ends when its input does.
 pub(crate) struct Bare {
     child: Child,
@@ -12,6 +14,8 @@ pub(crate) struct Bare {
     from: BufReader<ChildStdout>,
     /// Simulated requests per simulated second.
     pub(crate) simulated_rate: f64,
+    /// Programs and events for each write of the latest slice.
+    per_write: [f64; 2],
 }
 
 impl Bare {
@@ -22,7 +26,7 @@ impl Bare {
         let child = Command::new(&path).arg(agenda).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut child = child.unwrap_or_else(|error| panic!("{}: {error}; `make bench` builds it", path.display()));
         let (to, from) = (child.stdin.take(), child.stdout.take().expect("it is piped"));
-        Self { child, to, from: BufReader::new(from), simulated_rate: 0.0 }
+        Self { child, to, from: BufReader::new(from), simulated_rate: 0.0, per_write: [0.0; 2] }
     }
 
     /// Runs a slice and returns its cost.
@@ -33,9 +37,43 @@ impl Bare {
             writeln!(to, "{requests}").and_then(|()| to.flush()).and_then(|()| self.from.read_line(&mut answer));
         asked.unwrap_or_else(|error| panic!("the bare loop: {error}"));
         let numbers: Vec<f64> = answer.split_whitespace().filter_map(|number| number.parse().ok()).collect();
-        let [cpu, wall, rate] = numbers[..] else { panic!("the bare loop answered `{answer}`") };
+        let [cpu, wall, rate, programs, events] = numbers[..] else { panic!("the bare loop answered `{answer}`") };
         self.simulated_rate = rate;
+        self.per_write = [programs, events];
         Cost { cpu, wall }
+    }
+}
+
+/// A loop as a contestant.
+pub(crate) struct BareWrites(Bare);
+
+impl BareWrites {
+    /// Starts it, and overwrites its drive about once, so that it collects as in steady state.
+    pub(crate) fn start(agenda: &str) -> Self {
+        let mut bare = Bare::start(agenda);
+        bare.run(3_000_000);
+        Self(bare)
+    }
+}
+
+impl Load for BareWrites {
+    fn slice(&mut self, requests: u64) -> u64 {
+        self.measured(requests).0
+    }
+
+    /// The cost is that of the loop's own process.
+    fn measured(&mut self, requests: u64) -> (u64, Cost) {
+        let Self(bare) = self;
+        (requests, bare.run(requests))
+    }
+
+    fn note(&self) -> String {
+        let Self(bare) = self;
+        let [programs, events] = bare.per_write;
+        format!(
+            "write amplification {programs:.2}, {events:.1} events each, {:.0} thousand requests per simulated second",
+            bare.simulated_rate / 1e3
+        )
     }
 }
 

@@ -21,8 +21,8 @@ pub(crate) struct Direct {
     completions: Vec<Completion<()>>,
     bins: Bins,
     submitted: u64,
-    /// Flash commands of the drive before the first request.
-    before: u64,
+    /// Flash commands and events of the drive before the first request.
+    before: [u64; 2],
     /// The next requests, which the drive has been told of.
     coming: [Io; AHEAD],
 }
@@ -39,7 +39,7 @@ impl Direct {
     pub(crate) fn at_depth(drive: Ssd<()>, kind: IoKind, depth: u32) -> Self {
         let units = drive.capacity().get() / SECTORS.get();
         let rng = Rng::stream(1, "bench.direct");
-        let before = commands(&drive);
+        let before = [commands(&drive), drive.counters().events];
         let mut direct = Self {
             before,
             drive,
@@ -96,7 +96,10 @@ impl Load for Direct {
     fn note(&self) -> String {
         let counters = self.drive.counters();
         let rate = self.bins.total() as f64 / (self.drive.now() - Time::ZERO).as_secs_f64();
-        let simulated = format!("{:.0} thousand requests per simulated second", rate / 1e3);
+        let [commands_before, events_before] = self.before;
+        let each = |now: u64, before: u64| (now - before) as f64 / self.bins.total() as f64;
+        let events = each(counters.events, events_before);
+        let simulated = format!("{events:.1} events each, {:.0} thousand requests per simulated second", rate / 1e3);
         if self.kind == IoKind::Read {
             return match &counters.map {
                 Some(map) if map.loads > 0 => {
@@ -108,7 +111,7 @@ impl Load for Direct {
         }
         let programmed = counters.flash.op(Op::Program).slots + counters.flash.op(Op::CopyBack).slots;
         let amplification = programmed as f64 / counters.host_slots as f64;
-        let each = (commands(&self.drive) - self.before) as f64 / self.bins.total() as f64;
-        format!("write amplification {amplification:.2}, {each:.1} flash commands each, {simulated}")
+        let commands = each(commands(&self.drive), commands_before);
+        format!("write amplification {amplification:.2}, {commands:.1} flash commands each, {simulated}")
     }
 }

@@ -1,4 +1,4 @@
-//! The two bare event loops that the simulator is measured against, in a program of their own.
+//! The bare event loops that the simulator is measured against, in a program of their own.
 //!
 //! Inside the bench's own program their speed changed by a tenth with every change of the simulator, because the
 //! compiler laid out their code differently. A program of their own has the same code until they change.
@@ -11,6 +11,8 @@ pub mod compare;
 pub mod histogram;
 pub mod random;
 pub mod reads;
+mod server;
+pub mod writes;
 
 /// Outstanding requests.
 pub const DEPTH: u32 = 512;

@@ -6,18 +6,19 @@
 //! those of the bench's drive `reads`.
 
 use crate::DEPTH;
-use crate::agenda::{Agenda, Event, Step};
+use crate::agenda::{self, Agenda, Event};
 use crate::histogram::Bins;
 use crate::random::Random;
+use crate::server::{Server, Waits};
 
-const CHANNELS: u32 = 16;
-const CHIPS: u32 = 8;
+pub(crate) const CHANNELS: u32 = 16;
+pub(crate) const CHIPS: u32 = 8;
 /// Entries of the map, as many as the simulated drive's.
 const UNITS: u32 = 1 << 22;
 /// Picoseconds: the array read of FMMU-V2, 4,480 bytes at 667 MB/s, 4 KiB over 16 lanes of PCIe 3.
-const READ: u64 = 35_000_000;
-const TRANSFER: u64 = 6_716_641;
-const LINK: u64 = 260_000;
+pub(crate) const READ: u64 = 35_000_000;
+pub(crate) const TRANSFER: u64 = 6_716_641;
+pub(crate) const LINK: u64 = 260_000;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Request {
@@ -27,41 +28,30 @@ struct Request {
     next: Option<u32>,
 }
 
-/// A server for one request at a time, first come, first served.
-#[derive(Clone, Copy, Debug, Default)]
-struct Server {
-    busy: bool,
-    ends: Option<(u32, u32)>,
+impl Waits for Request {
+    #[inline]
+    fn next(&mut self) -> &mut Option<u32> {
+        &mut self.next
+    }
 }
 
-impl Server {
-    /// Serves the request at once and returns true, or queues it.
-    #[inline]
-    fn enter(&mut self, requests: &mut [Request], request: u32) -> bool {
-        if !self.busy {
-            self.busy = true;
-            return true;
-        }
-        requests[request as usize].next = None;
-        self.ends = Some(match self.ends {
-            None => (request, request),
-            Some((head, tail)) => {
-                requests[tail as usize].next = Some(request);
-                (head, request)
-            }
-        });
-        false
-    }
+/// The end of a step of a read.
+#[derive(Clone, Copy, Debug)]
+pub enum Step {
+    /// Its array read.
+    Read,
+    /// Its transfer over the channel.
+    Transferred,
+    /// Its transfer over the host link.
+    Arrived,
+}
 
-    /// Ends a request; returns the request that is served next.
+impl agenda::Step for Step {
+    const ALL: &'static [Self] = &[Self::Read, Self::Transferred, Self::Arrived];
+
     #[inline]
-    fn leave(&mut self, requests: &[Request]) -> Option<u32> {
-        let Some((head, tail)) = self.ends else {
-            self.busy = false;
-            return None;
-        };
-        self.ends = requests[head as usize].next.map(|next| (next, tail));
-        Some(head)
+    fn ring(self) -> usize {
+        self as usize
     }
 }
 
@@ -85,13 +75,13 @@ pub struct Reads<A> {
     now: u64,
 }
 
-impl<A: Agenda> Default for Reads<A> {
+impl<A: Agenda<Step>> Default for Reads<A> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<A: Agenda> Reads<A> {
+impl<A: Agenda<Step>> Reads<A> {
     /// The loop with its first requests submitted.
     #[must_use]
     pub fn new() -> Self {
@@ -137,10 +127,10 @@ impl<A: Agenda> Reads<A> {
                     }
                 }
                 Step::Transferred => {
-                    if let Some(next) = channel.leave(&self.requests) {
+                    if let Some(next) = channel.leave(&mut self.requests) {
                         self.agenda.push(at + TRANSFER, Step::Transferred, next);
                     }
-                    if let Some(next) = self.chips[chip as usize].leave(&self.requests) {
+                    if let Some(next) = self.chips[chip as usize].leave(&mut self.requests) {
                         self.agenda.push(at + READ, Step::Read, next);
                     }
                     self.link_free = self.link_free.max(at) + LINK;
@@ -169,7 +159,7 @@ mod tests {
 
     #[test]
     fn both_agendas_simulate_the_same_drive() {
-        let (mut heap, mut rings) = (Reads::<Heap>::new(), Reads::<Rings>::new());
+        let (mut heap, mut rings) = (Reads::<Heap<Step>>::new(), Reads::<Rings<3>>::new());
         heap.run(200_000);
         rings.run(200_000);
         let (heap, rings) = (heap.simulated_rate(), rings.simulated_rate());

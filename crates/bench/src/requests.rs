@@ -5,6 +5,7 @@ use base::units::Span;
 use ssd::map_unit::FmmuSpec;
 use ssd::{MapSpec, Precondition};
 
+use crate::bare::BareWrites;
 use crate::direct::Direct;
 use crate::drives::{self, Writes};
 use crate::rounds::{Contestant, FLAT, Target};
@@ -32,6 +33,8 @@ pub(crate) fn plain() -> Vec<Contestant> {
             steady(0.15, Writes::Buffered),
         ),
         Contestant::new("4 KiB random writes, through, 28 % spare", 300_000, goal(0.35), steady(0.28, Writes::Through)),
+        Contestant::new("a bare event loop that does the same writes", 500_000, None, BareWrites::start("heap-writes")),
+        Contestant::new("the same writes with rings", 500_000, None, BareWrites::start("ring-writes")),
     ]
 }
 

@@ -14,6 +14,11 @@ pub(crate) trait Load {
     /// Serves at least `requests` requests and returns their number.
     fn slice(&mut self, requests: u64) -> u64;
 
+    /// The same, with its cost.
+    fn measured(&mut self, requests: u64) -> (u64, Cost) {
+        timed(|| self.slice(requests))
+    }
+
     /// A note on the load for the report.
     fn note(&self) -> String;
 }
@@ -97,7 +102,7 @@ impl Contestant {
 
     /// Runs a slice. The first is not counted, because it warms up.
     fn measure(&mut self, counts: bool) -> Option<f64> {
-        let (done, cost) = timed(|| self.load.slice(self.requests));
+        let (done, cost) = self.load.measured(self.requests);
         let (cpu, wall) = per(done, cost);
         if counts {
             self.rates.push(cpu);

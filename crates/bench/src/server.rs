@@ -1,0 +1,45 @@
+//! A queue inside the requests.
+
+/// Something that waits in one queue at a time.
+pub(crate) trait Waits {
+    /// The next one in its queue.
+    fn next(&mut self) -> &mut Option<u32>;
+}
+
+/// A server for one request at a time, first come, first served.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Server {
+    busy: bool,
+    ends: Option<(u32, u32)>,
+}
+
+impl Server {
+    /// Serves the request at once and returns true, or queues it.
+    #[inline]
+    pub(crate) fn enter(&mut self, requests: &mut [impl Waits], request: u32) -> bool {
+        if !self.busy {
+            self.busy = true;
+            return true;
+        }
+        *requests[request as usize].next() = None;
+        self.ends = Some(match self.ends {
+            None => (request, request),
+            Some((head, tail)) => {
+                *requests[tail as usize].next() = Some(request);
+                (head, request)
+            }
+        });
+        false
+    }
+
+    /// Ends a request; returns the request that is served next.
+    #[inline]
+    pub(crate) fn leave(&mut self, requests: &mut [impl Waits]) -> Option<u32> {
+        let Some((head, tail)) = self.ends else {
+            self.busy = false;
+            return None;
+        };
+        self.ends = requests[head as usize].next().map(|next| (next, tail));
+        Some(head)
+    }
+}
