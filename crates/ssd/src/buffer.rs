@@ -65,7 +65,9 @@ struct Batch {
 #[derive(Clone, Debug)]
 pub(crate) struct Buffer<S> {
     size: ResolvedBuffer,
+    /// Sectors of a unit, and the mask of all of them.
     sectors: usize,
+    full: u64,
     /// Sectors in the buffer.
     held: u64,
     entries: Slab<Entry>,
@@ -95,6 +97,7 @@ impl<S: Sector> Buffer<S> {
         Self {
             size,
             sectors: sectors as usize,
+            full: full_mask(sectors),
             held: 0,
             entries: Slab::default(),
             data: Vec::new(),
@@ -157,8 +160,9 @@ impl<S: Sector> Buffer<S> {
             Some(handle) => (handle, self.entries[handle].mask, self.take_again(handle, set)),
             None => (self.insert(lpn, set), 0, Taken::New),
         };
-        self.entries[handle].mask |= mask;
-        self.held += self.count_sectors(self.entries[handle].mask) - self.count_sectors(before);
+        let now = self.entries[handle].mask | mask;
+        self.entries[handle].mask = now;
+        self.held += self.count_sectors(now & !before);
         if let Some(superblocks) = &mut self.superblocks {
             superblocks.touch(lpn.get());
         }
@@ -169,8 +173,14 @@ impl<S: Sector> Buffer<S> {
         taken
     }
 
+    /// Sectors in a mask. Nearly all masks are whole or empty.
+    #[inline]
     fn count_sectors(&self, mask: u64) -> u64 {
-        u64::from((mask & full_mask(self.sectors as u32)).count_ones())
+        match mask & self.full {
+            0 => 0,
+            whole if whole == self.full => self.sectors as u64,
+            part => u64::from(part.count_ones()),
+        }
     }
 
     fn insert(&mut self, lpn: Lpn, set: u32) -> Handle<Entry> {

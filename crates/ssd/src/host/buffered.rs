@@ -124,6 +124,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         let Some(buffer) = &mut self.clients.buffer else { return false };
         let most = buffer.at_once(program);
         let Some(due) = buffer.is_due(program, flush, waits) else { return false };
+        let full = full_mask(self.resolved.geometry.sectors);
         let (mut written, mut sectors) = (0, 0);
         let mut version = 0;
         while most.is_none_or(|most| written < most) {
@@ -138,8 +139,9 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             if let Some(buffer) = &mut self.clients.buffer {
                 buffer.set_version(entry, version);
             }
-            let mask = mask & full_mask(self.resolved.geometry.sectors);
-            sectors += u64::from(mask.count_ones());
+            let mask = mask & full;
+            // Most units are whole.
+            sectors += u64::from(if mask == full { self.resolved.geometry.sectors } else { mask.count_ones() });
             let unit = PageWrite {
                 lpn,
                 owner: Clients::<S>::entry_owner(entry),
