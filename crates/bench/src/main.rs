@@ -105,7 +105,7 @@ fn main() {
             What::Depth => rounds::run(&mut requests::depth(), rounds),
             What::Observers => observers::measure(rounds),
             What::Demo => studies::demo(),
-            What::Cores => studies::cores(),
+            What::Cores => studies::cores(rounds),
             What::Papers => studies::papers(),
         });
     }
