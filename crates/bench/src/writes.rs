@@ -105,7 +105,7 @@ pub struct Writes<A> {
     /// A bit for each page that is valid; a count of them, and of those programmed, for each block.
     bits: Vec<u64>,
     valid: Vec<u32>,
-    programmed: Vec<u32>,
+    filled: Vec<u32>,
     operations: Vec<Operation>,
     chips: Vec<Chip>,
     channels: Vec<Server>,
@@ -141,7 +141,7 @@ impl<A: Agenda<Step>> Writes<A> {
             units: vec![NOWHERE; pages],
             bits: vec![0; pages / 64],
             valid: vec![0; (ALL_CHIPS * BLOCKS) as usize],
-            programmed: vec![0; (ALL_CHIPS * BLOCKS) as usize],
+            filled: vec![0; (ALL_CHIPS * BLOCKS) as usize],
             operations: vec![Operation::default(); (DEPTH + ALL_CHIPS) as usize],
             chips: (0..ALL_CHIPS).map(chip).collect(),
             channels: vec![Server::default(); CHANNELS as usize],
@@ -201,7 +201,7 @@ impl<A: Agenda<Step>> Writes<A> {
         self.units[to as usize] = unit;
         self.bits[to as usize / 64] |= 1 << (to % 64);
         self.valid[(to / PAGES) as usize] += 1;
-        self.programmed[(to / PAGES) as usize] += 1;
+        self.filled[(to / PAGES) as usize] += 1;
     }
 
     /// An operation gets in line for its chip.
@@ -257,7 +257,7 @@ impl<A: Agenda<Step>> Writes<A> {
         if state.victim.is_some() || state.free.len() >= LOW {
             return;
         }
-        let closed = (chip * BLOCKS..(chip + 1) * BLOCKS).filter(|block| self.programmed[*block as usize] == PAGES);
+        let closed = (chip * BLOCKS..(chip + 1) * BLOCKS).filter(|block| self.filled[*block as usize] == PAGES);
         let Some(victim) = closed.min_by_key(|block| self.valid[*block as usize]) else { return };
         self.chips[chip as usize].victim = Some((victim, victim * PAGES));
         self.copy(chip);
@@ -300,68 +300,82 @@ impl<A: Agenda<Step>> Writes<A> {
         self.slice = [requests, 0, 0];
         let mut left = requests;
         while left > 0 {
-            let Some(Event { at, step, request: number }) = self.agenda.pop() else { break };
+            let Some(Event { at, step, request }) = self.agenda.pop() else { break };
             self.now = at;
             self.slice[2] += 1;
-            let Operation { chip, unit, from, to, wants, start, .. } = self.operations[number as usize];
             match step {
-                Step::Received => {
-                    let waiting = &mut self.chips[chip as usize].waiting;
-                    if !waiting.is_empty() {
-                        waiting.push_back(number);
-                    } else if !self.admit(number) {
-                        self.chips[chip as usize].waiting.push_back(number);
-                        self.collect(chip);
-                    }
-                }
-                Step::Read => self.cross(number),
-                Step::Transferred => {
-                    if let Some(next) = self.channels[(chip / CHIPS) as usize].leave(&mut self.operations) {
-                        self.agenda.push(at + TRANSFER, Step::Transferred, next);
-                    }
-                    if wants == Wants::Read {
-                        self.leave(chip);
-                        let to = self.take_page(chip, 1).expect("a block is reserved for copies");
-                        let operation = &mut self.operations[number as usize];
-                        (operation.wants, operation.to) = (Wants::Program, to);
-                        self.queue(number);
-                    } else {
-                        self.agenda.push(at + PROGRAM, Step::Programmed, number);
-                    }
-                }
-                Step::Programmed => {
-                    self.slice[1] += 1;
-                    self.leave(chip);
-                    if from == NOWHERE {
-                        self.enter(unit, to);
-                        self.bins.count(at - start);
-                        self.submit(number);
-                        left -= 1;
-                        self.collect(chip);
-                    } else {
-                        if self.map[unit as usize] == from {
-                            self.enter(unit, to);
-                        } else {
-                            self.programmed[(to / PAGES) as usize] += 1;
-                        }
-                        self.copy(chip);
-                    }
-                }
-                Step::Erased => {
-                    self.leave(chip);
-                    let state = &mut self.chips[chip as usize];
-                    let (victim, _) = state.victim.take().expect("an erase has a victim");
-                    state.free.push_back(victim);
-                    self.programmed[victim as usize] = 0;
-                    self.collect(chip);
-                    while let Some(first) = self.chips[chip as usize].waiting.front().copied() {
-                        if !self.admit(first) {
-                            break;
-                        }
-                        self.chips[chip as usize].waiting.pop_front();
-                    }
-                }
+                Step::Received => self.received(request),
+                Step::Read => self.cross(request),
+                Step::Transferred => self.transferred(request),
+                Step::Programmed => left -= u64::from(self.programmed(request)),
+                Step::Erased => self.erased(self.operations[request as usize].chip),
             }
+        }
+    }
+
+    #[inline]
+    fn received(&mut self, request: u32) {
+        let chip = self.operations[request as usize].chip;
+        if !self.chips[chip as usize].waiting.is_empty() {
+            self.chips[chip as usize].waiting.push_back(request);
+        } else if !self.admit(request) {
+            self.chips[chip as usize].waiting.push_back(request);
+            self.collect(chip);
+        }
+    }
+
+    /// The array takes the page; or the collector has it, and wants to program it.
+    #[inline]
+    fn transferred(&mut self, operation: u32) {
+        let Operation { chip, wants, .. } = self.operations[operation as usize];
+        if let Some(next) = self.channels[(chip / CHIPS) as usize].leave(&mut self.operations) {
+            self.agenda.push(self.now + TRANSFER, Step::Transferred, next);
+        }
+        if wants == Wants::Program {
+            return self.agenda.push(self.now + PROGRAM, Step::Programmed, operation);
+        }
+        self.leave(chip);
+        let to = self.take_page(chip, 1).expect("a block is reserved for copies");
+        let state = &mut self.operations[operation as usize];
+        (state.wants, state.to) = (Wants::Program, to);
+        self.queue(operation);
+    }
+
+    /// The map takes the page, unless it is a copy of a unit that has been written since. True for a write of the host.
+    #[inline]
+    fn programmed(&mut self, operation: u32) -> bool {
+        let Operation { chip, unit, from, to, start, .. } = self.operations[operation as usize];
+        self.slice[1] += 1;
+        self.leave(chip);
+        if from == NOWHERE {
+            self.enter(unit, to);
+            self.bins.count(self.now - start);
+            self.submit(operation);
+            self.collect(chip);
+            return true;
+        }
+        if self.map[unit as usize] == from {
+            self.enter(unit, to);
+        } else {
+            self.filled[(to / PAGES) as usize] += 1;
+        }
+        self.copy(chip);
+        false
+    }
+
+    /// The victim is free: the writes that wait for space take it.
+    fn erased(&mut self, chip: u32) {
+        self.leave(chip);
+        let state = &mut self.chips[chip as usize];
+        let (victim, _) = state.victim.take().expect("an erase has a victim");
+        state.free.push_back(victim);
+        self.filled[victim as usize] = 0;
+        self.collect(chip);
+        while let Some(first) = self.chips[chip as usize].waiting.front().copied() {
+            if !self.admit(first) {
+                break;
+            }
+            self.chips[chip as usize].waiting.pop_front();
         }
     }
 

@@ -4,50 +4,16 @@
 use std::io::{self, BufRead, Write};
 
 use floor::agenda::{Agenda, Heap, Rings};
-use floor::clock::timed;
-use floor::{reads, writes};
-
-/// A loop that runs in slices.
-trait Slices {
-    fn run(&mut self, requests: u64);
-
-    fn simulated_rate(&self) -> f64;
-
-    fn per_write(&self) -> [f64; 2] {
-        [0.0; 2]
-    }
-}
-
-impl<A: Agenda<reads::Step>> Slices for reads::Reads<A> {
-    fn run(&mut self, requests: u64) {
-        self.run(requests);
-    }
-
-    fn simulated_rate(&self) -> f64 {
-        self.simulated_rate()
-    }
-}
-
-impl<A: Agenda<writes::Step>> Slices for writes::Writes<A> {
-    fn run(&mut self, requests: u64) {
-        self.run(requests);
-    }
-
-    fn simulated_rate(&self) -> f64 {
-        self.simulated_rate()
-    }
-
-    fn per_write(&self) -> [f64; 2] {
-        self.per_write()
-    }
-}
+use floor::clock::{Cost, timed};
+use floor::reads::{self, Reads};
+use floor::writes::{self, Writes};
 
 fn main() -> io::Result<()> {
     match std::env::args().nth(1).as_deref() {
-        Some("heap") => serve(reads::Reads::<Heap<_>>::new()),
-        Some("rings") => serve(reads::Reads::<Rings<3>>::new()),
-        Some("heap-writes") => serve(writes::Writes::<Heap<_>>::new()),
-        Some("ring-writes") => serve(writes::Writes::<Rings<5>>::new()),
+        Some("heap") => serve_reads::<Heap<_>>(),
+        Some("rings") => serve_reads::<Rings<3>>(),
+        Some("heap-writes") => serve_writes::<Heap<_>>(),
+        Some("ring-writes") => serve_writes::<Rings<5>>(),
         _ => {
             eprintln!("usage: floor heap|rings|heap-writes|ring-writes, with numbers of requests on stdin");
             std::process::exit(2);
@@ -55,13 +21,29 @@ fn main() -> io::Result<()> {
     }
 }
 
-fn serve(mut loops: impl Slices) -> io::Result<()> {
+fn serve_reads<A: Agenda<reads::Step>>() -> io::Result<()> {
+    let mut reads = Reads::<A>::new();
+    serve(|requests| {
+        let ((), cost) = timed(|| reads.run(requests));
+        (cost, reads.simulated_rate(), [0.0; 2])
+    })
+}
+
+fn serve_writes<A: Agenda<writes::Step>>() -> io::Result<()> {
+    let mut writes = Writes::<A>::new();
+    serve(|requests| {
+        let ((), cost) = timed(|| writes.run(requests));
+        (cost, writes.simulated_rate(), writes.per_write())
+    })
+}
+
+/// Runs the slices that stdin asks for.
+fn serve(mut slice: impl FnMut(u64) -> (Cost, f64, [f64; 2])) -> io::Result<()> {
     let mut out = io::stdout().lock();
     for line in io::stdin().lock().lines() {
         let requests = line?.trim().parse().map_err(io::Error::other)?;
-        let ((), cost) = timed(|| loops.run(requests));
-        let [programs, events] = loops.per_write();
-        writeln!(out, "{} {} {} {programs} {events}", cost.cpu, cost.wall, loops.simulated_rate())?;
+        let (cost, rate, [programs, events]) = slice(requests);
+        writeln!(out, "{} {} {rate} {programs} {events}", cost.cpu, cost.wall)?;
         out.flush()?;
     }
     Ok(())
