@@ -3,8 +3,8 @@
 //! 4 KiB random writes in a closed loop on the drive of [`crate::reads`] with 28 % spare flash, full: a page map, and in
 //! each chip a greedy collector with two logs, one for writes and one for copies. A write is a wait for the host link, its
 //! chip and its channel, and three events; a copy waits twice for its chip and its channel, and takes four. The blocks
-//! have counts and bits of valid pages, and each page knows its mapping unit. The times are those of the bench's drive
-//! `through`. There are no partial writes, no ties to break, no failures, no power cuts, and nothing is checked.
+//! have counts and bits of valid pages, and each page knows its mapping unit. The times are those of the bench's drive that
+//! writes through. There are no partial writes, no ties to break, no failures, no power cuts, and nothing is checked.
 
 use std::collections::VecDeque;
 
