@@ -3,6 +3,8 @@
 //! A load of data that no cache holds keeps the processor waiting as soon as it has begun some hundred instructions
 //! behind it, even if nothing needs the data yet. A prefetch does not.
 
+use std::sync::Arc;
+
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
@@ -16,6 +18,13 @@ pub fn prefetch_whole<T>(data: Option<&T>) {
     }
     // It may begin inside a line.
     branches::prefetch_read_data::<u8, 0>(start.wrapping_add(size_of::<T>().saturating_sub(1)));
+}
+
+/// Brings what an [`Arc`] leads to into the caches, with the count of its owners, which lies before it.
+#[inline]
+pub fn prefetch_shared<T>(data: &Arc<T>) {
+    branches::prefetch_read_data::<u8, 0>(Arc::as_ptr(data).cast::<u8>().wrapping_sub(2 * size_of::<usize>()));
+    prefetch_whole(Some(&**data));
 }
 
 /// Brings the first cache line of `data` into the caches; nothing if there is none.
@@ -35,6 +44,9 @@ mod tests {
         super::prefetch(data.get(3));
         super::prefetch_whole(data.first_chunk::<3>());
         super::prefetch_whole(Some(&()));
+        let shared = super::Arc::new(data.clone());
+        super::prefetch_shared(&shared);
+        assert_eq!((shared.as_ref(), super::Arc::strong_count(&shared)), (&vec![1, 2, 3], 1));
         assert_eq!(data, [1, 2, 3]);
     }
 }

@@ -290,8 +290,8 @@ impl Ftl for AnyFtl {
     }
 
     #[inline]
-    fn fetch(&self, unit: usize) {
-        each!(self, ftl => Ftl::fetch(ftl, unit));
+    fn fetch<S: Sector>(&self, unit: usize, media: &Media<S>) {
+        each!(self, ftl => Ftl::fetch(ftl, unit, media));
     }
 
     fn batch(&self, slots: u32) -> u32 {

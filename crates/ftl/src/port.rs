@@ -363,7 +363,7 @@ pub trait Ftl: Clone + Debug {
 
     /// A request for this mapping unit will follow: the FTL may prefetch the memory it needs.
     #[inline]
-    fn fetch(&self, _unit: usize) {}
+    fn fetch<S: Sector>(&self, _unit: usize, _media: &Media<S>) {}
 
     /// The best number of mapping units to hand over with one write, where one command programs `slots`.
     fn batch(&self, slots: u32) -> u32 {

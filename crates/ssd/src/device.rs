@@ -419,7 +419,8 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
         self.now = now;
         self.events.pass(now);
         if self.is_looked_up(request.io.kind) {
-            self.ftl.fetch(self.resolved.geometry.unit_of(request.io.start.get()) as usize);
+            let unit = self.resolved.geometry.unit_of(request.io.start.get());
+            self.ftl.fetch(unit as usize, self.backend.media());
         }
         // A request that need not wait does not enter its queue, unless an observer is to see it there.
         if !O::LISTENS && self.may_admit() && self.queues.pass() {
@@ -441,7 +442,7 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
         for io in coming {
             let unit = self.resolved.geometry.unit_of(io.start.get());
             if self.is_looked_up(io.kind) {
-                self.ftl.fetch(unit as usize);
+                self.ftl.fetch(unit as usize, self.backend.media());
             }
             if io.kind != IoKind::Read && self.clients.requests.is_large() {
                 self.clients.overlaps.fetch(unit as u32);

@@ -18,8 +18,8 @@ const LANES: usize = 12;
 #[derive(Clone, Debug)]
 pub struct EventQueue<E> {
     lanes: [Lane<E>; LANES],
-    /// The key of each lane's first event, `EMPTY` if it has none.
-    heads: [Key; LANES],
+    /// The key of the first event of each lane, and of the heap behind them; `EMPTY` if it has none.
+    heads: [Key; LANES + 1],
     /// The time of each lane's latest event, which may have left the lane.
     tails: [Time; LANES],
     /// Lanes that have ever been used.
@@ -145,7 +145,7 @@ impl<E: Copy> Default for EventQueue<E> {
     fn default() -> Self {
         Self {
             lanes: std::array::from_fn(|_| Lane::new()),
-            heads: [EMPTY; LANES],
+            heads: [EMPTY; LANES + 1],
             tails: [Time::ZERO; LANES],
             used: 0,
             heap: BinaryHeap::new(),
@@ -158,12 +158,19 @@ impl<E: Copy> Default for EventQueue<E> {
 }
 
 impl<E: Copy> EventQueue<E> {
-    /// Finds the next event.
+    /// Finds the next event: a tournament without loops, which compilers turn into code without branches. Which lane is
+    /// next is hard to predict.
     #[inline]
     fn first(&self) -> (usize, Key) {
-        let mut best = (LANES, self.heap.peek().map_or(EMPTY, |Reverse(entry)| entry.key));
-        for (lane, head) in self.heads[..self.used].iter().enumerate() {
-            best = if *head < best.1 { (lane, *head) } else { best };
+        let least = |a: (usize, Key), b: (usize, Key)| if b.1 < a.1 { b } else { a };
+        let lane = |lane: usize| (lane, self.heads[lane]);
+        let four = |at| least(least(lane(at), lane(at + 1)), least(lane(at + 2), lane(at + 3)));
+        let mut best = least(lane(LANES), four(0));
+        if self.used > 4 {
+            best = least(best, four(4));
+            if self.used > 8 {
+                best = least(best, four(8));
+            }
         }
         best
     }
@@ -196,13 +203,29 @@ impl<E: Copy> EventQueue<E> {
         if key < self.least.1 {
             self.least = (found.unwrap_or(LANES), key);
         }
-        let Some(lane) = found else { return self.heap.push(Reverse(Entry { key, event })) };
+        let Some(lane) = found else { return self.push_apart(key, event) };
         self.tails[lane] = at;
-        if self.heads[lane] == EMPTY {
+        if self.lanes[lane].len == 0 {
             self.heads[lane] = key;
             self.used = self.used.max(lane + 1);
         }
         self.lanes[lane].push(Entry { key, event });
+    }
+
+    /// Puts an event that fits no lane into the heap. Few do, and the code for them would cost the others a dozen
+    /// instructions.
+    #[inline(never)]
+    fn push_apart(&mut self, key: Key, event: E) {
+        self.heads[LANES] = self.heads[LANES].min(key);
+        self.heap.push(Reverse(Entry { key, event }));
+    }
+
+    /// Removes the first event of the heap.
+    #[inline(never)]
+    fn pop_apart(&mut self) -> Option<E> {
+        let Reverse(entry) = self.heap.pop()?;
+        self.heads[LANES] = self.heap.peek().map_or(EMPTY, |Reverse(next)| next.key);
+        Some(entry.event)
     }
 
     /// The place of the event that was removed last.
@@ -237,7 +260,7 @@ impl<E: Copy> EventQueue<E> {
             self.least = (LANES, due.0);
         }
         // Lanes take events in the order of their insertion only.
-        self.heap.push(Reverse(Entry { key: due.0, event }));
+        self.push_apart(due.0, event);
     }
 
     /// True if no event of the queue goes before a reserved place.
@@ -265,8 +288,8 @@ impl<E: Copy> EventQueue<E> {
     #[inline]
     pub fn pop_due(&mut self, to: Time) -> Option<(Time, E)> {
         let (lane, key) = self.least;
-        let at = time(key);
-        if at > to || key == EMPTY {
+        // No event has the last number, so this holds for `EMPTY` at any time.
+        if key > self::key(to, u64::MAX - 1) {
             return None;
         }
         (self.last, self.present) = (lane, key);
@@ -276,10 +299,10 @@ impl<E: Copy> EventQueue<E> {
                 self.heads[lane] = next;
                 entry.event
             }
-            None => self.heap.pop()?.0.event,
+            None => self.pop_apart()?,
         };
         self.least = self.first();
-        Some((at, event))
+        Some((time(key), event))
     }
 
     /// The event `distance` places behind the one that was removed last, in its lane. Events with one span share a lane,
@@ -300,7 +323,7 @@ impl<E: Copy> EventQueue<E> {
     /// Drops all events, at a power loss.
     pub fn clear(&mut self) {
         self.lanes.iter_mut().for_each(|lane| lane.len = 0);
-        self.heads = [EMPTY; LANES];
+        self.heads = [EMPTY; LANES + 1];
         self.tails = [Time::ZERO; LANES];
         self.heap.clear();
         self.least = (LANES, EMPTY);

@@ -3,6 +3,8 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use base::prefetch::{prefetch, prefetch_shared};
+
 /// The content of a translation page: one word for each mapping unit.
 ///
 /// Flash, a cache and a write buffer often have the same version of a page. A clone shares its words; whoever changes
@@ -15,6 +17,18 @@ impl Image {
     #[must_use]
     pub fn new(words: Vec<u32>) -> Self {
         Self(Arc::new(words))
+    }
+
+    /// It will be shared or looked at: prefetches what leads to its words.
+    #[inline]
+    pub fn fetch(&self) {
+        prefetch_shared(&self.0);
+    }
+
+    /// These words of it will be looked at: prefetches the first.
+    #[inline]
+    pub fn fetch_word(&self, at: usize) {
+        prefetch(self.0.get(at));
     }
 
     /// Its words, if nobody else has them.

@@ -299,6 +299,12 @@ impl<S: Sector> Media<S> {
         self.images.get(page, version)
     }
 
+    /// A version of this translation page will be looked at: prefetches what leads to it.
+    #[inline]
+    pub fn fetch_image(&self, page: u32) {
+        self.images.fetch(page);
+    }
+
     fn planes(&self, superblock: SuperblockId) -> &[Block] {
         let first = self.geometry.block(superblock, 0).index();
         &self.blocks[first..first + self.geometry.stripe as usize]

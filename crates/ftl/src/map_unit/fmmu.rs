@@ -135,9 +135,11 @@ impl MapUnit for Fmmu {
     }
 
     fn next_event(&self) -> Option<Time> {
-        match (self.cmt.until(), self.ctp.until()) {
-            (Some(cmt), Some(ctp)) => Some(cmt.min(ctp)),
-            (cmt, ctp) => cmt.or(ctp),
+        let (cmt, ctp) = (self.cmt.until(), self.ctp.until());
+        // Which machine works is hard to predict, so this compares without a branch.
+        match cmt.unwrap_or(Time::MAX).min(ctp.unwrap_or(Time::MAX)) {
+            Time::MAX => cmt.or(ctp),
+            at => Some(at),
         }
     }
 
@@ -152,6 +154,11 @@ impl MapUnit for Fmmu {
     fn flush(&mut self, now: Time) {
         self.drain(true);
         self.begin(now);
+    }
+
+    #[inline]
+    fn fetch(&self, unit: usize) {
+        self.cmt.fetch(self.layout.block_at(Lpn::new(unit as u32)));
     }
 
     fn set_collector_weight(&mut self, valid: u32, of: u32) {

@@ -74,7 +74,13 @@ impl Layout {
     /// The block of a question that has been checked.
     #[inline]
     pub(super) fn block_of(&self, ask: &Ask) -> u32 {
-        self.by_block.quotient(range(ask).0.get())
+        self.block_at(range(ask).0)
+    }
+
+    /// The block of a mapping unit.
+    #[inline]
+    pub(super) fn block_at(&self, lpn: Lpn) -> u32 {
+        self.by_block.quotient(lpn.get())
     }
 
     /// The offset of a question's first mapping unit in its block.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use base::engine::{EventQueue, Handle, Slab};
+use base::prefetch::prefetch;
 use base::units::{Lpn, Psn, Time};
 use flash::nand::{Image, Media, Sector, Spare};
 
@@ -124,6 +125,18 @@ impl MapClient {
     fn tick(&mut self, now: Time) -> Time {
         self.clock = self.clock.max(now);
         self.clock
+    }
+
+    /// A question about a mapping unit will follow: prefetches what the map unit looks at first, and what leads to its
+    /// translation page.
+    #[inline]
+    pub(super) fn fetch<S: Sector>(&self, unit: usize, media: &Media<S>) {
+        self.unit.fetch(unit);
+        // A full table has no translation pages.
+        if let Some(page) = (unit as u32).checked_div(self.entries) {
+            prefetch(self.pages.get(page as usize));
+            media.fetch_image(page);
+        }
     }
 
     pub(super) fn ask(&mut self, now: Time, asker: Asker, question: Question, ask: Ask) {

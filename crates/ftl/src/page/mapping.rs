@@ -11,7 +11,7 @@ use flash::nand::{Media, Sector, Spare};
 use super::blocks::State;
 use super::map_client::{MapClient, Question};
 use super::{PageConfig, PageFtl};
-use crate::map_unit::{self, Ask, Asker, Counters, MapUnit};
+use crate::map_unit::{self, Ask, Asker, Counters};
 use crate::port::{Flash, OldPlace, Owner, PageWrite, Service};
 use crate::sabotage::Sabotage;
 use crate::toolkit::Map;
@@ -39,15 +39,6 @@ impl Mapping {
     pub(super) fn new(units: u32) -> Self {
         Self::Ram(Map::new(units))
     }
-
-    /// Prefetches the entry of a mapping unit for a lookup that will follow.
-    #[inline]
-    pub(super) fn fetch(&self, unit: usize) {
-        match self {
-            Self::Ram(map) => map.fetch(unit),
-            Self::MapUnit(map_client) => map_client.unit.fetch(unit),
-        }
-    }
 }
 
 impl Mapping {
@@ -64,8 +55,11 @@ impl Mapping {
 impl PageFtl {
     /// Prefetches the data for the lookup of a mapping unit.
     #[inline]
-    pub(crate) fn fetch(&self, unit: usize) {
-        self.mapping.fetch(unit);
+    pub(crate) fn fetch<S: Sector>(&self, unit: usize, media: &Media<S>) {
+        match &self.mapping {
+            Mapping::Ram(map) => map.fetch(unit),
+            Mapping::MapUnit(map_client) => map_client.fetch(unit, media),
+        }
     }
 
     /// True if the map points to a place of a mapping unit, or will soon.

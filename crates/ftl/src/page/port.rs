@@ -133,8 +133,8 @@ impl Ftl for PageFtl {
     }
 
     #[inline]
-    fn fetch(&self, unit: usize) {
-        self.fetch(unit);
+    fn fetch<S: Sector>(&self, unit: usize, media: &Media<S>) {
+        self.fetch(unit, media);
     }
 
     #[inline]

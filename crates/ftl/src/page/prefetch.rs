@@ -49,7 +49,7 @@ impl PageFtl {
         command: Handle<Command>,
     ) {
         for (_, slot) in flash.backend.slots(command) {
-            self.mapping.fetch(slot.lpn.index());
+            self.fetch(slot.lpn.index(), flash.backend.media());
             owners.fetch(slot.owner, slot.lpn);
         }
     }

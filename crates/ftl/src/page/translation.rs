@@ -39,13 +39,18 @@ impl PageFtl {
         let Some(psn) = map_client.directory.get(Lpn::new(page)) else {
             return map_client.loaded(flash.now, page, None);
         };
-        map_client.pages[page as usize].loading += 1;
+        let state = &mut map_client.pages[page as usize];
+        state.loading += 1;
+        if let Some(image) = state.durable.and_then(|version| flash.backend.media().image(page, version)) {
+            image.fetch();
+        }
         let (superblock, _) = self.geometry.locate(psn);
         self.blocks.pin(superblock);
         // The class is that of host reads, because a host may wait for this read.
         let list = flash.backend.open_list(Class::HostRead, Kind::Load as u32);
         let read = flash.backend.add_read(list, Cause::Map, superblock);
         let lpn = Lpn::new(self.units + page);
+        flash.backend.fetch(lpn, psn);
         flash.backend.push_slot(read, Slot { lpn, psn, expected: true, ..Slot::default() });
         flash.submit(list);
     }

@@ -4,6 +4,8 @@
 //! content, by page and version, so that a copy has the content of its original. A page has at most two versions: the
 //! durable one and the one that is being programmed.
 
+use base::prefetch::prefetch_whole;
+
 use crate::nand::Image;
 
 /// Words that a version has room for from the start.
@@ -89,6 +91,12 @@ impl Images {
     pub(super) fn get(&self, page: u32, version: u32) -> Option<&Image> {
         let versions = self.pages.get(page as usize)?;
         versions.iter().find(|staged| staged.version == Some(version)).map(|staged| &staged.image)
+    }
+
+    /// A version of this page will be looked at: prefetches what leads to both.
+    #[inline]
+    pub(super) fn fetch(&self, page: u32) {
+        prefetch_whole(self.pages.get(page as usize));
     }
 
     /// The place of a staged version.

@@ -112,6 +112,12 @@ impl Cmt {
         self.queues[asker as usize].push_back((ticket, ask));
     }
 
+    /// A question about this block will follow: prefetches its set.
+    #[inline]
+    pub(super) fn fetch(&self, block: u32) {
+        self.cache.fetch(block);
+    }
+
     /// The CTP sends the entries of a block. Nobody reads them before the step that takes the response.
     pub(super) fn respond(&mut self, block: usize, entries: &[u32]) {
         self.responses.push_back(block);

@@ -129,6 +129,9 @@ impl Ctp {
         let block = self.cache.find(tvpn).filter(|block| self.cache.block(*block).transient);
         let block = block.expect("a page that was asked for");
         self.pages.put(block, image);
+        // The responses to the requests that wait for it are some steps away.
+        let page = self.pages.get(block);
+        self.mshrs.of(block).iter().for_each(|request| page.fetch_word(request.at));
         self.outstanding -= 1;
         self.loads.push_back(block);
     }
