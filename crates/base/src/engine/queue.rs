@@ -158,19 +158,12 @@ impl<E: Copy> Default for EventQueue<E> {
 }
 
 impl<E: Copy> EventQueue<E> {
-    /// Finds the next event: a tournament without loops, which compilers turn into code without branches. Which lane is
-    /// next is hard to predict.
+    /// Finds the next event.
     #[inline]
     fn first(&self) -> (usize, Key) {
-        let least = |a: (usize, Key), b: (usize, Key)| if b.1 < a.1 { b } else { a };
-        let lane = |lane: usize| (lane, self.heads[lane]);
-        let four = |at| least(least(lane(at), lane(at + 1)), least(lane(at + 2), lane(at + 3)));
-        let mut best = least(lane(LANES), four(0));
-        if self.used > 4 {
-            best = least(best, four(4));
-            if self.used > 8 {
-                best = least(best, four(8));
-            }
+        let mut best = (LANES, self.heads[LANES]);
+        for (lane, head) in self.heads[..self.used].iter().enumerate() {
+            best = if *head < best.1 { (lane, *head) } else { best };
         }
         best
     }
