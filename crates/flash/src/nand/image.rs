@@ -25,7 +25,7 @@ impl Image {
         prefetch_shared(&self.0);
     }
 
-    /// These words of it will be looked at: prefetches the first.
+    /// Its words from `at` on will be looked at: prefetches the first of them.
     #[inline]
     pub fn fetch_word(&self, at: usize) {
         prefetch(self.0.get(at));

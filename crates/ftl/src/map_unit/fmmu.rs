@@ -135,11 +135,9 @@ impl MapUnit for Fmmu {
     }
 
     fn next_event(&self) -> Option<Time> {
-        let (cmt, ctp) = (self.cmt.until(), self.ctp.until());
-        // Which machine works is hard to predict, so this compares without a branch.
-        match cmt.unwrap_or(Time::MAX).min(ctp.unwrap_or(Time::MAX)) {
-            Time::MAX => cmt.or(ctp),
-            at => Some(at),
+        match (self.cmt.until(), self.ctp.until()) {
+            (Some(cmt), Some(ctp)) => Some(cmt.min(ctp)),
+            (cmt, ctp) => cmt.or(ctp),
         }
     }
 
