@@ -14,8 +14,8 @@ pub(crate) struct Bare {
     from: BufReader<ChildStdout>,
     /// Simulated requests per simulated second.
     pub(crate) simulated_rate: f64,
-    /// Programs and events for each write of the latest slice.
-    per_write: [f64; 2],
+    /// Commands and events for each request of the latest slice.
+    per_request: [f64; 2],
 }
 
 impl Bare {
@@ -26,7 +26,7 @@ impl Bare {
         let child = Command::new(&path).arg(agenda).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut child = child.unwrap_or_else(|error| panic!("{}: {error}; `make bench` builds it", path.display()));
         let (to, from) = (child.stdin.take(), child.stdout.take().expect("it is piped"));
-        Self { child, to, from: BufReader::new(from), simulated_rate: 0.0, per_write: [0.0; 2] }
+        Self { child, to, from: BufReader::new(from), simulated_rate: 0.0, per_request: [0.0; 2] }
     }
 
     /// Runs a slice and returns its cost.
@@ -37,42 +37,44 @@ impl Bare {
             writeln!(to, "{requests}").and_then(|()| to.flush()).and_then(|()| self.from.read_line(&mut answer));
         asked.unwrap_or_else(|error| panic!("the bare loop: {error}"));
         let numbers: Vec<f64> = answer.split_whitespace().filter_map(|number| number.parse().ok()).collect();
-        let [cpu, wall, rate, programs, events] = numbers[..] else { panic!("the bare loop answered `{answer}`") };
+        let [cpu, wall, rate, commands, events] = numbers[..] else { panic!("the bare loop answered `{answer}`") };
         self.simulated_rate = rate;
-        self.per_write = [programs, events];
+        self.per_request = [commands, events];
         Cost { cpu, wall }
     }
 }
 
-/// A loop as a contestant.
-pub(crate) struct BareWrites(Bare);
+/// A loop beside the drives that do the same.
+pub(crate) struct BareLoad {
+    bare: Bare,
+    /// What it counts beside events.
+    counted: &'static str,
+}
 
-impl BareWrites {
-    /// Starts it, and overwrites its drive about once, so that it collects as in steady state.
-    pub(crate) fn start(agenda: &str) -> Self {
+impl BareLoad {
+    /// Starts it, and runs this many requests first.
+    pub(crate) fn start(agenda: &str, counted: &'static str, warm_up: u64) -> Self {
         let mut bare = Bare::start(agenda);
-        bare.run(3_000_000);
-        Self(bare)
+        bare.run(warm_up);
+        Self { bare, counted }
     }
 }
 
-impl Load for BareWrites {
+impl Load for BareLoad {
     fn slice(&mut self, requests: u64) -> u64 {
         self.measured(requests).0
     }
 
     /// The cost is that of the loop's own process.
     fn measured(&mut self, requests: u64) -> (u64, Cost) {
-        let Self(bare) = self;
-        (requests, bare.run(requests))
+        (requests, self.bare.run(requests))
     }
 
     fn note(&self) -> String {
-        let Self(bare) = self;
-        let [programs, events] = bare.per_write;
+        let Self { bare: Bare { per_request: [commands, events], simulated_rate, .. }, counted } = self;
         format!(
-            "write amplification {programs:.2}, {events:.1} events each, {:.0} thousand requests per simulated second",
-            bare.simulated_rate / 1e3
+            "{commands:.3} {counted} and {events:.1} events for each, {:.0} thousand requests per simulated second",
+            simulated_rate / 1e3
         )
     }
 }

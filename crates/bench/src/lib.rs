@@ -9,6 +9,7 @@ pub mod agenda;
 pub mod clock;
 pub mod compare;
 pub mod histogram;
+pub mod mapped;
 pub mod random;
 pub mod reads;
 mod server;

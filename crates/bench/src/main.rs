@@ -25,6 +25,8 @@ mod traces;
 
 use clap::{Parser, ValueEnum};
 
+use crate::rounds::Plan;
+
 /// Measures the speed of the simulator beside a bare event loop.
 ///
 /// Every row has its unit, its goal and a verdict. Rates are requests for each second of processor time: the median of
@@ -44,6 +46,9 @@ struct Args {
     /// Number of slices per measurement; the median counts
     #[arg(long, default_value_t = 3)]
     rounds: u32,
+    /// Of rows with rates of requests, measure only those whose names contain this; their shares are of the first of them
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    row: String,
 }
 
 /// The measurements.
@@ -84,6 +89,7 @@ enum What {
 fn main() {
     let args = Args::parse();
     let rounds = args.rounds.max(1);
+    let plan = Plan { rounds, row: &args.row };
     let mut rows = Vec::new();
     // Memory comes first, before anything else has allocated any.
     for what in What::value_variants() {
@@ -95,15 +101,15 @@ fn main() {
             What::Large => large::measure(args.full),
             What::Hydra => hydra::measure(),
             What::Traces => traces::measure(rounds),
-            What::Requests => rounds::run_beside_loops(&mut requests::plain(), rounds),
-            What::Maps => rounds::run_beside_loops(&mut requests::maps(), rounds),
-            What::Merges => rounds::run(&mut requests::fast(), rounds),
-            What::MapWrites => rounds::run(&mut requests::map_writes(), rounds),
-            What::Logs => rounds::run(&mut requests::bast(), rounds),
-            What::Superblocks => rounds::run(&mut requests::hydra(), rounds),
-            What::Chang => rounds::run(&mut requests::chang(), rounds),
-            What::Depth => rounds::run(&mut requests::depth(), rounds),
-            What::Observers => observers::measure(rounds),
+            What::Requests => rounds::run_beside_loops(requests::plain(), plan),
+            What::Maps => rounds::run_beside_loops(requests::maps(), plan),
+            What::Merges => rounds::run(requests::fast(), plan),
+            What::MapWrites => rounds::run(requests::map_writes(), plan),
+            What::Logs => rounds::run(requests::bast(), plan),
+            What::Superblocks => rounds::run(requests::hydra(), plan),
+            What::Chang => rounds::run(requests::chang(), plan),
+            What::Depth => rounds::run(requests::depth(), plan),
+            What::Observers => observers::measure(plan),
             What::Demo => studies::demo(),
             What::Cores => studies::cores(rounds),
             What::Papers => studies::papers(),

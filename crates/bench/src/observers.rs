@@ -13,7 +13,7 @@ use workload::generate::{Generator, GeneratorSpec};
 
 use crate::drives;
 use crate::report::Row;
-use crate::rounds::{self, Contestant, Load, Target};
+use crate::rounds::{self, Entry, Load, Plan, Target};
 
 /// Reads and writes of 4 to 64 KiB, some addresses hotter than others.
 const WORKLOAD: &str = r#"
@@ -60,22 +60,23 @@ impl<S: Sector, O: Watcher, P: Payload<S>> Load for Observed<S, O, P> {
 }
 
 /// The goal: with `--verify` 0.8 of the rate without, with `--report` 1.15 times the time.
-pub(crate) fn measure(rounds: u32) -> Vec<Row> {
+pub(crate) fn measure(plan: Plan<'_>) -> Vec<Row> {
     let verify = Target::share(0.8);
     let report = Target::share(0.87);
     let of = |name: &str, requests| {
         let device = drives::open(name, &[]);
         let granularity = Sectors::new(u64::from(device.resolved.geometry.sectors));
         let title = |what: &str| format!("reads and writes, {name}{what}");
-        let plain = Observed::<(), _, _>::new(&device, (), Blank);
-        let checked = Observed::<Stamp, _, _>::new(&device, (), Oracle::blank(granularity));
-        let explained = Observed::<(), _, _>::new(&device, Watch::default().explaining(), Blank);
-        let mut three = [
-            Contestant::new(title(""), requests, None, plain),
-            Contestant::new(title(", --verify"), requests, verify, checked),
-            Contestant::new(title(", --report"), requests, report, explained),
+        let (first, second, third) = (device.clone(), device.clone(), device);
+        let plain = move || Observed::<(), _, _>::new(&first, (), Blank);
+        let checked = move || Observed::<Stamp, _, _>::new(&second, (), Oracle::blank(granularity));
+        let explained = move || Observed::<(), _, _>::new(&third, Watch::default().explaining(), Blank);
+        let three = vec![
+            Entry::new(title(""), requests, None, plain),
+            Entry::new(title(", --verify"), requests, verify, checked),
+            Entry::new(title(", --report"), requests, report, explained),
         ];
-        rounds::run(&mut three, rounds)
+        rounds::run(three, plan)
     };
     [of("demo", 60_000), of("chang-c3", 6_000)].concat()
 }

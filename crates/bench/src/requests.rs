@@ -5,48 +5,46 @@ use base::units::Span;
 use ssd::map_unit::FmmuSpec;
 use ssd::{MapSpec, Precondition};
 
-use crate::bare::BareWrites;
+use crate::bare::BareLoad;
 use crate::direct::Direct;
 use crate::drives::{self, Writes};
-use crate::rounds::{Contestant, FLAT, Target};
+use crate::rounds::{Entry, FLAT, Target};
 use crate::runner::Run;
 
 /// Reads and writes of a page map in RAM.
-pub(crate) fn plain() -> Vec<Contestant> {
-    let (device, drive) = drives::full();
-    let steady = |over_provisioning, how| Direct::new(drives::steady(over_provisioning, how), IoKind::Write);
-    let direct = Direct::new(drive.clone(), IoKind::Read);
+pub(crate) fn plain() -> Vec<Entry> {
+    let direct = || Direct::new(drives::full().1, IoKind::Read);
+    let run = || {
+        let (device, drive) = drives::full();
+        Run::new(device, drive)
+    };
+    let steady = |over_provisioning, how| move || Direct::new(drives::steady(over_provisioning, how), IoKind::Write);
     let goal = Target::share;
+    // A bare loop overwrites its drive about once, so that it collects as in steady state.
+    let bare = |agenda| move || BareLoad::start(agenda, "programs", 3_000_000);
     vec![
-        Contestant::new("4 KiB random reads", 1_000_000, goal(1.0), direct),
-        Contestant::new("4 KiB random reads, runner and generator", 1_000_000, goal(0.9), Run::new(device, drive)),
-        Contestant::new(
-            "4 KiB random writes, buffered, 28 % spare",
-            500_000,
-            goal(0.6),
-            steady(0.28, Writes::Buffered),
-        ),
-        Contestant::new(
-            "4 KiB random writes, buffered, 15 % spare",
-            500_000,
-            goal(0.45),
-            steady(0.15, Writes::Buffered),
-        ),
-        Contestant::new("4 KiB random writes, through, 28 % spare", 300_000, goal(0.35), steady(0.28, Writes::Through)),
-        Contestant::new("a bare event loop that does the same writes", 500_000, None, BareWrites::start("heap-writes")),
-        Contestant::new("the same writes with rings", 500_000, None, BareWrites::start("ring-writes")),
+        Entry::new("4 KiB random reads", 1_000_000, goal(1.0), direct),
+        Entry::new("4 KiB random reads, runner and generator", 1_000_000, goal(0.9), run),
+        Entry::new("4 KiB random writes, buffered, 28 % spare", 500_000, goal(0.6), steady(0.28, Writes::Buffered)),
+        Entry::new("4 KiB random writes, buffered, 15 % spare", 500_000, goal(0.45), steady(0.15, Writes::Buffered)),
+        Entry::new("4 KiB random writes, through, 28 % spare", 300_000, goal(0.35), steady(0.28, Writes::Through)),
+        Entry::new("a bare event loop that does the same writes", 500_000, None, bare("heap-writes")),
+        Entry::new("the same writes with rings", 500_000, None, bare("ring-writes")),
     ]
 }
 
 /// One drive with different maps: the differences are the cost of a map unit in the simulator.
-pub(crate) fn maps() -> Vec<Contestant> {
-    let reads = |map| Direct::new(drives::mapped(map), IoKind::Read);
+pub(crate) fn maps() -> Vec<Entry> {
+    let reads = |map| move || Direct::new(drives::mapped(map), IoKind::Read);
     let table = MapSpec::Table { service: Span::ZERO };
     let fmmu = MapSpec::Fmmu(FmmuSpec::PUBLISHED);
+    let bare = |agenda| move || BareLoad::start(agenda, "loads of translation pages", 0);
     vec![
-        Contestant::new("4 KiB random reads, map in RAM", 500_000, None, reads(MapSpec::Ram)),
-        Contestant::new("4 KiB random reads, table that takes no time", 500_000, None, reads(table)),
-        Contestant::new("4 KiB random reads, FMMU", 200_000, Target::share(0.35), reads(fmmu)),
+        Entry::new("4 KiB random reads, map in RAM", 500_000, None, reads(MapSpec::Ram)),
+        Entry::new("4 KiB random reads, table that takes no time", 500_000, None, reads(table)),
+        Entry::new("4 KiB random reads, FMMU", 200_000, Target::share(0.35), reads(fmmu)),
+        Entry::new("a bare event loop that does the same reads", 500_000, None, bare("heap-mapped")),
+        Entry::new("the same reads with rings", 500_000, None, bare("ring-mapped")),
     ]
 }
 
@@ -55,11 +53,11 @@ pub(crate) fn maps() -> Vec<Contestant> {
 /// For their first hundred thousand writes they collect no data, because a filled drive has free superblocks; after
 /// that each write takes several times as many flash commands. So each drive has one row for either phase, with slices
 /// short enough to stay in it.
-pub(crate) fn map_writes() -> Vec<Contestant> {
+pub(crate) fn map_writes() -> Vec<Entry> {
     let writes = |name: String, device: &str, state: Vec<Precondition>, requests, goal| {
-        let drive = drives::prepared(&drives::open(device, &[]), state);
-        let name = format!("4 KiB random writes, {name}");
-        Contestant::new(name, requests, goal, Direct::new(drive, IoKind::Write))
+        let device = drives::open(device, &[]);
+        let load = move || Direct::new(drives::prepared(&device, state), IoKind::Write);
+        Entry::new(format!("4 KiB random writes, {name}"), requests, goal, load)
     };
     let drives = [("FMMU", "fmmu-16x8"), ("DFTL", "fmmu-16x8-dftl"), ("CDFTL", "fmmu-16x8-cdftl")];
     let filled = drives
@@ -72,34 +70,33 @@ pub(crate) fn map_writes() -> Vec<Contestant> {
 }
 
 /// FAST with all log blocks in use.
-pub(crate) fn fast() -> Vec<Contestant> {
-    let writes = |log_blocks| Direct::new(drives::logged("fast", "28%", log_blocks), IoKind::Write);
+pub(crate) fn fast() -> Vec<Entry> {
+    let writes = |log_blocks| move || Direct::new(drives::logged("fast", "28%", log_blocks), IoKind::Write);
     let goal = Target::rate(150e3);
     vec![
-        Contestant::new("4 KiB random writes, FAST, 28 % spare", 100_000, goal, writes(2200)),
-        Contestant::new("4 KiB random writes, FAST, 16 log blocks", 20_000, goal, writes(16)),
+        Entry::new("4 KiB random writes, FAST, 28 % spare", 100_000, goal, writes(2200)),
+        Entry::new("4 KiB random writes, FAST, 16 log blocks", 20_000, goal, writes(16)),
     ]
 }
 
 /// BAST with all log blocks in use: the drive has 4,096 logical blocks, more than there are log blocks.
-pub(crate) fn bast() -> Vec<Contestant> {
+pub(crate) fn bast() -> Vec<Entry> {
     let flat = Some(Target { share: Some(FLAT), rate: Some(150e3) });
     let writes = |log_blocks: u32, goal| {
         let name = format!("4 KiB random writes, BAST, {log_blocks} log blocks");
-        let load = Direct::new(drives::logged("bast", "50%", log_blocks), IoKind::Write);
-        Contestant::new(name, 10_000, goal, load)
+        let load = move || Direct::new(drives::logged("bast", "50%", log_blocks), IoKind::Write);
+        Entry::new(name, 10_000, goal, load)
     };
     vec![writes(16, Target::rate(150e3)), writes(500, flat), writes(4000, flat)]
 }
 
 /// Hydra's prototype with more or fewer blocks in each chip.
-pub(crate) fn hydra() -> Vec<Contestant> {
+pub(crate) fn hydra() -> Vec<Entry> {
     let writes = |name: &str, blocks: u32, state: &[Precondition], requests, goal| {
         let device = drives::open("hydra-prototype", &[&format!("flash.blocks={blocks}")]);
-        let drive = drives::prepared(&device, state.to_vec());
-        let depth = drive.resolved().host.queue_depth;
-        let load = Direct::at_depth(drive, IoKind::Write, depth);
-        Contestant::new(format!("4 KiB random writes, Hydra, {name}"), requests, goal, load)
+        let (depth, state) = (device.resolved.host.queue_depth, state.to_vec());
+        let load = move || Direct::at_depth(drives::prepared(&device, state), IoKind::Write, depth);
+        Entry::new(format!("4 KiB random writes, Hydra, {name}"), requests, goal, load)
     };
     let flat = Some(Target { share: Some(FLAT), rate: Some(100e3) });
     vec![
@@ -111,18 +108,20 @@ pub(crate) fn hydra() -> Vec<Contestant> {
 }
 
 /// Chang's third configuration, full.
-pub(crate) fn chang() -> Vec<Contestant> {
-    let drive = drives::prepared(&drives::open("chang-c3", &[]), vec![Precondition::Fill]);
-    let load = Direct::at_depth(drive, IoKind::Write, 1);
-    vec![Contestant::new("4 KiB random writes, Chang C3", 30_000, Target::rate(150e3), load)]
+pub(crate) fn chang() -> Vec<Entry> {
+    let load = || {
+        let drive = drives::prepared(&drives::open("chang-c3", &[]), vec![Precondition::Fill]);
+        Direct::at_depth(drive, IoKind::Write, 1)
+    };
+    vec![Entry::new("4 KiB random writes, Chang C3", 30_000, Target::rate(150e3), load)]
 }
 
 /// A new drive that works on more requests at once.
-pub(crate) fn depth() -> Vec<Contestant> {
+pub(crate) fn depth() -> Vec<Entry> {
     let writes = |depth: u32| {
-        let load = Direct::at_depth(drives::deep(depth), IoKind::Write, depth);
+        let load = move || Direct::at_depth(drives::deep(depth), IoKind::Write, depth);
         let goal = if depth > 512 { Target::share(FLAT) } else { None };
-        Contestant::new(format!("4 KiB random writes, {depth} under way"), 100_000, goal, load)
+        Entry::new(format!("4 KiB random writes, {depth} under way"), 100_000, goal, load)
     };
     [512, 2048, 8192, 32768].map(writes).into()
 }

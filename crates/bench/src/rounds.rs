@@ -67,12 +67,46 @@ impl Target {
 /// The rates of a drive that costs no more when something grows lie within a quarter of the first.
 pub(crate) const FLAT: f64 = 0.75;
 
-/// A load with its name, its target and its samples.
-pub(crate) struct Contestant {
-    pub(crate) name: String,
-    pub(crate) load: Box<dyn Load>,
-    pub(crate) target: Option<Target>,
-    pub(crate) requests: u64,
+/// A load with its name and its target.
+pub(crate) struct Entry {
+    name: String,
+    requests: u64,
+    target: Option<Target>,
+    start: Box<dyn FnOnce() -> Box<dyn Load>>,
+}
+
+impl Entry {
+    /// A load of slices of this many requests. Only a measurement prepares it.
+    pub(crate) fn new<L: Load + 'static>(
+        name: impl Into<String>,
+        requests: u64,
+        target: Option<Target>,
+        start: impl FnOnce() -> L + 'static,
+    ) -> Self {
+        Self { name: name.into(), requests, target, start: Box::new(|| Box::new(start())) }
+    }
+}
+
+/// The number of slices, and the rows to measure.
+#[derive(Clone, Copy)]
+pub(crate) struct Plan<'a> {
+    pub(crate) rounds: u32,
+    /// Only those whose names contain this.
+    pub(crate) row: &'a str,
+}
+
+impl Plan<'_> {
+    fn start(self, entries: Vec<Entry>) -> Vec<Contestant> {
+        entries.into_iter().filter(|entry| entry.name.contains(self.row)).map(Contestant::start).collect()
+    }
+}
+
+/// A load and its samples.
+struct Contestant {
+    name: String,
+    load: Box<dyn Load>,
+    target: Option<Target>,
+    requests: u64,
     rates: Vec<f64>,
     walls: Vec<f64>,
     ratios: Vec<f64>,
@@ -81,16 +115,10 @@ pub(crate) struct Contestant {
 }
 
 impl Contestant {
-    pub(crate) fn new(
-        name: impl Into<String>,
-        requests: u64,
-        target: Option<Target>,
-        load: impl Load + 'static,
-    ) -> Self {
-        let (name, load) = (name.into(), Box::new(load));
+    fn start(Entry { name, requests, target, start }: Entry) -> Self {
         Self {
             name,
-            load,
+            load: start(),
             target,
             requests,
             rates: Vec::new(),
@@ -142,12 +170,13 @@ fn per(requests: u64, cost: Cost) -> (f64, f64) {
 
 /// Runs all contestants slice by slice. Their shares are of the first of them. One whose goal is a rate follows a slice of
 /// the bare loop.
-pub(crate) fn run(contestants: &mut [Contestant], rounds: u32) -> Vec<Row> {
+pub(crate) fn run(entries: Vec<Entry>, plan: Plan<'_>) -> Vec<Row> {
+    let mut contestants = plan.start(entries);
     let has_rate = |contestant: &Contestant| contestant.target.is_some_and(|target| target.rate.is_some());
     let mut heap = contestants.iter().any(has_rate).then(|| Bare::start("heap"));
-    for round in 0..=rounds {
+    for round in 0..=plan.rounds {
         let mut first = None;
-        for contestant in &mut *contestants {
+        for contestant in &mut contestants {
             let heap = heap.as_mut().filter(|_| has_rate(contestant));
             let bare = heap.map(|heap| per(LIMIT_REQUESTS, heap.run(LIMIT_REQUESTS)).0);
             let Some(rate) = contestant.measure(round > 0) else { continue };
@@ -165,12 +194,16 @@ pub(crate) fn run(contestants: &mut [Contestant], rounds: u32) -> Vec<Row> {
 const LIMIT_REQUESTS: u64 = 1_000_000;
 
 /// Runs all contestants, each slice after a slice of both bare loops. Their shares are of the loop with a heap.
-pub(crate) fn run_beside_loops(contestants: &mut [Contestant], rounds: u32) -> Vec<Row> {
+pub(crate) fn run_beside_loops(entries: Vec<Entry>, plan: Plan<'_>) -> Vec<Row> {
+    let mut contestants = plan.start(entries);
+    if contestants.is_empty() {
+        return Vec::new();
+    }
     let (mut heap, mut rings) = (Bare::start("heap"), Bare::start("rings"));
     let (mut rates, mut walls) = (Vec::new(), Vec::new());
     let mut floors = Vec::new();
-    for round in 0..=rounds {
-        for contestant in &mut *contestants {
+    for round in 0..=plan.rounds {
+        for contestant in &mut contestants {
             let bare = per(LIMIT_REQUESTS, heap.run(LIMIT_REQUESTS));
             let floor = per(LIMIT_REQUESTS, rings.run(LIMIT_REQUESTS));
             let Some(rate) = contestant.measure(round > 0) else { continue };

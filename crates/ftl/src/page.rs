@@ -148,6 +148,8 @@ pub struct PageFtl {
     /// The old places of the mapping units of the copy that has just ended, without those that the map unit still has
     /// to answer for.
     moved: Vec<Psn>,
+    /// The program that will probably end next: what its end needs has been prefetched.
+    expected: Option<Handle<Command>>,
     /// Pools that answers of the map unit have changed.
     changed_pools: Vec<u32>,
     /// Data pools with waiting writes, and some that had them.
@@ -220,6 +222,7 @@ impl PageFtl {
             found: 0,
             programmed: 0,
             moved: Vec::new(),
+            expected: None,
             changed_pools: Vec::new(),
             with_waiting: PoolSet::new(groups),
             waited: 0,

@@ -44,6 +44,14 @@ impl<S: Sector, O: Observer> Flash<'_, S, O> {
         }
     }
 
+    /// Prefetches the command that will probably be the `distance`-th to end from now on, with its slots.
+    #[inline]
+    pub fn fetch_following(&self, distance: usize) {
+        if let Some(Event::Flash(event)) = self.events.following(distance) {
+            self.backend.fetch_ending(event);
+        }
+    }
+
     /// Submits a list whose commands run one after another; no other list runs beside it.
     #[inline]
     pub fn submit_serial(&mut self, list: Handle<List>) {

@@ -11,12 +11,12 @@
 
 mod entry;
 mod flush;
+mod index;
 mod memory;
 mod multiply;
 mod superblocks;
 
-use std::collections::{HashMap, VecDeque};
-use std::hash::BuildHasherDefault;
+use std::collections::VecDeque;
 
 use base::engine::{Handle, Slab};
 use base::units::Lpn;
@@ -29,8 +29,8 @@ use ftl::full_mask;
 
 use entry::{Arrived, Rewritten};
 pub(crate) use entry::{Entry, Taken};
+use index::Index;
 pub(crate) use memory::memory;
-use multiply::Multiply;
 use superblocks::Superblocks;
 
 /// The buffer's part of a unit that is read.
@@ -72,7 +72,7 @@ pub(crate) struct Buffer<S> {
     held: u64,
     entries: Slab<Entry>,
     data: Vec<S>,
-    index: HashMap<u32, Handle<Entry>, BuildHasherDefault<Multiply>>,
+    index: Index,
     queues: Vec<Queue>,
     /// The superblock policy's lists, instead of the queues.
     superblocks: Option<Superblocks>,
@@ -92,8 +92,6 @@ pub(crate) struct Buffer<S> {
 
 impl<S: Sector> Buffer<S> {
     pub(crate) fn new(size: ResolvedBuffer, sectors: u32, sets: usize) -> Self {
-        let mut index = HashMap::default();
-        index.reserve(size.units as usize);
         Self {
             size,
             sectors: sectors as usize,
@@ -101,7 +99,7 @@ impl<S: Sector> Buffer<S> {
             held: 0,
             entries: Slab::default(),
             data: Vec::new(),
-            index,
+            index: Index::new(size.units),
             queues: vec![Queue::default(); sets],
             superblocks: size.superblocks.map(|of| Superblocks::new(of.units, of.most)),
             dirty: 0,
@@ -139,15 +137,22 @@ impl<S: Sector> Buffer<S> {
         &self.entries[entry]
     }
 
-    /// Prefetches an entry.
+    /// Prefetches an entry, and the chain of its unit in the index.
     #[inline]
-    pub(crate) fn fetch(&self, entry: Handle<Entry>) {
+    pub(crate) fn fetch(&self, entry: Handle<Entry>, lpn: Lpn) {
         self.entries.fetch(entry);
+        self.index.fetch(lpn);
+    }
+
+    /// Prefetches the chain of a unit in the index.
+    #[inline]
+    pub(crate) fn fetch_chain(&self, lpn: Lpn) {
+        self.index.fetch(lpn);
     }
 
     /// Takes sectors of a unit for a set; `sector(i)` returns the content of its i-th sector.
     pub(crate) fn take(&mut self, lpn: Lpn, set: u32, mask: u64, sector: impl Fn(usize) -> S) -> Taken {
-        let known = self.index.get(&lpn.get()).copied();
+        let known = self.index.get(&self.entries, lpn);
         if let Some(of) = self.size.superblocks {
             let before = known.map_or(0, |handle| self.entries[handle].mask);
             if self.held + self.count_sectors(mask & !before) > of.sectors {
@@ -192,12 +197,11 @@ impl<S: Sector> Buffer<S> {
 
     /// Stores a dirty entry.
     fn insert_entry(&mut self, entry: Entry) -> Handle<Entry> {
-        let lpn = entry.lpn;
         let handle = self.entries.insert(entry);
         if S::PRESENT && self.data.len() < self.entries.places() * self.sectors {
             self.data.resize(self.entries.places() * self.sectors, S::default());
         }
-        self.index.insert(lpn.get(), handle);
+        self.index.insert(&mut self.entries, handle);
         self.enqueue(handle);
         handle
     }
@@ -261,7 +265,7 @@ impl<S: Sector> Buffer<S> {
 
     /// The buffer's part of a unit.
     pub(crate) fn find(&self, lpn: Lpn) -> Option<Found> {
-        let entry = *self.index.get(&lpn.get())?;
+        let entry = self.index.get(&self.entries, lpn)?;
         let (mask, zeros) = (self.entries[entry].mask, self.entries[entry].is_discarded());
         Some(Found { entry, mask: if zeros { u64::MAX } else { mask }, zeros })
     }
@@ -271,7 +275,7 @@ impl<S: Sector> Buffer<S> {
     /// which may be older than what a flush has promised.
     #[must_use]
     pub(crate) fn discard(&mut self, lpn: Lpn) -> Option<u64> {
-        let handle = self.index.get(&lpn.get()).copied()?;
+        let handle = self.index.get(&self.entries, lpn)?;
         let entry = &mut self.entries[handle];
         if entry.is_dirty() {
             let (awaited, set) = (entry.awaited(), entry.set);
@@ -290,7 +294,7 @@ impl<S: Sector> Buffer<S> {
     }
 
     fn free(&mut self, handle: Handle<Entry>) {
-        self.index.remove(&self.entries[handle].lpn.get());
+        self.index.remove(&mut self.entries, handle);
         self.held -= self.count_sectors(self.entries[handle].mask);
         // The queue may still hold a stale reference to the entry.
         self.entries[handle].leave();

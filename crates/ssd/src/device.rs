@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use base::engine::{EventHash, EventQueue, Handle};
 use base::io::{Io, IoKind};
-use base::units::{Energy, Sectors, Time};
+use base::units::{Energy, Lpn, Sectors, Time};
 use flash::backend::{Backend, Observer, Op};
 use flash::nand::{Faults, Media, Part, Sector};
 use ftl::{AnyFtl, Event, Flash, Ftl, HostEvent, MergeCounters, Mount};
@@ -446,6 +446,9 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
             }
             if io.kind != IoKind::Read && self.clients.requests.is_large() {
                 self.clients.overlaps.fetch(unit as u32);
+            }
+            if let Some(buffer) = &self.clients.buffer {
+                buffer.fetch_chain(Lpn::new(unit as u32));
             }
         }
     }

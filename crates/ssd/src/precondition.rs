@@ -2,6 +2,7 @@
 
 mod model;
 mod text;
+mod upcoming;
 
 use std::ops::ControlFlow;
 
@@ -17,6 +18,8 @@ use crate::{Resolved, Ssd};
 use ftl::{Config, Ftl, OldPlace, PageWrite, Sabotage, full_mask};
 
 pub use text::ParsePreconditionError;
+
+use upcoming::Upcoming;
 
 /// The most capacities that a step overwrites: a drive reaches its steady state after a few.
 const MOST_TIMES: f64 = 1000.0;
@@ -158,9 +161,8 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             }
             Precondition::RandomOverwrite(times) => {
                 let total = (units as f64 * times).round() as u64;
-                let mut rng = self.precondition_stream();
-                let mut source = || Lpn::new(rng.below(units) as u32);
-                self.write_untimed((total, request), &mut source, false, &mut done, &mut |done| progress(done, total))
+                let mut upcoming = Upcoming::random(self.precondition_stream(), units);
+                self.write_untimed((total, request), &mut upcoming, &mut done, &mut |done| progress(done, total))
             }
             Precondition::Steady => self.overwrite_until_steady((units / 10).max(1), units * 10, &mut done, progress),
             Precondition::SteadyModel => {
@@ -272,12 +274,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         done: &mut u64,
         progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let mut next = 0;
-        let mut source = || {
-            next += 1;
-            Lpn::new(next - 1)
-        };
-        self.write_untimed((count, request), &mut source, true, done, &mut |done| progress(done, count))
+        self.write_untimed((count, request), &mut Upcoming::in_order(), done, &mut |done| progress(done, count))
     }
 
     /// Overwrites random units until three successive windows of so many units agree. `progress` receives an estimate of
@@ -289,14 +286,12 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         done: &mut u64,
         progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let mut rng = self.precondition_stream();
-        let units = u64::from(self.ftl.units());
-        let mut source = || Lpn::new(rng.below(units) as u32);
+        let mut upcoming = Upcoming::random(self.precondition_stream(), u64::from(self.ftl.units()));
         let request = self.ftl.batch(self.backend.slots_per_command()) as usize;
         let mut recent: Vec<f64> = Vec::new();
         for _ in 0..100 {
             let before = self.programmed();
-            self.write_untimed((window, request), &mut source, false, done, &mut |done| progress(done, estimate))?;
+            self.write_untimed((window, request), &mut upcoming, done, &mut |done| progress(done, estimate))?;
             recent.push((self.programmed() - before) as f64 / window as f64);
             let last = &recent[recent.len().saturating_sub(3)..];
             let (least, most) = last.iter().fold((f64::MAX, 0.0_f64), |(a, b), w| (a.min(*w), b.max(*w)));
@@ -313,14 +308,12 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         account.op(Op::Program).slots + account.op(Op::CopyBack).slots
     }
 
-    /// Writes `count` units that `source` names, as requests of `request` units; `ascending` ones are in the order of
-    /// addresses. One-shot programs gather requests until they are full, as those of a host with many requests under
-    /// way do; the last ones are closed at the end.
+    /// Writes the next `count` units, as requests of `request` units. One-shot programs gather requests until they are
+    /// full, as those of a host with many requests under way do; the last ones are closed at the end.
     fn write_untimed(
         &mut self,
         (count, request): (u64, usize),
-        source: &mut dyn FnMut() -> Lpn,
-        ascending: bool,
+        upcoming: &mut Upcoming,
         done: &mut u64,
         progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
@@ -335,8 +328,8 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             // A unit occurs once in a batch, because all of a batch has one version; and only one program of it is under
             // way, because two may end in either order.
             while batch.len() < request && left > 0 {
-                let lpn = source();
-                if ascending || !(batch.contains(&lpn) || held.contains(&lpn)) {
+                let lpn = upcoming.next(|lpn| self.ftl.fetch(lpn.index(), self.backend.media()));
+                if upcoming.is_in_order() || !(batch.contains(&lpn) || held.contains(&lpn)) {
                     batch.push(lpn);
                 }
                 left -= 1;

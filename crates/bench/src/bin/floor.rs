@@ -1,10 +1,12 @@
 //! Runs a bare event loop in slices: for each line with a number of requests on stdin it runs that many, and answers with
-//! its processor time and its wall-clock time in seconds, the simulated rate, and programs and events for each write.
+//! its processor time and its wall-clock time in seconds, the simulated rate, and for each request the programs of the
+//! flash, or the loads of translation pages, and the events.
 
 use std::io::{self, BufRead, Write};
 
 use floor::agenda::{Agenda, Heap, Rings};
 use floor::clock::{Cost, timed};
+use floor::mapped::{self, MappedReads};
 use floor::reads::{self, Reads};
 use floor::writes::{self, Writes};
 
@@ -12,10 +14,14 @@ fn main() -> io::Result<()> {
     match std::env::args().nth(1).as_deref() {
         Some("heap") => serve_reads::<Heap<_>>(),
         Some("rings") => serve_reads::<Rings<3>>(),
+        Some("heap-mapped") => serve_mapped::<Heap<_>>(),
+        Some("ring-mapped") => serve_mapped::<Rings<5>>(),
         Some("heap-writes") => serve_writes::<Heap<_>>(),
         Some("ring-writes") => serve_writes::<Rings<5>>(),
         _ => {
-            eprintln!("usage: floor heap|rings|heap-writes|ring-writes, with numbers of requests on stdin");
+            eprintln!(
+                "usage: floor heap|rings|heap-mapped|ring-mapped|heap-writes|ring-writes, with numbers of requests on stdin"
+            );
             std::process::exit(2);
         }
     }
@@ -26,6 +32,14 @@ fn serve_reads<A: Agenda<reads::Step>>() -> io::Result<()> {
     serve(|requests| {
         let ((), cost) = timed(|| reads.run(requests));
         (cost, reads.simulated_rate(), [0.0; 2])
+    })
+}
+
+fn serve_mapped<A: Agenda<mapped::Step>>() -> io::Result<()> {
+    let mut reads = MappedReads::<A>::new();
+    serve(|requests| {
+        let ((), cost) = timed(|| reads.run(requests));
+        (cost, reads.simulated_rate(), reads.per_read())
     })
 }
 
@@ -42,8 +56,8 @@ fn serve(mut slice: impl FnMut(u64) -> (Cost, f64, [f64; 2])) -> io::Result<()> 
     let mut out = io::stdout().lock();
     for line in io::stdin().lock().lines() {
         let requests = line?.trim().parse().map_err(io::Error::other)?;
-        let (cost, rate, [programs, events]) = slice(requests);
-        writeln!(out, "{} {} {rate} {programs} {events}", cost.cpu, cost.wall)?;
+        let (cost, rate, [commands, events]) = slice(requests);
+        writeln!(out, "{} {} {rate} {commands} {events}", cost.cpu, cost.wall)?;
         out.flush()?;
     }
     Ok(())

@@ -16,6 +16,17 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         matches!(self.commands[command].op, Op::Program | Op::CopyBack).then_some(command)
     }
 
+    /// Prefetches the command that the array of a die will end with an event, and as many slots as it may have.
+    #[inline]
+    pub fn fetch_ending(&self, event: Event) {
+        let Event::Array { die, .. } = event else { return };
+        let Some(command) = self.dies[die as usize].array else { return };
+        self.commands.fetch(command);
+        let slots = self.slots_per_command as usize;
+        let first = command.index() * slots;
+        (first..first + slots).for_each(|place| prefetch_whole(self.slots.get(place)));
+    }
+
     /// Prefetches the spare area that the command behind this one on its die will read.
     #[inline]
     pub fn fetch_behind(&self, command: Handle<Command>) {

@@ -248,10 +248,11 @@ impl PageFtl {
         let room = self.copy_room(to) as usize;
         let copies = self.copies();
         let open = self.pools[to as usize].open[copies].expect("the caller has opened one");
-        let chosen = &mut self.pools[pool as usize];
         // Taken out while `self` is in use, and put back to keep its memory.
-        let mut all = std::mem::take(&mut chosen.gc.gathered);
+        let mut all = std::mem::take(&mut self.pools[pool as usize].gc.gathered);
         let gathered = &all[..room.min(all.len())];
+        self.fetch_for_copies(flash, gathered);
+        let chosen = &mut self.pools[pool as usize];
         let last = self.geometry.locate(*gathered.last().expect("something to copy")).0;
         let cause = chosen.gc.victims.iter().find(|v| v.superblock == last).map_or(Cause::Gc, |v| v.cause);
         let cause = if self.planted.is(Sabotage::CopyCharged) { Cause::Host } else { cause };

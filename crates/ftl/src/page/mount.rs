@@ -21,6 +21,9 @@ use crate::sabotage::Sabotage;
 use crate::toolkit::Map;
 use crate::toolkit::recovery::{self, Found};
 
+/// The state of the places that recovery finds is prefetched this many mapping units ahead.
+const AHEAD: usize = 8;
+
 impl PageFtl {
     pub(super) fn recover<S: Sector>(&mut self, config: &PageConfig, media: &Media<S>) {
         let mut programmed = Vec::new();
@@ -54,6 +57,9 @@ impl PageFtl {
         }
         self.trims = self.recover_trims(trims, pages, media, &mut found);
         for (lpn, psn) in found.iter() {
+            if let Some(later) = found.peek(lpn.index() + AHEAD) {
+                self.blocks.fetch(later, self.geometry.locate(later).0);
+            }
             self.found += u32::from(lpn.get() < self.units);
             self.blocks.mark_valid(psn);
             let pool = self.pool_at(psn);

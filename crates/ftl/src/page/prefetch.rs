@@ -5,9 +5,10 @@
 //! them again: some hundred programs are under way.
 
 use base::engine::Handle;
-use base::units::Psn;
+use base::prefetch::prefetch;
+use base::units::{Lpn, Psn};
 use flash::backend::{Command, Observer};
-use flash::nand::Sector;
+use flash::nand::{Sector, Spare};
 
 use super::PageFtl;
 use crate::port::{Flash, Owners};
@@ -15,20 +16,22 @@ use crate::port::{Flash, Owners};
 /// The distances, in ends of programs, at which map entries are prefetched, and the state of the places they lead to.
 const FAR: usize = 6;
 const NEAR: usize = 3;
+/// The same for programs of many slots, which end more rarely, and before both the distance of the slots.
+const SLOTS_OF_MANY: usize = 3;
+const FAR_OF_MANY: usize = 2;
+const NEAR_OF_MANY: usize = 1;
 
 impl PageFtl {
-    /// A program ends: prefetches what it needs if it has many slots, which are prefetched together; else for the ends of
-    /// the next programs.
+    /// A program ends: prefetches for the ends of the next programs.
     #[inline]
     pub(super) fn fetch_for_end<S: Sector, O: Observer>(
-        &self,
+        &mut self,
         flash: &Flash<'_, S, O>,
         owners: &impl Owners<S>,
         ending: Handle<Command>,
     ) {
         if flash.backend.command(ending).count() > 1 {
-            self.fetch_entries(flash, owners, ending);
-            return self.fetch_places(flash, ending);
+            return self.fetch_for_end_of_many(flash, owners, ending);
         }
         if let Some(command) = flash.following_program(FAR) {
             self.fetch_entries(flash, owners, command);
@@ -39,6 +42,31 @@ impl PageFtl {
             owners.fetch_near(slot.owner, slot.lpn);
             flash.backend.fetch_behind(command);
         }
+    }
+
+    /// A program of many slots ends. If another was expected, it prefetches for its own slots, together. Where no time
+    /// passes none is expected, and what it needs was prefetched as it began.
+    fn fetch_for_end_of_many<S: Sector, O: Observer>(
+        &mut self,
+        flash: &Flash<'_, S, O>,
+        owners: &impl Owners<S>,
+        ending: Handle<Command>,
+    ) {
+        if !flash.backend.is_timed() {
+            return;
+        }
+        if self.expected != Some(ending) {
+            self.fetch_entries(flash, owners, ending);
+            self.fetch_places(flash, ending);
+        }
+        self.expected = flash.following_program(NEAR_OF_MANY);
+        if let Some(command) = self.expected {
+            self.fetch_places(flash, command);
+        }
+        if let Some(command) = flash.following_program(FAR_OF_MANY) {
+            self.fetch_entries(flash, owners, command);
+        }
+        flash.fetch_following(SLOTS_OF_MANY);
     }
 
     /// Prefetches the map entries of all mapping units of a command, and the owners' data.
@@ -55,13 +83,26 @@ impl PageFtl {
     }
 
     /// Prefetches the state of the places that all mapping units of a command will leave.
-    pub(super) fn fetch_places<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, command: Handle<Command>) {
-        let places = flash.backend.slots(command).filter_map(|(_, slot)| self.mapping.peek(slot.lpn.index()));
-        places.for_each(|psn| {
-            let (superblock, _) = self.geometry.locate(psn);
-            self.blocks.fetch(psn, superblock);
-            self.victims.data.fetch(superblock);
-        });
+    fn fetch_places<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, command: Handle<Command>) {
+        flash.backend.slots(command).for_each(|(_, slot)| self.fetch_place(slot.lpn));
+    }
+
+    /// Prefetches the state of the place that a mapping unit will leave.
+    #[inline]
+    fn fetch_place(&self, lpn: Lpn) {
+        let Some(psn) = self.mapping.peek(lpn.index()) else { return };
+        let (superblock, _) = self.geometry.locate(psn);
+        self.blocks.fetch(psn, superblock);
+        self.victims.data.fetch(superblock);
+        prefetch(self.pools.get(self.geometry.group_of(superblock) as usize).map(|pool| &pool.live));
+    }
+
+    /// A unit is written: prefetches for the end of its program, if that is near because no time passes.
+    #[inline]
+    pub(super) fn fetch_for_write<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, lpn: Lpn) {
+        if !flash.backend.is_timed() {
+            self.fetch_place(lpn);
+        }
     }
 
     /// Prefetches the spare area of a slot that is gathered for a copy, or of the next one if each is copied alone: the
@@ -72,6 +113,19 @@ impl PageFtl {
         let next = || self.blocks.next_valid(superblock, offset + 1).map(|next| self.geometry.slot(superblock, next));
         if let Some(psn) = if alone { next() } else { Some(psn) } {
             flash.backend.media().fetch_spare(psn);
+        }
+    }
+
+    /// Slots are copied: prefetches for the end of their program, if that is near because no time passes.
+    pub(super) fn fetch_for_copies<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, gathered: &[Psn]) {
+        if flash.backend.is_timed() {
+            return;
+        }
+        let media = flash.backend.media();
+        for psn in gathered {
+            if let Spare::Data { lpn, .. } = media.spare(*psn) {
+                self.fetch(lpn.index(), media);
+            }
         }
     }
 }

@@ -40,6 +40,7 @@ impl PageFtl {
         if self.asks_place(flash, &unit) {
             return;
         }
+        self.fetch_for_write(flash, unit.lpn);
         let unplaced = &mut self.unplaced[set as usize];
         if !unplaced.is_empty() {
             self.stalled = true;

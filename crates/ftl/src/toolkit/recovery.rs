@@ -6,8 +6,9 @@
 //! erased.
 
 use std::cmp::Ordering;
+use std::collections::VecDeque;
 
-use base::units::{Psn, SuperblockId};
+use base::units::{Lpn, Psn, SuperblockId};
 use flash::nand::{BlockBirth, Media, Sector, Spare};
 
 use super::map::Map;
@@ -84,6 +85,9 @@ pub(crate) fn slots<S: Sector>(
         .flat_map(move |superblock| (0..geometry.superblock_slots()).map(move |at| geometry.slot(superblock, at)))
 }
 
+/// Map entries are prefetched this many copies ahead.
+const AHEAD: usize = 8;
+
 /// Like [`find_newest`], in these slots.
 pub(crate) fn find_newest_of<S: Sector>(
     media: &Media<S>,
@@ -92,21 +96,36 @@ pub(crate) fn find_newest_of<S: Sector>(
     versions: &mut Versions,
     planted: Planted,
 ) {
+    // Copies whose map entries are on their way.
+    let mut ahead = VecDeque::with_capacity(AHEAD + 1);
+    let consider = |map: &mut Map, (lpn, version, psn): (Lpn, u32, Psn)| {
+        if wins(version, map.get(lpn).and_then(|before| version_of(media, before)), planted) {
+            map.set(lpn, Some(psn));
+        }
+    };
     for psn in slots {
         let Spare::Data { lpn, version } = media.spare(psn) else { continue };
         if !planted.is(Sabotage::VersionRestarts) {
             versions.note(version);
         }
-        if lpn.get() < map.len() && wins(version, map.get(lpn).and_then(|before| version_of(media, before)), planted) {
-            map.set(lpn, Some(psn));
+        if lpn.get() >= map.len() {
+            continue;
+        }
+        map.fetch(lpn.index());
+        ahead.push_back((lpn, version, psn));
+        if ahead.len() > AHEAD
+            && let Some(copy) = ahead.pop_front()
+        {
+            consider(map, copy);
         }
     }
+    ahead.into_iter().for_each(|copy| consider(map, copy));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base::units::{Lpn, Time};
+    use base::units::Time;
     use flash::backend::{Backend, Cause, Class, Slot};
     use flash::nand::{Stamp, Stream, Target};
 

@@ -12,6 +12,7 @@
 //!
 //! A discarded dirty unit is gone at once. A unit on its way to flash is not: its program cannot be called back.
 
+use base::engine::Handle;
 use base::units::Lpn;
 
 /// A unit in the buffer.
@@ -33,6 +34,8 @@ pub(crate) struct Entry {
     epoch: u64,
     logged: bool,
     state: State,
+    /// The next entry of its chain in the index.
+    pub(super) next: Option<Handle<Self>>,
 }
 
 /// How far the content is on its way to flash.
@@ -94,7 +97,18 @@ pub(super) enum Arrived {
 impl Entry {
     /// A dirty entry, which flushes from `epoch` on wait for.
     pub(super) const fn new(lpn: Lpn, set: u32, epoch: u64) -> Self {
-        Self { lpn, set, moves: 0, version: 0, mask: 0, batch: 0, epoch, logged: false, state: State::Dirty }
+        Self {
+            lpn,
+            set,
+            moves: 0,
+            version: 0,
+            mask: 0,
+            batch: 0,
+            epoch,
+            logged: false,
+            state: State::Dirty,
+            next: None,
+        }
     }
 
     /// A dirty entry, of which a log has the sectors in `mask`.

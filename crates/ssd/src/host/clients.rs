@@ -302,7 +302,7 @@ impl<S: Sector> WriteSink<S> for Clients<S> {
                 self.requests.fetch(handle);
                 self.overlaps.fetch(lpn.get());
             }
-            (Some(OwnerKind::Entry(handle)), Some(buffer)) => buffer.fetch(handle),
+            (Some(OwnerKind::Entry(handle)), Some(buffer)) => buffer.fetch(handle, lpn),
             _ => {}
         }
     }

@@ -1,0 +1,123 @@
+//! The entry of each mapping unit in the buffer: a hash table whose chains run through the entries.
+//!
+//! The end of a program looks up each of its units. With a table of our own the place can be prefetched, and a unit costs
+//! one cache line beside its entry.
+
+use base::engine::{Handle, Slab};
+use base::prefetch::prefetch;
+use base::units::Lpn;
+
+use super::Entry;
+
+/// The first entry of each chain. About every second chain has one.
+#[derive(Clone, Debug)]
+pub(super) struct Index {
+    heads: Vec<Option<Handle<Entry>>>,
+    /// Bits of a hash that are not in the number of its chain.
+    shift: u32,
+}
+
+impl Index {
+    /// For this many entries.
+    pub(super) fn new(entries: u32) -> Self {
+        let chains = Self::chains(entries);
+        Self { heads: vec![None; chains], shift: u32::BITS - chains.ilog2() }
+    }
+
+    fn chains(entries: u32) -> usize {
+        (2 * entries as usize).next_power_of_two()
+    }
+
+    /// The bytes of an index of this many entries.
+    pub(super) fn memory(entries: u32) -> u64 {
+        (Self::chains(entries) * size_of::<Option<Handle<Entry>>>()) as u64
+    }
+
+    /// The chain of a unit. A multiplication is enough, because no attacker chooses the numbers.
+    #[inline]
+    fn chain(&self, lpn: Lpn) -> usize {
+        (u64::from(lpn.get().wrapping_mul(0x9E37_79B9)) >> self.shift) as usize
+    }
+
+    /// Prefetches the chain of a unit.
+    #[inline]
+    pub(super) fn fetch(&self, lpn: Lpn) {
+        prefetch(self.heads.get(self.chain(lpn)));
+    }
+
+    /// The entry of a unit.
+    #[inline]
+    pub(super) fn get(&self, entries: &Slab<Entry>, lpn: Lpn) -> Option<Handle<Entry>> {
+        let mut next = self.heads[self.chain(lpn)];
+        while let Some(handle) = next {
+            let entry = &entries[handle];
+            if entry.lpn == lpn {
+                return Some(handle);
+            }
+            next = entry.next;
+        }
+        None
+    }
+
+    /// Adds an entry, whose unit has none.
+    #[inline]
+    pub(super) fn insert(&mut self, entries: &mut Slab<Entry>, handle: Handle<Entry>) {
+        let chain = self.chain(entries[handle].lpn);
+        entries[handle].next = self.heads[chain].replace(handle);
+    }
+
+    /// Removes an entry.
+    #[inline]
+    pub(super) fn remove(&mut self, entries: &mut Slab<Entry>, handle: Handle<Entry>) {
+        let chain = self.chain(entries[handle].lpn);
+        let behind = entries[handle].next;
+        if self.heads[chain] == Some(handle) {
+            self.heads[chain] = behind;
+            return;
+        }
+        let mut before = self.heads[chain];
+        while let Some(at) = before {
+            if entries[at].next == Some(handle) {
+                entries[at].next = behind;
+                return;
+            }
+            before = entries[at].next;
+        }
+        unreachable!("{} is not in the index", entries[handle].lpn);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        #[test]
+        fn an_index_is_a_map(steps in prop::collection::vec((0u32..40, any::<bool>()), 0..200)) {
+            // Some forty units on eight chains.
+            let (mut entries, mut index, mut map) = (Slab::default(), Index::new(4), BTreeMap::new());
+            for (lpn, inserts) in steps {
+                let lpn = Lpn::new(lpn);
+                prop_assert_eq!(index.get(&entries, lpn), map.get(&lpn).copied());
+                match (inserts, map.get(&lpn).copied()) {
+                    (true, None) => {
+                        let handle = entries.insert(Entry::new(lpn, 0, 0));
+                        index.insert(&mut entries, handle);
+                        map.insert(lpn, handle);
+                    }
+                    (false, Some(handle)) => {
+                        index.remove(&mut entries, handle);
+                        entries.remove(handle);
+                        map.remove(&lpn);
+                    }
+                    _ => {}
+                }
+            }
+            for lpn in (0..40).map(Lpn::new) {
+                prop_assert_eq!(index.get(&entries, lpn), map.get(&lpn).copied());
+            }
+        }
+    }
+}
