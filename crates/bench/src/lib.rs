@@ -6,6 +6,8 @@
 //! [`compare`] judges the rows of two builds of the bench.
 
 pub mod agenda;
+mod array;
+pub mod buffered;
 pub mod clock;
 pub mod compare;
 pub mod histogram;

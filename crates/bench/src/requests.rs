@@ -27,6 +27,7 @@ pub(crate) fn plain() -> Vec<Entry> {
         Entry::new("4 KiB random reads, runner and generator", 1_000_000, goal(0.9), run),
         Entry::new("4 KiB random writes, buffered, 28 % spare", 500_000, goal(0.6), steady(0.28, Writes::Buffered)),
         Entry::new("4 KiB random writes, buffered, 15 % spare", 500_000, goal(0.45), steady(0.15, Writes::Buffered)),
+        Entry::new("a bare event loop that does the first of these writes", 500_000, None, bare("heap-buffered")),
         Entry::new("4 KiB random writes, through, 28 % spare", 300_000, goal(0.35), steady(0.28, Writes::Through)),
         Entry::new("a bare event loop that does the same writes", 500_000, None, bare("heap-writes")),
         Entry::new("the same writes with rings", 500_000, None, bare("ring-writes")),

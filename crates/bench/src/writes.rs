@@ -10,24 +10,15 @@ use std::collections::VecDeque;
 
 use crate::DEPTH;
 use crate::agenda::{self, Agenda, Event};
+use crate::array::{ALL_CHIPS, Array, NOWHERE, PAGES, UNITS};
 use crate::histogram::Bins;
 use crate::random::Random;
 use crate::reads::{CHANNELS, CHIPS, LINK, READ, TRANSFER};
 use crate::server::{Server, Waits};
 
-/// Superblocks of a chip, two blocks each, and their pages.
-const BLOCKS: u32 = 64;
-const PAGES: u32 = 512;
-const CHIP_PAGES: u32 = BLOCKS * PAGES;
-const ALL_CHIPS: u32 = CHANNELS * CHIPS;
-/// Mapping units, so that 28 % of the pages are spare.
-const UNITS: u32 = (ALL_CHIPS as u64 * CHIP_PAGES as u64 * 72 / 100) as u32;
-/// A chip collects with fewer free blocks.
-const LOW: usize = 2;
 /// Picoseconds.
 const PROGRAM: u64 = 390_000_000;
-const ERASE: u64 = 4_000_000_000;
-const NOWHERE: u32 = u32::MAX;
+pub(crate) const ERASE: u64 = 4_000_000_000;
 
 /// The end of a step.
 #[derive(Clone, Copy, Debug)]
@@ -87,9 +78,6 @@ impl Waits for Operation {
 #[derive(Clone, Debug)]
 struct Chip {
     server: Server,
-    free: VecDeque<u32>,
-    /// Next pages of the log of writes and of that of copies; [`NOWHERE`] without an open block.
-    open: [u32; 2],
     /// The block that is collected, and the page up to which it has been.
     victim: Option<(u32, u32)>,
     /// Writes that wait for space.
@@ -99,13 +87,7 @@ struct Chip {
 /// The loop; it runs in slices.
 #[derive(Debug)]
 pub struct Writes<A> {
-    /// The page of each mapping unit, and the mapping unit of each page.
-    map: Vec<u32>,
-    units: Vec<u32>,
-    /// A bit for each page that is valid; a count of them, and of those programmed, for each block.
-    bits: Vec<u64>,
-    valid: Vec<u32>,
-    filled: Vec<u32>,
+    array: Array,
     operations: Vec<Operation>,
     chips: Vec<Chip>,
     channels: Vec<Server>,
@@ -128,22 +110,11 @@ impl<A: Agenda<Step>> Writes<A> {
     /// The loop on a full drive, with its first requests submitted.
     #[must_use]
     pub fn new() -> Self {
-        let chip = |chip: u32| Chip {
-            server: Server::default(),
-            free: (chip * BLOCKS..(chip + 1) * BLOCKS).collect(),
-            open: [NOWHERE; 2],
-            victim: None,
-            waiting: VecDeque::new(),
-        };
-        let pages = (ALL_CHIPS * CHIP_PAGES) as usize;
+        let chip = Chip { server: Server::default(), victim: None, waiting: VecDeque::new() };
         let mut writes = Self {
-            map: vec![NOWHERE; UNITS as usize],
-            units: vec![NOWHERE; pages],
-            bits: vec![0; pages / 64],
-            valid: vec![0; (ALL_CHIPS * BLOCKS) as usize],
-            filled: vec![0; (ALL_CHIPS * BLOCKS) as usize],
+            array: Array::full(1),
             operations: vec![Operation::default(); (DEPTH + ALL_CHIPS) as usize],
-            chips: (0..ALL_CHIPS).map(chip).collect(),
+            chips: vec![chip; ALL_CHIPS as usize],
             channels: vec![Server::default(); CHANNELS as usize],
             link_free: 0,
             agenda: A::default(),
@@ -152,10 +123,6 @@ impl<A: Agenda<Step>> Writes<A> {
             now: 0,
             slice: [0; 3],
         };
-        for unit in 0..UNITS {
-            let to = writes.take_page(unit % ALL_CHIPS, 0).expect("a new drive has space");
-            writes.enter(unit, to);
-        }
         (0..DEPTH).for_each(|request| writes.submit(request));
         writes
     }
@@ -168,40 +135,6 @@ impl<A: Agenda<Step>> Writes<A> {
         operation.from = NOWHERE;
         self.link_free = self.link_free.max(self.now) + LINK;
         self.agenda.push(self.link_free, Step::Received, request);
-    }
-
-    /// The next page of a log. One free block is reserved for copies.
-    #[inline]
-    fn take_page(&mut self, chip: u32, log: usize) -> Option<u32> {
-        let chip = &mut self.chips[chip as usize];
-        if chip.open[log] == NOWHERE {
-            if chip.free.len() < LOW - log {
-                return None;
-            }
-            chip.open[log] = chip.free.pop_front()? * PAGES;
-        }
-        let page = chip.open[log];
-        chip.open[log] = if (page + 1).is_multiple_of(PAGES) { NOWHERE } else { page + 1 };
-        Some(page)
-    }
-
-    /// A page that has been programmed holds a mapping unit.
-    #[inline]
-    fn enter(&mut self, unit: u32, to: u32) {
-        let old = std::mem::replace(&mut self.map[unit as usize], to);
-        self.mark_valid(unit, to);
-        if old != NOWHERE {
-            self.bits[old as usize / 64] &= !(1 << (old % 64));
-            self.valid[(old / PAGES) as usize] -= 1;
-        }
-    }
-
-    #[inline]
-    fn mark_valid(&mut self, unit: u32, to: u32) {
-        self.units[to as usize] = unit;
-        self.bits[to as usize / 64] |= 1 << (to % 64);
-        self.valid[(to / PAGES) as usize] += 1;
-        self.filled[(to / PAGES) as usize] += 1;
     }
 
     /// An operation gets in line for its chip.
@@ -244,7 +177,7 @@ impl<A: Agenda<Step>> Writes<A> {
     #[inline]
     fn admit(&mut self, request: u32) -> bool {
         let chip = self.operations[request as usize].chip;
-        let Some(to) = self.take_page(chip, 0) else { return false };
+        let Some(to) = self.array.take_pages(chip, 0, 1) else { return false };
         self.operations[request as usize].to = to;
         self.queue(request);
         true
@@ -253,12 +186,10 @@ impl<A: Agenda<Step>> Writes<A> {
     /// Begins a collection if the chip needs one and has none.
     #[inline]
     fn collect(&mut self, chip: u32) {
-        let state = &self.chips[chip as usize];
-        if state.victim.is_some() || state.free.len() >= LOW {
+        if self.chips[chip as usize].victim.is_some() {
             return;
         }
-        let closed = (chip * BLOCKS..(chip + 1) * BLOCKS).filter(|block| self.filled[*block as usize] == PAGES);
-        let Some(victim) = closed.min_by_key(|block| self.valid[*block as usize]) else { return };
+        let Some(victim) = self.array.victim(chip) else { return };
         self.chips[chip as usize].victim = Some((victim, victim * PAGES));
         self.copy(chip);
     }
@@ -267,32 +198,17 @@ impl<A: Agenda<Step>> Writes<A> {
     fn copy(&mut self, chip: u32) {
         let Some((victim, from)) = self.chips[chip as usize].victim else { return };
         let collector = DEPTH + chip;
-        let found = self.next_valid(victim, from);
+        let found = self.array.next_valid(victim, from);
         let operation = &mut self.operations[collector as usize];
         operation.chip = chip;
         if let Some(page) = found {
             self.chips[chip as usize].victim = Some((victim, page + 1));
-            let unit = self.units[page as usize];
+            let unit = self.array.unit(page);
             (operation.from, operation.unit, operation.wants) = (page, unit, Wants::Read);
         } else {
             operation.wants = Wants::Erase;
         }
         self.queue(collector);
-    }
-
-    /// The first valid page of a block from a page on.
-    #[inline]
-    fn next_valid(&self, block: u32, from: u32) -> Option<u32> {
-        let end = (block + 1) * PAGES;
-        let mut from = from;
-        while from < end {
-            let rest = self.bits[from as usize / 64] >> (from % 64);
-            if rest != 0 {
-                return Some(from + rest.trailing_zeros());
-            }
-            from = (from / 64 + 1) * 64;
-        }
-        None
     }
 
     /// Runs until `requests` more requests have completed.
@@ -335,7 +251,7 @@ impl<A: Agenda<Step>> Writes<A> {
             return self.agenda.push(self.now + PROGRAM, Step::Programmed, operation);
         }
         self.leave(chip);
-        let to = self.take_page(chip, 1).expect("a block is reserved for copies");
+        let to = self.array.take_pages(chip, 1, 1).expect("a block is reserved for copies");
         let state = &mut self.operations[operation as usize];
         (state.wants, state.to) = (Wants::Program, to);
         self.queue(operation);
@@ -348,17 +264,13 @@ impl<A: Agenda<Step>> Writes<A> {
         self.slice[1] += 1;
         self.leave(chip);
         if from == NOWHERE {
-            self.enter(unit, to);
+            self.array.enter(unit, to);
             self.bins.count(self.now - start);
             self.submit(operation);
             self.collect(chip);
             return true;
         }
-        if self.map[unit as usize] == from {
-            self.enter(unit, to);
-        } else {
-            self.filled[(to / PAGES) as usize] += 1;
-        }
+        self.array.enter_copy(unit, from, to);
         self.copy(chip);
         false
     }
@@ -366,10 +278,8 @@ impl<A: Agenda<Step>> Writes<A> {
     /// The victim is free: the writes that wait for space take it.
     fn erased(&mut self, chip: u32) {
         self.leave(chip);
-        let state = &mut self.chips[chip as usize];
-        let (victim, _) = state.victim.take().expect("an erase has a victim");
-        state.free.push_back(victim);
-        self.filled[victim as usize] = 0;
+        let (victim, _) = self.chips[chip as usize].victim.take().expect("an erase has a victim");
+        self.array.erased(chip, victim);
         self.collect(chip);
         while let Some(first) = self.chips[chip as usize].waiting.front().copied() {
             if !self.admit(first) {
@@ -424,8 +334,6 @@ mod tests {
     fn every_mapping_unit_has_one_valid_page() {
         let mut writes = Writes::<Rings<5>>::new();
         writes.run(1_500_000);
-        assert!(writes.map.iter().zip(0..).all(|(page, unit)| writes.units[*page as usize] == unit));
-        assert_eq!(writes.valid.iter().sum::<u32>(), UNITS);
-        assert_eq!(writes.bits.iter().map(|bits| bits.count_ones()).sum::<u32>(), UNITS);
+        writes.array.check();
     }
 }

@@ -46,7 +46,7 @@ mod write;
 use std::collections::VecDeque;
 
 use base::engine::{Handle, Rng};
-use base::units::{DieId, Psn, Span, SuperblockId};
+use base::units::{DieId, Divisor, Psn, Span, SuperblockId};
 use flash::backend::{Command, List, Timing};
 use flash::nand::{Geometry, Media, Sector, Stream};
 
@@ -102,6 +102,8 @@ pub struct PageFtl {
     /// Rows that are written at once: those of a one-shot program, or of a word line of paired pages, which takes a
     /// program for each.
     word_line: u32,
+    /// Divides by the slots of those rows.
+    by_program_slots: Divisor,
     /// True if a program always covers whole rows, because the chips are ganged, programs are one-shot or pages are
     /// paired.
     whole_rows: bool,
@@ -179,12 +181,14 @@ impl PageFtl {
         };
         let mut pools: Vec<Pool> = (0..groups).map(|i| pool(i, 0, Holds::Data)).collect();
         pools.extend((0..).zip(quotas).map(|(i, quota)| pool(i, quota, Holds::Pages)));
+        let word_line = match from.planted.is(Sabotage::PairingIgnored) {
+            true => config.timing.one_shot,
+            false => config.timing.one_shot.max(config.timing.paired),
+        };
         let mut ftl = Self {
             one_shot: config.timing.one_shot,
-            word_line: match from.planted.is(Sabotage::PairingIgnored) {
-                true => config.timing.one_shot,
-                false => config.timing.one_shot.max(config.timing.paired),
-            },
+            word_line,
+            by_program_slots: Divisor::new(geometry.row_slots() * word_line),
             whole_rows: config.whole_rows,
             gathers: config.gathers,
             firmware: config.firmware,

@@ -5,6 +5,7 @@
 use std::io::{self, BufRead, Write};
 
 use floor::agenda::{Agenda, Heap, Rings};
+use floor::buffered::{self, BufferedWrites};
 use floor::clock::{Cost, timed};
 use floor::mapped::{self, MappedReads};
 use floor::reads::{self, Reads};
@@ -16,11 +17,12 @@ fn main() -> io::Result<()> {
         Some("rings") => serve_reads::<Rings<3>>(),
         Some("heap-mapped") => serve_mapped::<Heap<_>>(),
         Some("ring-mapped") => serve_mapped::<Rings<5>>(),
+        Some("heap-buffered") => serve_buffered::<Heap<_>>(),
         Some("heap-writes") => serve_writes::<Heap<_>>(),
         Some("ring-writes") => serve_writes::<Rings<5>>(),
         _ => {
             eprintln!(
-                "usage: floor heap|rings|heap-mapped|ring-mapped|heap-writes|ring-writes, with numbers of requests on stdin"
+                "usage: floor heap|rings|heap-mapped|ring-mapped|heap-buffered|heap-writes|ring-writes, with numbers of requests on stdin"
             );
             std::process::exit(2);
         }
@@ -40,6 +42,14 @@ fn serve_mapped<A: Agenda<mapped::Step>>() -> io::Result<()> {
     serve(|requests| {
         let ((), cost) = timed(|| reads.run(requests));
         (cost, reads.simulated_rate(), reads.per_read())
+    })
+}
+
+fn serve_buffered<A: Agenda<buffered::Step>>() -> io::Result<()> {
+    let mut writes = BufferedWrites::<A>::new();
+    serve(|requests| {
+        let ((), cost) = timed(|| writes.run(requests));
+        (cost, writes.simulated_rate(), writes.per_write())
     })
 }
 

@@ -40,10 +40,17 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             _ if command.count == 1 => 1,
             Op::Program | Op::CopyBack => u64::from(command.count.div_ceil(self.page_slots)),
             Op::Read => {
-                let page = |psn| self.media.geometry().page_of(psn).get() / self.timing.gang;
+                let gang = self.timing.gang;
                 let first = handle.index() * self.slots_per_command as usize;
                 let slots = &self.slots[first..first + command.count as usize];
-                1 + slots.windows(2).filter(|pair| page(pair[0].psn) != page(pair[1].psn)).count() as u64
+                let pages = slots.iter().map(|slot| self.media.geometry().page_of(slot.psn).get());
+                let (mut count, mut last) = (0, None);
+                for page in pages {
+                    // A gang has one page; most reads have no gang, and no division.
+                    let page = if gang == 1 { page } else { page / gang };
+                    count += u64::from(last.replace(page) != Some(page));
+                }
+                count
             }
         }
     }

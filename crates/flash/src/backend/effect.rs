@@ -70,17 +70,17 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let mut page = None;
         for place in first..first + count as usize {
             let psn = self.slots[place].psn;
-            if page != Some(self.media.geometry().page_of(psn)) {
-                page = Some(self.media.geometry().page_of(psn));
+            let here = self.media.geometry().page_of(psn);
+            if page.replace(here) != Some(here) {
                 self.media.read_page(psn);
-            }
-            if count > 1 && !copy_back {
-                let row = |psn| {
-                    let (superblock, offset) = self.media.geometry().locate(psn);
-                    (superblock, self.media.geometry().page_and_plane(offset).0)
-                };
-                let (here, there) = (row(psn), row(first_psn));
-                assert!(here == there, "one read command over {here:?} and {there:?}: more than a row");
+                if !copy_back {
+                    let row = |psn| {
+                        let (superblock, offset) = self.media.geometry().locate(psn);
+                        (superblock, self.media.geometry().page_and_plane(offset).0)
+                    };
+                    let (here, there) = (row(psn), row(first_psn));
+                    assert!(here == there, "one read command over {here:?} and {there:?}: more than a row");
+                }
             }
             self.read_slot(place, !copy_back);
         }

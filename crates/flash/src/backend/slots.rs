@@ -3,7 +3,7 @@
 use crate::nand::Sector;
 use base::engine::Handle;
 
-use super::{Backend, Command, Observer, Slot, SlotRef};
+use super::{Backend, Command, Observer, Op, Slot, SlotRef};
 
 impl<S: Sector, O: Observer> Backend<S, O> {
     /// Lets every command of the slab have its slots.
@@ -19,18 +19,18 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
     }
 
-    /// Adds a slot to a command, with its payload cleared.
+    /// Adds a slot to a command. Its payload is cleared, unless the command is a read, which brings all of it.
     ///
     /// # Panics
     /// If the command is full.
     #[inline]
     pub fn push_slot(&mut self, command: Handle<Command>, slot: Slot) -> SlotRef {
-        let count = self.commands[command].count;
+        let Command { count, op, .. } = self.commands[command];
         assert!(count < self.slots_per_command, "more slots than one command carries");
         self.commands[command].count = count + 1;
         let place = command.index() * self.slots_per_command as usize + count as usize;
         self.slots[place] = slot;
-        if S::PRESENT {
+        if S::PRESENT && op != Op::Read {
             self.payload_of(SlotRef(place as u32)).fill(S::default());
         }
         SlotRef(place as u32)

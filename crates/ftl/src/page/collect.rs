@@ -308,17 +308,15 @@ impl PageFtl {
         let pool = self.pool_of(target.superblock);
         self.pass_gate(flash, pool, copies, program);
         let newer = self.planted.is(Sabotage::CopyLooksNewer).then(|| self.versions.next());
-        let row = |psn| {
-            let (superblock, offset) = self.geometry.locate(psn);
-            (superblock, offset / self.geometry.row_slots())
-        };
         let mut read = None;
         for psn in gathered {
+            let (superblock, offset) = self.geometry.locate(*psn);
+            let row = (superblock, self.geometry.page_and_plane(offset).0);
             let command = match read {
-                Some((command, last)) if last == row(*psn) => command,
-                _ => flash.backend.add_read(list, cause, row(*psn).0),
+                Some((command, last)) if last == row => command,
+                _ => flash.backend.add_read(list, cause, superblock),
             };
-            read = Some((command, row(*psn)));
+            read = Some((command, row));
             let from = flash.backend.push_slot(command, Slot { psn: *psn, ..Slot::default() });
             let mut copy = Slot { psn: *psn, ..Slot::default() };
             if let (Some(version), Spare::Data { lpn, .. }) = (newer, flash.backend.media().spare(*psn)) {

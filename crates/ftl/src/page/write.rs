@@ -238,14 +238,13 @@ impl PageFtl {
 
     /// The end of the rows that are written at once from `offset` on: of its row, or of its word line's rows.
     pub(super) fn program_end(&self, offset: u32) -> u32 {
-        let slots = self.program_slots();
-        offset / slots * slots + slots
+        (self.by_program_slots.quotient(offset) + 1) * self.program_slots()
     }
 
     /// The pool for a write: the placement's choice, or the emptiest pool of the set if that one is full.
     fn place<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, set: u32, unit: &PageWrite) -> Option<u32> {
         let slots = self.geometry.superblock_slots();
-        let stripe = unit.lpn.get() / self.program_slots();
+        let stripe = self.by_program_slots.quotient(unit.lpn.get());
         let home =
             if self.kind_of(unit.lpn) == Holds::Pages { self.pool_for_page(unit.lpn.get() - self.units) } else { 0 };
         let pools = &self.pools;
@@ -298,8 +297,8 @@ impl PageFtl {
             self.read_rest(flash, owners, pool, unit, (assembly.command, to));
         }
         let count = flash.backend.command(assembly.command).count();
-        let last_row = assembly.end == self.program_end(assembly.start);
-        if (last_row && is_full(flash, assembly)) || self.is_gathered(pool, count) {
+        let last_row = || assembly.end == self.program_end(assembly.start);
+        if (is_full(flash, assembly) && last_row()) || self.is_gathered(pool, count) {
             self.end_program(flash, pool);
             if self.pools[pool as usize].held {
                 self.send(flash, pool);

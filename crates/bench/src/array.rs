@@ -1,0 +1,151 @@
+//! The pages of all chips, as the loops that write know them: a page map, the valid pages of each block, and in each chip
+//! free blocks and two logs, one for writes and one for copies.
+
+use std::collections::VecDeque;
+
+use crate::reads::{CHANNELS, CHIPS};
+
+/// Superblocks of a chip, two blocks each, and their pages of 4 KiB.
+const BLOCKS: u32 = 64;
+pub(crate) const PAGES: u32 = 512;
+const CHIP_PAGES: u32 = BLOCKS * PAGES;
+pub(crate) const ALL_CHIPS: u32 = CHANNELS * CHIPS;
+/// Mapping units, so that 28 % of the pages are spare, in whole programs of 16.
+pub(crate) const UNITS: u32 = (ALL_CHIPS as u64 * CHIP_PAGES as u64 * 72 / 100) as u32 / 16 * 16;
+/// A chip collects with fewer free blocks.
+const LOW: usize = 2;
+pub(crate) const NOWHERE: u32 = u32::MAX;
+
+/// The blocks of a chip that are free or open.
+#[derive(Clone, Debug)]
+struct Logs {
+    free: VecDeque<u32>,
+    /// Next pages of the log of writes and of that of copies; [`NOWHERE`] without an open block.
+    open: [u32; 2],
+}
+
+/// The pages of all chips.
+#[derive(Clone, Debug)]
+pub(crate) struct Array {
+    /// The page of each mapping unit, and the mapping unit of each page.
+    map: Vec<u32>,
+    units: Vec<u32>,
+    /// A bit for each page that is valid; a count of them, and of those programmed, for each block.
+    bits: Vec<u64>,
+    valid: Vec<u32>,
+    filled: Vec<u32>,
+    chips: Vec<Logs>,
+}
+
+impl Array {
+    /// A full drive: neighbours lie on `stripe` pages of a chip, before the next chip follows.
+    pub(crate) fn full(stripe: u32) -> Self {
+        let logs = |chip: u32| Logs { free: (chip * BLOCKS..(chip + 1) * BLOCKS).collect(), open: [NOWHERE; 2] };
+        let pages = (ALL_CHIPS * CHIP_PAGES) as usize;
+        let mut array = Self {
+            map: vec![NOWHERE; UNITS as usize],
+            units: vec![NOWHERE; pages],
+            bits: vec![0; pages / 64],
+            valid: vec![0; (ALL_CHIPS * BLOCKS) as usize],
+            filled: vec![0; (ALL_CHIPS * BLOCKS) as usize],
+            chips: (0..ALL_CHIPS).map(logs).collect(),
+        };
+        for unit in 0..UNITS {
+            let to = array.take_pages(unit / stripe % ALL_CHIPS, 0, 1).expect("a new drive has space");
+            array.enter(unit, to);
+        }
+        array
+    }
+
+    /// The next `count` pages of a log, which lie in one block. One free block is reserved for copies.
+    #[inline]
+    pub(crate) fn take_pages(&mut self, chip: u32, log: usize, count: u32) -> Option<u32> {
+        let chip = &mut self.chips[chip as usize];
+        if chip.open[log] == NOWHERE {
+            if chip.free.len() < LOW - log {
+                return None;
+            }
+            chip.open[log] = chip.free.pop_front()? * PAGES;
+        }
+        let page = chip.open[log];
+        chip.open[log] = if (page + count).is_multiple_of(PAGES) { NOWHERE } else { page + count };
+        Some(page)
+    }
+
+    /// A page that has been programmed holds a mapping unit.
+    #[inline]
+    pub(crate) fn enter(&mut self, unit: u32, to: u32) {
+        let old = std::mem::replace(&mut self.map[unit as usize], to);
+        self.units[to as usize] = unit;
+        self.bits[to as usize / 64] |= 1 << (to % 64);
+        self.valid[(to / PAGES) as usize] += 1;
+        self.filled[(to / PAGES) as usize] += 1;
+        if old != NOWHERE {
+            self.bits[old as usize / 64] &= !(1 << (old % 64));
+            self.valid[(old / PAGES) as usize] -= 1;
+        }
+    }
+
+    /// A page that has been programmed holds the copy of a page; nothing, if its unit has been written since.
+    #[inline]
+    pub(crate) fn enter_copy(&mut self, unit: u32, from: u32, to: u32) {
+        if self.map[unit as usize] == from {
+            self.enter(unit, to);
+        } else {
+            self.filled[(to / PAGES) as usize] += 1;
+        }
+    }
+
+    /// These pages have been programmed with nothing.
+    #[inline]
+    pub(crate) fn pad(&mut self, to: u32, count: u32) {
+        self.filled[(to / PAGES) as usize] += count;
+    }
+
+    /// The mapping unit of a page.
+    #[inline]
+    pub(crate) fn unit(&self, page: u32) -> u32 {
+        self.units[page as usize]
+    }
+
+    /// The closed block with the fewest valid pages, if the chip has too few free ones.
+    #[inline]
+    pub(crate) fn victim(&self, chip: u32) -> Option<u32> {
+        if self.chips[chip as usize].free.len() >= LOW {
+            return None;
+        }
+        let closed = (chip * BLOCKS..(chip + 1) * BLOCKS).filter(|block| self.filled[*block as usize] == PAGES);
+        closed.min_by_key(|block| self.valid[*block as usize])
+    }
+
+    /// The first valid page of a block from a page on.
+    #[inline]
+    pub(crate) fn next_valid(&self, block: u32, from: u32) -> Option<u32> {
+        let end = (block + 1) * PAGES;
+        let mut from = from;
+        while from < end {
+            let rest = self.bits[from as usize / 64] >> (from % 64);
+            if rest != 0 {
+                return Some(from + rest.trailing_zeros());
+            }
+            from = (from / 64 + 1) * 64;
+        }
+        None
+    }
+
+    /// A block of a chip has been erased.
+    #[inline]
+    pub(crate) fn erased(&mut self, chip: u32, block: u32) {
+        self.chips[chip as usize].free.push_back(block);
+        self.filled[block as usize] = 0;
+    }
+
+    /// # Panics
+    /// Unless every mapping unit has one valid page.
+    #[cfg(test)]
+    pub(crate) fn check(&self) {
+        assert!(self.map.iter().zip(0..).all(|(page, unit)| self.units[*page as usize] == unit));
+        assert_eq!(self.valid.iter().sum::<u32>(), UNITS);
+        assert_eq!(self.bits.iter().map(|bits| bits.count_ones()).sum::<u32>(), UNITS);
+    }
+}
