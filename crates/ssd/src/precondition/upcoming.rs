@@ -13,7 +13,7 @@ pub(super) enum Upcoming {
     /// In the order of addresses, from this one on.
     InOrder(u32),
     /// At random.
-    Random {
+    Drawn {
         rng: Rng,
         /// Units of the drive.
         units: u64,
@@ -29,7 +29,7 @@ impl Upcoming {
 
     /// Random ones of so many units.
     pub(super) fn random(rng: Rng, units: u64) -> Self {
-        Self::Random { rng, units, drawn: VecDeque::with_capacity(AHEAD + 1) }
+        Self::Drawn { rng, units, drawn: VecDeque::with_capacity(AHEAD + 1) }
     }
 
     /// True if no unit occurs twice.
@@ -45,7 +45,7 @@ impl Upcoming {
                 *next += 1;
                 Lpn::new(*next - 1)
             }
-            Self::Random { rng, units, drawn } => loop {
+            Self::Drawn { rng, units, drawn } => loop {
                 let later = Lpn::new(rng.below(*units) as u32);
                 fetch(later);
                 drawn.push_back(later);
