@@ -16,6 +16,15 @@ pub(crate) const UNITS: u32 = (ALL_CHIPS as u64 * CHIP_PAGES as u64 * 72 / 100) 
 const LOW: usize = 2;
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
+/// What an operation wants from its chip.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Wants {
+    #[default]
+    Program,
+    Read,
+    Erase,
+}
+
 /// The blocks of a chip that are free or open.
 #[derive(Clone, Debug)]
 struct Logs {

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 use crate::DEPTH;
 use crate::agenda::{self, Agenda, Event};
-use crate::array::{ALL_CHIPS, Array, PAGES, UNITS};
+use crate::array::{ALL_CHIPS, Array, PAGES, UNITS, Wants};
 use crate::histogram::Bins;
 use crate::random::Random;
 use crate::reads::{CHANNELS, CHIPS, LINK, READ, TRANSFER};
@@ -49,15 +49,6 @@ impl agenda::Step for Step {
     fn ring(self) -> usize {
         self as usize
     }
-}
-
-/// What an operation wants from its chip.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Wants {
-    #[default]
-    Program,
-    Read,
-    Erase,
 }
 
 /// A program of the buffer, or the operation of a chip's collector.

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 use crate::DEPTH;
 use crate::agenda::{self, Agenda, Event};
-use crate::array::{ALL_CHIPS, Array, NOWHERE, PAGES, UNITS};
+use crate::array::{ALL_CHIPS, Array, NOWHERE, PAGES, UNITS, Wants};
 use crate::histogram::Bins;
 use crate::random::Random;
 use crate::reads::{CHANNELS, CHIPS, LINK, READ, TRANSFER};
@@ -42,15 +42,6 @@ impl agenda::Step for Step {
     fn ring(self) -> usize {
         self as usize
     }
-}
-
-/// What an operation wants from its chip.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Wants {
-    #[default]
-    Program,
-    Read,
-    Erase,
 }
 
 /// A write of the host, or the operation of a chip's collector.
