@@ -20,6 +20,18 @@ pub fn prefetch_whole<T>(data: Option<&T>) {
     branches::prefetch_read_data::<u8, 0>(start.wrapping_add(size_of::<T>().saturating_sub(1)));
 }
 
+/// Brings all cache lines of adjacent items into the caches; nothing if there are none.
+#[inline]
+pub fn prefetch_all<T>(data: Option<&[T]>) {
+    let Some(data) = data else { return };
+    let start = data.as_ptr().cast::<u8>();
+    for line in (0..size_of_val(data)).step_by(LINE) {
+        branches::prefetch_read_data::<u8, 0>(start.wrapping_add(line));
+    }
+    // They may begin inside a line.
+    branches::prefetch_read_data::<u8, 0>(start.wrapping_add(size_of_val(data).saturating_sub(1)));
+}
+
 /// Brings what an [`Arc`] leads to into the caches, with the count of its owners, which lies before it.
 #[inline]
 pub fn prefetch_shared<T>(data: &Arc<T>) {
@@ -44,6 +56,9 @@ mod tests {
         super::prefetch(data.get(3));
         super::prefetch_whole(data.first_chunk::<3>());
         super::prefetch_whole(Some(&()));
+        super::prefetch_all(data.get(1..));
+        super::prefetch_all(data.get(3..));
+        super::prefetch_all(data.get(4..));
         let shared = super::Arc::new(data.clone());
         super::prefetch_shared(&shared);
         assert_eq!((shared.as_ref(), super::Arc::strong_count(&shared)), (&vec![1, 2, 3], 1));

@@ -27,6 +27,7 @@ mod map_client;
 mod map_pages;
 mod mapping;
 mod mount;
+mod moves;
 mod placement;
 mod pool;
 mod pool_set;
@@ -46,7 +47,7 @@ mod write;
 use std::collections::VecDeque;
 
 use base::engine::{Handle, Rng};
-use base::units::{DieId, Divisor, Psn, Span, SuperblockId};
+use base::units::{DieId, Divisor, Span, SuperblockId};
 use flash::backend::{Command, List, Timing};
 use flash::nand::{Geometry, Media, Sector, Stream};
 
@@ -58,6 +59,7 @@ use blocks::Blocks;
 use checkpoint::Checkpoints;
 use gather::Gather;
 use mapping::Mapping;
+use moves::Left;
 use placement::Placer;
 use pool::{ByContent, Holds, Pool, Reserve};
 use pool_set::PoolSet;
@@ -147,9 +149,9 @@ pub struct PageFtl {
     found: u32,
     /// Mapping units of the host that have been programmed since the power came on, modulo 2^32.
     programmed: u32,
-    /// The old places of the mapping units of the copy that has just ended, without those that the map unit still has
-    /// to answer for.
-    moved: Vec<Psn>,
+    /// What the mapping units of the copy that has just ended have left, without those that the map unit still has to
+    /// answer for.
+    moved: Vec<Left>,
     /// The program that will probably end next: what its end needs has been prefetched.
     expected: Option<Handle<Command>>,
     /// Pools that answers of the map unit have changed.

@@ -217,11 +217,13 @@ impl<S: Sector> Buffer<S> {
             return;
         }
         let queue = &mut self.queues[set as usize];
-        let place = match queue.entries.back() {
-            Some((_, last, _)) if *last > epoch => queue.entries.partition_point(|(_, other, _)| *other <= epoch),
-            _ => queue.entries.len(),
-        };
-        queue.entries.insert(place, (handle, epoch, moves));
+        match queue.entries.back() {
+            Some((_, last, _)) if *last > epoch => {
+                let place = queue.entries.partition_point(|(_, other, _)| *other <= epoch);
+                queue.entries.insert(place, (handle, epoch, moves));
+            }
+            _ => queue.entries.push_back((handle, epoch, moves)),
+        }
         queue.dirty += 1;
         self.dirty += 1;
     }
@@ -330,13 +332,20 @@ impl<S: Sector> Buffer<S> {
 
     /// The epoch of the oldest dirty unit of a set.
     fn oldest(&mut self, set: u32) -> Option<u64> {
+        let (handle, epoch, moves) = self.pop_oldest(set)?;
+        self.queues[set as usize].entries.push_front((handle, epoch, moves));
+        Some(epoch)
+    }
+
+    /// Takes the oldest dirty unit of a set out of its queue.
+    #[inline]
+    fn pop_oldest(&mut self, set: u32) -> Option<(Handle<Entry>, u64, u32)> {
         let queue = &mut self.queues[set as usize].entries;
         loop {
-            let (handle, epoch, moves) = *queue.front()?;
+            let (handle, epoch, moves) = queue.pop_front()?;
             if self.entries[handle].is_queued(set, epoch, moves) {
-                return Some(epoch);
+                return Some((handle, epoch, moves));
             }
-            queue.pop_front();
         }
     }
 
@@ -347,11 +356,9 @@ impl<S: Sector> Buffer<S> {
             self.dirty -= 1;
             handle
         } else {
-            self.oldest(of)?;
-            let queue = &mut self.queues[of as usize].entries;
-            let (handle, ..) = queue.pop_front()?;
+            let (handle, ..) = self.pop_oldest(of)?;
             // It came in long ago.
-            if let Some((later, ..)) = queue.get(AHEAD) {
+            if let Some((later, ..)) = self.queues[of as usize].entries.get(AHEAD) {
                 self.entries.fetch(*later);
             }
             self.dequeue(of);

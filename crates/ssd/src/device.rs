@@ -41,6 +41,8 @@ pub struct Ssd<S, O = (), F: Ftl = AnyFtl> {
     pub(crate) queues: Queues<S>,
     /// Writes that wait for a place in the buffer.
     pub(crate) buffer_queue: VecDeque<Handle<Active<S>>>,
+    /// No write has come into the buffer since it was last filled as far as there was room.
+    pub(crate) buffer_is_filled: bool,
     /// Flushes that wait for the buffer, each with its epoch.
     pub(crate) flushes: VecDeque<(u64, Handle<Active<S>>)>,
     /// Buffer entries that a flush is about to log; a scratch list.
@@ -162,6 +164,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             unblocked: Vec::new(),
             queues: Queues::new(&resolved.host.queues),
             buffer_queue: VecDeque::new(),
+            buffer_is_filled: false,
             flushes: VecDeque::new(),
             logging: Vec::new(),
             completions: Vec::new(),
@@ -328,6 +331,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             Event::Host(HostEvent::DataIn(number)) => {
                 self.hash.add(self.now, u64::from(number.get()) << 2 | 2);
                 self.data_in(Handle::from_number(number));
+                return !self.is_quiet();
             }
             Event::Host(HostEvent::DataOut(number)) => {
                 self.hash.add(self.now, u64::from(number.get()) << 2 | 3);
@@ -337,6 +341,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             Event::Host(HostEvent::Ram(number)) => {
                 self.hash.add(self.now, RAM | u64::from(number.get()) << 2);
                 self.ram_done(Handle::from_number(number));
+                return !self.is_quiet();
             }
             Event::Host(HostEvent::Ready) => {
                 self.scanned = true;

@@ -22,7 +22,7 @@ pub struct EventQueue<E> {
     heads: [Key; LANES + 1],
     /// The time of each lane's latest event, which may have left the lane.
     tails: [Time; LANES],
-    /// Lanes that have ever been used.
+    /// No lane from this one on has an event.
     used: usize,
     heap: BinaryHeap<Reverse<Entry<E>>>,
     /// The lane that holds the next event (`LANES` for the heap), and the event's key.
@@ -161,11 +161,35 @@ impl<E: Copy> EventQueue<E> {
     /// Finds the next event.
     #[inline]
     fn first(&self) -> (usize, Key) {
-        let mut best = (LANES, self.heads[LANES]);
-        for (lane, head) in self.heads[..self.used].iter().enumerate() {
-            best = if *head < best.1 { (lane, *head) } else { best };
+        // A loop of known length needs no branch for each lane.
+        match self.used {
+            0..=4 => self.first_of::<4>(),
+            5..=8 => self.first_of::<8>(),
+            _ => self.first_of::<LANES>(),
         }
-        best
+    }
+
+    /// Finds the next event, if all that wait are in the first lanes or in the heap.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Once for each number of lanes.
+    fn first_of<const COUNT: usize>(&self) -> (usize, Key) {
+        let (mut best, mut least) = (LANES, time(self.heads[LANES]));
+        for lane in 0..COUNT {
+            let at = time(self.heads[lane]);
+            if at == least {
+                best = self.earlier(lane, best);
+            } else {
+                best = if at < least { lane } else { best };
+                least = least.min(at);
+            }
+        }
+        (best, self.heads[best])
+    }
+
+    /// The lane of the earlier of two events that are due at the same time, which few are.
+    #[cold]
+    fn earlier(&self, one: usize, other: usize) -> usize {
+        if self.heads[one] < self.heads[other] { one } else { other }
     }
 
     /// When the next event is due.
@@ -290,6 +314,9 @@ impl<E: Copy> EventQueue<E> {
             Some(events) => {
                 let (entry, next) = events.pop();
                 self.heads[lane] = next;
+                if next == EMPTY && lane + 1 == self.used {
+                    self.used = self.heads[..lane].iter().rposition(|head| *head != EMPTY).map_or(0, |last| last + 1);
+                }
                 entry.event
             }
             None => self.pop_apart()?,
@@ -318,6 +345,7 @@ impl<E: Copy> EventQueue<E> {
         self.lanes.iter_mut().for_each(|lane| lane.len = 0);
         self.heads = [EMPTY; LANES + 1];
         self.tails = [Time::ZERO; LANES];
+        self.used = 0;
         self.heap.clear();
         self.least = (LANES, EMPTY);
         self.present = 0;

@@ -356,7 +356,8 @@ pub struct Slot {
     pub expected: bool,
     /// True if the data is unreadable.
     pub lost: bool,
-    /// The slot of the program that takes the data; set by [`super::Backend::forward`].
+    /// The slot of the program that takes the data; the program must wait for the read. [`super::Backend::forward`] sees
+    /// to both.
     pub forward: Option<SlotRef>,
 }
 

@@ -73,14 +73,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             let here = self.media.geometry().page_of(psn);
             if page.replace(here) != Some(here) {
                 self.media.read_page(psn);
-                if !copy_back {
-                    let row = |psn| {
-                        let (superblock, offset) = self.media.geometry().locate(psn);
-                        (superblock, self.media.geometry().page_and_plane(offset).0)
-                    };
-                    let (here, there) = (row(psn), row(first_psn));
-                    assert!(here == there, "one read command over {here:?} and {there:?}: more than a row");
-                }
+                let row = |psn| self.media.geometry().row_of(psn);
+                assert!(
+                    copy_back || row(psn) == row(first_psn),
+                    "one read command over {first_psn} and {psn}: more than a row"
+                );
             }
             self.read_slot(place, !copy_back);
         }

@@ -1,7 +1,7 @@
 //! Prefetches what coming events will need. It changes nothing that anybody sees.
 
 use base::engine::Handle;
-use base::prefetch::prefetch_whole;
+use base::prefetch::{prefetch_all, prefetch_whole};
 
 use super::{Backend, Command, Controllers, Event, List, Observer, Op};
 use crate::nand::Sector;
@@ -24,7 +24,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.commands.fetch(command);
         let slots = self.slots_per_command as usize;
         let first = command.index() * slots;
-        (first..first + slots).for_each(|place| prefetch_whole(self.slots.get(place)));
+        prefetch_all(self.slots.get(first..first + slots));
     }
 
     /// Prefetches the spare area that the command behind this one on its die will read.

@@ -25,10 +25,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// If the command is full.
     #[inline]
     pub fn push_slot(&mut self, command: Handle<Command>, slot: Slot) -> SlotRef {
-        let Command { count, op, .. } = self.commands[command];
-        assert!(count < self.slots_per_command, "more slots than one command carries");
-        self.commands[command].count = count + 1;
-        let place = command.index() * self.slots_per_command as usize + count as usize;
+        let &mut Command { ref mut count, op, .. } = &mut self.commands[command];
+        assert!(*count < self.slots_per_command, "more slots than one command carries");
+        let place = command.index() * self.slots_per_command as usize + *count as usize;
+        *count += 1;
         self.slots[place] = slot;
         if S::PRESENT && op != Op::Read {
             self.payload_of(SlotRef(place as u32)).fill(S::default());

@@ -220,6 +220,21 @@ impl Geometry {
         (page, self.by_slots.quotient(rest))
     }
 
+    /// The row of pages that holds a slot, counted over the whole array.
+    #[must_use]
+    #[inline]
+    pub fn row_of(&self, psn: Psn) -> u32 {
+        self.by_row_slots.quotient(psn.get())
+    }
+
+    /// The slots of a superblock.
+    #[must_use]
+    #[inline]
+    pub const fn slots_of(&self, superblock: SuperblockId) -> std::ops::Range<u32> {
+        let slots = self.by_superblock_slots.get();
+        superblock.get() * slots..(superblock.get() + 1) * slots
+    }
+
     /// The page that holds a slot.
     #[must_use]
     #[inline]

@@ -105,9 +105,14 @@ impl Blocks {
 
     #[inline]
     pub(super) fn mark_valid(&mut self, psn: Psn) {
-        debug_assert!(!self.is_valid(psn));
+        self.mark_valid_in(psn, self.geometry.locate(psn).0);
+    }
+
+    /// The same for a slot whose superblock the caller knows, without a division.
+    #[inline]
+    pub(super) fn mark_valid_in(&mut self, psn: Psn, superblock: SuperblockId) {
+        debug_assert!(!self.is_valid(psn) && self.geometry.locate(psn).0 == superblock);
         self.valid[psn.index() / 64] |= 1 << (psn.index() % 64);
-        let (superblock, _) = self.geometry.locate(psn);
         self.info[superblock.index()].valid += 1;
     }
 
@@ -121,20 +126,33 @@ impl Blocks {
         superblock
     }
 
-    /// The first valid slot of a superblock from `offset` on.
-    pub(super) fn next_valid(&self, superblock: SuperblockId, offset: u32) -> Option<u32> {
-        let slots = self.geometry.superblock_slots();
-        let base = self.geometry.slot(superblock, 0).index();
-        let (mut at, end) = (base + offset as usize, base + slots as usize);
-        while at < end {
-            let word = self.valid[at / 64] >> (at % 64);
-            if word != 0 {
-                at += word.trailing_zeros() as usize;
-                return (at < end).then(|| (at - base) as u32);
-            }
-            at = (at / 64 + 1) * 64;
-        }
-        None
+    /// A slot of one superblock takes the place of a slot of another. The caller counts both, with
+    /// [`Self::add_valid`] and [`Self::take_valid`].
+    #[inline]
+    pub(super) fn move_valid(&mut self, from: Psn, to: Psn) {
+        assert!(self.is_valid(from), "{from} becomes invalid twice");
+        debug_assert!(!self.is_valid(to));
+        self.valid[from.index() / 64] &= !(1 << (from.index() % 64));
+        self.valid[to.index() / 64] |= 1 << (to.index() % 64);
+    }
+
+    /// Counts slots of a superblock as valid, of which [`Self::move_valid`] has made them.
+    pub(super) fn add_valid(&mut self, superblock: SuperblockId, slots: u32) {
+        self.info[superblock.index()].valid += slots;
+    }
+
+    /// Counts slots of a superblock as invalid, of which [`Self::move_valid`] has made them.
+    pub(super) fn take_valid(&mut self, superblock: SuperblockId, slots: u32) {
+        self.info[superblock.index()].valid -= slots;
+    }
+
+    /// The valid slots of a superblock from `offset` on.
+    #[inline]
+    pub(super) fn valid_slots(&self, superblock: SuperblockId, offset: u32) -> ValidSlots<'_> {
+        let (first, slots) = (self.geometry.slot(superblock, 0).index(), self.geometry.superblock_slots());
+        let (at, end) = (first + offset as usize, first + slots as usize);
+        let word = if at < end { self.valid[at / 64] & (u64::MAX << (at % 64)) } else { 0 };
+        ValidSlots { words: &self.valid, word, base: at / 64 * 64, end }
     }
 
     /// A program to the superblock starts.
@@ -156,20 +174,61 @@ impl Blocks {
     /// Pins the superblock, whose content a read or a copy needs: it is not erased meanwhile.
     #[inline]
     pub(super) fn pin(&mut self, superblock: SuperblockId) {
-        self.info[superblock.index()].pins += 1;
+        self.pin_times(superblock, 1);
+    }
+
+    /// Pins it for so many copies.
+    #[inline]
+    pub(super) fn pin_times(&mut self, superblock: SuperblockId, pins: u32) {
+        self.info[superblock.index()].pins += pins;
     }
 
     /// Returns true if that was the last pin.
     #[inline]
     pub(super) fn unpin(&mut self, superblock: SuperblockId) -> bool {
+        self.unpin_times(superblock, 1)
+    }
+
+    /// Unpins it for so many copies. Returns true if those were the last pins.
+    #[inline]
+    pub(super) fn unpin_times(&mut self, superblock: SuperblockId, pins: u32) -> bool {
         let info = &mut self.info[superblock.index()];
-        info.pins = info.pins.checked_sub(1).expect("a pin for every unpin");
+        info.pins = info.pins.checked_sub(pins).expect("a pin for every unpin");
         info.pins == 0
     }
 
     #[inline]
     pub(super) fn is_pinned(&self, superblock: SuperblockId) -> bool {
         self.info[superblock.index()].pins > 0
+    }
+}
+
+/// The valid slots of a superblock, in order.
+#[derive(Clone, Debug)]
+pub(super) struct ValidSlots<'a> {
+    words: &'a [u64],
+    /// The bits of the present word that are left, and the slot of its first bit.
+    word: u64,
+    base: usize,
+    /// The slot behind the superblock.
+    end: usize,
+}
+
+impl Iterator for ValidSlots<'_> {
+    type Item = Psn;
+
+    #[inline]
+    fn next(&mut self) -> Option<Psn> {
+        while self.word == 0 {
+            self.base += 64;
+            if self.base >= self.end {
+                return None;
+            }
+            self.word = self.words[self.base / 64];
+        }
+        let slot = self.base + self.word.trailing_zeros() as usize;
+        self.word &= self.word - 1;
+        (slot < self.end).then(|| Psn::new(slot as u32))
     }
 }
 
@@ -186,15 +245,12 @@ mod tests {
             marks.iter().for_each(|psn| blocks.mark_valid(Psn::new(*psn)));
             for superblock in 0..3 {
                 let id = SuperblockId::new(superblock);
-                let mut found = Vec::new();
-                let mut at = 0;
-                while let Some(offset) = blocks.next_valid(id, at) {
-                    found.push(superblock * 100 + offset);
-                    at = offset + 1;
+                let (first, end) = (superblock * 100, (superblock + 1) * 100);
+                prop_assert_eq!(blocks.valid(id) as usize, marks.range(first..end).count());
+                for offset in 0..=100 {
+                    let found: Vec<_> = blocks.valid_slots(id, offset).map(Psn::get).collect();
+                    prop_assert_eq!(found, marks.range(first + offset..end).copied().collect::<Vec<_>>());
                 }
-                let expected: Vec<_> = marks.range(superblock * 100..(superblock + 1) * 100).copied().collect();
-                prop_assert_eq!(blocks.valid(id) as usize, expected.len());
-                prop_assert_eq!(found, expected);
             }
         }
     }

@@ -11,7 +11,9 @@ use flash::nand::{Sector, Spare, Target};
 
 use super::blocks::State;
 use super::mapping::Mapping;
+use super::moves::Left;
 use super::pool::{Holds, Victim};
+use super::prefetch::fetch_gathered;
 use super::{Kind, PageFtl};
 use crate::map_unit::MapUnit;
 use crate::port::{Flash, Owners};
@@ -145,20 +147,39 @@ impl PageFtl {
                 }
                 return false;
             };
-            let superblock = gc.victims[i].superblock;
-            if let Some(offset) = self.blocks.next_valid(superblock, gc.victims[i].cursor) {
-                gc.victims[i].cursor = offset + 1;
-                let psn = self.geometry.slot(superblock, offset);
-                self.fetch_gathered(flash, psn, room == 1);
-                if self.planted.is(Sabotage::CollectionDrops) && psn.get() % 16 == 5 {
-                    self.drop_unit(flash, psn);
-                    continue;
-                }
-                self.pools[pool as usize].gc.gathered.push(psn);
-                self.blocks.pin(superblock);
-            } else {
+            let (superblock, before) = (gc.victims[i].superblock, gc.gathered.len());
+            let mut valid = self.blocks.valid_slots(superblock, gc.victims[i].cursor);
+            while gc.gathered.len() < room as usize
+                && let Some(psn) = valid.next()
+            {
+                gc.gathered.push(psn);
+                fetch_gathered(flash, psn, &valid, room == 1);
+            }
+            let gathered = gc.gathered.len() - before;
+            self.blocks.pin_times(superblock, gathered as u32);
+            if let Some(last) = gc.gathered[before..].last() {
+                gc.victims[i].cursor = self.geometry.locate(*last).1 + 1;
+            }
+            if gc.gathered.len() < room as usize {
                 gc.victims[i].cursor = end;
                 self.erase_if_empty(flash, superblock);
+            }
+            if self.planted.is(Sabotage::CollectionDrops) {
+                self.drop_gathered(flash, pool, gathered);
+            }
+        }
+    }
+
+    /// Drops some of the valid mapping units that were gathered last, for [`Sabotage::CollectionDrops`].
+    fn drop_gathered<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32, gathered: usize) {
+        let all = &mut self.pools[pool as usize].gc.gathered;
+        let dropped: Vec<Psn> = all.split_off(all.len() - gathered);
+        for psn in dropped {
+            if psn.get() % 16 == 5 {
+                self.blocks.unpin(self.geometry.locate(psn).0);
+                self.drop_unit(flash, psn);
+            } else {
+                self.pools[pool as usize].gc.gathered.push(psn);
             }
         }
     }
@@ -310,20 +331,24 @@ impl PageFtl {
         let newer = self.planted.is(Sabotage::CopyLooksNewer).then(|| self.versions.next());
         let mut read = None;
         for psn in gathered {
-            let (superblock, offset) = self.geometry.locate(*psn);
-            let row = (superblock, self.geometry.page_and_plane(offset).0);
-            let command = match read {
-                Some((command, last)) if last == row => command,
-                _ => flash.backend.add_read(list, cause, superblock),
-            };
-            read = Some((command, row));
-            let from = flash.backend.push_slot(command, Slot { psn: *psn, ..Slot::default() });
             let mut copy = Slot { psn: *psn, ..Slot::default() };
-            if let (Some(version), Spare::Data { lpn, .. }) = (newer, flash.backend.media().spare(*psn)) {
+            if let Some(version) = newer
+                && let Spare::Data { lpn, .. } = flash.backend.media().spare(*psn)
+            {
                 copy = Slot { lpn, version, expected: true, ..copy };
             }
             let to = flash.backend.push_slot(program, copy);
-            flash.backend.forward(command, from, program, to);
+            let row = self.geometry.row_of(*psn);
+            let command = match read {
+                Some((command, last)) if last == row => command,
+                _ => {
+                    let command = flash.backend.add_read(list, cause, self.geometry.locate(*psn).0);
+                    flash.backend.depend(command, program);
+                    command
+                }
+            };
+            read = Some((command, row));
+            flash.backend.push_slot(command, Slot { psn: *psn, forward: Some(to), ..Slot::default() });
         }
         if let Some(open) = self.pools[pool as usize].open(copies) {
             open.gate = Some(program);
@@ -434,17 +459,18 @@ impl PageFtl {
             self.fetch_for_end(flash, owners, handle);
             // Mapping units that the map unit is asked for stay pinned until its answer.
             let mut moved = std::mem::take(&mut self.moved);
-            for i in 0..count {
-                let Programmed { slot, psn, torn } = Programmed::of(flash.backend, handle, (target, failed), i);
-                if torn || self.enter_copy(flash.now, slot.lpn, slot.psn, psn) {
-                    moved.push(slot.psn);
+            if failed || !self.enter_copies(flash, handle, here, &mut moved) {
+                for i in 0..count {
+                    let Programmed { slot, psn, torn } = Programmed::of(flash.backend, handle, (target, failed), i);
+                    if torn || self.enter_copy(flash.now, slot.lpn, [slot.psn, psn], (target.superblock, here)) {
+                        moved.push(Left::alone(self.geometry.locate(slot.psn).0));
+                    }
                 }
             }
             self.program_done(here, handle, target.superblock);
-            for psn in moved.drain(..) {
-                let (source, _) = self.geometry.locate(psn);
-                if self.blocks.unpin(source) {
-                    self.erase_if_empty(flash, source);
+            for Left { superblock, slots, .. } in moved.drain(..) {
+                if self.blocks.unpin_times(superblock, slots) {
+                    self.erase_if_empty(flash, superblock);
                 }
             }
             self.moved = moved;

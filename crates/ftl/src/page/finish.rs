@@ -94,7 +94,7 @@ impl PageFtl {
                 if self.planted.is(Sabotage::LostUpdate) && psn.get() % 16 == 5 {
                     self.pools[here as usize].live -= 1;
                     owners.write_done(slot.owner, service);
-                } else if self.enter(flash, &slot, psn, service) {
+                } else if self.enter(flash, &slot, (psn, target.superblock), service) {
                     owners.write_done(slot.owner, service);
                 }
             }

@@ -113,12 +113,12 @@ impl PageFtl {
         &mut self,
         flash: &mut Flash<'_, S, O>,
         slot: &Slot,
-        psn: Psn,
+        (psn, superblock): (Psn, SuperblockId),
         service: Service,
     ) -> bool {
         match &mut self.mapping {
             Mapping::Ram(map) => {
-                self.blocks.mark_valid(psn);
+                self.blocks.mark_valid_in(psn, superblock);
                 if let Some(old) = map.set(slot.lpn, Some(psn)) {
                     self.invalidate(old);
                 }
@@ -127,9 +127,8 @@ impl PageFtl {
             Mapping::MapUnit(_) if slot.lpn.get() >= self.units => self.page_stored(flash, slot, psn),
             Mapping::MapUnit(map_client) => {
                 if !self.planted.is(Sabotage::PlaceUnmarked) {
-                    self.blocks.mark_valid(psn);
+                    self.blocks.mark_valid_in(psn, superblock);
                 }
-                let (superblock, _) = self.geometry.locate(psn);
                 self.blocks.begin_program(superblock);
                 let question = Question::Write { owner: slot.owner, service, to: psn };
                 map_client.ask(flash.now, Asker::Host, question, Ask::Update { lpn: slot.lpn, to: Some(psn) });
@@ -140,9 +139,14 @@ impl PageFtl {
 
     /// A copy has ended: the map follows it only if the host has neither written nor discarded the mapping unit
     /// meanwhile. Returns false if the map unit decides this later; until then both places are valid, and the source
-    /// stays pinned.
-    pub(super) fn enter_copy(&mut self, now: Time, lpn: Lpn, from: Psn, to: Psn) -> bool {
-        let pool = self.pool_at(to);
+    /// stays pinned. `superblock` is that of the copy, and `pool` that superblock's.
+    pub(super) fn enter_copy(
+        &mut self,
+        now: Time,
+        lpn: Lpn,
+        [from, to]: [Psn; 2],
+        (superblock, pool): (SuperblockId, u32),
+    ) -> bool {
         let units = self.units;
         let (map, lpn) = match (Self::side_directory(&mut self.trims, &mut self.checkpoints, lpn), &mut self.mapping) {
             (Some(side), _) => side,
@@ -154,8 +158,7 @@ impl PageFtl {
                 let source = self.pool_at(from);
                 self.pools[pool as usize].live += 1;
                 self.pools[source as usize].gc.asked += 1;
-                self.blocks.mark_valid(to);
-                let (superblock, _) = self.geometry.locate(to);
+                self.blocks.mark_valid_in(to, superblock);
                 self.blocks.begin_program(superblock);
                 let ask = match self.planted.is(Sabotage::ConditionIgnored) {
                     true => Ask::Update { lpn, to: Some(to) },
@@ -181,7 +184,7 @@ impl PageFtl {
                 map.set(lpn, Some(from));
             }
             self.pools[pool as usize].live += 1;
-            self.blocks.mark_valid(to);
+            self.blocks.mark_valid_in(to, superblock);
             if let Some(old) = old {
                 self.invalidate(old);
             }

@@ -5,12 +5,12 @@
 //! them again: some hundred programs are under way.
 
 use base::engine::Handle;
-use base::prefetch::prefetch;
 use base::units::{Lpn, Psn};
 use flash::backend::{Command, Observer};
 use flash::nand::{Sector, Spare};
 
 use super::PageFtl;
+use super::blocks::ValidSlots;
 use crate::port::{Flash, Owners};
 
 /// The distances, in ends of programs, at which map entries are prefetched, and the state of the places they lead to.
@@ -34,11 +34,13 @@ impl PageFtl {
             return self.fetch_for_end_of_many(flash, owners, ending);
         }
         if let Some(command) = flash.following_program(FAR) {
-            self.fetch_entries(flash, owners, command);
+            let (_, slot) = flash.backend.slot(command, 0);
+            self.fetch(slot.lpn.index(), flash.backend.media());
+            owners.fetch(slot.owner, slot.lpn);
         }
         if let Some(command) = flash.following_program(NEAR) {
-            self.fetch_places(flash, command);
             let (_, slot) = flash.backend.slot(command, 0);
+            self.fetch_place(slot.lpn);
             owners.fetch_near(slot.owner, slot.lpn);
             flash.backend.fetch_behind(command);
         }
@@ -82,9 +84,13 @@ impl PageFtl {
         }
     }
 
-    /// Prefetches the state of the places that all mapping units of a command will leave.
+    /// Prefetches the state of the places that all mapping units of a command will leave. Those of copies are near each
+    /// other, and have been looked at as they were gathered.
     fn fetch_places<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, command: Handle<Command>) {
-        flash.backend.slots(command).for_each(|(_, slot)| self.fetch_place(slot.lpn));
+        let (_, first) = flash.backend.slot(command, 0);
+        let copies = first.owner.is_none();
+        let places = flash.backend.slots(command).take(if copies { 1 } else { usize::MAX });
+        places.for_each(|(_, slot)| self.fetch_place(slot.lpn));
     }
 
     /// Prefetches the state of the place that a mapping unit will leave.
@@ -94,7 +100,6 @@ impl PageFtl {
         let (superblock, _) = self.geometry.locate(psn);
         self.blocks.fetch(psn, superblock);
         self.victims.data.fetch(superblock);
-        prefetch(self.pools.get(self.geometry.group_of(superblock) as usize).map(|pool| &pool.live));
     }
 
     /// A unit is written: prefetches for the end of its program, if that is near because no time passes.
@@ -102,17 +107,6 @@ impl PageFtl {
     pub(super) fn fetch_for_write<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, lpn: Lpn) {
         if !flash.backend.is_timed() {
             self.fetch_place(lpn);
-        }
-    }
-
-    /// Prefetches the spare area of a slot that is gathered for a copy, or of the next one if each is copied alone: the
-    /// copy of the gathered one begins at once.
-    #[inline]
-    pub(super) fn fetch_gathered<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, psn: Psn, alone: bool) {
-        let (superblock, offset) = self.geometry.locate(psn);
-        let next = || self.blocks.next_valid(superblock, offset + 1).map(|next| self.geometry.slot(superblock, next));
-        if let Some(psn) = if alone { next() } else { Some(psn) } {
-            flash.backend.media().fetch_spare(psn);
         }
     }
 
@@ -127,5 +121,19 @@ impl PageFtl {
                 self.fetch(lpn.index(), media);
             }
         }
+    }
+}
+
+/// Prefetches the spare area of a slot that is gathered for a copy, or of the one `behind` it if each is copied alone:
+/// the copy of the gathered one begins at once.
+#[inline]
+pub(super) fn fetch_gathered<S: Sector, O: Observer>(
+    flash: &Flash<'_, S, O>,
+    psn: Psn,
+    behind: &ValidSlots<'_>,
+    alone: bool,
+) {
+    if let Some(psn) = if alone { behind.clone().next() } else { Some(psn) } {
+        flash.backend.media().fetch_spare(psn);
     }
 }

@@ -275,6 +275,17 @@ impl PageFtl {
         pool: u32,
         unit: &PageWrite,
     ) -> bool {
+        // Most units are whole, and do not fill their program.
+        if let Some(assembly) = self.pools[pool as usize].program
+            && takes_more(flash, assembly)
+            && unit.is_whole(self.geometry.sectors)
+            && self.kind_in(pool) == Holds::Data
+            && self.checkpoints.is_none()
+        {
+            self.pools[pool as usize].set = owners.set(unit.owner);
+            push_unit(flash, owners, assembly.command, unit);
+            return true;
+        }
         self.part_programs(flash, pool, unit);
         let assembly = match self.open_program(flash, pool) {
             Some(assembly) if !is_full(flash, assembly) => assembly,
@@ -532,6 +543,12 @@ impl PageFtl {
         self.end_write(flash, owners);
         self.place_unplaced(flash, owners);
     }
+}
+
+/// True if a program under assembly takes a mapping unit and is not full then.
+#[inline]
+fn takes_more<S: Sector, O: Observer>(flash: &Flash<'_, S, O>, assembly: Assembly) -> bool {
+    flash.backend.command(assembly.command).count() + 1 < assembly.end - assembly.start
 }
 
 /// True if a program under assembly takes no more mapping units.

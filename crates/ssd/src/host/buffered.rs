@@ -17,16 +17,35 @@ use ftl::{Ftl, OldPlace, PageWrite, Sabotage, full_mask};
 const AHEAD: usize = 4;
 
 impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
+    /// A write gets in line for the buffer. Behind others that wait for room, it waits until a unit leaves.
+    pub(super) fn queue_for_buffer(&mut self, handle: Handle<Active<S>>) {
+        let waits = self.buffer_is_filled && !self.buffer_queue.is_empty() && !self.clients.is_drained();
+        if self.resolved.planted.is(Sabotage::WriteOvertakes) {
+            self.buffer_queue.push_front(handle);
+            return self.fill_buffer();
+        }
+        self.buffer_queue.push_back(handle);
+        // The log may have become ready for a flush.
+        if waits && self.flushes.is_empty() {
+            debug_assert!(!self.take(self.buffer_queue[0]) && !self.write_back(true), "nothing has made room");
+        } else {
+            self.fill_buffer();
+        }
+    }
+
     /// Lets waiting writes into the buffer as far as there is room, and writes back what is due.
     pub(super) fn fill_buffer(&mut self) {
         if self.clients.is_stuck() {
             return self.refuse_writes();
         }
+        self.buffer_is_filled = false;
         loop {
             while let Some(handle) = self.buffer_queue.front().copied() {
                 if !self.take(handle) {
                     break;
                 }
+                // Requests that end below may bring writes that fill it again.
+                self.buffer_is_filled = false;
                 let request = &self.clients.requests[handle];
                 if request.next_unit < request.extent.end {
                     // Each piece is a separate write: units that are due leave before the next piece comes in.
@@ -40,6 +59,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
                 self.served(handle);
             }
             if !self.log_flush() && !self.write_back(!self.buffer_queue.is_empty()) {
+                self.buffer_is_filled = true;
                 return;
             }
         }

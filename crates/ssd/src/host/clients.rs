@@ -167,6 +167,11 @@ impl<S: Sector> Clients<S> {
         self.served.is_empty() && self.parts.is_empty() && !self.drained
     }
 
+    /// True if [`Self::next_due`] will say that writes may come into the buffer.
+    pub(crate) const fn is_drained(&self) -> bool {
+        self.drained
+    }
+
     /// A flush may be done, or a write may come into the buffer.
     pub(crate) const fn note_buffer_change(&mut self) {
         self.drained = true;
@@ -237,7 +242,9 @@ impl<S: Sector> Clients<S> {
 
     fn entry_done(&mut self, handle: Handle<Entry>) {
         let buffer = self.buffer.as_mut().expect("an entry has a buffer");
-        self.dropped.extend(buffer.flushed(handle));
+        if let Some(dropped) = buffer.flushed(handle) {
+            self.dropped.push(dropped);
+        }
         self.note_buffer_change();
     }
 }

@@ -379,11 +379,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         let Active { extent, io, set, .. } = self.clients.requests[handle];
         self.counts.host_slots += u64::from(extent.end - extent.first);
         if self.clients.buffer.is_some() {
-            match self.resolved.planted.is(Sabotage::WriteOvertakes) {
-                true => self.buffer_queue.push_front(handle),
-                false => self.buffer_queue.push_back(handle),
-            }
-            return self.fill_buffer();
+            return self.queue_for_buffer(handle);
         }
         if extent.first == extent.end {
             self.served(handle);
