@@ -38,6 +38,15 @@ impl<const N: usize> Arbiter<N> {
         self.left[queue] -= 1;
         Some(queue)
     }
+
+    /// Gives a queue its next turn, as [`Self::pick`] does if only that one is ready.
+    #[inline]
+    pub(super) fn pick_alone(&mut self, queue: usize) {
+        if self.left[queue] == 0 {
+            self.left = self.weights;
+        }
+        self.left[queue] -= 1;
+    }
 }
 
 /// The turns of host and collector in one round.
@@ -66,6 +75,12 @@ mod tests {
         assert_eq!(picks, [0, 0, 0, 0, 1, 0, 0, 0, 0, 1], "responses before requests, 4:1");
         assert!((0..9).all(|_| arbiter.pick([false, true]) == Some(1)), "an empty queue delays no other");
         assert_eq!(arbiter.pick([false, false]), None);
+        let mut alone = arbiter;
+        for _ in 0..9 {
+            assert_eq!(arbiter.pick([true, false]), Some(0));
+            alone.pick_alone(0);
+            assert_eq!(alone.left, arbiter.left, "the only ready queue");
+        }
         arbiter.set([1, 2]);
         let both = |arbiter: &mut Arbiter<2>| (0..300).filter(|_| arbiter.pick([true; 2]) == Some(1)).count();
         assert!((196..=200).contains(&both(&mut arbiter)));

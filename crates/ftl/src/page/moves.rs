@@ -81,3 +81,63 @@ impl PageFtl {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use flash::backend::{Cause, Class, Slot};
+    use flash::nand::{Spare, Stream, Target};
+
+    use super::super::Kind;
+    use super::*;
+    use crate::AnyConfig;
+    use crate::rig::{Rig, describe};
+
+    #[test]
+    fn copies_that_are_entered_together_leave_the_state_of_copies_entered_one_by_one() {
+        let (config, array, _) = describe(
+            "flash = { part = 'FMMU-V2', channels = 1, chips = 1, blocks = 24, pages = 16 }\n\
+             ftl = { map-unit = '4KiB', over-provisioning = '40%' }",
+        );
+        let AnyConfig::Page(config) = config else { panic!("a page-mapped drive") };
+        let mut rig: Rig<PageFtl> = Rig::with(config, &array, None);
+        let units = rig.ftl.units;
+        (0..units).chain((0..units).step_by(3)).for_each(|lpn| rig.write(&[lpn], None));
+        rig.run_until_idle();
+        rig.with_ftl(|ftl, flash, _| {
+            let closed = |ftl: &PageFtl| {
+                let all = (0..ftl.geometry.superblock_count()).map(SuperblockId::new);
+                let closed = all.filter(|superblock| ftl.blocks.state(*superblock) == State::Closed);
+                closed.filter(|superblock| ftl.blocks.valid(*superblock) > 4).collect::<Vec<_>>()
+            };
+            let [one, other] = closed(ftl)[..2] else { panic!("two superblocks with data") };
+            // Of the first superblock, then of the other, then of the first again.
+            let mut sources: Vec<Psn> = ftl.blocks.valid_slots(one, 0).take(4).collect();
+            sources.extend(ftl.blocks.valid_slots(other, 0).take(3));
+            sources.swap(3, 6);
+            let pool = ftl.pool_of(one);
+            let target = Target { superblock: ftl.open_superblock(pool, Stream::Copies, false), offset: 0 };
+            let list = flash.backend.open_list(Class::Other, Kind::Copy as u32);
+            let program = flash.backend.add_program(list, Cause::Gc, target, Stream::Copies);
+            for psn in &sources {
+                let Spare::Data { lpn, .. } = flash.backend.media().spare(*psn) else { panic!("a valid slot") };
+                flash.backend.push_slot(program, Slot { psn: *psn, lpn, ..Slot::default() });
+            }
+            // One of them is discarded while it is copied.
+            let (_, stale) = flash.backend.slot(program, 1);
+            ftl.discard(flash.now, None, stale.lpn);
+            let mut one_by_one = ftl.clone();
+            let mut left = Vec::new();
+            assert!(ftl.enter_copies(flash, program, pool, &mut left));
+            for (i, (_, slot)) in (0..).zip(flash.backend.slots(program)) {
+                let to = ftl.geometry.slot(target.superblock, i);
+                let copy = ([slot.psn, to], (target.superblock, pool));
+                assert!(one_by_one.enter_copy(flash.now, slot.lpn, copy.0, copy.1));
+            }
+            assert_eq!(format!("{ftl:?}"), format!("{one_by_one:?}"));
+            let slots: Vec<_> = left.iter().map(|left| (left.superblock, left.slots, left.valid)).collect();
+            assert_eq!(slots, [(one, 3, 2), (other, 3, 3), (one, 1, 1)]);
+            assert_eq!(ftl.blocks.valid(target.superblock), 6);
+            assert_eq!(ftl.mapping.peek(stale.lpn.index()), None, "it stays discarded");
+        });
+    }
+}

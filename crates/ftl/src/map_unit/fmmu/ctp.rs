@@ -33,6 +33,9 @@ enum Effect {
     Job(Job),
 }
 
+/// The arbiter's number for requests, behind the ends of stores and of loads.
+const REQUESTS: usize = 2;
+
 /// The second level and its queues.
 #[derive(Clone, Debug)]
 pub(super) struct Ctp {
@@ -387,9 +390,14 @@ impl Ctp {
 
     /// Takes a request from a wait queue; none if it must keep waiting.
     fn take_waiting(&mut self, counters: &mut Counters) -> Option<Span> {
-        if self.set_wait_queue.first_is_stuck() {
+        while self.set_wait_queue.first_is_stuck() {
             self.set_wait_queue.still_waits();
-            return None;
+            let alone = self.stores.is_empty() && self.loads.is_empty();
+            if !alone || !self.set_wait_queue.is_ready() {
+                return None;
+            }
+            // The next set's turn. The end of a store makes many sets ready, and nearly all are stuck.
+            self.arbiter.pick_alone(REQUESTS);
         }
         let request = self.set_wait_queue.first().expect("one is ready");
         let set = self.set_wait_queue.first_set();
