@@ -68,15 +68,16 @@ bench-serve: ## Measure how fast a served drive answers, and how late, beside nb
 	$(CARGO) build --release -p flashloom -p flashloom-bench --bin flashloom --bin nbd-reads
 	@.ci/serve-rate
 
-# Pairs of runs of `make bench-compare`, and the sections of the bench to compare (all with rates, if empty).
+# Pairs of runs of `make bench-compare`, and the sections and rows of the bench to compare (all with rates, if empty).
 PAIRS ?= 5
 ONLY ?=
+ROW ?=
 
 .PHONY: bench-compare
-bench-compare: ## Build the bench of the commit BASE, run it and today's in turn, and compare their rates (PAIRS, ONLY='requests maps'; exit code 1 if a row is slower by 5 %)
+bench-compare: ## Build the bench of the commit BASE, run it and today's at once on one core, and compare their rates (PAIRS, ONLY='requests maps', ROW=buffered; exit code 1 if a row is slower by 5 %)
 	@test -n '$(BASE)' || { echo 'make bench-compare BASE=commit'; exit 2; }
 	$(CARGO) build --release -p flashloom-bench
-	$(CARGO) run --release -p flashloom-bench --bin bench-compare -- --cargo '$(CARGO)' --base $(BASE) --pairs $(PAIRS) $(ONLY)
+	$(CARGO) run --release -p flashloom-bench --bin bench-compare -- --cargo '$(CARGO)' --base $(BASE) --pairs $(PAIRS) --row '$(ROW)' $(ONLY)
 
 # Evaluated once: all parts have the same seed.
 soak_seed := $(SOAK_SEED)

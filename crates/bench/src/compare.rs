@@ -1,6 +1,7 @@
-//! Compares the rows of two builds that ran in turn.
+//! Compares the rows of two builds that ran in pairs.
 //!
-//! The builds are compared by their absolute rates, not by their ratios to the bare loop, because the loop's own speed
+//! The two runs of a pair met the same noise, those of different pairs another: the change is that of each pair. The
+//! builds are compared by their absolute rates, not by their ratios to the bare loop, because the loop's own speed
 //! depends on how the compiler lays out a program: it moved by 11 % between builds with the loop's code untouched.
 
 use std::fmt;
@@ -8,7 +9,7 @@ use std::fmt;
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Deserialize;
 
-/// A change of at least this share counts if it lies outside both spreads.
+/// A change of at least this share counts if each pair has changed that way.
 pub const NOTABLE: f64 = 0.05;
 
 /// A row that a bench printed as JSON. Other fields may come and go between commits.
@@ -70,7 +71,7 @@ fn more_is_better(unit: &str) -> Option<bool> {
     }
 }
 
-/// The samples of a row, one for each run of a build.
+/// The samples of a row, one for each pair of runs.
 #[derive(Clone, Debug, PartialEq)]
 struct Samples {
     name: String,
@@ -92,9 +93,10 @@ impl Samples {
         below.midpoint(above)
     }
 
-    fn spans(&self, value: f64) -> bool {
-        let (least, most) = self.range();
-        least <= value && value <= most
+    /// The changes to another build's samples, pair by pair: shares of these.
+    fn changes_to(&self, now: &Self) -> Self {
+        let values = self.values.iter().zip(&now.values).map(|(before, after)| after / before - 1.0).collect();
+        Self { values, ..self.clone() }
     }
 }
 
@@ -121,11 +123,11 @@ impl Runs {
 /// What became of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The change is small, or within the spread of one build.
+    /// The change is small, or not that of each pair.
     Alike,
-    /// It is slower by 5 % or more, outside both spreads.
+    /// It is slower by 5 % or more, and in each pair.
     Slower,
-    /// It is faster by 5 % or more, outside both spreads.
+    /// It is faster by 5 % or more, and in each pair.
     Faster,
 }
 
@@ -139,17 +141,15 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// The change from `base` to `now`: a share of `base`, and whether it counts.
-fn judge(base: &Samples, now: &Samples, more_is_better: bool) -> (f64, Verdict) {
-    let (before, after) = (base.median(), now.median());
-    let change = after / before - 1.0;
-    let counts = change.abs() >= NOTABLE && !base.spans(after) && !now.spans(before);
-    let verdict = match (counts, (change > 0.0) == more_is_better) {
+/// Whether changes count.
+fn judge(changes: &Samples, more_is_better: bool) -> Verdict {
+    let (change, (least, most)) = (changes.median(), changes.range());
+    let counts = change.abs() >= NOTABLE && (least > 0.0 || most < 0.0);
+    match (counts, (change > 0.0) == more_is_better) {
         (false, _) => Verdict::Alike,
         (true, true) => Verdict::Faster,
         (true, false) => Verdict::Slower,
-    };
-    (change, verdict)
+    }
 }
 
 /// A row that both builds have.
@@ -157,7 +157,7 @@ fn judge(base: &Samples, now: &Samples, more_is_better: bool) -> (f64, Verdict) 
 struct Both {
     base: Samples,
     now: Samples,
-    change: f64,
+    changes: Samples,
     verdict: Verdict,
 }
 
@@ -182,8 +182,9 @@ impl Comparison {
             match base.of(&samples) {
                 None => all.only_now.push(samples.name),
                 Some(base) => {
-                    let (change, verdict) = judge(base, &samples, more_is_better);
-                    all.both.push(Both { base: base.clone(), now: samples, change, verdict });
+                    let changes = base.changes_to(&samples);
+                    let verdict = judge(&changes, more_is_better);
+                    all.both.push(Both { base: base.clone(), now: samples, changes, verdict });
                 }
             }
         }
@@ -203,8 +204,8 @@ impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut table = Table::new();
         table.load_style(presets::UTF8_HORIZONTAL_ONLY);
-        table.set_header(["", "unit", "base", "(min .. max)", "now", "(min .. max)", "change", ""]);
-        for column in 2..=6 {
+        table.set_header(["", "unit", "base", "(min .. max)", "now", "(min .. max)", "change", "(min .. max)", ""]);
+        for column in 2..=7 {
             if let Some(column) = table.column_mut(column) {
                 column.set_cell_alignment(CellAlignment::Right);
             }
@@ -213,7 +214,8 @@ impl fmt::Display for Comparison {
             let (least, most) = samples.range();
             format!("{} .. {}", figure(least), figure(most))
         };
-        for Both { base, now, change, verdict } in &self.both {
+        for Both { base, now, changes, verdict } in &self.both {
+            let (least, most) = changes.range();
             table.add_row([
                 now.name.clone(),
                 now.unit.clone(),
@@ -221,7 +223,8 @@ impl fmt::Display for Comparison {
                 range(base),
                 figure(now.median()),
                 range(now),
-                format!("{:+.1} %", change * 100.0),
+                percent(changes.median()),
+                format!("{} .. {}", percent(least), percent(most)),
                 verdict.to_string(),
             ]);
         }
@@ -231,6 +234,10 @@ impl fmt::Display for Comparison {
         }
         Ok(())
     }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:+.1} %", share * 100.0)
 }
 
 /// A number with four digits or a few more, so that a change of a percent is seen.
@@ -279,16 +286,17 @@ mod tests {
 
     #[test]
     fn a_change_counts_from_five_percent_on() {
-        assert_eq!(verdict(RATE, &[100.0, 101.0, 99.0], &[95.0, 95.0, 95.0]), Verdict::Slower);
+        assert_eq!(verdict(RATE, &[100.0, 101.0, 99.0], &[94.9, 94.9, 94.9]), Verdict::Slower);
         assert_eq!(verdict(RATE, &[100.0, 101.0, 99.0], &[95.1, 95.1, 95.1]), Verdict::Alike);
-        assert_eq!(verdict(RATE, &[100.0, 101.0, 99.0], &[106.0, 105.0, 105.0]), Verdict::Faster);
+        assert_eq!(verdict(RATE, &[100.0, 101.0, 99.0], &[106.0, 106.0, 105.0]), Verdict::Faster);
     }
 
     #[test]
-    fn a_change_within_the_spread_of_either_build_does_not_count() {
-        assert_eq!(verdict(RATE, &[100.0, 100.0, 80.0], &[90.0, 90.0, 90.0]), Verdict::Alike);
-        assert_eq!(verdict(RATE, &[100.0, 100.0, 100.0], &[90.0, 90.0, 110.0]), Verdict::Alike);
-        assert_eq!(verdict(RATE, &[100.0, 100.0, 91.0], &[90.0, 90.0, 99.0]), Verdict::Slower, "the spreads touch");
+    fn each_pair_must_have_changed_the_same_way() {
+        assert_eq!(verdict(RATE, &[100.0, 100.0, 80.0], &[90.0, 90.0, 81.0]), Verdict::Alike);
+        assert_eq!(verdict(RATE, &[100.0, 100.0, 100.0], &[90.0, 90.0, 100.0]), Verdict::Alike);
+        // Between two pairs the machine became half as fast for both.
+        assert_eq!(verdict(RATE, &[100.0, 100.0, 50.0], &[90.0, 91.0, 46.0]), Verdict::Slower);
     }
 
     #[test]
@@ -315,7 +323,7 @@ mod tests {
         assert_eq!(comparison.only_now, ["new", "large"]);
         let text = comparison.to_string();
         assert!(text.contains("only the base has: old\n") && text.contains("only today's bench has: new\n"), "{text}");
-        assert!(text.contains("500.0 k") && !text.contains("state"), "{text}");
+        assert!(text.contains("500.0 k") && text.contains("+0.0 % .. +0.0 %") && !text.contains("state"), "{text}");
         assert!(!comparison.is_slower());
     }
 

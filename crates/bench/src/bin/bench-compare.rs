@@ -1,22 +1,26 @@
-//! Builds the bench of another commit, runs it and today's in turn, and compares their rates.
+//! Builds the bench of another commit, runs it and today's at once on one core, and compares their rates.
 //!
 //! ```text
 //! make bench-compare BASE=commit
-//! make bench-compare BASE=commit ONLY='requests maps' PAIRS=9
+//! make bench-compare BASE=commit ONLY='requests maps' ROW='buffered' PAIRS=9
 //! ```
 //!
-//! The exit code is 1 if a row is slower by 5 % or more and outside both spreads, and 2 if something failed.
+//! Two programs on one core alternate every few milliseconds. So both meet the same noise of other programs, and their
+//! processor times compare; those of runs one after the other can differ by half.
+//!
+//! The exit code is 1 if a row is slower by 5 % or more, and slower in each pair, and 2 if something failed.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 
 use clap::Parser;
 use floor::compare::{Comparison, Failure, Row, Runs, parse};
 
 /// Compares the speed of another commit with today's.
 ///
-/// The two benches run in turn, section by section, in alternating order. A row is marked if its median has changed by
-/// 5 % or more and lies outside the spread of the other's runs, both ways. The exit code is then 1, if it is slower.
+/// The two benches run in pairs, section by section: at once on one core, so that both meet the same noise; where the
+/// system confines no program to a core, in turn. A row is marked if the median of its pairs' changes is 5 % or more,
+/// and each pair has changed that way. The exit code is then 1, if the row is slower.
 #[derive(Parser)]
 struct Args {
     /// The commit to compare with
@@ -28,6 +32,9 @@ struct Args {
     /// Slices per measurement of a run
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
+    /// Compare only the rows whose names contain this
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    row: String,
     /// The command that builds
     #[arg(long, default_value = "cargo")]
     cargo: PathBuf,
@@ -76,20 +83,75 @@ fn build(cargo: &Path, tree: &Path, into: &Path) -> Result<PathBuf, Failure> {
     Ok(into.join("release").join(format!("bench{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// The rows of one section; `None` if the bench has no such section.
-fn run(bench: &Path, section: &str, rounds: u32) -> Result<Option<Vec<Row>>, Failure> {
-    let mut command = Command::new(bench);
-    command.args(["--json", "--rounds", &rounds.to_string(), section]);
-    let output = command.stderr(Stdio::piped()).output().map_err(|error| format!("{command:?}: {error}"))?;
-    if output.status.code() == Some(USAGE) {
-        return Ok(None);
+/// A bench that measures one section.
+struct Running {
+    command: Command,
+    child: Child,
+}
+
+impl Running {
+    fn start(bench: &Path, section: &str, args: &Args) -> Result<Self, Failure> {
+        let mut command = Command::new(bench);
+        command.args(["--json", "--rounds", &args.rounds.to_string(), section]);
+        if !args.row.is_empty() {
+            command.args(["--row", &args.row]);
+        }
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;
+        Ok(Self { command, child })
     }
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("{command:?} failed: {}\n{said}", output.status).into());
+
+    /// The rows of the section; `None` if the bench has no such section.
+    fn rows(self) -> Result<Option<Vec<Row>>, Failure> {
+        let Self { command, child } = self;
+        let output = child.wait_with_output().map_err(|error| format!("{command:?}: {error}"))?;
+        if output.status.code() == Some(USAGE) {
+            return Ok(None);
+        }
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Err(format!("{command:?} failed: {}\n{said}", output.status).into());
+        }
+        let rows = parse(&String::from_utf8_lossy(&output.stdout)).map_err(|fault| format!("{command:?}: {fault}"))?;
+        Ok(Some(rows))
     }
-    let rows = parse(&String::from_utf8_lossy(&output.stdout)).map_err(|fault| format!("{command:?}: {fault}"))?;
-    Ok(Some(rows))
+}
+
+/// Confines this program, and those that it starts from now on, to one core. False where the system cannot.
+#[cfg(target_os = "linux")]
+fn confine() -> bool {
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+    let allowed = sched_getaffinity(None).unwrap_or_default();
+    let Some(core) = (0..CpuSet::MAX_CPU).find(|core| allowed.is_set(*core)) else { return false };
+    let mut one = CpuSet::new();
+    one.set(core);
+    sched_setaffinity(None, &one).is_ok()
+}
+
+/// The same where no such call is known.
+#[cfg(not(target_os = "linux"))]
+const fn confine() -> bool {
+    false
+}
+
+/// The rows of both benches of one section.
+fn pair(
+    benches: [&Path; 2],
+    order: [usize; 2],
+    section: &str,
+    (args, at_once): (&Args, bool),
+) -> Result<[Option<Vec<Row>>; 2], Failure> {
+    let mut rows = [None, None];
+    let start = |i: usize| Running::start(benches[i], section, args);
+    let [first, second] = order;
+    if at_once {
+        let (one, other) = (start(first)?, start(second)?);
+        (rows[first], rows[second]) = (one.rows()?, other.rows()?);
+    } else {
+        rows[first] = start(first)?.rows()?;
+        rows[second] = start(second)?.rows()?;
+    }
+    Ok(rows)
 }
 
 fn compare(args: &Args) -> Result<Comparison, Failure> {
@@ -100,22 +162,25 @@ fn compare(args: &Args) -> Result<Comparison, Failure> {
     let base = build(&args.cargo, tree.at.path(), &target.join("bench-base"))?;
     let sections: Vec<&str> =
         if args.only.is_empty() { RATES.to_vec() } else { args.only.iter().map(String::as_str).collect() };
+    let at_once = confine();
+    if !at_once {
+        eprintln!("bench-compare: the benches run in turn, because they cannot be confined to one core");
+    }
     let mut runs = [Runs::default(), Runs::default()];
     for section in sections {
         let mut missing = [false; 2];
-        for pair in 0..args.pairs {
-            let order = if pair % 2 == 0 { [0, 1] } else { [1, 0] };
-            for i in order {
-                match run([&base, &now][i], section, args.rounds)? {
-                    Some(rows) => runs[i].add(rows),
-                    None => missing[i] = true,
-                }
+        for number in 0..args.pairs {
+            let order = if number % 2 == 0 { [0, 1] } else { [1, 0] };
+            let rows = pair([&base, &now], order, section, (args, at_once))?;
+            for (i, rows) in rows.into_iter().enumerate() {
+                missing[i] = rows.is_none();
+                runs[i].add(rows.unwrap_or_default());
             }
             // Today's rows are listed even if the base has none; one run is enough for that.
             if missing != [false; 2] {
                 break;
             }
-            eprintln!("{section}: pair {} of {}", pair + 1, args.pairs);
+            eprintln!("{section}: pair {} of {}", number + 1, args.pairs);
         }
         if missing[1] {
             return Err(format!("`{section}` is no section of the bench; `bench --help` lists them").into());
