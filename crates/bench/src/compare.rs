@@ -12,6 +12,9 @@ use serde::Deserialize;
 /// A change of at least this share counts if each pair has changed that way.
 pub const NOTABLE: f64 = 0.05;
 
+/// What a bench in step says on its standard error when its next slice may begin.
+pub const READY: &str = "ready for a slice";
+
 /// A row that a bench printed as JSON. Other fields may come and go between commits.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct Row {

@@ -49,6 +49,10 @@ struct Args {
     /// Of rows with rates of requests, measure only those whose names contain this; their shares are of the first of them
     #[arg(long, value_name = "TEXT", default_value = "")]
     row: String,
+    /// Say on standard error when a slice may begin, and wait for a line on standard input: so two benches run the same
+    /// slices at once (`make bench-compare`)
+    #[arg(long)]
+    in_step: bool,
 }
 
 /// The measurements.
@@ -89,7 +93,7 @@ enum What {
 fn main() {
     let args = Args::parse();
     let rounds = args.rounds.max(1);
-    let plan = Plan { rounds, row: &args.row };
+    let plan = Plan { rounds, row: &args.row, in_step: args.in_step };
     let mut rows = Vec::new();
     // Memory comes first, before anything else has allocated any.
     for what in What::value_variants() {

@@ -5,6 +5,7 @@
 //! two builds, compare their rates (`make bench-compare`).
 
 use floor::clock::{Cost, timed};
+use floor::compare::READY;
 
 use crate::bare::Bare;
 use crate::report::{Row, Spread};
@@ -93,9 +94,20 @@ pub(crate) struct Plan<'a> {
     pub(crate) rounds: u32,
     /// Only those whose names contain this.
     pub(crate) row: &'a str,
+    /// Each slice waits for that of another bench.
+    pub(crate) in_step: bool,
 }
 
 impl Plan<'_> {
+    /// Waits until the next slice may begin.
+    fn wait(self) {
+        if self.in_step {
+            eprintln!("{READY}");
+            // At the end of the input nobody is in step any more.
+            _ = std::io::stdin().read_line(&mut String::new());
+        }
+    }
+
     fn start(self, entries: Vec<Entry>) -> Vec<Contestant> {
         entries.into_iter().filter(|entry| entry.name.contains(self.row)).map(Contestant::start).collect()
     }
@@ -129,7 +141,8 @@ impl Contestant {
     }
 
     /// Runs a slice. The first is not counted, because it warms up.
-    fn measure(&mut self, counts: bool) -> Option<f64> {
+    fn measure(&mut self, counts: bool, plan: Plan<'_>) -> Option<f64> {
+        plan.wait();
         let (done, cost) = self.load.measured(self.requests);
         let (cpu, wall) = per(done, cost);
         if counts {
@@ -179,7 +192,7 @@ pub(crate) fn run(entries: Vec<Entry>, plan: Plan<'_>) -> Vec<Row> {
         for contestant in &mut contestants {
             let heap = heap.as_mut().filter(|_| has_rate(contestant));
             let bare = heap.map(|heap| per(LIMIT_REQUESTS, heap.run(LIMIT_REQUESTS)).0);
-            let Some(rate) = contestant.measure(round > 0) else { continue };
+            let Some(rate) = contestant.measure(round > 0, plan) else { continue };
             contestant.reads.extend(bare.map(|bare| bare / rate));
             if let Some(first) = first {
                 contestant.ratios.push(rate / first);
@@ -206,7 +219,7 @@ pub(crate) fn run_beside_loops(entries: Vec<Entry>, plan: Plan<'_>) -> Vec<Row> 
         for contestant in &mut contestants {
             let bare = per(LIMIT_REQUESTS, heap.run(LIMIT_REQUESTS));
             let floor = per(LIMIT_REQUESTS, rings.run(LIMIT_REQUESTS));
-            let Some(rate) = contestant.measure(round > 0) else { continue };
+            let Some(rate) = contestant.measure(round > 0, plan) else { continue };
             rates.push(bare.0);
             walls.push(bare.1);
             floors.push(floor);

@@ -16,6 +16,7 @@ mod checkpoint_pages;
 mod checkpoint_spec;
 mod collect;
 mod config;
+mod copy_back;
 mod discard_spec;
 mod family;
 mod finish;

@@ -41,7 +41,7 @@ pub struct Ssd<S, O = (), F: Ftl = AnyFtl> {
     pub(crate) queues: Queues<S>,
     /// Writes that wait for a place in the buffer.
     pub(crate) buffer_queue: VecDeque<Handle<Active<S>>>,
-    /// No write has come into the buffer since it was last filled as far as there was room.
+    /// The buffer was filled as far as there was room, nothing in it was due, and no write has come in since.
     pub(crate) buffer_is_filled: bool,
     /// Flushes that wait for the buffer, each with its epoch.
     pub(crate) flushes: VecDeque<(u64, Handle<Active<S>>)>,

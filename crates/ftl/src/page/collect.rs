@@ -361,39 +361,6 @@ impl PageFtl {
         if self.whole_rows { self.program_end(target.offset) } else { covered }
     }
 
-    /// True if the gathered mapping units can be copied without the bus: whole pages, each to a page of its own plane.
-    fn copies_back(&self, gathered: &[Psn], offset: u32) -> bool {
-        let slots = self.geometry.slots as usize;
-        self.copy_back
-            && !self.whole_rows
-            && gathered.len().is_multiple_of(slots)
-            && gathered.chunks(slots).enumerate().all(|(i, page)| {
-                let (superblock, first) = self.geometry.locate(page[0]);
-                let to = offset + (i * slots) as u32;
-                first.is_multiple_of(self.geometry.slots)
-                    && page.iter().enumerate().all(|(j, psn)| *psn == self.geometry.slot(superblock, first + j as u32))
-                    && self.geometry.page_and_plane(first).1 == self.geometry.page_and_plane(to).1
-            })
-    }
-
-    /// Adds one copy-back. Returns the offset behind it.
-    fn copy_back_list<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        list: Handle<List>,
-        cause: Cause,
-        target: Target,
-        gathered: &[Psn],
-    ) -> u32 {
-        let command = flash.backend.add_copy_back(list, cause, target);
-        let pool = self.pool_of(target.superblock);
-        self.pass_gate(flash, pool, self.copies(), command);
-        for psn in gathered {
-            flash.backend.push_slot(command, Slot { psn: *psn, ..Slot::default() });
-        }
-        target.offset + gathered.len() as u32
-    }
-
     /// Erases a victim whose slots have all been scanned and that nothing pins. Scans it again if a copy failed.
     pub(super) fn erase_if_empty<S: Sector, O: Observer>(
         &mut self,

@@ -59,7 +59,9 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
                 self.served(handle);
             }
             if !self.log_flush() && !self.write_back(!self.buffer_queue.is_empty()) {
-                self.buffer_is_filled = true;
+                // An FTL that takes nothing now may do so before it says that it has room.
+                let superblocks = self.resolved.buffer.is_some_and(|buffer| buffer.superblocks.is_some());
+                self.buffer_is_filled = self.ftl.takes_writes() && !superblocks;
                 return;
             }
         }
