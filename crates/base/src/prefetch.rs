@@ -11,13 +11,7 @@ const LINE: usize = 64;
 /// Brings all cache lines of `data` into the caches; nothing if there is none.
 #[inline]
 pub fn prefetch_whole<T>(data: Option<&T>) {
-    let Some(data) = data else { return };
-    let start = std::ptr::from_ref(data).cast::<u8>();
-    for line in (0..size_of::<T>()).step_by(LINE) {
-        branches::prefetch_read_data::<u8, 0>(start.wrapping_add(line));
-    }
-    // It may begin inside a line.
-    branches::prefetch_read_data::<u8, 0>(start.wrapping_add(size_of::<T>().saturating_sub(1)));
+    prefetch_all(data.map(std::slice::from_ref));
 }
 
 /// Brings all cache lines of adjacent items into the caches; nothing if there are none.
