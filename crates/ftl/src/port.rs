@@ -198,6 +198,12 @@ pub trait ReadSink<S> {
 pub trait WriteSink<S> {
     /// Copies the sectors of a mapping unit into a program.
     fn give(&self, unit: &PageWrite, into: &mut [S]);
+    /// The sectors of a mapping unit that is written whole, and what may lie behind them; `None` if only
+    /// [`WriteSink::give`] has them.
+    #[inline]
+    fn whole(&self, _unit: &PageWrite) -> Option<&[S]> {
+        None
+    }
     /// Copies the sectors of a mapping unit to `into[first..]`, without gaps.
     fn pack(&self, unit: &PageWrite, into: &mut [S], first: usize);
     /// [`WriteSink::write_done`] will follow for a mapping unit of this owner: prefetches what it needs.

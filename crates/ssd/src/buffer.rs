@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 
 use base::engine::{Handle, Slab};
 use base::units::Lpn;
-use flash::nand::{Sector, ranges};
+use flash::nand::{Sector, copy_into_unit};
 
 use ftl::{Planted, Sabotage};
 
@@ -150,8 +150,8 @@ impl<S: Sector> Buffer<S> {
         self.index.fetch(lpn);
     }
 
-    /// Takes sectors of a unit for a set; `sector(i)` returns the content of its i-th sector.
-    pub(crate) fn take(&mut self, lpn: Lpn, set: u32, mask: u64, sector: impl Fn(usize) -> S) -> Taken {
+    /// Takes sectors of a unit for a set, from the data of a request in which the unit begins at `at`.
+    pub(crate) fn take(&mut self, lpn: Lpn, set: u32, mask: u64, (data, at): (&[S], i32)) -> Taken {
         let known = self.index.get(&self.entries, lpn);
         if let Some(of) = self.size.superblocks {
             let before = known.map_or(0, |handle| self.entries[handle].mask);
@@ -172,8 +172,7 @@ impl<S: Sector> Buffer<S> {
             superblocks.touch(lpn.get());
         }
         if S::PRESENT {
-            let data = self.data_mut(handle);
-            ranges(mask, data.len()).flatten().for_each(|i| data[i] = sector(i));
+            copy_into_unit(mask, (data, at), self.data_mut(handle));
         }
         taken
     }
@@ -404,7 +403,7 @@ mod tests {
     }
 
     fn take(buffer: &mut Buffer<Stamp>, lpn: u32, mask: u64, stamp: u64) -> Taken {
-        buffer.take(Lpn::new(lpn), 0, mask, |i| Stamp(stamp * 10 + i as u64))
+        buffer.take(Lpn::new(lpn), 0, mask, (&[0, 1, 2, 3].map(|i| Stamp(stamp * 10 + i)), 0))
     }
 
     fn stamps(buffer: &Buffer<Stamp>, lpn: u32) -> Vec<u64> {
@@ -503,7 +502,7 @@ mod tests {
     fn a_mapping_unit_goes_to_the_dies_of_its_last_writer() {
         let mut b =
             Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0, ..ResolvedBuffer::default() }, 4, 3);
-        let take = |b: &mut Buffer<Stamp>, lpn, set| b.take(Lpn::new(lpn), set, 1, |_| Stamp(1));
+        let take = |b: &mut Buffer<Stamp>, lpn, set| b.take(Lpn::new(lpn), set, 1, (&[Stamp(1)], 0));
         for (lpn, set) in [(0, 1), (1, 2), (2, 2), (3, 1)] {
             assert_eq!(take(&mut b, lpn, set), Taken::New);
         }
@@ -531,9 +530,9 @@ mod tests {
         // A mapping unit of the other set and of the same epoch reuses the place of the discarded one.
         let mut b =
             Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0, ..ResolvedBuffer::default() }, 4, 2);
-        b.take(Lpn::new(7), 0, 1, |_| Stamp(1));
+        b.take(Lpn::new(7), 0, 1, (&[Stamp(1)], 0));
         b.discard(Lpn::new(7)).into_iter().for_each(|epoch| b.written(epoch));
-        b.take(Lpn::new(8), 1, 1, |_| Stamp(1));
+        b.take(Lpn::new(8), 1, 1, (&[Stamp(1)], 0));
         assert_eq!(b.next_to_write(0), None);
         assert!(b.next_to_write(1).is_some());
     }

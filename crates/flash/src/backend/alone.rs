@@ -4,7 +4,7 @@ use crate::nand::{Sector, Stream, Target};
 use base::engine::Handle;
 use base::units::SuperblockId;
 
-use super::{Backend, Cause, Class, Command, List, Observer, Op, Slot, SlotRef};
+use super::{Backend, Cause, Class, Command, List, Observer, Op, Slot};
 
 impl<S: Sector, O: Observer> Backend<S, O> {
     /// Opens a list of one read of one slot.
@@ -25,9 +25,6 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.lists[list].take_alone(command);
         let place = command.index() * self.slots_per_command as usize;
         self.slots[place] = slot;
-        if S::PRESENT {
-            self.payload_of(SlotRef(place as u32)).fill(S::default());
-        }
         list
     }
 }

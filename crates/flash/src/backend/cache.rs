@@ -64,8 +64,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
         let [to, from] = [there, next].map(|handle| handle.index() * self.slots_per_command as usize);
         let slots = self.commands[there].count.min(self.commands[next].count) as usize;
-        let sectors = if S::PRESENT { self.media.geometry().sectors as usize } else { 0 };
-        self.payload.copy_within(from * sectors..(from + slots) * sectors, to * sectors);
+        if S::PRESENT {
+            (0..slots).for_each(|i| self.payload.copy([from + i, to + i], u64::MAX));
+        }
     }
 
     /// True if a page that has been read goes to the cache register only now, because the read behind it came while

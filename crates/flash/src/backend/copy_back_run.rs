@@ -289,7 +289,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let place = |page| (Psn::new(slot.psn.get() + page), target.offset + page);
         let lpn = |page| Lpn::new(slot.lpn.get() + stride * page);
         let copies = pages.clone().map(|page| (place(page).0, place(page).1, Some(lpn(page))));
-        if !S::PRESENT && self.media.cannot_fail() && self.media.copy_spares(target.superblock, copies) {
+        if self.media.cannot_fail() && self.media.copy_pages(target.superblock, copies) {
             return;
         }
         for page in pages {

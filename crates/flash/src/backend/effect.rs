@@ -1,12 +1,10 @@
 //! The effect of a command on the media, with time on or off.
 
-use std::ops::Range;
-
-use crate::nand::{Sector, Spare, Target, ranges};
+use crate::nand::{Sector, Spare, Target, copy_into_unit};
 use base::engine::Handle;
 use base::units::{Lpn, Psn};
 
-use super::{Backend, Cause, Command, Observer, Op, Slot};
+use super::{Backend, Cause, Command, Observer, Op, Slot, SlotRef};
 
 /// True for one mapping unit in sixteen: without payload, a read of it is checked against its spare area, and that of
 /// any other only against the state of its page.
@@ -87,14 +85,19 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// version along.
     #[inline]
     fn read_slot(&mut self, place: usize, only_read: bool) {
-        let sectors = if S::PRESENT { self.media.geometry().sectors as usize } else { 0 };
         let slot = &mut self.slots[place];
         let only_read = only_read && slot.expected && slot.forward.is_none();
         if !S::PRESENT && only_read && !is_compared(slot.lpn) {
             slot.lost = !self.media.is_readable_at(slot.psn);
             return;
         }
-        let read = self.media.read(slot.psn, &mut self.payload[place * sectors..(place + 1) * sectors]);
+        let read = match self.media.read_run(slot.psn) {
+            Some((read, first)) => {
+                self.payload.put_run(place, first);
+                read
+            }
+            None => self.media.read(slot.psn, self.payload.to_fill(place)),
+        };
         assert!(
             !slot.expected || read.lpn == slot.lpn,
             "{} was read from {}, which holds {}: the map is wrong",
@@ -123,7 +126,6 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let command = &self.commands[handle];
         assert!(command.count > 0, "a copy-back of nothing");
         let first = handle.index() * self.slots_per_command as usize;
-        let sectors = if S::PRESENT { self.media.geometry().sectors as usize } else { 0 };
         let (mut page, mut given) = (None, 0);
         for place in first..first + command.count as usize {
             let slot = &mut self.slots[place];
@@ -131,11 +133,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 self.media.read_page(slot.psn);
             }
             given += slot.mask.count_ones();
-            let payload = &mut self.payload[place * sectors..(place + 1) * sectors];
             let read = self.media.read(slot.psn, &mut self.scratch);
-            for range in ranges(!slot.mask, sectors) {
-                payload[range.clone()].copy_from_slice(&self.scratch[range]);
-            }
+            copy_into_unit(!slot.mask, (&self.scratch, 0), self.payload.of(place));
             if slot.expected {
                 assert!(
                     read.lpn == slot.lpn,
@@ -157,10 +156,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let command = &self.commands[handle];
         let first = handle.index() * self.slots_per_command as usize;
         let slots: &[Slot] = &self.slots[first..first + command.count as usize];
-        let sectors = if S::PRESENT { self.media.geometry().sectors as usize } else { 0 };
-        let payload = &self.payload[first * sectors..(first + slots.len()) * sectors];
+        let payload = self.payload.contents(first..first + slots.len(), self.media.has_store());
         let spare = |i: usize| (Spare::Data { lpn: slots[i].lpn, version: slots[i].version }, slots[i].lost);
-        let well = self.media.program(command.target, command.count, (command.stream, command.mode), spare, payload);
+        let well =
+            self.media.program_slots(command.target, command.count, (command.stream, command.mode), spare, payload);
         self.commands[handle].failed = !well;
         if !well {
             self.note_failure(handle);
@@ -199,13 +198,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             // A sector that the host writes replaces the lost data.
             into.lost |= lost;
             let mask = into.mask;
-            if S::PRESENT {
-                let sectors = self.media.geometry().sectors as usize;
-                let (from, into) = (place * sectors, to.0 as usize * sectors);
-                for Range { start, end } in ranges(!mask, sectors) {
-                    self.payload.copy_within(from + start..from + end, into + start);
-                }
-            }
+            self.copy_payload(SlotRef(place as u32), to, !mask);
         }
     }
 

@@ -145,7 +145,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
         self.commands[handle].crossed = until;
         let first = handle.index() * self.slots_per_command as usize;
-        let sectors = if S::PRESENT { self.media.geometry().sectors as usize } else { 0 };
-        self.payload[(first + from as usize) * sectors..(first + until as usize) * sectors].fill(S::default());
+        if S::PRESENT {
+            (from..until).for_each(|i| self.payload.empty(first + i as usize));
+        }
     }
 }

@@ -127,7 +127,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Carries out all copies of a set, with time on or off.
     pub(super) fn carry_out_copies(&mut self, copies: &Copies<S>) {
         let pages = copies.pages.iter().map(|page| (page.from, page.offset, page.expected));
-        if !S::PRESENT && self.media.copy_spares(copies.target, pages) {
+        if self.media.copy_pages(copies.target, pages) {
             return;
         }
         for page in &copies.pages {

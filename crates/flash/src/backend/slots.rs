@@ -13,8 +13,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if self.slots.len() < needed {
             self.slots.resize(needed, Slot::default());
             if S::PRESENT {
-                let sectors = self.geometry().sectors as usize;
-                self.payload.resize(needed * sectors, S::default());
+                self.payload.resize(needed);
             }
         }
     }
@@ -31,7 +30,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         *count += 1;
         self.slots[place] = slot;
         if S::PRESENT && op != Op::Read {
-            self.payload_of(SlotRef(place as u32)).fill(S::default());
+            self.payload.empty(place);
         }
         SlotRef(place as u32)
     }
@@ -41,8 +40,21 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if !S::PRESENT {
             return &mut [];
         }
-        let sectors = self.media.geometry().sectors as usize;
-        &mut self.payload[slot.0 as usize * sectors..][..sectors]
+        self.payload.of(slot.0 as usize)
+    }
+
+    /// Puts all sectors of a slot.
+    #[inline]
+    pub fn put_payload(&mut self, slot: SlotRef, content: &[S]) {
+        self.payload.put(slot.0 as usize, content);
+    }
+
+    /// Copies the sectors of a mask from one slot to another.
+    #[inline]
+    pub fn copy_payload(&mut self, from: SlotRef, into: SlotRef, mask: u64) {
+        if S::PRESENT {
+            self.payload.copy([from.0 as usize, into.0 as usize], mask);
+        }
     }
 
     /// The slots of a command, in order, each with the place of its payload.

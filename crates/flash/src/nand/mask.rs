@@ -17,12 +17,71 @@ pub fn ranges(mask: u64, sectors: usize) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
+/// Sectors of a mapping unit as sectors of a list in which it begins at `at`.
+#[inline]
+fn shifted(range: &Range<usize>, at: i32) -> Range<usize> {
+    let begin = (at + range.start as i32) as usize;
+    begin..begin + range.len()
+}
+
+/// True if a mask has all sectors of a mapping unit.
+#[inline]
+const fn is_whole(mask: u64, sectors: usize) -> bool {
+    mask.trailing_ones() as usize >= sectors
+}
+
+/// Copies the sectors of a mask into a mapping unit, from a list of sectors in which the mapping unit begins at `at`. That
+/// is negative if the list begins inside it.
+#[inline]
+pub fn copy_into_unit<S: Copy>(mask: u64, (list, at): (&[S], i32), unit: &mut [S]) {
+    if is_whole(mask, unit.len()) {
+        return unit.copy_from_slice(&list[at as usize..][..unit.len()]);
+    }
+    for range in ranges(mask, unit.len()) {
+        unit[range.clone()].copy_from_slice(&list[shifted(&range, at)]);
+    }
+}
+
+/// Copies the sectors of a mask from a mapping unit into a list, as [`copy_into_unit`] copies them out of it.
+#[inline]
+pub fn copy_from_unit<S: Copy>(mask: u64, unit: &[S], (list, at): (&mut [S], i32)) {
+    if is_whole(mask, unit.len()) {
+        return list[at as usize..][..unit.len()].copy_from_slice(unit);
+    }
+    for range in ranges(mask, unit.len()) {
+        list[shifted(&range, at)].copy_from_slice(&unit[range]);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
     proptest! {
+        #[test]
+        fn the_sectors_of_a_mask_are_copied_and_no_others(
+            mask in any::<u64>(), whole in any::<bool>(), sectors in 1..=64_usize, from in 0..64_usize, behind in 0..9_usize,
+        ) {
+            // A list that begins inside the mapping unit, or some sectors before it.
+            let from = from.min(sectors - 1);
+            for (at, first) in [(-(from as i32), from), (from as i32, 0)] {
+                let mask = (if whole { u64::MAX } else { mask }) >> first << first;
+                let of = |i: usize| (i as i32 + at) as usize;
+                let mut list: Vec<u32> = (0..of(sectors) + behind).map(|i| i as u32).collect();
+                let mut unit = vec![1000; sectors];
+                copy_into_unit(mask, (&list, at), &mut unit);
+                let is_in = |i: &usize| mask >> i & 1 != 0;
+                let wanted = |i| if is_in(&i) { of(i) as u32 } else { 1000 };
+                prop_assert_eq!(&unit, &(0..sectors).map(wanted).collect::<Vec<_>>());
+                let mut wanted = list.clone();
+                unit.iter_mut().for_each(|sector| *sector += 7000);
+                (0..sectors).filter(is_in).for_each(|i| wanted[of(i)] = unit[i]);
+                copy_from_unit(mask, &unit, (&mut list, at));
+                prop_assert_eq!(list, wanted);
+            }
+        }
+
         #[test]
         fn the_ranges_have_the_sectors_of_the_mask(mask in any::<u64>(), sparse in any::<u64>(), sectors in 0..=64_usize) {
             for mask in [mask, mask & sparse, mask | sparse, 0, u64::MAX] {

@@ -23,6 +23,7 @@ use backing::Backing;
 pub use backing::{BackingStore, BlockRecord, Contradiction, Held, ImageRecord, ProgrammedSlot, SlotRecord};
 use images::Images;
 pub use mode::Mode;
+pub(crate) use payload::Contents;
 use payload::{Content, Preconditioned};
 pub use snapshot::SnapshotError;
 use spares::Spares;

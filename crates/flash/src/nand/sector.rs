@@ -34,6 +34,14 @@ pub trait Sector: Copy + Default + Eq + Debug + 'static {
     fn following(self, _count: u32) -> Self {
         self
     }
+
+    /// True if the first of these sectors determines the others.
+    #[must_use]
+    #[inline]
+    fn is_run(content: &[Self]) -> bool {
+        let mut all = (0..).zip(content);
+        content.first().is_some_and(|first| all.all(|(i, sector)| *sector == first.following(i)))
+    }
 }
 
 /// No content: timing only.
@@ -87,6 +95,20 @@ impl Sector for Stamp {
     fn following(self, count: u32) -> Self {
         Self(if self.0 == 0 { 0 } else { self.0.wrapping_add(u64::from(count)) })
     }
+
+    /// Differences are gathered without an early exit, so that several sectors are compared at once.
+    #[inline]
+    fn is_run(content: &[Self]) -> bool {
+        let Some(Self(first)) = content.first().copied() else { return false };
+        let step = u64::from(first != 0);
+        let mut expected = first;
+        let differ = content.iter().fold(0, |differ, Self(held)| {
+            let here = held ^ expected;
+            expected = expected.wrapping_add(step);
+            differ | here
+        });
+        differ == 0
+    }
 }
 
 /// Real content, for a served device.
@@ -129,5 +151,21 @@ mod tests {
         assert_eq!((of(40).following(0), of(40).following(7)), (of(40), of(47)));
         assert_eq!(Stamp(1 << 24).following(3), Stamp(1 << 24 | 3));
         assert_eq!(Stamp::default().following(3), Stamp::default());
+    }
+
+    #[test]
+    fn a_run_is_what_one_write_wrote() {
+        let run = |first: u64| (0..9).map(move |i| Stamp(first).following(i)).collect::<Vec<_>>();
+        for first in [0, 1, 1 << 24, u64::MAX - 3] {
+            assert!((1..=9).all(|count| Stamp::is_run(&run(first)[..count])), "{first}");
+            for changed in 1..9 {
+                let mut other = run(first);
+                other[changed].0 ^= 1 << (7 * changed);
+                assert!(!Stamp::is_run(&other), "sector {changed} of {other:?}");
+            }
+        }
+        assert!(!Stamp::is_run(&[]));
+        let bytes = |byte| Bytes512([byte; 512]);
+        assert!(Bytes512::is_run(&[bytes(1), bytes(1)]) && !Bytes512::is_run(&[bytes(1), bytes(2)]));
     }
 }

@@ -17,7 +17,7 @@ use super::journal::Record;
 use super::superblocks::State;
 use super::{HydraFtl, Kind};
 use crate::port::{Flash, Owners, PageWrite, Service, full_mask};
-use crate::toolkit::Commands;
+use crate::toolkit::{Commands, give_unit};
 
 /// The stage of a merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -345,7 +345,7 @@ impl HydraFtl {
                     if !unit.is_whole(self.layout.sectors) {
                         flash.backend.set_sectors(command, self.layout.bus_sectors(unit.mask));
                     }
-                    owners.give(unit, flash.backend.payload_of(slot));
+                    give_unit(flash, owners, unit, slot);
                     owners.charge(unit.owner);
                     self.counts.given += 1;
                     command

@@ -121,12 +121,7 @@ pub(super) fn hand_rest_over<S: Sector, O: Observer>(
     into: SlotRef,
     has: u64,
 ) {
-    if S::PRESENT {
-        for sector in (0..backend.geometry().sectors as usize).filter(|sector| has >> sector & 1 == 0) {
-            let content = backend.payload_of(from)[sector];
-            backend.payload_of(into)[sector] = content;
-        }
-    }
+    backend.copy_payload(from, into, !has);
 }
 
 /// A page to program.

@@ -21,7 +21,7 @@ use super::place::Place;
 use super::reclaim::{Reclaim, Space, level, make_room};
 use crate::port::{Flash, Owners, PageWrite, Service, full_mask};
 use crate::sabotage::Sabotage;
-use crate::toolkit::{Slots, add_read};
+use crate::toolkit::{Slots, add_read, give_unit};
 
 /// The most pages that one list programs.
 const BATCH: usize = 256;
@@ -314,8 +314,6 @@ fn add_page<S: Sector, O: Observer>(
     page.slot = Some(to);
     if let Some(unit) = page.due.unit {
         owners.charge(unit.owner);
-        if S::PRESENT {
-            owners.give(&unit, flash.backend.payload_of(to));
-        }
+        give_unit(flash, owners, &unit, to);
     }
 }

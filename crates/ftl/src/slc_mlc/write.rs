@@ -156,6 +156,8 @@ impl Write {
             return self.give_up(disk);
         }
         let list = flash.slc_array().open_list(Class::Other, 0);
+        // The mapping unit of the last sector, and the page that holds it in the same version.
+        let mut held = (u32::MAX, None);
         for (page, smalls) in (next..).zip(part.chunks(slc.slots as usize)) {
             let target = Target { superblock: slc.log.head(), offset: page * slc.slots };
             let program = flash.slc_array().add_program(list, Cause::Host, target, Stream::Host);
@@ -169,10 +171,12 @@ impl Write {
                     // A page that has left the SLC flash with this write's other sectors holds this one as well. The
                     // buffer may have newer data by now, but two contents of one version must not be on flash.
                     let offset = small.sector % sectors;
-                    let page = mlc.psn_of(unit.lpn.get()).filter(|_| !planted.is(Sabotage::RestOfWriteLeft));
                     let media = flash.backend.media();
-                    let held = page.filter(|page| recovery::version_of(media, *page) == Some(version));
-                    match held.map(|page| media.content(page, offset)) {
+                    if held.0 != small.unit {
+                        let page = mlc.psn_of(unit.lpn.get()).filter(|_| !planted.is(Sabotage::RestOfWriteLeft));
+                        held = (small.unit, page.filter(|page| recovery::version_of(media, *page) == Some(version)));
+                    }
+                    match held.1.map(|page| media.content(page, offset)) {
                         Some(content) => flash.slc_array().payload_of(to)[0] = content,
                         None => {
                             let at = unit.at + offset as i32;

@@ -16,10 +16,27 @@ pub(crate) fn push_unit<S: Sector, O: Observer>(
     unit: &PageWrite,
 ) -> SlotRef {
     let to = flash.backend.push_slot(program, unit.slot());
-    if S::PRESENT {
-        owners.give(unit, flash.backend.payload_of(to));
-    }
+    give_unit(flash, owners, unit, to);
     to
+}
+
+/// Puts the owner's data of a mapping unit into a slot.
+#[inline]
+pub(crate) fn give_unit<S: Sector, O: Observer>(
+    flash: &mut Flash<'_, S, O>,
+    owners: &impl Owners<S>,
+    unit: &PageWrite,
+    to: SlotRef,
+) {
+    if !S::PRESENT {
+        return;
+    }
+    let sectors = flash.backend.geometry().sectors;
+    let content = if unit.is_whole(sectors) { owners.whole(unit) } else { None };
+    match content {
+        Some(content) => flash.backend.put_payload(to, &content[..sectors as usize]),
+        None => owners.give(unit, flash.backend.payload_of(to)),
+    }
 }
 
 /// Reads the other sectors of a partly written mapping unit; its program waits for the read and includes them

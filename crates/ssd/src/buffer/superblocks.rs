@@ -204,7 +204,7 @@ mod tests {
     }
 
     fn take(buffer: &mut Buffer<Stamp>, unit: u32, mask: u64) -> Taken {
-        buffer.take(Lpn::new(unit), 0, mask, |i| Stamp(u64::from(unit) * 10 + i as u64))
+        buffer.take(Lpn::new(unit), 0, mask, (&[0, 1, 2, 3].map(|i| Stamp(u64::from(unit) * 10 + i)), 0))
     }
 
     /// Writes back the due superblocks and returns the mapping units of each.

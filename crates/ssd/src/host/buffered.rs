@@ -122,7 +122,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             let (at, mask) = self.cover(&io, unit);
             let Clients { requests, buffer: Some(buffer), .. } = &mut self.clients else { return true };
             let Active { data, set, .. } = &requests[handle];
-            match buffer.take(Lpn::new(unit), *set, mask, |i| data[(at + i as i32) as usize]) {
+            match buffer.take(Lpn::new(unit), *set, mask, (data, at)) {
                 Taken::Full => return false,
                 Taken::Absorbed => self.counts.absorbed_slots += 1,
                 Taken::New => {}

@@ -1,13 +1,12 @@
 //! The owners of data that the FTL moves: requests under way and entries of the write buffer.
 
 use std::num::NonZeroU32;
-use std::ops::Range;
 
 use base::engine::{Handle, Slab};
 use base::io::Io;
 use base::units::{Lba, Lpn, Span, Time};
 use flash::backend::{CauseSet, Slot};
-use flash::nand::{Sector, ranges};
+use flash::nand::{Sector, copy_from_unit, copy_into_unit, ranges};
 use ftl::{Owner, Owners, PageWrite, ReadSink, Service, WriteSink};
 
 use crate::buffer::{Buffer, Entry};
@@ -100,13 +99,6 @@ pub(crate) struct Before {
 
 /// Set in an owner's number for a buffer entry.
 const ENTRY: u32 = 1 << 31;
-
-/// Sectors of a mapping unit as sectors of a request, in which the mapping unit begins at `at`.
-#[inline]
-pub(super) fn shifted(range: &Range<usize>, at: i32) -> Range<usize> {
-    let begin = (at + range.start as i32) as usize;
-    begin..begin + range.len()
-}
 
 enum OwnerKind<S> {
     Request(Handle<Active<S>>),
@@ -228,6 +220,15 @@ impl<S: Sector> Clients<S> {
         NonZeroU32::new(number.get() & !ENTRY).map(|number| OwnerKind::Entry(Handle::from_number(number)))
     }
 
+    /// The sectors of an owner; preconditioning has none, and they are not in memory.
+    #[inline]
+    fn data_of(&self, owner: Owner) -> Option<&[S]> {
+        match Self::owner_kind(owner)? {
+            OwnerKind::Request(handle) => Some(&self.requests[handle].data),
+            OwnerKind::Entry(handle) => Some(self.buffer.as_ref().expect("an entry has a buffer").data(handle)),
+        }
+    }
+
     #[inline]
     fn unit_done(&mut self, handle: Handle<Active<S>>, service: Service) {
         let request = &mut self.requests[handle];
@@ -258,9 +259,7 @@ impl<S: Sector> ReadSink<S> for Clients<S> {
             request.status = Status::Uncorrectable;
         }
         if S::PRESENT {
-            for range in ranges(slot.mask, payload.len()) {
-                request.data[shifted(&range, slot.at)].copy_from_slice(&payload[range]);
-            }
+            copy_from_unit(slot.mask, payload, (&mut request.data, slot.at));
         }
         if self.cuts_through {
             if request.came == 0 {
@@ -288,18 +287,20 @@ impl<S: Sector> ReadSink<S> for Clients<S> {
 
 impl<S: Sector> WriteSink<S> for Clients<S> {
     fn give(&self, unit: &PageWrite, into: &mut [S]) {
-        let data = match Self::owner_kind(unit.owner) {
-            Some(OwnerKind::Request(handle)) => &self.requests[handle].data,
-            Some(OwnerKind::Entry(handle)) => self.buffer.as_ref().expect("an entry has a buffer").data(handle),
-            None => {
-                let first = u64::from(unit.lpn.get()) * u64::from(self.sectors) + unit.at as u64;
-                let sectors = ranges(unit.mask, into.len()).flatten();
-                return sectors.for_each(|i| into[i] = S::preconditioned(Lba::new(first + i as u64), unit.version));
-            }
-        };
-        for range in ranges(unit.mask, into.len()) {
-            into[range.clone()].copy_from_slice(&data[shifted(&range, unit.at)]);
+        if !S::PRESENT {
+            return;
         }
+        if let Some(data) = self.data_of(unit.owner) {
+            return copy_into_unit(unit.mask, (data, unit.at), into);
+        }
+        let first = u64::from(unit.lpn.get()) * u64::from(self.sectors) + unit.at as u64;
+        let sectors = ranges(unit.mask, into.len()).flatten();
+        sectors.for_each(|i| into[i] = S::preconditioned(Lba::new(first + i as u64), unit.version));
+    }
+
+    #[inline]
+    fn whole(&self, unit: &PageWrite) -> Option<&[S]> {
+        Some(&self.data_of(unit.owner)?[unit.at as usize..])
     }
 
     #[inline]

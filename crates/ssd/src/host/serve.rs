@@ -4,9 +4,9 @@ use base::engine::Handle;
 use base::io::{Io, IoKind};
 use base::units::{Bytes, Lpn, Sectors, Span, Time};
 use flash::backend::{CauseSet, Level, Observer, RequestStep};
-use flash::nand::{Sector, ranges};
+use flash::nand::{Sector, copy_from_unit};
 
-use super::clients::{Active, Clients, Due, shifted};
+use super::clients::{Active, Clients, Due};
 use super::link::Direction;
 use super::overlap::Extent;
 use super::request::{Completion, Request, Status};
@@ -362,10 +362,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         let Clients { requests, buffer: Some(buffer), .. } = &mut self.clients else { return mask };
         let Some(found) = buffer.find(Lpn::new(unit)) else { return mask };
         if S::PRESENT && !found.zeros {
-            let (data, from) = (&mut requests[handle].data, buffer.data(found.entry));
-            for range in ranges(mask & found.mask, from.len()) {
-                data[shifted(&range, at)].copy_from_slice(&from[range]);
-            }
+            copy_from_unit(mask & found.mask, buffer.data(found.entry), (&mut requests[handle].data, at));
         }
         mask & !found.mask
     }

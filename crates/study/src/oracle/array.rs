@@ -7,7 +7,7 @@
 
 use base::io::Io;
 use base::prefetch::prefetch;
-use base::units::{Lba, Sectors};
+use base::units::{Divisor, Lba, Sectors};
 use flash::nand::Stamp;
 use ssd::History;
 
@@ -23,7 +23,7 @@ const SINGLE: u64 = 1;
 const ZEROS: u64 = 2;
 
 /// Sectors of one chunk of the array, if mapping units divide it.
-const CHUNK: u64 = 4096;
+const CHUNK: u64 = 1024;
 
 /// The content of the sectors of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,14 +55,6 @@ impl Content {
     }
 }
 
-#[derive(Clone, Debug)]
-struct Chunk {
-    /// A word for each mapping unit: its first stamp, or one of the constants.
-    units: Box<[u64]>,
-    /// The sectors of mapping units that are stored one by one; empty while there are none.
-    sectors: Box<[u64]>,
-}
-
 /// The sectors of one mapping unit that a request covers.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
@@ -77,10 +69,16 @@ struct Piece {
 /// The array.
 #[derive(Clone, Debug)]
 pub(super) struct Array {
-    // Sparse, because runs rarely write all of a device of terabytes.
-    chunks: Vec<Option<Chunk>>,
+    /// The number of each chunk among those that have been touched, counted from 1 on; 0 if nothing in it has. Runs
+    /// rarely touch all of a device of terabytes.
+    chunks: Vec<u32>,
+    /// A word for each mapping unit of the chunks that have been touched: its first stamp, or one of the constants.
+    words: Vec<u64>,
+    /// The sectors of mapping units that are stored one by one, for each touched chunk; empty while there are none.
+    sectors: Vec<Box<[u64]>>,
     /// Sectors of a mapping unit.
     unit: u64,
+    by_unit: Divisor,
     /// Mapping units of a chunk, as a power of two.
     shift: u32,
     /// The content of all sectors that nothing has touched, without a history.
@@ -92,7 +90,9 @@ impl Array {
     /// An array with mapping units of `unit` sectors, in which every sector holds `untouched`: zeros or [`UNKNOWN`].
     pub(super) fn new(unit: Sectors, untouched: u64) -> Self {
         let shift = (CHUNK / unit.get()).max(1).ilog2();
-        Self { chunks: Vec::new(), unit: unit.get(), shift, untouched, history: None }
+        let by_unit = Divisor::new(unit.get() as u32);
+        let (chunks, words, sectors) = (Vec::new(), Vec::new(), Vec::new());
+        Self { chunks, words, sectors, unit: unit.get(), by_unit, shift, untouched, history: None }
     }
 
     /// Bytes of an array after every sector of this capacity has been touched, most of them one by one.
@@ -100,8 +100,10 @@ impl Array {
         let units = 1 << Self::new(unit, 0).shift;
         let chunks = capacity.get().div_ceil(unit.get()).div_ceil(units);
         let words = units * (1 + unit.get());
-        // Each chunk has an entry in a list that may have been doubled just before.
-        chunks * (words * size_of::<u64>() as u64 + 2 * size_of::<Option<Chunk>>() as u64)
+        // Each chunk has entries in lists that may have been doubled just before. What they have no use for yet of the
+        // words takes no memory.
+        let entries = size_of::<Box<[u64]>>() + size_of::<u32>();
+        chunks * (words * size_of::<u64>() as u64 + 2 * entries as u64)
     }
 
     /// The sectors that nothing has touched yet hold what this history says.
@@ -111,31 +113,63 @@ impl Array {
 
     fn pieces(&self, io: &Io) -> impl Iterator<Item = Piece> + use<> {
         let (start, end, unit) = (io.start.get(), io.end().get(), self.unit);
-        (start / unit..end.div_ceil(unit)).map(move |number| {
+        (self.by_unit.wide_quotient(start)..self.by_unit.wide_quotient(end + unit - 1)).map(move |number| {
             let base = number * unit;
             let from = start.max(base);
             Piece { unit: number, from: from - base, until: end.min(base + unit) - base, offset: from - start }
         })
     }
 
-    fn chunk(&mut self, unit: u64) -> &mut Chunk {
-        let (place, units) = ((unit >> self.shift) as usize, 1 << self.shift);
-        if self.chunks.len() <= place {
-            self.chunks.resize(place + 1, None);
+    /// The number of the chunk of a mapping unit. Something in it is touched now.
+    #[inline]
+    fn chunk(&mut self, unit: u64) -> usize {
+        match self.touched(unit) {
+            Some(chunk) => chunk,
+            None => self.add_chunk((unit >> self.shift) as usize),
         }
-        // Zeroed memory that nothing touches costs nothing.
-        self.chunks[place].get_or_insert_with(|| Chunk { units: vec![0; units].into(), sectors: Box::default() })
     }
 
+    #[inline(never)]
+    fn add_chunk(&mut self, place: usize) -> usize {
+        if self.chunks.len() <= place {
+            self.chunks.resize(place + 1, 0);
+        }
+        let number = self.sectors.len();
+        self.chunks[place] = number as u32 + 1;
+        self.words.resize((number + 1) << self.shift, UNTOUCHED);
+        self.sectors.push(Box::default());
+        number
+    }
+
+    /// The number of the chunk of a mapping unit, if anything in it has been touched.
+    #[inline]
+    fn touched(&self, unit: u64) -> Option<usize> {
+        let number = *self.chunks.get((unit >> self.shift) as usize)?;
+        (number as usize).checked_sub(1)
+    }
+
+    /// The place of a mapping unit in its chunk.
+    #[inline]
     const fn place(&self, unit: u64) -> usize {
         (unit & ((1 << self.shift) - 1)) as usize
+    }
+
+    /// The place of a mapping unit's word, if its chunk has been touched.
+    #[inline]
+    fn index(&self, unit: u64) -> Option<usize> {
+        self.touched(unit).map(|chunk| (chunk << self.shift) + self.place(unit))
+    }
+
+    fn set_word(&mut self, unit: u64, word: u64) {
+        let index = (self.chunk(unit) << self.shift) + self.place(unit);
+        self.words[index] = word;
     }
 
     /// The word of a mapping unit, which is touched now.
     #[inline]
     fn word(&mut self, unit: u64) -> u64 {
-        match self.chunks.get((unit >> self.shift) as usize) {
-            Some(Some(chunk)) if chunk.units[self.place(unit)] != UNTOUCHED => chunk.units[self.place(unit)],
+        match self.index(unit).map(|index| self.words[index]) {
+            Some(word) if word != UNTOUCHED => word,
             _ => self.touch(unit),
         }
     }
@@ -143,8 +177,8 @@ impl Array {
     /// Stores what an untouched mapping unit holds.
     #[inline(never)]
     fn touch(&mut self, unit: u64) -> u64 {
-        let (word, place) = (self.derived(unit), self.place(unit));
-        self.chunk(unit).units[place] = word;
+        let word = self.derived(unit);
+        self.set_word(unit, word);
         if word == SINGLE {
             let first = unit * self.unit;
             for sector in 0..self.unit {
@@ -158,13 +192,12 @@ impl Array {
     /// The sectors of a request will be looked at: prefetches the words of the first and the last mapping unit.
     #[inline]
     pub(super) fn fetch(&self, io: &Io) {
-        let first = io.start.get() / self.unit;
+        let first = self.by_unit.wide_quotient(io.start.get());
         // A flush has no sectors.
-        let last = (io.end().get().saturating_sub(1) / self.unit).max(first);
-        if let Some(Some(chunk)) = self.chunks.get((first >> self.shift) as usize) {
-            let place = self.place(first);
-            prefetch(chunk.units.get(place));
-            prefetch(chunk.units.get(place + (last - first) as usize));
+        let last = self.by_unit.wide_quotient(io.end().get().saturating_sub(1)).max(first);
+        if let Some(index) = self.index(first) {
+            prefetch(self.words.get(index));
+            prefetch(self.words.get(index + (last - first) as usize));
         }
     }
 
@@ -180,23 +213,22 @@ impl Array {
 
     /// The sectors of a mapping unit that are stored one by one.
     fn singles(&mut self, unit: u64) -> &mut [u64] {
-        let (place, sectors) = (self.place(unit), self.unit as usize);
-        let all = sectors << self.shift;
-        let chunk = self.chunk(unit);
-        if chunk.sectors.is_empty() {
-            chunk.sectors = vec![0; all].into();
+        let (chunk, place, sectors) = (self.chunk(unit), self.place(unit), self.unit as usize);
+        let stored = &mut self.sectors[chunk];
+        if stored.is_empty() {
+            *stored = vec![0; sectors << self.shift].into();
         }
-        &mut chunk.sectors[place * sectors..][..sectors]
+        &mut stored[place * sectors..][..sectors]
     }
 
     /// Stores the sectors of a mapping unit one by one.
     fn split(&mut self, unit: u64) -> &mut [u64] {
-        let (word, place) = (self.word(unit), self.place(unit));
+        let word = self.word(unit);
         if word != SINGLE {
             for sector in 0..self.unit {
                 self.singles(unit)[sector as usize] = of_word(word, sector);
             }
-            self.chunk(unit).units[place] = SINGLE;
+            self.set_word(unit, SINGLE);
         }
         self.singles(unit)
     }
@@ -220,8 +252,7 @@ impl Array {
     pub(super) fn set(&mut self, io: &Io, content: Content) {
         for Piece { unit, from, until, offset } in self.pieces(io) {
             if until - from == self.unit {
-                let (word, place) = (content.word(offset), self.place(unit));
-                self.chunk(unit).units[place] = word;
+                self.set_word(unit, content.word(offset));
                 continue;
             }
             let sectors = &mut self.split(unit)[from as usize..until as usize];
@@ -342,13 +373,13 @@ mod tests {
     fn a_mapping_unit_that_one_write_filled_takes_a_word() {
         let mut array = Array::new(Sectors::new(8), 0);
         let io = |start, sectors| Io { kind: IoKind::Write, start: Lba::new(start), sectors: Sectors::new(sectors) };
-        let singles = |array: &Array| array.chunks.iter().flatten().map(|chunk| chunk.sectors.len()).sum::<usize>();
+        let singles = |array: &Array| array.sectors.iter().map(|sectors| sectors.len()).sum::<usize>();
         array.set(&io(8, 24), Content::Stamps(1 << 24));
         array.set(&io(0, 8), Content::Zeros);
         assert_eq!((singles(&array), array.get(17), array.get(3)), (0, 1 << 24 | 9, 0));
         array.set(&io(4, 8), Content::Stamps(2 << 24));
-        assert_eq!((singles(&array), array.get(11), array.get(12)), (4096, 2 << 24 | 7, 1 << 24 | 4));
-        let most = Array::memory(Sectors::new(4096), Sectors::new(8));
-        assert_eq!(most, 8 * (4096 + 512) + 2 * size_of::<Option<Chunk>>() as u64);
+        assert_eq!((singles(&array), array.get(11), array.get(12)), (CHUNK as usize, 2 << 24 | 7, 1 << 24 | 4));
+        let most = Array::memory(Sectors::new(CHUNK), Sectors::new(8));
+        assert_eq!(most, 8 * (CHUNK + CHUNK / 8) + 2 * (size_of::<Box<[u64]>>() + size_of::<u32>()) as u64);
     }
 }

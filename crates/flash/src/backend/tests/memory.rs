@@ -41,7 +41,7 @@ fn the_backend_takes_the_memory_it_predicts() {
             let quiet: usize = backend.channels.iter().map(|channel| channel.quiet.capacity()).sum();
             let tables = tables + quiet * size_of::<quiet::QuietEnd>();
             let lists = commands as usize * (size_of::<Command>() + size_of::<List>());
-            let taken = tables + lists + size_of_val(&*backend.slots) + size_of_val(&*backend.payload);
+            let taken = tables + lists + size_of_val(&*backend.slots) + backend.payload.taken();
             // The description holds a second copy of the timing tables.
             let said = Backend::<Stamp>::memory(&geometry, &config);
             assert_eq!(said, taken as u64 + 2 * config.timing.memory(), "{channels}, {one_shot}, {controllers:?}");

@@ -302,6 +302,12 @@ impl<S: Sector> Media<S> {
         self.backing.store = Some(store);
     }
 
+    /// True if a store keeps the content, and memory none.
+    #[inline]
+    pub(crate) const fn has_store(&self) -> bool {
+        self.backing.is_some()
+    }
+
     /// Stores a program that has taken place, and before it the translation pages that wait.
     #[inline(never)]
     pub(super) fn store_program(&mut self, target: Target, count: u32, payload: &[S]) {

@@ -1,26 +1,36 @@
-//! Copies of pages into one block, without content.
+//! Copies of pages into one block.
 
 use base::units::{Lpn, Psn, SuperblockId};
 
+use super::payload::Content;
 use super::{Media, Mode, Stream};
 use crate::nand::{Sector, Spare};
 
 impl<S: Sector> Media<S> {
     /// Reads pages and programs them into a superblock, each to an offset there; one that names its mapping unit is
-    /// checked against it. Does what a read and a program of each page would do, if there is no content, no program can
-    /// fail and no page is lost. Returns false, and does nothing, if a page is lost.
+    /// checked against it. Does what a read and a program of each page would do, if no program can fail, no page is lost
+    /// and the first sector of a slot may determine the others. Otherwise returns false, and does nothing.
     ///
     /// # Panics
     /// Where the reads and the programs would: see [`Media::read`] and [`Media::program`].
-    pub(crate) fn copy_spares(
+    pub(crate) fn copy_pages(
         &mut self,
         target: SuperblockId,
-        pages: impl Iterator<Item = (Psn, u32, Option<Lpn>)>,
+        pages: impl Iterator<Item = (Psn, u32, Option<Lpn>)> + Clone,
     ) -> bool {
-        debug_assert!(!S::PRESENT && self.cannot_fail(), "only spare areas are copied");
-        if !self.unreadable.is_empty() {
+        debug_assert!(self.cannot_fail(), "no program is looked at");
+        let is_kept = !S::PRESENT || S::FOLLOWS && !self.backing.is_some();
+        if !is_kept || !self.unreadable.is_empty() {
             return false;
         }
+        self.copy_spares(target, pages.clone());
+        if S::PRESENT {
+            self.copy_content(target, pages.map(|(from, page, _)| (from, page)));
+        }
+        true
+    }
+
+    fn copy_spares(&mut self, target: SuperblockId, pages: impl Iterator<Item = (Psn, u32, Option<Lpn>)>) {
         let opened = self.births;
         let (pages_of_block, first) = (self.geometry.pages, self.geometry.slot(target, 0).get());
         let block = &mut self.blocks[self.geometry.block(target, 0).index()];
@@ -45,50 +55,137 @@ impl<S: Sector> Media<S> {
             block.next_page = page + 1;
             self.spares.set((first + page) as usize, spare);
         }
-        true
+    }
+
+    /// Copies the content of pages behind their spare areas.
+    fn copy_content(&mut self, target: SuperblockId, pages: impl Iterator<Item = (Psn, u32)>) {
+        let sectors = self.geometry.sectors as usize;
+        let into = self.geometry.block(target, 0).index();
+        for (from, page) in pages {
+            let (superblock, slot) = self.geometry.locate(from);
+            let (block, slot) = (self.geometry.block(superblock, 0), slot as usize);
+            let first = match (&self.payload[block.index()], &self.payload[into]) {
+                (Content::Derived, Content::Derived) => continue,
+                (Content::Derived, _) => self.preconditioned(from).at(0),
+                (Content::Firsts(firsts), _) => firsts[slot],
+                (Content::Sectors(all), _) => {
+                    let content = all[slot * sectors..][..sectors].to_vec();
+                    let into = (self.geometry.slot(target, page), 0..1);
+                    self.keep_page((target, 0, page), into, false, content[..].into());
+                    continue;
+                }
+            };
+            if matches!(self.payload[into], Content::Derived) {
+                if first == self.preconditioned(from).at(0) {
+                    continue;
+                }
+                self.payload[into] = self.derived(target, 0, page);
+            }
+            self.payload[into].put_run(page as usize, first, sectors);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nand::{FaultSpec, Faults, Geometry, Target};
+    use crate::nand::{Bytes512, FaultSpec, Faults, Geometry, Stamp, Target};
+    use base::units::Lba;
+    use proptest::prelude::*;
 
     const FROM: SuperblockId = SuperblockId::new(1);
     const TO: SuperblockId = SuperblockId::new(2);
+    const SECTORS: u32 = 4;
 
-    fn media() -> Media<()> {
-        let geometry = Geometry::new(1, 1, 1, 1, 1, 4, 6, 1, 1).expect("a small array");
-        let mut media = Media::new(geometry, 10, 1, Faults::new(&FaultSpec::default(), 1));
-        for page in 0..5 {
+    fn media<S: Sector>() -> Media<S> {
+        let geometry = Geometry::new(1, 1, 1, 1, 1, 4, 6, 1, SECTORS).expect("a small array");
+        Media::new(geometry, 10, 1, Faults::new(&FaultSpec::default(), 1))
+    }
+
+    /// Programs the pages of a block, each with its own content.
+    fn fill<S: Sector>(media: &mut Media<S>, superblock: SuperblockId, content: &[Vec<S>]) {
+        for (page, content) in (0..).zip(content) {
             let spare = |_| (Spare::Data { lpn: Lpn::new(page + 7), version: 9 - page }, false);
-            assert!(media.program(Target { superblock: FROM, offset: page }, 1, Default::default(), spare, &[]));
+            assert!(media.program(Target { superblock, offset: page }, 1, Default::default(), spare, content));
         }
+    }
+
+    fn full() -> Media<()> {
+        let mut media = media();
+        fill(&mut media, FROM, &[const { Vec::new() }; 5]);
         media
     }
 
-    fn copy(media: &mut Media<()>, pages: &[(u32, u32)]) -> bool {
+    /// Copies pages of one block to another; each page is named by its number in both.
+    fn copy<S: Sector>(media: &mut Media<S>, pages: &[(u32, u32)]) -> bool {
         let pages = pages.iter().map(|(from, to)| (media.geometry().slot(FROM, *from), *to, Some(Lpn::new(from + 7))));
         let pages: Vec<_> = pages.collect();
-        media.copy_spares(TO, pages.into_iter())
+        media.copy_pages(TO, pages.into_iter())
+    }
+
+    /// The same with a read and a program for each.
+    fn copy_one_by_one<S: Sector>(media: &mut Media<S>, pages: &[(u32, u32)]) {
+        let mut data = vec![S::default(); if S::PRESENT { SECTORS as usize } else { 0 }];
+        for (from, to) in pages {
+            let read = media.read(media.geometry().slot(FROM, *from), &mut data);
+            let spare = |_| (Spare::Data { lpn: read.lpn, version: read.version }, false);
+            media.program(Target { superblock: TO, offset: *to }, 1, (Stream::Copies, Mode::Full), spare, &data);
+        }
     }
 
     #[test]
     fn copied_spare_areas_are_those_of_reads_and_programs() {
-        let (mut bulk, mut single) = (media(), media());
+        let (mut bulk, mut single) = (full(), full());
         let pages = [(3, 0), (0, 2), (4, 3)];
         assert!(copy(&mut bulk, &pages));
-        for (from, to) in pages {
-            let read = single.read(single.geometry().slot(FROM, from), &mut []);
-            let spare = |_| (Spare::Data { lpn: read.lpn, version: read.version }, false);
-            single.program(Target { superblock: TO, offset: to }, 1, (Stream::Copies, Mode::Full), spare, &[]);
-        }
+        copy_one_by_one(&mut single, &pages);
         assert_eq!(format!("{bulk:?}"), format!("{single:?}"));
+    }
+
+    /// What a page holds: what preconditioning wrote, what one write wrote, zeros, or sectors of two writes.
+    fn content(kind: u32, page: u32) -> Vec<Stamp> {
+        let first = Lba::new(u64::from((page + 7) * SECTORS));
+        let start = match kind {
+            0 => Stamp::preconditioned(first, 9 - page),
+            1 => Stamp(u64::from(page + 1) << 24),
+            _ => Stamp(0),
+        };
+        let mut sectors: Vec<Stamp> = (0..SECTORS).map(|i| start.following(i)).collect();
+        sectors[2].0 |= u64::from(kind == 3) << 40;
+        sectors
+    }
+
+    proptest! {
+        #[test]
+        fn copied_content_is_that_of_reads_and_programs(
+            kinds in prop::collection::vec(0..4_u32, 5),
+            before in 0..4_u32,
+            pages in prop::collection::vec(0..5_u32, 1..5),
+        ) {
+            let mut bulk = media();
+            let all: Vec<_> = (0..).zip(&kinds).map(|(page, kind)| content(*kind, page)).collect();
+            fill(&mut bulk, FROM, &all);
+            fill(&mut bulk, TO, &[content(before, 0)]);
+            let mut single = bulk.clone();
+            let pages: Vec<_> = pages.into_iter().zip(1..).collect();
+            prop_assert!(copy(&mut bulk, &pages));
+            copy_one_by_one(&mut single, &pages);
+            prop_assert_eq!(format!("{bulk:?}"), format!("{single:?}"));
+        }
+    }
+
+    #[test]
+    fn content_of_bytes_is_not_copied_in_bulk() {
+        let mut media = media();
+        fill(&mut media, FROM, &[vec![Bytes512([7; 512]); SECTORS as usize]]);
+        let before = format!("{media:?}");
+        assert!(!copy(&mut media, &[(0, 0)]));
+        assert_eq!(format!("{media:?}"), before);
     }
 
     #[test]
     fn a_lost_page_is_not_copied_without_its_mark() {
-        let mut media = media();
+        let mut media = full();
         media.unreadable.insert(media.geometry().slot(FROM, 1).get());
         let before = format!("{media:?}");
         assert!(!copy(&mut media, &[(0, 0), (1, 1)]));
@@ -98,12 +195,12 @@ mod tests {
     #[test]
     #[should_panic(expected = "page 3 is the next erased one")]
     fn pages_are_programmed_in_order() {
-        copy(&mut media(), &[(0, 2), (1, 1)]);
+        copy(&mut full(), &[(0, 2), (1, 1)]);
     }
 
     #[test]
     #[should_panic(expected = "holds no data")]
     fn an_erased_page_is_not_copied() {
-        copy(&mut media(), &[(5, 0)]);
+        copy(&mut full(), &[(5, 0)]);
     }
 }

@@ -8,13 +8,14 @@
 //! first stamp of each: an eighth of the memory for slots of 4 KiB, and the copies of a merge touch few cache lines.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::{fmt, io};
 
 use crate::nand::{Geometry, Sector, Spare};
 use base::prefetch::prefetch;
 use base::units::{BlockId, Lba, Psn, SuperblockId};
 
-use super::{Held, Media};
+use super::{Held, Media, SlotRead};
 
 /// A slot whose content its backing store has lost.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +41,7 @@ impl Preconditioned {
     }
 
     #[inline]
-    fn at<S: Sector>(self, sector: u32) -> S {
+    pub(super) fn at<S: Sector>(self, sector: u32) -> S {
         self.0.map_or(S::default(), |(first, version)| S::preconditioned(Lba::new(first + u64::from(sector)), version))
     }
 
@@ -74,13 +75,69 @@ pub(super) enum Content<S> {
     Sectors(Box<[S]>),
 }
 
-/// True if the first sector of a slot determines the others.
-#[inline]
-fn follows<S: Sector>(content: &[S]) -> bool {
-    let of = |first: S| {
-        content.iter().enumerate().fold(true, |all, (i, sector)| all & (*sector == first.following(i as u32)))
-    };
-    S::FOLLOWS && content.first().is_some_and(|first| of(*first))
+/// The content of a slot: its first sector, if that determines the others, or all sectors.
+#[derive(Clone, Copy, Debug)]
+enum Slot<'a, S> {
+    Run(S),
+    Sectors(&'a [S]),
+}
+
+impl<'a, S: Sector> Slot<'a, S> {
+    #[inline]
+    fn of(sectors: &'a [S]) -> Self {
+        if S::FOLLOWS && S::is_run(sectors) { Self::Run(sectors[0]) } else { Self::Sectors(sectors) }
+    }
+
+    /// True if this is the content that preconditioning writes.
+    #[inline]
+    fn is(self, preconditioned: Preconditioned) -> bool {
+        match self {
+            Self::Run(first) => first == preconditioned.at(0),
+            Self::Sectors(sectors) => !S::FOLLOWS && preconditioned.is(sectors),
+        }
+    }
+}
+
+/// The content of the slots of a program: all sectors, or the first one of a slot where it is known to determine the
+/// others.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Contents<'a, S> {
+    all: &'a [S],
+    firsts: &'a [S],
+    /// True where the first sector counts; empty if no slot is known to be such a run.
+    runs: &'a [bool],
+}
+
+impl<'a, S> From<&'a [S]> for Contents<'a, S> {
+    #[inline]
+    fn from(all: &'a [S]) -> Self {
+        Self { all, firsts: &[], runs: &[] }
+    }
+}
+
+impl<'a, S: Sector> Contents<'a, S> {
+    /// The content of slots, of which those in `runs` have only their first sector, in `firsts`.
+    #[inline]
+    pub(crate) const fn new(all: &'a [S], firsts: &'a [S], runs: &'a [bool]) -> Self {
+        Self { all, firsts, runs }
+    }
+
+    /// All sectors of all slots.
+    ///
+    /// # Panics
+    /// If a slot has only its first.
+    pub(super) fn all(self) -> &'a [S] {
+        assert!(!self.runs.contains(&true), "a store takes all sectors");
+        self.all
+    }
+
+    #[inline]
+    fn slot(self, i: usize, sectors: usize) -> Slot<'a, S> {
+        match self.runs.get(i) {
+            Some(true) => Slot::Run(self.firsts[i]),
+            _ => Slot::of(&self.all[i * sectors..][..sectors]),
+        }
+    }
 }
 
 /// The sectors of a slot that begins with `first`.
@@ -92,7 +149,7 @@ fn follow<S: Sector>(first: S, into: &mut [S]) {
 impl<S: Sector> Content<S> {
     /// Stores these sectors of all slots.
     pub(super) fn of(all: Box<[S]>, sectors: u32) -> Self {
-        if all.chunks_exact(sectors as usize).all(follows) {
+        if all.chunks_exact(sectors as usize).all(|slot| matches!(Slot::of(slot), Slot::Run(_))) {
             return Self::Firsts(all.iter().step_by(sectors as usize).copied().collect());
         }
         Self::Sectors(all)
@@ -113,18 +170,24 @@ impl<S: Sector> Content<S> {
         }
     }
 
-    /// Puts a slot into a block that stores content.
+    /// Puts a slot that `first` determines into a block that stores content, with `sectors` sectors in a slot.
     #[inline]
-    fn put(&mut self, slot: usize, content: &[S]) {
+    pub(super) fn put_run(&mut self, slot: usize, first: S, sectors: usize) {
+        match self {
+            Self::Derived => {}
+            Self::Firsts(firsts) => firsts[slot] = first,
+            Self::Sectors(all) => follow(first, &mut all[slot * sectors..][..sectors]),
+        }
+    }
+
+    /// Puts a slot that its first sector does not determine into a block that stores content.
+    #[inline(never)]
+    fn put_sectors(&mut self, slot: usize, content: &[S]) {
         let sectors = content.len();
-        if let Self::Firsts(firsts) = self {
-            if follows(content) {
-                firsts[slot] = content[0];
-                return;
-            }
-            if let Some(all) = self.sectors(sectors as u32) {
-                *self = Self::Sectors(all.into_owned().into());
-            }
+        if matches!(self, Self::Firsts(_))
+            && let Some(all) = self.sectors(sectors as u32)
+        {
+            *self = Self::Sectors(all.into_owned().into());
         }
         if let Self::Sectors(all) = self {
             all[slot * sectors..][..sectors].copy_from_slice(content);
@@ -138,7 +201,7 @@ impl<S: Sector> Media<S> {
     pub(super) fn place(&self, psn: Psn) -> (BlockId, usize) {
         let (superblock, offset) = self.geometry.locate(psn);
         let (page, plane) = self.geometry.page_and_plane(offset);
-        let in_page = psn.get() - self.geometry.page_of(psn).get() * self.geometry.slots;
+        let in_page = offset - (page * self.geometry.stripe + plane) * self.geometry.slots;
         (self.geometry.block(superblock, plane), (page * self.geometry.slots + in_page) as usize)
     }
 
@@ -225,30 +288,63 @@ impl<S: Sector> Media<S> {
         Preconditioned::of(self.spare(psn), self.geometry.sectors)
     }
 
-    /// Stores the content of a slot of the page that is being programmed, unless its spare area and those of the slots
-    /// before it determine it.
+    /// Stores the content of the slots of a page, which has just been programmed and is `torn` if that failed; nothing if
+    /// its spare areas and those of the pages before it determine all content of the block. `content` is that of the
+    /// program, of which the page takes the slots of `range`.
     #[inline]
-    pub(super) fn keep_payload(
+    pub(super) fn keep_page(
         &mut self,
         (superblock, plane, page): (SuperblockId, u32, u32),
-        in_page: u32,
-        spare: Spare,
-        content: &[S],
+        (first, range): (Psn, Range<u32>),
+        torn: bool,
+        content: Contents<'_, S>,
     ) {
+        let sectors = self.geometry.sectors as usize;
         let block = self.geometry.block(superblock, plane).index();
+        let content = range.map(|i| content.slot(i as usize, sectors));
         if matches!(self.payload[block], Content::Derived) {
             // What a torn slot holds does not matter.
-            if spare == Spare::Torn || Preconditioned::of(spare, self.geometry.sectors).is(content) {
+            let mut slots = (first.get()..).map(Psn::new).zip(content.clone());
+            if torn || slots.all(|(psn, content)| content.is(self.preconditioned(psn))) {
                 return;
             }
             self.payload[block] = self.derived(superblock, plane, page);
         }
-        self.payload[block].put((page * self.geometry.slots + in_page) as usize, content);
+        let stored = &mut self.payload[block];
+        for (slot, content) in ((page * self.geometry.slots) as usize..).zip(content) {
+            match content {
+                Slot::Run(first) => stored.put_run(slot, first, sectors),
+                Slot::Sectors(content) => stored.put_sectors(slot, content),
+            }
+        }
+    }
+
+    /// Reads one slot as [`Media::read`] does, if memory keeps only its first sector, and returns that.
+    ///
+    /// # Panics
+    /// If the slot holds no data.
+    #[inline]
+    pub(crate) fn read_run(&self, psn: Psn) -> Option<(SlotRead, S)> {
+        if !S::FOLLOWS || self.backing.is_some() {
+            return None;
+        }
+        let (block, slot) = self.place(psn);
+        let stored = &self.payload[block.index()];
+        if matches!(stored, Content::Sectors(_)) {
+            return None;
+        }
+        let spare = self.spare(psn);
+        let Spare::Data { lpn, version } = spare else { panic!("read of {psn}, which holds no data: {spare:?}") };
+        let first = match stored {
+            Content::Firsts(firsts) => firsts[slot],
+            Content::Derived | Content::Sectors(_) => Preconditioned::of(spare, self.geometry.sectors).at(0),
+        };
+        Some((SlotRead { lpn, version, readable: !self.is_unreadable(psn) }, first))
     }
 
     /// The content of a block whose last programmed page is `page`, stored.
     #[inline(never)]
-    fn derived(&self, superblock: SuperblockId, plane: u32, page: u32) -> Content<S> {
+    pub(super) fn derived(&self, superblock: SuperblockId, plane: u32, page: u32) -> Content<S> {
         let Geometry { slots, stripe, sectors, pages, .. } = self.geometry;
         // The page itself is included: earlier slots of it may have been skipped.
         let written = (page + 1) * slots;

@@ -1,6 +1,8 @@
 //! Programs of pages.
 
-use super::{Media, Mode, Stream, Target};
+use std::ops::Range;
+
+use super::{Contents, Media, Mode, Stream, Target};
 use crate::nand::{Sector, Spare};
 
 impl<S: Sector> Media<S> {
@@ -21,6 +23,19 @@ impl<S: Sector> Media<S> {
         spare_of: impl Fn(usize) -> (Spare, bool),
         payload: &[S],
     ) -> bool {
+        self.program_slots(target, count, (stream, mode), spare_of, payload.into())
+    }
+
+    /// The same with content of which some is known to be runs.
+    #[inline]
+    pub(crate) fn program_slots(
+        &mut self,
+        target: Target,
+        count: u32,
+        (stream, mode): (Stream, Mode),
+        spare_of: impl Fn(usize) -> (Spare, bool),
+        payload: Contents<'_, S>,
+    ) -> bool {
         let slots = self.geometry.slots;
         let (row, plane) = self.geometry.page_and_plane(target.offset);
         assert!((row * self.geometry.stripe + plane) * slots == target.offset, "program inside a page: {target:?}");
@@ -35,7 +50,7 @@ impl<S: Sector> Media<S> {
             if end == count {
                 let well = all_well || self.note_failures(target, count);
                 if S::PRESENT && self.backing.is_some() {
-                    self.store_program(target, count, payload);
+                    self.store_program(target, count, payload.all());
                 }
                 return well;
             }
@@ -62,10 +77,10 @@ impl<S: Sector> Media<S> {
         &mut self,
         target: Target,
         (page, plane): (u32, u32),
-        range: std::ops::Range<u32>,
+        range: Range<u32>,
         (stream, mode): (Stream, Mode),
         spare_of: &impl Fn(usize) -> (Spare, bool),
-        payload: &[S],
+        payload: Contents<'_, S>,
     ) -> bool {
         let opened = self.births;
         let block = self.block_mut(target.superblock, plane);
@@ -90,19 +105,18 @@ impl<S: Sector> Media<S> {
         block.next_page = page + 1;
         self.births += u64::from(opens);
         let well = !self.faults.program_fails();
-        let first = range.start;
-        for i in range {
+        let Range { start, end } = range;
+        for i in start..end {
             let psn = self.geometry.slot(target.superblock, target.offset + i);
             let (spare, lost) = if well { spare_of(i as usize) } else { (Spare::Torn, true) };
             self.spares.set(psn.index(), spare);
             if lost {
                 self.unreadable.insert(psn.get());
             }
-            if S::PRESENT && !self.backing.is_some() {
-                let from = i as usize * self.geometry.sectors as usize;
-                let content = &payload[from..from + self.geometry.sectors as usize];
-                self.keep_payload((target.superblock, plane, page), i - first, spare, content);
-            }
+        }
+        if S::PRESENT && !self.backing.is_some() {
+            let psn = self.geometry.slot(target.superblock, target.offset + start);
+            self.keep_page((target.superblock, plane, page), (psn, start..end), !well, payload);
         }
         well
     }
