@@ -16,11 +16,11 @@ pub use fault::{Failing, FaultSpec, Faults};
 pub use geometry::{Geometry, GeometryError};
 pub use image::Image;
 pub use mask::{copy_from_unit, copy_into_unit, ranges};
-pub(crate) use media::Contents;
 pub use media::{
     BackingStore, BlockBirth, BlockRecord, Contradiction, Held, ImageRecord, Media, Mode, ProgrammedSlot, SlotRecord,
     SnapshotError, Stream, Target,
 };
+pub(crate) use media::{Contents, SlotRead};
 pub use part::{Cell, CustomPart, Part, PartError};
 pub use sector::{Bytes512, Sector, Stamp};
 pub use spare::Spare;

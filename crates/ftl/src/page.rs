@@ -37,6 +37,7 @@ mod prefetch;
 mod read;
 mod rescue;
 mod reserve;
+mod stale;
 mod steady;
 mod translation;
 mod trim;

@@ -212,7 +212,8 @@ impl<E: Copy> EventQueue<E> {
     }
 
     /// Schedules `event`.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Every event passes here: a call would cost each 15 instructions.
     pub fn push(&mut self, at: Time, event: E) {
         let key = key(at, self.sequence);
         self.sequence += 1;

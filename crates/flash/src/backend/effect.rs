@@ -1,8 +1,8 @@
 //! The effect of a command on the media, with time on or off.
 
-use crate::nand::{Sector, Spare, Target, copy_into_unit};
+use crate::nand::{Sector, SlotRead, Spare, Target, copy_into_unit};
 use base::engine::Handle;
-use base::units::{Lpn, Psn};
+use base::units::{BlockId, Lpn, Psn};
 
 use super::{Backend, Cause, Command, Observer, Op, Slot, SlotRef};
 
@@ -66,16 +66,23 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let first_psn = self.slots[first].psn;
         let copy_back = op == Op::CopyBack;
         let mut page = None;
+        let mut beside: Option<(Psn, (BlockId, usize))> = None;
         for place in first..first + count as usize {
             let psn = self.slots[place].psn;
             let here = self.media.geometry().page_of(psn);
             if page.replace(here) != Some(here) {
                 self.media.read_page(psn);
+                beside = S::FOLLOWS.then(|| (psn, self.media.place(psn)));
                 let row = |psn| self.media.geometry().row_of(psn);
                 assert!(
                     copy_back || row(psn) == row(first_psn),
                     "one read command over {first_psn} and {psn}: more than a row"
                 );
+            }
+            if let Some((of, (block, slot))) = beside
+                && self.take_run(place, (block, (slot as u32 + psn.get() - of.get()) as usize))
+            {
+                continue;
             }
             self.read_slot(place, !copy_back);
         }
@@ -91,13 +98,30 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             slot.lost = !self.media.is_readable_at(slot.psn);
             return;
         }
-        let read = match self.media.read_run(slot.psn) {
-            Some((read, first)) => {
-                self.payload.put_run(place, first);
-                read
+        if S::FOLLOWS {
+            let at = self.media.place(slot.psn);
+            if self.take_run(place, at) {
+                return;
             }
-            None => self.media.read(slot.psn, self.payload.to_fill(place)),
-        };
+        }
+        let slot = &mut self.slots[place];
+        let read = self.media.read(slot.psn, self.payload.overwrite(place));
+        Self::note_read(slot, read);
+    }
+
+    /// Reads a slot of which the media keep only the first sector; `at` is the place of its content. False if they keep
+    /// all.
+    #[inline]
+    fn take_run(&mut self, place: usize, at: (BlockId, usize)) -> bool {
+        let slot = &mut self.slots[place];
+        let Some((read, first)) = self.media.read_run(slot.psn, at) else { return false };
+        self.payload.put_run(place, first);
+        Self::note_read(slot, read);
+        true
+    }
+
+    #[inline]
+    fn note_read(slot: &mut Slot, read: SlotRead) {
         assert!(
             !slot.expected || read.lpn == slot.lpn,
             "{} was read from {}, which holds {}: the map is wrong",
@@ -203,7 +227,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     /// Counts a finished command, but not a refused one. Its times were charged as its phases ended.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Every command passes here once; two rare callers.
     pub(super) fn count(&mut self, handle: Handle<Command>) {
         let slots = self.media.geometry().slots;
         let command = &self.commands[handle];

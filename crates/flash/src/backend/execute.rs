@@ -194,6 +194,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     /// The array time and the primitive of a command; of a copy-back with data in, those of the first phase.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // One caller for reads on their short way and one for all else.
     pub(super) fn array_work(&self, handle: Handle<Command>) -> (Span, Primitive) {
         let command = &self.commands[handle];
         let geometry = self.media.geometry();
@@ -464,7 +466,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// Ends a command in its list, and lets the commands go that wait for it. Returns the controller of the list if this
     /// was its last command.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // One caller for reads on their short way and one for all else.
     pub(super) fn end_in_list<E: From<Event> + Copy>(
         &mut self,
         now: Time,

@@ -12,41 +12,38 @@ pub(super) struct Payload<S> {
     /// Sectors of a slot; 0 without content.
     sectors: usize,
     all: Vec<S>,
-    /// The first sector of each slot that it determines: the slots marked in `runs`.
-    firsts: Vec<S>,
-    runs: Vec<bool>,
+    /// The first sector of each slot of which nobody has needed the others.
+    runs: Vec<Option<S>>,
 }
 
 impl<S: Sector> Payload<S> {
     pub(super) const fn new(sectors: u32) -> Self {
         let sectors = if S::PRESENT { sectors as usize } else { 0 };
-        Self { sectors, all: Vec::new(), firsts: Vec::new(), runs: Vec::new() }
+        Self { sectors, all: Vec::new(), runs: Vec::new() }
     }
 
     /// Bytes of the content of a slot.
     pub(super) const fn memory(sectors: u32) -> u64 {
-        let run = if S::FOLLOWS { size_of::<S>() + size_of::<bool>() } else { 0 };
+        let run = if S::FOLLOWS { size_of::<Option<S>>() } else { 0 };
         sectors as u64 * size_of::<S>() as u64 + run as u64
     }
 
     /// Bytes of the content of all slots.
     #[cfg(test)]
     pub(super) fn taken(&self) -> usize {
-        size_of_val(&*self.all) + size_of_val(&*self.firsts) + size_of_val(&*self.runs)
+        size_of_val(&*self.all) + size_of_val(&*self.runs)
     }
 
     /// Makes room for so many slots.
     pub(super) fn resize(&mut self, slots: usize) {
         self.all.resize(slots * self.sectors, S::default());
         if S::FOLLOWS {
-            self.firsts.resize(slots, S::default());
-            self.runs.resize(slots, false);
+            self.runs.resize(slots, None);
         }
     }
 
     pub(super) fn clear(&mut self) {
         self.all.clear();
-        self.firsts.clear();
         self.runs.clear();
     }
 
@@ -57,14 +54,14 @@ impl<S: Sector> Payload<S> {
     /// The first sector of a slot, if it is known to determine the others.
     #[inline]
     fn run(&self, place: usize) -> Option<S> {
-        (S::FOLLOWS && self.runs[place]).then(|| self.firsts[place])
+        if S::FOLLOWS { self.runs[place] } else { None }
     }
 
     /// Puts a sector and those that follow it into a slot.
     #[inline]
     pub(super) fn put_run(&mut self, place: usize, first: S) {
         debug_assert!(S::FOLLOWS, "no sector follows another");
-        (self.firsts[place], self.runs[place]) = (first, true);
+        self.runs[place] = Some(first);
     }
 
     /// Empties a slot.
@@ -83,14 +80,17 @@ impl<S: Sector> Payload<S> {
         if S::FOLLOWS && S::is_run(content) {
             return self.put_run(place, content[0]);
         }
-        self.to_fill(place).copy_from_slice(content);
+        self.overwrite(place).copy_from_slice(content);
     }
 
     /// The sectors of a slot, all of which the caller replaces.
     #[inline]
-    pub(super) fn to_fill(&mut self, place: usize) -> &mut [S] {
+    pub(super) fn overwrite(&mut self, place: usize) -> &mut [S] {
+        if !S::PRESENT {
+            return &mut [];
+        }
         if S::FOLLOWS {
-            self.runs[place] = false;
+            self.runs[place] = None;
         }
         let range = self.range(place);
         &mut self.all[range]
@@ -100,7 +100,7 @@ impl<S: Sector> Payload<S> {
     #[inline]
     pub(super) fn of(&mut self, place: usize) -> &mut [S] {
         let run = self.run(place);
-        let content = self.to_fill(place);
+        let content = self.overwrite(place);
         if let Some(first) = run {
             (0..).zip(&mut *content).for_each(|(i, sector)| *sector = first.following(i));
         }
@@ -110,9 +110,9 @@ impl<S: Sector> Payload<S> {
     /// Copies the sectors of a mask from one slot to another.
     #[inline]
     pub(super) fn copy(&mut self, [from, into]: [usize; 2], mask: u64) {
-        let mut missing = ranges(!mask, self.sectors);
+        // Most slots are copied whole.
         match self.run(from) {
-            Some(first) if missing.next().is_none() => self.put_run(into, first),
+            Some(first) if mask == u64::MAX => self.put_run(into, first),
             _ => self.copy_sectors([from, into], mask),
         }
     }
@@ -128,10 +128,99 @@ impl<S: Sector> Payload<S> {
     /// What a program takes from these slots; all their sectors if somebody keeps them who knows no runs.
     #[inline]
     pub(super) fn contents(&mut self, places: Range<usize>, whole: bool) -> Contents<'_, S> {
+        if !S::PRESENT {
+            return Contents::new(&[], &[]);
+        }
         if S::FOLLOWS && whole {
             places.clone().for_each(|place| _ = self.of(place));
         }
         let all = &self.all[places.start * self.sectors..places.end * self.sectors];
-        if S::FOLLOWS { Contents::new(all, &self.firsts[places.clone()], &self.runs[places]) } else { all.into() }
+        if S::FOLLOWS { Contents::new(all, &self.runs[places]) } else { all.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nand::{Bytes512, Stamp};
+    use proptest::prelude::*;
+
+    const SLOTS: usize = 5;
+    const SECTORS: usize = 4;
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Empty(usize),
+        /// All sectors of a slot, of one write or of two.
+        Put(usize, u8, bool),
+        Copy([usize; 2], u64),
+        /// One sector of a slot.
+        Change(usize, usize, u8),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let slot = || 0..SLOTS;
+        prop_oneof![
+            slot().prop_map(Step::Empty),
+            (slot(), 1_u8.., any::<bool>()).prop_map(|(slot, first, run)| Step::Put(slot, first, run)),
+            ([slot(), slot()], prop_oneof![Just(u64::MAX), 0..16_u64])
+                .prop_map(|(slots, mask)| Step::Copy(slots, mask)),
+            (slot(), 0..SECTORS, any::<u8>()).prop_map(|(slot, sector, to)| Step::Change(slot, sector, to)),
+        ]
+    }
+
+    /// Compares the payload with a list of all sectors.
+    fn agrees<S: Sector>(steps: &[Step], of: impl Fn(u8) -> S) {
+        let mut payload = Payload::new(SECTORS as u32);
+        payload.resize(SLOTS);
+        let mut list = vec![vec![S::default(); SECTORS]; SLOTS];
+        (0..SLOTS).for_each(|slot| payload.empty(slot));
+        for step in steps {
+            match *step {
+                Step::Empty(slot) => {
+                    payload.empty(slot);
+                    list[slot].fill(S::default());
+                }
+                Step::Put(slot, first, run) => {
+                    (0..).zip(&mut list[slot]).for_each(|(i, sector)| *sector = of(first).following(i));
+                    list[slot][2] = if run { list[slot][2] } else { of(0) };
+                    payload.put(slot, &list[slot]);
+                }
+                Step::Copy([from, into], mask) => {
+                    for i in (0..SECTORS).filter(|i| mask >> i & 1 != 0) {
+                        list[into][i] = list[from][i];
+                    }
+                    payload.copy([from, into], mask);
+                }
+                Step::Change(slot, sector, to) => {
+                    payload.of(slot)[sector] = of(to);
+                    list[slot][sector] = of(to);
+                }
+            }
+        }
+        let mut looked_at = payload.clone();
+        assert_eq!(looked_at.contents(1..3, true).all(), list[1..3].concat(), "what a store takes");
+        for (slot, sectors) in list.iter().enumerate() {
+            assert_eq!(payload.of(slot), sectors, "slot {slot}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn slots_hold_what_was_put_into_them(steps in prop::collection::vec(step(), 0..40)) {
+            agrees(&steps, |first| Stamp(u64::from(first) << 24));
+            agrees(&steps, |byte| Bytes512([byte; 512]));
+        }
+    }
+
+    #[test]
+    fn a_slot_of_one_write_goes_to_its_program_as_its_first_sector() {
+        let mut payload = Payload::new(SECTORS as u32);
+        payload.resize(SLOTS);
+        payload.put(0, &[4, 5, 6, 7].map(Stamp));
+        payload.put(1, &[4, 5, 6, 8].map(Stamp));
+        payload.copy([0, 2], u64::MAX);
+        assert_eq!(payload.runs, [Some(Stamp(4)), None, Some(Stamp(4)), None, None]);
+        assert_eq!(payload.all[..SECTORS], [Stamp(0); SECTORS], "nobody has looked at them");
     }
 }

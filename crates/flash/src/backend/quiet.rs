@@ -125,8 +125,16 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     /// Lets the reads wait for the channel whose quiet ends have passed.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Mostly there is none: a call would cost a program 30 instructions.
     pub(super) fn settle<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &EventQueue<E>) {
+        if !self.channels[number as usize].quiet.is_empty() {
+            self.settle_passed(now, number, events);
+        }
+    }
+
+    #[inline(never)]
+    fn settle_passed<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &EventQueue<E>) {
         while let Some(handle) = self.next_quiet(now, number, events) {
             let reads = self.by_pages && self.commands[handle].class == Class::HostRead;
             let class = self.class_on_channel(handle);

@@ -28,10 +28,16 @@ impl PageFtl {
         owners: &mut impl Owners<S>,
         pool: u32,
     ) {
-        let low = self.is_low(pool);
+        if !self.pools[pool as usize].gc.active {
+            self.pools[pool as usize].gc.active = self.is_low(pool);
+        }
         let chosen = &mut self.pools[pool as usize];
-        if low {
-            chosen.gc.active = true;
+        // Most calls find that as many copies are under way as there may be.
+        if chosen.gc.copies >= self.gc.parallel && !chosen.gc.is_stale {
+            if chosen.gc.active && self.has_enough(pool, 0) {
+                self.pools[pool as usize].gc.active = false;
+            }
+            return;
         }
         if chosen.gc.active || !chosen.gc.victims.is_empty() || !chosen.gc.failing.is_empty() {
             self.collect(flash, owners, pool);
@@ -82,35 +88,6 @@ impl PageFtl {
         }
     }
 
-    /// Drops gathered mapping units that have become garbage: they need no copy, and must not keep their superblock
-    /// from being erased.
-    pub(super) fn drop_stale<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
-        let (blocks, geometry) = (&mut self.blocks, &self.geometry);
-        let gc = &mut self.pools[pool as usize].gc;
-        if !gc.gathered.is_empty() {
-            gc.gathered.retain(|psn| {
-                let valid = blocks.is_valid(*psn);
-                if !valid {
-                    blocks.unpin(geometry.locate(*psn).0);
-                }
-                valid
-            });
-        }
-        // A newer write may have invalidated the last mapping unit of a victim, which nothing else notices.
-        let end = geometry.superblock_slots();
-        let mut i = 0;
-        while let Some(victim) = self.pools[pool as usize].gc.victims.get(i).copied() {
-            if victim.cursor < end && self.blocks.valid(victim.superblock) > 0 {
-                i += 1;
-                continue;
-            }
-            self.erase_if_empty(flash, victim.superblock);
-            // `erase_if_empty` removes a finished victim from the list.
-            let here = self.pools[pool as usize].gc.victims.get(i).map(|victim| victim.superblock);
-            i += usize::from(here == Some(victim.superblock));
-        }
-    }
-
     /// True if the gathered mapping units must be copied although they do not fill a program: a write waits for the
     /// space, a block is failing, or wear is levelled among translation pages, which may never gain more. Otherwise
     /// they wait until there are more.
@@ -152,8 +129,8 @@ impl PageFtl {
             while gc.gathered.len() < room as usize
                 && let Some(psn) = valid.next()
             {
+                fetch_gathered(flash, (gc.gathered.last().copied(), psn), &valid, room == 1);
                 gc.gathered.push(psn);
-                fetch_gathered(flash, psn, &valid, room == 1);
             }
             let gathered = gc.gathered.len() - before;
             self.blocks.pin_times(superblock, gathered as u32);
@@ -231,7 +208,9 @@ impl PageFtl {
         let kind = self.kind_in(pool);
         self.victims[kind].remove(pool, superblock);
         self.blocks.set_state(superblock, State::Victim);
-        self.pools[pool as usize].gc.victims.push(Victim { superblock, cursor: 0, cause });
+        let gc = &mut self.pools[pool as usize].gc;
+        gc.victims.push(Victim { superblock, cursor: 0, cause });
+        gc.is_stale |= self.blocks.valid(superblock) == 0;
         // The more valid mapping units a victim has, the more turns the collector needs (Woo and Min, Sec. 4.6); of
         // several victims the latest sets the weight. Copies of translation pages ask the map unit nothing.
         if let Mapping::MapUnit(map_client) = &mut self.mapping

@@ -197,9 +197,13 @@ impl PageFtl {
         let superblock = self.blocks.mark_invalid(psn);
         let pool = self.pool_of(superblock);
         self.pools[pool as usize].live -= 1;
-        if self.blocks.state(superblock) == State::Closed {
-            let kind = self.kind_in(pool);
-            self.victims[kind].invalidated(pool, superblock);
+        match self.blocks.state(superblock) {
+            State::Closed => {
+                let kind = self.kind_in(pool);
+                self.victims[kind].invalidated(pool, superblock);
+            }
+            State::Victim => self.pools[pool as usize].gc.is_stale = true,
+            _ => {}
         }
     }
 

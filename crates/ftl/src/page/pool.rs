@@ -117,6 +117,8 @@ pub(super) struct Collection {
     pub(super) victims: Vec<Victim>,
     /// Valid slots that have been picked but do not fill a program yet.
     pub(super) gathered: Vec<Psn>,
+    /// A slot of a victim has become invalid since collection looked last.
+    pub(super) is_stale: bool,
     pub(super) copies: u32,
     /// Copied mapping units that the map unit has not answered for.
     pub(super) asked: u32,

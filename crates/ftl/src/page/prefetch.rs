@@ -129,11 +129,11 @@ impl PageFtl {
 #[inline]
 pub(super) fn fetch_gathered<S: Sector, O: Observer>(
     flash: &Flash<'_, S, O>,
-    psn: Psn,
+    (before, psn): (Option<Psn>, Psn),
     behind: &ValidSlots<'_>,
     alone: bool,
 ) {
     if let Some(psn) = if alone { behind.clone().next() } else { Some(psn) } {
-        flash.backend.media().fetch_spare(psn);
+        flash.backend.media().fetch_spare_behind(psn, before);
     }
 }

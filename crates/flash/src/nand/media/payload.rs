@@ -103,38 +103,37 @@ impl<'a, S: Sector> Slot<'a, S> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Contents<'a, S> {
     all: &'a [S],
-    firsts: &'a [S],
-    /// True where the first sector counts; empty if no slot is known to be such a run.
-    runs: &'a [bool],
+    /// The first sector of each slot that it is known to determine; empty if no slot is.
+    runs: &'a [Option<S>],
 }
 
 impl<'a, S> From<&'a [S]> for Contents<'a, S> {
     #[inline]
     fn from(all: &'a [S]) -> Self {
-        Self { all, firsts: &[], runs: &[] }
+        Self { all, runs: &[] }
     }
 }
 
 impl<'a, S: Sector> Contents<'a, S> {
-    /// The content of slots, of which those in `runs` have only their first sector, in `firsts`.
+    /// The content of slots; `all` is without meaning where `runs` has the first sector.
     #[inline]
-    pub(crate) const fn new(all: &'a [S], firsts: &'a [S], runs: &'a [bool]) -> Self {
-        Self { all, firsts, runs }
+    pub(crate) const fn new(all: &'a [S], runs: &'a [Option<S>]) -> Self {
+        Self { all, runs }
     }
 
     /// All sectors of all slots.
     ///
     /// # Panics
     /// If a slot has only its first.
-    pub(super) fn all(self) -> &'a [S] {
-        assert!(!self.runs.contains(&true), "a store takes all sectors");
+    pub(crate) fn all(self) -> &'a [S] {
+        assert!(self.runs.iter().all(Option::is_none), "a store takes all sectors");
         self.all
     }
 
     #[inline]
     fn slot(self, i: usize, sectors: usize) -> Slot<'a, S> {
         match self.runs.get(i) {
-            Some(true) => Slot::Run(self.firsts[i]),
+            Some(Some(first)) => Slot::Run(*first),
             _ => Slot::of(&self.all[i * sectors..][..sectors]),
         }
     }
@@ -198,7 +197,7 @@ impl<S: Sector> Content<S> {
 impl<S: Sector> Media<S> {
     /// The place of a slot's payload: the block and the number of the slot in it.
     #[inline]
-    pub(super) fn place(&self, psn: Psn) -> (BlockId, usize) {
+    pub(crate) fn place(&self, psn: Psn) -> (BlockId, usize) {
         let (superblock, offset) = self.geometry.locate(psn);
         let (page, plane) = self.geometry.page_and_plane(offset);
         let in_page = offset - (page * self.geometry.stripe + plane) * self.geometry.slots;
@@ -226,6 +225,16 @@ impl<S: Sector> Media<S> {
             Content::Sectors(all) => into.copy_from_slice(&all[slot * into.len()..][..into.len()]),
         }
         true
+    }
+
+    /// Prefetches the spare area of a slot, and its content unless it lies beside that of the slot `before`.
+    #[inline]
+    pub fn fetch_spare_behind(&self, psn: Psn, before: Option<Psn>) {
+        self.spares.fetch(psn.index());
+        // Exact if the slots of a page are a power of two; otherwise one is fetched twice, or not.
+        if S::PRESENT && before.is_none_or(|before| psn.get() ^ before.get() >= self.geometry.slots) {
+            self.fetch_payload(psn);
+        }
     }
 
     /// Prefetches the content of a slot.
@@ -319,16 +328,15 @@ impl<S: Sector> Media<S> {
         }
     }
 
-    /// Reads one slot as [`Media::read`] does, if memory keeps only its first sector, and returns that.
+    /// Reads one slot at its place as [`Media::read`] does, if memory keeps only its first sector, and returns that.
     ///
     /// # Panics
     /// If the slot holds no data.
     #[inline]
-    pub(crate) fn read_run(&self, psn: Psn) -> Option<(SlotRead, S)> {
-        if !S::FOLLOWS || self.backing.is_some() {
+    pub(crate) fn read_run(&self, psn: Psn, (block, slot): (BlockId, usize)) -> Option<(SlotRead, S)> {
+        if self.backing.is_some() {
             return None;
         }
-        let (block, slot) = self.place(psn);
         let stored = &self.payload[block.index()];
         if matches!(stored, Content::Sectors(_)) {
             return None;
