@@ -102,7 +102,7 @@ impl<S: Sector> Payload<S> {
         let run = self.run(place);
         let content = self.overwrite(place);
         if let Some(first) = run {
-            (0..).zip(&mut *content).for_each(|(i, sector)| *sector = first.following(i));
+            first.fill_run(content);
         }
         content
     }

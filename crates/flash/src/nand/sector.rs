@@ -35,6 +35,12 @@ pub trait Sector: Copy + Default + Eq + Debug + 'static {
         self
     }
 
+    /// Fills a slot with this sector and those that follow it.
+    #[inline]
+    fn fill_run(self, into: &mut [Self]) {
+        (0..).zip(into).for_each(|(i, sector)| *sector = self.following(i));
+    }
+
     /// True if the first of these sectors determines the others.
     #[must_use]
     #[inline]

@@ -8,8 +8,9 @@ use crate::nand::{Sector, Spare};
 
 impl<S: Sector> Media<S> {
     /// Reads pages and programs them into a superblock, each to an offset there; one that names its mapping unit is
-    /// checked against it. Does what a read and a program of each page would do, if no program can fail, no page is lost
-    /// and the first sector of a slot may determine the others. Otherwise returns false, and does nothing.
+    /// checked against it. Does what a read and a program of each page would do, if no program can fail and no page
+    /// is lost. Returns false, and does nothing, if a page is lost, or if there is content that the first sector of a slot
+    /// cannot determine.
     ///
     /// # Panics
     /// Where the reads and the programs would: see [`Media::read`] and [`Media::program`].

@@ -139,12 +139,6 @@ impl<'a, S: Sector> Contents<'a, S> {
     }
 }
 
-/// The sectors of a slot that begins with `first`.
-#[inline]
-fn follow<S: Sector>(first: S, into: &mut [S]) {
-    (0..).zip(into).for_each(|(i, sector)| *sector = first.following(i));
-}
-
 impl<S: Sector> Content<S> {
     /// Stores these sectors of all slots.
     pub(super) fn of(all: Box<[S]>, sectors: u32) -> Self {
@@ -175,7 +169,7 @@ impl<S: Sector> Content<S> {
         match self {
             Self::Derived => {}
             Self::Firsts(firsts) => firsts[slot] = first,
-            Self::Sectors(all) => follow(first, &mut all[slot * sectors..][..sectors]),
+            Self::Sectors(all) => first.fill_run(&mut all[slot * sectors..][..sectors]),
         }
     }
 
@@ -221,7 +215,7 @@ impl<S: Sector> Media<S> {
         let (block, slot) = self.place(psn);
         match &self.payload[block.index()] {
             Content::Derived => derived.fill(into),
-            Content::Firsts(firsts) => follow(firsts[slot], into),
+            Content::Firsts(firsts) => firsts[slot].fill_run(into),
             Content::Sectors(all) => into.copy_from_slice(&all[slot * into.len()..][..into.len()]),
         }
         true
