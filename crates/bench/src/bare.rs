@@ -5,22 +5,22 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use floor::clock::Cost;
 
-use crate::rounds::Load;
+use floor::rounds::Load;
 
 /// The process of a loop. It ends when its input does.
-pub(crate) struct Bare {
+struct Bare {
     child: Child,
     to: Option<ChildStdin>,
     from: BufReader<ChildStdout>,
     /// Simulated requests per simulated second.
-    pub(crate) simulated_rate: f64,
+    simulated_rate: f64,
     /// Commands and events for each request of the latest slice.
     per_request: [f64; 2],
 }
 
 impl Bare {
     /// Starts the loop with this agenda.
-    pub(crate) fn start(agenda: &str) -> Self {
+    fn start(agenda: &str) -> Self {
         let beside = std::env::current_exe().map(|path| path.with_file_name("floor"));
         let path = beside.unwrap_or_else(|error| panic!("the path of this program: {error}"));
         let child = Command::new(&path).arg(agenda).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
@@ -30,7 +30,7 @@ impl Bare {
     }
 
     /// Runs a slice and returns its cost.
-    pub(crate) fn run(&mut self, requests: u64) -> Cost {
+    fn run(&mut self, requests: u64) -> Cost {
         let mut to = self.to.as_ref().expect("it is piped");
         let mut answer = String::new();
         let asked =
@@ -47,8 +47,8 @@ impl Bare {
 /// A loop beside the drives that do the same.
 pub(crate) struct BareLoad {
     bare: Bare,
-    /// What it counts beside events.
-    counted: &'static str,
+    /// What it counts beside events, if anything.
+    counted: Option<&'static str>,
 }
 
 impl BareLoad {
@@ -56,7 +56,12 @@ impl BareLoad {
     pub(crate) fn start(agenda: &str, counted: &'static str, warm_up: u64) -> Self {
         let mut bare = Bare::start(agenda);
         bare.run(warm_up);
-        Self { bare, counted }
+        Self { bare, counted: Some(counted) }
+    }
+
+    /// Starts the reads that everything is measured against.
+    pub(crate) fn reads(agenda: &str) -> Self {
+        Self { bare: Bare::start(agenda), counted: None }
     }
 }
 
@@ -72,10 +77,9 @@ impl Load for BareLoad {
 
     fn note(&self) -> String {
         let Self { bare: Bare { per_request: [commands, events], simulated_rate, .. }, counted } = self;
-        format!(
-            "{commands:.3} {counted} and {events:.1} events for each, {:.0} thousand requests per simulated second",
-            simulated_rate / 1e3
-        )
+        let counted = counted
+            .map_or_else(String::new, |counted| format!("{commands:.3} {counted} and {events:.1} events for each, "));
+        format!("{counted}{:.0} thousand requests per simulated second", simulated_rate / 1e3)
     }
 }
 

@@ -6,9 +6,9 @@ use base::units::{Lba, Sectors, Time};
 use flash::backend::Op;
 use ssd::{Completion, Drive, QueueId, Request, Ssd};
 
-use crate::rounds::Load;
 use floor::DEPTH;
 use floor::histogram::Bins;
+use floor::rounds::Load;
 
 const SECTORS: Sectors = Sectors::new(8);
 

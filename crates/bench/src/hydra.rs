@@ -7,9 +7,9 @@ use base::units::{Lba, Sectors, Time};
 use ssd::{Drive, Precondition, QueueId, Request, Ssd};
 use study::catalogue::Device;
 
-use crate::report::{Row, Spread};
 use crate::{drives, memory};
 use floor::clock::timed;
+use floor::report::{Row, Spread};
 
 const REQUESTS: u64 = 1_000_000;
 /// Outstanding requests.

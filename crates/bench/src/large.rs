@@ -3,9 +3,9 @@
 use base::units::SECTOR;
 use ssd::{Drive, Precondition};
 
-use crate::report::{Row, Spread};
 use crate::{drives, memory};
 use floor::clock::timed;
+use floor::report::{Row, Spread};
 
 /// The most bytes of state for each physical mapping unit of 4 KiB.
 const BYTES_PER_UNIT: f64 = 12.0;

@@ -3,17 +3,21 @@
 //! Inside the bench's own program their speed changed by a tenth with every change of the simulator, because the
 //! compiler laid out their code differently. A program of their own has the same code until they change.
 //!
-//! [`compare`] judges the rows of two builds of the bench.
+//! [`rounds`] measures loads beside them, [`report`] prints what came out, and [`compare`] judges the rows of two builds of
+//! the bench.
 
 pub mod agenda;
 mod array;
 pub mod buffered;
 pub mod clock;
 pub mod compare;
+pub mod core;
 pub mod histogram;
 pub mod mapped;
 pub mod random;
 pub mod reads;
+pub mod report;
+pub mod rounds;
 mod server;
 pub mod writes;
 

@@ -16,16 +16,17 @@ mod hydra;
 mod large;
 mod memory;
 mod observers;
-mod report;
 mod requests;
-mod rounds;
 mod runner;
 mod studies;
 mod traces;
 
 use clap::{Parser, ValueEnum};
 
-use crate::rounds::Plan;
+use floor::report;
+use floor::rounds::{self, Load, Plan};
+
+use crate::bare::BareLoad;
 
 /// Measures the speed of the simulator beside a bare event loop.
 ///
@@ -44,7 +45,7 @@ struct Args {
     #[arg(value_enum)]
     only: Vec<What>,
     /// Number of slices per measurement; the median counts
-    #[arg(long, default_value_t = 3)]
+    #[arg(long, default_value_t = 5)]
     rounds: u32,
     /// Of rows with rates of requests, measure only those whose names contain this; their shares are of the first of them
     #[arg(long, value_name = "TEXT", default_value = "")]
@@ -90,6 +91,16 @@ enum What {
     Papers,
 }
 
+/// The bare loop that ordinary simulators are measured against.
+fn heap() -> Box<dyn Load> {
+    Box::new(BareLoad::reads("heap"))
+}
+
+/// The same, and what is possible.
+fn loops() -> [Box<dyn Load>; 2] {
+    [heap(), Box::new(BareLoad::reads("rings"))]
+}
+
 fn main() {
     let args = Args::parse();
     let rounds = args.rounds.max(1);
@@ -105,15 +116,15 @@ fn main() {
             What::Large => large::measure(args.full),
             What::Hydra => hydra::measure(),
             What::Traces => traces::measure(rounds),
-            What::Requests => rounds::run_beside_loops(requests::plain(), plan),
-            What::Maps => rounds::run_beside_loops(requests::maps(), plan),
-            What::Merges => rounds::run(requests::fast(), plan),
-            What::MapWrites => rounds::run(requests::map_writes(), plan),
-            What::Logs => rounds::run(requests::bast(), plan),
-            What::Superblocks => rounds::run(requests::hydra(), plan),
-            What::Chang => rounds::run(requests::chang(), plan),
-            What::Depth => rounds::run(requests::depth(), plan),
-            What::Observers => observers::measure(plan),
+            What::Requests => rounds::run_beside_loops(requests::plain(), plan, loops),
+            What::Maps => rounds::run_beside_loops(requests::maps(), plan, loops),
+            What::Merges => rounds::run(requests::fast(), plan, heap),
+            What::MapWrites => rounds::run(requests::map_writes(), plan, heap),
+            What::Logs => rounds::run(requests::bast(), plan, heap),
+            What::Superblocks => rounds::run(requests::hydra(), plan, heap),
+            What::Chang => rounds::run(requests::chang(), plan, heap),
+            What::Depth => rounds::run(requests::depth(), plan, heap),
+            What::Observers => observers::measure(plan, heap),
             What::Demo => studies::demo(),
             What::Cores => studies::cores(rounds),
             What::Papers => studies::papers(),

@@ -12,8 +12,8 @@ use study::watch::{Watch, Watcher};
 use workload::generate::{Generator, GeneratorSpec};
 
 use crate::drives;
-use crate::report::Row;
-use crate::rounds::{self, Entry, Load, Plan, Target};
+use floor::report::Row;
+use floor::rounds::{self, Entry, Load, Plan, Target};
 
 /// Reads and writes of 4 to 64 KiB, some addresses hotter than others.
 const WORKLOAD: &str = r#"
@@ -60,7 +60,7 @@ impl<S: Sector, O: Watcher, P: Payload<S>> Load for Observed<S, O, P> {
 }
 
 /// The goal: with `--verify` 0.8 of the rate without, with `--report` 1.15 times the time.
-pub(crate) fn measure(plan: Plan<'_>) -> Vec<Row> {
+pub(crate) fn measure(plan: Plan<'_>, bare: fn() -> Box<dyn Load>) -> Vec<Row> {
     let verify = Target::share(0.8);
     let report = Target::share(0.87);
     let of = |name: &str, requests| {
@@ -76,7 +76,7 @@ pub(crate) fn measure(plan: Plan<'_>) -> Vec<Row> {
             Entry::new(title(", --verify"), requests, verify, checked),
             Entry::new(title(", --report"), requests, report, explained),
         ];
-        rounds::run(three, plan)
+        rounds::run(three, plan, bare)
     };
     [of("demo", 60_000), of("chang-c3", 6_000)].concat()
 }

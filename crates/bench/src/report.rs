@@ -5,15 +5,18 @@ use serde::Serialize;
 
 /// The spread of several samples.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Spread {
-    pub(crate) min: f64,
-    pub(crate) median: f64,
-    pub(crate) max: f64,
+pub struct Spread {
+    /// The least.
+    pub min: f64,
+    /// The middle one; of an even number, the upper of the two.
+    pub median: f64,
+    /// The most.
+    pub max: f64,
 }
 
 impl Spread {
     /// The spread of at least one sample.
-    pub(crate) fn of(samples: &[f64]) -> Self {
+    pub fn of(samples: &[f64]) -> Self {
         let mut sorted = samples.to_vec();
         sorted.sort_by(f64::total_cmp);
         let (Some(min), Some(max)) = (sorted.first(), sorted.last()) else { return Self::one(f64::NAN) };
@@ -21,30 +24,36 @@ impl Spread {
     }
 
     /// A single sample.
-    pub(crate) const fn one(value: f64) -> Self {
+    pub const fn one(value: f64) -> Self {
         Self { min: value, median: value, max: value }
     }
 }
 
 /// One measurement.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Row {
-    pub(crate) name: String,
-    pub(crate) unit: &'static str,
-    pub(crate) value: Spread,
+pub struct Row {
+    /// The name.
+    pub name: String,
+    /// The unit of measure.
+    pub unit: &'static str,
+    /// The measurement.
+    pub value: Spread,
     /// The median wall-clock rate.
-    pub(crate) wall: Option<f64>,
+    pub wall: Option<f64>,
     /// The ratio to the rate of the bare event loop, or of the row that the target names, right before it.
-    pub(crate) ratio: Option<Spread>,
+    pub ratio: Option<Spread>,
     /// What a request costs, in reads of the bare loop right before it.
-    pub(crate) reads: Option<Spread>,
-    pub(crate) target: Option<String>,
-    pub(crate) met: Option<bool>,
-    pub(crate) note: String,
+    pub reads: Option<Spread>,
+    /// The goal in words.
+    pub target: Option<String>,
+    /// Whether it is met, if there is one.
+    pub met: Option<bool>,
+    /// More about the measurement.
+    pub note: String,
 }
 
 /// The results for people.
-pub(crate) fn table(rows: &[Row]) -> String {
+pub fn table(rows: &[Row]) -> String {
     let mut table = Table::new();
     table.load_style(presets::UTF8_HORIZONTAL_ONLY);
     table.set_header([
@@ -89,7 +98,7 @@ pub(crate) fn table(rows: &[Row]) -> String {
 }
 
 /// The results for programs.
-pub(crate) fn json(rows: &[Row]) -> String {
+pub fn json(rows: &[Row]) -> String {
     serde_json::to_string_pretty(rows).unwrap_or_else(|error| panic!("rows are plain data: {error}"))
 }
 

@@ -8,8 +8,8 @@ use ssd::{MapSpec, Precondition};
 use crate::bare::BareLoad;
 use crate::direct::Direct;
 use crate::drives::{self, Writes};
-use crate::rounds::{Entry, FLAT, Target};
 use crate::runner::Run;
+use floor::rounds::{Entry, FLAT, Target};
 
 /// Reads and writes of a page map in RAM.
 pub(crate) fn plain() -> Vec<Entry> {

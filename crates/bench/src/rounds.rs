@@ -1,17 +1,17 @@
 //! Measurements in rounds: each load runs a slice of its work in each round, and the median slice counts.
 //!
-//! A shared machine is faster at one moment than at the next. Slices that follow each other run at about the same
-//! speed, so the ratios are steadier than the rates. The speed of the bare loop depends on the build, too: to compare
-//! two builds, compare their rates (`make bench-compare`).
+//! A shared machine is faster at one moment than at the next, for tenths of a second or for minutes. So what is compared
+//! runs on one core, and takes turns: the slice of a load is cut into pieces of a tenth of a second, each next to a piece of
+//! what it is compared with. The speed of the bare loop depends on the build, too: to compare two builds,
+//! compare their rates (`make bench-compare`).
 
-use floor::clock::{Cost, timed};
-use floor::compare::READY;
-
-use crate::bare::Bare;
+use crate::clock::{Cost, timed};
+use crate::compare::READY;
+use crate::core::confine;
 use crate::report::{Row, Spread};
 
 /// Work on requests that runs in slices.
-pub(crate) trait Load {
+pub trait Load {
     /// Serves at least `requests` requests and returns their number.
     fn slice(&mut self, requests: u64) -> u64;
 
@@ -26,7 +26,7 @@ pub(crate) trait Load {
 
 /// What a ratio is a ratio to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Of {
+enum Of {
     /// The bare event loop.
     Loop,
     /// The first load of the group.
@@ -35,11 +35,11 @@ pub(crate) enum Of {
 
 /// The goal of a load.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Target {
+pub struct Target {
     /// Share of the rate of the bare loop or of the first load.
-    pub(crate) share: Option<f64>,
+    pub share: Option<f64>,
     /// Requests per second.
-    pub(crate) rate: Option<f64>,
+    pub rate: Option<f64>,
 }
 
 /// The rate of the bare loop, in requests per second, on the machine on which goals were set as rates. It says how many reads
@@ -48,12 +48,14 @@ const LOOP_RATE: f64 = 4.7e6;
 
 impl Target {
     /// A share of the bare loop or of the first load.
-    pub(crate) const fn share(share: f64) -> Option<Self> {
+    #[must_use]
+    pub const fn share(share: f64) -> Option<Self> {
         Some(Self { share: Some(share), rate: None })
     }
 
     /// Requests per second.
-    pub(crate) const fn rate(rate: f64) -> Option<Self> {
+    #[must_use]
+    pub const fn rate(rate: f64) -> Option<Self> {
         Some(Self { share: None, rate: Some(rate) })
     }
 
@@ -66,10 +68,10 @@ impl Target {
 }
 
 /// The rates of a drive that costs no more when something grows lie within a quarter of the first.
-pub(crate) const FLAT: f64 = 0.75;
+pub const FLAT: f64 = 0.75;
 
 /// A load with its name and its target.
-pub(crate) struct Entry {
+pub struct Entry {
     name: String,
     requests: u64,
     target: Option<Target>,
@@ -78,7 +80,7 @@ pub(crate) struct Entry {
 
 impl Entry {
     /// A load of slices of this many requests. Only a measurement prepares it.
-    pub(crate) fn new<L: Load + 'static>(
+    pub fn new<L: Load + 'static>(
         name: impl Into<String>,
         requests: u64,
         target: Option<Target>,
@@ -89,13 +91,14 @@ impl Entry {
 }
 
 /// The number of slices, and the rows to measure.
-#[derive(Clone, Copy)]
-pub(crate) struct Plan<'a> {
-    pub(crate) rounds: u32,
-    /// Only those whose names contain this.
-    pub(crate) row: &'a str,
-    /// Each slice waits for that of another bench.
-    pub(crate) in_step: bool,
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'a> {
+    /// Slices that count; one before them warms up.
+    pub rounds: u32,
+    /// Only the rows whose names contain this.
+    pub row: &'a str,
+    /// Each slice waits for that of another bench, and is one piece.
+    pub in_step: bool,
 }
 
 impl Plan<'_> {
@@ -111,6 +114,42 @@ impl Plan<'_> {
     fn start(self, entries: Vec<Entry>) -> Vec<Contestant> {
         entries.into_iter().filter(|entry| entry.name.contains(self.row)).map(Contestant::start).collect()
     }
+
+    /// Pieces of a slice of this many seconds.
+    fn pieces(self, seconds: f64) -> u64 {
+        if self.in_step { 1 } else { ((seconds / PIECE) as u64).clamp(1, MOST_PIECES) }
+    }
+}
+
+/// Seconds that a piece should take: far longer than the caches need to fill again, which the piece before has emptied. Of
+/// 0.025 s a slice of the runner would lose a fifth, which is a session in each piece.
+const PIECE: f64 = 0.1;
+const MOST_PIECES: u64 = 16;
+
+/// Pieces that belong together.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slice {
+    requests: u64,
+    cpu: f64,
+    wall: f64,
+}
+
+impl Slice {
+    fn add(&mut self, (requests, Cost { cpu, wall }): (u64, Cost)) {
+        self.requests += requests;
+        self.cpu += cpu;
+        self.wall += wall;
+    }
+
+    /// Requests for each second of processor time.
+    fn rate(self) -> f64 {
+        self.requests as f64 / self.cpu
+    }
+
+    /// Requests for each second of the wall clock.
+    fn wall_rate(self) -> f64 {
+        self.requests as f64 / self.wall
+    }
 }
 
 /// A load and its samples.
@@ -119,6 +158,8 @@ struct Contestant {
     load: Box<dyn Load>,
     target: Option<Target>,
     requests: u64,
+    /// Processor time of the first slice, which warms up and does not count.
+    first: Option<f64>,
     rates: Vec<f64>,
     walls: Vec<f64>,
     ratios: Vec<f64>,
@@ -133,6 +174,7 @@ impl Contestant {
             load: start(),
             target,
             requests,
+            first: None,
             rates: Vec::new(),
             walls: Vec::new(),
             ratios: Vec::new(),
@@ -140,16 +182,33 @@ impl Contestant {
         }
     }
 
-    /// Runs a slice. The first is not counted, because it warms up.
-    fn measure(&mut self, counts: bool, plan: Plan<'_>) -> Option<f64> {
-        plan.wait();
-        let (done, cost) = self.load.measured(self.requests);
-        let (cpu, wall) = per(done, cost);
-        if counts {
-            self.rates.push(cpu);
-            self.walls.push(wall);
+    /// A row of its own, for a load that others are compared with.
+    fn reference(name: &str, load: Box<dyn Load>) -> Self {
+        Self::start(Entry { name: name.to_owned(), requests: LOOP_PIECE, target: None, start: Box::new(|| load) })
+    }
+
+    fn has_rate(&self) -> bool {
+        self.target.is_some_and(|target| target.rate.is_some())
+    }
+
+    fn pieces(&self, plan: Plan<'_>) -> u64 {
+        self.first.map_or(1, |seconds| plan.pieces(seconds))
+    }
+
+    /// Runs one of so many pieces of a slice.
+    fn piece(&mut self, pieces: u64) -> (u64, Cost) {
+        self.load.measured(self.requests / pieces)
+    }
+
+    /// True if the slice counts.
+    fn take(&mut self, slice: Slice) -> bool {
+        if self.first.is_none() {
+            self.first = Some(slice.cpu);
+            return false;
         }
-        counts.then_some(cpu)
+        self.rates.push(slice.rate());
+        self.walls.push(slice.wall_rate());
+        true
     }
 
     fn row(&self, of: Of) -> Row {
@@ -176,79 +235,203 @@ impl Contestant {
     }
 }
 
-/// Requests for each second of processor time and of the wall clock.
-fn per(requests: u64, cost: Cost) -> (f64, f64) {
-    (requests as f64 / cost.cpu, requests as f64 / cost.wall)
-}
+/// Requests in a piece of the bare loop: a tenth of a second, like the pieces beside it.
+const LOOP_PIECE: u64 = 400_000;
 
-/// Runs all contestants slice by slice. Their shares are of the first of them. One whose goal is a rate follows a slice of
-/// the bare loop.
-pub(crate) fn run(entries: Vec<Entry>, plan: Plan<'_>) -> Vec<Row> {
+/// Runs all contestants, whose pieces take turns. Their shares are of the first of them. Beside one whose goal is a rate
+/// the bare loop runs.
+pub fn run(entries: Vec<Entry>, plan: Plan<'_>, bare: impl FnOnce() -> Box<dyn Load>) -> Vec<Row> {
+    let _core = confine();
     let mut contestants = plan.start(entries);
-    let has_rate = |contestant: &Contestant| contestant.target.is_some_and(|target| target.rate.is_some());
-    let mut heap = contestants.iter().any(has_rate).then(|| Bare::start("heap"));
-    for round in 0..=plan.rounds {
-        let mut first = None;
-        for contestant in &mut contestants {
-            let heap = heap.as_mut().filter(|_| has_rate(contestant));
-            let bare = heap.map(|heap| per(LIMIT_REQUESTS, heap.run(LIMIT_REQUESTS)).0);
-            let Some(rate) = contestant.measure(round > 0, plan) else { continue };
-            contestant.reads.extend(bare.map(|bare| bare / rate));
-            if let Some(first) = first {
-                contestant.ratios.push(rate / first);
+    let needs_loop = contestants.iter().any(Contestant::has_rate);
+    let mut bare = needs_loop.then(|| Contestant::reference("", bare()));
+    for _ in 0..=plan.rounds {
+        let pieces = contestants.iter().map(|contestant| contestant.pieces(plan)).min().unwrap_or(1);
+        let mut slices = vec![(Slice::default(), Slice::default()); contestants.len()];
+        for _ in 0..pieces {
+            for (contestant, (own, loops)) in contestants.iter_mut().zip(&mut slices) {
+                if let Some(bare) = bare.as_mut().filter(|_| contestant.has_rate()) {
+                    loops.add(bare.piece(1));
+                }
+                plan.wait();
+                own.add(contestant.piece(pieces));
             }
-            first = first.or(Some(rate));
+        }
+        let first = slices.first().map(|(first, _)| first.rate());
+        for (i, (contestant, (own, loops))) in contestants.iter_mut().zip(slices).enumerate() {
+            if !contestant.take(own) {
+                continue;
+            }
+            contestant.reads.extend((loops.requests > 0).then(|| loops.rate() / own.rate()));
+            contestant.ratios.extend(first.filter(|_| i > 0).map(|first| own.rate() / first));
         }
     }
     contestants.iter().map(|contestant| contestant.row(Of::First)).collect()
 }
 
-/// Slices of the bare loop are this long.
-const LIMIT_REQUESTS: u64 = 1_000_000;
-
-/// Runs all contestants, each slice after a slice of both bare loops. Their shares are of the loop with a heap.
-pub(crate) fn run_beside_loops(entries: Vec<Entry>, plan: Plan<'_>) -> Vec<Row> {
+/// Runs all contestants, whose pieces take turns with those of both bare loops, one with a heap and one with rings. Their
+/// shares are of the loop with a heap.
+pub fn run_beside_loops(entries: Vec<Entry>, plan: Plan<'_>, loops: impl FnOnce() -> [Box<dyn Load>; 2]) -> Vec<Row> {
+    let _core = confine();
     let mut contestants = plan.start(entries);
     if contestants.is_empty() {
         return Vec::new();
     }
-    let (mut heap, mut rings) = (Bare::start("heap"), Bare::start("rings"));
-    let (mut rates, mut walls) = (Vec::new(), Vec::new());
-    let mut floors = Vec::new();
-    for round in 0..=plan.rounds {
+    let [heap, rings] = loops();
+    let mut heap = Contestant::reference("bare event loop, 4 KiB random reads", heap);
+    let mut rings = Contestant::reference("the same with rings instead of a heap", rings);
+    for _ in 0..=plan.rounds {
         for contestant in &mut contestants {
-            let bare = per(LIMIT_REQUESTS, heap.run(LIMIT_REQUESTS));
-            let floor = per(LIMIT_REQUESTS, rings.run(LIMIT_REQUESTS));
-            let Some(rate) = contestant.measure(round > 0, plan) else { continue };
-            rates.push(bare.0);
-            walls.push(bare.1);
-            floors.push(floor);
-            contestant.ratios.push(rate / bare.0);
-            contestant.reads.push(bare.0 / rate);
+            let pieces = contestant.pieces(plan);
+            let [mut own, mut bare, mut floor] = [Slice::default(); 3];
+            for _ in 0..pieces {
+                bare.add(heap.piece(1));
+                floor.add(rings.piece(1));
+                plan.wait();
+                own.add(contestant.piece(pieces));
+            }
+            if !contestant.take(own) {
+                continue;
+            }
+            contestant.ratios.push(own.rate() / bare.rate());
+            contestant.reads.push(bare.rate() / own.rate());
+            heap.rates.push(bare.rate());
+            heap.walls.push(bare.wall_rate());
+            rings.rates.push(floor.rate());
+            rings.walls.push(floor.wall_rate());
+            rings.ratios.push(floor.rate() / bare.rate());
         }
     }
-    let bare = Row {
-        name: "bare event loop, 4 KiB random reads".to_owned(),
-        unit: "requests/CPU s",
-        value: Spread::of(&rates),
-        wall: Some(Spread::of(&walls).median),
-        ratio: None,
-        reads: None,
-        target: None,
-        met: None,
-        note: format!("{:.0} thousand requests per simulated second", heap.simulated_rate / 1e3),
-    };
-    let ratios: Vec<_> = floors.iter().zip(&rates).map(|((floor, _), bare)| floor / bare).collect();
-    let rings = Row {
-        name: "the same with rings instead of a heap".to_owned(),
-        unit: "requests/CPU s",
-        value: Spread::of(&floors.iter().map(|(cpu, _)| *cpu).collect::<Vec<_>>()),
-        wall: Some(Spread::of(&floors.iter().map(|(_, wall)| *wall).collect::<Vec<_>>()).median),
-        ratio: Some(Spread::of(&ratios)),
-        reads: None,
-        target: None,
-        met: None,
-        note: format!("{:.0} thousand requests per simulated second", rings.simulated_rate / 1e3),
-    };
-    [bare, rings].into_iter().chain(contestants.iter().map(|contestant| contestant.row(Of::Loop))).collect()
+    [heap, rings].into_iter().chain(contestants).map(|contestant| contestant.row(Of::Loop)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use super::*;
+
+    /// A machine, and the names of the loads in the order of their pieces.
+    #[derive(Default)]
+    struct Machine {
+        /// Whether its speed changes with time.
+        changes: bool,
+        seconds: f64,
+        ran: Vec<(&'static str, u64)>,
+    }
+
+    impl Machine {
+        /// If its speed changes, it is full for a second, then half for a second.
+        fn run(&mut self, work: f64) -> Cost {
+            let is_slow = self.changes && self.seconds as u64 % 2 == 1;
+            let cpu = if is_slow { 2.0 * work } else { work };
+            self.seconds += cpu;
+            Cost { cpu, wall: cpu }
+        }
+    }
+
+    /// A load whose requests take some time on a machine at full speed.
+    struct Fixed {
+        name: &'static str,
+        seconds: f64,
+        machine: Rc<RefCell<Machine>>,
+    }
+
+    impl Load for Fixed {
+        fn slice(&mut self, requests: u64) -> u64 {
+            self.measured(requests).0
+        }
+
+        fn measured(&mut self, requests: u64) -> (u64, Cost) {
+            let mut machine = self.machine.borrow_mut();
+            machine.ran.push((self.name, requests));
+            (requests, machine.run(self.seconds * requests as f64))
+        }
+
+        fn note(&self) -> String {
+            format!("a note on {}", self.name)
+        }
+    }
+
+    fn plan(row: &str) -> Plan<'_> {
+        Plan { rounds: 5, row, in_step: false }
+    }
+
+    /// Loads on one machine, and a way to start more.
+    fn machine() -> (Rc<RefCell<Machine>>, impl Fn(&'static str, f64) -> Fixed + Clone + 'static) {
+        let machine = Rc::new(RefCell::new(Machine::default()));
+        let of = machine.clone();
+        (machine, move |name, seconds| Fixed { name, seconds, machine: of.clone() })
+    }
+
+    fn entry(
+        load: &(impl Fn(&'static str, f64) -> Fixed + Clone + 'static),
+        name: &'static str,
+        seconds: f64,
+        target: Option<Target>,
+    ) -> Entry {
+        let load = load.clone();
+        Entry::new(name, 1_000_000, target, move || load(name, seconds))
+    }
+
+    #[test]
+    fn ratios_are_true_on_a_machine_that_changes_its_speed() {
+        let (machine, load) = machine();
+        machine.borrow_mut().changes = true;
+        let entries = vec![
+            entry(&load, "half as fast", 5e-7, Target::share(0.45)),
+            entry(&load, "a quarter", 10e-7, Target::share(0.2)),
+            entry(&load, "too slow", 10e-7, Target::share(0.3)),
+        ];
+        let loops = || [Box::new(load("heap", 2.5e-7)) as Box<dyn Load>, Box::new(load("rings", 1.25e-7))];
+        let rows = run_beside_loops(entries, plan(""), loops);
+        let ratio = |row: &Row| row.ratio.expect("a ratio to the loop").median;
+        for (row, expected) in rows[1..].iter().zip([2.0, 0.5, 0.25, 0.25]) {
+            assert!((ratio(row) / expected - 1.0).abs() < 0.1, "{}: {} of {expected}", row.name, ratio(row));
+        }
+        assert_eq!(
+            rows.iter().map(|row| row.met).collect::<Vec<_>>(),
+            [None, None, Some(true), Some(true), Some(false)]
+        );
+        assert_eq!(rows[2].target.as_deref(), Some(">= 0.45 of the loop"));
+        assert_eq!(rows[2].note, "a note on half as fast");
+        assert_eq!(rows[0].ratio.map(|ratio| ratio.median), None, "the loop has no ratio to itself");
+    }
+
+    #[test]
+    fn loads_of_a_group_take_turns_after_the_first_slice() {
+        let (machine, load) = machine();
+        let rate = Target::rate(1e6);
+        let flat = Some(Target { share: Some(FLAT), rate: Some(1e6) });
+        // Slices of 0.4 and 0.35 s: three pieces, as many as the shorter one has.
+        let entries = vec![entry(&load, "first", 4e-7, rate), entry(&load, "second", 3.5e-7, flat)];
+        let rows = run(entries, Plan { rounds: 1, ..plan("") }, || Box::new(load("loop", 8e-7)));
+        let ran = machine.borrow().ran.clone();
+        let [warm_up, turns] = [&ran[..4], &ran[4..]];
+        assert_eq!(warm_up.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["loop", "first", "loop", "second"]);
+        assert_eq!(warm_up[1], ("first", 1_000_000));
+        let piece = ["loop", "first", "loop", "second"];
+        assert_eq!(turns.iter().map(|(name, _)| *name).collect::<Vec<_>>(), piece.repeat(3));
+        let requests = |name: &str| if name == "loop" { LOOP_PIECE } else { 333_333 };
+        assert!(turns.iter().all(|(name, asked)| *asked == requests(name)));
+        assert!(rows[0].ratio.is_none() && rows[1].ratio.is_some());
+        let reads = rows[0].reads.expect("its goal is a rate").median;
+        assert!((reads - 0.5).abs() < 1e-9, "a request of half the time of a read of the loop: {reads}");
+        assert_eq!(rows[0].target.as_deref(), Some(">= 1000 k/s (5 loop reads)"));
+    }
+
+    #[test]
+    fn one_row_is_measured_alone_and_a_slice_in_step_is_one_piece() {
+        let (machine, load) = machine();
+        let entries = vec![entry(&load, "reads", 2e-6, None), entry(&load, "writes", 2e-6, None)];
+        let no_loop = || -> Box<dyn Load> { panic!("no goal is a rate") };
+        let rows = run(entries, plan("writes"), no_loop);
+        assert_eq!(rows.iter().map(|row| row.name.as_str()).collect::<Vec<_>>(), ["writes"]);
+        assert!(machine.borrow().ran.iter().all(|(name, _)| *name == "writes"));
+        assert_eq!(machine.borrow().ran.len(), 1 + 5 * 16, "a slice of two seconds has the most pieces");
+        assert_eq!(Plan { in_step: true, ..plan("") }.pieces(2.0), 1);
+        let loops = || -> [Box<dyn Load>; 2] { panic!("nothing to measure") };
+        assert!(run_beside_loops(vec![entry(&load, "reads", 1e-6, None)], plan("other"), loops).is_empty());
+    }
 }

@@ -6,7 +6,7 @@ use study::oracle::Blank;
 use study::session::{Flow, Session, Stop};
 use workload::generate::{Generator, GeneratorSpec};
 
-use crate::rounds::Load;
+use floor::rounds::Load;
 
 const WORKLOAD: &str = r#"
 name = "bench"

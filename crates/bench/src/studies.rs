@@ -11,7 +11,7 @@ use study::execute;
 use study::plan::{Plan, RunSpec, builtin};
 use study::session::Program;
 
-use crate::report::{Row, Spread};
+use floor::report::{Row, Spread};
 
 /// The most seconds of processor time of the demo.
 const DEMO: f64 = 8.0;

@@ -10,8 +10,8 @@ use workload::trace::{TraceOptions, open};
 use workload::{Source, SourceError};
 
 use crate::memory;
-use crate::report::{Row, Spread};
 use floor::clock::timed;
+use floor::report::{Row, Spread};
 
 const LINES: u64 = 2_000_000;
 /// The fewest requests per second of processor time.

@@ -17,6 +17,7 @@ use std::process::{Child, ChildStderr, ChildStdin, Command, ExitCode, Stdio};
 
 use clap::Parser;
 use floor::compare::{Comparison, Failure, READY, Row, Runs, parse};
+use floor::core::confine;
 
 /// Compares the speed of another commit with today's.
 ///
@@ -164,13 +165,13 @@ enum Way {
 }
 
 impl Way {
-    fn of(benches: [&Path; 2]) -> Result<Self, Failure> {
+    fn of(benches: [&Path; 2], on_one_core: bool) -> Result<Self, Failure> {
         let knows = |bench: &Path| -> Result<bool, Failure> {
             let help = Command::new(bench).arg("--help").output();
             let help = help.map_err(|error| format!("{}: {error}", bench.display()))?;
             Ok(String::from_utf8_lossy(&help.stdout).contains(IN_STEP))
         };
-        if !confine() {
+        if !on_one_core {
             return Ok(Self::InTurn);
         }
         Ok(if knows(benches[0])? && knows(benches[1])? { Self::InStep } else { Self::AtOnce })
@@ -184,23 +185,6 @@ impl Way {
             Self::InTurn => Some("the benches run in turn, because they cannot be confined to one core"),
         }
     }
-}
-
-/// Confines this program, and those that it starts from now on, to one core. False where the system cannot.
-#[cfg(target_os = "linux")]
-fn confine() -> bool {
-    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-    let allowed = sched_getaffinity(None).unwrap_or_default();
-    let Some(core) = (0..CpuSet::MAX_CPU).find(|core| allowed.is_set(*core)) else { return false };
-    let mut one = CpuSet::new();
-    one.set(core);
-    sched_setaffinity(None, &one).is_ok()
-}
-
-/// The same where no such call is known.
-#[cfg(not(target_os = "linux"))]
-const fn confine() -> bool {
-    false
 }
 
 /// The rows of both benches of one section.
@@ -240,7 +224,8 @@ fn compare(args: &Args) -> Result<Comparison, Failure> {
     let base = build(&args.cargo, tree.at.path(), &target.join("bench-base"))?;
     let sections: Vec<&str> =
         if args.only.is_empty() { RATES.to_vec() } else { args.only.iter().map(String::as_str).collect() };
-    let way = Way::of([&base, &now])?;
+    let core = confine();
+    let way = Way::of([&base, &now], core.is_some())?;
     if let Some(remark) = way.remark() {
         eprintln!("bench-compare: {remark}");
     }
