@@ -151,6 +151,7 @@ impl<S: Sector> Buffer<S> {
     }
 
     /// Takes sectors of a unit for a set, from the data of a request in which the unit begins at `at`.
+    #[inline]
     pub(crate) fn take(&mut self, lpn: Lpn, set: u32, mask: u64, (data, at): (&[S], i32)) -> Taken {
         let known = self.index.get(&self.entries, lpn);
         if let Some(of) = self.size.superblocks {
@@ -195,6 +196,7 @@ impl<S: Sector> Buffer<S> {
     }
 
     /// Stores a dirty entry.
+    #[inline]
     fn insert_entry(&mut self, entry: Entry) -> Handle<Entry> {
         let handle = self.entries.insert(entry);
         if S::PRESENT && self.data.len() < self.entries.places() * self.sectors {
@@ -349,6 +351,7 @@ impl<S: Sector> Buffer<S> {
     }
 
     /// Takes the oldest dirty unit of a set, or any dirty unit of a superblock, to write it back.
+    #[inline]
     pub(crate) fn next_to_write(&mut self, of: u32) -> Option<Handle<Entry>> {
         let handle = if let Some(superblocks) = &mut self.superblocks {
             let handle = superblocks.next(of)?;

@@ -316,7 +316,8 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     /// Handles an event. Returns false if nothing else can follow now: most phases of the flash lead to another
     /// phase, and only the last one finishes a list. Work of the FTL that concerns nobody else may let time pass up to
     /// `until`.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // One caller.
     fn handle(&mut self, event: Event, until: Time) -> bool {
         match event {
             Event::Flash(flash::backend::Event::Copies { set, generation }) => {

@@ -124,7 +124,8 @@ impl Faults {
         self.active
     }
 
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Mostly faults are off.
     fn draw(&mut self, kind: Failing) -> bool {
         if !self.active || self.suspended {
             return false;

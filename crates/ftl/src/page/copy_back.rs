@@ -10,6 +10,7 @@ use crate::port::Flash;
 
 impl PageFtl {
     /// True if the gathered mapping units can be copied without the bus: whole pages, each to a page of its own plane.
+    #[inline]
     pub(super) fn copies_back(&self, gathered: &[Psn], offset: u32) -> bool {
         let slots = self.geometry.slots as usize;
         self.copy_back

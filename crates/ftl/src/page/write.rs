@@ -64,6 +64,7 @@ impl PageFtl {
         self.unplaced.len() as u32 - 1
     }
 
+    #[inline]
     fn set_of<S>(&self, owners: &impl Owners<S>, unit: &PageWrite) -> u32 {
         if self.kind_of(unit.lpn) == Holds::Data { owners.set(unit.owner) } else { self.set_of_pages() }
     }

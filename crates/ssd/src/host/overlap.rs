@@ -239,7 +239,8 @@ impl<T: Copy + PartialEq> Overlaps<T> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // One caller, which each request passes.
     pub(crate) fn remove(&mut self, extent: &Extent, request: T) {
         if extent.is_wide() {
             let place = self.wide.iter().position(|(_, other)| *other == request).expect("it was added");
