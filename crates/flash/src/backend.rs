@@ -486,7 +486,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     /// Releases a finished list and its commands.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // One caller in each family.
     pub fn release(&mut self, list: Handle<List>) {
         let mut next = self.lists[list].first;
         while let Some(command) = next {

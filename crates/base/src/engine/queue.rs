@@ -159,7 +159,8 @@ impl<E: Copy> Default for EventQueue<E> {
 
 impl<E: Copy> EventQueue<E> {
     /// Finds the next event.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Once for each event.
     fn first(&self) -> (usize, Key) {
         // A loop of known length needs no branch for each lane.
         match self.used {

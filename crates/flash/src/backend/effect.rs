@@ -46,7 +46,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.program(handle);
     }
 
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // One caller for reads on their short way and rare ones.
     pub(super) fn read(&mut self, handle: Handle<Command>) {
         let command = &self.commands[handle];
         let place = handle.index() * self.slots_per_command as usize;

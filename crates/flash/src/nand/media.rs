@@ -320,7 +320,8 @@ impl<S: Sector> Media<S> {
     ///
     /// # Panics
     /// If the page is not programmed.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Nearly every read passes its one caller.
     pub(crate) fn is_readable_at(&self, psn: Psn) -> bool {
         let (superblock, offset) = self.geometry.locate(psn);
         let (page, plane) = self.geometry.page_and_plane(offset);
@@ -364,7 +365,8 @@ impl<S: Sector> Media<S> {
     }
 
     /// Draws whether the coming page read is uncorrectable, and marks the page.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Mostly faults are off.
     pub(crate) fn read_page(&mut self, psn: Psn) {
         if self.faults.read_fails() {
             let first = psn.get() - psn.get() % self.geometry.slots;

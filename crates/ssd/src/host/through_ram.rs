@@ -11,7 +11,8 @@ use crate::Ssd;
 
 impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     /// Looks a read up and begins it.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // One caller.
     pub(super) fn look_up(&mut self, handle: Handle<Active<S>>) {
         let extent = self.clients.requests[handle].extent;
         match self.ram.look_up(self.now, extent.end - extent.first) {
