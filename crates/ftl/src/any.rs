@@ -289,7 +289,8 @@ impl Ftl for AnyFtl {
         each!(self, ftl => Ftl::check(ftl, media, slc_array));
     }
 
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Every request is fetched for, at one of two places.
     fn fetch<S: Sector>(&self, unit: usize, media: &Media<S>) {
         each!(self, ftl => Ftl::fetch(ftl, unit, media));
     }
@@ -335,7 +336,8 @@ impl Ftl for AnyFtl {
         each!(self, ftl => Ftl::on_cpu_done(ftl, flash, token));
     }
 
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Asked at the end of every list and of every request.
     fn is_due(&self, timed: bool) -> bool {
         each!(self, ftl => Ftl::is_due(ftl, timed))
     }

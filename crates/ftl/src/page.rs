@@ -29,6 +29,7 @@ mod map_pages;
 mod mapping;
 mod mount;
 mod moves;
+mod place;
 mod placement;
 mod pool;
 mod pool_set;

@@ -151,7 +151,8 @@ impl<S: Sector> Buffer<S> {
     }
 
     /// Takes sectors of a unit for a set, from the data of a request in which the unit begins at `at`.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // One caller.
     pub(crate) fn take(&mut self, lpn: Lpn, set: u32, mask: u64, (data, at): (&[S], i32)) -> Taken {
         let known = self.index.get(&self.entries, lpn);
         if let Some(of) = self.size.superblocks {
@@ -196,7 +197,8 @@ impl<S: Sector> Buffer<S> {
     }
 
     /// Stores a dirty entry.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // One caller that every new unit passes.
     fn insert_entry(&mut self, entry: Entry) -> Handle<Entry> {
         let handle = self.entries.insert(entry);
         if S::PRESENT && self.data.len() < self.entries.places() * self.sectors {
@@ -209,6 +211,8 @@ impl<S: Sector> Buffer<S> {
 
     /// Puts a dirty entry into the queue of its set, behind all entries of its epoch: a later flush may have let
     /// newer entries in.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Two callers: a new unit, and a unit that becomes dirty again.
     fn enqueue(&mut self, handle: Handle<Entry>) {
         let Entry { lpn, set, moves, .. } = self.entries[handle];
         let epoch = self.entries[handle].epoch();
@@ -351,7 +355,8 @@ impl<S: Sector> Buffer<S> {
     }
 
     /// Takes the oldest dirty unit of a set, or any dirty unit of a superblock, to write it back.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // One caller.
     pub(crate) fn next_to_write(&mut self, of: u32) -> Option<Handle<Entry>> {
         let handle = if let Some(superblocks) = &mut self.superblocks {
             let handle = superblocks.next(of)?;

@@ -48,6 +48,8 @@ pub struct Ssd<S, O = (), F: Ftl = AnyFtl> {
     /// Buffer entries that a flush is about to log; a scratch list.
     pub(crate) logging: Vec<Handle<Entry>>,
     pub(crate) completions: Vec<Completion<S>>,
+    /// The next requests that were announced: their map entries are prefetched already.
+    announced: usize,
     /// False while recovery is under way.
     pub(crate) ready: bool,
     /// False until the scan is over; then recovery writes translation pages.
@@ -168,6 +170,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             flushes: VecDeque::new(),
             logging: Vec::new(),
             completions: Vec::new(),
+            announced: 0,
             ready,
             scanned: ready,
             powered: true,
@@ -424,7 +427,9 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
         }
         self.now = now;
         self.events.pass(now);
-        if self.is_looked_up(request.io.kind) {
+        if self.announced > 0 {
+            self.announced -= 1;
+        } else if self.is_looked_up(request.io.kind) {
             let unit = self.resolved.geometry.unit_of(request.io.start.get());
             self.ftl.fetch(unit as usize, self.backend.media());
         }
@@ -444,7 +449,8 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
         }
     }
 
-    fn announce(&self, coming: &[Io]) {
+    fn announce(&mut self, coming: &[Io]) {
+        self.announced = coming.len();
         for io in coming {
             let unit = self.resolved.geometry.unit_of(io.start.get());
             if self.is_looked_up(io.kind) {

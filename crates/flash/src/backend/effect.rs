@@ -211,6 +211,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     /// Forwards the data of a read to the programs that wait for it.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Every copy passes here; its other callers are rare.
     pub(super) fn pass_on(&mut self, handle: Handle<Command>) {
         let first = handle.index() * self.slots_per_command as usize;
         for place in first..first + self.commands[handle].count as usize {

@@ -27,8 +27,13 @@ impl Class {
 
 impl<S: Sector, O: Observer> Backend<S, O> {
     /// Lets an idle die begin the first command that waits for it.
-    #[inline]
     pub(super) fn next_command<E: From<Event> + Copy>(&mut self, now: Time, die: u32, events: &mut EventQueue<E>) {
+        self.begin_waiting(now, die, events);
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // One caller for programs, behind which mostly none waits, and one for all else.
+    fn begin_waiting<E: From<Event> + Copy>(&mut self, now: Time, die: u32, events: &mut EventQueue<E>) {
         let state = &self.dies[die as usize];
         // A forwarder has no business with an idle die.
         let is_idle = state.array.is_none() && state.register.is_none();
@@ -226,7 +231,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     /// Handles an event that the backend scheduled. Drops the event of an aborted phase.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // A device calls it from one place.
     pub fn handle<E: From<Event> + Copy>(
         &mut self,
         now: Time,
@@ -314,8 +320,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                     die.loaded = false;
                     self.execute_array_loaded(now, loaded, events);
                 }
-                self.finish(now, handle, events);
-                self.next_command(now, number, events);
+                self.end(now, handle, events);
+                self.begin_waiting(now, number, events);
             }
             Op::CopyBack if self.commands[handle].wants_data() => {
                 (die.array, die.register) = (None, Some(handle));
@@ -440,13 +446,19 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
     }
 
-    #[inline]
+    /// Ends a command: it is counted, and leaves its die and its list.
     pub(super) fn finish<E: From<Event> + Copy>(
         &mut self,
         now: Time,
         handle: Handle<Command>,
         events: &mut EventQueue<E>,
     ) {
+        self.end(now, handle, events);
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // One caller for programs and one for all else.
+    fn end<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
         self.count(handle);
         self.notify(now, handle, Stop::Finished);
         let command = &mut self.commands[handle];

@@ -222,7 +222,8 @@ impl PageFtl {
 
     /// Asks the map unit for the place of a partly written mapping unit, unless the place is known and still valid.
     /// Returns true if it asks: the answer brings the write back.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Mostly the map is in RAM, and nothing is asked.
     pub(super) fn asks_place<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, unit: &PageWrite) -> bool {
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return false };
         if unit.is_whole(self.geometry.sectors) {

@@ -220,7 +220,8 @@ impl PageFtl {
 
     /// A write comes to the FTL. If the mapping unit is discarded, the write is newer, unless it was in progress when the
     /// discard came and is placed again.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // One caller; mostly nothing is discarded.
     pub(super) fn note_write(&mut self, unit: &PageWrite) {
         let units = self.units;
         let Some(trims) = self.trims.as_mut().filter(|_| unit.lpn.get() < units) else { return };

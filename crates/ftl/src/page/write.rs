@@ -84,6 +84,9 @@ impl PageFtl {
         (0..self.unplaced.len() as u32).any(|set| waits(&set))
     }
 
+    /// Puts a write into the program of its pool, or lets it wait there.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // One caller for new writes and a rare one.
     fn accept<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -242,33 +245,10 @@ impl PageFtl {
         (self.by_program_slots.quotient(offset) + 1) * self.program_slots()
     }
 
-    /// The pool for a write: the placement's choice, or the emptiest pool of the set if that one is full.
-    fn place<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, set: u32, unit: &PageWrite) -> Option<u32> {
-        let slots = self.geometry.superblock_slots();
-        let stripe = self.by_program_slots.quotient(unit.lpn.get());
-        let home =
-            if self.kind_of(unit.lpn) == Holds::Pages { self.pool_for_page(unit.lpn.get() - self.units) } else { 0 };
-        let pools = &self.pools;
-        let load = |pool: u32| flash.backend.load(pools[pool as usize].die) + pools[pool as usize].in_flight;
-        let lines = self.word_line > 1;
-        let fills = |pool: u32| lines && pools[pool as usize].program.is_some();
-        let chosen = match self.kind_of(unit.lpn) {
-            Holds::Data => self.placer.pool(set, stripe, load, fills),
-            Holds::Pages => home,
-        };
-        let room = |pool: u32| {
-            let pool = &pools[pool as usize];
-            pool.limit(slots).saturating_sub(pool.live)
-        };
-        if room(chosen) > 0 {
-            return Some(chosen);
-        }
-        let others = self.sets[set as usize].iter().copied();
-        others.max_by_key(|pool| (room(*pool), std::cmp::Reverse(*pool))).filter(|pool| room(*pool) > 0)
-    }
-
     /// Adds a write to the program under assembly in a pool. Returns false if the pool has no free superblock for it
     /// now.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Most writes go into a program that has room: a call would cost them 25 instructions.
     pub(super) fn append<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -287,6 +267,18 @@ impl PageFtl {
             push_unit(flash, owners, assembly.command, unit);
             return true;
         }
+        self.append_to_next(flash, owners, pool, unit)
+    }
+
+    /// The same where a program begins, ends, or takes a part of a mapping unit.
+    #[inline(never)]
+    fn append_to_next<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        pool: u32,
+        unit: &PageWrite,
+    ) -> bool {
         self.part_programs(flash, pool, unit);
         let assembly = match self.open_program(flash, pool) {
             Some(assembly) if !is_full(flash, assembly) => assembly,

@@ -27,7 +27,7 @@ pub trait Drive<S> {
     fn submit(&mut self, now: Time, request: Request<S>);
 
     /// Announces requests that will follow, for the drive to prefetch the memory that it will need. It changes nothing that anybody sees: neither times nor results.
-    fn announce(&self, _coming: &[Io]) {}
+    fn announce(&mut self, _coming: &[Io]) {}
 
     /// The time of the next event; `None` if nothing is under way.
     fn next_event(&self) -> Option<Time>;

@@ -220,7 +220,8 @@ impl<T: Copy + PartialEq> Overlaps<T> {
         extent.changes || self.changing > 0
     }
 
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Every write passes here, from one caller.
     pub(crate) fn add(&mut self, extent: &Extent, request: T) {
         if extent.is_wide() {
             return self.wide.push((*extent, request));

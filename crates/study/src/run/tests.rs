@@ -182,7 +182,7 @@ impl ssd::Drive<()> for Circles {
 /// A drive that checks what it is told.
 struct Told {
     drive: FixedDrive<()>,
-    announced: std::cell::RefCell<Vec<Io>>,
+    announced: Vec<Io>,
     submitted: Vec<Io>,
 }
 
@@ -197,9 +197,9 @@ impl ssd::Drive<()> for Told {
         self.submitted.push(request.io);
         self.drive.submit(now, request);
     }
-    fn announce(&self, coming: &[Io]) {
-        assert!(coming.is_empty() || self.announced.borrow().len() == self.submitted.len(), "nothing is told twice");
-        self.announced.borrow_mut().extend(coming);
+    fn announce(&mut self, coming: &[Io]) {
+        assert!(coming.is_empty() || self.announced.len() == self.submitted.len(), "nothing is told twice");
+        self.announced.extend(coming);
     }
     fn next_event(&self) -> Option<Time> {
         self.drive.next_event()
@@ -216,19 +216,19 @@ impl ssd::Drive<()> for Told {
 fn a_closed_loop_announces_each_request_before_it_submits_it() {
     let text = "name = \"t\"\nrequests = 100\narrivals = { kind = \"closed\", depth = 3 }\n[[stream]]\nreads = \"50%\"\n\
                 sizes = [{ size = \"4KiB\" }]\naddress = { pattern = \"uniform\" }\n";
-    let mut told = Told { drive: small::four_servers(), announced: Default::default(), submitted: Vec::new() };
+    let mut told = Told { drive: small::four_servers(), announced: Vec::new(), submitted: Vec::new() };
     let spec = GeneratorSpec::from_toml(text).expect("it is valid");
     let mut source = Generator::new(&spec, told.drive.capacity(), 1).expect("it is valid");
     // The first run ends in the midst of what has been announced; the second begins with the rest.
     for requests in [37, 63] {
         let result = Runner::new().limit(requests).run(&mut told, &mut source, &mut Blank).expect("it runs");
         assert_eq!(result.completed, requests);
-        told.announced.borrow_mut().truncate(told.submitted.len());
-        assert_eq!(*told.announced.borrow(), told.submitted);
+        told.announced.truncate(told.submitted.len());
+        assert_eq!(told.announced, told.submitted);
     }
     // A source that does not draw ahead announces nothing.
     Runner::new().run(&mut told, &mut closed(READ, 50, 2), &mut Blank).expect("it runs");
-    assert_eq!((told.announced.borrow().len(), told.submitted.len()), (100, 150));
+    assert_eq!((told.announced.len(), told.submitted.len()), (100, 150));
 }
 
 #[test]
