@@ -3,8 +3,8 @@
 //! Inside the bench's own program their speed changed by a tenth with every change of the simulator, because the
 //! compiler laid out their code differently. A program of their own has the same code until they change.
 //!
-//! [`rounds`] measures loads beside them, [`report`] prints what came out, and [`compare`] judges the rows of two builds of
-//! the bench.
+//! [`rounds`] measures loads beside them, and [`report`] prints what came out. [`pairs`] runs the benches of two builds, and
+//! [`compare`] judges their rows.
 
 pub mod agenda;
 mod array;
@@ -14,6 +14,7 @@ pub mod compare;
 pub mod core;
 pub mod histogram;
 pub mod mapped;
+pub mod pairs;
 pub mod random;
 pub mod reads;
 pub mod report;

@@ -389,6 +389,8 @@ mod tests {
         let ratio = |row: &Row| row.ratio.expect("a ratio to the loop").median;
         for (row, expected) in rows[1..].iter().zip([2.0, 0.5, 0.25, 0.25]) {
             assert!((ratio(row) / expected - 1.0).abs() < 0.1, "{}: {} of {expected}", row.name, ratio(row));
+            let Spread { min, max, .. } = row.ratio.expect("a ratio to the loop");
+            assert!(max < 1.35 * min, "{}: rounds of {min} to {max}", row.name);
         }
         assert_eq!(
             rows.iter().map(|row| row.met).collect::<Vec<_>>(),

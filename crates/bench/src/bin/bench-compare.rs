@@ -11,13 +11,13 @@
 //!
 //! The exit code is 1 if a row is slower by 5 % or more, and slower in each pair, and 2 if something failed.
 
-use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, ChildStdin, Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 
 use clap::Parser;
-use floor::compare::{Comparison, Failure, READY, Row, Runs, parse};
+use floor::compare::{Comparison, Failure, Runs};
 use floor::core::confine;
+use floor::pairs::{Asked, Way, pair};
 
 /// Compares the speed of another commit with today's.
 ///
@@ -48,9 +48,6 @@ struct Args {
 /// The sections whose rows are rates of requests.
 const RATES: [&str; 9] =
     ["requests", "maps", "merges", "map-writes", "logs", "superblocks", "chang", "depth", "observers"];
-
-/// The exit code of a command line that a program does not take.
-const USAGE: i32 = 2;
 
 /// A worktree of a commit in a temporary folder. It is removed in the end.
 struct Tree {
@@ -86,136 +83,6 @@ fn build(cargo: &Path, tree: &Path, into: &Path) -> Result<PathBuf, Failure> {
     Ok(into.join("release").join(format!("bench{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// A bench that measures one section.
-struct Running {
-    command: Command,
-    child: Child,
-    to: Option<ChildStdin>,
-    says: BufReader<ChildStderr>,
-    said: String,
-}
-
-impl Running {
-    fn start(bench: &Path, section: &str, args: &Args, way: Way) -> Result<Self, Failure> {
-        let mut command = Command::new(bench);
-        command.args(["--json", "--rounds", &args.rounds.to_string(), section]);
-        if !args.row.is_empty() {
-            command.args(["--row", &args.row]);
-        }
-        if way == Way::InStep {
-            command.arg(IN_STEP);
-        }
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;
-        let to = child.stdin.take();
-        let says = BufReader::new(child.stderr.take().ok_or("a bench without a standard error")?);
-        Ok(Self { command, child, to, says, said: String::new() })
-    }
-
-    /// Waits until the next slice may begin. False if there is none.
-    fn is_ready(&mut self) -> Result<bool, Failure> {
-        loop {
-            let mut line = String::new();
-            match self.says.read_line(&mut line) {
-                Ok(0) => return Ok(false),
-                Ok(_) if line.trim_end() == READY => return Ok(true),
-                Ok(_) => self.said.push_str(&line),
-                Err(error) => return Err(format!("{:?}: {error}", self.command).into()),
-            }
-        }
-    }
-
-    /// Lets the slice begin. A bench that has failed says so at its end.
-    fn go(&mut self) {
-        if let Some(to) = &mut self.to {
-            _ = writeln!(to).and_then(|()| to.flush());
-        }
-    }
-
-    /// The rows of the section; `None` if the bench has no such section.
-    fn rows(self) -> Result<Option<Vec<Row>>, Failure> {
-        let Self { command, child, to, mut says, mut said } = self;
-        drop(to);
-        let ended = child.wait_with_output();
-        let read = says.read_to_string(&mut said);
-        let output = ended.and_then(|output| read.map(|_| output)).map_err(|error| format!("{command:?}: {error}"))?;
-        if output.status.code() == Some(USAGE) {
-            return Ok(None);
-        }
-        if !output.status.success() {
-            return Err(format!("{command:?} failed: {}\n{said}", output.status).into());
-        }
-        let rows = parse(&String::from_utf8_lossy(&output.stdout)).map_err(|fault| format!("{command:?}: {fault}"))?;
-        Ok(Some(rows))
-    }
-}
-
-/// The option of a bench that runs in step.
-const IN_STEP: &str = "--in-step";
-
-/// How the benches of a pair run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    /// At once on one core, each slice with that of the other.
-    InStep,
-    /// At once on one core, because the bench of the base does not know how to run in step.
-    AtOnce,
-    /// One after the other, because the system confines no program to a core.
-    InTurn,
-}
-
-impl Way {
-    fn of(benches: [&Path; 2], on_one_core: bool) -> Result<Self, Failure> {
-        let knows = |bench: &Path| -> Result<bool, Failure> {
-            let help = Command::new(bench).arg("--help").output();
-            let help = help.map_err(|error| format!("{}: {error}", bench.display()))?;
-            Ok(String::from_utf8_lossy(&help.stdout).contains(IN_STEP))
-        };
-        if !on_one_core {
-            return Ok(Self::InTurn);
-        }
-        Ok(if knows(benches[0])? && knows(benches[1])? { Self::InStep } else { Self::AtOnce })
-    }
-
-    /// What makes the comparison less sure than it could be.
-    const fn remark(self) -> Option<&'static str> {
-        match self {
-            Self::InStep => None,
-            Self::AtOnce => Some("the bench of the base cannot run in step: compare row by row (`--row`)"),
-            Self::InTurn => Some("the benches run in turn, because they cannot be confined to one core"),
-        }
-    }
-}
-
-/// The rows of both benches of one section.
-fn pair(
-    benches: [&Path; 2],
-    order: [usize; 2],
-    section: &str,
-    (args, way): (&Args, Way),
-) -> Result<[Option<Vec<Row>>; 2], Failure> {
-    let mut rows = [None, None];
-    let start = |i: usize| Running::start(benches[i], section, args, way);
-    let [first, second] = order;
-    if way == Way::InTurn {
-        rows[first] = start(first)?.rows()?;
-        rows[second] = start(second)?.rows()?;
-        return Ok(rows);
-    }
-    let (mut one, mut other) = (start(first)?, start(second)?);
-    if way == Way::InStep {
-        loop {
-            let ready = [one.is_ready()?, other.is_ready()?];
-            if ready == [false; 2] {
-                break;
-            }
-            [&mut one, &mut other].into_iter().zip(ready).filter(|(_, ready)| *ready).for_each(|(bench, _)| bench.go());
-        }
-    }
-    (rows[first], rows[second]) = (one.rows()?, other.rows()?);
-    Ok(rows)
-}
-
 fn compare(args: &Args) -> Result<Comparison, Failure> {
     let here = std::env::current_exe().map_err(|error| format!("the path of this program: {error}"))?;
     let now = here.with_file_name(format!("bench{}", std::env::consts::EXE_SUFFIX));
@@ -234,7 +101,8 @@ fn compare(args: &Args) -> Result<Comparison, Failure> {
         let mut missing = [false; 2];
         for number in 0..args.pairs {
             let order = if number % 2 == 0 { [0, 1] } else { [1, 0] };
-            let rows = pair([&base, &now], order, section, (args, way))?;
+            let asked = Asked { section, rounds: args.rounds, row: &args.row };
+            let rows = pair([&base, &now], order, asked, way)?;
             for (i, rows) in rows.into_iter().enumerate() {
                 missing[i] = rows.is_none();
                 runs[i].add(rows.unwrap_or_default());

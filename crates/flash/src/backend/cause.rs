@@ -105,9 +105,15 @@ impl CauseSet {
         self.0 & (1 << cause as u8) != 0
     }
 
-    /// The causes of the set, in order.
+    /// The causes of the set, in order. The sets of requests are asked for each of them, and hold a cause or none.
+    #[inline]
     pub fn iter(self) -> impl Iterator<Item = Cause> {
-        Cause::ALL.into_iter().filter(move |cause| self.contains(*cause))
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let first = left.trailing_zeros() as usize;
+            left &= left.wrapping_sub(1);
+            Cause::ALL.get(first).copied()
+        })
     }
 }
 
@@ -116,5 +122,19 @@ impl fmt::Display for CauseSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.iter().map(Cause::name).collect();
         f.write_str(if names.is_empty() { "-".into() } else { names.join("+") }.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_set_lists_the_causes_that_it_contains() {
+        for bits in 0..=u8::MAX {
+            let set = CauseSet(bits);
+            let contained: Vec<_> = Cause::ALL.into_iter().filter(|cause| set.contains(*cause)).collect();
+            assert_eq!(set.iter().collect::<Vec<_>>(), contained);
+        }
     }
 }

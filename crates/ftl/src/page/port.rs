@@ -137,7 +137,8 @@ impl Ftl for PageFtl {
         self.fetch(unit, media);
     }
 
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Three fields that are mostly empty.
     fn is_due(&self, timed: bool) -> bool {
         self.map_is_due(timed) || self.trims_are_due() || self.checkpoint_is_due()
     }
