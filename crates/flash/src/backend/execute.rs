@@ -31,6 +31,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.begin_waiting(now, die, events);
     }
 
+    /// The same, without a call.
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller for programs, behind which mostly none waits, and one for all else.
     fn begin_waiting<E: From<Event> + Copy>(&mut self, now: Time, die: u32, events: &mut EventQueue<E>) {
@@ -456,6 +457,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.end(now, handle, events);
     }
 
+    /// The same, without a call.
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller for programs and one for all else.
     fn end<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {

@@ -26,7 +26,8 @@ pub trait Drive<S> {
     /// If `now` is before the present time of the drive, or the drive has no such queue.
     fn submit(&mut self, now: Time, request: Request<S>);
 
-    /// Announces requests that will follow, for the drive to prefetch the memory that it will need. It changes nothing that anybody sees: neither times nor results.
+    /// Announces the requests that will follow, for the drive to prefetch the memory that it will need. A later announcement
+    /// replaces what is left of an earlier one. It changes nothing that anybody sees: neither times nor results.
     fn announce(&mut self, _coming: &[Io]) {}
 
     /// The time of the next event; `None` if nothing is under way.
