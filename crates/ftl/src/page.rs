@@ -56,7 +56,7 @@ use flash::nand::{Geometry, Media, Sector, Stream};
 
 use crate::port::{Mount, PageWrite};
 use crate::sabotage::{Planted, Sabotage};
-use crate::toolkit::{DieLists, Versions, WearSpec};
+use crate::toolkit::{DieLists, Reads, Versions, WearSpec};
 
 use blocks::Blocks;
 use checkpoint::Checkpoints;
@@ -296,22 +296,20 @@ impl PageFtl {
     /// the spare bytes of its pages.
     pub(crate) fn scan_time<S: Sector>(timing: &Timing, spare_transfer: Span, media: &Media<S>) -> Span {
         let geometry = media.geometry();
-        let mut array = vec![Span::ZERO; geometry.die_count() as usize];
-        let mut bus = vec![Span::ZERO; geometry.channels as usize];
-        let row = geometry.row_slots();
+        let mut reads = Reads::new(geometry, &timing.read);
+        let (row, spares) = (geometry.row_slots(), spare_transfer * u64::from(geometry.stripe));
         for superblock in (0..geometry.superblock_count()).map(base::units::SuperblockId::new) {
-            if media.is_erased(superblock) {
+            if let Some(rows) = media.first_rows(superblock) {
+                reads.add_first(superblock, rows, spares);
                 continue;
             }
-            let die = geometry.die_of(superblock);
             for page in 0..geometry.pages {
                 let mut slots = (0..row).map(|i| media.spare(geometry.slot(superblock, page * row + i)));
                 if slots.any(|spare| spare != flash::nand::Spare::Empty) {
-                    array[die.index()] += timing.read[page as usize % timing.read.len()];
-                    bus[geometry.channel_of(die).index()] += spare_transfer * u64::from(geometry.stripe);
+                    reads.add(superblock, page, spares);
                 }
             }
         }
-        array.into_iter().chain(bus).max().unwrap_or(Span::ZERO)
+        reads.time()
     }
 }

@@ -9,6 +9,7 @@ use workload::{Pacing, Source};
 use crate::oracle::{Oracle, Payload};
 
 mod backlog;
+mod coming;
 mod course;
 mod error;
 mod flight;

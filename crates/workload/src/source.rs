@@ -43,6 +43,14 @@ pub trait Source {
         &[]
     }
 
+    /// Takes the first `requests` of those that [`Source::ahead`] returned, as so many calls of [`Source::next`] would.
+    ///
+    /// # Panics
+    /// If it returned fewer.
+    fn pass(&mut self, requests: usize) {
+        assert_eq!(requests, 0, "requests are passed that no source has drawn ahead");
+    }
+
     /// The pacing that the source asks for; a user may override it.
     fn pacing(&self) -> Pacing;
 
@@ -75,6 +83,10 @@ impl<W: Source + ?Sized> Source for &mut W {
 
     fn ahead(&mut self) -> &[Io] {
         (**self).ahead()
+    }
+
+    fn pass(&mut self, requests: usize) {
+        (**self).pass(requests);
     }
 
     fn pacing(&self) -> Pacing {

@@ -340,6 +340,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Calls `then` for each boundary up to `now` that was no event and has not been made up for, with its time, its die
     /// and the cause of the page that ended there.
     pub(super) fn each_boundary(&self, now: Time, mut then: impl FnMut(Time, u32, Cause)) {
+        if !self.copy_back_runs.are_possible() {
+            return;
+        }
         let mut turns = Vec::new();
         for die in (0..self.copy_back_runs.ends.len() as u32).filter(|die| self.copy_back_runs.is_under_way(*die)) {
             let state = &self.dies[die as usize];

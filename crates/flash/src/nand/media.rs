@@ -9,6 +9,7 @@ use super::{Faults, Geometry, Image, Sector, Spare};
 
 mod backing;
 mod copy;
+mod dense;
 mod failing;
 mod images;
 mod layout;
@@ -69,6 +70,8 @@ struct Block {
     bad: bool,
     /// A program has failed in the block since its last erase: it takes no more.
     failing: bool,
+    /// A page before the last programmed one was skipped, or its first slot programmed as padding.
+    sparse: bool,
 }
 
 impl Block {
@@ -387,7 +390,7 @@ impl<S: Sector> Media<S> {
             well &= !self.faults.erase_fails(erases, endurance);
             let block = self.block_mut(superblock, plane);
             block.erases += 1;
-            block.next_page = 0;
+            (block.next_page, block.sparse) = (0, false);
             (block.opened, block.stream, block.mode) = (0, Stream::default(), Mode::default());
             self.set_failing(superblock, plane, false);
             if S::PRESENT && !self.backing.is_some() {

@@ -14,7 +14,7 @@ use super::superblocks::Superblocks;
 use super::{HydraConfig, HydraFtl, Kind};
 use crate::port::Mount;
 use crate::sabotage::{Planted, Sabotage};
-use crate::toolkit::Versions;
+use crate::toolkit::{Reads, Versions};
 
 impl HydraFtl {
     /// Recovers the FTL from the media. A new drive has empty media.
@@ -126,19 +126,15 @@ impl HydraFtl {
     /// Dies work in parallel, and a channel transfers one page at a time.
     pub(super) fn scan_time<S: Sector>(config: &HydraConfig, media: &Media<S>) -> Span {
         let (geometry, timing) = (media.geometry(), &config.timing);
-        let mut array = vec![Span::ZERO; geometry.die_count() as usize];
-        let mut bus = vec![Span::ZERO; geometry.channels as usize];
+        let mut reads = Reads::new(geometry, &timing.read);
         let areas = &config.areas;
         let journal = areas.blocks(geometry.blocks).map(|(_, block)| block);
         for block in journal.chain(areas.flush_blocks(geometry.blocks)) {
-            let die = geometry.die_of(block);
             let holds = |page: &u32| media.spare(geometry.slot(block, *page)) != Spare::Empty;
-            let pages = (0..geometry.pages).take_while(holds).count().max(1);
-            for page in 0..pages {
-                array[die.index()] += timing.read[page % timing.read.len()];
-                bus[geometry.channel_of(die).index()] += timing.transfer[1];
-            }
+            let pages = || (0..geometry.pages).take_while(holds).count() as u32;
+            let pages = media.first_rows(block).unwrap_or_else(pages).max(1);
+            reads.add_first(block, pages, timing.transfer[1]);
         }
-        array.into_iter().chain(bus).max().unwrap_or(Span::ZERO)
+        reads.time()
     }
 }

@@ -330,10 +330,9 @@ impl std::ops::Mul<&flash::backend::Timing> for Programmed {
 
 fn programmed_pages<S: Sector>(media: &Media<S>) -> Programmed {
     let geometry = media.geometry();
-    let mut pages = 0;
-    for block in (0..geometry.superblock_count()).map(SuperblockId::new).filter(|block| !media.is_erased(*block)) {
-        let holds = |page: &u32| media.spare(geometry.slot(block, page * geometry.slots)) != Spare::Empty;
-        pages += (0..geometry.pages).filter(holds).count() as u64;
-    }
+    let holds = |block, page| media.spare(geometry.slot(block, page * geometry.slots)) != Spare::Empty;
+    let counted = |block| (0..geometry.pages).filter(|page| holds(block, *page)).count() as u32;
+    let blocks = (0..geometry.superblock_count()).map(SuperblockId::new);
+    let pages = blocks.map(|block| u64::from(media.first_rows(block).unwrap_or_else(|| counted(block)))).sum();
     Programmed(pages, geometry.slots)
 }

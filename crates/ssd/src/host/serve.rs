@@ -44,7 +44,8 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
 
     /// True if nothing is left to do at this moment, as after most requests that begin: what [`Self::run_ready`] asks one
     /// after the other, in one condition.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Every request asks once.
     pub(crate) fn is_quiet(&self) -> bool {
         !self.backend.has_ready()
             && self.slc_array.is_none()

@@ -8,6 +8,7 @@ use flash::backend::{Op, Tally};
 use ssd::{Completion, Counters, Drive, QueueId, Request, Tag};
 use workload::{Pacing, Source};
 
+use super::coming::Coming;
 use super::course::{Course, SERIES_INTERVAL, SERIES_POINTS};
 use super::error::{RunError, too_late};
 use super::record::{Progress, Record, RequestLog};
@@ -233,14 +234,27 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         depth: u32,
         until: Time,
     ) -> Result<(), RunError> {
-        let (mut more, mut known) = (true, 0);
+        let mut coming = Coming::default();
+        let done = self.keep_up(source, &mut coming, (queue, depth), until);
+        coming.settle(source);
+        done
+    }
+
+    fn keep_up<W: Source + ?Sized>(
+        &mut self,
+        source: &mut W,
+        coming: &mut Coming,
+        (queue, depth): (QueueId, u32),
+        until: Time,
+    ) -> Result<(), RunError> {
+        let mut more = true;
         while more && self.outstanding < u64::from(depth) {
-            more = self.submit_next(source, &mut known, queue, until)?;
+            more = self.submit_next(source, coming, queue, until)?;
         }
         while self.outstanding > 0 {
             let finished = self.advance(Time::MAX, &mut Alone)?;
             for _ in 0..finished {
-                more = more && self.submit_next(source, &mut known, queue, until)?;
+                more = more && self.submit_next(source, coming, queue, until)?;
             }
         }
         Ok(())
@@ -273,28 +287,21 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         Ok(())
     }
 
-    /// Submits the next request of the source. Returns false if there is none or it arrives after `until`. `known` counts
-    /// the next requests that the drive has been told of.
-    #[inline]
+    /// Submits the next request of the source. Returns false if there is none or it arrives after `until`.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Every request of a closed loop passes it.
     pub(super) fn submit_next<W: Source + ?Sized>(
         &mut self,
         source: &mut W,
-        known: &mut u64,
+        coming: &mut Coming,
         queue: QueueId,
         until: Time,
     ) -> Result<bool, RunError> {
         if self.left == 0 || self.now >= until.min(self.stop_at) {
             return Ok(false);
         }
-        if *known == 0 {
-            let coming = source.ahead();
-            self.drive.announce(coming);
-            // A source that does not draw ahead is not asked again.
-            *known = if coming.is_empty() { u64::MAX } else { coming.len() as u64 };
-        }
-        *known -= 1;
-        let Some(next) = source.next()? else { return Ok(false) };
-        self.submit(next.io, queue)?;
+        let Some(io) = coming.next(source, self.drive)? else { return Ok(false) };
+        self.submit(io, queue)?;
         Ok(true)
     }
 
@@ -316,7 +323,8 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
 
     /// Advances the device to `to`, the next point of the series or the first completion, whichever comes first.
     /// Returns the number of completed requests.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Every completion passes it.
     pub(super) fn advance(&mut self, to: Time, flows: &mut impl Flows) -> Result<u64, RunError> {
         let due = match &self.warm_up {
             None => self.due(),
@@ -398,7 +406,8 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // One caller.
     fn complete(&mut self, completion: &Completion<S>, flows: &mut impl Flows) -> Result<(), RunError> {
         self.payload.completed(completion).map_err(RunError::Mismatch)?;
         self.outstanding = self.outstanding.checked_sub(1).expect("a request completed that was not under way");

@@ -9,6 +9,7 @@ use base::units::Time;
 use ssd::{Completion, Drive, QueueId, Tag};
 use workload::{Pacing, Source};
 
+use super::coming::Coming;
 use super::error::{RunError, too_late};
 use super::flight::{Flight, Flows};
 use super::result::{Collected, FlowResult};
@@ -47,8 +48,8 @@ struct State<'a> {
     outstanding: u64,
     /// Requests submitted so far, warm-up included.
     issued: u64,
-    /// The next requests of a closed loop that the drive has been told of.
-    known: u64,
+    /// The next requests of a closed loop.
+    coming: Coming,
     collected: Collected,
 }
 
@@ -95,7 +96,7 @@ impl<'a> Several<'a> {
             over: false,
             outstanding: 0,
             issued: 0,
-            known: 0,
+            coming: Coming::default(),
             collected: Collected::default(),
         };
         let window = Window { first, flows: VecDeque::new() };
@@ -169,6 +170,14 @@ impl Flows for Several<'_> {
 impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
     /// Runs all flows to their ends.
     pub(super) fn several(&mut self, several: &mut Several<'_>) -> Result<(), RunError> {
+        let done = self.run_all(several);
+        for State { coming, flow, .. } in &mut several.flows {
+            coming.settle(&mut *flow.source);
+        }
+        done
+    }
+
+    fn run_all(&mut self, several: &mut Several<'_>) -> Result<(), RunError> {
         for i in (0..several.flows.len()).filter(|i| several.flows[*i].pacing == Pacing::Open).collect::<Vec<_>>() {
             several.fetch(i, self.now)?;
         }
@@ -214,12 +223,12 @@ impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
     /// none.
     fn refill(&mut self, several: &mut Several<'_>, i: usize) -> Result<bool, RunError> {
         steps::count();
-        let State { flow, pacing, until, over, outstanding, known, .. } = &mut several.flows[i];
+        let State { flow, pacing, until, over, outstanding, coming, .. } = &mut several.flows[i];
         let Pacing::Closed { depth } = *pacing else { return Ok(false) };
         if *over || *outstanding >= u64::from(depth) {
             return Ok(false);
         }
-        *over = !self.submit_next(&mut *flow.source, known, flow.queue, *until)?;
+        *over = !self.submit_next(&mut *flow.source, coming, flow.queue, *until)?;
         if *over {
             return Ok(false);
         }

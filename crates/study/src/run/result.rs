@@ -48,6 +48,15 @@ pub struct KindResult {
     pub delayed: [Delay; Cause::COUNT],
 }
 
+impl KindResult {
+    /// A request waited in the host queue. Not inline: a closed loop has few.
+    #[inline(never)]
+    fn waited(&mut self, queue_wait: Span, service: Span) {
+        self.queue_wait.record(queue_wait);
+        self.service.record(service);
+    }
+}
+
 /// The arrivals of an open loop, or of flows that all are open loops, and how many requests were outstanding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrivals {
@@ -115,7 +124,8 @@ impl Collected {
         Some(Arrivals { last, outstanding, fifths: self.backlog.parts() })
     }
 
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Every request passes one of its two callers.
     pub(super) fn complete<S>(&mut self, completion: &Completion<S>) {
         self.completed += 1;
         self.statuses[completion.status as usize] += 1;
@@ -124,13 +134,13 @@ impl Collected {
         let kind = &mut self.kinds[index(completion.io.kind)];
         let latency = completion.latency();
         let queue_wait = completion.queue_wait();
-        if queue_wait.is_zero() {
-            self.prompt[index(completion.io.kind)].record(latency);
+        let of_latency = if queue_wait.is_zero() {
+            &mut self.prompt[index(completion.io.kind)]
         } else {
-            kind.latency.record(latency);
-            kind.queue_wait.record(queue_wait);
-            kind.service.record(completion.service());
-        }
+            kind.waited(queue_wait, completion.service());
+            &mut kind.latency
+        };
+        of_latency.record(latency);
         kind.sectors += completion.io.sectors;
         kind.commands += u64::from(completion.commands);
         kind.flash_wait_ps += u128::from(completion.flash_wait.as_ps());

@@ -4,10 +4,12 @@
 //! that would cross the end of the region moves back until it ends there.
 
 use base::engine::Rng;
+use base::io::Io;
 use base::units::Lba;
 use libm::{floor, log, pow};
 
 use super::permute::Permutation;
+use super::stream::{Alike, KINDS};
 use super::zipf::Zipf;
 
 /// The address units of a region, in sectors.
@@ -116,9 +118,7 @@ impl Addresses {
     #[inline]
     pub(super) fn draw(&mut self, kind: usize, sectors: u64) -> Lba {
         let Units { start, count, length } = self.units;
-        let covered = self.units.covered(sectors);
-        assert!(covered <= count, "a request of {sectors} sectors in a region of {}", self.units.sectors());
-        let last = count - covered;
+        let last = self.starts(sectors) - 1;
         let rng = &mut self.rng;
         let spread = |spread: &Option<Permutation>, unit| spread.as_ref().map_or(unit, |p| p.apply(unit));
         let unit = match &mut self.pattern {
@@ -152,10 +152,35 @@ impl Addresses {
                     *left = period.unwrap_or(u64::MAX);
                 }
                 *left -= 1;
+                let covered = count - last;
                 *first + rng.below(*units + 1 - covered)
             }
         };
         Lba::new(start + unit.min(last) * length)
+    }
+}
+
+impl Addresses {
+    /// The next requests of those that are alike: one for each of `into`.
+    pub(super) fn draw_each(&mut self, Alike { kind, sectors }: Alike, into: &mut [Io]) {
+        let request = |start| Io { kind: KINDS[kind], start, sectors };
+        match self.pattern {
+            // The commonest pattern, asked for once and not for each request.
+            Pattern::Uniform => {
+                let Units { start, length, .. } = self.units;
+                let units = self.starts(sectors.get());
+                into.iter_mut().for_each(|io| *io = request(Lba::new(start + self.rng.below(units) * length)));
+            }
+            _ => into.iter_mut().for_each(|io| *io = request(self.draw(kind, sectors.get()))),
+        }
+    }
+
+    /// The units at which a request of `sectors` may begin.
+    #[inline]
+    fn starts(&self, sectors: u64) -> u64 {
+        let (count, covered) = (self.units.count, self.units.covered(sectors));
+        assert!(covered <= count, "a request of {sectors} sectors in a region of {}", self.units.sectors());
+        count - covered + 1
     }
 }
 

@@ -124,6 +124,22 @@ impl Generator {
         Ok(Some(self.emit(io)))
     }
 
+    /// Draws requests of a closed loop that differ in their addresses only, if no limit ends among them. Returns their
+    /// number.
+    fn draw_alike(&mut self) -> usize {
+        let [stream] = &mut self.streams[..] else { return 0 };
+        let Some(alike) = stream.alike() else { return 0 };
+        let free = |left: &Left| left.exceeds(AHEAD as u64, alike.sectors.get());
+        if self.with[0].is_some() || self.duration.is_some() || !free(&self.left) || !free(&stream.left) {
+            return 0;
+        }
+        stream.addresses.draw_each(alike, &mut self.ahead.drawn);
+        for left in [&mut self.left, &mut stream.left] {
+            left.take_several(AHEAD as u64, alike.sectors.get());
+        }
+        AHEAD
+    }
+
     /// Requests left to draw, if known.
     fn left_to_draw(&self) -> Option<u64> {
         if self.duration.is_some() {
@@ -158,7 +174,7 @@ impl Source for Generator {
     fn ahead(&mut self) -> &[Io] {
         // Times of arrival may come to an end; a closed loop has none.
         if self.ahead.first == self.ahead.end && matches!(self.arrivals.process(), Process::Closed { .. }) {
-            (self.ahead.first, self.ahead.end) = (0, 0);
+            (self.ahead.first, self.ahead.end) = (0, self.draw_alike());
             while self.ahead.end < AHEAD
                 && let Ok(Some(next)) = self.draw()
             {
@@ -167,6 +183,12 @@ impl Source for Generator {
             }
         }
         &self.ahead.drawn[self.ahead.first..self.ahead.end]
+    }
+
+    fn pass(&mut self, requests: usize) {
+        let Ahead { first, end, .. } = &mut self.ahead;
+        assert!(requests <= *end - *first, "{requests} requests are passed, of {} drawn ahead", *end - *first);
+        *first += requests;
     }
 
     fn pacing(&self) -> Pacing {

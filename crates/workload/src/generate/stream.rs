@@ -123,8 +123,19 @@ impl Left {
     /// Deducts one request of `sectors`.
     #[inline]
     pub(super) fn take(&mut self, sectors: u64) {
-        self.requests = self.requests.map(|n| n.saturating_sub(1));
-        self.sectors = self.sectors.map(|n| n.saturating_sub(sectors));
+        self.take_several(1, sectors);
+    }
+
+    /// Deducts so many requests of `sectors` each.
+    #[inline]
+    pub(super) fn take_several(&mut self, requests: u64, sectors: u64) {
+        self.requests = self.requests.map(|n| n.saturating_sub(requests));
+        self.sectors = self.sectors.map(|n| n.saturating_sub(requests * sectors));
+    }
+
+    /// True if so many requests of `sectors` each leave something.
+    pub(super) fn exceeds(&self, requests: u64, sectors: u64) -> bool {
+        self.requests.is_none_or(|n| n > requests) && self.sectors.is_none_or(|n| n > requests * sectors)
     }
 
     /// True if a limit is reached.
@@ -132,6 +143,14 @@ impl Left {
     pub(super) fn is_over(&self) -> bool {
         self.requests == Some(0) || self.sectors == Some(0)
     }
+}
+
+/// Requests that differ in their addresses only.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Alike {
+    /// An index of [`KINDS`].
+    pub(super) kind: usize,
+    pub(super) sectors: Sectors,
 }
 
 /// The requests that arrive together with another, in this order.
@@ -186,6 +205,12 @@ impl Stream {
         };
         self.runs.end[kind] = Some(start.get() + sectors);
         start
+    }
+
+    /// What all requests have in common, if they differ in their addresses only and none arrives together with another.
+    pub(super) fn alike(&self) -> Option<Alike> {
+        let kind = self.kinds.only.filter(|_| matches!(self.runs.rule, Continue::Never))?;
+        Some(Alike { kind, sectors: Sectors::new(self.only_size()?) })
     }
 
     /// The size of all requests, if there is only one size and no request arrives together with another.

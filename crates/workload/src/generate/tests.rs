@@ -228,14 +228,49 @@ fn requests_drawn_ahead_are_the_next_and_change_none() {
             assert_eq!(read_ahead.ahead(), ahead, "{name}: nothing has been taken");
             assert!(closed || ahead.is_empty(), "{name}: only a closed loop knows its requests ahead");
             most = most.max(ahead.len());
-            // Sometimes all of them are taken, sometimes not.
+            // Sometimes all of them are taken, sometimes not; and sometimes the first are passed.
+            let passed = if got.len().is_multiple_of(3) { ahead.len() / 2 } else { 0 };
+            read_ahead.pass(passed);
+            got.extend(ahead[..passed].iter().map(|io| Arrival { at: Time::ZERO, io: *io }));
             let taken = take(&mut read_ahead, 1 + got.len() % 20);
-            assert!(ahead.iter().zip(&taken).all(|(ahead, taken)| *ahead == taken.io), "{name}");
+            assert!(ahead[passed..].iter().zip(&taken).all(|(ahead, taken)| *ahead == taken.io), "{name}");
             got.extend(taken);
             assert!(!got.is_empty(), "{name}");
         }
         assert_eq!(got[..500], expected, "{name}");
         assert_eq!(most > 1, closed, "{name}");
+    }
+}
+
+#[test]
+#[should_panic(expected = "17 requests are passed, of 16 drawn ahead")]
+fn no_more_is_passed_than_was_drawn_ahead() {
+    let mut generator = Generator::new(&named("random-read-4k"), CAPACITY, 1).unwrap();
+    assert_eq!(generator.ahead().len(), 16);
+    generator.pass(17);
+}
+
+/// Limits of the workload and of its stream, in requests and in data, that end among requests drawn together or after them.
+#[test]
+fn requests_drawn_together_end_where_the_limits_do() {
+    for limit in ["requests = 40", "requests = 32", "total = \"160KiB\"", "total = \"128KiB\"", "total = \"130KiB\""] {
+        for of_stream in [false, true] {
+            let (top, stream) = if of_stream { ("", limit) } else { (limit, "") };
+            let text = format!(
+                "name = \"t\"\n{top}\narrivals = {{ kind = \"closed\", depth = 1 }}\n[[stream]]\n{stream}\nreads = \"100%\"\n\
+                 sizes = [{{ size = \"4KiB\" }}]\naddress = {{ pattern = \"uniform\" }}\n"
+            );
+            let (mut plain, mut read_ahead) = (generator(&text, 1), generator(&text, 1));
+            let expected: Vec<Io> = std::iter::from_fn(|| plain.next().unwrap()).map(|arrival| arrival.io).collect();
+            let mut got = Vec::new();
+            while let ahead @ [_, ..] = read_ahead.ahead() {
+                let drawn = ahead.len();
+                got.extend_from_slice(ahead);
+                read_ahead.pass(drawn);
+            }
+            assert_eq!(got, expected, "{text}");
+            assert!(expected.len() > 31 && read_ahead.next().unwrap().is_none(), "{text}");
+        }
     }
 }
 

@@ -214,6 +214,7 @@ impl<S: Sector> Media<S> {
     pub fn attach(&mut self, store: Box<dyn BackingStore<S>>) {
         self.payload = Vec::new();
         self.backing = Backing { store: Some(store), staged: Vec::new() };
+        self.find_sparse();
         for superblock in (0..self.geometry.superblock_count()).map(SuperblockId::new) {
             let erases = self.erases(superblock);
             if self.planes(superblock).iter().all(|block| block.erases == erases) {

@@ -53,6 +53,7 @@ impl<S: Sector> Media<S> {
                 (block.opened, block.stream, block.mode) = (opened, Stream::Copies, Mode::Full);
                 self.births = opened + 1;
             }
+            block.sparse |= block.next_page < page;
             block.next_page = page + 1;
             self.spares.set((first + page) as usize, spare);
         }

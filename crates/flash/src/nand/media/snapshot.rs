@@ -316,7 +316,7 @@ impl<S: Sector> Media<S> {
         }
         let bad = blocks.iter().filter(|block| block.bad).count() as u64;
         let failing = blocks.iter().filter(|block| block.failing).count() as u32;
-        Ok(Self {
+        let mut loaded = Self {
             geometry,
             endurance,
             one_shot,
@@ -331,7 +331,9 @@ impl<S: Sector> Media<S> {
             births,
             bad,
             failing,
-        })
+        };
+        loaded.find_sparse();
+        Ok(loaded)
     }
 }
 
@@ -349,7 +351,7 @@ fn block<R: Read>(tap: &mut Tap<'_, R>, geometry: &Geometry) -> Result<Block, Sn
         return Err(SnapshotError::Damaged);
     }
     let (bad, failing) = (flags[1] & BAD != 0, flags[1] & FAILING != 0);
-    Ok(Block { opened: order, stream, mode, next_page, erases, bad, failing })
+    Ok(Block { opened: order, stream, mode, next_page, erases, bad, failing, sparse: false })
 }
 
 fn payload<S: Sector, R: Read>(

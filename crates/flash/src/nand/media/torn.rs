@@ -42,7 +42,8 @@ impl<S: Sector> Media<S> {
         self.fill_spares(superblock, Spare::Torn);
         for plane in 0..self.geometry.stripe {
             let pages = self.geometry.pages;
-            self.block_mut(superblock, plane).next_page = pages;
+            let block = self.block_mut(superblock, plane);
+            (block.next_page, block.sparse) = (pages, false);
         }
         self.store_change(self.geometry.slot(superblock, 0), self.geometry.superblock_slots());
     }

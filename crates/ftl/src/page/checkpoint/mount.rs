@@ -12,14 +12,13 @@
 //! which the entry leads.
 
 use base::units::{Lpn, Psn, Span, SuperblockId};
-use flash::backend::Timing;
 use flash::nand::{Geometry, Media, Sector, Spare};
 
 use super::record::Record;
 use super::{CheckpointPages, Checkpoints, Complete};
 use crate::page::{PageConfig, PageFtl};
 use crate::sabotage::{Planted, Sabotage};
-use crate::toolkit::Map;
+use crate::toolkit::{Map, Reads};
 
 /// The checkpoint that counts at a mount.
 #[derive(Debug)]
@@ -160,31 +159,6 @@ impl<'a> Newest<'a> {
     }
 }
 
-/// Reads of one step of a mount: it ends with the last of them.
-struct Reads {
-    array: Vec<Span>,
-    bus: Vec<Span>,
-}
-
-impl Reads {
-    fn new(geometry: &Geometry) -> Self {
-        Self {
-            array: vec![Span::ZERO; geometry.die_count() as usize],
-            bus: vec![Span::ZERO; geometry.channels as usize],
-        }
-    }
-
-    fn add(&mut self, geometry: &Geometry, timing: &Timing, (superblock, row): (SuperblockId, u32), transfer: Span) {
-        let die = geometry.die_of(superblock);
-        self.array[die.index()] += timing.read[row as usize % timing.read.len()];
-        self.bus[geometry.channel_of(die).index()] += transfer;
-    }
-
-    fn time(self) -> Span {
-        self.array.into_iter().chain(self.bus).max().unwrap_or(Span::ZERO)
-    }
-}
-
 /// The time of a mount: four steps, one after another, each with all dies and channels in parallel. First the spare
 /// areas of the first row of each superblock; then those of the other programmed rows of the superblocks that are
 /// scanned; then the pages of the checkpoint; then the spare areas to which its entries lead, where a scanned slot may be
@@ -198,14 +172,14 @@ pub(in crate::page) fn time<S: Sector>(config: &PageConfig, media: &Media<S>) ->
         let (superblock, offset) = geometry.locate(psn);
         (superblock, offset / geometry.row_slots())
     };
-    let mut steps = [(); 4].map(|()| Reads::new(geometry));
+    let mut steps = [(); 4].map(|()| Reads::new(geometry, &timing.read));
     let [heads, scan, pages, doubts] = &mut steps;
     let doubtful = search.doubtful(place.0, media);
     for superblock in (0..geometry.superblock_count()).map(SuperblockId::new) {
         if media.is_bad(superblock) {
             continue;
         }
-        heads.add(geometry, timing, (superblock, 0), spares);
+        heads.add(superblock, 0, spares);
         let (scanned, mut row, mut asked) = (search.scanned[superblock.index()], 0, None);
         if !scanned && doubtful.is_empty() {
             continue;
@@ -215,20 +189,19 @@ pub(in crate::page) fn time<S: Sector>(config: &PageConfig, media: &Media<S>) ->
             let (_, here) = row_of(psn);
             let spare = media.spare(psn);
             if scanned && here != row && spare != Spare::Empty {
-                scan.add(geometry, timing, (superblock, here), spares);
+                scan.add(superblock, here, spares);
                 row = here;
             }
             let Spare::Data { lpn, version } = spare else { continue };
             if scanned && lpn.get() >= place.0 && search.version() == Some(version) {
                 // One read for each page of a row: its slots cross the channel.
                 let time = if read == here + 1 { Span::ZERO } else { timing.read[here as usize % timing.read.len()] };
-                pages.array[geometry.die_of(superblock).index()] += time;
-                pages.bus[geometry.channel_of(geometry.die_of(superblock)).index()] += timing.transfer[1];
+                pages.add_times(superblock, time, timing.transfer[1]);
                 read = here + 1;
             }
             let doubted = !scanned && asked != Some(here) && doubtful.binary_search(&lpn.get()).is_ok();
             if doubted && search.counts(superblock, psn) {
-                doubts.add(geometry, timing, (superblock, here), spares);
+                doubts.add(superblock, here, spares);
                 asked = Some(here);
             }
         }

@@ -1,0 +1,77 @@
+//! The time of the reads of a mount: dies work in parallel, and so do channels.
+
+use base::units::{Span, SuperblockId};
+use flash::nand::Geometry;
+
+/// Reads of one step of a mount: it ends with the last of them.
+pub(crate) struct Reads<'a> {
+    geometry: &'a Geometry,
+    /// The array time of the first rows of a superblock, up to where the times of reads repeat.
+    of_rows: Vec<Span>,
+    array: Vec<Span>,
+    bus: Vec<Span>,
+}
+
+impl<'a> Reads<'a> {
+    /// No read yet; `times` are the array times of the rows of a superblock, and repeat.
+    pub(crate) fn new(geometry: &'a Geometry, times: &[Span]) -> Self {
+        let sums = times.iter().scan(Span::ZERO, |sum, time| {
+            *sum += *time;
+            Some(*sum)
+        });
+        Self {
+            geometry,
+            of_rows: std::iter::once(Span::ZERO).chain(sums).collect(),
+            array: vec![Span::ZERO; geometry.die_count() as usize],
+            bus: vec![Span::ZERO; geometry.channels as usize],
+        }
+    }
+
+    /// Reads one row and transfers something of it.
+    pub(crate) fn add(&mut self, superblock: SuperblockId, row: u32, transfer: Span) {
+        let row = row as usize % (self.of_rows.len() - 1);
+        self.add_times(superblock, self.of_rows[row + 1] - self.of_rows[row], transfer);
+    }
+
+    /// Reads the first `rows` rows and transfers something of each.
+    pub(crate) fn add_first(&mut self, superblock: SuperblockId, rows: u32, transfer: Span) {
+        let repeats = self.of_rows.len() - 1;
+        let (whole, rest) = (rows as usize / repeats, rows as usize % repeats);
+        let array = self.of_rows[repeats] * whole as u64 + self.of_rows[rest];
+        self.add_times(superblock, array, transfer * u64::from(rows));
+    }
+
+    /// Takes this time of the superblock's die and of its channel.
+    pub(crate) fn add_times(&mut self, superblock: SuperblockId, array: Span, transfer: Span) {
+        let die = self.geometry.die_of(superblock);
+        self.array[die.index()] += array;
+        self.bus[self.geometry.channel_of(die).index()] += transfer;
+    }
+
+    pub(crate) fn time(self) -> Span {
+        self.array.into_iter().chain(self.bus).max().unwrap_or(Span::ZERO)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_first_rows_take_as_long_as_each_of_them(
+            times in prop::collection::vec(1u64..1000, 1..5),
+            rows in 0u32..40,
+            superblock in 0u32..16,
+        ) {
+            let geometry = Geometry::new(2, 2, 1, 1, 1, 4, 40, 1, 4).expect("a small array");
+            let times: Vec<Span> = times.into_iter().map(Span::from_us).collect();
+            let (superblock, transfer) = (SuperblockId::new(superblock), Span::from_us(7));
+            let [mut at_once, mut one_by_one] = [(); 2].map(|()| Reads::new(&geometry, &times));
+            at_once.add_first(superblock, rows, transfer);
+            (0..rows).for_each(|row| one_by_one.add(superblock, row, transfer));
+            prop_assert_eq!(at_once.time(), one_by_one.time());
+        }
+    }
+}
