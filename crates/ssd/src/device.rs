@@ -412,16 +412,13 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
         self.queues.count()
     }
 
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // See [`Request::apart`]: a host submits from few places.
     fn submit(&mut self, now: Time, request: Request<S>) {
         assert!(now >= self.now, "a request of {now} comes when it is already {}", self.now);
         assert!(self.powered, "a request to a device without power");
-        assert!(
-            request.queue.index() < self.queues.count(),
-            "a request to {}, of {} queues",
-            request.queue,
-            self.queues.count()
-        );
+        let (queue, queues) = (request.queue, self.queues.count());
+        assert!(queue.index() < queues, "a request to {queue}, of {queues} queues");
         if S::PRESENT && request.io.kind == IoKind::Write {
             assert_eq!(request.data.len() as u64, request.io.sectors.get(), "a write brings one item for each sector");
         }
@@ -441,7 +438,7 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
             }
             return;
         }
-        self.queues.push(now, request);
+        self.queues.push(now, request.apart());
         self.notify_levels();
         // Nothing but this request has changed since the device last had nothing to do.
         if self.admit() {

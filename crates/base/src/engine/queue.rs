@@ -113,12 +113,16 @@ impl<E: Copy> Lane<E> {
     }
 
     #[inline]
-    fn push(&mut self, entry: Entry<E>) {
+    fn push(&mut self, key: Key, event: E) {
         if self.len == self.ring.len() {
-            self.grow(entry);
+            // Only a copy of the event is in memory. An event that is put together there would be read back in larger
+            // pieces than it was written in, which a processor must wait for.
+            self.grow(key, &{ event });
         }
         let place = (self.first + self.len) & (self.ring.len() - 1);
-        self.ring[place] = entry;
+        let entry = &mut self.ring[place];
+        entry.key = key;
+        entry.event = event;
         self.len += 1;
     }
 
@@ -132,12 +136,13 @@ impl<E: Copy> Lane<E> {
         (entry, if self.len == 0 { EMPTY } else { self.ring[self.first & mask].key })
     }
 
-    /// Doubles the ring, and fills the new places with `entry`.
+    /// Doubles the ring, and fills the new places with an event.
     #[cold]
-    fn grow(&mut self, entry: Entry<E>) {
+    #[inline(never)]
+    fn grow(&mut self, key: Key, event: &E) {
         self.ring.rotate_left(self.first);
         self.first = 0;
-        self.ring.resize((2 * self.len).max(4), entry);
+        self.ring.resize((2 * self.len).max(4), Entry { key, event: *event });
     }
 }
 
@@ -222,21 +227,21 @@ impl<E: Copy> EventQueue<E> {
         if key < self.least.1 {
             self.least = (found.unwrap_or(LANES), key);
         }
-        let Some(lane) = found else { return self.push_apart(key, event) };
+        let Some(lane) = found else { return self.push_apart(key, &{ event }) };
         self.tails[lane] = at;
         if self.lanes[lane].len == 0 {
             self.heads[lane] = key;
             self.used = self.used.max(lane + 1);
         }
-        self.lanes[lane].push(Entry { key, event });
+        self.lanes[lane].push(key, event);
     }
 
     /// Puts an event that fits no lane into the heap. Few do, and the code for them would cost the others a dozen
     /// instructions.
     #[inline(never)]
-    fn push_apart(&mut self, key: Key, event: E) {
+    fn push_apart(&mut self, key: Key, event: &E) {
         self.heads[LANES] = self.heads[LANES].min(key);
-        self.heap.push(Reverse(Entry { key, event }));
+        self.heap.push(Reverse(Entry { key, event: *event }));
     }
 
     /// Removes the first event of the heap.
@@ -279,7 +284,7 @@ impl<E: Copy> EventQueue<E> {
             self.least = (LANES, due.0);
         }
         // Lanes take events in the order of their insertion only.
-        self.push_apart(due.0, event);
+        self.push_apart(due.0, &event);
     }
 
     /// True if no event of the queue goes before a reserved place.

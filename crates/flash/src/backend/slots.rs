@@ -22,7 +22,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     ///
     /// # Panics
     /// If the command is full.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // A slot is put together where it stays: a call would copy it.
     pub fn push_slot(&mut self, command: Handle<Command>, slot: Slot) -> SlotRef {
         let &mut Command { ref mut count, op, .. } = &mut self.commands[command];
         assert!(*count < self.slots_per_command, "more slots than one command carries");

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use base::engine::{Handle, Slab};
-use base::io::Io;
+use base::io::{Io, IoKind};
 use base::units::{Lba, Lpn, Span, Time};
 use flash::backend::{CauseSet, Slot};
 use flash::nand::{Sector, copy_from_unit, copy_into_unit, ranges};
@@ -48,6 +48,73 @@ pub(crate) struct Active<S> {
     pub(crate) start_wait: Span,
     pub(crate) waited_for: CauseSet,
     pub(crate) data: Vec<S>,
+}
+
+impl<S> Active<S> {
+    /// A place for a request.
+    pub(crate) const fn blank() -> Self {
+        Self {
+            tag: 0,
+            queue: QueueId::new(0),
+            set: 0,
+            io: Io::FLUSH,
+            arrival: Time::ZERO,
+            start: Time::ZERO,
+            extent: Extent::new(IoKind::Flush, 0, 0),
+            status: Status::Done,
+            pending: 0,
+            came: 0,
+            sent: 0,
+            from_ram: None,
+            blockers: 0,
+            blocks: false,
+            listed: false,
+            next_unit: 0,
+            position: 0,
+            commands: 0,
+            wait: Span::ZERO,
+            start_wait: Span::ZERO,
+            waited_for: CauseSet::EMPTY,
+            data: Vec::new(),
+        }
+    }
+
+    /// Replaces what the place still holds, field by field: see [`Request::apart`](super::request::Request::apart).
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // One caller.
+    pub(crate) fn begin(&mut self, new: Self) {
+        let Self {
+            tag,
+            queue,
+            set,
+            io,
+            arrival,
+            start,
+            extent,
+            status,
+            pending,
+            came,
+            sent,
+            from_ram,
+            blockers,
+            blocks,
+            listed,
+            next_unit,
+            position,
+            commands,
+            wait,
+            start_wait,
+            waited_for,
+            data,
+        } = new;
+        let Io { kind, start: first, sectors } = io;
+        (self.tag, self.queue, self.set, self.io) = (tag, queue, set, Io { kind, start: first, sectors });
+        (self.arrival, self.start, self.extent, self.status) = (arrival, start, extent, status);
+        (self.pending, self.came, self.sent, self.from_ram) = (pending, came, sent, from_ram);
+        (self.blockers, self.blocks, self.listed) = (blockers, blocks, listed);
+        (self.next_unit, self.position, self.commands) = (next_unit, position, commands);
+        (self.wait, self.start_wait, self.waited_for, self.data) = (wait, start_wait, waited_for, data);
+    }
 }
 
 /// The requests and the buffer.

@@ -50,6 +50,18 @@ pub struct Request<S> {
     pub data: Vec<S>,
 }
 
+impl<S> Request<S> {
+    /// The same request, put together anew for a call that few requests make. Only this copy must be in memory then: the
+    /// fields of the others go from the caller's registers to where they stay. In memory between, they would be read back
+    /// in larger pieces than they were written in, which a processor must wait for.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // It is nothing but a name for its fields.
+    pub(crate) fn apart(self) -> Self {
+        let Self { tag, queue, io: Io { kind, start, sectors }, data } = self;
+        Self { tag, queue, io: Io { kind, start, sectors }, data }
+    }
+}
+
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Status {

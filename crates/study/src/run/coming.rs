@@ -2,7 +2,7 @@
 
 use base::io::Io;
 use ssd::Drive;
-use workload::{Source, SourceError};
+use workload::Source;
 
 /// Requests that are copied from the source at once: each request would else be a virtual call.
 const MOST: usize = 16;
@@ -23,18 +23,20 @@ impl Default for Coming {
 }
 
 impl Coming {
-    /// The next request; `None` at the end of the source.
-    #[inline]
-    pub(super) fn next<S, W, D>(&mut self, source: &mut W, drive: &mut D) -> Result<Option<Io>, SourceError>
+    /// The next request; `None` if the source has to be asked for it, or is at its end.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Its fields go to the drive in registers.
+    pub(super) fn next<S, W, D>(&mut self, source: &mut W, drive: &mut D) -> Option<Io>
     where
         W: Source + ?Sized,
         D: Drive<S>,
     {
         if self.taken == self.known && !self.look_ahead(source, drive) {
-            return Ok(source.next()?.map(|next| next.io));
+            return None;
         }
         self.taken += 1;
-        Ok(Some(self.requests[self.taken - 1]))
+        let Io { kind, start, sectors } = self.requests[self.taken - 1];
+        Some(Io { kind, start, sectors })
     }
 
     /// Asks the source for more requests, and tells the drive. False if it knows none.

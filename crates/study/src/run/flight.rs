@@ -300,13 +300,25 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         if self.left == 0 || self.now >= until.min(self.stop_at) {
             return Ok(false);
         }
-        let Some(io) = coming.next(source, self.drive)? else { return Ok(false) };
-        self.submit(io, queue)?;
+        if let Some(io) = coming.next(source, self.drive) {
+            self.submit_here(io, queue)?;
+            return Ok(true);
+        }
+        let Some(next) = source.next()? else { return Ok(false) };
+        self.submit(next.io, queue)?;
         Ok(true)
     }
 
-    #[inline]
+    /// Submits a request.
+    #[inline(never)]
     pub(super) fn submit(&mut self, io: Io, queue: QueueId) -> Result<(), RunError> {
+        self.submit_here(io, queue)
+    }
+
+    /// The same without a call, for requests that a closed loop knows ahead.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Nearly every request of a closed loop passes it.
+    fn submit_here(&mut self, io: Io, queue: QueueId) -> Result<(), RunError> {
         let tag = self.first_tag + self.result.submitted;
         if io.end().get() > self.capacity.get() {
             return Err(RunError::BeyondCapacity { tag, io, capacity: self.capacity });

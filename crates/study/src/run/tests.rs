@@ -226,6 +226,10 @@ fn a_closed_loop_announces_each_request_before_it_submits_it() {
         told.announced.truncate(told.submitted.len());
         assert_eq!(told.announced, told.submitted);
     }
+    // No request is left out or submitted twice.
+    let mut again = Generator::new(&spec, told.drive.capacity(), 1).expect("it is valid");
+    let drawn: Vec<Io> = std::iter::from_fn(|| again.next().expect("it is valid")).map(|next| next.io).collect();
+    assert_eq!(told.submitted, drawn);
     // A source that does not draw ahead announces nothing.
     Runner::new().run(&mut told, &mut closed(READ, 50, 2), &mut Blank).expect("it runs");
     assert_eq!((told.announced.len(), told.submitted.len()), (100, 150));

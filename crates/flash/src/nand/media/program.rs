@@ -83,7 +83,6 @@ impl<S: Sector> Media<S> {
         payload: Contents<'_, S>,
     ) -> bool {
         let opened = self.births;
-        let well = !self.faults.program_fails();
         let block = self.block_mut(target.superblock, plane);
         assert!(!block.bad, "program of a bad block: page {page}, plane {plane} of {}", target.superblock);
         assert!(
@@ -103,10 +102,12 @@ impl<S: Sector> Media<S> {
         }
         let in_mode = block.mode;
         assert!(in_mode == mode, "program of {} in mode {mode:?}, opened in {in_mode:?}", target.superblock);
-        let is_padding = well && spare_of(range.start as usize).0 == Spare::Empty;
-        block.sparse |= block.next_page < page || is_padding;
+        if block.next_page < page {
+            block.sparse = true;
+        }
         block.next_page = page + 1;
         self.births += u64::from(opens);
+        let well = !self.faults.program_fails();
         let Range { start, end } = range;
         for i in start..end {
             let psn = self.geometry.slot(target.superblock, target.offset + i);
@@ -115,6 +116,9 @@ impl<S: Sector> Media<S> {
             if lost {
                 self.unreadable.insert(psn.get());
             }
+        }
+        if well && spare_of(start as usize).0 == Spare::Empty {
+            self.block_mut(target.superblock, plane).sparse = true;
         }
         if S::PRESENT && !self.backing.is_some() {
             let psn = self.geometry.slot(target.superblock, target.offset + start);

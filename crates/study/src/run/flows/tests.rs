@@ -4,6 +4,7 @@ use base::io::IoKind;
 use base::units::Span;
 use ssd::{Precondition, Spec, Ssd, Status};
 use testkit::{List, small};
+use workload::generate::{Generator, GeneratorSpec};
 
 use super::*;
 use crate::oracle::{Blank, Oracle};
@@ -112,4 +113,36 @@ fn a_limit_counts_all_flows_and_an_unknown_queue_is_refused() {
     let flows = vec![flow("one", &mut one, 0), flow("other", &mut other, 2)];
     let error = Runner::new().run_flows(&mut drive(), flows, &mut Blank).expect_err("there are two queues");
     assert!(error.to_string().contains("submitted to queue 2, but the device has 2"), "{error}");
+}
+
+#[test]
+fn closed_flows_that_draw_ahead_go_on_with_their_next_request() {
+    let text = "name = \"t\"\nrequests = 60\narrivals = { kind = \"closed\", depth = 3 }\n[[stream]]\nreads = \"100%\"\n\
+                sizes = [{ size = \"4KiB\" }]\naddress = { pattern = \"uniform\" }\n";
+    let spec = GeneratorSpec::from_toml(text).expect("it is valid");
+    let mut drive = drive();
+    let mut sources = [1, 2].map(|seed| Generator::new(&spec, drive.capacity(), seed).expect("it is valid"));
+    let drawn = sources.clone().map(|mut source| {
+        std::iter::from_fn(|| source.next().expect("it is valid")).map(|next| next.io).collect::<Vec<_>>()
+    });
+    // The first two runs end in the midst of what the sources have drawn.
+    let mut logs = [37, 50, 33].map(|requests| (requests, Vec::<Record>::new()));
+    for (requests, log) in &mut logs {
+        let flows = (0..).zip(&mut sources).map(|(queue, source)| Flow {
+            name: queue.to_string(),
+            source,
+            pacing: None,
+            queue: QueueId::new(queue),
+        });
+        let runner = Runner::new().limit(*requests).log(log);
+        runner.run_flows(&mut drive, flows.collect(), &mut Blank).expect("it runs");
+    }
+    for (flow, drawn) in (0..).zip(&drawn) {
+        // Tags count anew in each run.
+        let submitted = logs.iter_mut().flat_map(|(_, log)| {
+            log.sort_unstable_by_key(|record| record.tag);
+            log.iter().filter(|record| record.flow == flow).map(|record| record.io).collect::<Vec<_>>()
+        });
+        assert_eq!(submitted.collect::<Vec<_>>(), *drawn);
+    }
 }
