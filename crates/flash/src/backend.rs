@@ -37,6 +37,7 @@ mod quiet;
 mod refuse;
 mod serial;
 mod serial_copies;
+mod serial_pages;
 mod slots;
 mod status;
 #[cfg(test)]
@@ -174,6 +175,8 @@ pub struct Backend<S, O = ()> {
     serial: Option<serial::Serial>,
     /// The times of its commands.
     serial_times: Vec<serial::Times>,
+    /// Its pages without commands.
+    serial_pages: serial_pages::SerialPages,
     account: Account,
     timed: bool,
     planted: planted::Planted,
@@ -329,6 +332,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             failures: refuse::Failures::default(),
             serial: None,
             serial_times: Vec::new(),
+            serial_pages: serial_pages::SerialPages::default(),
             account: Account::default(),
             timed: true,
             planted: planted::Planted::default(),

@@ -59,6 +59,8 @@ use crate::port::{Flash, Owner, Owners, PageRead as Asked, PageWrite, Service};
 use crate::toolkit::Versions;
 
 use disk::Disk;
+use mapping::Mapping;
+use mlc::Mlc;
 use next::Array;
 use read::Read;
 use requests::{NextRequest, PendingRead, Requests};
@@ -145,6 +147,18 @@ impl SlcMlcFtl {
     /// Queues the read that has been collected; it begins in [`SlcMlcFtl::begin_due`].
     pub(crate) fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
         self.requests.end_read(flash.now);
+    }
+
+    /// A request for a mapping unit will follow: prefetches its place and the state of its logical block.
+    #[inline]
+    pub(crate) fn fetch(&self, unit: usize) {
+        let Mlc { map, mapping, cache, pages, .. } = &self.disk.mlc;
+        map.fetch(unit);
+        if let Mapping::Chains(chains) = mapping {
+            let lba = unit / *pages as usize;
+            chains.fetch(lba);
+            cache.fetch(lba);
+        }
     }
 
     /// True unless a mapping unit reads as zeros.

@@ -142,6 +142,21 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         step: Precondition,
         progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
     ) -> Option<Preconditioned> {
+        self.precondition_to_rest(step, progress, &mut |_| ())
+    }
+
+    /// As [`Ssd::precondition_while`]. If no write was refused, `at_rest` sees the drive while it is off at the end, before
+    /// its recovery writes anything. What it [saves](Ssd::save) then becomes this drive again, even if that is not [as
+    /// mounted](Ssd::is_as_mounted), unless the flash [may fail](Ssd::cannot_fail).
+    ///
+    /// # Panics
+    /// As [`Ssd::precondition`].
+    pub fn precondition_to_rest(
+        &mut self,
+        step: Precondition,
+        progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+        at_rest: &mut dyn FnMut(&Self),
+    ) -> Option<Preconditioned> {
         assert!(self.outstanding() == 0, "a drive is preconditioned while nobody uses it");
         assert!(step.fault(&self.resolved).is_none(), "{step:?} on a drive for which it is wrong");
         self.drain(&mut Vec::new());
@@ -180,7 +195,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         }
         let account = self.backend.account(self.now);
         let programmed = account.op(Op::Program).slots + account.op(Op::CopyBack).slots;
-        self.restart(before);
+        self.restart(before, at_rest);
         let refused = self.clients.before.refused;
         // Later faults must not depend on how the drive was preconditioned.
         self.backend.media_mut().faults_mut().restart(self.seed);
@@ -192,13 +207,16 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     }
 
     /// Switches the drive off and on, so that its media alone define its state. Time was off, and was `before` earlier.
-    fn restart(&mut self, before: Time) {
+    fn restart(&mut self, before: Time, at_rest: &mut dyn FnMut(&Self)) {
         self.set_timed(true);
         self.power_off();
         if self.now == Time::MAX {
             // With time off, a map unit has its own clock, which the device takes over at power-off. A very slow map
             // unit has reached the end of time.
             self.start_at(before);
+        }
+        if self.clients.before.refused == 0 {
+            at_rest(self);
         }
         self.power_on(self.now);
         self.recover_untimed();
@@ -222,6 +240,13 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         };
         let slc_array = self.slc_array.as_ref().map_or(0, |slc_array| changes(&slc_array.account(self.now)));
         changes(&self.backend.account(self.now)) + slc_array
+    }
+
+    /// True if no operation of the flash can fail.
+    #[must_use]
+    pub fn cannot_fail(&self) -> bool {
+        let slc_array = self.slc_array.as_ref();
+        self.backend.media().cannot_fail() && slc_array.is_none_or(|slc_array| slc_array.media().cannot_fail())
     }
 
     /// True if a drive that loads this one's state is the same: the recovery that ended preconditioning has written nothing.

@@ -43,13 +43,13 @@ mod error;
 mod flow;
 mod outcome;
 mod point;
+mod prepare;
 mod progress;
 mod settings;
 mod state;
 
-use std::io::{self, Write};
-use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::io;
+use std::sync::atomic::AtomicBool;
 
 use base::io::IoKind;
 use base::units::{Bytes, Sectors, Span};
@@ -64,7 +64,6 @@ use crate::oracle::{Blank, Oracle, Payload};
 use crate::plan::RunSpec;
 use crate::reconcile::reconcile;
 use crate::run::{self, RequestLog, RunResult, Runner, Window};
-use crate::snapshot;
 use crate::summary::About;
 use crate::validity;
 use crate::watch::{Watch, Watcher};
@@ -89,6 +88,7 @@ pub struct Session<'a> {
     settings: Settings,
     flows: Vec<Flow<'a>>,
     save: Option<Keep<'a>>,
+    keep: Option<Keep<'a>>,
     watch: Option<Watch>,
     // Boxes keep `Session<'a>` covariant, so that it can shrink to the lifetime of a log or callback that it takes.
     log: Option<Box<dyn RequestLog + 'a>>,
@@ -109,6 +109,7 @@ impl<'a> Session<'a> {
             settings: Settings::default(),
             flows: Vec::new(),
             save: None,
+            keep: None,
             watch: None,
             log: None,
             progress: None,
@@ -450,40 +451,6 @@ impl<'a> Session<'a> {
     ) -> Result<Outcome, SessionError> {
         let mut drive: Ssd<S, O> = self.prepared(observer)?;
         self.run_all(&mut drive, payload)
-    }
-
-    /// Makes the drive or loads its snapshot, and preconditions it.
-    fn prepared<S: Sector, O: Watcher>(&mut self, observer: O) -> Result<Ssd<S, O>, SessionError> {
-        let resolved = &self.device.resolved;
-        let seed = self.settings.seed;
-        let mut drive = match (&self.settings.load, &self.settings.state) {
-            (Some(path), _) => {
-                let load = if self.settings.as_preconditioned { snapshot::load_preconditioned } else { snapshot::load };
-                load(path, resolved, seed, observer).map_err(SessionError::Load)?
-            }
-            (None, Some(state)) => state.load(resolved, seed, observer).map_err(SessionError::Load)?,
-            (None, None) => Ssd::observed(resolved, seed, observer),
-        };
-        if self.save.is_some() {
-            drive = drive.noting(None);
-        }
-        for step in self.settings.steps.iter().copied() {
-            let (progress, interrupt) = (&mut self.progress, self.interrupt);
-            let is_interrupted = || interrupt.is_some_and(|interrupt| interrupt.load(Ordering::Relaxed));
-            let done = drive.precondition_while(step, &mut |done, total| {
-                if let Some(progress) = progress {
-                    progress(Progress::Preconditioning { step, done, total });
-                }
-                if is_interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            });
-            let done = done.filter(|_| !is_interrupted()).ok_or_else(SessionError::interrupted)?;
-            WornOut::check(step, &done, resolved).map_err(SessionError::WornOut)?;
-        }
-        if let Some(keep) = self.save.take() {
-            let save = |to: &mut dyn Write| snapshot::save(&drive, to);
-            keep(&Snapshot { save: &save, is_as_mounted: drive.is_as_mounted() }).map_err(SessionError::Save)?;
-        }
-        Ok(drive)
     }
 
     /// True if the stop rule allows no further stage.

@@ -9,7 +9,7 @@ use super::{Backend, Cause, Command, Observer, Op, Slot, SlotRef};
 /// True for one mapping unit in sixteen: without payload, a read of it is checked against its spare area, and that of
 /// any other only against the state of its page.
 #[inline]
-const fn is_compared(lpn: Lpn) -> bool {
+pub(super) const fn is_compared(lpn: Lpn) -> bool {
     lpn.get().is_multiple_of(16)
 }
 

@@ -154,17 +154,23 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 return None;
             }
         }
-        let mut next = Some(self.lists[list].first.expect("a list of at least one command"));
+        let has_pages = self.has_serial_pages(list);
+        let mut next = self.lists[list].first;
+        assert!(next.is_some() || has_pages, "a list of at least one command");
         if !self.timed {
             while let Some(command) = next {
                 next = self.commands[command].sibling;
                 self.carry_out(command);
             }
+            if has_pages {
+                self.carry_out_serial_pages();
+            }
             self.finished.push_back(list);
             return None;
         }
         self.serial = Some(Serial { list, since: now });
-        Some(now + self.time_commands(list))
+        let pages = if has_pages { self.time_of_serial_pages() } else { Span::ZERO };
+        Some(now + self.time_commands(list) + pages)
     }
 
     /// Computes the times of a list's commands. Returns their sum.
@@ -199,6 +205,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 self.time_commands(list);
             }
         }
+        if !self.media.cannot_fail() && self.has_serial_pages(list) {
+            self.write_serial_pages_out(list);
+            self.time_commands(list);
+        }
         let mut next = self.lists[list].first;
         let all = std::mem::take(&mut self.serial_times);
         for times in &all {
@@ -210,6 +220,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
         commands += all.len() as u64;
         self.serial_times = all;
+        if self.has_serial_pages(list) {
+            commands += self.end_serial_pages();
+        }
         hash.add(now, commands << 3 | 4);
         self.finished.push_back(list);
     }
@@ -277,6 +290,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if let Some(copies) = self.lists[list].copies() {
             self.write_out::<super::Event>(copies.set, None);
         }
+        self.write_serial_pages_out(list);
         // Faults are off: without power, no one learns that a command failed at this very moment.
         self.media.faults_mut().suspend(true);
         let mut from = since;

@@ -17,6 +17,7 @@ mod memory;
 mod pages;
 mod refuse;
 mod serial;
+mod serial_pages;
 mod software;
 mod status;
 

@@ -180,9 +180,16 @@ impl<S: Sector> Media<S> {
     }
 
     /// True if no program and no read can fail now, and no block refuses programs.
+    #[must_use]
     #[inline]
-    pub(crate) const fn cannot_fail(&self) -> bool {
+    pub const fn cannot_fail(&self) -> bool {
         !self.faults.are_active() && self.failing == 0
+    }
+
+    /// True if no slot has uncorrectable data.
+    #[inline]
+    pub(crate) fn is_all_readable(&self) -> bool {
+        self.unreadable.is_empty()
     }
 
     /// True if any block of the superblock is bad. Its blocks are linked for good, so one bad block costs them all

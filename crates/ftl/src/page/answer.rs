@@ -22,7 +22,7 @@ impl PageFtl {
         let nothing_waits = self.nothing_waits();
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
         let awaited = map_client.changes > 0;
-        let mut out = map_client.advance(flash.now, timed);
+        let mut out = map_client.advance(flash.now, timed, nothing_waits);
         if out.answers.is_empty() && out.jobs.is_empty() && nothing_waits {
             map_client.out = out;
             if timed {

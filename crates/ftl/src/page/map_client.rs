@@ -228,16 +228,22 @@ impl MapClient {
         self.awake = true;
     }
 
-    /// Advances the map unit and returns its output.
-    pub(super) fn advance(&mut self, now: Time, timed: bool) -> Output {
+    /// Advances the map unit and returns its output. With time off it takes the next step; `alone`, as many as it takes to
+    /// an output, because nothing else happens between them.
+    pub(super) fn advance(&mut self, now: Time, timed: bool, alone: bool) -> Output {
         let mut now = self.tick(now);
-        if let Some(at) = self.unit.next_event().filter(|_| !timed) {
-            now = self.tick(at);
-        }
         self.awake = false;
         let mut out = std::mem::take(&mut self.out);
-        self.unit.advance(now, &mut out);
-        out
+        loop {
+            if let Some(at) = self.unit.next_event().filter(|_| !timed) {
+                now = self.tick(at);
+            }
+            self.unit.advance(now, &mut out);
+            let is_quiet = out.answers.is_empty() && out.jobs.is_empty();
+            if timed || !alone || !is_quiet || self.unit.next_event().is_none() {
+                return out;
+            }
+        }
     }
 
     /// Advances the map unit in steps, up to the first one with output, and not beyond the next event or `until`. Calls
@@ -357,7 +363,7 @@ impl MapClient {
 
     fn answer_all(&mut self, pages: &mut [Option<Image>], settled: &mut SettledMap) {
         while self.awake || self.unit.next_event().is_some() {
-            let mut out = self.advance(self.clock, false);
+            let mut out = self.advance(self.clock, false, true);
             for (ticket, answer) in out.answers.drain(..) {
                 settled.note(self.close(ticket), &answer);
             }

@@ -23,8 +23,20 @@ impl MapCache {
         Self { known: Recency::new(blocks), count: 0, room }
     }
 
+    /// Prefetches what the lookup of a logical block needs.
+    #[inline]
+    pub(super) fn fetch(&self, lba: usize) {
+        self.known.fetch(lba);
+    }
+
     /// Looks up a logical block and caches it. Returns true for a hit.
+    #[inline]
     pub(super) fn look_up(&mut self, lba: u32) -> bool {
+        // The pages of a request are neighbours.
+        self.known.newest() == Some(lba) || self.look_up_another(lba)
+    }
+
+    fn look_up_another(&mut self, lba: u32) -> bool {
         let hit = self.known.contains(lba);
         if !hit {
             match self.known.oldest() {

@@ -9,6 +9,7 @@
 use std::collections::VecDeque;
 
 use base::nonmax::NonMaxU32;
+use base::prefetch::prefetch;
 use flash::nand::Mode;
 
 use super::blocks::{Block, Blocks};
@@ -63,6 +64,12 @@ impl Chains {
             updated: Recency::new(logical),
             full: VecDeque::new(),
         }
+    }
+
+    /// Prefetches the chain of a logical block.
+    #[inline]
+    pub(super) fn fetch(&self, lba: usize) {
+        prefetch(self.chains.get(lba));
     }
 
     /// Pages of a block in its mode.

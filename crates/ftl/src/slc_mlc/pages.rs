@@ -10,11 +10,11 @@ use std::collections::VecDeque;
 use base::engine::Handle;
 use base::units::{Lpn, Psn};
 use flash::backend::{Cause, Class, List, Observer, Slot};
-use flash::nand::{Sector, Stream};
+use flash::nand::{Mode, Sector, Stream};
 
 use super::disk::Disk;
 use super::due::{Due, Placed, put_back};
-use super::gather::{Gatherer, Program, add_program, each_gathered, hand_over, hand_rest_over};
+use super::gather::{Gatherer, Program, add_program, each_gathered, hand_over, hand_rest_over, release_gathered};
 use super::mlc::Mlc;
 use super::next::{Array, Next, Outcome, Wakeup};
 use super::place::Place;
@@ -228,6 +228,12 @@ impl Store {
             self.batch[rest.at as usize].lost |= rest.lost;
         }
         disk.add_spare_scans(flash, list);
+        self.phase = Phase::Writing;
+        if fetched.is_none() && self.goes_in_bulk(disk, flash) {
+            self.add_in_bulk(disk, flash, owners, list);
+            release_gathered(flash, gathered);
+            return Next::List(Array::Mlc, list, self);
+        }
         for page in &mut self.batch {
             add_page(disk, flash, owners, (list, self.source.cause()), page);
         }
@@ -245,8 +251,37 @@ impl Store {
                 owners.give(&rest, flash.backend.payload_of(slot));
             }
         }
-        self.phase = Phase::Writing;
         Next::List(Array::Mlc, list, self)
+    }
+
+    /// True if the pages of the batch can be read and programmed without commands.
+    fn goes_in_bulk<S: Sector, O: Observer>(&self, disk: &Disk, flash: &Flash<'_, S, O>) -> bool {
+        let is_plain =
+            |page: &Placed| !page.lost && disk.mlc.mapping.blocks()[disk.mlc.block_of(page.psn)].mode == Mode::Full;
+        let takes = !disk.mlc.mapping.is_parallel() && flash.backend.takes_serial_pages();
+        takes && self.batch.iter().all(is_plain)
+    }
+
+    /// Adds the pages of the batch to a list, without commands.
+    fn add_in_bulk<S: Sector, O: Observer>(
+        &self,
+        disk: &mut Disk,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        list: Handle<List>,
+    ) {
+        let cause = self.source.cause();
+        disk.counts.mlc_pages += self.batch.len() as u64;
+        for page in &self.batch {
+            let lpn = Lpn::new(page.due.lpn);
+            if let Some(old) = rest_of(&disk.mlc, page) {
+                flash.backend.push_serial_read(list, cause, old, lpn);
+            }
+            flash.backend.push_serial_program(list, cause, page.psn, (lpn, page.version));
+            if let Some(unit) = page.due.unit {
+                owners.charge(unit.owner);
+            }
+        }
     }
 
     /// The pages are on flash: maps them.
@@ -299,7 +334,7 @@ fn add_page<S: Sector, O: Observer>(
     disk.counts.mlc_pages += 1;
     let rest = rest_of(&disk.mlc, page).filter(|_| !disk.mlc.mapping.is_parallel());
     let mode = disk.mlc.mapping.blocks()[disk.mlc.block_of(page.psn)].mode;
-    disk.counts.slc_mode_pages += u64::from(mode == flash::nand::Mode::Slc);
+    disk.counts.slc_mode_pages += u64::from(mode == Mode::Slc);
     let slot = Slot {
         lpn: Lpn::new(page.due.lpn),
         version: page.version,

@@ -87,6 +87,11 @@ impl Ftl for SlcMlcFtl {
         self.may_hold(lpn)
     }
 
+    #[inline]
+    fn fetch<S: Sector>(&self, unit: usize, _: &Media<S>) {
+        self.fetch(unit);
+    }
+
     fn batch(&self, _: u32) -> u32 {
         self.batch()
     }

@@ -1,7 +1,7 @@
 //! Reads: sectors in the SLC flash come from there, the others from the MLC flash (Chang, Sec. 3.5).
 
 use base::engine::Handle;
-use base::units::{Lpn, SuperblockId};
+use base::units::Lpn;
 use flash::backend::{Cause, Class, List, Observer, Slot};
 use flash::nand::Sector;
 
@@ -11,7 +11,7 @@ use super::gather::{Gatherer, each_gathered, release_gathered};
 use super::next::{Array, Next, Outcome, Wakeup};
 use super::requests::PendingRead;
 use crate::port::{Flash, Owners, Service};
-use crate::toolkit::Slots;
+use crate::toolkit::{Slots, add_read};
 
 /// The phase of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +31,12 @@ pub(super) struct Read {
     units: Vec<PendingRead>,
     service: Service,
     phase: Phase,
+}
+
+/// The slot that answers a unit, or those of its sectors that the SLC flash does not have.
+fn slot_of(unit: &PendingRead) -> Slot {
+    let &PendingRead { owner, at, mask, lpn, slc, .. } = unit;
+    Slot { lpn: Lpn::new(lpn), owner, at, mask: mask & !slc, ..Slot::default() }
 }
 
 impl Read {
@@ -94,18 +100,28 @@ impl Read {
         gathered: Option<Handle<List>>,
     ) -> Next<Self> {
         let mut list = None;
+        let (mut in_bulk, mut any) = (flash.backend.takes_serial_pages(), false);
+        in_bulk &= !disk.mlc.mapping.is_parallel();
         for unit in &mut self.units {
             let mask = unit.mask & !unit.slc;
             let Some(psn) = disk.mlc.psn_of(unit.lpn).filter(|_| mask != 0) else { continue };
             unit.from_mlc = true;
             let list = *list.get_or_insert_with(|| flash.backend.open_list(Class::HostRead, 0));
             let (lba, _) = disk.mlc.split(unit.lpn);
-            disk.look_up(lba);
-            disk.add_spare_scans(flash, list);
-            let command = flash.backend.add_read(list, Cause::Host, SuperblockId::new(disk.mlc.block_of(psn)));
-            let (lpn, owner, at) = (Lpn::new(unit.lpn), unit.owner, unit.at);
-            flash.backend.push_slot(command, Slot { psn, lpn, owner, at, mask, expected: true, ..Slot::default() });
-            owners.charge(owner);
+            if !disk.look_up(lba) {
+                // The scans come before this page, and commands before pages without commands.
+                flash.backend.write_serial_pages_out(list);
+                in_bulk &= !any;
+                disk.add_spare_scans(flash, list);
+            }
+            any = true;
+            let lpn = Lpn::new(unit.lpn);
+            if in_bulk {
+                flash.backend.push_serial_read(list, Cause::Host, psn, lpn);
+            } else {
+                add_read(flash.backend, list, Cause::Host, Slot { psn, expected: true, ..slot_of(unit) });
+            }
+            owners.charge(unit.owner);
         }
         match list {
             Some(list) => {
@@ -134,9 +150,14 @@ impl Read {
         let mut slots = list.map(|list| Slots::of(flash.backend, list));
         for unit in &self.units {
             if unit.from_mlc {
-                let slot = slots.as_mut().and_then(|slots| slots.next(flash.backend));
-                let (place, slot) = slot.expect("a slot for each unit");
-                owners.read_done(&slot, flash.backend.payload_of(place), self.service);
+                // Without a slot, it was read in bulk, without payload, and cannot be lost.
+                match slots.as_mut().and_then(|slots| slots.next(flash.backend)) {
+                    Some((place, slot)) => {
+                        let slot = Slot { lost: slot.lost, ..slot_of(unit) };
+                        owners.read_done(&slot, flash.backend.payload_of(place), self.service);
+                    }
+                    None => owners.read_done(&slot_of(unit), &[], self.service),
+                }
             } else if unit.slc != 0 {
                 owners.read_done(&Slot { owner: unit.owner, ..Slot::default() }, &[], self.service);
             } else {

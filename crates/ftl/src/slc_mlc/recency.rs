@@ -1,6 +1,7 @@
 //! Numbers in the order of their last use: a doubly linked list.
 
 use base::nonmax::NonMaxU32;
+use base::prefetch::prefetch;
 
 /// The neighbours of a number; none at the ends, and none outside the list.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,6 +34,12 @@ impl Recency {
 
     pub(super) fn oldest(&self) -> Option<u32> {
         self.oldest.map(NonMaxU32::get)
+    }
+
+    /// Prefetches the neighbours of a number.
+    #[inline]
+    pub(super) fn fetch(&self, number: usize) {
+        prefetch(self.links.get(number));
     }
 
     pub(super) fn contains(&self, number: u32) -> bool {

@@ -27,7 +27,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         if !has_room {
             return false;
         }
-        self.restart(before);
+        self.restart(before, &mut |_| ());
         self.set_timed(false);
         assert_eq!(self.ftl.found(), units, "mapping units found in a steady state that holds all of them");
         true

@@ -174,9 +174,9 @@ impl Looked<'_> {
         let Some(path) = store.state(*digest) else {
             return timed(|| {
                 one(point, job.seed, by, place, |session| {
-                    Ok(session.save_snapshot(move |state| {
+                    Ok(session.keep_preconditioned(move |state| {
                         // A run on the loaded drive would differ.
-                        *making = !state.is_as_mounted();
+                        *making = !state.is_exact();
                         if !*making && let Err(error) = store.put_state(*digest, |out| state.write(out)) {
                             (self.storing.warn)(&format_args!("a state cannot be kept in the store: {error}"));
                         }

@@ -14,14 +14,15 @@ use crate::snapshot::State;
 /// The state of a preconditioned drive, ready to be written to a file.
 pub struct Snapshot<'a> {
     pub(super) save: &'a dyn Fn(&mut dyn Write) -> io::Result<()>,
-    pub(super) is_as_mounted: bool,
+    pub(super) is_exact: bool,
 }
 
 impl Snapshot<'_> {
-    /// True if a run on the loaded state has the same events as one on this drive, see [`ssd::Ssd::is_as_mounted`].
+    /// True if a run on the loaded state has the same events as one on this drive, see [`ssd::Ssd::is_as_mounted`] and
+    /// [`ssd::Ssd::precondition_to_rest`].
     #[must_use]
-    pub const fn is_as_mounted(&self) -> bool {
-        self.is_as_mounted
+    pub const fn is_exact(&self) -> bool {
+        self.is_exact
     }
 
     /// Writes the state for [`Session::load_snapshot`].
@@ -86,6 +87,14 @@ impl<'a> Session<'a> {
             self.prepared::<(), ()>(()).map(drop)?;
         }
         Ok(State::new(kept.take()))
+    }
+
+    /// Passes the drive's state to `keep` for [`Session::preconditioned_by`]: that at the end of preconditioning, before the
+    /// drive is switched on again, or, if its flash may fail, that before the first request.
+    #[must_use]
+    pub(crate) fn keep_preconditioned(mut self, keep: impl FnOnce(&Snapshot<'_>) -> io::Result<()> + 'a) -> Self {
+        self.keep = Some(Box::new(keep));
+        self
     }
 
     /// Passes the drive's state to `keep` after preconditioning and before the first request. The snapshot is complete

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use base::units::{Lpn, Psn};
+
 use super::{Contents, Media, Mode, Stream, Target};
 use crate::nand::{Sector, Spare};
 
@@ -57,6 +59,21 @@ impl<S: Sector> Media<S> {
             first = end;
             place = self.geometry.page_and_plane(target.offset + first);
         }
+    }
+
+    /// Programs a page of one slot with host data of which there is no content. No program can fail.
+    ///
+    /// # Panics
+    /// As [`Media::program`].
+    #[inline]
+    pub(crate) fn program_alone(&mut self, psn: Psn, (lpn, version): (Lpn, u32)) {
+        debug_assert!(!S::PRESENT && self.cannot_fail() && self.geometry.slots == 1, "a page of one slot, without content");
+        let (superblock, offset) = self.geometry.locate(psn);
+        let (page, plane) = self.geometry.page_and_plane(offset);
+        let target = Target { superblock, offset };
+        self.check_rows(target, (page, page), Mode::Full);
+        let spare = |_| (Spare::Data { lpn, version }, false);
+        self.program_page(target, (page, plane), 0..1, (Stream::Host, Mode::Full), &spare, Contents::from(&[][..]));
     }
 
     /// Checks that the rows of a program exist in its mode, and that one command programs them.

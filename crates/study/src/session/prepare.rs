@@ -1,0 +1,58 @@
+//! The drive of a session, before its first request.
+
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::sync::atomic::Ordering;
+
+use flash::nand::Sector;
+use ssd::Ssd;
+
+use super::state::Snapshot;
+use super::{Progress, Session, SessionError, WornOut};
+use crate::snapshot;
+use crate::watch::Watcher;
+
+impl Session<'_> {
+    /// Makes the drive or loads its snapshot, and preconditions it.
+    pub(super) fn prepared<S: Sector, O: Watcher>(&mut self, observer: O) -> Result<Ssd<S, O>, SessionError> {
+        let resolved = &self.device.resolved;
+        let seed = self.settings.seed;
+        let mut drive = match (&self.settings.load, &self.settings.state) {
+            (Some(path), _) => {
+                let load = if self.settings.as_preconditioned { snapshot::load_preconditioned } else { snapshot::load };
+                load(path, resolved, seed, observer).map_err(SessionError::Load)?
+            }
+            (None, Some(state)) => state.load(resolved, seed, observer).map_err(SessionError::Load)?,
+            (None, None) => Ssd::observed(resolved, seed, observer),
+        };
+        if self.save.is_some() || self.keep.is_some() {
+            drive = drive.noting(None);
+        }
+        let (mut keep, mut kept) = (self.keep.take(), Ok(()));
+        for (step, behind) in self.settings.steps.iter().copied().zip((0..self.settings.steps.len()).rev()) {
+            let mut at_rest = |drive: &Ssd<S, O>| {
+                if let Some(keep) = keep.take_if(|_| behind == 0 && drive.cannot_fail()) {
+                    let save = |to: &mut dyn Write| snapshot::save(drive, to);
+                    kept = keep(&Snapshot { save: &save, is_exact: true });
+                }
+            };
+            let (progress, interrupt) = (&mut self.progress, self.interrupt);
+            let is_interrupted = || interrupt.is_some_and(|interrupt| interrupt.load(Ordering::Relaxed));
+            let mut go_on = |done, total| {
+                if let Some(progress) = progress {
+                    progress(Progress::Preconditioning { step, done, total });
+                }
+                if is_interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            };
+            let done = drive.precondition_to_rest(step, &mut go_on, &mut at_rest);
+            let done = done.filter(|_| !is_interrupted()).ok_or_else(SessionError::interrupted)?;
+            WornOut::check(step, &done, resolved).map_err(SessionError::WornOut)?;
+        }
+        kept.map_err(SessionError::Save)?;
+        for keep in [keep, self.save.take()].into_iter().flatten() {
+            let save = |to: &mut dyn Write| snapshot::save(&drive, to);
+            keep(&Snapshot { save: &save, is_exact: drive.is_as_mounted() }).map_err(SessionError::Save)?;
+        }
+        Ok(drive)
+    }
+}
