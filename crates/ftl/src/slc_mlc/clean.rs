@@ -43,22 +43,28 @@ impl Clean {
 
     /// Runs the next step.
     pub(super) fn step<S: Sector, O: Observer>(
-        self,
+        &mut self,
         disk: &mut Disk,
         flash: &mut Flash<'_, S, O>,
         wakeup: Wakeup,
-    ) -> Next<Self, Store> {
+    ) -> Next<Store> {
         match self.phase {
             Phase::Begun => match copy_tail(disk, flash) {
-                Some(list) => Next::List(Array::Slc, list, Self { phase: Phase::Copying }),
-                None => Self::write_back(disk, flash),
+                Some(list) => {
+                    self.phase = Phase::Copying;
+                    Next::List(Array::Slc, list)
+                }
+                None => self.write_back(disk, flash),
             },
             Phase::Copying => {
                 copied(disk, flash, wakeup.list());
-                Self::write_back(disk, flash)
+                self.write_back(disk, flash)
             }
             Phase::WritingBack => match erase_tail(disk, flash) {
-                Some(list) => Next::List(Array::Slc, list, Self { phase: Phase::Erasing }),
+                Some(list) => {
+                    self.phase = Phase::Erasing;
+                    Next::List(Array::Slc, list)
+                }
                 None => Next::Ended(Outcome::Done),
             },
             Phase::Erasing => {
@@ -69,13 +75,14 @@ impl Clean {
     }
 
     /// Writes the pages of the remaining sectors to the MLC flash.
-    fn write_back<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O>) -> Next<Self, Store> {
+    fn write_back<S: Sector, O: Observer>(&mut self, disk: &mut Disk, flash: &mut Flash<'_, S, O>) -> Next<Store> {
         let mut sectors = std::mem::take(&mut disk.vectors.tail);
         sectors.extend(tail_sectors(disk.slc_mut(), flash.slc_array().media()));
         disk.counts.written_back += sectors.len() as u64;
         let above = Store::of_sectors(disk, sectors.iter().map(|found| found.sector), Cause::Merge);
-        put_back(&mut disk.vectors.tail, sectors);
-        Next::First { task: Self { phase: Phase::WritingBack }, above }
+        put_back(&mut disk.vectors.tail, &mut sectors);
+        self.phase = Phase::WritingBack;
+        Next::First(above)
     }
 }
 
@@ -107,7 +114,7 @@ fn copy_tail<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O
     let gains = (sectors.len() as u32).div_ceil(slc.slots) < slc.geometry.pages;
     sectors.truncate((room * slc.slots) as usize);
     if !spec.copy_back || slc.valve.is_closed() || slc.is_throttling || !gains || sectors.is_empty() {
-        put_back(&mut vectors.tail, sectors);
+        put_back(&mut vectors.tail, &mut sectors);
         return None;
     }
     let list = slc_array.open_list(Class::Other, 0);
@@ -130,8 +137,8 @@ fn copy_tail<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O
     let pages = (sectors.len() as u32).div_ceil(slc.slots);
     slc.log.take(pages);
     counts.copied_back += u64::from(pages);
-    put_back(&mut vectors.slots, from);
-    put_back(&mut vectors.tail, sectors);
+    put_back(&mut vectors.slots, &mut from);
+    put_back(&mut vectors.tail, &mut sectors);
     Some(list)
 }
 

@@ -55,11 +55,11 @@ impl Collection {
 
     /// Runs the next step.
     pub(super) fn step<S: Sector, O: Observer>(
-        self,
+        &mut self,
         disk: &mut Disk,
         flash: &mut Flash<'_, S, O>,
         wakeup: Wakeup,
-    ) -> Next<Self> {
+    ) -> Next {
         match self.phase {
             Phase::Begun => self.begin(disk, flash),
             Phase::Gathering => self.fetch(flash, Some(wakeup.list())),
@@ -72,7 +72,7 @@ impl Collection {
         }
     }
 
-    fn begin<S: Sector, O: Observer>(mut self, disk: &mut Disk, flash: &mut Flash<'_, S, O>) -> Next<Self> {
+    fn begin<S: Sector, O: Observer>(&mut self, disk: &mut Disk, flash: &mut Flash<'_, S, O>) -> Next {
         if !self.find_moves(disk, flash) {
             return self.end(disk, Outcome::NoBlock);
         }
@@ -81,7 +81,7 @@ impl Collection {
         }
         if let Some(list) = self.gather(disk, flash) {
             self.phase = Phase::Gathering;
-            return Next::List(Array::Slc, list, self);
+            return Next::List(Array::Slc, list);
         }
         self.fetch(flash, None)
     }
@@ -135,11 +135,7 @@ impl Collection {
         gatherer.list()
     }
 
-    fn fetch<S: Sector, O: Observer>(
-        mut self,
-        flash: &mut Flash<'_, S, O>,
-        gathered: Option<Handle<List>>,
-    ) -> Next<Self> {
+    fn fetch<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, gathered: Option<Handle<List>>) -> Next {
         let list = flash.backend.open_list(Class::Other, 0);
         for page in &self.moves {
             // Without `expected`, because the copy needs the version in the spare area.
@@ -147,15 +143,15 @@ impl Collection {
             add_read(flash.backend, list, self.cause, slot);
         }
         self.phase = Phase::Fetching { gathered };
-        Next::List(Array::Mlc, list, self)
+        Next::List(Array::Mlc, list)
     }
 
     fn write<S: Sector, O: Observer>(
-        mut self,
+        &mut self,
         flash: &mut Flash<'_, S, O>,
         gathered: Option<Handle<List>>,
         fetched: Handle<List>,
-    ) -> Next<Self> {
+    ) -> Next {
         let list = flash.backend.open_list(Class::Other, 0);
         each_gathered(flash, gathered, |_, _, sector| {
             let page = &mut self.moves[sector.at as usize];
@@ -176,16 +172,16 @@ impl Collection {
         hand_over(flash, gathered, |at| self.moves[at].slot);
         flash.backend.release(fetched);
         self.phase = Phase::Writing;
-        Next::List(Array::Mlc, list, self)
+        Next::List(Array::Mlc, list)
     }
 
     /// The copies are on flash: maps them. Pages whose program failed are moved again.
     fn written<S: Sector, O: Observer>(
-        mut self,
+        &mut self,
         disk: &mut Disk,
         flash: &mut Flash<'_, S, O>,
         list: Handle<List>,
-    ) -> Next<Self> {
+    ) -> Next {
         flash.backend.release(list);
         for page in &self.moves {
             let to = page.target();
@@ -198,10 +194,10 @@ impl Collection {
             disk.took_along(page.lpn, page.slc);
         }
         self.phase = Phase::Begun;
-        Next::Again(self)
+        Next::Again
     }
 
-    fn erase<S: Sector, O: Observer>(mut self, disk: &mut Disk, flash: &mut Flash<'_, S, O>) -> Next<Self> {
+    fn erase<S: Sector, O: Observer>(&mut self, disk: &mut Disk, flash: &mut Flash<'_, S, O>) -> Next {
         let block = self.block;
         assert_eq!(disk.mlc.mapping.blocks()[block].valid, 0, "block {block} is erased");
         if self.cause == Cause::Gc {
@@ -217,10 +213,10 @@ impl Collection {
         flash.backend.add_erase(list, self.cause, SuperblockId::new(block));
         disk.counts.fold_erases += u64::from(self.cause == Cause::Gc);
         self.phase = Phase::Erasing;
-        Next::List(Array::Mlc, list, self)
+        Next::List(Array::Mlc, list)
     }
 
-    fn erased<S: Sector, O: Observer>(self, disk: &mut Disk, flash: &Flash<'_, S, O>) -> Next<Self> {
+    fn erased<S: Sector, O: Observer>(&mut self, disk: &mut Disk, flash: &Flash<'_, S, O>) -> Next {
         if let (Some(onto), Mapping::Pages(pages)) = (self.onto, &mut disk.mlc.mapping) {
             if pages.blocks[onto].programmed > 0 {
                 pages.close(onto);
@@ -232,8 +228,8 @@ impl Collection {
         self.end(disk, outcome)
     }
 
-    fn end(self, disk: &mut Disk, outcome: Outcome) -> Next<Self> {
-        put_back(&mut disk.vectors.copies, self.moves);
+    fn end(&mut self, disk: &mut Disk, outcome: Outcome) -> Next {
+        put_back(&mut disk.vectors.copies, &mut self.moves);
         Next::Ended(outcome)
     }
 }

@@ -3,30 +3,26 @@
 
 use std::collections::VecDeque;
 
+use base::nonmax::NonMaxU32;
 use base::units::Psn;
 use flash::backend::SlotRef;
 
 use super::requests::PendingRead;
 use super::slc::SectorAt;
-use crate::port::{Owner, PageWrite};
+use crate::port::PageWrite;
 
 /// A page to write to the MLC flash.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Due {
     pub(super) lpn: u32,
-    /// The host's mapping unit; none if the page comes from the SLC flash.
-    pub(super) unit: Option<PageWrite>,
+    /// The number of the host's mapping unit in the request; none if the page comes from the SLC flash.
+    pub(super) unit: Option<NonMaxU32>,
 }
 
 impl Due {
-    /// The owner of the host's page; none if the page comes from the SLC flash.
-    pub(super) fn owner(&self) -> Owner {
-        self.unit?.owner
-    }
-
-    /// Sectors that come from the host.
-    pub(super) fn mask(&self) -> u64 {
-        self.unit.map_or(0, |unit| unit.mask)
+    /// The host's mapping unit, among those of the request; none if the page comes from the SLC flash.
+    pub(super) fn unit<'a>(&self, units: &'a [PageWrite]) -> Option<&'a PageWrite> {
+        self.unit.map(|unit| &units[unit.get() as usize])
     }
 }
 
@@ -35,6 +31,8 @@ impl Due {
 pub(super) struct Placed {
     pub(super) due: Due,
     pub(super) psn: Psn,
+    /// Sectors that come from the host.
+    given: u64,
     /// Sectors that come from the SLC flash.
     pub(super) slc: u64,
     /// The interrupted write of which it takes sectors along; the mask has those that are not in the SLC flash yet.
@@ -46,14 +44,19 @@ pub(super) struct Placed {
 }
 
 impl Placed {
-    pub(super) fn new(due: Due, psn: Psn) -> Self {
-        let version = due.unit.map_or(0, |unit| unit.version);
-        Self { due, psn, slc: 0, rest: None, version, lost: false, slot: None }
+    pub(super) fn new(due: Due, unit: Option<&PageWrite>, psn: Psn) -> Self {
+        let (given, version) = unit.map_or((0, 0), |unit| (unit.mask, unit.version));
+        Self { due, psn, given, slc: 0, rest: None, version, lost: false, slot: None }
+    }
+
+    /// Sectors that come from the host.
+    pub(super) const fn given(&self) -> u64 {
+        self.given
     }
 
     /// Sectors that come from the host or the SLC flash.
     pub(super) fn mask(&self) -> u64 {
-        self.due.mask() | self.slc
+        self.given | self.slc
     }
 }
 
@@ -109,7 +112,7 @@ pub(super) struct Vectors {
 }
 
 /// Empties a vector and leaves it for the next task.
-pub(super) fn put_back<T>(place: &mut Vec<T>, mut vector: Vec<T>) {
+pub(super) fn put_back<T>(place: &mut Vec<T>, vector: &mut Vec<T>) {
     vector.clear();
-    *place = vector;
+    std::mem::swap(place, vector);
 }

@@ -58,11 +58,11 @@ impl Fold {
 
     /// Runs the next step.
     pub(super) fn step<S: Sector, O: Observer>(
-        self,
+        &mut self,
         disk: &mut Disk,
         flash: &mut Flash<'_, S, O>,
         wakeup: Wakeup,
-    ) -> Next<Self> {
+    ) -> Next {
         match self.phase {
             Phase::Begun => self.begin(disk, flash),
             Phase::Gathering => self.copy(disk, flash, Some(wakeup.list())),
@@ -74,7 +74,7 @@ impl Fold {
         }
     }
 
-    fn begin<S: Sector, O: Observer>(mut self, disk: &mut Disk, flash: &mut Flash<'_, S, O>) -> Next<Self> {
+    fn begin<S: Sector, O: Observer>(&mut self, disk: &mut Disk, flash: &mut Flash<'_, S, O>) -> Next {
         let log = disk.mlc.mapping.chains().switch_of(self.lba).filter(|_| self.cause == Cause::Gc);
         self.copies.clear();
         if log.is_none() {
@@ -100,7 +100,7 @@ impl Fold {
         }
         if let Some(list) = self.gather(disk, flash) {
             self.phase = Phase::Gathering;
-            return Next::List(Array::Slc, list, self);
+            return Next::List(Array::Slc, list);
         }
         self.copy(disk, flash, None)
     }
@@ -142,11 +142,11 @@ impl Fold {
     }
 
     fn copy<S: Sector, O: Observer>(
-        mut self,
+        &mut self,
         disk: &mut Disk,
         flash: &mut Flash<'_, S, O>,
         gathered: Option<Handle<List>>,
-    ) -> Next<Self> {
+    ) -> Next {
         let list = flash.backend.open_list(Class::Other, 0);
         let part = self.mode.pages(disk.mlc.pages);
         self.phase = Phase::Copying;
@@ -163,7 +163,7 @@ impl Fold {
                 (offset, Lpn::new(copy.lpn), copy.from)
             });
             flash.backend.push_serial_copies(set, list, pages);
-            return Next::List(Array::Mlc, list, self);
+            return Next::List(Array::Mlc, list);
         }
         for copy in &mut self.copies {
             let (_, offset) = disk.mlc.split(copy.lpn);
@@ -177,16 +177,16 @@ impl Fold {
             copy.slot = Some(add_program(flash.backend, list, self.cause, Some(read), program));
         }
         hand_over(flash, gathered, |at| self.copies[at].slot);
-        Next::List(Array::Mlc, list, self)
+        Next::List(Array::Mlc, list)
     }
 
     /// All copies are on flash: the targets become the data blocks, and the old chain is erased.
     fn copied<S: Sector, O: Observer>(
-        mut self,
+        &mut self,
         disk: &mut Disk,
         flash: &mut Flash<'_, S, O>,
         list: Handle<List>,
-    ) -> Next<Self> {
+    ) -> Next {
         flash.backend.release(list);
         let part = self.mode.pages(disk.mlc.pages);
         let media = flash.backend.media();
@@ -238,12 +238,7 @@ impl Fold {
     }
 
     /// Erases the old blocks; the fold starts again if `again`.
-    fn erase<S: Sector, O: Observer>(
-        mut self,
-        disk: &mut Disk,
-        flash: &mut Flash<'_, S, O>,
-        again: bool,
-    ) -> Next<Self> {
+    fn erase<S: Sector, O: Observer>(&mut self, disk: &mut Disk, flash: &mut Flash<'_, S, O>, again: bool) -> Next {
         let mut list = None;
         for block in self.old.drain(..) {
             debug_assert_eq!(disk.mlc.mapping.blocks()[block].valid, 0, "block {block} is erased");
@@ -258,24 +253,24 @@ impl Fold {
         match list {
             Some(list) => {
                 self.phase = Phase::Erasing { again };
-                Next::List(Array::Mlc, list, self)
+                Next::List(Array::Mlc, list)
             }
             None => self.erased(disk, again),
         }
     }
 
-    fn erased(mut self, disk: &mut Disk, again: bool) -> Next<Self> {
+    fn erased(&mut self, disk: &mut Disk, again: bool) -> Next {
         if again {
             self.phase = Phase::Begun;
-            return Next::Again(self);
+            return Next::Again;
         }
         let outcome = if self.cause == Cause::Gc { Outcome::Reclaimed } else { Outcome::Done };
         self.end(disk, outcome)
     }
 
-    fn end(self, disk: &mut Disk, outcome: Outcome) -> Next<Self> {
-        put_back(&mut disk.vectors.copies, self.copies);
-        put_back(&mut disk.vectors.blocks, self.old);
+    fn end(&mut self, disk: &mut Disk, outcome: Outcome) -> Next {
+        put_back(&mut disk.vectors.copies, &mut self.copies);
+        put_back(&mut disk.vectors.blocks, &mut self.old);
         Next::Ended(outcome)
     }
 }

@@ -42,26 +42,26 @@ pub(super) enum Outcome {
     NoBlock,
 }
 
-/// The next step of a task `T`, which may put a task `A` above itself.
+/// The next step of a task, which may put a task `A` above itself.
 #[derive(Debug)]
-pub(super) enum Next<T, A = std::convert::Infallible> {
+pub(super) enum Next<A = std::convert::Infallible> {
     /// Runs this list of commands, and then resumes the task.
-    List(Array, Handle<List>, T),
+    List(Array, Handle<List>),
     /// Resumes the task at once.
-    Again(T),
+    Again,
     /// Runs another task before this one goes on.
-    First { task: T, above: A },
+    First(A),
     /// Ends the task.
     Ended(Outcome),
 }
 
-impl<T, A> Next<T, A> {
-    /// Converts both task types to a type that has them as variants.
-    pub(super) fn widen<X: From<T> + From<A>>(self) -> Next<X, X> {
+impl<A> Next<A> {
+    /// Converts the type of the task above to one that has it as a variant.
+    pub(super) fn widen<X: From<A>>(self) -> Next<X> {
         match self {
-            Self::List(array, list, task) => Next::List(array, list, task.into()),
-            Self::Again(task) => Next::Again(task.into()),
-            Self::First { task, above } => Next::First { task: task.into(), above: above.into() },
+            Self::List(array, list) => Next::List(array, list),
+            Self::Again => Next::Again,
+            Self::First(above) => Next::First(above.into()),
             Self::Ended(outcome) => Next::Ended(outcome),
         }
     }

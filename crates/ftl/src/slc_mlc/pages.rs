@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 
 use base::engine::Handle;
+use base::nonmax::NonMaxU32;
 use base::units::{Lpn, Psn};
 use flash::backend::{Cause, Class, List, Observer, Slot};
 use flash::nand::{Mode, Sector, Stream};
@@ -62,6 +63,8 @@ enum Phase {
 pub(super) struct Store {
     source: Source,
     phase: Phase,
+    /// The mapping units of the host's request.
+    units: Vec<PageWrite>,
     /// Pages without a place.
     due: VecDeque<Due>,
     batch: Vec<Placed>,
@@ -70,13 +73,15 @@ pub(super) struct Store {
 impl Store {
     fn new(disk: &mut Disk, source: Source) -> Self {
         let (due, batch) = (std::mem::take(&mut disk.vectors.due), std::mem::take(&mut disk.vectors.batch));
-        Self { source, phase: Phase::Placing, due, batch }
+        Self { source, phase: Phase::Placing, units: Vec::new(), due, batch }
     }
 
-    /// Writes the mapping units of a request.
-    pub(super) fn of_units(disk: &mut Disk, units: &[PageWrite], service: Service) -> Self {
+    /// Writes the mapping units of a request. At its end their vector is back among those of the disk.
+    pub(super) fn of_units(disk: &mut Disk, units: Vec<PageWrite>, service: Service) -> Self {
         let mut store = Self::new(disk, Source::Host(service));
-        store.due.extend(units.iter().map(|unit| Due { lpn: unit.lpn.get(), unit: Some(*unit) }));
+        let numbers = (0..).map(|number| Some(NonMaxU32::new(number)));
+        store.due.extend(units.iter().zip(numbers).map(|(unit, number)| Due { lpn: unit.lpn.get(), unit: number }));
+        store.units = units;
         store
     }
 
@@ -93,15 +98,15 @@ impl Store {
 
     /// Runs the next step.
     pub(super) fn step<S: Sector, O: Observer>(
-        self,
+        &mut self,
         disk: &mut Disk,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
         wakeup: Wakeup,
-    ) -> Next<Self, Reclaim> {
+    ) -> Next<Reclaim> {
         match (self.phase, wakeup) {
             (Phase::Placing, Wakeup::Ended(Outcome::Reclaimed)) => match level(disk) {
-                Some(above) => Next::First { task: self, above },
+                Some(above) => Next::First(above),
                 None => self.place(disk, flash, owners),
             },
             (Phase::Placing, _) => self.place(disk, flash, owners),
@@ -114,11 +119,11 @@ impl Store {
     /// Finds places for as many pages as possible. If there is none, makes room; if that is impossible, refuses the
     /// page.
     fn place<S: Sector, O: Observer>(
-        mut self,
+        &mut self,
         disk: &mut Disk,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
-    ) -> Next<Self, Reclaim> {
+    ) -> Next<Reclaim> {
         while self.batch.len() < BATCH
             && let Some(due) = self.due.front().copied()
         {
@@ -131,30 +136,33 @@ impl Store {
             disk.counts.misses += u64::from(!disk.look_up(lba));
             let Place::At(block, page) = disk.mlc.mapping.place(lba, offset) else { break };
             self.due.pop_front();
-            self.batch.push(Placed::new(due, disk.mlc.slot(block, page)));
+            self.batch.push(Placed::new(due, due.unit(&self.units), disk.mlc.slot(block, page)));
         }
         if !self.batch.is_empty() {
             if let Some(list) = self.gather(disk, flash) {
                 self.phase = Phase::Gathering;
-                return Next::List(Array::Slc, list, self);
+                return Next::List(Array::Slc, list);
             }
             return self.fetch(disk, flash, owners, None);
         }
         if self.due.is_empty() {
-            disk.vectors.due = self.due;
-            put_back(&mut disk.vectors.batch, self.batch);
+            disk.vectors.due = std::mem::take(&mut self.due);
+            put_back(&mut disk.vectors.batch, &mut self.batch);
+            if matches!(self.source, Source::Host(_)) {
+                put_back(&mut disk.vectors.units, &mut self.units);
+            }
             return Next::Ended(Outcome::Done);
         }
         match make_room(disk) {
-            Space::After(above) => return Next::First { task: self, above },
+            Space::After(above) => return Next::First(above),
             Space::MakeDo => {}
-            Space::None => match self.due.pop_front().and_then(|due| due.unit) {
+            Space::None => match self.due.pop_front().and_then(|due| due.unit(&self.units)) {
                 Some(unit) => owners.write_refused(unit.owner),
                 // The sectors stay in the SLC flash.
                 None => disk.slc_mut().is_stuck = true,
             },
         }
-        Next::Again(self)
+        Next::Again
     }
 
     /// Reads the sectors of the pages that are in the SLC flash and do not come from the host.
@@ -162,8 +170,9 @@ impl Store {
         let slc = disk.slc.as_ref()?;
         let mut gatherer = Gatherer::new();
         for (i, page) in self.batch.iter_mut().enumerate() {
+            let (lacks, owner) = (!page.given(), page.due.unit(&self.units).and_then(|unit| unit.owner));
             let Placed { due, slc: found, rest, .. } = page;
-            *found = gatherer.add_unit(flash, slc, Cause::Merge, (due.lpn, !due.mask()), (i, due.owner()));
+            *found = gatherer.add_unit(flash, slc, Cause::Merge, (due.lpn, lacks), (i, owner));
             if !disk.planted.is(Sabotage::RestOfWriteLeft) {
                 *rest = disk.interrupted.iter().copied().find(|unit| unit.lpn.get() == due.lpn);
             }
@@ -173,12 +182,12 @@ impl Store {
 
     /// If the commands of a list run in parallel, reads the missing sectors with a list of their own.
     fn fetch<S: Sector, O: Observer>(
-        mut self,
+        &mut self,
         disk: &mut Disk,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
         gathered: Option<Handle<List>>,
-    ) -> Next<Self, Reclaim> {
+    ) -> Next<Reclaim> {
         let mut list = None;
         if disk.mlc.mapping.is_parallel() {
             for (i, page) in self.batch.iter().enumerate() {
@@ -191,20 +200,20 @@ impl Store {
         match list {
             Some(list) => {
                 self.phase = Phase::Fetching { gathered };
-                Next::List(Array::Mlc, list, self)
+                Next::List(Array::Mlc, list)
             }
             None => self.write(disk, flash, owners, gathered, None),
         }
     }
 
     fn write<S: Sector, O: Observer>(
-        mut self,
+        &mut self,
         disk: &mut Disk,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
         gathered: Option<Handle<List>>,
         fetched: Option<Handle<List>>,
-    ) -> Next<Self, Reclaim> {
+    ) -> Next<Reclaim> {
         let sectors = disk.mlc.geometry.sectors;
         let list = flash.backend.open_list(Class::Other, 0);
         each_gathered(flash, gathered, |_, _, sector| {
@@ -232,10 +241,11 @@ impl Store {
         if fetched.is_none() && self.goes_in_bulk(disk, flash) {
             self.add_in_bulk(disk, flash, owners, list);
             release_gathered(flash, gathered);
-            return Next::List(Array::Mlc, list, self);
+            return Next::List(Array::Mlc, list);
         }
         for page in &mut self.batch {
-            add_page(disk, flash, owners, (list, self.source.cause()), page);
+            let unit = page.due.unit(&self.units);
+            add_page(disk, flash, owners, (list, self.source.cause()), (page, unit));
         }
         hand_over(flash, gathered, |at| self.batch[at].slot);
         let mut rests = rests;
@@ -251,7 +261,7 @@ impl Store {
                 owners.give(&rest, flash.backend.payload_of(slot));
             }
         }
-        Next::List(Array::Mlc, list, self)
+        Next::List(Array::Mlc, list)
     }
 
     /// True if the pages of the batch can be read and programmed without commands.
@@ -278,7 +288,7 @@ impl Store {
                 flash.backend.push_serial_read(list, cause, old, lpn);
             }
             flash.backend.push_serial_program(list, cause, page.psn, (lpn, page.version));
-            if let Some(unit) = page.due.unit {
+            if let Some(unit) = page.due.unit(&self.units) {
                 owners.charge(unit.owner);
             }
         }
@@ -286,14 +296,14 @@ impl Store {
 
     /// The pages are on flash: maps them.
     fn written<S: Sector, O: Observer>(
-        mut self,
+        &mut self,
         disk: &mut Disk,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
         list: Handle<List>,
-    ) -> Next<Self, Reclaim> {
+    ) -> Next<Reclaim> {
         for page in self.batch.drain(..) {
-            let Due { lpn, unit } = page.due;
+            let lpn = page.due.lpn;
             if !flash.backend.media().holds_data(page.psn) {
                 // Writes the page again, elsewhere.
                 let block = disk.mlc.block_of(page.psn);
@@ -303,14 +313,14 @@ impl Store {
             }
             disk.mlc.set(lpn, Some(page.psn));
             // Sectors that the host has not written left the SLC flash by force (Sec. 3.6).
-            disk.drop_sectors(lpn, !page.due.mask());
-            if let (Some(unit), Source::Host(service)) = (unit, self.source) {
+            disk.drop_sectors(lpn, !page.given());
+            if let (Some(unit), Source::Host(service)) = (page.due.unit(&self.units), self.source) {
                 owners.write_done(unit.owner, service);
             }
         }
         flash.backend.release(list);
         self.phase = Phase::Placing;
-        Next::Again(self)
+        Next::Again
     }
 }
 
@@ -329,7 +339,7 @@ fn add_page<S: Sector, O: Observer>(
     flash: &mut Flash<'_, S, O>,
     owners: &mut impl Owners<S>,
     (list, cause): (Handle<List>, Cause),
-    page: &mut Placed,
+    (page, unit): (&mut Placed, Option<&PageWrite>),
 ) {
     disk.counts.mlc_pages += 1;
     let rest = rest_of(&disk.mlc, page).filter(|_| !disk.mlc.mapping.is_parallel());
@@ -341,14 +351,14 @@ fn add_page<S: Sector, O: Observer>(
         mask: page.mask() | page.rest.map_or(0, |rest| rest.mask),
         expected: true,
         lost: page.lost,
-        owner: page.due.owner(),
+        owner: unit.and_then(|unit| unit.owner),
         ..Slot::default()
     };
     let program = Program { to: page.psn, mode, stream: Stream::Host, slot };
     let to = add_program(flash.backend, list, cause, rest.map(|old| slot_of(page, old)), program);
     page.slot = Some(to);
-    if let Some(unit) = page.due.unit {
+    if let Some(unit) = unit {
         owners.charge(unit.owner);
-        give_unit(flash, owners, &unit, to);
+        give_unit(flash, owners, unit, to);
     }
 }

@@ -49,17 +49,17 @@ impl Read {
 
     /// Runs the next step.
     pub(super) fn step<S: Sector, O: Observer>(
-        mut self,
+        &mut self,
         disk: &mut Disk,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
         wakeup: Wakeup,
-    ) -> Next<Self> {
+    ) -> Next {
         match self.phase {
             Phase::Begun => match self.gather(disk, flash, owners) {
                 Some(list) => {
                     self.phase = Phase::Gathering;
-                    Next::List(Array::Slc, list, self)
+                    Next::List(Array::Slc, list)
                 }
                 None => self.read(disk, flash, owners, None),
             },
@@ -93,12 +93,12 @@ impl Read {
 
     /// Reads the other sectors from the MLC flash.
     fn read<S: Sector, O: Observer>(
-        mut self,
+        &mut self,
         disk: &mut Disk,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
         gathered: Option<Handle<List>>,
-    ) -> Next<Self> {
+    ) -> Next {
         let mut list = None;
         let (mut in_bulk, mut any) = (flash.backend.takes_serial_pages(), false);
         in_bulk &= !disk.mlc.mapping.is_parallel();
@@ -126,7 +126,7 @@ impl Read {
         match list {
             Some(list) => {
                 self.phase = Phase::Reading { gathered };
-                Next::List(Array::Mlc, list, self)
+                Next::List(Array::Mlc, list)
             }
             None => self.answer(disk, flash, owners, gathered, None),
         }
@@ -134,13 +134,13 @@ impl Read {
 
     /// All data has been read: answers the owners.
     fn answer<S: Sector, O: Observer>(
-        self,
+        &mut self,
         disk: &mut Disk,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
         gathered: Option<Handle<List>>,
         list: Option<Handle<List>>,
-    ) -> Next<Self> {
+    ) -> Next {
         let sectors = disk.mlc.geometry.sectors;
         each_gathered(flash, gathered, |flash, place, slot| {
             let unit = &self.units[slot.at as usize];
@@ -165,7 +165,7 @@ impl Read {
             }
         }
         release_gathered(flash, gathered);
-        put_back(&mut disk.vectors.reads, self.units);
+        put_back(&mut disk.vectors.reads, &mut self.units);
         Next::Ended(Outcome::Done)
     }
 }

@@ -14,11 +14,11 @@ pub(super) struct Scrub;
 
 impl Scrub {
     pub(super) fn step<S: Sector, O: Observer>(
-        self,
+        &mut self,
         disk: &mut Disk,
         flash: &mut Flash<'_, S, O>,
         wakeup: Wakeup,
-    ) -> Next<Self> {
+    ) -> Next {
         if let Wakeup::List(list) = wakeup {
             disk.mlc.blocks_erased(flash.backend, list);
             return Next::Ended(Outcome::Done);
@@ -27,6 +27,6 @@ impl Scrub {
         for block in disk.mlc.useless.drain(..) {
             flash.backend.add_erase(list, Cause::Recovery, SuperblockId::new(block));
         }
-        Next::List(Array::Mlc, list, self)
+        Next::List(Array::Mlc, list)
     }
 }

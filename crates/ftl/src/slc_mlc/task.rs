@@ -79,12 +79,12 @@ impl From<Above> for Task {
 impl Task {
     /// Runs the next step of a task.
     fn step<S: Sector, O: Observer>(
-        self,
+        &mut self,
         disk: &mut Disk,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
         wakeup: Wakeup,
-    ) -> Next<Self, Self> {
+    ) -> Next<Self> {
         match self {
             Self::Scrub(scrub) => scrub.step(disk, flash, wakeup).widen(),
             Self::Read(read) => read.step(disk, flash, owners, wakeup).widen(),
@@ -146,22 +146,21 @@ impl Tasks {
         owners: &mut impl Owners<S>,
         mut wakeup: Wakeup,
     ) {
-        while let Some(task) = self.stack.pop() {
+        while let Some(task) = self.stack.last_mut() {
             wakeup = match task.step(disk, flash, owners, wakeup) {
-                Next::List(array, list, task) => {
-                    self.stack.push(task);
+                Next::List(array, list) => {
                     self.list = Some((array, list));
                     return disk.submit(flash, array, list);
                 }
-                Next::Again(task) => {
-                    self.stack.push(task);
+                Next::Again => Wakeup::Run,
+                Next::First(above) => {
+                    self.stack.push(above);
                     Wakeup::Run
                 }
-                Next::First { task, above } => {
-                    self.stack.extend([task, above]);
-                    Wakeup::Run
+                Next::Ended(outcome) => {
+                    self.stack.pop();
+                    Wakeup::Ended(outcome)
                 }
-                Next::Ended(outcome) => Wakeup::Ended(outcome),
             };
         }
     }

@@ -92,12 +92,12 @@ impl Write {
 
     /// Runs the next step.
     pub(super) fn step<S: Sector, O: Observer>(
-        mut self,
+        &mut self,
         disk: &mut Disk,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
         wakeup: Wakeup,
-    ) -> Next<Self, Above> {
+    ) -> Next<Above> {
         match (self.route, wakeup) {
             (Route::Small { done }, Wakeup::List(list)) => {
                 let done = self.written(disk, flash, list, done);
@@ -109,8 +109,8 @@ impl Write {
                 self.append(disk, flash, owners, done)
             }
             (Route::Large, Wakeup::Run) => {
-                let store = Store::of_units(disk, &self.units, self.service);
-                Next::First { task: self, above: Above::Store(store) }
+                let store = Store::of_units(disk, std::mem::take(&mut self.units), self.service);
+                Next::First(Above::Store(store))
             }
             (Route::Large, Wakeup::Ended(_)) => self.end(disk),
             (Route::Large, Wakeup::List(_)) => unreachable!("a large write has no list of its own"),
@@ -119,12 +119,12 @@ impl Write {
 
     /// Appends the rest of a small write to the log: makes room, programs pages, or ends the write.
     fn append<S: Sector, O: Observer>(
-        mut self,
+        &mut self,
         disk: &mut Disk,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
         done: usize,
-    ) -> Next<Self, Above> {
+    ) -> Next<Above> {
         if done == self.smalls.len() {
             self.units.iter().for_each(|unit| owners.write_done(unit.owner, self.service));
             return self.end(disk);
@@ -139,7 +139,7 @@ impl Write {
         let (next, room) = slc.log.room();
         if room == 0 {
             if slc.log.advance() {
-                return Next::Again(self);
+                return Next::Again;
             }
             // The tail must be cleaned, even to the last sector.
             if slc.log.used() > 1 && !slc.is_stuck {
@@ -187,13 +187,13 @@ impl Write {
             }
         }
         slc.log.take((part.len() as u32).div_ceil(slc.slots));
-        Next::List(Array::Slc, list, self)
+        Next::List(Array::Slc, list)
     }
 
     /// Cleans the tail before the write goes on.
-    fn clean(mut self, disk: &mut Disk) -> Next<Self, Above> {
+    fn clean(&mut self, disk: &mut Disk) -> Next<Above> {
         std::mem::swap(&mut self.units, &mut disk.interrupted);
-        Next::First { task: self, above: Above::Clean(Clean::new()) }
+        Next::First(Above::Clean(Clean::new()))
     }
 
     /// The pages are on flash: enters their sectors in the table. Returns the number of sectors processed.
@@ -227,16 +227,18 @@ impl Write {
     }
 
     /// The SLC flash cannot take the rest of the write: all of it goes to the MLC flash.
-    fn give_up(mut self, disk: &mut Disk) -> Next<Self, Above> {
+    fn give_up(&mut self, disk: &mut Disk) -> Next<Above> {
         let slc = disk.slc_mut();
         self.smalls.iter().for_each(|small| slc.table.unreserve(small.sector));
         self.route = Route::Large;
-        Next::Again(self)
+        Next::Again
     }
 
-    fn end(self, disk: &mut Disk) -> Next<Self, Above> {
-        put_back(&mut disk.vectors.units, self.units);
-        put_back(&mut disk.vectors.smalls, self.smalls);
+    fn end(&mut self, disk: &mut Disk) -> Next<Above> {
+        if self.route != Route::Large {
+            put_back(&mut disk.vectors.units, &mut self.units);
+        }
+        put_back(&mut disk.vectors.smalls, &mut self.smalls);
         Next::Ended(Outcome::Done)
     }
 }

@@ -30,7 +30,13 @@ struct Page {
 }
 
 /// Adds a list. `in_bulk` pages have no commands.
-fn add(backend: &mut Backend<(), ()>, next: &mut [u32; 32], pages: &[Page], scans: bool, in_bulk: bool) -> Handle<List> {
+fn add(
+    backend: &mut Backend<(), ()>,
+    next: &mut [u32; 32],
+    pages: &[Page],
+    scans: bool,
+    in_bulk: bool,
+) -> Handle<List> {
     let list = backend.open_list(Class::Other, 0);
     if scans {
         backend.add_scan(list, Cause::Map, SuperblockId::new(3), 2);

@@ -67,7 +67,10 @@ impl<S: Sector> Media<S> {
     /// As [`Media::program`].
     #[inline]
     pub(crate) fn program_alone(&mut self, psn: Psn, (lpn, version): (Lpn, u32)) {
-        debug_assert!(!S::PRESENT && self.cannot_fail() && self.geometry.slots == 1, "a page of one slot, without content");
+        debug_assert!(
+            !S::PRESENT && self.cannot_fail() && self.geometry.slots == 1,
+            "a page of one slot, without content"
+        );
         let (superblock, offset) = self.geometry.locate(psn);
         let (page, plane) = self.geometry.page_and_plane(offset);
         let target = Target { superblock, offset };
