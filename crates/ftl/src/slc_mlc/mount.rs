@@ -297,7 +297,7 @@ fn find_log<S: Sector>(
         if page.is_some_and(|page| version < page) {
             continue;
         }
-        if slc.table.set(sector, place) {
+        if slc.table.set(sector, place).is_some() {
             slc.held[lpn as usize] += 1;
         } else {
             slc.take_unplaced(sector, lpn, place);

@@ -151,8 +151,8 @@ impl Slc {
 
     /// Enters a sector in the table at this slot, written or `copied` there.
     pub(super) fn set(&mut self, SectorAt { sector, place }: SectorAt, unit: u32, copied: bool) {
-        let new = self.table.regular(sector).is_none();
-        assert!(self.table.set(sector, place), "sector {sector} has lost its entry");
+        let new = self.table.set(sector, place);
+        let new = new.unwrap_or_else(|| panic!("sector {sector} has lost its entry"));
         self.held[unit as usize] += u8::from(new);
         self.copied[place as usize] = copied;
         self.latest = place;
