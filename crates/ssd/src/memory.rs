@@ -16,7 +16,7 @@ use crate::buffer;
 use crate::host::{Active, Overlaps, Queues};
 
 /// Memory that does not depend on the description: above all the commands and requests under way.
-const FIXED: u64 = 44 << 10;
+const FIXED: u64 = 40 << 10;
 
 /// Memory by part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

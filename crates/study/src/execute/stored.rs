@@ -11,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use flash::nand::SnapshotError;
+use ssd::Precondition;
 use workload::SourceError;
 
 use super::keys::key_of;
@@ -70,7 +71,8 @@ impl<'a> Storing<'a> {
             let digest = key.digest();
             // A run that writes a snapshot has to be done.
             let found = if point.run.save_snapshot.is_some() { Ok(None) } else { self.store.get(digest) };
-            Ok((Known { state: key.state(), key, digest, found: None }, found))
+            let state = key.state().filter(|_| is_worth_keeping(point));
+            Ok((Known { state, key, digest, found: None }, found))
         });
         let (mut runs, mut unused) = (Vec::with_capacity(jobs.len()), Vec::new());
         for looked in looked {
@@ -102,6 +104,23 @@ impl<'a> Storing<'a> {
         let is_shared = |(state, count): &(Digest, usize)| *count > 1 || self.store.state(*state).is_some();
         counts.into_iter().filter(is_shared).map(|(state, _)| (state, Mutex::new(false))).collect()
     }
+}
+
+/// True if it takes longer to precondition the drive of a point than to load its state, which has an entry for each slot of
+/// the flash, written or not. To write a mapping unit takes about six times as long as to load a slot.
+fn is_worth_keeping(point: &Point) -> bool {
+    let resolved = &point.device.resolved;
+    let (units, slots) = (f64::from(resolved.units), f64::from(resolved.geometry.slot_count()));
+    let written = |step: &Precondition| match step {
+        Precondition::Fill => units,
+        Precondition::Preload { extent, .. } => {
+            units * (extent.get() as f64 / resolved.capacity().bytes().get() as f64)
+        }
+        Precondition::RandomOverwrite(times) => units * times,
+        Precondition::Steady | Precondition::SteadyModel => f64::INFINITY,
+    };
+    // A state that two runs share is also written once.
+    point.run.precondition.iter().map(written).sum::<f64>() * 4.0 >= slots
 }
 
 /// Says which files of a store cannot be used.

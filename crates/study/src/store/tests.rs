@@ -162,6 +162,23 @@ fn a_state_is_not_shared_if_a_loaded_drive_would_differ() {
 }
 
 #[test]
+fn a_state_is_not_kept_if_it_is_made_faster_than_loaded() {
+    for (step, kept) in [("preload:64KiB:256KiB", 0), ("preload:64KiB:4MiB", 1), ("fill", 1), ("random:x0.1", 0)] {
+        let place = Place::new();
+        let text = format!(
+            "name = \"s\"\ndevice = \"d.toml\"\nworkload = \"random-write-4k\"\nmetrics = [\"simulated\"]\n\
+             run = {{ precondition = [\"{step}\"], limit = 20 }}\n\
+             [[axis]]\nname = \"depth\"\nkey = \"run.depth\"\nvalues = [1, 2]"
+        );
+        let device = "name = \"d\"\nflash = { part = \"dirik-2009\", channels = 1, chips = 2, blocks = 40, pages = 64 }\n\
+                      ftl = { over-provisioning = \"50%\" }";
+        fs::write(place.folder.path().join("d.toml"), device).expect("written");
+        place.run(&text);
+        assert_eq!(states::states(&place.store.folder).len(), kept, "{step}");
+    }
+}
+
+#[test]
 fn a_state_that_is_damaged_is_made_again() {
     let place = Place::new();
     let text = families(&place, "precondition = [\"fill\"]");
