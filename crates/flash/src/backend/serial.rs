@@ -9,7 +9,9 @@ use crate::nand::Sector;
 use base::engine::{EventHash, Handle};
 use base::units::{Span, SuperblockId, Time};
 
-use super::{Backend, Cause, Command, Decoders, List, Moment, Observer, Op, Phase, Primitive, Resource, Stage, Stop};
+use super::{
+    Backend, Cause, Command, Decoders, List, Moment, Observer, Op, Phase, Primitive, Resource, Stage, Stop, Timing,
+};
 
 /// The serial list under way.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +46,22 @@ impl Times {
     /// Time on the channel.
     pub(super) fn bus(&self) -> Span {
         self.before + self.after
+    }
+}
+
+impl Timing {
+    /// The times of a read of one page of one slot, without error correction, whose array works so long.
+    #[inline]
+    pub(super) fn page_read(&self, array: Span) -> Times {
+        let after = self.transfer[1] + self.around_data_out(1);
+        Times::plain(self.commands(Op::Read, 1), self.cycles.busy + array, after)
+    }
+
+    /// The same of a program.
+    #[inline]
+    pub(super) fn page_program(&self, array: Span) -> Times {
+        let before = self.before_data_in(1) + self.transfer[1];
+        Times::plain(before, self.cycles.busy + array, self.cycles.status)
     }
 }
 

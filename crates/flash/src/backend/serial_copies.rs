@@ -53,14 +53,6 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let geometry = self.media.geometry();
         let timing = &self.timing;
         let row = |offset| geometry.page_and_plane(offset).0;
-        let transfer = timing.transfer[1];
-        let times = |array_read: Span, array_program: Span| {
-            let busy = timing.cycles.busy;
-            let before = timing.commands(Op::Read, 1);
-            let after = transfer + timing.around_data_out(1);
-            let read = Times::plain(before, busy + array_read, after);
-            [read, Times::plain(timing.before_data_in(1) + transfer, busy + array_program, timing.cycles.status)]
-        };
         let by_page = timing.read.len() > 1 || timing.program.len() > 1;
         // The superblock that was read last, its die, and the times of its pages.
         let mut last: Option<(SuperblockId, u32, [Times; 2])> = None;
@@ -79,7 +71,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             }
             let array_read = self.read_time(superblock, row(offset));
             let array_program = timing.program_time(row(page.offset));
-            last = Some((superblock, geometry.die_of(superblock).get(), times(array_read, array_program)));
+            last = Some((
+                superblock,
+                geometry.die_of(superblock).get(),
+                [timing.page_read(array_read), timing.page_program(array_program)],
+            ));
             run = 1;
         }
         if let Some((_, die, [read, program])) = &last {

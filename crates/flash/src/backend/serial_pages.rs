@@ -125,16 +125,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         {
             return *times;
         }
-        let (row, busy, transfer) = (geometry.page_and_plane(offset).0, timing.cycles.busy, timing.transfer[1]);
+        let row = geometry.page_and_plane(offset).0;
         let times = match op {
-            Op::Read => {
-                let array = busy + self.read_time(superblock, row);
-                Times::plain(timing.commands(Op::Read, 1), array, transfer + timing.around_data_out(1))
-            }
-            _ => {
-                let array = busy + timing.program_time(row);
-                Times::plain(timing.before_data_in(1) + transfer, array, timing.cycles.status)
-            }
+            Op::Read => timing.page_read(self.read_time(superblock, row)),
+            _ => timing.page_program(timing.program_time(row)),
         };
         *last = Some((superblock, op, times));
         times
