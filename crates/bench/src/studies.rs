@@ -100,10 +100,12 @@ pub(crate) fn papers() -> Vec<Row> {
         let plan = catalogue::study(Path::new(name)).and_then(|document| Plan::new(&document));
         plan.unwrap_or_else(|faults| panic!("{name}: {faults}"))
     });
+    let plans: Vec<Plan> = plans.filter(|plan| !plan.spec.long).collect();
+    let shared = execute::shared_states(&plans);
     let mut of_papers: Vec<(String, Cost)> = Vec::new();
-    for plan in plans.filter(|plan| !plan.spec.long) {
+    for plan in plans {
         let paper = plan.spec.name.split('/').next().unwrap_or_default().to_owned();
-        let cost = run(plan, Some(&Storing { store: &store, warn: &|said| panic!("{said}") }));
+        let cost = run(plan, Some(&Storing::new(&store, &|said| panic!("{said}")).keeping(&shared)));
         match of_papers.last_mut().filter(|(of, _)| *of == paper) {
             Some((_, sum)) => (sum.cpu, sum.wall) = (sum.cpu + cost.cpu, sum.wall + cost.wall),
             None => of_papers.push((paper, cost)),

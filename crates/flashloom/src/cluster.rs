@@ -79,7 +79,7 @@ pub(crate) fn shard(
     let store = store.ok_or_else(|| {
         Failure::Input("a shard keeps its results in a store, and there is no default one; write --store DIR".into())
     })?;
-    let storing = Storing { store: &store, warn: &|said| note(said) };
+    let storing = Storing::new(&store, &|said| note(said));
     let program = program();
     let mut runs = Vec::new();
     for (number, mut plan) in plans.into_iter().enumerate() {

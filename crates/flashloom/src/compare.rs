@@ -41,7 +41,7 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
     }
     fits(std::slice::from_ref(&plan), &args.study)?;
     let store = args.study.store.open()?;
-    let storing = store.as_ref().map(|store| Storing { store, warn: &|said| note(said) });
+    let storing = store.as_ref().map(|store| Storing::new(store, &|said| note(said)));
     // The output files are created first: a path that cannot be written ends the command before the long runs.
     let names = report::study_report::names(std::slice::from_ref(&plan));
     let mut outputs = Outputs::new(plan.named.iter().flat_map(|path| files(path)), args.study.replace.force);

@@ -133,7 +133,8 @@ fn perform(
         fits(&plans, args)?;
     }
     let store = if elsewhere.is_some() { args.store.in_front()? } else { args.store.open()? };
-    let storing = store.as_ref().map(|store| Storing { store, warn: &|said| note(said) });
+    let shared = execute::shared_states(&plans);
+    let storing = store.as_ref().map(|store| Storing::new(store, &|said| note(said)).keeping(&shared));
     for plan in &mut plans {
         plan.force = args.replace.force;
         execute::check_snapshots(plan)?;

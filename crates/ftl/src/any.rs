@@ -368,6 +368,10 @@ impl Ftl for AnyFtl {
         each!(self, ftl => Ftl::finished_slc(ftl, flash, owners, list));
     }
 
+    fn set_timed(&mut self, timed: bool) {
+        each!(self, ftl => Ftl::set_timed(ftl, timed));
+    }
+
     fn power_off(&mut self, now: Time) {
         each!(self, ftl => Ftl::power_off(ftl, now));
     }

@@ -156,6 +156,10 @@ pub trait MapUnit {
     /// map unit without dirty entries, or one that leaves them to recovery, does nothing.
     fn flush(&mut self, _now: Time) {}
 
+    /// Time is switched off or on while no question is under way. A new map unit has it on. With time off no work takes
+    /// time, so that what flash gets does not depend on how fast the map unit is.
+    fn set_timed(&mut self, _timed: bool) {}
+
     /// The collector works on a victim with `valid` of `of` mapping units. A map unit that alternates between host and
     /// collector gives the collector the share `valid / of`, so that it keeps up (Woo and Min, Sec. 4.6, say that the
     /// weights follow this count; the formula is ours).

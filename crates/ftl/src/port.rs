@@ -476,6 +476,10 @@ pub trait Ftl: Clone + Debug {
         unreachable!("an FTL of one array")
     }
 
+    /// Time is switched off or on: a drive is preconditioned with time off. No work is in progress, and a mounted FTL has
+    /// time on. Flash takes no time then; what else takes time in the FTL must not take any either.
+    fn set_timed(&mut self, _timed: bool) {}
+
     /// The power is about to go off in order: the FTL stores what only RAM holds. No other work is in progress.
     fn power_off(&mut self, _now: Time) {}
 

@@ -168,7 +168,7 @@ impl Study {
                     kept: &put,
                     interrupt: Some(interrupt),
                 };
-                let storing = store.as_ref().map(|store| Storing { store, warn: &said });
+                let storing = store.as_ref().map(|store| Storing::new(store, &said));
                 Ok(execute::run_followed(plan, &flashloom::program(), jobs, storing.as_ref(), follow)?)
             },
             |py, news| {

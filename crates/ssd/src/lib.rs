@@ -39,5 +39,5 @@ pub use precondition::{ParsePreconditionError, Precondition, Preconditioned};
 pub use spec::{
     BufferPolicy, BufferSpec, Cost, Duplex, FlushPolicy, HostSpec, LinkSpec, QueueArbitration, QueueSpec, RamSpec,
     ReadTransfer, Resolved, ResolvedBuffer, ResolvedHost, ResolvedQueue, ResolvedQueues, ResolvedSuperblocks, Spec,
-    builtin,
+    UNSEEN_KEYS, builtin,
 };

@@ -206,19 +206,16 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         Some(Preconditioned { units: done, write_amplification: programmed as f64 / done.max(1) as f64, refused })
     }
 
-    /// Switches the drive off and on, so that its media alone define its state. Time was off, and was `before` earlier.
+    /// Switches the drive off and on, so that its media alone define its state. Time was off, and was `before` earlier:
+    /// it is so again, whatever the host link takes for the flush before power goes off.
     fn restart(&mut self, before: Time, at_rest: &mut dyn FnMut(&Self)) {
-        self.set_timed(true);
         self.power_off();
-        if self.now == Time::MAX {
-            // With time off, a map unit has its own clock, which the device takes over at power-off. A very slow map
-            // unit has reached the end of time.
-            self.start_at(before);
-        }
+        self.set_timed(true);
+        self.start_at(before);
         if self.clients.before.refused == 0 {
             at_rest(self);
         }
-        self.power_on(self.now);
+        self.power_on(before);
         self.recover_untimed();
     }
 
@@ -256,12 +253,10 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         self.as_mounted
     }
 
-    /// Turns a drive that was just loaded into the one that was saved at this time after its preconditioning: a run has
-    /// the same events on both, at the same times. Without it the loaded drive begins at time zero, and its first requests
-    /// wait until it has recovered.
+    /// Turns a drive that was just loaded into the one that was saved after its preconditioning: a run has the same events
+    /// on both, at the same times. Without it the first requests of the loaded drive wait until it has recovered.
     #[must_use]
-    pub fn as_preconditioned(mut self, at: Time) -> Self {
-        self.start_at(at);
+    pub fn as_preconditioned(mut self) -> Self {
         self.recover_untimed();
         self.reset_counters();
         self
@@ -279,6 +274,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     }
 
     fn set_timed(&mut self, timed: bool) {
+        self.ftl.set_timed(timed);
         self.backend.set_timed(timed);
         if let Some(slc_array) = &mut self.slc_array {
             slc_array.set_timed(timed);

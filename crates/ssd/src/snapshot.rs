@@ -9,6 +9,9 @@ use ftl::Ftl;
 use crate::device::slc_seed;
 use crate::{History, Resolved, Ssd};
 
+/// Versions that are read or written at once: a call of a compressing stream costs more than their four bytes.
+const CHUNK: usize = 1 << 14;
+
 impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     /// Writes the state that the drive keeps without power. Planned faults are not part of it.
     ///
@@ -18,10 +21,15 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         let versions = self.history.as_ref().map_or(&[][..], History::versions);
         to.write_all(&(versions.len() as u32).to_le_bytes())?;
         let mut before = 0;
-        for version in versions {
-            // Neighbours mostly have the same version, or successive ones.
-            to.write_all(&version.wrapping_sub(before).to_le_bytes())?;
-            before = *version;
+        let mut bytes = Vec::with_capacity(4 * CHUNK);
+        for chunk in versions.chunks(CHUNK) {
+            bytes.clear();
+            for version in chunk {
+                // Neighbours mostly have the same version, or successive ones.
+                bytes.extend_from_slice(&version.wrapping_sub(before).to_le_bytes());
+                before = *version;
+            }
+            to.write_all(&bytes)?;
         }
         self.media().save(to)?;
         self.slc_media().map_or(Ok(()), |slc_array| slc_array.save(to))
@@ -35,16 +43,13 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     /// # Errors
     /// If the snapshot cannot be read, was cut short or changed, or is of an array of another shape.
     pub fn load(resolved: &Resolved, seed: u64, from: &mut impl Read, observer: O) -> Result<Self, SnapshotError> {
-        let mut before: u32 = 0;
-        let units = small(from)?;
+        let mut bytes = [0; 4];
+        from.read_exact(&mut bytes)?;
+        let units = u32::from_le_bytes(bytes);
         if units != 0 && units != resolved.units {
             return Err(SnapshotError::Damaged);
         }
-        let mut versions = Vec::with_capacity(units as usize);
-        for _ in 0..units {
-            before = before.wrapping_add(small(from)?);
-            versions.push(before);
-        }
+        let versions = versions(units as usize, from)?;
         let faults = |seed| Faults::new(&resolved.spec.flash.faults, seed);
         let timing = &resolved.backend.timing;
         let (endurance, one_shot) = (resolved.part.endurance, timing.one_shot);
@@ -59,8 +64,18 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     }
 }
 
-fn small(from: &mut impl Read) -> Result<u32, SnapshotError> {
-    let mut bytes = [0; 4];
-    from.read_exact(&mut bytes)?;
-    Ok(u32::from_le_bytes(bytes))
+/// Reads the history of `units` mapping units.
+fn versions(units: usize, from: &mut impl Read) -> io::Result<Vec<u32>> {
+    let (mut versions, mut before) = (Vec::with_capacity(units), 0_u32);
+    let mut bytes = vec![0; 4 * CHUNK.min(units)];
+    while versions.len() < units {
+        let chunk = &mut bytes[..4 * CHUNK.min(units - versions.len())];
+        from.read_exact(chunk)?;
+        let (steps, _) = chunk.as_chunks();
+        versions.extend(steps.iter().map(|step| {
+            before = before.wrapping_add(u32::from_le_bytes(*step));
+            before
+        }));
+    }
+    Ok(versions)
 }

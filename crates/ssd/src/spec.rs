@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 pub use buffer::{BufferPolicy, BufferSpec, FlushPolicy, ResolvedBuffer, ResolvedSuperblocks};
 pub use builtin::builtin;
 pub use cost::Cost;
+pub use format::UNSEEN_KEYS;
 pub use link::{Duplex, LinkSpec};
 pub use queue::{QueueArbitration, QueueSpec, ResolvedQueue, ResolvedQueues};
 pub use ram::RamSpec;

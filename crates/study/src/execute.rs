@@ -36,7 +36,7 @@ pub use document::{SCHEMA, Studies, json};
 pub use keys::{KeyList, PlannedRun, list_keys, write_keys};
 pub use save::check_snapshots;
 pub use shard::{Dealt, ParseShardError, Shard, ShardRun, describe_point, run_shard};
-pub use stored::Storing;
+pub use stored::{Storing, shared_states};
 pub use sweep::{Due, Sweep, TakeError, Warn};
 pub use task::{PointError, Task, point};
 

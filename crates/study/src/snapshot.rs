@@ -11,7 +11,6 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use base::units::Time;
 use flash::backend::Observer;
 use flash::nand::{Sector, SnapshotError};
 use serde::{Deserialize, Serialize};
@@ -124,21 +123,13 @@ struct Header {
     device: String,
     /// The keys that decide where on flash the drive keeps its data.
     format: BTreeMap<String, String>,
-    /// The drive's time when it was saved, in picoseconds; missing at time zero.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    time: u64,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // Serde passes a reference.
-const fn is_zero(time: &u64) -> bool {
-    *time == 0
 }
 
 impl Header {
-    fn of(resolved: &Resolved, now: Time) -> Self {
+    fn of(resolved: &Resolved) -> Self {
         let keys = resolved.format().into_iter();
         let format = keys.map(|(key, value)| (key.to_owned(), value)).collect();
-        Self { device: resolved.spec.name.clone(), format, time: now.as_ps() }
+        Self { device: resolved.spec.name.clone(), format }
     }
 
     /// Refuses another device.
@@ -172,12 +163,23 @@ struct Checksum {
 
 impl Checksum {
     fn add(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.word |= u64::from(*byte) << (self.len % 8 * 8);
-            self.len += 1;
-            if self.len.is_multiple_of(8) {
-                self.mix();
-            }
+        let open = (self.len.wrapping_neg() % 8) as usize;
+        let (first, rest) = bytes.split_at(open.min(bytes.len()));
+        let (words, last) = rest.as_chunks();
+        first.iter().for_each(|byte| self.add_byte(*byte));
+        for word in words {
+            self.word = u64::from_le_bytes(*word);
+            self.mix();
+        }
+        self.len += 8 * words.len() as u64;
+        last.iter().for_each(|byte| self.add_byte(*byte));
+    }
+
+    fn add_byte(&mut self, byte: u8) {
+        self.word |= u64::from(byte) << (self.len % 8 * 8);
+        self.len += 1;
+        if self.len.is_multiple_of(8) {
+            self.mix();
         }
     }
 
@@ -220,7 +222,7 @@ pub fn save<S: Sector, O: Observer>(drive: &Ssd<S, O>, to: impl Write) -> io::Re
     file.write_all(&MAGIC)?;
     file.write_all(&VERSION.to_le_bytes())?;
     let mut compressed = zstd::Encoder::new(file, LEVEL)?;
-    let header = toml::to_string(&Header::of(drive.resolved(), drive.now())).map_err(io::Error::other)?;
+    let header = toml::to_string(&Header::of(drive.resolved())).map_err(io::Error::other)?;
     compressed.write_all(&(header.len() as u32).to_le_bytes())?;
     compressed.write_all(header.as_bytes())?;
     drive.save(&mut compressed)?;
@@ -251,7 +253,7 @@ impl State {
         observer: O,
     ) -> Result<Ssd<S, O>, LoadError> {
         let drive = read(&mut io::Cursor::new(&self.0[..]), resolved, seed, observer);
-        drive.map(|(drive, _)| drive).map_err(|reason| LoadError { path: PathBuf::from("the state"), reason })
+        drive.map_err(|reason| LoadError { path: PathBuf::from("the state"), reason })
     }
 
     /// True if a drive with this description can start from the state.
@@ -272,10 +274,14 @@ pub fn load<S: Sector, O: Observer>(
     seed: u64,
     observer: O,
 ) -> Result<Ssd<S, O>, LoadError> {
-    load_with_time(path, resolved, seed, observer).map(|(drive, _)| drive)
+    let read = || {
+        let mut file = BufReader::new(File::open(path).map_err(SnapshotError::Io)?);
+        read(&mut file, resolved, seed, observer)
+    };
+    read().map_err(|reason| LoadError { path: path.to_owned(), reason })
 }
 
-/// Loads the drive that was saved, with its time, after preconditioning: a run on it has the same events as on that
+/// Loads the drive that was saved after preconditioning: a run on it has the same events as on that
 /// drive.
 ///
 /// # Errors
@@ -286,20 +292,7 @@ pub(crate) fn load_preconditioned<S: Sector, O: Observer>(
     seed: u64,
     observer: O,
 ) -> Result<Ssd<S, O>, LoadError> {
-    load_with_time(path, resolved, seed, observer).map(|(drive, time)| drive.as_preconditioned(time))
-}
-
-fn load_with_time<S: Sector, O: Observer>(
-    path: &Path,
-    resolved: &Resolved,
-    seed: u64,
-    observer: O,
-) -> Result<(Ssd<S, O>, Time), LoadError> {
-    let read = || {
-        let mut file = BufReader::new(File::open(path).map_err(SnapshotError::Io)?);
-        read(&mut file, resolved, seed, observer)
-    };
-    read().map_err(|reason| LoadError { path: path.to_owned(), reason })
+    load(path, resolved, seed, observer).map(Ssd::as_preconditioned)
 }
 
 /// Checks that the snapshot in a file is of a drive that keeps its data as this one does. The rest of the file is not read.
@@ -333,15 +326,14 @@ fn read<S: Sector, O: Observer>(
     resolved: &Resolved,
     seed: u64,
     observer: O,
-) -> Result<(Ssd<S, O>, Time), LoadReason> {
+) -> Result<Ssd<S, O>, LoadReason> {
     let (header, mut plain) = header(from)?;
-    let time = Time::from_ps(header.time);
     header.check(resolved)?;
     let drive = Ssd::load(resolved, seed, &mut plain, observer)?;
     if plain.read(&mut [0])? > 0 {
         return Err(SnapshotError::Damaged.into());
     }
-    Ok((drive, time))
+    Ok(drive)
 }
 
 /// Checks a snapshot and reads its header. The rest is the state of the drive.

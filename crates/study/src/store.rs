@@ -37,6 +37,7 @@ use crate::summary::Summary;
 pub use contents::{Contents, Discard, Removed, Stored};
 pub use digest::{Digest, ParseDigestError};
 pub use error::{StoreError, Unused};
+pub(crate) use key::state_of;
 pub use key::{Digests, Key, KeyError, Located, SCHEMA, SnapshotKey, TraceKey, WorkloadKey, file_digest};
 pub use merge::Merged;
 pub use model::MODEL;

@@ -118,7 +118,7 @@ fn plan(args: &RunArgs, device: &Device, files: &Workloads, stages: usize) -> Op
 /// The results of the plan, from the store where it has them.
 fn stored(args: &RunArgs, plan: Plan) -> Result<Vec<Vec<Summary>>, Failure> {
     let store = args.store.open()?;
-    let storing = store.as_ref().map(|store| Storing { store, warn: &|said| note(said) });
+    let storing = store.as_ref().map(|store| Storing::new(store, &|said| note(said)));
     let bar = Bar::steps(&format!("{} seeds", args.seeds), args.output.notices());
     let outcome = execute::run_in(plan, &program(), None, storing.as_ref(), &|done, all| bar.step(done, all));
     drop(bar);

@@ -116,8 +116,7 @@ impl AnyMapUnit {
 
     pub(super) fn cdftl(plan: &Plan, pages: u32, buffers: u32) -> Software<SecondLevel> {
         let buffers = (buffers / plan.cores).max(1);
-        let level =
-            |core| SecondLevel::new((core, plan.cores), (pages, plan.ways), plan.layout.page, buffers, plan.costs);
+        let level = |core| SecondLevel::new((core, plan.cores), (pages, plan.ways), plan.layout.page, buffers);
         Software::new(plan, level)
     }
 
@@ -216,6 +215,10 @@ impl MapUnit for AnyMapUnit {
 
     fn flush(&mut self, now: Time) {
         each!(&mut self.0, unit => unit.flush(now));
+    }
+
+    fn set_timed(&mut self, timed: bool) {
+        each!(&mut self.0, unit => unit.set_timed(timed));
     }
 
     fn set_collector_weight(&mut self, valid: u32, of: u32) {

@@ -25,7 +25,7 @@ pub(super) trait Backing {
     fn merge<'a>(&mut self, access: Access<'_>, blocks: impl Iterator<Item = (usize, &'a [u32])>) -> Step;
 
     /// Stores a dirty page, if there is one that can be stored.
-    fn evict(&mut self) -> Option<Step>;
+    fn evict(&mut self, costs: &Costs) -> Option<Step>;
 
     /// A page has been programmed. Returns the sets of the second level that may have room now.
     fn stored(&mut self, tvpn: u32) -> Range<u32>;

@@ -25,7 +25,6 @@ pub(super) struct SecondLevel {
     ctp: Cache,
     pages: Pages,
     buffers: WriteBuffers,
-    costs: Costs,
     /// The set in which a page has been filled, or made clean, since the core asked last.
     freed: Option<u32>,
 }
@@ -46,10 +45,10 @@ enum Found {
 
 impl SecondLevel {
     /// The second level of one of several cores, with `pages.0` pages in sets of `pages.1`.
-    pub(super) fn new((core, cores): (u32, u32), pages: (u32, u32), size: u32, buffers: u32, costs: Costs) -> Self {
+    pub(super) fn new((core, cores): (u32, u32), pages: (u32, u32), size: u32, buffers: u32) -> Self {
         let ctp = Cache::new(pages.0, pages.1);
         let (pages, buffers) = (Pages::new(pages.0, size), WriteBuffers::new(buffers));
-        Self { core, cores: Divisor::new(cores), ctp, pages, buffers, costs, freed: None }
+        Self { core, cores: Divisor::new(cores), ctp, pages, buffers, freed: None }
     }
 
     fn tvpn(&self, block: usize) -> u32 {
@@ -62,7 +61,7 @@ impl SecondLevel {
 
     /// Brings a page into the second level. Also returns the cost, and the page that must be stored first.
     fn bring(&mut self, access: &mut Access<'_>) -> (Found, Span, Option<u32>) {
-        let (tvpn, costs) = (access.tvpn, self.costs);
+        let (tvpn, costs) = (access.tvpn, access.costs);
         let mut cost = costs.tag * self.ctp.ways();
         let key = self.key(tvpn);
         let found = self.ctp.find(key);
@@ -128,17 +127,19 @@ impl Backing for SecondLevel {
     }
 
     fn fetch(&mut self, mut access: Access<'_>, at: usize, block: &mut [u32]) -> Step {
+        let costs = access.costs;
         let (found, cost, store) = self.bring(&mut access);
         match found {
             Found::Not(outcome) => Step { cost, store, outcome },
             Found::Here(page) => {
                 block.copy_from_slice(&self.pages.get(page)[at..at + block.len()]);
-                Step { cost: cost + self.costs.entry * block.len() as u64, store, outcome: Outcome::Done }
+                Step { cost: cost + costs.entry * block.len() as u64, store, outcome: Outcome::Done }
             }
         }
     }
 
     fn merge<'a>(&mut self, mut access: Access<'_>, blocks: impl Iterator<Item = (usize, &'a [u32])>) -> Step {
+        let costs = access.costs;
         let (found, mut cost, store) = self.bring(&mut access);
         let page = match found {
             Found::Not(outcome) => return Step { cost, store, outcome },
@@ -147,15 +148,15 @@ impl Backing for SecondLevel {
         for (at, block) in blocks {
             self.pages.change(page)[at..at + block.len()].copy_from_slice(block);
             self.ctp.make_dirty(page);
-            cost += self.costs.entry * block.len() as u64;
+            cost += costs.entry * block.len() as u64;
         }
         Step { cost, store, outcome: Outcome::Done }
     }
 
-    fn evict(&mut self) -> Option<Step> {
+    fn evict(&mut self, costs: &Costs) -> Option<Step> {
         let block = (0..self.ctp.len() as usize).find(|block| self.ctp.block(*block).dirty && self.buffer(*block))?;
         self.freed = Some(self.ctp.set_of(block));
-        Some(Step { cost: self.costs.issue, store: Some(self.tvpn(block)), outcome: Outcome::Done })
+        Some(Step { cost: costs.issue, store: Some(self.tvpn(block)), outcome: Outcome::Done })
     }
 
     fn stored(&mut self, tvpn: u32) -> Range<u32> {

@@ -7,6 +7,8 @@
 //! its mean if every block of the set was referenced once. The test of one block in a search of the whole cache has no
 //! published time at all, and is calibrated to Fig. 11(c) (`SCAN`).
 
+use std::ops::Deref;
+
 use base::units::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::Answer;
 
 /// The time of each step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Costs {
     /// Taking a question, or a packet from the other cache, and answering it.
@@ -58,7 +60,7 @@ impl Costs {
         if found { self.command } else { Span::ZERO }
     }
 
-    /// No time at all: the ideal case of the evaluation.
+    /// No time at all: the ideal case of the evaluation, and the default.
     pub const IDEAL: Self = Self::cycles([0; 9]);
 
     /// DFTL on a Cortex-R4. A hit is packet + 4 tags = 120 + 4 * 120 cycles = 1.5 us (Fig. 10(a)); it grows in
@@ -97,6 +99,33 @@ impl Costs {
             command: Span::from_ps(command * CYCLE),
             sync: Span::from_ps(sync * CYCLE),
         }
+    }
+}
+
+/// The time of a map unit's steps, which is none while time is off.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Charged<T> {
+    timed: T,
+    now: T,
+}
+
+impl<T: Copy + Default> Charged<T> {
+    /// For a map unit whose time is on.
+    pub(super) const fn new(timed: T) -> Self {
+        Self { timed, now: timed }
+    }
+
+    /// Switches time off or on.
+    pub(super) fn set_timed(&mut self, timed: bool) {
+        self.now = if timed { self.timed } else { T::default() };
+    }
+}
+
+impl<T> Deref for Charged<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.now
     }
 }
 

@@ -7,6 +7,7 @@ use std::ops::Range;
 use flash::nand::Image;
 
 use super::backing::{Access, Backing, Cause, Outcome, Step};
+use super::costs::Costs;
 use super::pages::Spares;
 use super::write_buffers::WriteBuffers;
 
@@ -54,7 +55,7 @@ impl Backing for Direct {
         Step { cost, store: Some(access.tvpn), outcome: Outcome::Done }
     }
 
-    fn evict(&mut self) -> Option<Step> {
+    fn evict(&mut self, _: &Costs) -> Option<Step> {
         None
     }
 
@@ -83,7 +84,7 @@ impl Backing for Direct {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::map_unit::{Counters, costs::Costs};
+    use crate::map_unit::Counters;
 
     #[test]
     fn a_page_under_store_is_readable_with_its_merged_entries() {

@@ -159,6 +159,11 @@ impl MapUnit for Fmmu {
         self.cmt.fetch(self.layout.block_at(Lpn::new(unit as u32)));
     }
 
+    fn set_timed(&mut self, timed: bool) {
+        self.cmt.set_timed(timed);
+        self.ctp.set_timed(timed);
+    }
+
     fn set_collector_weight(&mut self, valid: u32, of: u32) {
         self.cmt.set_weights(arbiter::collector_weights(valid, of));
     }

@@ -124,6 +124,10 @@ impl<B: Backing> MapUnit for Software<B> {
         }
     }
 
+    fn set_timed(&mut self, timed: bool) {
+        self.cores.iter_mut().for_each(|core| core.set_timed(timed));
+    }
+
     fn set_collector_weight(&mut self, valid: u32, of: u32) {
         let weights = arbiter::collector_weights(valid, of);
         self.cores.iter_mut().for_each(|core| core.set_weights(weights));

@@ -6,6 +6,7 @@ use base::prefetch::prefetch;
 use base::units::{Lpn, Psn, Span, Time};
 use flash::nand::Image;
 
+use super::costs::Charged;
 use super::entry::{decode, encode};
 use super::layout::{self, Layout};
 use super::{Answer, Ask, Asker, Counters, MapUnit, Output, Parts, Ticket};
@@ -16,7 +17,7 @@ use super::{Answer, Ask, Asker, Counters, MapUnit, Output, Parts, Ticket};
 pub struct Table {
     layout: Layout,
     entries: Vec<u32>,
-    service: Span,
+    service: Charged<Span>,
     waiting: VecDeque<(Ticket, Ask)>,
     /// The time of the answer to the first question.
     until: Option<Time>,
@@ -30,7 +31,7 @@ impl Table {
         Self {
             layout,
             entries: vec![encode(None); (layout.pages() * layout.page) as usize],
-            service,
+            service: Charged::new(service),
             waiting: VecDeque::new(),
             until: None,
             counters: Counters::new(1, Parts::Cores),
@@ -53,9 +54,9 @@ impl Table {
 
     /// Starts the service of the first question in the queue.
     fn begin(&mut self, now: Time) {
-        self.until = (!self.waiting.is_empty()).then(|| now + self.service);
+        self.until = (!self.waiting.is_empty()).then(|| now + *self.service);
         if self.until.is_some() {
-            self.counters.count_work(0, self.service, false);
+            self.counters.count_work(0, *self.service, false);
         }
     }
 }
@@ -90,6 +91,10 @@ impl MapUnit for Table {
 
     fn next_event(&self) -> Option<Time> {
         self.until
+    }
+
+    fn set_timed(&mut self, timed: bool) {
+        self.service.set_timed(timed);
     }
 
     fn image(&self, _tvpn: u32) -> &Image {

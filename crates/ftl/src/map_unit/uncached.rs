@@ -10,6 +10,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use base::units::{Lpn, Psn, Span, Time};
 use flash::nand::Image;
 
+use super::costs::Charged;
 use super::entry::decode;
 use super::layout::{self, Layout};
 use super::pages::Spares;
@@ -52,7 +53,7 @@ struct Page {
 #[derive(Clone, Debug)]
 pub(crate) struct Uncached {
     layout: Layout,
-    service: Span,
+    service: Charged<Span>,
     pages: Vec<Page>,
     /// Pages in service, and the time at which each ends.
     due: BinaryHeap<Reverse<(Time, u32)>>,
@@ -74,7 +75,7 @@ impl Uncached {
         let page = Page { phase: Phase::Idle, queues: Default::default(), last: 1, image: Image::default() };
         Self {
             layout,
-            service,
+            service: Charged::new(service),
             pages: vec![page; layout.pages() as usize],
             due: BinaryHeap::new(),
             idle: Vec::new(),
@@ -125,8 +126,8 @@ impl MapUnit for Uncached {
         self.spares.take(std::mem::replace(&mut page.image, image));
         page.phase = Phase::Working(ticket, ask);
         self.loading -= 1;
-        self.counters.count_work(0, self.service, false);
-        self.free = self.free.max(now) + self.service;
+        self.counters.count_work(0, *self.service, false);
+        self.free = self.free.max(now) + *self.service;
         self.due.push(Reverse((self.free, tvpn)));
     }
 
@@ -179,6 +180,10 @@ impl MapUnit for Uncached {
 
     fn next_event(&self) -> Option<Time> {
         self.due.peek().map(|Reverse((at, _))| *at)
+    }
+
+    fn set_timed(&mut self, timed: bool) {
+        self.service.set_timed(timed);
     }
 
     fn image(&self, tvpn: u32) -> &Image {

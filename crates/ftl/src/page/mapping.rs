@@ -11,7 +11,7 @@ use flash::nand::{Media, Sector, Spare};
 use super::blocks::State;
 use super::map_client::{MapClient, Question};
 use super::{PageConfig, PageFtl};
-use crate::map_unit::{self, Ask, Asker, Counters};
+use crate::map_unit::{self, Ask, Asker, Counters, MapUnit};
 use crate::port::{Flash, OldPlace, Owner, PageWrite, Service};
 use crate::sabotage::Sabotage;
 use crate::toolkit::Map;
@@ -285,6 +285,12 @@ impl PageFtl {
     }
 
     /// Starts to store what only the map unit's RAM holds, because the power is about to go off in order.
+    pub(crate) fn set_timed(&mut self, timed: bool) {
+        if let Mapping::MapUnit(map_client) = &mut self.mapping {
+            map_client.unit.set_timed(timed);
+        }
+    }
+
     pub(crate) fn flush_map(&mut self, now: Time) {
         if let Mapping::MapUnit(map_client) = &mut self.mapping {
             map_client.flush(now);

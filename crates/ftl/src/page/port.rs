@@ -162,6 +162,10 @@ impl Ftl for PageFtl {
         self.map_works_alone(flash, until, stepped)
     }
 
+    fn set_timed(&mut self, timed: bool) {
+        self.set_timed(timed);
+    }
+
     fn power_off(&mut self, now: Time) {
         self.flush_map(now);
         self.want_checkpoint();

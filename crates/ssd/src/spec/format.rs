@@ -1,11 +1,39 @@
 //! The format of a drive: the keys that decide where it keeps data on flash. A drive must agree in them with the
 //! drive whose flash it takes over. The others (queues, link, buffer, collection, times, faults) may differ.
+//!
+//! Drives of one format that differ in [`UNSEEN_KEYS`] only are also preconditioned to the same content of their flash.
 
 use flash::nand::Geometry;
 
 use ftl::Config;
 
 use super::Resolved;
+
+/// Keys and tables of a device that decide nothing of what preconditioning leaves on a new drive: it writes without the
+/// host, and with time off. What is not listed may decide something: a key that comes first in doubt stays away from here.
+pub const UNSEEN_KEYS: [&str; 21] = [
+    "name",
+    "description",
+    "host.link",
+    "host.queue-depth",
+    "host.chop",
+    "ram",
+    "flash.lane-rate",
+    "flash.custom-part.name",
+    "flash.custom-part.source",
+    "flash.custom-part.bus",
+    "flash.custom-part.electrical",
+    "slc.lane-rate",
+    "slc.custom-part.name",
+    "slc.custom-part.source",
+    "slc.custom-part.bus",
+    "slc.custom-part.electrical",
+    "ftl.map.costs",
+    "ftl.map.service",
+    "ftl.hydra.processor",
+    "ftl.chang.density.read",
+    "ftl.chang.density.program",
+];
 
 impl Resolved {
     /// The keys of the format, and their values.

@@ -20,7 +20,7 @@ use super::{By, ExecuteError, Job, each, one, place, plain};
 use crate::plan::{Plan, Point};
 use crate::session::SessionError;
 use crate::snapshot::{LoadError, LoadReason};
-use crate::store::{Digest, Digests, Key, Store, StudyOf, Timing, Unused};
+use crate::store::{Digest, Digests, Key, Store, StudyOf, Timing, Unused, state_of};
 use crate::summary::Summary;
 
 /// The most files of a store that are named because they cannot be used.
@@ -29,10 +29,25 @@ const NAMED: usize = 3;
 /// A store, and where to say what is wrong in it.
 #[derive(Clone, Copy)]
 pub struct Storing<'a> {
-    /// The store.
-    pub store: &'a Store,
-    /// Takes sentences for the user: nothing that prevents a result.
-    pub warn: &'a (dyn Fn(&dyn fmt::Display) + Sync),
+    pub(super) store: &'a Store,
+    warn: &'a (dyn Fn(&dyn fmt::Display) + Sync),
+    shared: &'a BTreeSet<Digest>,
+}
+
+static NO_STATES: BTreeSet<Digest> = BTreeSet::new();
+
+/// The states that several runs of these studies share, for [`Storing::keeping`].
+#[must_use]
+pub fn shared_states(plans: &[Plan]) -> BTreeSet<Digest> {
+    let mut counts: BTreeMap<Digest, usize> = BTreeMap::new();
+    for plan in plans {
+        for point in plan.points.iter().filter(|point| is_worth_keeping(point)) {
+            for state in plan.spec.seeds.iter().filter_map(|seed| state_of(point, *seed)) {
+                *counts.entry(state).or_default() += 1;
+            }
+        }
+    }
+    counts.into_iter().filter(|(_, count)| *count > 1).map(|(state, _)| state).collect()
 }
 
 /// A run with its key.
@@ -55,6 +70,18 @@ pub(super) struct Looked<'a> {
 }
 
 impl<'a> Storing<'a> {
+    /// A store. `warn` takes sentences for the user: nothing that prevents a result.
+    #[must_use]
+    pub const fn new(store: &'a Store, warn: &'a (dyn Fn(&dyn fmt::Display) + Sync)) -> Self {
+        Self { store, warn, shared: &NO_STATES }
+    }
+
+    /// Keeps these states even if one study needs them only once: another one needs them, too. See [`shared_states`].
+    #[must_use]
+    pub fn keeping(self, shared: &'a BTreeSet<Digest>) -> Self {
+        Self { shared, ..self }
+    }
+
     /// Looks for the results of these runs.
     pub(super) fn look_up(self, plan: &mut Plan, jobs: &[Job], threads: usize) -> Result<Looked<'a>, ExecuteError> {
         let unreadable = |error: SourceError| ExecuteError::Workload(error.into());
@@ -95,13 +122,15 @@ impl<'a> Storing<'a> {
         Ok(Looked { storing: self, runs, states, is_full: AtomicBool::new(false) })
     }
 
-    /// The states that more than one of the runs needs, or that are there.
+    /// The states that more than one of the runs needs, or a later study, or that are there.
     fn shared(self, runs: &[Known]) -> BTreeMap<Digest, Mutex<bool>> {
         let mut counts: BTreeMap<Digest, usize> = BTreeMap::new();
         for state in runs.iter().filter(|run| run.found.is_none()).filter_map(|run| run.state) {
             *counts.entry(state).or_default() += 1;
         }
-        let is_shared = |(state, count): &(Digest, usize)| *count > 1 || self.store.state(*state).is_some();
+        let is_shared = |(state, count): &(Digest, usize)| {
+            *count > 1 || self.shared.contains(state) || self.store.state(*state).is_some()
+        };
         counts.into_iter().filter(is_shared).map(|(state, _)| (state, Mutex::new(false))).collect()
     }
 }

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use base::fault::Fault;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toml::Table;
+use ssd::UNSEEN_KEYS;
+use toml::{Table, Value};
 use workload::trace::TraceFile;
 use workload::{SourceError, unreadable};
 
@@ -325,7 +326,8 @@ impl Key {
         traces.chain(self.snapshot.as_ref().map(|snapshot| snapshot.sha256))
     }
 
-    /// The digest of the drive's state after preconditioning; `None` for a new drive.
+    /// The digest of the drive's state after preconditioning; `None` for a new drive. Equal for drives that differ only in
+    /// what preconditioning does not see.
     ///
     /// # Panics
     /// Never: every key can be written as JSON.
@@ -334,12 +336,8 @@ impl Key {
         if self.run.precondition.is_empty() {
             return None;
         }
-        let mut device = self.device.clone();
-        device.remove("name");
-        device.remove("description");
         let snapshot = self.snapshot.as_ref().map(|snapshot| snapshot.sha256);
-        let all = (self.model, self.seed, device, snapshot, &self.run.precondition);
-        Some(Digest::of(serde_json::to_string(&all).expect("numbers, texts and tables").as_bytes()))
+        Some(state_digest(self.seed, self.device.clone(), snapshot, &self.run))
     }
 
     /// The point of which this is a key.
@@ -377,6 +375,31 @@ impl Key {
         let flow = |(name, workload): (&String, WorkloadFile)| Beside { name: name.clone(), workload };
         let beside = run.flows.keys().zip(workloads).map(flow).collect();
         Ok(Point { labels: Vec::new(), device, workload, beside, run })
+    }
+}
+
+/// The digest of the state that a run of this point shares with others; `None` if its drive is new or starts from a
+/// snapshot.
+pub(crate) fn state_of(point: &Point, seed: u64) -> Option<Digest> {
+    let is_made = !point.run.precondition.is_empty() && point.run.load_snapshot.is_none();
+    is_made.then(|| state_digest(seed, point.device.config(), None, &point.run))
+}
+
+fn state_digest(seed: u64, mut device: Table, snapshot: Option<Digest>, run: &RunSpec) -> Digest {
+    UNSEEN_KEYS.iter().for_each(|path| remove(&mut device, path));
+    let all = (MODEL, seed, device, snapshot, &run.precondition);
+    Digest::of(serde_json::to_string(&all).expect("numbers, texts and tables").as_bytes())
+}
+
+/// Removes the value at a dotted path, if it is there.
+fn remove(table: &mut Table, path: &str) {
+    match path.split_once('.') {
+        None => _ = table.remove(path),
+        Some((first, rest)) => {
+            if let Some(inner) = table.get_mut(first).and_then(Value::as_table_mut) {
+                remove(inner, rest);
+            }
+        }
     }
 }
 

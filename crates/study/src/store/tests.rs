@@ -31,7 +31,7 @@ impl Place {
 
     fn run(&self, text: &str) -> Outcome {
         let warn = |said: &dyn Display| self.said.lock().expect("no panic").push(said.to_string());
-        let storing = Storing { store: &self.store, warn: &warn };
+        let storing = Storing::new(&self.store, &warn);
         execute::run_in(self.plan(text), &program(), NonZeroUsize::new(2), Some(&storing), &|_, _| {}).expect("it runs")
     }
 
@@ -158,6 +158,62 @@ fn a_state_is_not_shared_if_a_loaded_drive_would_differ() {
         assert_eq!(differences(&found, &plain(place.plan(text))), Vec::<String>::new(), "{case}");
         assert_eq!(states::states(&place.store.folder).len(), usize::from(shared), "{case}");
         assert_eq!(place.said(), Vec::<String>::new());
+    }
+}
+
+/// For each key that preconditioning does not see, a drive and two values.
+const UNSEEN: [(&str, &str, [&str; 2]); 21] = [
+    ("name", "", ["'a'", "'b'"]),
+    ("description", "", ["'a'", "'b'"]),
+    ("host.link", "", ["'none'", "'ata-100'"]),
+    ("host.queue-depth", "", ["1", "32"]),
+    ("host.chop", "", ["'2KiB'", "'8KiB'"]),
+    ("ram", "", ["{ rate = '100MB/s', look-up = '64B' }", "{ rate = '1GB/s', look-up = '128B' }"]),
+    ("flash.lane-rate", "", ["'20MB/s'", "'33MB/s'"]),
+    ("flash.custom-part.name", "", ["'a'", "'b'"]),
+    ("flash.custom-part.source", "", ["'a'", "'b'"]),
+    ("flash.custom-part.bus", "", ["{ rate = '20MB/s' }", "{ rate = '40MB/s', transfer_spare = false }"]),
+    ("flash.custom-part.electrical", "", ["{ read_current = '15mA' }", "{ read_current = '25mA' }"]),
+    ("slc.lane-rate", SLC, ["'20MB/s'", "'33MB/s'"]),
+    ("slc.custom-part.name", SLC, ["'a'", "'b'"]),
+    ("slc.custom-part.source", SLC, ["'a'", "'b'"]),
+    ("slc.custom-part.bus", SLC, ["{ rate = '20MB/s' }", "{ rate = '40MB/s' }"]),
+    ("slc.custom-part.electrical", SLC, ["{ read_current = '15mA' }", "{ read_current = '25mA' }"]),
+    ("ftl.map.costs", "ftl.map.kind = 'cdftl'\nftl.map.cores = 2", ["'ideal'", "'published'"]),
+    ("ftl.map.service", "ftl.map.kind = 'uncached'", ["'1us'", "'300us'"]),
+    (
+        "ftl.hydra.processor",
+        "ftl.kind = 'hydra'\nftl.hydra.chips = 1",
+        ["{ mhz = 20 }", "{ mhz = 200, synthesizer = false }"],
+    ),
+    ("ftl.chang.density.read", DENSITY, ["'30us'", "'60us'"]),
+    ("ftl.chang.density.program", DENSITY, ["'200us'", "'800us'"]),
+];
+
+const SLC: &str = "ftl.kind = 'chang'\nslc.part = 'K9K8G08U0M'\nslc.blocks = 8\nslc.pages = 8";
+const DENSITY: &str = "ftl.kind = 'chang'\nftl.chang.density.extra = '64KiB'\nftl.chang.density.rank-every = 100";
+
+#[test]
+fn a_state_serves_drives_that_differ_in_what_preconditioning_does_not_see() {
+    assert_eq!(UNSEEN.map(|(key, ..)| key), ssd::UNSEEN_KEYS);
+    for (key, like, [one, other]) in UNSEEN {
+        let place = Place::new();
+        let device = format!(
+            "name = 'd'\nflash.part = 'K9K8G08U0M'\nflash.channels = 2\nflash.chips = 1\nflash.planes = 1\n\
+             flash.blocks = 32\nflash.pages = 8\nftl.over-provisioning = '60%'\n{like}\n"
+        );
+        for (name, value) in [("one.toml", one), ("other.toml", other)] {
+            let replaced: String =
+                device.lines().filter(|line| !line.starts_with(&format!("{key} "))).collect::<Vec<_>>().join("\n");
+            fs::write(place.folder.path().join(name), format!("{replaced}\n{key} = {value}\n")).expect("written");
+        }
+        let text = "name = 's'\ndevice = 'one.toml'\nworkload = 'random-write-4k'\nmetrics = ['simulated']\n\
+                    run = { precondition = ['fill', 'random:x1.0'], limit = 100 }\n\
+                    [[axis]]\nname = 'drive'\npoint = [{ at = 'one', device = 'one.toml' }, { at = 'other', device = 'other.toml' }]";
+        let found = place.run(text);
+        assert_eq!(place.said(), Vec::<String>::new(), "{key}");
+        assert_eq!(differences(&found, &plain(place.plan(text))), Vec::<String>::new(), "{key}");
+        assert_eq!(states::states(&place.store.folder).len(), 1, "{key}");
     }
 }
 

@@ -10,7 +10,7 @@ use base::units::{Span, Time};
 use super::super::arbiter::Arbiter;
 use super::super::block_entries::BlockEntries;
 use super::super::cache::Cache;
-use super::super::costs::Costs;
+use super::super::costs::{Charged, Costs};
 use super::super::dtl::Dtl;
 use super::super::layout::{self, Layout};
 use super::super::mshrs::{CMT_COND_UPDATE, CMT_LOOKUP, CMT_UPDATE, Mshrs};
@@ -34,7 +34,7 @@ enum Effect {
 #[derive(Clone, Debug)]
 pub(super) struct Cmt {
     layout: Layout,
-    costs: Costs,
+    costs: Charged<Costs>,
     cache: Cache,
     entries: BlockEntries,
     mshrs: Mshrs<(Ticket, Ask)>,
@@ -74,7 +74,7 @@ impl Cmt {
         let cache = Cache::new(blocks, sizes.cmt_ways);
         Self {
             layout: sizes.layout,
-            costs,
+            costs: Charged::new(costs),
             set_wait_queue: SetWaitQueue::new(cache.sets(), sizes.set_wait_queue),
             cache,
             entries: BlockEntries::new(blocks, sizes.layout.block),
@@ -102,6 +102,10 @@ impl Cmt {
 
     pub(super) fn until(&self) -> Option<Time> {
         self.until
+    }
+
+    pub(super) fn set_timed(&mut self, timed: bool) {
+        self.costs.set_timed(timed);
     }
 
     pub(super) fn set_weights(&mut self, weights: [u32; 2]) {

@@ -10,7 +10,7 @@ use flash::nand::Image;
 
 use super::super::arbiter::Arbiter;
 use super::super::cache::Cache;
-use super::super::costs::Costs;
+use super::super::costs::{Charged, Costs};
 use super::super::mshrs::{CTP_REQUEST, Mshrs};
 use super::super::pages::Pages;
 use super::super::write_buffers::WriteBuffers;
@@ -39,7 +39,7 @@ const REQUESTS: usize = 2;
 /// The second level and its queues.
 #[derive(Clone, Debug)]
 pub(super) struct Ctp {
-    costs: Costs,
+    costs: Charged<Costs>,
     width: usize,
     cache: Cache,
     pages: Pages,
@@ -81,7 +81,7 @@ impl Ctp {
         let (blocks, page) = (sizes.ctp_blocks, sizes.layout.page);
         let cache = Cache::new(blocks, sizes.ctp_ways);
         Self {
-            costs,
+            costs: Charged::new(costs),
             width: sizes.layout.block as usize,
             set_wait_queue: SetWaitQueue::new(cache.sets(), sizes.set_wait_queue),
             aside_payload: vec![VecDeque::new(); cache.sets() as usize],
@@ -109,6 +109,10 @@ impl Ctp {
             effect: Effect::Nothing,
             until: None,
         }
+    }
+
+    pub(super) fn set_timed(&mut self, timed: bool) {
+        self.costs.set_timed(timed);
     }
 
     pub(super) fn until(&self) -> Option<Time> {

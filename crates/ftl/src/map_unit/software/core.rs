@@ -16,9 +16,10 @@ use super::super::arbiter::Arbiter;
 use super::super::backing::{Backing, Cause, Plan, Step};
 use super::super::block_entries::BlockEntries;
 use super::super::cache::Cache;
+use super::super::costs::{Charged, Costs};
 use super::super::entry::encode;
 use super::super::layout::Layout;
-use super::super::{Answer, Ask, Asker, Costs, Counters, Job, Output, Parts, Ticket};
+use super::super::{Answer, Ask, Asker, Counters, Job, Output, Parts, Ticket};
 use page_states::PageStates;
 use waiting::Waiting;
 
@@ -70,7 +71,7 @@ struct Running {
 #[derive(Clone, Debug)]
 pub(super) struct Core<B> {
     layout: Layout,
-    costs: Costs,
+    costs: Charged<Costs>,
     /// The number of this core, and of all cores.
     index: u32,
     cores: u32,
@@ -106,7 +107,7 @@ impl<B: Backing> Core<B> {
         let sets = backing.sets();
         Self {
             layout: plan.layout,
-            costs: plan.costs,
+            costs: Charged::new(plan.costs),
             index,
             cores: plan.cores,
             by_cores: Divisor::new(plan.cores),
@@ -128,6 +129,10 @@ impl<B: Backing> Core<B> {
             loads: 0,
             counters: Counters::new(1, Parts::Cores),
         }
+    }
+
+    pub(super) fn set_timed(&mut self, timed: bool) {
+        self.costs.set_timed(timed);
     }
 
     pub(super) fn set_weights(&mut self, weights: [u32; 2]) {
@@ -370,7 +375,7 @@ impl<B: Backing> Core<B> {
             }
             Stage::Merge(tvpn, wanted) => self.merge(task, tvpn, wanted),
             Stage::Fetch(block) => self.fetch(task, block, Span::ZERO),
-            Stage::Evict => match self.backing.evict() {
+            Stage::Evict => match self.backing.evict(&self.costs) {
                 Some(Step { cost, store, .. }) => Ok((cost, store, Next::Done(None))),
                 None if self.backing.is_clean() => Ok((Span::ZERO, None, Next::Done(None))),
                 None => Err(Cause::Buffer),
