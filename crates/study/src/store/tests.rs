@@ -179,8 +179,8 @@ const UNSEEN: [(&str, &str, [&str; 2]); 21] = [
     ("slc.custom-part.source", SLC, ["'a'", "'b'"]),
     ("slc.custom-part.bus", SLC, ["{ rate = '20MB/s' }", "{ rate = '40MB/s' }"]),
     ("slc.custom-part.electrical", SLC, ["{ read_current = '15mA' }", "{ read_current = '25mA' }"]),
-    ("ftl.map.costs", "ftl.map.kind = 'cdftl'\nftl.map.cores = 2", ["'ideal'", "'published'"]),
-    ("ftl.map.service", "ftl.map.kind = 'uncached'", ["'1us'", "'300us'"]),
+    ("ftl.map.costs", "ftl.map-unit = '1KiB'\nftl.map.kind = 'cdftl'\nftl.map.cores = 2", ["'ideal'", "'published'"]),
+    ("ftl.map.service", "ftl.map-unit = '1KiB'\nftl.map.kind = 'uncached'", ["'1us'", "'300us'"]),
     (
         "ftl.hydra.processor",
         "ftl.kind = 'hydra'\nftl.hydra.chips = 1",
@@ -199,8 +199,8 @@ fn a_state_serves_drives_that_differ_in_what_preconditioning_does_not_see() {
     for (key, like, [one, other]) in UNSEEN {
         let place = Place::new();
         let device = format!(
-            "name = 'd'\nflash.part = 'K9K8G08U0M'\nflash.channels = 2\nflash.chips = 1\nflash.planes = 1\n\
-             flash.blocks = 32\nflash.pages = 8\nftl.over-provisioning = '60%'\n{like}\n"
+            "name = 'd'\nflash.part = 'K9K8G08U0M'\nflash.channels = 2\nflash.chips = 2\nflash.planes = 1\n\
+             flash.blocks = 40\nflash.pages = 16\nftl.over-provisioning = '60%'\n{like}\n"
         );
         for (name, value) in [("one.toml", one), ("other.toml", other)] {
             let replaced: String =
