@@ -54,6 +54,7 @@ pub use ecc::{Decoders, Ecc};
 pub use mode::ModeTimes;
 pub use observe::{Level, Moment, Observer, Phase, Primitive, RequestStep, Resource, Stop};
 pub use planted::Bug;
+pub use serial_pages::HostPage;
 
 use std::collections::VecDeque;
 
@@ -176,7 +177,7 @@ pub struct Backend<S, O = ()> {
     /// The times of its commands.
     serial_times: Vec<serial::Times>,
     /// Its pages without commands.
-    serial_pages: serial_pages::SerialPages,
+    serial_pages: serial_pages::SerialPages<S>,
     account: Account,
     timed: bool,
     planted: planted::Planted,

@@ -204,6 +204,15 @@ pub trait WriteSink<S> {
     fn whole(&self, _unit: &PageWrite) -> Option<&[S]> {
         None
     }
+    /// The first sector of a mapping unit that is written whole, if it determines the others.
+    #[inline]
+    fn run(&self, unit: &PageWrite, sectors: u32) -> Option<S>
+    where
+        S: Sector,
+    {
+        let content = &self.whole(unit)?[..sectors as usize];
+        S::is_run(content).then(|| content[0])
+    }
     /// Copies the sectors of a mapping unit to `into[first..]`, without gaps.
     fn pack(&self, unit: &PageWrite, into: &mut [S], first: usize);
     /// [`WriteSink::write_done`] will follow for a mapping unit of this owner: prefetches what it needs.

@@ -13,27 +13,42 @@ use super::{Backend, Cause, List, Observer, Op, Slot};
 
 /// A page that is read or programmed.
 #[derive(Clone, Copy, Debug)]
-struct SerialPage {
+struct SerialPage<S> {
     psn: Psn,
     lpn: Lpn,
-    /// The version to program; none for a read.
-    version: Option<u32>,
+    /// What is programmed; none for a read.
+    data: Option<HostPage<S>>,
 }
 
-impl SerialPage {
+/// The host's data of a page: its version, and its first sector, which determines the others.
+#[derive(Clone, Copy, Debug)]
+pub struct HostPage<S> {
+    /// The version of the write.
+    pub version: u32,
+    /// The first sector.
+    pub first: S,
+}
+
+impl<S> SerialPage<S> {
     const fn op(&self) -> Op {
-        if self.version.is_some() { Op::Program } else { Op::Read }
+        if self.data.is_some() { Op::Program } else { Op::Read }
     }
 }
 
 /// The pages of the list that is being built or under way.
-#[derive(Clone, Debug, Default)]
-pub(super) struct SerialPages {
+#[derive(Clone, Debug)]
+pub(super) struct SerialPages<S> {
     list: Option<(Handle<List>, Cause)>,
-    pages: Vec<SerialPage>,
+    pages: Vec<SerialPage<S>>,
 }
 
-impl SerialPages {
+impl<S> Default for SerialPages<S> {
+    fn default() -> Self {
+        Self { list: None, pages: Vec::new() }
+    }
+}
+
+impl<S> SerialPages<S> {
     /// Forgets the pages, at a power loss.
     pub(super) fn clear(&mut self) {
         self.list = None;
@@ -42,13 +57,22 @@ impl SerialPages {
 }
 
 impl<S: Sector, O: Observer> Backend<S, O> {
-    /// True if pages can be read and programmed without commands: nobody observes them, they have no payload, none can
-    /// fail or is lost, and their times are those of the arrays and the channel.
+    /// True if pages can be read and programmed without commands: nobody observes or stores them, their content is that of
+    /// one sector, none can fail or is lost, and their times are those of the arrays and the channel.
     #[must_use]
     pub fn takes_serial_pages(&self) -> bool {
         let one_slot = self.slots_per_command == 1 && self.media.geometry().slots == 1;
-        let plain = !S::PRESENT && !O::LISTENS && self.correction.is_none();
+        let plain = !O::LISTENS && self.correction.is_none() && (!S::PRESENT || S::FOLLOWS && !self.media.has_store());
         plain && one_slot && self.media.cannot_fail() && self.media.is_all_readable()
+    }
+
+    /// The content of a page that a list has read without a command, until the next list begins.
+    #[inline]
+    pub fn serial_content(&mut self, psn: Psn) -> &[S] {
+        if S::PRESENT {
+            self.media.read(psn, &mut self.scratch);
+        }
+        &self.scratch
     }
 
     /// Adds the read of a page to a serial list, behind its commands. The FTL says what the page must hold.
@@ -57,10 +81,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// If another list has pages, or these have another cause.
     #[inline]
     pub fn push_serial_read(&mut self, list: Handle<List>, cause: Cause, psn: Psn, lpn: Lpn) {
-        if is_compared(lpn) {
-            self.media.fetch_spare(psn);
-        }
-        self.push_serial_page((list, cause), SerialPage { psn, lpn, version: None });
+        self.fetch(lpn, psn);
+        self.push_serial_page((list, cause), SerialPage { psn, lpn, data: None });
     }
 
     /// Adds the program of a page with host data to a serial list, behind its commands.
@@ -68,13 +90,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// # Panics
     /// If another list has pages, or these have another cause.
     #[inline]
-    pub fn push_serial_program(&mut self, list: Handle<List>, cause: Cause, psn: Psn, (lpn, version): (Lpn, u32)) {
+    pub fn push_serial_program(&mut self, list: Handle<List>, cause: Cause, psn: Psn, (lpn, data): (Lpn, HostPage<S>)) {
         self.media.fetch_spare(psn);
-        self.push_serial_page((list, cause), SerialPage { psn, lpn, version: Some(version) });
+        self.push_serial_page((list, cause), SerialPage { psn, lpn, data: Some(data) });
     }
 
     #[inline]
-    fn push_serial_page(&mut self, list: (Handle<List>, Cause), page: SerialPage) {
+    fn push_serial_page(&mut self, list: (Handle<List>, Cause), page: SerialPage<S>) {
         let pages = &mut self.serial_pages;
         assert!(*pages.list.get_or_insert(list) == list, "{list:?} has pages beside {:?}", pages.list);
         pages.pages.push(page);
@@ -93,14 +115,17 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
         let SerialPages { list, mut pages } = std::mem::take(&mut self.serial_pages);
         let (list, cause) = list.expect("the list of the pages");
-        for SerialPage { psn, lpn, version } in pages.drain(..) {
+        for SerialPage { psn, lpn, data } in pages.drain(..) {
             let (superblock, offset) = self.geometry().locate(psn);
-            let command = match version {
+            let command = match data {
                 None => self.add_read(list, cause, superblock),
                 Some(_) => self.add_program(list, cause, Target { superblock, offset }, Stream::Host),
             };
-            let version = version.unwrap_or_default();
-            self.push_slot(command, Slot { psn, lpn, version, expected: true, ..Slot::default() });
+            let version = data.map_or(0, |data| data.version);
+            let slot = self.push_slot(command, Slot { psn, lpn, version, expected: true, ..Slot::default() });
+            if let Some(data) = data.filter(|_| S::PRESENT) {
+                self.payload.put_run(slot.0 as usize, data.first);
+            }
         }
         self.serial_pages.pages = pages;
     }
@@ -113,7 +138,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// The times of a page; `last` has those of the one before it.
     #[inline]
-    fn times_of(&self, page: &SerialPage, last: &mut Option<(SuperblockId, Op, Times)>) -> Times {
+    fn times_of(&self, page: &SerialPage<S>, last: &mut Option<(SuperblockId, Op, Times)>) -> Times {
         let timing = &self.timing;
         let (geometry, op) = (self.media.geometry(), page.op());
         let (superblock, offset) = geometry.locate(page.psn);
@@ -157,13 +182,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     pub(super) fn carry_out_serial_pages(&mut self) -> u64 {
         let SerialPages { list, mut pages } = std::mem::take(&mut self.serial_pages);
         let (_, cause) = list.expect("the list of the pages");
-        for SerialPage { psn, lpn, version } in &pages {
-            match version {
+        for SerialPage { psn, lpn, data } in &pages {
+            match data {
                 None => self.check_serial_read(*psn, *lpn),
-                Some(version) => self.media.program_alone(*psn, (*lpn, *version)),
+                Some(data) => self.media.program_alone(*psn, (*lpn, data.version), data.first),
             }
         }
-        let programs = pages.iter().filter(|page| page.version.is_some()).count() as u64;
+        let programs = pages.iter().filter(|page| page.data.is_some()).count() as u64;
         let all = pages.len() as u64;
         for (op, pages) in [(Op::Read, all - programs), (Op::Program, programs)] {
             let tally = self.account.at(op, cause);
@@ -176,10 +201,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         all
     }
 
-    /// Checks a read without payload as that of a command is.
+    /// Checks a read as that of a command is.
     #[inline]
     fn check_serial_read(&mut self, psn: Psn, lpn: Lpn) {
-        if !is_compared(lpn) {
+        if !S::PRESENT && !is_compared(lpn) {
             assert!(self.media.is_readable_at(psn), "a lost page among those that are all readable");
             return;
         }

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use base::engine::Handle;
 use base::nonmax::NonMaxU32;
 use base::units::{Lpn, Psn};
-use flash::backend::{Cause, Class, List, Observer, Slot};
+use flash::backend::{Cause, Class, HostPage, List, Observer, Slot};
 use flash::nand::{Mode, Sector, Stream};
 
 use super::disk::Disk;
@@ -238,7 +238,7 @@ impl Store {
         }
         disk.add_spare_scans(flash, list);
         self.phase = Phase::Writing;
-        if fetched.is_none() && self.goes_in_bulk(disk, flash) {
+        if fetched.is_none() && self.goes_in_bulk(disk, flash, owners, gathered) {
             self.add_in_bulk(disk, flash, owners, list);
             release_gathered(flash, gathered);
             return Next::List(Array::Mlc, list);
@@ -264,12 +264,30 @@ impl Store {
         Next::List(Array::Mlc, list)
     }
 
-    /// True if the pages of the batch can be read and programmed without commands.
-    fn goes_in_bulk<S: Sector, O: Observer>(&self, disk: &Disk, flash: &Flash<'_, S, O>) -> bool {
+    /// True if the pages of the batch can be read and programmed without commands. Those with content come whole from the
+    /// host.
+    fn goes_in_bulk<S: Sector, O: Observer>(
+        &self,
+        disk: &Disk,
+        flash: &Flash<'_, S, O>,
+        owners: &impl Owners<S>,
+        gathered: Option<Handle<List>>,
+    ) -> bool {
         let is_plain =
             |page: &Placed| !page.lost && disk.mlc.mapping.blocks()[disk.mlc.block_of(page.psn)].mode == Mode::Full;
         let takes = !disk.mlc.mapping.is_parallel() && flash.backend.takes_serial_pages();
-        takes && self.batch.iter().all(is_plain)
+        let sectors = disk.mlc.geometry.sectors;
+        let is_known = |page: &Placed| self.run_of(owners, page, sectors).is_some();
+        takes
+            && self.batch.iter().all(is_plain)
+            && (!S::PRESENT || gathered.is_none() && self.batch.iter().all(is_known))
+    }
+
+    /// The first sector of a page that the host writes whole, if it determines the others.
+    #[inline]
+    fn run_of<S: Sector>(&self, owners: &impl Owners<S>, page: &Placed, sectors: u32) -> Option<S> {
+        let unit = page.due.unit(&self.units).filter(|unit| unit.is_whole(sectors) && page.rest.is_none())?;
+        owners.run(unit, sectors)
     }
 
     /// Adds the pages of the batch to a list, without commands.
@@ -280,14 +298,16 @@ impl Store {
         owners: &mut impl Owners<S>,
         list: Handle<List>,
     ) {
-        let cause = self.source.cause();
+        let (cause, sectors) = (self.source.cause(), disk.mlc.geometry.sectors);
         disk.counts.mlc_pages += self.batch.len() as u64;
         for page in &self.batch {
             let lpn = Lpn::new(page.due.lpn);
             if let Some(old) = rest_of(&disk.mlc, page) {
                 flash.backend.push_serial_read(list, cause, old, lpn);
             }
-            flash.backend.push_serial_program(list, cause, page.psn, (lpn, page.version));
+            let first = if S::PRESENT { self.run_of(owners, page, sectors) } else { None };
+            let data = HostPage { version: page.version, first: first.unwrap_or_default() };
+            flash.backend.push_serial_program(list, cause, page.psn, (lpn, data));
             if let Some(unit) = page.due.unit(&self.units) {
                 owners.charge(unit.owner);
             }

@@ -105,7 +105,7 @@ impl Read {
         for unit in &mut self.units {
             let mask = unit.mask & !unit.slc;
             let Some(psn) = disk.mlc.psn_of(unit.lpn).filter(|_| mask != 0) else { continue };
-            unit.from_mlc = true;
+            unit.from_mlc = Some(psn);
             let list = *list.get_or_insert_with(|| flash.backend.open_list(Class::HostRead, 0));
             let (lba, _) = disk.mlc.split(unit.lpn);
             if !disk.look_up(lba) {
@@ -149,14 +149,14 @@ impl Read {
         });
         let mut slots = list.map(|list| Slots::of(flash.backend, list));
         for unit in &self.units {
-            if unit.from_mlc {
-                // Without a slot, it was read in bulk, without payload, and cannot be lost.
+            if let Some(psn) = unit.from_mlc {
+                // Without a slot, it was read in bulk and cannot be lost.
                 match slots.as_mut().and_then(|slots| slots.next(flash.backend)) {
                     Some((place, slot)) => {
                         let slot = Slot { lost: slot.lost, ..slot_of(unit) };
                         owners.read_done(&slot, flash.backend.payload_of(place), self.service);
                     }
-                    None => owners.read_done(&slot_of(unit), &[], self.service),
+                    None => owners.read_done(&slot_of(unit), flash.backend.serial_content(psn), self.service),
                 }
             } else if unit.slc != 0 {
                 owners.read_done(&Slot { owner: unit.owner, ..Slot::default() }, &[], self.service);

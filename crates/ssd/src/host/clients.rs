@@ -366,6 +366,16 @@ impl<S: Sector> WriteSink<S> for Clients<S> {
     }
 
     #[inline]
+    fn run(&self, unit: &PageWrite, sectors: u32) -> Option<S> {
+        let Some(data) = self.data_of(unit.owner) else {
+            let first = u64::from(unit.lpn.get()) * u64::from(self.sectors) + unit.at as u64;
+            return S::FOLLOWS.then(|| S::preconditioned(Lba::new(first), unit.version));
+        };
+        let content = &data[unit.at as usize..][..sectors as usize];
+        S::is_run(content).then(|| content[0])
+    }
+
+    #[inline]
     fn whole(&self, unit: &PageWrite) -> Option<&[S]> {
         Some(&self.data_of(unit.owner)?[unit.at as usize..])
     }

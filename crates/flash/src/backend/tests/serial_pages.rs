@@ -1,10 +1,12 @@
 //! Pages without commands in serial lists do what commands would do, whatever comes in between.
 
 use super::*;
+use crate::nand::Stamp;
+use base::units::Lba;
 use proptest::prelude::*;
 
 /// Two chips whose pages have times of their own: three pages of each superblock are used.
-fn backend() -> Backend<(), ()> {
+fn backend<S: Sector>() -> Backend<S, ()> {
     let mut part = Part::preset("dirik-2009").expect("a preset").clone();
     part.bus.command = Span::from_us(1);
     let geometry = Geometry::new(1, 2, 1, 1, 1, 16, 64, 1, 4).expect("a small array");
@@ -30,8 +32,8 @@ struct Page {
 }
 
 /// Adds a list. `in_bulk` pages have no commands.
-fn add(
-    backend: &mut Backend<(), ()>,
+fn add<S: Sector>(
+    backend: &mut Backend<S, ()>,
     next: &mut [u32; 32],
     pages: &[Page],
     scans: bool,
@@ -48,16 +50,21 @@ fn add(
         let target = Target { superblock: id, offset: *at - 1 };
         let psn = backend.geometry().slot(id, target.offset);
         let (lpn, version) = (Lpn::new(psn.get()), 5 + superblock);
+        // Of some pages other content than preconditioning has.
+        let first = S::preconditioned(Lba::new(u64::from(psn.get()) * 4), version + psn.get() % 2);
         match (in_bulk, is_read) {
             (true, true) => backend.push_serial_read(list, Cause::Merge, psn, lpn),
-            (true, false) => backend.push_serial_program(list, Cause::Merge, psn, (lpn, version)),
+            (true, false) => {
+                backend.push_serial_program(list, Cause::Merge, psn, (lpn, HostPage { version, first }));
+            }
             (false, true) => {
                 let command = backend.add_read(list, Cause::Merge, id);
                 backend.push_slot(command, Slot { psn, lpn, expected: true, ..Slot::default() });
             }
             (false, false) => {
                 let command = backend.add_program(list, Cause::Merge, target, Stream::Host);
-                backend.push_slot(command, Slot { psn, lpn, version, expected: true, ..Slot::default() });
+                let slot = backend.push_slot(command, Slot { psn, lpn, version, expected: true, ..Slot::default() });
+                first.fill_run(backend.payload_of(slot));
             }
         }
     }
@@ -65,7 +72,7 @@ fn add(
 }
 
 /// What is on the media and in the books.
-fn state(backend: &Backend<(), ()>, now: Time) -> String {
+fn state<S: Sector>(backend: &Backend<S, ()>, now: Time) -> String {
     let busy: Vec<_> = backend.die_busy(now).chain(backend.channel_busy(now)).collect();
     format!("{:?} {:?} {busy:?}", backend.media(), backend.account(now))
 }
@@ -83,8 +90,8 @@ enum End {
     Fault,
 }
 
-fn run(lists: &[(Vec<Page>, bool)], timed: bool, end: End, in_bulk: bool) -> String {
-    let mut backend = backend();
+fn run<S: Sector>(lists: &[(Vec<Page>, bool)], timed: bool, end: End, in_bulk: bool) -> String {
+    let mut backend = backend::<S>();
     backend.set_timed(timed);
     assert!(backend.takes_serial_pages());
     let (mut next, mut now, mut hash) = ([0; 32], Time::ZERO, EventHash::default());
@@ -144,7 +151,8 @@ proptest! {
             Just(End::Fault),
         ],
     ) {
-        prop_assert_eq!(run(&lists, timed, end, true), run(&lists, timed, end, false));
+        prop_assert_eq!(run::<()>(&lists, timed, end, true), run::<()>(&lists, timed, end, false));
+        prop_assert_eq!(run::<Stamp>(&lists, timed, end, true), run::<Stamp>(&lists, timed, end, false));
     }
 }
 
@@ -152,7 +160,7 @@ proptest! {
 #[test]
 fn pages_become_commands_before_more_commands_come() {
     let of = |in_bulk| {
-        let mut backend = backend();
+        let mut backend = backend::<Stamp>();
         let mut next = [0; 32];
         let page = |is_read| Page { superblock: 0, is_read };
         let list = add(&mut backend, &mut next, &[page(false), page(false), page(true)], false, in_bulk);
@@ -168,7 +176,7 @@ fn pages_become_commands_before_more_commands_come() {
 #[test]
 #[should_panic(expected = "holds no data")]
 fn a_read_of_an_erased_page_is_refused() {
-    let mut backend = backend();
+    let mut backend = backend::<()>();
     let list = backend.open_list(Class::Other, 0);
     backend.push_serial_read(list, Cause::Host, Psn::new(5), Lpn::new(5));
     let end = backend.begin_serial(Time::ZERO, list).expect("time is on");
@@ -178,11 +186,26 @@ fn a_read_of_an_erased_page_is_refused() {
 #[test]
 #[should_panic(expected = "the map is wrong")]
 fn a_read_is_compared_with_its_spare_area() {
-    let mut backend = backend();
+    let mut backend = backend::<()>();
     let mut next = [0; 32];
     let list = add(&mut backend, &mut next, &[Page { superblock: 0, is_read: false }], false, true);
     // Mapping units in sixteenths are compared.
     backend.push_serial_read(list, Cause::Merge, Psn::new(0), Lpn::new(16));
     let end = backend.begin_serial(Time::ZERO, list).expect("time is on");
     backend.end_serial(end, &mut EventHash::default());
+}
+
+#[test]
+fn the_content_of_a_page_is_that_of_its_program() {
+    let mut backend = backend::<Stamp>();
+    let mut next = [0; 32];
+    let page = |is_read| Page { superblock: 0, is_read };
+    let list = add(&mut backend, &mut next, &[page(false), page(false), page(true)], false, true);
+    let end = backend.begin_serial(Time::ZERO, list).expect("time is on");
+    backend.end_serial(end, &mut EventHash::default());
+    for psn in 0..2 {
+        let first = Stamp::preconditioned(Lba::new(psn * 4), 5 + psn as u32 % 2);
+        let content: Vec<Stamp> = (0..4).map(|i| first.following(i)).collect();
+        assert_eq!(backend.serial_content(Psn::new(psn as u32)), content);
+    }
 }

@@ -61,22 +61,24 @@ impl<S: Sector> Media<S> {
         }
     }
 
-    /// Programs a page of one slot with host data of which there is no content. No program can fail.
+    /// Programs a page of one slot with host data whose first sector determines the others. No program can fail, and no
+    /// store keeps the content.
     ///
     /// # Panics
     /// As [`Media::program`].
     #[inline]
-    pub(crate) fn program_alone(&mut self, psn: Psn, (lpn, version): (Lpn, u32)) {
+    pub(crate) fn program_alone(&mut self, psn: Psn, (lpn, version): (Lpn, u32), first: S) {
         debug_assert!(
-            !S::PRESENT && self.cannot_fail() && self.geometry.slots == 1,
-            "a page of one slot, without content"
+            self.cannot_fail() && self.geometry.slots == 1 && !(S::PRESENT && self.has_store()),
+            "a page of one slot, without a store"
         );
         let (superblock, offset) = self.geometry.locate(psn);
         let (page, plane) = self.geometry.page_and_plane(offset);
         let target = Target { superblock, offset };
         self.check_rows(target, (page, page), Mode::Full);
         let spare = |_| (Spare::Data { lpn, version }, false);
-        self.program_page(target, (page, plane), 0..1, (Stream::Host, Mode::Full), &spare, Contents::from(&[][..]));
+        let runs = [Some(first)];
+        self.program_page(target, (page, plane), 0..1, (Stream::Host, Mode::Full), &spare, Contents::new(&[], &runs));
     }
 
     /// Checks that the rows of a program exist in its mode, and that one command programs them.
