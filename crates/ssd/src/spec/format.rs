@@ -10,7 +10,7 @@ use ftl::Config;
 use super::Resolved;
 
 /// Keys and tables of a device that decide nothing of what preconditioning leaves on a new drive: it writes without the
-/// host, and with time off. What is not listed may decide something: a key that comes first in doubt stays away from here.
+/// host, and with time off. What is not listed may decide something: in doubt a key stays out.
 pub const UNSEEN_KEYS: [&str; 21] = [
     "name",
     "description",
