@@ -133,7 +133,7 @@ fn perform(
         fits(&plans, args)?;
     }
     let store = if elsewhere.is_some() { args.store.in_front()? } else { args.store.open()? };
-    let shared = execute::shared_states(&plans);
+    let shared = store.as_ref().map(|_| execute::shared_states(&plans)).unwrap_or_default();
     let storing = store.as_ref().map(|store| Storing::new(store, &|said| note(said)).keeping(&shared));
     for plan in &mut plans {
         plan.force = args.replace.force;

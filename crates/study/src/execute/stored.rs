@@ -36,18 +36,18 @@ pub struct Storing<'a> {
 
 static NO_STATES: BTreeSet<Digest> = BTreeSet::new();
 
-/// The states that several runs of these studies share, for [`Storing::keeping`].
+/// The states that more than one of these studies needs, for [`Storing::keeping`].
 #[must_use]
 pub fn shared_states(plans: &[Plan]) -> BTreeSet<Digest> {
-    let mut counts: BTreeMap<Digest, usize> = BTreeMap::new();
-    for plan in plans {
-        for point in plan.points.iter().filter(|point| is_worth_keeping(point)) {
-            for state in plan.spec.seeds.iter().filter_map(|seed| state_of(point, *seed)) {
-                *counts.entry(state).or_default() += 1;
-            }
-        }
+    let (mut seen, mut shared) = (BTreeSet::new(), BTreeSet::new());
+    for plan in plans.iter().filter(|_| plans.len() > 1) {
+        let points = plan.points.iter().filter(|point| is_worth_keeping(point));
+        let states = points.flat_map(|point| plan.spec.seeds.iter().filter_map(|seed| state_of(point, *seed)));
+        let states: BTreeSet<Digest> = states.collect();
+        shared.extend(states.intersection(&seen));
+        seen.extend(states);
     }
-    counts.into_iter().filter(|(_, count)| *count > 1).map(|(state, _)| state).collect()
+    shared
 }
 
 /// A run with its key.

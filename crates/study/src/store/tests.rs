@@ -218,6 +218,28 @@ fn a_state_serves_drives_that_differ_in_what_preconditioning_does_not_see() {
 }
 
 #[test]
+fn a_state_that_a_later_study_needs_is_kept_by_the_first() {
+    let place = Place::new();
+    let device = "name = 'd'\nflash = { part = 'dirik-2009', channels = 1, chips = 2, blocks = 40, pages = 64 }\n\
+                  ftl = { over-provisioning = '50%' }";
+    fs::write(place.folder.path().join("d.toml"), device).expect("written");
+    let plan = |requests: u32, step: &str| {
+        place.plan(&format!(
+            "name = 's'\ndevice = 'd.toml'\nworkload = 'random-write-4k'\nmetrics = ['simulated']\n\
+             run = {{ precondition = [{step}], limit = {requests} }}"
+        ))
+    };
+    let plans = [plan(10, "'fill'"), plan(20, "'fill'"), plan(10, "'fill', 'random:x0.5'")];
+    let shared = execute::shared_states(&plans);
+    assert_eq!((shared.len(), execute::shared_states(&plans[..1]).len()), (1, 0));
+    let storing = Storing::new(&place.store, &|said| panic!("{said}")).keeping(&shared);
+    for plan in plans {
+        execute::run_in(plan, &program(), None, Some(&storing), &|_, _| {}).expect("it runs");
+        assert_eq!(states::states(&place.store.folder).len(), 1, "the first run keeps it, and the last has its own");
+    }
+}
+
+#[test]
 fn a_state_is_not_kept_if_it_is_made_faster_than_loaded() {
     for (step, kept) in [("preload:64KiB:256KiB", 0), ("preload:64KiB:4MiB", 1), ("fill", 1), ("random:x0.1", 0)] {
         let place = Place::new();
