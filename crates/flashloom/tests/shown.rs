@@ -7,6 +7,7 @@ pub(crate) mod blocks;
 mod refresh;
 
 use std::collections::BTreeSet;
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -118,6 +119,13 @@ impl Page {
         // A script of a page calls it, too.
         let script = format!("set -o pipefail\n{flashloom}\nexport -f flashloom\n{cargo}\n{}", shown.command);
         let mut bash = Command::new("bash");
+        // Cargo sets these for a test. With them build scripts of external crates run again, and all that depends on those
+        // crates is compiled again, here and once more after the tests.
+        for (name, _) in env::vars_os() {
+            if ["CARGO_MANIFEST_", "CARGO_PKG_", "OUT_DIR"].iter().any(|of| name.to_string_lossy().starts_with(of)) {
+                bash.env_remove(name);
+            }
+        }
         bash.env(NO_STORE.0, NO_STORE.1).args(["-c", &script]).current_dir(folder).output().expect("bash starts")
     }
 
