@@ -53,6 +53,7 @@ pub use copies::CopySet;
 pub use ecc::{Decoders, Ecc};
 pub use mode::ModeTimes;
 pub use observe::{Level, Moment, Observer, Phase, Primitive, RequestStep, Resource, Stop};
+pub use payload::{Payload, SlotContent};
 pub use planted::Bug;
 pub use serial_pages::HostPage;
 
@@ -158,7 +159,7 @@ pub struct Backend<S, O = ()> {
     slots: Vec<Slot>,
     slots_per_command: u32,
     /// The content of `slots`, one mapping unit each; empty without a payload.
-    payload: payload::Payload<S>,
+    payload: Payload<S>,
     /// One mapping unit: the target of a read whose sectors merge with those in `payload`.
     scratch: Vec<S>,
     dies: Vec<Die>,
@@ -321,7 +322,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             copies: copies::CopySets::new(false),
             copy_back_runs: copy_back_run::CopyBackRuns::default(),
             slots: Vec::new(),
-            payload: payload::Payload::new(geometry.sectors),
+            payload: Payload::new(geometry.sectors),
             scratch: vec![S::default(); if S::PRESENT { geometry.sectors as usize } else { 0 }],
             processor: Processor::new(config.software),
             correction: Correction::new(
@@ -369,7 +370,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         };
         let buses = if config.transfer == Transfer::Controller { controllers } else { channels };
         let slots = u64::from(geometry.row_slots()) * u64::from(config.timing.one_shot);
-        let slot = size_of::<Slot>() as u64 + payload::Payload::<S>::memory(geometry.sectors);
+        let slot = size_of::<Slot>() as u64 + Payload::<S>::memory(geometry.sectors);
         // Assumes one command per die under way, or those of a few requests.
         let commands = dies.max(64) * (size_of::<Command>() as u64 + size_of::<List>() as u64 + slots * slot);
         // The description holds a second copy of the timing tables.

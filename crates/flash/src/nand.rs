@@ -15,7 +15,7 @@ mod spare;
 pub use fault::{Failing, FaultSpec, Faults};
 pub use geometry::{Geometry, GeometryError};
 pub use image::Image;
-pub use mask::{copy_from_unit, copy_into_unit, ranges};
+pub use mask::{copy_from_unit, copy_into_unit, is_whole_unit, ranges, run_into_list};
 pub use media::{
     BackingStore, BlockBirth, BlockRecord, Contradiction, Held, ImageRecord, Media, Mode, ProgrammedSlot, SlotRecord,
     SnapshotError, Stream, Target,

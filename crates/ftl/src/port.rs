@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 
 use base::engine::{EventQueue, Handle};
 use base::units::{Lpn, Psn, Span, Time};
-use flash::backend::{Backend, CauseSet, Command, List, Observer, Slot};
+use flash::backend::{Backend, CauseSet, Command, List, Observer, Slot, SlotContent};
 use flash::nand::{Media, Sector};
 
 use crate::family::Config;
@@ -187,6 +187,22 @@ impl Service {
 pub trait ReadSink<S> {
     /// A mapping unit has been read.
     fn read_done(&mut self, slot: &Slot, payload: &[S], service: Service);
+    /// The same, with the content as the device keeps it: the first sector of a mapping unit may determine the others.
+    #[inline]
+    fn read_content(&mut self, slot: &Slot, content: SlotContent<'_, S>, service: Service)
+    where
+        S: Sector,
+    {
+        match content {
+            SlotContent::Sectors(payload) => self.read_done(slot, payload, service),
+            SlotContent::Run(first) => {
+                // A mapping unit has at most as many sectors as a mask has bits.
+                let mut payload = [S::default(); u64::BITS as usize];
+                first.fill_run(&mut payload);
+                self.read_done(slot, &payload, service);
+            }
+        }
+    }
     /// The first sectors of a mapping unit have been read: those in `payload`. [`ReadSink::read_done`] reports the
     /// others.
     fn read_part(&mut self, owner: Owner, at: i32, payload: &[S], lost: bool);

@@ -154,6 +154,9 @@ impl SlcMlcFtl {
     pub(crate) fn fetch(&self, unit: usize) {
         let Mlc { map, mapping, cache, pages, .. } = &self.disk.mlc;
         map.fetch(unit);
+        if let Some(slc) = &self.disk.slc {
+            slc.fetch(unit);
+        }
         if let Mapping::Chains(chains) = mapping {
             let lba = unit / *pages as usize;
             chains.fetch(lba);

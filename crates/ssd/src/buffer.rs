@@ -20,7 +20,8 @@ use std::collections::VecDeque;
 
 use base::engine::{Handle, Slab};
 use base::units::Lpn;
-use flash::nand::{Sector, copy_into_unit};
+use flash::backend::{Payload, SlotContent};
+use flash::nand::Sector;
 
 use ftl::{Planted, Sabotage};
 
@@ -71,7 +72,7 @@ pub(crate) struct Buffer<S> {
     /// Sectors in the buffer.
     held: u64,
     entries: Slab<Entry>,
-    data: Vec<S>,
+    data: Payload<S>,
     index: Index,
     queues: Vec<Queue>,
     /// The superblock policy's lists, instead of the queues.
@@ -98,7 +99,7 @@ impl<S: Sector> Buffer<S> {
             full: full_mask(sectors),
             held: 0,
             entries: Slab::default(),
-            data: Vec::new(),
+            data: Payload::new(sectors),
             index: Index::new(size.units),
             queues: vec![Queue::default(); sets],
             superblocks: size.superblocks.map(|of| Superblocks::new(of.units, of.most)),
@@ -124,13 +125,10 @@ impl<S: Sector> Buffer<S> {
         &mut self.outstanding[(epoch - base) as usize]
     }
 
-    /// The content of an entry, one `S` for each sector.
-    pub(crate) fn data(&self, entry: Handle<Entry>) -> &[S] {
-        if S::PRESENT { &self.data[entry.index() * self.sectors..][..self.sectors] } else { &[] }
-    }
-
-    fn data_mut(&mut self, entry: Handle<Entry>) -> &mut [S] {
-        if S::PRESENT { &mut self.data[entry.index() * self.sectors..][..self.sectors] } else { &mut [] }
+    /// The content of an entry.
+    #[inline]
+    pub(crate) fn data(&self, entry: Handle<Entry>) -> SlotContent<'_, S> {
+        self.data.get(entry.index())
     }
 
     pub(crate) fn entry(&self, entry: Handle<Entry>) -> &Entry {
@@ -174,7 +172,7 @@ impl<S: Sector> Buffer<S> {
             superblocks.touch(lpn.get());
         }
         if S::PRESENT {
-            copy_into_unit(mask, (data, at), self.data_mut(handle));
+            self.data.put_part(handle.index(), mask, (data, at));
         }
         taken
     }
@@ -201,8 +199,8 @@ impl<S: Sector> Buffer<S> {
     #[allow(clippy::inline_always)] // One caller that every new unit passes.
     fn insert_entry(&mut self, entry: Entry) -> Handle<Entry> {
         let handle = self.entries.insert(entry);
-        if S::PRESENT && self.data.len() < self.entries.places() * self.sectors {
-            self.data.resize(self.entries.places() * self.sectors, S::default());
+        if S::PRESENT && self.data.slots() < self.entries.places() {
+            self.data.resize(self.entries.places());
         }
         self.index.insert(&mut self.entries, handle);
         self.enqueue(handle);
@@ -257,7 +255,9 @@ impl<S: Sector> Buffer<S> {
         let Rewritten { taken, counts, zeroed } = self.entries[handle].rewrite(set, now);
         if zeroed {
             // A discarded unit reads as zeros around the new sectors.
-            self.data_mut(handle).fill(S::default());
+            if S::PRESENT {
+                self.data.empty(handle.index());
+            }
             self.entries[handle].mask = u64::MAX;
         }
         if counts {
@@ -416,7 +416,7 @@ mod tests {
 
     fn stamps(buffer: &Buffer<Stamp>, lpn: u32) -> Vec<u64> {
         let found = buffer.find(Lpn::new(lpn)).expect("in the buffer");
-        buffer.data(found.entry).iter().map(|s| s.0).collect()
+        (0..buffer.sectors).map(|i| buffer.data(found.entry).sector(i).0).collect()
     }
 
     #[test]

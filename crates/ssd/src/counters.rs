@@ -78,7 +78,11 @@ impl SlcArrayCounters {
             flash: slc_array.account(now),
             channel_busy: slc_array.channel_busy(now).collect(),
             die_busy: slc_array.die_busy(now).collect(),
-            erases: slc_array.media().all_erases().fold([u32::MAX, 0], |[least, most], n| [least.min(n), most.max(n)]),
+            // Two passes: one that keeps both takes longer.
+            erases: [
+                slc_array.media().all_erases().fold(u32::MAX, u32::min),
+                slc_array.media().all_erases().fold(0, u32::max),
+            ],
             bad_blocks: slc_array.media().bad_blocks(),
         }
     }

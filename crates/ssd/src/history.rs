@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use base::prefetch::prefetch;
 use base::units::{Lba, Lpn, Sectors};
 use flash::nand::Sector;
 
@@ -41,6 +42,12 @@ impl History {
             Some(&UNKNOWN) => None,
             Some(version) => Some(S::preconditioned(sector, *version)),
         }
+    }
+
+    /// The content of a sector will be asked for: prefetches its version.
+    #[inline]
+    pub fn fetch(&self, sector: Lba) {
+        prefetch(self.versions.get((sector.get() / u64::from(self.sectors)) as usize));
     }
 
     /// The version of each unit, as [`History::new`] takes them.

@@ -21,6 +21,9 @@ pub trait Payload<S> {
     /// Begins a run on a preconditioned device; `past` is its history, if known.
     fn begin(&mut self, _past: Option<&History>) {}
 
+    /// These requests are among the next ones, in this order.
+    fn announce(&self, _coming: &[Io]) {}
+
     /// The content of a request: one entry per sector for a write, empty otherwise.
     fn content(&mut self, tag: Tag, io: &Io) -> Vec<S>;
 
@@ -284,14 +287,21 @@ impl<S: StampSector> Payload<S> for Oracle {
         self.array.begin(history.cloned());
     }
 
+    fn announce(&self, coming: &[Io]) {
+        self.array.announce(coming);
+    }
+
     fn content(&mut self, tag: Tag, io: &Io) -> Vec<S> {
-        self.array.fetch(io);
         match io.kind {
             IoKind::Write => {
                 let first = first_stamp(tag, io.sectors);
                 (first..first + io.sectors.get()).map(S::stamp).collect()
             }
-            IoKind::Read | IoKind::Flush | IoKind::Discard => Vec::new(),
+            IoKind::Read => {
+                self.array.fetch(io);
+                Vec::new()
+            }
+            IoKind::Flush | IoKind::Discard => Vec::new(),
         }
     }
 

@@ -1,8 +1,10 @@
 //! The effect of a command on the media, with time on or off.
 
+use std::ops::Range;
+
 use crate::nand::{Sector, SlotRead, Spare, Target, copy_into_unit};
 use base::engine::Handle;
-use base::units::{BlockId, Lpn, Psn};
+use base::units::{Lpn, Psn};
 
 use super::{Backend, Cause, Command, Observer, Op, Slot, SlotRef};
 
@@ -64,28 +66,25 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     fn read_row(&mut self, handle: Handle<Command>, first: usize) {
         let &Command { count, op, .. } = &self.commands[handle];
         assert!(count > 0, "a read of nothing");
-        let first_psn = self.slots[first].psn;
         let copy_back = op == Op::CopyBack;
-        let mut page = None;
-        let mut beside: Option<(Psn, (BlockId, usize))> = None;
-        for place in first..first + count as usize {
+        let first_psn = self.slots[first].psn;
+        let (mut place, end) = (first, first + count as usize);
+        while place < end {
             let psn = self.slots[place].psn;
-            let here = self.media.geometry().page_of(psn);
-            if page.replace(here) != Some(here) {
-                self.media.read_page(psn);
-                beside = S::FOLLOWS.then(|| (psn, self.media.place(psn)));
-                let row = |psn| self.media.geometry().row_of(psn);
-                assert!(
-                    copy_back || row(psn) == row(first_psn),
-                    "one read command over {first_psn} and {psn}: more than a row"
-                );
+            let geometry = self.media.geometry();
+            assert!(
+                copy_back || geometry.row_of(psn) == geometry.row_of(first_psn),
+                "one read command over {first_psn} and {psn}: more than a row"
+            );
+            // The slots of one page are read together.
+            let page = geometry.page_of(psn);
+            let others = self.slots[place..end].iter().position(|slot| geometry.page_of(slot.psn) != page);
+            let behind = others.map_or(end, |others| place + others);
+            self.media.read_page(psn);
+            if !self.take_runs(place..behind) {
+                (place..behind).for_each(|place| self.read_slot(place, !copy_back));
             }
-            if let Some((of, (block, slot))) = beside
-                && self.take_run(place, (block, (slot as u32 + psn.get() - of.get()) as usize))
-            {
-                continue;
-            }
-            self.read_slot(place, !copy_back);
+            place = behind;
         }
     }
 
@@ -99,25 +98,27 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             slot.lost = !self.media.is_readable_at(slot.psn);
             return;
         }
-        if S::FOLLOWS {
-            let at = self.media.place(slot.psn);
-            if self.take_run(place, at) {
-                return;
-            }
+        if self.take_runs(place..place + 1) {
+            return;
         }
         let slot = &mut self.slots[place];
         let read = self.media.read(slot.psn, self.payload.overwrite(place));
         Self::note_read(slot, read);
     }
 
-    /// Reads a slot of which the media keep only the first sector; `at` is the place of its content. False if they keep
-    /// all.
+    /// Reads slots of one page of which the media keep only the first sectors. False if they keep all.
     #[inline]
-    fn take_run(&mut self, place: usize, at: (BlockId, usize)) -> bool {
-        let slot = &mut self.slots[place];
-        let Some((read, first)) = self.media.read_run(slot.psn, at) else { return false };
-        self.payload.put_run(place, first);
-        Self::note_read(slot, read);
+    fn take_runs(&mut self, places: Range<usize>) -> bool {
+        if !S::FOLLOWS {
+            return false;
+        }
+        let Some(runs) = self.media.runs(self.slots[places.start].psn) else { return false };
+        let slots = &mut self.slots[places.clone()];
+        for (slot, into) in slots.iter_mut().zip(self.payload.runs_of(places)) {
+            let (read, first) = runs.read(slot.psn);
+            *into = Some(first);
+            Self::note_read(slot, read);
+        }
         true
     }
 
@@ -139,8 +140,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// read will be compared with it or have content.
     #[inline]
     pub fn fetch(&self, lpn: Lpn, psn: Psn) {
+        self.fetch_behind_slot(lpn, psn, None);
+    }
+
+    /// The same, unless what it needs lies beside what a read of the slot `before` needs.
+    #[inline]
+    pub fn fetch_behind_slot(&self, lpn: Lpn, psn: Psn, before: Option<Psn>) {
         match S::PRESENT || is_compared(lpn) {
-            true => self.media.fetch_spare(psn),
+            true => self.media.fetch_spare_behind(psn, before),
             false => self.media.fetch_state(psn),
         }
     }

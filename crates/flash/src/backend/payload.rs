@@ -1,14 +1,15 @@
-//! The content of the slots of commands.
+//! The content of slots: of those of commands, and of mapping units in a write buffer.
 //!
 //! The stamps of one write follow each other. Of a slot whose first sector determines the others, only that one is kept
 //! until somebody looks at the rest. So the copies of a collection or a merge move a word for each slot.
 
 use std::ops::Range;
 
-use crate::nand::{Contents, Sector, ranges};
+use crate::nand::{Contents, Sector, copy_from_unit, copy_into_unit, is_whole_unit, ranges, run_into_list};
 
+/// The content of numbered slots, one entry for each sector.
 #[derive(Clone, Debug)]
-pub(super) struct Payload<S> {
+pub struct Payload<S> {
     /// Sectors of a slot; 0 without content.
     sectors: usize,
     all: Vec<S>,
@@ -16,14 +17,46 @@ pub(super) struct Payload<S> {
     runs: Vec<Option<S>>,
 }
 
+/// The content of a slot.
+#[derive(Clone, Copy, Debug)]
+pub enum SlotContent<'a, S> {
+    /// All sectors.
+    Sectors(&'a [S]),
+    /// The first sector, which determines the others ([`Sector::following`]).
+    Run(S),
+}
+
+impl<S: Sector> SlotContent<'_, S> {
+    /// A sector of the slot.
+    #[must_use]
+    pub fn sector(self, i: usize) -> S {
+        match self {
+            Self::Sectors(all) => all[i],
+            Self::Run(first) => first.following(i as u32),
+        }
+    }
+
+    /// Copies the sectors of a mask into a list in which the slot, of `sectors` sectors, begins at `at`.
+    #[inline]
+    pub fn copy_into_list(self, mask: u64, sectors: u32, (list, at): (&mut [S], i32)) {
+        match self {
+            Self::Sectors(all) => copy_from_unit(mask, all, (list, at)),
+            Self::Run(first) => run_into_list(mask, (first, sectors as usize), (list, at)),
+        }
+    }
+}
+
 impl<S: Sector> Payload<S> {
-    pub(super) const fn new(sectors: u32) -> Self {
+    /// No slots yet, each of this many sectors.
+    #[must_use]
+    pub const fn new(sectors: u32) -> Self {
         let sectors = if S::PRESENT { sectors as usize } else { 0 };
         Self { sectors, all: Vec::new(), runs: Vec::new() }
     }
 
     /// Bytes of the content of a slot.
-    pub(super) const fn memory(sectors: u32) -> u64 {
+    #[must_use]
+    pub const fn memory(sectors: u32) -> u64 {
         let run = if S::FOLLOWS { size_of::<Option<S>>() } else { 0 };
         sectors as u64 * size_of::<S>() as u64 + run as u64
     }
@@ -34,8 +67,14 @@ impl<S: Sector> Payload<S> {
         size_of_val(&*self.all) + size_of_val(&*self.runs)
     }
 
+    /// The slots that there is room for.
+    #[must_use]
+    pub fn slots(&self) -> usize {
+        self.all.len() / self.sectors.max(1)
+    }
+
     /// Makes room for so many slots.
-    pub(super) fn resize(&mut self, slots: usize) {
+    pub fn resize(&mut self, slots: usize) {
         self.all.resize(slots * self.sectors, S::default());
         if S::FOLLOWS {
             self.runs.resize(slots, None);
@@ -57,6 +96,25 @@ impl<S: Sector> Payload<S> {
         if S::FOLLOWS { self.runs[place] } else { None }
     }
 
+    /// The content of a slot; nothing without content.
+    #[must_use]
+    #[inline]
+    pub fn get(&self, place: usize) -> SlotContent<'_, S> {
+        if !S::PRESENT {
+            return SlotContent::Sectors(&[]);
+        }
+        self.run(place).map_or_else(|| SlotContent::Sectors(&self.all[self.range(place)]), SlotContent::Run)
+    }
+
+    /// Puts the sectors of a mask into a slot, from a list in which the slot begins at `at`.
+    #[inline]
+    pub fn put_part(&mut self, place: usize, mask: u64, (list, at): (&[S], i32)) {
+        if is_whole_unit(mask, self.sectors) {
+            return self.put(place, &list[at as usize..][..self.sectors]);
+        }
+        copy_into_unit(mask, (list, at), self.of(place));
+    }
+
     /// Puts a sector and those that follow it into a slot.
     #[inline]
     pub(super) fn put_run(&mut self, place: usize, first: S) {
@@ -64,9 +122,16 @@ impl<S: Sector> Payload<S> {
         self.runs[place] = Some(first);
     }
 
+    /// The first sectors of slots whose content the caller replaces by what follows them.
+    #[inline]
+    pub(super) fn runs_of(&mut self, places: Range<usize>) -> &mut [Option<S>] {
+        debug_assert!(S::FOLLOWS, "no sector follows another");
+        &mut self.runs[places]
+    }
+
     /// Empties a slot.
     #[inline]
-    pub(super) fn empty(&mut self, place: usize) {
+    pub fn empty(&mut self, place: usize) {
         if S::FOLLOWS {
             return self.put_run(place, S::default());
         }
@@ -96,9 +161,9 @@ impl<S: Sector> Payload<S> {
         &mut self.all[range]
     }
 
-    /// The sectors of a slot.
+    /// The sectors of a slot, for changes.
     #[inline]
-    pub(super) fn of(&mut self, place: usize) -> &mut [S] {
+    pub fn of(&mut self, place: usize) -> &mut [S] {
         let run = self.run(place);
         let content = self.overwrite(place);
         if let Some(first) = run {

@@ -3,7 +3,7 @@
 use crate::nand::Sector;
 use base::engine::Handle;
 
-use super::{Backend, Command, Observer, Op, Slot, SlotRef};
+use super::{Backend, Command, Observer, Op, Slot, SlotContent, SlotRef};
 
 impl<S: Sector, O: Observer> Backend<S, O> {
     /// Lets every command of the slab have its slots.
@@ -48,6 +48,19 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[inline]
     pub fn put_payload(&mut self, slot: SlotRef, content: &[S]) {
         self.payload.put(slot.0 as usize, content);
+    }
+
+    /// Puts the first sector of a slot, which determines the others.
+    #[inline]
+    pub fn put_run(&mut self, slot: SlotRef, first: S) {
+        self.payload.put_run(slot.0 as usize, first);
+    }
+
+    /// The payload of a slot, to look at.
+    #[must_use]
+    #[inline]
+    pub fn content_of(&self, slot: SlotRef) -> SlotContent<'_, S> {
+        self.payload.get(slot.0 as usize)
     }
 
     /// Copies the sectors of a mask from one slot to another.

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::Sector;
+
 /// The ranges of adjacent sectors in a mask, of a mapping unit with this many sectors. Most masks have one.
 #[inline]
 pub fn ranges(mask: u64, sectors: usize) -> impl Iterator<Item = Range<usize>> {
@@ -26,7 +28,7 @@ fn shifted(range: &Range<usize>, at: i32) -> Range<usize> {
 
 /// True if a mask has all sectors of a mapping unit.
 #[inline]
-const fn is_whole(mask: u64, sectors: usize) -> bool {
+pub const fn is_whole_unit(mask: u64, sectors: usize) -> bool {
     mask.trailing_ones() as usize >= sectors
 }
 
@@ -34,7 +36,7 @@ const fn is_whole(mask: u64, sectors: usize) -> bool {
 /// is negative if the list begins inside it.
 #[inline]
 pub fn copy_into_unit<S: Copy>(mask: u64, (list, at): (&[S], i32), unit: &mut [S]) {
-    if is_whole(mask, unit.len()) {
+    if is_whole_unit(mask, unit.len()) {
         return unit.copy_from_slice(&list[at as usize..][..unit.len()]);
     }
     for range in ranges(mask, unit.len()) {
@@ -45,11 +47,22 @@ pub fn copy_into_unit<S: Copy>(mask: u64, (list, at): (&[S], i32), unit: &mut [S
 /// Copies the sectors of a mask from a mapping unit into a list, as [`copy_into_unit`] copies them out of it.
 #[inline]
 pub fn copy_from_unit<S: Copy>(mask: u64, unit: &[S], (list, at): (&mut [S], i32)) {
-    if is_whole(mask, unit.len()) {
+    if is_whole_unit(mask, unit.len()) {
         return list[at as usize..][..unit.len()].copy_from_slice(unit);
     }
     for range in ranges(mask, unit.len()) {
         list[shifted(&range, at)].copy_from_slice(&unit[range]);
+    }
+}
+
+/// Puts the sectors of a mask of a mapping unit into a list in which it begins at `at`. Its first sector determines all.
+#[inline]
+pub fn run_into_list<S: Sector>(mask: u64, (first, sectors): (S, usize), (list, at): (&mut [S], i32)) {
+    if is_whole_unit(mask, sectors) {
+        return first.fill_run(&mut list[at as usize..][..sectors]);
+    }
+    for range in ranges(mask, sectors) {
+        first.following(range.start as u32).fill_run(&mut list[shifted(&range, at)]);
     }
 }
 

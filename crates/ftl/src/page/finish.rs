@@ -39,7 +39,7 @@ impl PageFtl {
         while let Some((handle, command)) = commands.next(flash.backend) {
             for i in 0..command.count() {
                 let (place, slot) = flash.backend.slot(handle, i);
-                owners.read_done(&slot, flash.backend.payload_of(place), service);
+                owners.read_content(&slot, flash.backend.content_of(place), service);
                 self.unpin(flash, owners, self.geometry.locate(slot.psn).0);
             }
         }

@@ -68,22 +68,20 @@ impl PageFtl {
         lpn: Lpn,
         psn: Psn,
     ) {
-        flash.backend.fetch(lpn, psn);
         let (superblock, offset) = self.geometry.locate(psn);
         let die = self.geometry.die_of(superblock);
         self.blocks.pin(superblock);
         let row = |offset: u32| offset / self.geometry.row_slots();
         let open = self.reading.get(die);
+        let first = open.map(|(_, command)| flash.backend.slot(command, 0).1.psn);
+        flash.backend.fetch_behind_slot(lpn, psn, first);
         let command = match open {
             // One array operation reads all mapping units of a row.
             Some((_, command))
-                if {
-                    let (_, first) = flash.backend.slot(command, 0);
-                    let (first_superblock, first_offset) = self.geometry.locate(first.psn);
-                    first_superblock == superblock
-                        && row(first_offset) == row(offset)
-                        && flash.backend.command(command).count() < self.geometry.row_slots()
-                } =>
+                if first.is_some_and(|first| {
+                    let (first_superblock, first_offset) = self.geometry.locate(first);
+                    first_superblock == superblock && row(first_offset) == row(offset)
+                }) && flash.backend.command(command).count() < self.geometry.row_slots() =>
             {
                 command
             }

@@ -290,6 +290,16 @@ impl Store {
         owners.run(unit, sectors)
     }
 
+    /// The same of a page of which that is known.
+    #[inline]
+    fn first_of<S: Sector>(&self, owners: &impl Owners<S>, page: &Placed, sectors: u32) -> S {
+        let Some(unit) = page.due.unit(&self.units).filter(|_| S::PRESENT) else { return S::default() };
+        match owners.whole(unit) {
+            Some(content) => content[0],
+            None => owners.run(unit, sectors).unwrap_or_default(),
+        }
+    }
+
     /// Adds the pages of the batch to a list, without commands.
     fn add_in_bulk<S: Sector, O: Observer>(
         &self,
@@ -305,8 +315,7 @@ impl Store {
             if let Some(old) = rest_of(&disk.mlc, page) {
                 flash.backend.push_serial_read(list, cause, old, lpn);
             }
-            let first = if S::PRESENT { self.run_of(owners, page, sectors) } else { None };
-            let data = HostPage { version: page.version, first: first.unwrap_or_default() };
+            let data = HostPage { version: page.version, first: self.first_of(owners, page, sectors) };
             flash.backend.push_serial_program(list, cause, page.psn, (lpn, data));
             if let Some(unit) = page.due.unit(&self.units) {
                 owners.charge(unit.owner);

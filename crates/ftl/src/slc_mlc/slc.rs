@@ -1,5 +1,6 @@
 //! The SLC flash: filter, throttle, table and log together (Chang, Sec. 3.2 to 3.4).
 
+use base::prefetch::prefetch;
 use base::units::SuperblockId;
 use flash::nand::Geometry;
 
@@ -97,6 +98,12 @@ impl Slc {
     /// Blocks that the log may have: the throttle's k, but one block always stays erased.
     pub(super) fn most_used(&self) -> u32 {
         self.throttle.k().min(self.log.blocks() - 1).max(1)
+    }
+
+    /// Prefetches the number of sectors that are held of a mapping unit.
+    #[inline]
+    pub(super) fn fetch(&self, unit: usize) {
+        prefetch(self.held.get(unit));
     }
 
     /// Decides on a write of `count` sectors, which the filter has counted. If accepted, every sector has an entry.

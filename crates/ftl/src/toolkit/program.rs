@@ -32,11 +32,17 @@ pub(crate) fn give_unit<S: Sector, O: Observer>(
         return;
     }
     let sectors = flash.backend.geometry().sectors;
-    let content = if unit.is_whole(sectors) { owners.whole(unit) } else { None };
-    match content {
-        Some(content) => flash.backend.put_payload(to, &content[..sectors as usize]),
-        None => owners.give(unit, flash.backend.payload_of(to)),
+    if unit.is_whole(sectors) {
+        if S::FOLLOWS
+            && let Some(first) = owners.run(unit, sectors)
+        {
+            return flash.backend.put_run(to, first);
+        }
+        if let Some(content) = owners.whole(unit) {
+            return flash.backend.put_payload(to, &content[..sectors as usize]);
+        }
     }
+    owners.give(unit, flash.backend.payload_of(to));
 }
 
 /// Reads the other sectors of a partly written mapping unit; its program waits for the read and includes them

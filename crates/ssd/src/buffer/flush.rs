@@ -109,7 +109,7 @@ impl<S: Sector> Buffer<S> {
         let handle = self.insert_entry(Entry::restored(lpn, mask, self.epoch));
         self.held += self.count_sectors(mask);
         if S::PRESENT {
-            let data = self.data_mut(handle);
+            let data = self.data.of(handle.index());
             (0..data.len()).filter(|i| mask >> i & 1 != 0).for_each(|i| data[i] = sector(i));
         }
     }
@@ -235,7 +235,10 @@ mod tests {
         let mut b = buffer();
         b.restore(Lpn::new(5), 0b1010, |i| Stamp(50 + i as u64));
         let found = b.find(Lpn::new(5)).expect("there");
-        assert_eq!((found.mask, b.data(found.entry)[1], b.data(found.entry)[3]), (0b1010, Stamp(51), Stamp(53)));
+        assert_eq!(
+            (found.mask, b.data(found.entry).sector(1), b.data(found.entry).sector(3)),
+            (0b1010, Stamp(51), Stamp(53))
+        );
         let flush = b.begin_flush();
         assert!(b.is_durable(flush));
         assert_eq!((b.dirty, b.held), (1, 2));

@@ -5,8 +5,8 @@ use std::num::NonZeroU32;
 use base::engine::{Handle, Slab};
 use base::io::{Io, IoKind};
 use base::units::{Lba, Lpn, Span, Time};
-use flash::backend::{CauseSet, Slot};
-use flash::nand::{Sector, copy_from_unit, copy_into_unit, ranges};
+use flash::backend::{CauseSet, Slot, SlotContent};
+use flash::nand::{Sector, copy_from_unit, copy_into_unit, ranges, run_into_list};
 use ftl::{Owner, Owners, PageWrite, ReadSink, Service, WriteSink};
 
 use crate::buffer::{Buffer, Entry};
@@ -289,11 +289,32 @@ impl<S: Sector> Clients<S> {
 
     /// The sectors of an owner; preconditioning has none, and they are not in memory.
     #[inline]
-    fn data_of(&self, owner: Owner) -> Option<&[S]> {
+    fn data_of(&self, owner: Owner) -> Option<SlotContent<'_, S>> {
         match Self::owner_kind(owner)? {
-            OwnerKind::Request(handle) => Some(&self.requests[handle].data),
+            OwnerKind::Request(handle) => Some(SlotContent::Sectors(&self.requests[handle].data)),
             OwnerKind::Entry(handle) => Some(self.buffer.as_ref().expect("an entry has a buffer").data(handle)),
         }
+    }
+
+    /// A mapping unit of a request has been read: `put` puts it into the request's data, in which it begins at `slot.at`.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Two callers, one for each form of the content.
+    fn unit_read(&mut self, slot: &Slot, service: Service, put: impl FnOnce(&mut [S])) {
+        let Some(OwnerKind::Request(handle)) = Self::owner_kind(slot.owner) else { return };
+        let request = &mut self.requests[handle];
+        if slot.lost {
+            request.status = Status::Uncorrectable;
+        }
+        if S::PRESENT {
+            put(&mut request.data);
+        }
+        if self.cuts_through {
+            if request.came == 0 {
+                self.parts.push(handle);
+            }
+            request.came += slot.mask.count_ones();
+        }
+        self.unit_done(handle, service);
     }
 
     #[inline]
@@ -320,21 +341,13 @@ impl<S: Sector> Clients<S> {
 impl<S: Sector> ReadSink<S> for Clients<S> {
     #[inline]
     fn read_done(&mut self, slot: &Slot, payload: &[S], service: Service) {
-        let Some(OwnerKind::Request(handle)) = Self::owner_kind(slot.owner) else { return };
-        let request = &mut self.requests[handle];
-        if slot.lost {
-            request.status = Status::Uncorrectable;
-        }
-        if S::PRESENT {
-            copy_from_unit(slot.mask, payload, (&mut request.data, slot.at));
-        }
-        if self.cuts_through {
-            if request.came == 0 {
-                self.parts.push(handle);
-            }
-            request.came += slot.mask.count_ones();
-        }
-        self.unit_done(handle, service);
+        self.unit_read(slot, service, |data| copy_from_unit(slot.mask, payload, (data, slot.at)));
+    }
+
+    #[inline]
+    fn read_content(&mut self, slot: &Slot, content: SlotContent<'_, S>, service: Service) {
+        let sectors = self.sectors;
+        self.unit_read(slot, service, |data| content.copy_into_list(slot.mask, sectors, (data, slot.at)));
     }
 
     fn read_part(&mut self, owner: Owner, at: i32, payload: &[S], lost: bool) {
@@ -357,8 +370,10 @@ impl<S: Sector> WriteSink<S> for Clients<S> {
         if !S::PRESENT {
             return;
         }
-        if let Some(data) = self.data_of(unit.owner) {
-            return copy_into_unit(unit.mask, (data, unit.at), into);
+        match self.data_of(unit.owner) {
+            Some(SlotContent::Sectors(data)) => return copy_into_unit(unit.mask, (data, unit.at), into),
+            Some(SlotContent::Run(first)) => return run_into_list(unit.mask, (first, into.len()), (into, 0)),
+            None => {}
         }
         let first = u64::from(unit.lpn.get()) * u64::from(self.sectors) + unit.at as u64;
         let sectors = ranges(unit.mask, into.len()).flatten();
@@ -367,17 +382,25 @@ impl<S: Sector> WriteSink<S> for Clients<S> {
 
     #[inline]
     fn run(&self, unit: &PageWrite, sectors: u32) -> Option<S> {
-        let Some(data) = self.data_of(unit.owner) else {
-            let first = u64::from(unit.lpn.get()) * u64::from(self.sectors) + unit.at as u64;
-            return S::FOLLOWS.then(|| S::preconditioned(Lba::new(first), unit.version));
-        };
-        let content = &data[unit.at as usize..][..sectors as usize];
-        S::is_run(content).then(|| content[0])
+        match self.data_of(unit.owner) {
+            Some(SlotContent::Sectors(data)) => {
+                let content = &data[unit.at as usize..][..sectors as usize];
+                S::is_run(content).then(|| content[0])
+            }
+            Some(SlotContent::Run(first)) => Some(first),
+            None => {
+                let first = u64::from(unit.lpn.get()) * u64::from(self.sectors) + unit.at as u64;
+                S::FOLLOWS.then(|| S::preconditioned(Lba::new(first), unit.version))
+            }
+        }
     }
 
     #[inline]
     fn whole(&self, unit: &PageWrite) -> Option<&[S]> {
-        Some(&self.data_of(unit.owner)?[unit.at as usize..])
+        match self.data_of(unit.owner)? {
+            SlotContent::Sectors(data) => Some(&data[unit.at as usize..]),
+            SlotContent::Run(_) => None,
+        }
     }
 
     #[inline]
@@ -403,8 +426,8 @@ impl<S: Sector> WriteSink<S> for Clients<S> {
         // Only units of the buffer are packed.
         if let (true, Some(OwnerKind::Entry(handle))) = (S::PRESENT, Self::owner_kind(unit.owner)) {
             let data = self.buffer.as_ref().expect("an entry has a buffer").data(handle);
-            let sectors = (0..data.len()).filter(|i| unit.mask >> i & 1 != 0);
-            into[first..].iter_mut().zip(sectors).for_each(|(to, i)| *to = data[i]);
+            let sectors = (0..self.sectors as usize).filter(|i| unit.mask >> i & 1 != 0);
+            into[first..].iter_mut().zip(sectors).for_each(|(to, i)| *to = data.sector(i));
         }
     }
 

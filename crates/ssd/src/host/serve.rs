@@ -4,7 +4,7 @@ use base::engine::Handle;
 use base::io::{Io, IoKind};
 use base::units::{Bytes, Lpn, Sectors, Span, Time};
 use flash::backend::{CauseSet, Level, Observer, RequestStep};
-use flash::nand::{Sector, copy_from_unit};
+use flash::nand::Sector;
 
 use super::clients::{Active, Clients, Due};
 use super::link::Direction;
@@ -374,7 +374,9 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         let Clients { requests, buffer: Some(buffer), .. } = &mut self.clients else { return mask };
         let Some(found) = buffer.find(Lpn::new(unit)) else { return mask };
         if S::PRESENT && !found.zeros {
-            copy_from_unit(mask & found.mask, buffer.data(found.entry), (&mut requests[handle].data, at));
+            let sectors = self.resolved.geometry.sectors;
+            let content = buffer.data(found.entry);
+            content.copy_into_list(mask & found.mask, sectors, (&mut requests[handle].data, at));
         }
         mask & !found.mask
     }

@@ -189,15 +189,38 @@ impl Array {
         word
     }
 
-    /// The sectors of a request will be looked at: prefetches the words of the first and the last mapping unit.
+    /// The first and the last mapping unit of a request.
     #[inline]
-    pub(super) fn fetch(&self, io: &Io) {
+    fn ends(&self, io: &Io) -> [u64; 2] {
         let first = self.by_unit.wide_quotient(io.start.get());
         // A flush has no sectors.
-        let last = self.by_unit.wide_quotient(io.end().get().saturating_sub(1)).max(first);
-        if let Some(index) = self.index(first) {
-            prefetch(self.words.get(index));
-            prefetch(self.words.get(index + (last - first) as usize));
+        [first, self.by_unit.wide_quotient(io.end().get().saturating_sub(1)).max(first)]
+    }
+
+    /// The sectors of these requests will be looked at: prefetches the words of the first and the last mapping unit of
+    /// each. Their chunks are looked up first, so that the processor waits for all of them together.
+    pub(super) fn announce(&self, coming: &[Io]) {
+        for io in coming {
+            let [first, _] = self.ends(io);
+            prefetch(self.chunks.get((first >> self.shift) as usize));
+        }
+        for io in coming {
+            let [first, last] = self.ends(io);
+            if let Some(index) = self.index(first) {
+                prefetch(self.words.get(index));
+                prefetch(self.words.get(index + (last - first) as usize));
+            }
+        }
+    }
+
+    /// The sectors of a request that was announced will be looked at: prefetches the history of what no request has touched.
+    #[inline]
+    pub(super) fn fetch(&self, io: &Io) {
+        let Some(history) = &self.history else { return };
+        for unit in self.ends(io) {
+            if self.index(unit).is_none_or(|index| self.words[index] == UNTOUCHED) {
+                history.fetch(Lba::new(unit * self.unit));
+            }
         }
     }
 

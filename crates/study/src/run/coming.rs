@@ -4,6 +4,8 @@ use base::io::Io;
 use ssd::Drive;
 use workload::Source;
 
+use crate::oracle::Payload;
+
 /// Requests that are copied from the source at once: each request would else be a virtual call.
 const MOST: usize = 16;
 
@@ -26,12 +28,13 @@ impl Coming {
     /// The next request; `None` if the source has to be asked for it, or is at its end.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Its fields go to the drive in registers.
-    pub(super) fn next<S, W, D>(&mut self, source: &mut W, drive: &mut D) -> Option<Io>
+    pub(super) fn next<S, W, D, P>(&mut self, source: &mut W, drive: &mut D, payload: &P) -> Option<Io>
     where
         W: Source + ?Sized,
         D: Drive<S>,
+        P: Payload<S>,
     {
-        if self.taken == self.known && !self.look_ahead(source, drive) {
+        if self.taken == self.known && !self.look_ahead(source, drive, payload) {
             return None;
         }
         self.taken += 1;
@@ -39,12 +42,13 @@ impl Coming {
         Some(Io { kind, start, sectors })
     }
 
-    /// Asks the source for more requests, and tells the drive. False if it knows none.
+    /// Asks the source for more requests, and tells the drive and the payload. False if it knows none.
     #[inline(never)]
-    fn look_ahead<S, W, D>(&mut self, source: &mut W, drive: &mut D) -> bool
+    fn look_ahead<S, W, D, P>(&mut self, source: &mut W, drive: &mut D, payload: &P) -> bool
     where
         W: Source + ?Sized,
         D: Drive<S>,
+        P: Payload<S>,
     {
         if !self.asks {
             return false;
@@ -54,6 +58,7 @@ impl Coming {
         let known = ahead.len().min(MOST);
         self.requests[..known].copy_from_slice(&ahead[..known]);
         drive.announce(&ahead[..known]);
+        payload.announce(&ahead[..known]);
         (self.known, self.asks) = (known, known > 0);
         self.asks
     }

@@ -300,7 +300,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         if self.left == 0 || self.now >= until.min(self.stop_at) {
             return Ok(false);
         }
-        if let Some(io) = coming.next(source, self.drive) {
+        if let Some(io) = coming.next(source, self.drive, self.payload) {
             self.submit_here(io, queue)?;
             return Ok(true);
         }

@@ -6,6 +6,17 @@ use super::payload::Content;
 use super::{Media, Mode, Stream};
 use crate::nand::{Sector, Spare};
 
+/// Pages behind the one that is copied, whose spare areas and content are prefetched.
+const AHEAD: usize = 16;
+/// Adjacent pages whose spare areas, or the first sectors of whose content, are mostly in one cache line.
+const BESIDE: u32 = 8;
+
+/// True if what is prefetched for a page is not what was prefetched for the one before it.
+fn is_apart(page: Psn, before: &mut Option<u32>) -> bool {
+    let line = page.get() / BESIDE;
+    before.replace(line) != Some(line)
+}
+
 impl<S: Sector> Media<S> {
     /// Reads pages and programs them into a superblock, each to an offset there; one that names its mapping unit is
     /// checked against it. Does what a read and a program of each page would do, if no program can fail and no page
@@ -31,13 +42,21 @@ impl<S: Sector> Media<S> {
         true
     }
 
-    fn copy_spares(&mut self, target: SuperblockId, pages: impl Iterator<Item = (Psn, u32, Option<Lpn>)>) {
+    fn copy_spares(&mut self, target: SuperblockId, pages: impl Iterator<Item = (Psn, u32, Option<Lpn>)> + Clone) {
         let opened = self.births;
         let (pages_of_block, first) = (self.geometry.pages, self.geometry.slot(target, 0).get());
         let block = &mut self.blocks[self.geometry.block(target, 0).index()];
         assert!(!block.bad, "program of a bad block: {target}");
         assert!(block.next_page == 0 || block.mode == Mode::Full, "program of {target} in another mode than it has");
+        let (mut ahead, mut fetched) = (pages.clone().skip(AHEAD), [None; 2]);
         for (from, page, expected) in pages {
+            if let Some((from, page, _)) = ahead.next() {
+                for (psn, fetched) in [from, Psn::new(first + page)].into_iter().zip(&mut fetched) {
+                    if is_apart(psn, fetched) {
+                        self.spares.fetch(psn.index());
+                    }
+                }
+            }
             let spare = self.spares.get(from.index());
             let Spare::Data { lpn, .. } = spare else { panic!("read of {from}, which holds no data: {spare:?}") };
             assert!(
@@ -60,31 +79,46 @@ impl<S: Sector> Media<S> {
     }
 
     /// Copies the content of pages behind their spare areas.
-    fn copy_content(&mut self, target: SuperblockId, pages: impl Iterator<Item = (Psn, u32)>) {
-        let sectors = self.geometry.sectors as usize;
+    fn copy_content(&mut self, target: SuperblockId, mut pages: impl Iterator<Item = (Psn, u32)> + Clone) {
+        let (mut ahead, mut fetched) = (pages.clone().skip(AHEAD), None);
         let into = self.geometry.block(target, 0).index();
-        for (from, page) in pages {
+        // It is no source of these copies.
+        let mut kept = std::mem::take(&mut self.payload[into]);
+        // The first page that is not copied here.
+        let mut left = None;
+        for (from, page) in pages.by_ref() {
+            if let Some((from, _)) = ahead.next().filter(|(from, _)| is_apart(*from, &mut fetched)) {
+                self.fetch_payload(from);
+            }
             let (superblock, slot) = self.geometry.locate(from);
-            let (block, slot) = (self.geometry.block(superblock, 0), slot as usize);
-            let first = match (&self.payload[block.index()], &self.payload[into]) {
+            let first = match (&self.payload[self.geometry.block(superblock, 0).index()], &kept) {
                 (Content::Derived, Content::Derived) => continue,
                 (Content::Derived, _) => self.preconditioned(from).at(0),
-                (Content::Firsts(firsts), _) => firsts[slot],
-                (Content::Sectors(all), _) => {
-                    let content = all[slot * sectors..][..sectors].to_vec();
-                    let into = (self.geometry.slot(target, page), 0..1);
-                    self.keep_page((target, 0, page), into, false, content[..].into());
-                    continue;
+                (Content::Firsts(firsts), _) => firsts[slot as usize],
+                (Content::Sectors(_), _) => {
+                    left = Some((from, page));
+                    break;
                 }
             };
-            if matches!(self.payload[into], Content::Derived) {
+            if matches!(kept, Content::Derived) {
                 if first == self.preconditioned(from).at(0) {
                     continue;
                 }
-                self.payload[into] = self.derived(target, 0, page);
+                kept = self.derived(target, 0, page);
             }
-            self.payload[into].put_run(page as usize, first, sectors);
+            kept.put_run(page as usize, first, self.geometry.sectors as usize);
         }
+        self.payload[into] = kept;
+        left.into_iter().chain(pages).for_each(|(from, page)| self.copy_sectors(target, from, page));
+    }
+
+    /// Copies the content of a page whose block, or one before it in a list of copies, stores all sectors.
+    #[cold]
+    fn copy_sectors(&mut self, target: SuperblockId, from: Psn, page: u32) {
+        let mut content = vec![S::default(); self.geometry.sectors as usize];
+        let stored = self.read_payload(from, self.preconditioned(from), &mut content);
+        debug_assert!(stored, "no store has lost it");
+        self.keep_page((target, 0, page), (self.geometry.slot(target, page), 0..1), false, content[..].into());
     }
 }
 

@@ -188,6 +188,35 @@ impl<S: Sector> Content<S> {
     }
 }
 
+/// Slots of one page of which memory keeps only the first sectors.
+pub(crate) struct Runs<'a, S> {
+    media: &'a Media<S>,
+    /// The first sectors of the block; none if preconditioning determines them.
+    firsts: Option<&'a [S]>,
+    /// A slot of the page, and its number in the block.
+    psn: Psn,
+    slot: usize,
+    is_all_readable: bool,
+}
+
+impl<S: Sector> Runs<'_, S> {
+    /// Reads a slot of the page as [`Media::read`] does, and its first sector.
+    ///
+    /// # Panics
+    /// If the slot holds no data.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // The loop over the slots of a page.
+    pub(crate) fn read(&self, psn: Psn) -> (SlotRead, S) {
+        let spare = self.media.spare(psn);
+        let Spare::Data { lpn, version } = spare else { panic!("read of {psn}, which holds no data: {spare:?}") };
+        let first = match self.firsts {
+            Some(firsts) => firsts[(self.slot + psn.index()) - self.psn.index()],
+            None => Preconditioned::of(spare, self.media.geometry.sectors).at(0),
+        };
+        (SlotRead { lpn, version, readable: self.is_all_readable || !self.media.is_unreadable(psn) }, first)
+    }
+}
+
 impl<S: Sector> Media<S> {
     /// The place of a slot's payload: the block and the number of the slot in it.
     #[inline]
@@ -304,6 +333,13 @@ impl<S: Sector> Media<S> {
     ) {
         let sectors = self.geometry.sectors as usize;
         let block = self.geometry.block(superblock, plane).index();
+        // Most pages of one slot.
+        if let (Content::Firsts(firsts), &[Some(run)], 1) =
+            (&mut self.payload[block], content.runs, self.geometry.slots)
+        {
+            firsts[page as usize] = run;
+            return;
+        }
         let content = range.map(|i| content.slot(i as usize, sectors));
         if matches!(self.payload[block], Content::Derived) {
             // What a torn slot holds does not matter.
@@ -322,26 +358,19 @@ impl<S: Sector> Media<S> {
         }
     }
 
-    /// Reads one slot at its place as [`Media::read`] does, if memory keeps only its first sector, and returns that.
-    ///
-    /// # Panics
-    /// If the slot holds no data.
+    /// The slots of the page of `psn`, if memory keeps only the first sector of each.
     #[inline]
-    pub(crate) fn read_run(&self, psn: Psn, (block, slot): (BlockId, usize)) -> Option<(SlotRead, S)> {
+    pub(crate) fn runs(&self, psn: Psn) -> Option<Runs<'_, S>> {
         if self.backing.is_some() {
             return None;
         }
-        let stored = &self.payload[block.index()];
-        if matches!(stored, Content::Sectors(_)) {
-            return None;
-        }
-        let spare = self.spare(psn);
-        let Spare::Data { lpn, version } = spare else { panic!("read of {psn}, which holds no data: {spare:?}") };
-        let first = match stored {
-            Content::Firsts(firsts) => firsts[slot],
-            Content::Derived | Content::Sectors(_) => Preconditioned::of(spare, self.geometry.sectors).at(0),
+        let (block, slot) = self.place(psn);
+        let firsts = match &self.payload[block.index()] {
+            Content::Derived => None,
+            Content::Firsts(firsts) => Some(&firsts[..]),
+            Content::Sectors(_) => return None,
         };
-        Some((SlotRead { lpn, version, readable: !self.is_unreadable(psn) }, first))
+        Some(Runs { media: self, firsts, psn, slot, is_all_readable: self.is_all_readable() })
     }
 
     /// The content of a block whose last programmed page is `page`, stored.
