@@ -91,7 +91,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// If another list has pages, or these have another cause.
     #[inline]
     pub fn push_serial_program(&mut self, list: Handle<List>, cause: Cause, psn: Psn, (lpn, data): (Lpn, HostPage<S>)) {
-        self.media.fetch_spare(psn);
+        self.media.fetch_spare_area(psn);
         self.push_serial_page((list, cause), SerialPage { psn, lpn, data: Some(data) });
     }
 

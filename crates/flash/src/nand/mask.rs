@@ -56,7 +56,8 @@ pub fn copy_from_unit<S: Copy>(mask: u64, unit: &[S], (list, at): (&mut [S], i32
 }
 
 /// Puts the sectors of a mask of a mapping unit into a list in which it begins at `at`. Its first sector determines all.
-#[inline]
+#[inline(always)]
+#[allow(clippy::inline_always)] // Every unit of a verified read passes it.
 pub fn run_into_list<S: Sector>(mask: u64, (first, sectors): (S, usize), (list, at): (&mut [S], i32)) {
     if is_whole_unit(mask, sectors) {
         return first.fill_run(&mut list[at as usize..][..sectors]);

@@ -19,15 +19,17 @@ mod program;
 mod snapshot;
 mod spares;
 mod torn;
+mod writes;
 
 use backing::Backing;
 pub use backing::{BackingStore, BlockRecord, Contradiction, Held, ImageRecord, ProgrammedSlot, SlotRecord};
 use images::Images;
 pub use mode::Mode;
+use payload::Content;
 pub(crate) use payload::Contents;
-use payload::{Content, Preconditioned};
 pub use snapshot::SnapshotError;
 use spares::Spares;
+use writes::Writes;
 
 /// The stream of writes that a superblock was opened for, as its first spare area records it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -92,6 +94,8 @@ pub struct Media<S> {
     spares: Spares,
     /// The content of each block's sectors. Empty with a backing store, which has the content.
     payload: Vec<Content<S>>,
+    /// The content of host writes that spare areas tell. Empty with a backing store.
+    writes: Writes<S>,
     backing: Backing<S>,
     /// The content of translation pages.
     images: Images,
@@ -129,6 +133,7 @@ impl<S: Sector> Media<S> {
             spares: Spares::new(&geometry),
             blocks,
             payload,
+            writes: Writes::new(&geometry),
             backing: Backing::default(),
             images: Images::default(),
             unreadable: BTreeSet::new(),
@@ -144,7 +149,8 @@ impl<S: Sector> Media<S> {
     pub fn memory(geometry: &Geometry) -> [u64; 2] {
         let blocks = u64::from(geometry.block_count());
         let slots = u64::from(geometry.slot_count()) * u64::from(geometry.sectors);
-        let payload = blocks * size_of::<Content<S>>() as u64 + slots * size_of::<S>() as u64;
+        let payload =
+            blocks * size_of::<Content<S>>() as u64 + slots * size_of::<S>() as u64 + Writes::<S>::memory(geometry);
         let state = blocks * size_of::<Block>() as u64 + Spares::memory(geometry);
         [state, if S::PRESENT { payload } else { 0 }]
     }
@@ -348,6 +354,12 @@ impl<S: Sector> Media<S> {
         prefetch(self.blocks.get(self.geometry.block(superblock, plane).index()));
     }
 
+    /// Prefetches the spare area of a slot.
+    #[inline]
+    pub(crate) fn fetch_spare_area(&self, psn: Psn) {
+        self.spares.fetch(psn.index());
+    }
+
     /// Prefetches the spare area of a slot, and its content if it has one.
     #[inline]
     pub fn fetch_spare(&self, psn: Psn) {
@@ -368,8 +380,7 @@ impl<S: Sector> Media<S> {
         };
         let mut readable = !self.is_unreadable(psn);
         if S::PRESENT {
-            readable &=
-                self.read_payload(psn, Preconditioned::of(Spare::Data { lpn, version }, self.geometry.sectors), into);
+            readable &= self.read_payload(psn, Spare::Data { lpn, version }, into);
         }
         SlotRead { lpn, version, readable }
     }
@@ -471,6 +482,7 @@ mod tests {
             Content::Firsts(some) | Content::Sectors(some) => size_of_val(&**some),
         };
         let payload = size_of_val(&*m.payload) + m.payload.iter().map(content).sum::<usize>();
+        let payload = payload + Writes::<Stamp>::memory(&m.geometry) as usize;
         let taken = [size_of_val(&*m.blocks) + size_of_val(&**spares), payload];
         assert_eq!(Media::<Stamp>::memory(&m.geometry), taken.map(|bytes| bytes as u64));
     }

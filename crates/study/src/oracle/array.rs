@@ -22,6 +22,9 @@ const SINGLE: u64 = 1;
 /// All its sectors read as zeros. Any other word is the stamp of the first sector; those of writes are larger.
 const ZEROS: u64 = 2;
 
+/// No place of a word.
+const NOWHERE: usize = usize::MAX;
+
 /// Sectors of one chunk of the array, if mapping units divide it.
 const CHUNK: u64 = 1024;
 
@@ -160,6 +163,16 @@ impl Array {
         self.touched(unit).map(|chunk| (chunk << self.shift) + self.place(unit))
     }
 
+    /// The place of a mapping unit's word, which is touched now. `next` is that of the unit behind the one before, and becomes
+    /// that of the unit behind this one.
+    #[inline]
+    fn index_of_next(&mut self, unit: u64, next: &mut usize) -> usize {
+        let place = self.place(unit);
+        let index = if *next != NOWHERE && place != 0 { *next } else { (self.chunk(unit) << self.shift) + place };
+        *next = index + 1;
+        index
+    }
+
     fn set_word(&mut self, unit: u64, word: u64) {
         let index = (self.chunk(unit) << self.shift) + self.place(unit);
         self.words[index] = word;
@@ -273,9 +286,11 @@ impl Array {
 
     /// Changes the content of the sectors of a request.
     pub(super) fn set(&mut self, io: &Io, content: Content) {
+        let mut next = NOWHERE;
         for Piece { unit, from, until, offset } in self.pieces(io) {
+            let index = self.index_of_next(unit, &mut next);
             if until - from == self.unit {
-                self.set_word(unit, content.word(offset));
+                self.words[index] = content.word(offset);
                 continue;
             }
             let sectors = &mut self.split(unit)[from as usize..until as usize];
@@ -288,10 +303,13 @@ impl Array {
         if (data.len() as u64) < io.sectors.get() {
             return false;
         }
+        let mut next = NOWHERE;
         for Piece { unit, from, until, offset } in self.pieces(io) {
             let data = &data[offset as usize..(offset + until - from) as usize];
+            let index = self.index_of_next(unit, &mut next);
+            let word = if self.words[index] == UNTOUCHED { self.touch(unit) } else { self.words[index] };
             // Differences are gathered without an early exit, so that several sectors are compared at once.
-            let differ = match self.word(unit) {
+            let differ = match word {
                 UNKNOWN => return false,
                 ZEROS => data.iter().fold(0, |differ, got| differ | value(*got)),
                 SINGLE => {

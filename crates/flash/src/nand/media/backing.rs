@@ -9,6 +9,7 @@ use base::units::{BlockId, Psn, SuperblockId};
 
 use super::{Media, Mode, Stream, Target};
 use crate::nand::media::payload::Preconditioned;
+use crate::nand::media::writes::Writes;
 use crate::nand::{Geometry, Sector, Spare};
 
 /// A slot of a programmed page, as a backing store keeps it.
@@ -212,7 +213,7 @@ impl<S: Sector> Media<S> {
     /// From now on the array is kept in `store`, from which it was recalled. Blocks of a superblock that were not erased
     /// together count as torn by a power cut in their erase.
     pub fn attach(&mut self, store: Box<dyn BackingStore<S>>) {
-        self.payload = Vec::new();
+        (self.payload, self.writes) = (Vec::new(), Writes::new(&self.geometry));
         self.backing = Backing { store: Some(store), staged: Vec::new() };
         self.find_sparse();
         for superblock in (0..self.geometry.superblock_count()).map(SuperblockId::new) {
@@ -256,7 +257,7 @@ impl<S: Sector> Media<S> {
         for (page, place, version, entries) in self.images.places() {
             store.image(ImageRecord { page, place, version, entries });
         }
-        self.payload = Vec::new();
+        (self.payload, self.writes) = (Vec::new(), Writes::new(&self.geometry));
         self.backing = Backing { store: Some(store), staged: Vec::new() };
     }
 

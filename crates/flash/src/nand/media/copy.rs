@@ -6,9 +6,9 @@ use super::payload::Content;
 use super::{Media, Mode, Stream};
 use crate::nand::{Sector, Spare};
 
-/// Pages behind the one that is copied, whose spare areas and content are prefetched.
+/// Pages behind the one that is copied, whose spare areas are prefetched.
 const AHEAD: usize = 16;
-/// Adjacent pages whose spare areas, or the first sectors of whose content, are mostly in one cache line.
+/// Adjacent pages whose spare areas are mostly in one cache line.
 const BESIDE: u32 = 8;
 
 /// True if what is prefetched for a page is not what was prefetched for the one before it.
@@ -79,21 +79,17 @@ impl<S: Sector> Media<S> {
     }
 
     /// Copies the content of pages behind their spare areas.
-    fn copy_content(&mut self, target: SuperblockId, mut pages: impl Iterator<Item = (Psn, u32)> + Clone) {
-        let (mut ahead, mut fetched) = (pages.clone().skip(AHEAD), None);
+    fn copy_content(&mut self, target: SuperblockId, mut pages: impl Iterator<Item = (Psn, u32)>) {
         let into = self.geometry.block(target, 0).index();
         // It is no source of these copies.
         let mut kept = std::mem::take(&mut self.payload[into]);
         // The first page that is not copied here.
         let mut left = None;
         for (from, page) in pages.by_ref() {
-            if let Some((from, _)) = ahead.next().filter(|(from, _)| is_apart(*from, &mut fetched)) {
-                self.fetch_payload(from);
-            }
             let (superblock, slot) = self.geometry.locate(from);
             let first = match (&self.payload[self.geometry.block(superblock, 0).index()], &kept) {
                 (Content::Derived, Content::Derived) => continue,
-                (Content::Derived, _) => self.preconditioned(from).at(0),
+                (Content::Derived, _) => self.told(self.spare(from)).at(0),
                 (Content::Firsts(firsts), _) => firsts[slot as usize],
                 (Content::Sectors(_), _) => {
                     left = Some((from, page));
@@ -101,7 +97,7 @@ impl<S: Sector> Media<S> {
                 }
             };
             if matches!(kept, Content::Derived) {
-                if first == self.preconditioned(from).at(0) {
+                if self.tells_run(self.spare(from), first) {
                     continue;
                 }
                 kept = self.derived(target, 0, page);
@@ -116,7 +112,7 @@ impl<S: Sector> Media<S> {
     #[cold]
     fn copy_sectors(&mut self, target: SuperblockId, from: Psn, page: u32) {
         let mut content = vec![S::default(); self.geometry.sectors as usize];
-        let stored = self.read_payload(from, self.preconditioned(from), &mut content);
+        let stored = self.read_payload(from, self.spare(from), &mut content);
         debug_assert!(stored, "no store has lost it");
         self.keep_page((target, 0, page), (self.geometry.slot(target, page), 0..1), false, content[..].into());
     }

@@ -2,7 +2,7 @@
 //!
 //! The spare areas determine the content that preconditioning writes: the sector and the version of the write. A
 //! block that holds nothing else stores no content, so a drive that is only preconditioned takes no memory for it,
-//! and neither does its snapshot.
+//! and neither does its snapshot. The same holds in memory for writes whose versions are noted ([`Writes`]).
 //!
 //! The stamps of one write follow each other. As long as each slot of a block comes from one write, the block stores the
 //! first stamp of each: an eighth of the memory for slots of 4 KiB, and the copies of a merge touch few cache lines.
@@ -63,10 +63,37 @@ impl Preconditioned {
     }
 }
 
+/// The content that a spare area tells.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Told<S> {
+    /// What preconditioning writes.
+    Preconditioned(Preconditioned),
+    /// The first sector of a noted write's mapping unit.
+    Run(S),
+}
+
+impl<S: Sector> Told<S> {
+    #[inline]
+    pub(super) fn at(self, sector: u32) -> S {
+        match self {
+            Self::Preconditioned(content) => content.at(sector),
+            Self::Run(first) => first.following(sector),
+        }
+    }
+
+    #[inline]
+    pub(super) fn fill(self, into: &mut [S]) {
+        match self {
+            Self::Preconditioned(content) => content.fill(into),
+            Self::Run(first) => first.fill_run(into),
+        }
+    }
+}
+
 /// The content of a block's sectors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Content<S> {
-    /// Every slot holds the content that preconditioning writes.
+    /// Every slot holds the content that its spare area tells.
     #[default]
     Derived,
     /// The first sector of each slot; the others follow it.
@@ -88,12 +115,13 @@ impl<'a, S: Sector> Slot<'a, S> {
         if S::FOLLOWS && S::is_run(sectors) { Self::Run(sectors[0]) } else { Self::Sectors(sectors) }
     }
 
-    /// True if this is the content that preconditioning writes.
+    /// True if this is the content that the spare area tells.
     #[inline]
-    fn is(self, preconditioned: Preconditioned) -> bool {
-        match self {
-            Self::Run(first) => first == preconditioned.at(0),
-            Self::Sectors(sectors) => !S::FOLLOWS && preconditioned.is(sectors),
+    fn is(self, told: Told<S>) -> bool {
+        match (self, told) {
+            (Self::Run(first), told) => first == told.at(0),
+            (Self::Sectors(sectors), Told::Preconditioned(content)) => !S::FOLLOWS && content.is(sectors),
+            (Self::Sectors(_), Told::Run(_)) => false,
         }
     }
 }
@@ -191,7 +219,7 @@ impl<S: Sector> Content<S> {
 /// Slots of one page of which memory keeps only the first sectors.
 pub(crate) struct Runs<'a, S> {
     media: &'a Media<S>,
-    /// The first sectors of the block; none if preconditioning determines them.
+    /// The first sectors of the block; none if the spare areas tell them.
     firsts: Option<&'a [S]>,
     /// A slot of the page, and its number in the block.
     psn: Psn,
@@ -211,7 +239,7 @@ impl<S: Sector> Runs<'_, S> {
         let Spare::Data { lpn, version } = spare else { panic!("read of {psn}, which holds no data: {spare:?}") };
         let first = match self.firsts {
             Some(firsts) => firsts[(self.slot + psn.index()) - self.psn.index()],
-            None => Preconditioned::of(spare, self.media.geometry.sectors).at(0),
+            None => self.media.told(spare).at(0),
         };
         (SlotRead { lpn, version, readable: self.is_all_readable || !self.media.is_unreadable(psn) }, first)
     }
@@ -229,11 +257,11 @@ impl<S: Sector> Media<S> {
 
     /// Reads the content of a slot. False if its backing store has it no more.
     #[inline]
-    pub(super) fn read_payload(&self, psn: Psn, derived: Preconditioned, into: &mut [S]) -> bool {
+    pub(super) fn read_payload(&self, psn: Psn, spare: Spare, into: &mut [S]) -> bool {
         if let Some(store) = self.backing.get() {
             match store.read(psn, into) {
                 Held::Stored => {}
-                Held::Derived => derived.fill(into),
+                Held::Derived => Preconditioned::of(spare, self.geometry.sectors).fill(into),
                 Held::Damaged => {
                     into.fill(S::default());
                     return false;
@@ -243,7 +271,7 @@ impl<S: Sector> Media<S> {
         }
         let (block, slot) = self.place(psn);
         match &self.payload[block.index()] {
-            Content::Derived => derived.fill(into),
+            Content::Derived => self.told(spare).fill(into),
             Content::Firsts(firsts) => firsts[slot].fill_run(into),
             Content::Sectors(all) => into.copy_from_slice(&all[slot * into.len()..][..into.len()]),
         }
@@ -276,8 +304,11 @@ impl<S: Sector> Media<S> {
     /// # Errors
     /// If the backing store has lost some of it.
     pub(super) fn payload_of(&self, block: usize) -> io::Result<Option<Cow<'_, [S]>>> {
-        if !self.backing.is_some() {
-            return Ok(self.payload[block].sectors(self.geometry.sectors));
+        let stored = if self.backing.is_some() { None } else { Some(&self.payload[block]) };
+        match stored {
+            Some(Content::Derived) if self.writes.is_empty() => return Ok(None),
+            Some(Content::Derived) | None => {}
+            Some(stored) => return Ok(stored.sectors(self.geometry.sectors)),
         }
         let Geometry { slots, stripe, sectors, pages, .. } = self.geometry;
         let (superblock, plane) = (SuperblockId::new(block as u32 / stripe), block as u32 % stripe);
@@ -285,11 +316,11 @@ impl<S: Sector> Media<S> {
         let mut is_derived = true;
         for (i, into) in (0..).zip(data.chunks_exact_mut(sectors as usize)) {
             let psn = self.geometry.slot(superblock, (i / slots * stripe + plane) * slots + i % slots);
-            let derived = self.preconditioned(psn);
-            if !self.read_payload(psn, derived, into) {
+            let spare = self.spare(psn);
+            if !self.read_payload(psn, spare, into) {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, DamagedSlot(psn)));
             }
-            is_derived &= derived.is(into);
+            is_derived &= Preconditioned::of(spare, sectors).is(into);
         }
         Ok((!is_derived).then_some(Cow::Owned(data)))
     }
@@ -300,7 +331,7 @@ impl<S: Sector> Media<S> {
     pub fn content(&self, psn: Psn, sector: u32) -> S {
         if let Some(store) = self.backing.get() {
             let mut slot = vec![S::default(); self.geometry.sectors as usize];
-            if !self.read_payload(psn, self.preconditioned(psn), &mut slot) {
+            if !self.read_payload(psn, self.spare(psn), &mut slot) {
                 store.refuse(psn);
             }
             return slot[sector as usize];
@@ -308,16 +339,43 @@ impl<S: Sector> Media<S> {
         let (block, slot) = self.place(psn);
         match self.payload.get(block.index()) {
             None => S::default(),
-            Some(Content::Derived) => self.preconditioned(psn).at(sector),
+            Some(Content::Derived) => self.told(self.spare(psn)).at(sector),
             Some(Content::Firsts(firsts)) => firsts[slot].following(sector),
             Some(Content::Sectors(all)) => all[slot * self.geometry.sectors as usize + sector as usize],
         }
     }
 
-    /// The content of a slot that only preconditioning has written.
+    /// The content that a spare area tells.
     #[inline]
-    pub(super) fn preconditioned(&self, psn: Psn) -> Preconditioned {
-        Preconditioned::of(self.spare(psn), self.geometry.sectors)
+    pub(super) fn told(&self, spare: Spare) -> Told<S> {
+        let sectors = self.geometry.sectors;
+        if S::FOLLOWS
+            && let Spare::Data { lpn, version } = spare
+            && let Some(first) = self.writes.first(lpn, version, sectors)
+        {
+            return Told::Run(first);
+        }
+        Told::Preconditioned(Preconditioned::of(spare, sectors))
+    }
+
+    /// True if the spare area of a slot tells its content, which begins with `first`. The version is noted if it is new.
+    #[inline]
+    pub(super) fn tells_run(&mut self, spare: Spare, first: S) -> bool {
+        if let Spare::Data { lpn, version } = spare
+            && self.writes.is_new(version)
+        {
+            let known = Preconditioned::of(spare, self.geometry.sectors).at::<S>(0) == first;
+            self.writes.note(lpn, version, first, known);
+        }
+        first == self.told(spare).at(0)
+    }
+
+    fn tells(&mut self, psn: Psn, content: Slot<'_, S>) -> bool {
+        let spare = self.spare(psn);
+        match content {
+            Slot::Run(first) if S::FOLLOWS => self.tells_run(spare, first),
+            content => content.is(self.told(spare)),
+        }
     }
 
     /// Stores the content of the slots of a page, which has just been programmed and is `torn` if that failed; nothing if
@@ -334,17 +392,20 @@ impl<S: Sector> Media<S> {
         let sectors = self.geometry.sectors as usize;
         let block = self.geometry.block(superblock, plane).index();
         // Most pages of one slot.
-        if let (Content::Firsts(firsts), &[Some(run)], 1) =
-            (&mut self.payload[block], content.runs, self.geometry.slots)
-        {
-            firsts[page as usize] = run;
-            return;
+        if let (&[Some(run)], 1) = (content.runs, self.geometry.slots) {
+            if let Content::Firsts(firsts) = &mut self.payload[block] {
+                firsts[page as usize] = run;
+                return;
+            }
+            if matches!(self.payload[block], Content::Derived) && self.tells_run(self.spare(first), run) {
+                return;
+            }
         }
         let content = range.map(|i| content.slot(i as usize, sectors));
         if matches!(self.payload[block], Content::Derived) {
             // What a torn slot holds does not matter.
             let mut slots = (first.get()..).map(Psn::new).zip(content.clone());
-            if torn || slots.all(|(psn, content)| content.is(self.preconditioned(psn))) {
+            if torn || slots.all(|(psn, content)| self.tells(psn, content)) {
                 return;
             }
             self.payload[block] = self.derived(superblock, plane, page);
@@ -381,7 +442,7 @@ impl<S: Sector> Media<S> {
         let written = (page + 1) * slots;
         let slot = |i: u32| {
             let offset = (i / slots * stripe + plane) * slots + i % slots;
-            self.preconditioned(self.geometry.slot(superblock, offset))
+            self.told(self.spare(self.geometry.slot(superblock, offset)))
         };
         let all = (pages * slots) as usize;
         if S::FOLLOWS {

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::io::{self, Read, Write};
 
+use super::writes::Writes;
 use super::{Backing, Block, Content, Images, Media, Mode, Spares, Stream};
 use crate::nand::{Faults, Geometry, Sector};
 
@@ -298,9 +299,14 @@ impl<S: Sector> Media<S> {
         let births = tap.word()?;
         let blocks = (0..geometry.block_count()).map(|_| block(&mut tap, &geometry)).collect::<Result<Vec<_>, _>>()?;
         let mut spares = Spares::new(&geometry);
+        let mut writes = Writes::new(&geometry);
         let mut before: u64 = 0;
         for slot in 0..geometry.slot_count() as usize {
             before = before.wrapping_add(tap.word()?);
+            // Of the spare area of data these bits are the version. The checksum is not known yet, so anything may be here.
+            if before != u64::MAX {
+                writes.begin_behind(before as u32);
+            }
             if !spares.set_word(slot, before) {
                 return Err(SnapshotError::Damaged);
             }
@@ -317,13 +323,13 @@ impl<S: Sector> Media<S> {
         let bad = blocks.iter().filter(|block| block.bad).count() as u64;
         let failing = blocks.iter().filter(|block| block.failing).count() as u32;
         let mut loaded = Self {
-            geometry,
             endurance,
             one_shot,
             paired: 1,
             blocks,
             spares,
             payload,
+            writes,
             backing: Backing::default(),
             images,
             unreadable,
@@ -331,6 +337,7 @@ impl<S: Sector> Media<S> {
             births,
             bad,
             failing,
+            geometry,
         };
         loaded.find_sparse();
         Ok(loaded)
@@ -407,6 +414,7 @@ mod tests {
     use super::*;
     use crate::nand::{FaultSpec, Spare, Stamp, Target};
     use base::units::{Lba, Lpn, Psn, SuperblockId};
+    use std::borrow::Cow;
 
     fn geometry(blocks: u32) -> Geometry {
         Geometry::new(1, 1, 1, 2, 2, blocks, 6, 2, 2).expect("a small array")
@@ -463,7 +471,11 @@ mod tests {
         let media = used(Stamp);
         let loaded = load::<Stamp>(&saved(&media)).expect("a snapshot");
         assert_eq!((&loaded.blocks, &loaded.spares), (&media.blocks, &media.spares));
-        assert_eq!((&loaded.payload, &loaded.unreadable), (&media.payload, &media.unreadable));
+        for block in 0..media.blocks.len() {
+            let content = |media: &Media<Stamp>| media.payload_of(block).expect("no store").map(Cow::into_owned);
+            assert_eq!(content(&loaded), content(&media), "block {block}");
+        }
+        assert_eq!(loaded.unreadable, media.unreadable);
         assert_eq!((loaded.births, loaded.bad, loaded.failing), (media.births, media.bad, media.failing));
         assert!(loaded.is_failing(SuperblockId::new(0)) && !loaded.is_failing(SuperblockId::new(1)));
         assert!(loaded.images.iter().eq(media.images.iter()), "translation pages");
