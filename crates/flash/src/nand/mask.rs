@@ -70,6 +70,7 @@ pub fn run_into_list<S: Sector>(mask: u64, (first, sectors): (S, usize), (list, 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nand::Stamp;
     use proptest::prelude::*;
 
     proptest! {
@@ -92,7 +93,13 @@ mod tests {
                 unit.iter_mut().for_each(|sector| *sector += 7000);
                 (0..sectors).filter(is_in).for_each(|i| wanted[of(i)] = unit[i]);
                 copy_from_unit(mask, &unit, (&mut list, at));
-                prop_assert_eq!(list, wanted);
+                prop_assert_eq!(&list, &wanted);
+                // A mapping unit that its first sector determines.
+                let run: Vec<Stamp> = (0..sectors as u64).map(|i| Stamp(500 + i)).collect();
+                let mut lists = [vec![Stamp(9); list.len()], vec![Stamp(9); list.len()]];
+                copy_from_unit(mask, &run, (&mut lists[0], at));
+                run_into_list(mask, (run[0], sectors), (&mut lists[1], at));
+                prop_assert_eq!(&lists[0], &lists[1]);
             }
         }
 

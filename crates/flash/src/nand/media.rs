@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use base::prefetch::prefetch;
 use base::units::{Lpn, Psn, SuperblockId};
 
 use super::{Faults, Geometry, Image, Sector, Spare};
@@ -15,6 +14,7 @@ mod images;
 mod layout;
 mod mode;
 mod payload;
+mod prefetch;
 mod program;
 mod snapshot;
 mod spares;
@@ -316,12 +316,6 @@ impl<S: Sector> Media<S> {
         self.images.get(page, version)
     }
 
-    /// A version of this translation page will be looked at: prefetches what leads to it.
-    #[inline]
-    pub fn fetch_image(&self, page: u32) {
-        self.images.fetch(page);
-    }
-
     fn planes(&self, superblock: SuperblockId) -> &[Block] {
         let first = self.geometry.block(superblock, 0).index();
         &self.blocks[first..first + self.geometry.stripe as usize]
@@ -344,29 +338,6 @@ impl<S: Sector> Media<S> {
         let next_page = self.blocks[self.geometry.block(superblock, plane).index()].next_page;
         assert!(page < next_page, "read of {psn}, which holds no data: page {next_page} is the next erased one");
         !self.is_unreadable(psn)
-    }
-
-    /// Prefetches what [`Media::is_readable_at`] looks at.
-    #[inline]
-    pub(crate) fn fetch_state(&self, psn: Psn) {
-        let (superblock, offset) = self.geometry.locate(psn);
-        let (_, plane) = self.geometry.page_and_plane(offset);
-        prefetch(self.blocks.get(self.geometry.block(superblock, plane).index()));
-    }
-
-    /// Prefetches the spare area of a slot.
-    #[inline]
-    pub(crate) fn fetch_spare_area(&self, psn: Psn) {
-        self.spares.fetch(psn.index());
-    }
-
-    /// Prefetches the spare area of a slot, and its content if it has one.
-    #[inline]
-    pub fn fetch_spare(&self, psn: Psn) {
-        self.spares.fetch(psn.index());
-        if S::PRESENT {
-            self.fetch_payload(psn);
-        }
     }
 
     /// Reads one slot; its payload goes to `into` (empty without payload).

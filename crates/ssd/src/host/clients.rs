@@ -372,7 +372,10 @@ impl<S: Sector> WriteSink<S> for Clients<S> {
         }
         match self.data_of(unit.owner) {
             Some(SlotContent::Sectors(data)) => return copy_into_unit(unit.mask, (data, unit.at), into),
-            Some(SlotContent::Run(first)) => return run_into_list(unit.mask, (first, into.len()), (into, 0)),
+            Some(SlotContent::Run(first)) => {
+                let first = first.following(unit.at as u32);
+                return run_into_list(unit.mask, (first, into.len()), (into, 0));
+            }
             None => {}
         }
         let first = u64::from(unit.lpn.get()) * u64::from(self.sectors) + unit.at as u64;
@@ -387,7 +390,7 @@ impl<S: Sector> WriteSink<S> for Clients<S> {
                 let content = &data[unit.at as usize..][..sectors as usize];
                 S::is_run(content).then(|| content[0])
             }
-            Some(SlotContent::Run(first)) => Some(first),
+            Some(SlotContent::Run(first)) => Some(first.following(unit.at as u32)),
             None => {
                 let first = u64::from(unit.lpn.get()) * u64::from(self.sectors) + unit.at as u64;
                 S::FOLLOWS.then(|| S::preconditioned(Lba::new(first), unit.version))

@@ -12,7 +12,6 @@ use std::ops::Range;
 use std::{fmt, io};
 
 use crate::nand::{Geometry, Sector, Spare};
-use base::prefetch::prefetch;
 use base::units::{BlockId, Lba, Psn, SuperblockId};
 
 use super::{Held, Media, SlotRead};
@@ -276,27 +275,6 @@ impl<S: Sector> Media<S> {
             Content::Sectors(all) => into.copy_from_slice(&all[slot * into.len()..][..into.len()]),
         }
         true
-    }
-
-    /// Prefetches the spare area of a slot, and its content unless it lies beside that of the slot `before`.
-    #[inline]
-    pub fn fetch_spare_behind(&self, psn: Psn, before: Option<Psn>) {
-        self.spares.fetch(psn.index());
-        // Exact if the slots of a page are a power of two; otherwise one is fetched twice, or not.
-        if S::PRESENT && before.is_none_or(|before| psn.get() ^ before.get() >= self.geometry.slots) {
-            self.fetch_payload(psn);
-        }
-    }
-
-    /// Prefetches the content of a slot.
-    #[inline]
-    pub(super) fn fetch_payload(&self, psn: Psn) {
-        let (block, slot) = self.place(psn);
-        match self.payload.get(block.index()) {
-            Some(Content::Firsts(firsts)) => prefetch(firsts.get(slot)),
-            Some(Content::Sectors(all)) => prefetch(all.get(slot * self.geometry.sectors as usize)),
-            Some(Content::Derived) | None => {}
-        }
     }
 
     /// The content of all sectors of a block, as memory keeps it.

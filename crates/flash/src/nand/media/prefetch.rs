@@ -1,0 +1,60 @@
+//! Prefetches of the state of slots that will be looked at.
+
+use base::prefetch::prefetch;
+use base::units::Psn;
+
+use super::Media;
+use super::payload::Content;
+use crate::nand::Sector;
+
+impl<S: Sector> Media<S> {
+    /// Prefetches what [`Media::is_readable_at`] looks at.
+    #[inline]
+    pub(crate) fn fetch_state(&self, psn: Psn) {
+        let (superblock, offset) = self.geometry.locate(psn);
+        let (_, plane) = self.geometry.page_and_plane(offset);
+        prefetch(self.blocks.get(self.geometry.block(superblock, plane).index()));
+    }
+
+    /// Prefetches the spare area of a slot.
+    #[inline]
+    pub(crate) fn fetch_spare_area(&self, psn: Psn) {
+        self.spares.fetch(psn.index());
+    }
+
+    /// Prefetches the spare area of a slot, and its content if it has one.
+    #[inline]
+    pub fn fetch_spare(&self, psn: Psn) {
+        self.spares.fetch(psn.index());
+        if S::PRESENT {
+            self.fetch_payload(psn);
+        }
+    }
+
+    /// Prefetches the spare area of a slot, and its content unless it lies beside that of the slot `before`.
+    #[inline]
+    pub fn fetch_spare_behind(&self, psn: Psn, before: Option<Psn>) {
+        self.spares.fetch(psn.index());
+        // Exact if the slots of a page are a power of two; otherwise one is fetched twice, or not.
+        if S::PRESENT && before.is_none_or(|before| psn.get() ^ before.get() >= self.geometry.slots) {
+            self.fetch_payload(psn);
+        }
+    }
+
+    /// Prefetches the content of a slot.
+    #[inline]
+    fn fetch_payload(&self, psn: Psn) {
+        let (block, slot) = self.place(psn);
+        match self.payload.get(block.index()) {
+            Some(Content::Firsts(firsts)) => prefetch(firsts.get(slot)),
+            Some(Content::Sectors(all)) => prefetch(all.get(slot * self.geometry.sectors as usize)),
+            Some(Content::Derived) | None => {}
+        }
+    }
+
+    /// A version of this translation page will be looked at: prefetches what leads to it.
+    #[inline]
+    pub fn fetch_image(&self, page: u32) {
+        self.images.fetch(page);
+    }
+}
