@@ -2,7 +2,7 @@
 //!
 //! The spare areas determine the content that preconditioning writes: the sector and the version of the write. A
 //! block that holds nothing else stores no content, so a drive that is only preconditioned takes no memory for it,
-//! and neither does its snapshot. The same holds in memory for writes whose versions are noted ([`Writes`]).
+//! and neither does its snapshot. The same holds in memory for writes whose versions are noted (`super::writes`).
 //!
 //! The stamps of one write follow each other. As long as each slot of a block comes from one write, the block stores the
 //! first stamp of each: an eighth of the memory for slots of 4 KiB, and the copies of a merge touch few cache lines.
