@@ -8,6 +8,7 @@ mod geometry;
 mod image;
 mod mask;
 mod media;
+mod numbers;
 pub mod part;
 mod sector;
 mod spare;
@@ -21,6 +22,7 @@ pub use media::{
     SnapshotError, Stream, Target,
 };
 pub(crate) use media::{Contents, SlotRead};
+pub use numbers::{Run, read_numbers, write_numbers};
 pub use part::{Cell, CustomPart, Part, PartError};
 pub use sector::{Bytes512, Sector, Stamp};
 pub use spare::Spare;

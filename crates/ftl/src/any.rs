@@ -156,6 +156,14 @@ impl Config for AnyConfig {
         each!(self, config => config.format(say));
     }
 
+    fn slc_format(&self, say: &mut dyn FnMut(&'static str, &dyn Display)) {
+        each!(self, config => config.slc_format(say));
+    }
+
+    fn unseen_by_preconditioning(&self, only_fills: bool) -> &'static [&'static str] {
+        each!(self, config => config.unseen_by_preconditioning(only_fills))
+    }
+
     fn room(&self, dies: &[DieId]) -> Option<u64> {
         each!(self, config => config.room(dies))
     }

@@ -130,6 +130,15 @@ pub trait Config: Clone + Debug {
     /// another only if these agree.
     fn format(&self, say: &mut dyn FnMut(&'static str, &dyn Display));
 
+    /// The same for the layout on an SLC array, if it holds anything.
+    fn slc_format(&self, _say: &mut dyn FnMut(&'static str, &dyn Display)) {}
+
+    /// Keys and tables of a device that decide nothing of what preconditioning leaves on a new drive of this family whose
+    /// flash does not fail. `only_fills` tells that it writes each mapping unit once, in the order of addresses, and no more.
+    fn unseen_by_preconditioning(&self, _only_fills: bool) -> &'static [&'static str] {
+        &[]
+    }
+
     /// The most mapping units that a set of dies holds while garbage collection still has room; `None` if the family
     /// confines no writes to dies.
     fn room(&self, _dies: &[DieId]) -> Option<u64> {

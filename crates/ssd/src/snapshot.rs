@@ -3,36 +3,35 @@
 use std::io::{self, Read, Write};
 
 use flash::backend::Observer;
-use flash::nand::{Faults, Media, Sector, SnapshotError};
+use flash::nand::{FaultSpec, Faults, Media, Sector, SnapshotError, read_numbers, write_numbers};
 use ftl::Ftl;
 
 use crate::device::slc_seed;
 use crate::{History, Resolved, Ssd};
 
-/// Versions that are read or written at once: a call of a compressing stream costs more than their four bytes.
-const CHUNK: usize = 1 << 14;
-
 impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
-    /// Writes the state that the drive keeps without power. Planned faults are not part of it.
+    /// Writes the state that the drive keeps without power. Planned faults are not part of it, nor is a
+    /// [new](Ssd::is_slc_array_new) SLC array.
     ///
     /// # Errors
     /// If `to` cannot be written.
     pub fn save(&self, to: &mut impl Write) -> io::Result<()> {
         let versions = self.history.as_ref().map_or(&[][..], History::versions);
         to.write_all(&(versions.len() as u32).to_le_bytes())?;
-        let mut before = 0;
-        let mut bytes = Vec::with_capacity(4 * CHUNK);
-        for chunk in versions.chunks(CHUNK) {
-            bytes.clear();
-            for version in chunk {
-                // Neighbours mostly have the same version, or successive ones.
-                bytes.extend_from_slice(&version.wrapping_sub(before).to_le_bytes());
-                before = *version;
-            }
-            to.write_all(&bytes)?;
-        }
+        write_numbers(versions.iter().map(|version| u64::from(*version)), &mut |bytes| to.write_all(bytes))?;
         self.media().save(to)?;
-        self.slc_media().map_or(Ok(()), |slc_array| slc_array.save(to))
+        let used = self.slc_media().filter(|_| !self.is_slc_array_new());
+        to.write_all(&[u8::from(used.is_some())])?;
+        used.map_or(Ok(()), |slc_array| slc_array.save(to))
+    }
+}
+
+impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
+    /// True if there is no SLC array, or nothing has happened to it. A drive with any other SLC array, or none, can take
+    /// over the rest.
+    #[must_use]
+    pub fn is_slc_array_new(&self) -> bool {
+        self.slc_media().is_none_or(Media::is_new)
     }
 }
 
@@ -55,27 +54,36 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         let (endurance, one_shot) = (resolved.part.endurance, timing.one_shot);
         let media = Media::load(resolved.geometry.clone(), endurance, one_shot, faults(seed), from)?;
         let media = media.with_paired_pages(timing.paired);
-        let slc_array = resolved.slc_array.as_ref().map(|part| {
-            let faults = faults(slc_seed(seed));
-            Media::load(part.geometry.clone(), part.part.endurance, 1, faults, from)
-        });
+        let mut used = [0];
+        from.read_exact(&mut used)?;
+        let slc_array = match (used, &resolved.slc_array) {
+            ([0], None) => None,
+            ([kept @ (0 | 1)], Some(part)) => {
+                let (geometry, endurance) = (part.geometry.clone(), part.part.endurance);
+                let faults = faults(slc_seed(seed));
+                Some(if kept == 1 {
+                    Media::load(geometry, endurance, 1, faults, from)?
+                } else {
+                    // No block of the one that was saved was bad, whatever these faults say of a new one.
+                    let mut media = Media::new(geometry, endurance, 1, Faults::new(&FaultSpec::default(), seed));
+                    *media.faults_mut() = faults;
+                    media
+                })
+            }
+            _ => return Err(SnapshotError::Damaged),
+        };
         let history = History::new(resolved.geometry.sectors, versions);
-        Ok(Self::with_media(resolved, seed, media, slc_array.transpose()?, observer).noting(Some(history)))
+        Ok(Self::with_media(resolved, seed, media, slc_array, observer).noting(Some(history)))
     }
 }
 
 /// Reads the history of `units` mapping units.
-fn versions(units: usize, from: &mut impl Read) -> io::Result<Vec<u32>> {
-    let (mut versions, mut before) = (Vec::with_capacity(units), 0_u32);
-    let mut bytes = vec![0; 4 * CHUNK.min(units)];
-    while versions.len() < units {
-        let chunk = &mut bytes[..4 * CHUNK.min(units - versions.len())];
-        from.read_exact(chunk)?;
-        let (steps, _) = chunk.as_chunks();
-        versions.extend(steps.iter().map(|step| {
-            before = before.wrapping_add(u32::from_le_bytes(*step));
-            before
-        }));
-    }
+fn versions(units: usize, from: &mut impl Read) -> Result<Vec<u32>, SnapshotError> {
+    let mut versions = Vec::with_capacity(units);
+    let mut get = |bytes: &mut [u8]| from.read_exact(bytes).map_err(SnapshotError::from);
+    read_numbers(units as u64, &mut get, &mut |run| {
+        versions.extend(run.numbers().map(|version| version as u32));
+        Ok(())
+    })?;
     Ok(versions)
 }

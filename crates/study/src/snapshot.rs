@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,13 +19,15 @@ use ssd::{Resolved, Ssd};
 /// The first bytes of every snapshot.
 pub(crate) const MAGIC: [u8; 16] = *b"flashloom state\n";
 /// Raised whenever a byte changes its meaning. Files of version 1 and 2 had neither magic nor header.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 /// The first bytes of every zstd file, and thus of every snapshot of version 1 and 2.
 const ZSTD: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 /// The fastest level: the data that compress well do so at any level.
 const LEVEL: i32 = 1;
 /// Bytes of the longest plausible header.
 const HEADER_MAX: u32 = 1 << 20;
+/// Bytes that a call of the compressing stream takes or gives: most numbers are smaller than the call.
+const BUFFER: usize = 1 << 16;
 /// Bytes of the magic and the version, and of the checksum.
 const FRONT: usize = MAGIC.len() + 4;
 const SUM: u64 = 8;
@@ -123,13 +125,16 @@ struct Header {
     device: String,
     /// The keys that decide where on flash the drive keeps its data.
     format: BTreeMap<String, String>,
+    /// Those of its SLC array; `None` if that is new.
+    slc_format: Option<BTreeMap<String, String>>,
 }
 
 impl Header {
-    fn of(resolved: &Resolved) -> Self {
-        let keys = resolved.format().into_iter();
-        let format = keys.map(|(key, value)| (key.to_owned(), value)).collect();
-        Self { device: resolved.spec.name.clone(), format }
+    fn of<S: Sector, O: Observer>(drive: &Ssd<S, O>) -> Self {
+        let resolved = drive.resolved();
+        let all = |keys: Vec<(&str, String)>| keys.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        let slc_format = (!drive.is_slc_array_new()).then(|| all(resolved.slc_format()));
+        Self { device: resolved.spec.name.clone(), format: all(resolved.format()), slc_format }
     }
 
     /// Refuses another device.
@@ -142,15 +147,20 @@ impl Header {
 
     /// The differences from a resolved device.
     fn differences(&self, resolved: &Resolved) -> Vec<(String, String, String)> {
-        let nothing = || "not there".to_owned();
-        let here = resolved.format();
-        let known = here.iter().filter_map(|(key, value)| {
-            let there = self.format.get(*key).cloned().unwrap_or_else(nothing);
-            (there != *value).then(|| ((*key).to_owned(), there, value.clone()))
-        });
-        let more = self.format.iter().filter(|(key, _)| here.iter().all(|(ours, _)| ours != key));
-        known.chain(more.map(|(key, value)| (key.clone(), value.clone(), nothing()))).collect()
+        let slc = self.slc_format.as_ref().map(|there| differences(there, &resolved.slc_format()));
+        [differences(&self.format, &resolved.format()), slc.unwrap_or_default()].concat()
     }
+}
+
+/// The keys that differ, each with its value there and here.
+fn differences(there: &BTreeMap<String, String>, here: &[(&'static str, String)]) -> Vec<(String, String, String)> {
+    let nothing = || "not there".to_owned();
+    let known = here.iter().filter_map(|(key, value)| {
+        let there = there.get(*key).cloned().unwrap_or_else(nothing);
+        (there != *value).then(|| ((*key).to_owned(), there, value.clone()))
+    });
+    let more = there.iter().filter(|(key, _)| here.iter().all(|(ours, _)| ours != key));
+    known.chain(more.map(|(key, value)| (key.clone(), value.clone(), nothing()))).collect()
 }
 
 /// A checksum over the order, position and number of bytes. It detects every change within eight bytes.
@@ -221,11 +231,12 @@ pub fn save<S: Sector, O: Observer>(drive: &Ssd<S, O>, to: impl Write) -> io::Re
     let mut file = Summed { to, checksum: Checksum::default() };
     file.write_all(&MAGIC)?;
     file.write_all(&VERSION.to_le_bytes())?;
-    let mut compressed = zstd::Encoder::new(file, LEVEL)?;
-    let header = toml::to_string(&Header::of(drive.resolved())).map_err(io::Error::other)?;
+    let mut compressed = BufWriter::with_capacity(BUFFER, zstd::Encoder::new(file, LEVEL)?);
+    let header = toml::to_string(&Header::of(drive)).map_err(io::Error::other)?;
     compressed.write_all(&(header.len() as u32).to_le_bytes())?;
     compressed.write_all(header.as_bytes())?;
     drive.save(&mut compressed)?;
+    let compressed = compressed.into_inner().map_err(io::IntoInnerError::into_error)?;
     let mut file = compressed.finish()?;
     let sum = file.checksum.value();
     file.write_all(&sum.to_le_bytes())?;
@@ -341,7 +352,8 @@ fn header<R: Read + Seek>(from: &mut R) -> Result<(Header, impl Read + use<'_, R
     let len = check(from)?;
     // The checksum vouches for these bytes: the decoder trusts them.
     from.seek(SeekFrom::Start(FRONT as u64)).map_err(SnapshotError::Io)?;
-    let mut plain = Plain(zstd::Decoder::new(from.take(len - FRONT as u64)).map_err(SnapshotError::Io)?);
+    let plain = Plain(zstd::Decoder::new(from.take(len - FRONT as u64)).map_err(SnapshotError::Io)?);
+    let mut plain = BufReader::with_capacity(BUFFER, plain);
     Ok((described(&mut plain)?, plain))
 }
 

@@ -185,6 +185,13 @@ impl<S: Sector> Media<S> {
         self.blocks.iter().map(|block| block.erases)
     }
 
+    /// True if nothing has happened to the array, and no block is bad from the factory.
+    #[must_use]
+    pub fn is_new(&self) -> bool {
+        let untouched = |block: &Block| *block == Block::default();
+        self.births == 0 && self.images.iter().next().is_none() && self.blocks.iter().all(untouched)
+    }
+
     /// True if no program and no read can fail now, and no block refuses programs.
     #[must_use]
     #[inline]

@@ -88,6 +88,11 @@ impl Config for PageConfig {
         }
     }
 
+    /// With time off no list waits for a controller.
+    fn unseen_by_preconditioning(&self, _: bool) -> &'static [&'static str] {
+        &["flash.controllers"]
+    }
+
     fn working_space(&self) -> Option<WorkingSpace> {
         Some(self.working_space())
     }

@@ -13,6 +13,22 @@ use super::{DensitySpec, MappingSpec, SlcMlcSpec, chains, density, wear};
 use crate::family::{Array, Config};
 use crate::toolkit::{ENTRY, Map, WearSpec};
 
+/// Keys and tables of a device that only the SLC flash sees.
+const OF_SLC: [&str; 12] = [
+    "slc",
+    "ftl.chang.threshold",
+    "ftl.chang.recluster-every",
+    "ftl.chang.hash-entries",
+    "ftl.chang.probing",
+    "ftl.chang.probes",
+    "ftl.chang.throttle",
+    "ftl.chang.throttle-step",
+    "ftl.chang.throttle-every",
+    "ftl.chang.copy-back",
+    "ftl.chang.fold-assistance",
+    "ftl.chang.safety-valve",
+];
+
 /// The configuration of Chang's FTL on one array or two.
 #[derive(Clone, Debug)]
 pub struct SlcMlcConfig {
@@ -85,6 +101,10 @@ impl Config for SlcMlcConfig {
         let extra = chang.density.as_ref();
         let extra = extra.map_or("none".to_owned(), |DensitySpec { extra, .. }| extra.to_string());
         say("ftl.chang.density", &extra);
+    }
+
+    fn slc_format(&self, say: &mut dyn FnMut(&'static str, &dyn Display)) {
+        let chang = &self.spec;
         let Some(slc_array) = &self.slc_array else { return say("slc", &"none") };
         let g = &slc_array.geometry;
         say("slc.blocks", &g.blocks);
@@ -94,6 +114,12 @@ impl Config for SlcMlcConfig {
         say("ftl.chang.hash-entries", &entries);
         say("ftl.chang.probing", &format!("{:?}", chang.probing).to_lowercase());
         say("ftl.chang.probes", &chang.probes);
+    }
+
+    /// A fill writes whole blocks. Writes of one size are no small writes, so the SLC flash receives none of them.
+    fn unseen_by_preconditioning(&self, only_fills: bool) -> &'static [&'static str] {
+        let blocks_are_whole = self.units.is_multiple_of(self.geometry.superblock_slots());
+        if only_fills && blocks_are_whole { &OF_SLC } else { &[] }
     }
 
     fn is_serial(&self) -> bool {

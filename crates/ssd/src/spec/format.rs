@@ -1,24 +1,31 @@
 //! The format of a drive: the keys that decide where it keeps data on flash. A drive must agree in them with the
 //! drive whose flash it takes over. The others (queues, link, buffer, collection, times, faults) may differ.
 //!
-//! Drives of one format that differ in [`UNSEEN_KEYS`] only are also preconditioned to the same content of their flash.
+//! Drives of one format that differ in [`UNSEEN_KEYS`] only, or in those of [`Resolved::unseen_keys`], are also
+//! preconditioned to the same content of their flash.
 
-use flash::nand::Geometry;
+use flash::nand::{FaultSpec, Geometry};
 
 use ftl::Config;
 
 use super::Resolved;
+use crate::Precondition;
 
 /// Keys and tables of a device that decide nothing of what preconditioning leaves on a new drive: it writes without the
 /// host, and with time off. What is not listed may decide something: in doubt a key stays out.
-pub const UNSEEN_KEYS: [&str; 21] = [
+pub const UNSEEN_KEYS: [&str; 26] = [
     "name",
     "description",
     "host.link",
     "host.queue-depth",
     "host.chop",
     "ram",
+    "buffer.low",
+    "buffer.high",
+    "buffer.max-superblocks",
+    "flash.width",
     "flash.lane-rate",
+    "flash.arbitration",
     "flash.custom-part.name",
     "flash.custom-part.source",
     "flash.custom-part.bus",
@@ -60,5 +67,21 @@ impl Resolved {
         say("sectors the host sees", &self.capacity().get());
         self.family.format(&mut say);
         keys
+    }
+
+    /// The keys of the format of the SLC array, and their values. They count if it [holds anything](crate::Ssd::is_slc_array_new).
+    #[must_use]
+    pub fn slc_format(&self) -> Vec<(&'static str, String)> {
+        let mut keys = Vec::new();
+        self.family.slc_format(&mut |key, value| keys.push((key, value.to_string())));
+        keys
+    }
+
+    /// [`UNSEEN_KEYS`], and those that this drive does not see if these steps begin with a new drive.
+    pub fn unseen_keys(&self, steps: &[Precondition]) -> impl Iterator<Item = &'static str> {
+        let only_fills = steps == [Precondition::Fill];
+        let may_fail = self.spec.flash.faults != FaultSpec::default();
+        let own = if may_fail { &[][..] } else { self.family.unseen_by_preconditioning(only_fills) };
+        UNSEEN_KEYS.iter().chain(own).copied()
     }
 }

@@ -98,7 +98,7 @@ impl<'a> Storing<'a> {
             let digest = key.digest();
             // A run that writes a snapshot has to be done.
             let found = if point.run.save_snapshot.is_some() { Ok(None) } else { self.store.get(digest) };
-            let state = key.state().filter(|_| is_worth_keeping(point));
+            let state = key.state(&point.device.resolved).filter(|_| is_worth_keeping(point));
             Ok((Known { state, key, digest, found: None }, found))
         });
         let (mut runs, mut unused) = (Vec::with_capacity(jobs.len()), Vec::new());
@@ -135,8 +135,10 @@ impl<'a> Storing<'a> {
     }
 }
 
-/// True if it takes longer to precondition the drive of a point than to load its state, which has an entry for each slot of
-/// the flash, written or not. To write a mapping unit takes about six times as long as to load a slot.
+/// The mapping units that preconditioning writes in the time that it takes to find, open and check a file.
+const UNITS_OF_FILE: f64 = 1_024.0;
+
+/// True if it takes longer to precondition the drive of a point than to load its state.
 fn is_worth_keeping(point: &Point) -> bool {
     let resolved = &point.device.resolved;
     let (units, slots) = (f64::from(resolved.units), f64::from(resolved.geometry.slot_count()));
@@ -148,8 +150,8 @@ fn is_worth_keeping(point: &Point) -> bool {
         Precondition::RandomOverwrite(times) => units * times,
         Precondition::Steady | Precondition::SteadyModel => f64::INFINITY,
     };
-    // A state that two runs share is also written once.
-    point.run.precondition.iter().map(written).sum::<f64>() * 4.0 >= slots
+    // A state that two runs share is also written once; and a drive takes time for each of its slots, however it is made.
+    point.run.precondition.iter().map(written).sum::<f64>() >= UNITS_OF_FILE.min(slots / 4.0)
 }
 
 /// Says which files of a store cannot be used.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use base::fault::Fault;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use ssd::UNSEEN_KEYS;
+use ssd::{Resolved, UNSEEN_KEYS};
 use toml::{Table, Value};
 use workload::trace::TraceFile;
 use workload::{SourceError, unreadable};
@@ -327,17 +327,17 @@ impl Key {
     }
 
     /// The digest of the drive's state after preconditioning; `None` for a new drive. Equal for drives that differ only in
-    /// what preconditioning does not see.
+    /// what preconditioning does not see. `resolved` is the drive.
     ///
     /// # Panics
     /// Never: every key can be written as JSON.
     #[must_use]
-    pub fn state(&self) -> Option<Digest> {
+    pub fn state(&self, resolved: &Resolved) -> Option<Digest> {
         if self.run.precondition.is_empty() {
             return None;
         }
         let snapshot = self.snapshot.as_ref().map(|snapshot| snapshot.sha256);
-        Some(state_digest(self.seed, self.device.clone(), snapshot, &self.run))
+        Some(state_digest(self.seed, (self.device.clone(), resolved), snapshot, &self.run))
     }
 
     /// The point of which this is a key.
@@ -382,11 +382,19 @@ impl Key {
 /// snapshot.
 pub(crate) fn state_of(point: &Point, seed: u64) -> Option<Digest> {
     let is_made = !point.run.precondition.is_empty() && point.run.load_snapshot.is_none();
-    is_made.then(|| state_digest(seed, point.device.config(), None, &point.run))
+    is_made.then(|| state_digest(seed, (point.device.config(), &point.device.resolved), None, &point.run))
 }
 
-fn state_digest(seed: u64, mut device: Table, snapshot: Option<Digest>, run: &RunSpec) -> Digest {
-    UNSEEN_KEYS.iter().for_each(|path| remove(&mut device, path));
+fn state_digest(
+    seed: u64,
+    (mut device, resolved): (Table, &Resolved),
+    snapshot: Option<Digest>,
+    run: &RunSpec,
+) -> Digest {
+    match snapshot {
+        Some(_) => UNSEEN_KEYS.iter().for_each(|path| remove(&mut device, path)),
+        None => resolved.unseen_keys(&run.precondition).for_each(|path| remove(&mut device, path)),
+    }
     let all = (MODEL, seed, device, snapshot, &run.precondition);
     Digest::of(serde_json::to_string(&all).expect("numbers, texts and tables").as_bytes())
 }

@@ -162,14 +162,19 @@ fn a_state_is_not_shared_if_a_loaded_drive_would_differ() {
 }
 
 /// For each key that preconditioning does not see, a drive and two values.
-const UNSEEN: [(&str, &str, [&str; 2]); 21] = [
+const UNSEEN: [(&str, &str, [&str; 2]); 26] = [
     ("name", "", ["'a'", "'b'"]),
     ("description", "", ["'a'", "'b'"]),
     ("host.link", "", ["'none'", "'ata-100'"]),
     ("host.queue-depth", "", ["1", "32"]),
     ("host.chop", "", ["'2KiB'", "'8KiB'"]),
     ("ram", "", ["{ rate = '100MB/s', look-up = '64B' }", "{ rate = '1GB/s', look-up = '128B' }"]),
+    ("buffer.low", "buffer.size = '64KiB'", ["'10%'", "'20%'"]),
+    ("buffer.high", "buffer.size = '64KiB'", ["'80%'", "'90%'"]),
+    ("buffer.max-superblocks", SUPERBLOCKS, ["2", "3"]),
+    ("flash.width", "", ["8", "16"]),
     ("flash.lane-rate", "", ["'20MB/s'", "'33MB/s'"]),
+    ("flash.arbitration", "", ["{ commands = 'fifo' }", "{ commands = 'read-first', bus = 'read-first' }"]),
     ("flash.custom-part.name", "", ["'a'", "'b'"]),
     ("flash.custom-part.source", "", ["'a'", "'b'"]),
     ("flash.custom-part.bus", "", ["{ rate = '20MB/s' }", "{ rate = '40MB/s', transfer_spare = false }"]),
@@ -190,31 +195,73 @@ const UNSEEN: [(&str, &str, [&str; 2]); 21] = [
     ("ftl.chang.density.program", DENSITY, ["'200us'", "'800us'"]),
 ];
 
+const SUPERBLOCKS: &str =
+    "ftl.kind = 'hydra'\nftl.hydra.chips = 1\nbuffer.size = '64KiB'\nbuffer.policy = 'superblock'";
 const SLC: &str = "ftl.kind = 'chang'\nslc.part = 'K9K8G08U0M'\nslc.blocks = 8\nslc.pages = 8";
 const DENSITY: &str = "ftl.kind = 'chang'\nftl.chang.density.extra = '64KiB'\nftl.chang.density.rank-every = 100";
 
 #[test]
 fn a_state_serves_drives_that_differ_in_what_preconditioning_does_not_see() {
     assert_eq!(UNSEEN.map(|(key, ..)| key), ssd::UNSEEN_KEYS);
-    for (key, like, [one, other]) in UNSEEN {
-        let place = Place::new();
-        let device = format!(
-            "name = 'd'\nflash.part = 'K9K8G08U0M'\nflash.channels = 2\nflash.chips = 2\nflash.planes = 1\n\
-             flash.blocks = 40\nflash.pages = 16\nftl.over-provisioning = '60%'\n{like}\n"
-        );
-        for (name, value) in [("one.toml", one), ("other.toml", other)] {
-            let replaced: String =
-                device.lines().filter(|line| !line.starts_with(&format!("{key} "))).collect::<Vec<_>>().join("\n");
-            fs::write(place.folder.path().join(name), format!("{replaced}\n{key} = {value}\n")).expect("written");
-        }
-        let text = "name = 's'\ndevice = 'one.toml'\nworkload = 'random-write-4k'\nmetrics = ['simulated']\n\
-                    run = { precondition = ['fill', 'random:x1.0'], limit = 100 }\n\
-                    [[axis]]\nname = 'drive'\npoint = [{ at = 'one', device = 'one.toml' }, { at = 'other', device = 'other.toml' }]";
-        let found = place.run(text);
-        assert_eq!(place.said(), Vec::<String>::new(), "{key}");
-        assert_eq!(differences(&found, &plain(place.plan(text))), Vec::<String>::new(), "{key}");
-        assert_eq!(states::states(&place.store.folder).len(), 1, "{key}");
+    for (key, like, values) in UNSEEN {
+        assert_eq!(states_of_two((key, like, values), "'fill', 'random:x1.0'"), 1, "{key}");
     }
+}
+
+/// For each key that preconditioning of a family does not see, or the fill of one, a drive and two values.
+const UNSEEN_IN_FAMILY: [(&str, &str, [&str; 2]); 12] = [
+    ("flash.controllers", "", ["'none'", "'per-die'"]),
+    ("slc", CHANG, [SMALL_SLC, "{ part = 'dirik-2009', blocks = 20, pages = 16 }"]),
+    ("ftl.chang.threshold", WHOLE, ["'partition'", "'alternation'"]),
+    ("ftl.chang.recluster-every", WHOLE, ["2", "300"]),
+    ("ftl.chang.hash-entries", WHOLE, ["16", "128"]),
+    ("ftl.chang.probing", WHOLE, ["'linear'", "'quadratic'"]),
+    ("ftl.chang.probes", WHOLE, ["1", "8"]),
+    ("ftl.chang.throttle", WHOLE, ["false", "true"]),
+    ("ftl.chang.throttle-step", WHOLE, ["1", "2"]),
+    ("ftl.chang.throttle-every", WHOLE, ["2", "9"]),
+    ("ftl.chang.copy-back", WHOLE, ["false", "true"]),
+    ("ftl.chang.safety-valve", WHOLE, ["'50%'", "'90%'"]),
+];
+
+const CHANG: &str = "ftl.kind = 'chang'\nftl.capacity = '2MiB'";
+const WHOLE: &str = "ftl.kind = 'chang'\nftl.capacity = '2MiB'\nslc.part = 'K9K8G08U0M'\nslc.blocks = 8\nslc.pages = 8";
+const SMALL_SLC: &str = "{ part = 'K9K8G08U0M', blocks = 8, pages = 8 }";
+
+#[test]
+fn a_fill_serves_drives_that_differ_in_what_it_does_not_see() {
+    for case in UNSEEN_IN_FAMILY {
+        assert_eq!(states_of_two(case, "'fill'"), 1, "{case:?}");
+    }
+    // A part of a block may be a small write.
+    let with_rest = "ftl.kind = 'chang'\nftl.capacity = '2052KiB'";
+    assert_eq!(states_of_two(("slc", with_rest, UNSEEN_IN_FAMILY[1].2), "'fill'"), 0, "each has its own");
+    let of_hydra = "ftl.kind = 'hydra'\nftl.hydra.chips = 1";
+    assert_eq!(states_of_two(("flash.controllers", of_hydra, ["{ shared = 2 }", "{ shared = 4 }"]), "'fill'"), 0);
+}
+
+/// Runs two drives that differ in a key, and compares with the same without a store. Returns how many states they shared.
+fn states_of_two((key, like, [one, other]): (&str, &str, [&str; 2]), steps: &str) -> usize {
+    let place = Place::new();
+    let spare = if like.contains("ftl.capacity") { "" } else { "ftl.over-provisioning = '60%'\n" };
+    let device = format!(
+        "name = 'd'\nflash.part = 'K9K8G08U0M'\nflash.channels = 2\nflash.chips = 2\nflash.planes = 1\n\
+         flash.blocks = 40\nflash.pages = 16\n{spare}{like}\n"
+    );
+    for (name, value) in [("one.toml", one), ("other.toml", other)] {
+        let replaced: String =
+            device.lines().filter(|line| !line.starts_with(&format!("{key} "))).collect::<Vec<_>>().join("\n");
+        fs::write(place.folder.path().join(name), format!("{replaced}\n{key} = {value}\n")).expect("written");
+    }
+    let text = format!(
+        "name = 's'\ndevice = 'one.toml'\nworkload = 'random-write-4k'\nmetrics = ['simulated']\n\
+         run = {{ precondition = [{steps}], limit = 100 }}\n\
+         [[axis]]\nname = 'drive'\npoint = [{{ at = 'one', device = 'one.toml' }}, {{ at = 'other', device = 'other.toml' }}]"
+    );
+    let found = place.run(&text);
+    assert_eq!(place.said(), Vec::<String>::new(), "{key}");
+    assert_eq!(differences(&found, &plain(place.plan(&text))), Vec::<String>::new(), "{key}");
+    states::states(&place.store.folder).len()
 }
 
 #[test]

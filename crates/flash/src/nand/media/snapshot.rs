@@ -1,9 +1,9 @@
 //! Snapshots of a flash array: the state that a device keeps without power, and nothing else.
 //!
 //! A snapshot is a stream of little-endian words. First the magic, the version and the geometry; then every block,
-//! the spare area of every slot (as the difference from the one before, which is small in a sequentially written
-//! array), the unreadable slots, the payload block by block, and the translation pages. The stream comes in pieces,
-//! each behind its length, so that a reader stops exactly at its end; a checksum of all pieces follows.
+//! the spare area of every slot (as [runs](crate::nand::write_numbers)), the unreadable slots, the payload block by
+//! block, and the translation pages, whose entries are such runs, too. The stream comes in pieces, each behind its
+//! length, so that a reader stops exactly at its end; a checksum of all pieces follows.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -11,11 +11,11 @@ use std::io::{self, Read, Write};
 
 use super::writes::Writes;
 use super::{Backing, Block, Content, Images, Media, Mode, Spares, Stream};
-use crate::nand::{Faults, Geometry, Sector};
+use crate::nand::{Faults, Geometry, Sector, read_numbers, write_numbers};
 
 const MAGIC: [u8; 16] = *b"flashloom media\n";
 /// Raised whenever the meaning of a byte changes.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// Bytes that are hashed and written at once.
 const CHUNK: usize = 1 << 16;
 
@@ -233,11 +233,7 @@ impl<S: Sector> Media<S> {
             let broken = if block.bad { BAD } else { 0 } | if block.failing { FAILING } else { 0 };
             sink.put(&[block.stream as u8 | slc, broken])?;
         }
-        let mut before = 0;
-        for spare in self.spares.words() {
-            sink.word(spare.wrapping_sub(before))?;
-            before = spare;
-        }
+        write_numbers(self.spares.words(), &mut |bytes| sink.put(bytes))?;
         sink.word(self.unreadable.len() as u64)?;
         self.unreadable.iter().try_for_each(|slot| sink.small(*slot))?;
         let mut bytes = Vec::new();
@@ -255,7 +251,7 @@ impl<S: Sector> Media<S> {
         sink.word(self.images.iter().count() as u64)?;
         for (page, version, entries) in self.images.iter() {
             [page, version, entries.len() as u32].into_iter().try_for_each(|n| sink.small(n))?;
-            entries.iter().try_for_each(|entry| sink.small(*entry))?;
+            write_numbers(entries.iter().map(|entry| u64::from(*entry)), &mut |bytes| sink.put(bytes))?;
         }
         sink.pass_on()?;
         let sum = sink.checksum.0;
@@ -300,17 +296,16 @@ impl<S: Sector> Media<S> {
         let blocks = (0..geometry.block_count()).map(|_| block(&mut tap, &geometry)).collect::<Result<Vec<_>, _>>()?;
         let mut spares = Spares::new(&geometry);
         let mut writes = Writes::new(&geometry);
-        let mut before: u64 = 0;
-        for slot in 0..geometry.slot_count() as usize {
-            before = before.wrapping_add(tap.word()?);
-            // Of the spare area of data these bits are the version. The checksum is not known yet, so anything may be here.
-            if before != u64::MAX {
-                writes.begin_behind(before as u32);
-            }
-            if !spares.set_word(slot, before) {
+        let mut slot = 0;
+        read_numbers(geometry.slot_count().into(), &mut |bytes| tap.get(bytes), &mut |run| {
+            // The checksum is not known yet, so anything may be here.
+            if !spares.set_run(slot, run) {
                 return Err(SnapshotError::Damaged);
             }
-        }
+            slot += run.count as usize;
+            Spares::versions(run).for_each(|version| writes.begin_behind(version));
+            Ok(())
+        })?;
         let mut unreadable = BTreeSet::new();
         for _ in 0..tap.word()? {
             unreadable.insert(tap.small()?);
@@ -391,7 +386,7 @@ fn payload<S: Sector, R: Read>(
 }
 
 fn images<R: Read>(tap: &mut Tap<'_, R>, geometry: &Geometry) -> Result<Images, SnapshotError> {
-    let mut images = Images::default();
+    let (mut images, mut entries) = (Images::default(), Vec::new());
     let mut before = None;
     for _ in 0..tap.word()? {
         let (page, version, len) = (tap.small()?, tap.small()?, tap.small()?);
@@ -401,7 +396,11 @@ fn images<R: Read>(tap: &mut Tap<'_, R>, geometry: &Geometry) -> Result<Images, 
         if page >= geometry.slot_count() || len > record.max(geometry.sectors * ENTRIES) {
             return Err(SnapshotError::Damaged);
         }
-        let entries = (0..len).map(|_| tap.small()).collect::<Result<Vec<_>, _>>()?;
+        entries.clear();
+        read_numbers(len.into(), &mut |bytes| tap.get(bytes), &mut |run| {
+            entries.extend(run.numbers().map(|entry| entry as u32));
+            Ok(())
+        })?;
         let durable = before.take_if(|(last, _)| *last == page).map(|(_, version)| version);
         images.stage(page, durable, version, &entries);
         before = Some((page, version));

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use base::prefetch::prefetch;
 
-use crate::nand::{Geometry, Spare};
+use crate::nand::{Geometry, Run, Spare};
 
 /// Bytes of a narrow spare area: a version, and a logical number of 24 bits.
 const NARROW: usize = 7;
@@ -87,6 +87,30 @@ impl Spares {
             }
         }
         true
+    }
+
+    /// Stores a run from a slot on, in an array without programmed pages. False if one is no valid spare area.
+    ///
+    /// # Panics
+    /// If there are fewer slots.
+    pub(super) fn set_run(&mut self, slot: usize, run: Run) -> bool {
+        match self {
+            // A new array is memory that the system has not touched yet, and stays it.
+            _ if (run.first, run.step) == (0, 0) => true,
+            Self::Wide(words) => {
+                words[slot..][..run.count as usize].iter_mut().zip(run.numbers()).for_each(|(word, new)| *word = new);
+                true
+            }
+            Self::Narrow(_) => run.numbers().zip(slot..).all(|(word, slot)| self.set_word(slot, word)),
+        }
+    }
+
+    /// The versions of a run of spare areas, each at least once.
+    pub(super) fn versions(run: Run) -> impl Iterator<Item = u32> {
+        // Of the spare area of data the lower half is the version. Most runs have one.
+        let is_one = run.step as u32 == 0 && run.first as u32 != u32::MAX;
+        let numbers = Run { count: if is_one { 1 } else { run.count }, ..run }.numbers();
+        numbers.filter(|word| *word != u64::MAX).map(|word| word as u32)
     }
 
     pub(super) fn fill(&mut self, slots: Range<usize>, spare: Spare) {
