@@ -376,6 +376,10 @@ impl Ftl for AnyFtl {
         each!(self, ftl => Ftl::finished_slc(ftl, flash, owners, list));
     }
 
+    fn begin_preconditioning<S: Sector>(&mut self, media: &Media<S>) {
+        each!(self, ftl => Ftl::begin_preconditioning(ftl, media));
+    }
+
     fn set_timed(&mut self, timed: bool) {
         each!(self, ftl => Ftl::set_timed(ftl, timed));
     }

@@ -27,6 +27,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod uncached;
+mod write_back;
 mod write_buffers;
 
 use base::units::{Lpn, Psn, Time};

@@ -501,6 +501,10 @@ pub trait Ftl: Clone + Debug {
         unreachable!("an FTL of one array")
     }
 
+    /// The drive is preconditioned from now on, and switched off and on at the end. No work is in progress. What the FTL
+    /// leaves on flash shall not depend on caches, which start cold after it.
+    fn begin_preconditioning<S: Sector>(&mut self, _media: &Media<S>) {}
+
     /// Time is switched off or on: a drive is preconditioned with time off. No work is in progress, and a mounted FTL has
     /// time on. Flash takes no time then; what else takes time in the FTL must not take any either.
     fn set_timed(&mut self, _timed: bool) {}

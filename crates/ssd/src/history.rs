@@ -60,7 +60,8 @@ impl History {
     pub(crate) fn note(&mut self, units: u32, batch: &[Lpn], version: u32) {
         let versions = Arc::make_mut(&mut self.versions);
         if versions.is_empty() {
-            versions.resize(units as usize, 0);
+            // Memory that the system has not touched yet.
+            *versions = vec![0; units as usize];
         }
         batch.iter().for_each(|lpn| versions[lpn.index()] = version);
     }

@@ -161,6 +161,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         assert!(step.fault(&self.resolved).is_none(), "{step:?} on a drive for which it is wrong");
         self.drain(&mut Vec::new());
         let before = self.now;
+        self.ftl.begin_preconditioning(self.backend.media());
         self.set_timed(false);
         self.backend.reset_account();
         let units = u64::from(self.ftl.units());

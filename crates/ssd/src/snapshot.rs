@@ -79,10 +79,15 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
 
 /// Reads the history of `units` mapping units.
 fn versions(units: usize, from: &mut impl Read) -> Result<Vec<u32>, SnapshotError> {
-    let mut versions = Vec::with_capacity(units);
+    // Units without a version are memory that the system has not touched yet, and stay it.
+    let (mut versions, mut begin) = (vec![0; units], 0);
     let mut get = |bytes: &mut [u8]| from.read_exact(bytes).map_err(SnapshotError::from);
     read_numbers(units as u64, &mut get, &mut |run| {
-        versions.extend(run.numbers().map(|version| version as u32));
+        let end = begin + run.count as usize;
+        if (run.first, run.step) != (0, 0) {
+            versions[begin..end].iter_mut().zip(run.numbers()).for_each(|(version, number)| *version = number as u32);
+        }
+        begin = end;
         Ok(())
     })?;
     Ok(versions)

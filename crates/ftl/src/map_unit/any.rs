@@ -13,6 +13,7 @@ use super::fmmu::{Fmmu, Sizes};
 use super::layout::Layout;
 use super::software::Software;
 use super::uncached::Uncached;
+use super::write_back::WriteBack;
 use super::{Ask, Asker, Counters, FmmuSpec, MapSpec, MapUnit, Output, Table, Ticket};
 
 /// Any map unit, by static dispatch. A drive builds a new one after a power cut, because all its state is in RAM.
@@ -28,6 +29,7 @@ enum Kind {
     Dftl(Software<Direct>),
     Cdftl(Software<SecondLevel>),
     Fmmu(Fmmu),
+    WriteBack(WriteBack),
 }
 
 macro_rules! each {
@@ -38,6 +40,7 @@ macro_rules! each {
             Kind::Dftl($inner) => $do,
             Kind::Cdftl($inner) => $do,
             Kind::Fmmu($inner) => $do,
+            Kind::WriteBack($inner) => $do,
         }
     };
 }
@@ -98,16 +101,22 @@ impl AnyMapUnit {
 
     /// Builds the map unit of a device at power-on; none if the FTL has the map itself. `found` has the entry of every
     /// mapping unit, from the scan of the spare areas, and a translation page has `entries` entries.
-    pub(crate) fn start(spec: &MapSpec, found: &[u32], entries: u32) -> Option<Self> {
+    pub(crate) fn start(spec: &MapSpec, found: impl ExactSizeIterator<Item = u32>, entries: u32) -> Option<Self> {
         // A full table has no translation pages; its questions may be as large as those of any other.
         let page = Bytes::new(u64::from(entries.max(super::SPAN)) * ENTRY);
         let mut unit = Self::new(spec, found.len() as u32, page)?;
         if let Some(table) = unit.table() {
             for (lpn, found) in (0..).map(Lpn::new).zip(found) {
-                table.enter(lpn, decode(*found));
+                table.enter(lpn, decode(found));
             }
         }
         Some(unit)
+    }
+
+    /// The map unit of a drive that is being preconditioned, for `units` entries in translation pages of `page` entries.
+    /// `image` has the content of each page on flash.
+    pub(crate) fn write_back<'a>(units: u32, page: u32, image: impl Fn(u32) -> Option<&'a [u32]>) -> Self {
+        Self(Kind::WriteBack(WriteBack::new(units, page, image)))
     }
 
     pub(super) fn dftl(plan: &Plan, buffers: u32) -> Software<Direct> {
@@ -152,6 +161,7 @@ impl AnyMapUnit {
             Kind::Dftl(unit) => unit.is_clean(),
             Kind::Cdftl(unit) => unit.is_clean(),
             Kind::Fmmu(unit) => unit.is_clean(),
+            Kind::WriteBack(unit) => unit.is_clean(),
         }
     }
 
@@ -164,6 +174,7 @@ impl AnyMapUnit {
             Kind::Dftl(unit) => unit.peek(lpn, images),
             Kind::Cdftl(unit) => unit.peek(lpn, images),
             Kind::Fmmu(unit) => unit.peek(lpn, images),
+            Kind::WriteBack(unit) => unit.peek(lpn),
         }
     }
 

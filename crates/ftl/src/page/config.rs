@@ -88,9 +88,9 @@ impl Config for PageConfig {
         }
     }
 
-    /// With time off no list waits for a controller.
+    /// With time off no list waits for a controller; and a map in RAM stands in for a map unit with translation pages.
     fn unseen_by_preconditioning(&self, _: bool) -> &'static [&'static str] {
-        &["flash.controllers"]
+        if self.map_pages.count > 0 { &["flash.controllers", "ftl.map"] } else { &["flash.controllers"] }
     }
 
     fn working_space(&self) -> Option<WorkingSpace> {

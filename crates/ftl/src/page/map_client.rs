@@ -93,7 +93,7 @@ pub(super) struct MapClient {
     /// A buffer for its output; empty between its steps.
     pub(super) out: Output,
     /// The whole map as recovery found it, while any translation page is stale.
-    pub(super) recovered: Option<Map>,
+    pub(super) recovered: Option<Vec<u32>>,
     /// Stale translation pages: they are written before the map unit starts.
     pub(super) stale: BTreeSet<u32>,
     /// Translation pages that have no place on flash any more. They stay in RAM, and the drive accepts no more writes.
@@ -120,6 +120,20 @@ impl MapClient {
             stale: BTreeSet::new(),
             kept: BTreeMap::new(),
         }
+    }
+
+    /// From now to the next mount a map in RAM answers, which stores the changed translation pages when the power goes off.
+    /// A map unit whose RAM holds what flash does not have goes on.
+    pub(super) fn store_at_the_end<S: Sector>(&mut self, media: &Media<S>) {
+        let has_all = self.stale.is_empty() && self.kept.is_empty() && self.unit.is_clean();
+        if self.pages.is_empty() || !has_all {
+            return;
+        }
+        let image = |page: u32| {
+            let durable = self.pages[page as usize].durable?;
+            media.image(page, durable).map(|image| &image[..])
+        };
+        self.unit = AnyMapUnit::write_back(self.units, self.entries, image);
     }
 
     fn tick(&mut self, now: Time) -> Time {
@@ -306,7 +320,7 @@ impl MapClient {
             return Some(kept);
         }
         if let Some(recovered) = self.recovered.as_ref().filter(|_| self.stale.contains(&page)) {
-            return Some(recovered.entries(self.range(page)));
+            return Some(&recovered[self.range(page)]);
         }
         let psn = self.directory.get(Lpn::new(page))?;
         let Spare::Data { version, .. } = media.spare(psn) else { panic!("translation page {page} is not at {psn}") };

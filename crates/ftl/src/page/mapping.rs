@@ -284,13 +284,20 @@ impl PageFtl {
         }
     }
 
-    /// Starts to store what only the map unit's RAM holds, because the power is about to go off in order.
+    /// Replaces a map unit with translation pages by one that stores them at the end, see [`Ftl::begin_preconditioning`].
+    pub(crate) fn begin_preconditioning<S: Sector>(&mut self, media: &Media<S>) {
+        if let Mapping::MapUnit(map_client) = &mut self.mapping {
+            map_client.store_at_the_end(media);
+        }
+    }
+
     pub(crate) fn set_timed(&mut self, timed: bool) {
         if let Mapping::MapUnit(map_client) = &mut self.mapping {
             map_client.unit.set_timed(timed);
         }
     }
 
+    /// Starts to store what only the map unit's RAM holds, because the power is about to go off in order.
     pub(crate) fn flush_map(&mut self, now: Time) {
         if let Mapping::MapUnit(map_client) = &mut self.mapping {
             map_client.flush(now);

@@ -8,6 +8,8 @@
 //! Recovery finds translation pages like data, but the spare areas are the truth: a page whose content disagrees with
 //! them is stale, and is written again before the map unit starts.
 
+use std::ops::Range;
+
 use base::units::{Lpn, SuperblockId};
 use flash::nand::{BlockBirth, Media, Sector, Spare, Stream};
 
@@ -16,7 +18,7 @@ use super::checkpoint::{self, mount::Search};
 use super::map_client::MapClient;
 use super::mapping::Mapping;
 use super::{PageConfig, PageFtl};
-use crate::map_unit::{AnyMapUnit, decode};
+use crate::map_unit::{AnyMapUnit, decode, encode};
 use crate::sabotage::Sabotage;
 use crate::toolkit::Map;
 use crate::toolkit::recovery::{self, Found};
@@ -125,35 +127,37 @@ impl PageFtl {
         let unit = AnyMapUnit::start(&config.map, found.entries(0..self.units as usize), pages.entries);
         let Some(unit) = unit else { return Mapping::Ram(found) };
         let mut directory = Map::new(pages.count);
-        let mut recovered = Map::new(pages.count * pages.entries);
-        for (lpn, psn) in found.iter() {
-            match lpn.get().checked_sub(self.units) {
-                Some(page) => directory.set(Lpn::new(page), Some(psn)),
-                None if pages.count > 0 => recovered.set(lpn, Some(psn)),
-                None => None,
-            };
+        for page in 0..pages.count {
+            directory.set(Lpn::new(page), found.peek((self.units + page) as usize));
         }
         let mut map_client = MapClient::new(unit, self.units, directory, pages.entries);
+        // A translation page may extend beyond the last mapping unit.
+        let truth = |map_client: &MapClient, page: u32| {
+            let Range { start, end } = map_client.range(page);
+            let units = self.units as usize;
+            found.entries(start..end.min(units)).chain(std::iter::repeat_n(encode(None), end.saturating_sub(units)))
+        };
         for page in 0..pages.count {
-            let truth = recovered.entries(map_client.range(page));
             let image = map_client.directory.get(Lpn::new(page)).and_then(|psn| {
                 let version = recovery::version_of(media, psn)?;
                 map_client.pages[page as usize].durable = Some(version);
                 media.image(page, version)
             });
             let current = match image {
-                Some(image) => image[..] == *truth,
+                Some(image) => image.iter().copied().eq(truth(&map_client, page)),
                 // A version without an image is foreign.
                 None => {
                     map_client.pages[page as usize].durable.is_none()
-                        && truth.iter().all(|entry| decode(*entry).is_none())
+                        && truth(&map_client, page).all(|entry| decode(entry).is_none())
                 }
             };
             if !current && !self.planted.is(Sabotage::StaleTrusted) {
                 map_client.stale.insert(page);
             }
         }
-        map_client.recovered = (!map_client.stale.is_empty()).then_some(recovered);
+        if !map_client.stale.is_empty() {
+            map_client.recovered = Some((0..pages.count).flat_map(|page| truth(&map_client, page)).collect());
+        }
         Mapping::MapUnit(Box::new(map_client))
     }
 }

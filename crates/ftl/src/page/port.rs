@@ -162,6 +162,10 @@ impl Ftl for PageFtl {
         self.map_works_alone(flash, until, stepped)
     }
 
+    fn begin_preconditioning<S: Sector>(&mut self, media: &Media<S>) {
+        self.begin_preconditioning(media);
+    }
+
     fn set_timed(&mut self, timed: bool) {
         self.set_timed(timed);
     }

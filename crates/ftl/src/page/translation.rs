@@ -127,7 +127,7 @@ impl PageFtl {
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
         let image = match &map_client.recovered {
             Some(recovered) if map_client.stale.contains(&page) => {
-                Image::new(recovered.entries(map_client.range(page)).to_vec())
+                Image::new(recovered[map_client.range(page)].to_vec())
             }
             _ => {
                 let version = map_client.pages[page as usize].storing.expect("it is being stored");
@@ -184,7 +184,7 @@ impl PageFtl {
             state.storing = Some(version);
             let durable = state.durable;
             let recovered = map_client.recovered.as_ref().expect("it is kept while pages are out of date");
-            flash.backend.media_mut().stage_image(page, durable, version, recovered.entries(range));
+            flash.backend.media_mut().stage_image(page, durable, version, &recovered[range]);
             self.write_page(flash, owners, page, version);
         }
         self.end_write(flash, owners);

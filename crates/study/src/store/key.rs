@@ -395,7 +395,8 @@ fn state_digest(
         Some(_) => UNSEEN_KEYS.iter().for_each(|path| remove(&mut device, path)),
         None => resolved.unseen_keys(&run.precondition).for_each(|path| remove(&mut device, path)),
     }
-    let all = (MODEL, seed, device, snapshot, &run.precondition);
+    // What a key that is unseen decides of the layout on flash still counts.
+    let all = (MODEL, seed, device, resolved.format(), snapshot, &run.precondition);
     Digest::of(serde_json::to_string(&all).expect("numbers, texts and tables").as_bytes())
 }
 

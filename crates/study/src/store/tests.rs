@@ -209,8 +209,9 @@ fn a_state_serves_drives_that_differ_in_what_preconditioning_does_not_see() {
 }
 
 /// For each key that preconditioning of a family does not see, or the fill of one, a drive and two values.
-const UNSEEN_IN_FAMILY: [(&str, &str, [&str; 2]); 12] = [
+const UNSEEN_IN_FAMILY: [(&str, &str, [&str; 2]); 13] = [
     ("flash.controllers", "", ["'none'", "'per-die'"]),
+    ("ftl.map", "ftl.map-unit = '1KiB'", ["{ kind = 'cdftl', cores = 2 }", "{ kind = 'fmmu' }"]),
     ("slc", CHANG, [SMALL_SLC, "{ part = 'dirik-2009', blocks = 20, pages = 16 }"]),
     ("ftl.chang.threshold", WHOLE, ["'partition'", "'alternation'"]),
     ("ftl.chang.recluster-every", WHOLE, ["2", "300"]),
@@ -236,6 +237,10 @@ fn a_fill_serves_drives_that_differ_in_what_it_does_not_see() {
     // A part of a block may be a small write.
     let with_rest = "ftl.kind = 'chang'\nftl.capacity = '2052KiB'";
     assert_eq!(states_of_two(("slc", with_rest, UNSEEN_IN_FAMILY[1].2), "'fill'"), 0, "each has its own");
+    let maps = ["{ kind = 'cdftl', cores = 2 }", "{ kind = 'fmmu' }"];
+    assert_eq!(states_of_two(("ftl.map", "ftl.map-unit = '1KiB'", maps), "'fill', 'random:x1.0'"), 1);
+    let other_format = [maps[0], "{ kind = 'table' }"];
+    assert_eq!(states_of_two(("ftl.map", "ftl.map-unit = '1KiB'", other_format), "'fill'"), 0);
     let of_hydra = "ftl.kind = 'hydra'\nftl.hydra.chips = 1";
     assert_eq!(states_of_two(("flash.controllers", of_hydra, ["{ shared = 2 }", "{ shared = 4 }"]), "'fill'"), 0);
 }
