@@ -1,20 +1,25 @@
 //! Numbers as runs of equal differences, for snapshots: what was written in order takes a few bytes, and what was never
 //! written takes none of the reader's memory.
 //!
-//! A sequence is a sequence of pieces. Each begins with a word of 32 bits. If its highest bit is set, the others count
-//! numbers that have one difference each from the number before, which follows. Otherwise it counts the differences that
-//! follow. The first number differs from zero.
+//! A sequence is a sequence of pieces. Each begins with a word of 32 bits: two for its kind, the others for the number
+//! of its numbers. The difference of each number from the one before follows: once for all numbers of a run; for some
+//! that repeat, as those of programs of several units do, their period and the differences of one period; else for each
+//! number. The first number differs from zero.
 
 use std::io;
 
 use super::SnapshotError;
 
-/// The flag of a piece whose numbers have one difference.
-const RUN: u32 = 1 << 31;
-/// The fewest numbers that are written as a run: its difference and its count take less than theirs.
-const FEWEST: u32 = 3;
-/// The most differences of a piece.
+/// The kinds of pieces.
+const SINGLE: u32 = 0;
+const RUN: u32 = 1 << 30;
+const REPEATED: u32 = 2 << 30;
+const KIND: u32 = 3 << 30;
+/// The fewest numbers that are written as a run: a piece of its own takes longer than its difference.
+const FEWEST: u32 = 16;
+/// The most differences of a piece that is no run, and the longest period of them.
 const MOST: usize = 1 << 12;
+const LONGEST: usize = 64;
 
 /// Some successive numbers with equal differences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,15 +46,20 @@ impl Run {
 /// The differences that are not written yet.
 struct Writer<'a, P> {
     put: &'a mut P,
-    single: Vec<u8>,
+    single: Vec<u64>,
     step: u64,
     count: u32,
+}
+
+/// The shortest period of these differences; none if it is too long to be of use.
+fn period(steps: &[u64]) -> Option<usize> {
+    (1..=LONGEST.min(steps.len() / 2)).find(|period| steps[*period..] == steps[..steps.len() - period])
 }
 
 impl<P: FnMut(&[u8]) -> io::Result<()>> Writer<'_, P> {
     /// Adds the next difference.
     fn add(&mut self, step: u64) -> io::Result<()> {
-        if step != self.step || self.count == RUN - 1 {
+        if step != self.step || self.count == !KIND {
             self.end_run()?;
             self.step = step;
         }
@@ -61,25 +71,36 @@ impl<P: FnMut(&[u8]) -> io::Result<()>> Writer<'_, P> {
         let count = std::mem::take(&mut self.count);
         if count >= FEWEST {
             self.write_single()?;
-            (self.put)(&(RUN | count).to_le_bytes())?;
-            return (self.put)(&self.step.to_le_bytes());
+            return self.write(RUN | count, &[self.step]);
         }
         for _ in 0..count {
-            self.single.extend_from_slice(&self.step.to_le_bytes());
-            if self.single.len() == 8 * MOST {
+            self.single.push(self.step);
+            if self.single.len() == MOST {
                 self.write_single()?;
             }
         }
         Ok(())
     }
 
+    /// Writes the differences that are in no run.
     fn write_single(&mut self) -> io::Result<()> {
-        if !self.single.is_empty() {
-            (self.put)(&(self.single.len() as u32 / 8).to_le_bytes())?;
-            (self.put)(&self.single)?;
-            self.single.clear();
+        let steps = std::mem::take(&mut self.single);
+        let count = steps.len() as u32;
+        if let Some(period) = period(&steps) {
+            self.write(REPEATED | count, &[])?;
+            (self.put)(&(period as u32).to_le_bytes())?;
+            steps[..period].iter().try_for_each(|step| (self.put)(&step.to_le_bytes()))?;
+        } else if count > 0 {
+            self.write(SINGLE | count, &steps)?;
         }
+        self.single = steps;
+        self.single.clear();
         Ok(())
+    }
+
+    fn write(&mut self, piece: u32, steps: &[u64]) -> io::Result<()> {
+        (self.put)(&piece.to_le_bytes())?;
+        steps.iter().try_for_each(|step| (self.put)(&step.to_le_bytes()))
     }
 }
 
@@ -91,7 +112,7 @@ pub fn write_numbers(
     numbers: impl Iterator<Item = u64>,
     put: &mut impl FnMut(&[u8]) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut writer = Writer { put, single: Vec::with_capacity(8 * MOST), step: 0, count: 0 };
+    let mut writer = Writer { put, single: Vec::with_capacity(MOST), step: 0, count: 0 };
     let mut before = 0_u64;
     for number in numbers {
         writer.add(number.wrapping_sub(before))?;
@@ -110,28 +131,35 @@ pub fn read_numbers(
     get: &mut impl FnMut(&mut [u8]) -> Result<(), SnapshotError>,
     each: &mut impl FnMut(Run) -> Result<(), SnapshotError>,
 ) -> Result<(), SnapshotError> {
-    let (mut before, mut single) = (0_u64, Vec::new());
-    while count > 0 {
+    let (mut before, mut bytes) = (0_u64, Vec::new());
+    let word = |get: &mut dyn FnMut(&mut [u8]) -> Result<(), SnapshotError>| {
         let mut word = [0; 4];
-        get(&mut word)?;
-        let piece = u32::from_le_bytes(word);
-        let length = piece & !RUN;
-        if length == 0 || u64::from(length) > count || (piece & RUN == 0 && length as usize > MOST) {
+        get(&mut word).map(|()| u32::from_le_bytes(word))
+    };
+    while count > 0 {
+        let piece = word(get)?;
+        let length = piece & !KIND;
+        let steps = match piece & KIND {
+            RUN => 1,
+            SINGLE if length as usize <= MOST => length,
+            REPEATED if length as usize <= MOST => word(get)?,
+            _ => 0,
+        };
+        if length == 0 || u64::from(length) > count || steps == 0 || steps > length {
             return Err(SnapshotError::Damaged);
         }
         count -= u64::from(length);
-        if piece & RUN != 0 {
-            let mut step = [0; 8];
-            get(&mut step)?;
-            let step = u64::from_le_bytes(step);
+        bytes.resize(8 * steps as usize, 0);
+        get(&mut bytes)?;
+        let (steps, _) = bytes.as_chunks();
+        let mut steps = steps.iter().map(|step| u64::from_le_bytes(*step)).cycle();
+        if piece & KIND == RUN {
+            let step = steps.next().expect("one");
             each(Run { first: before.wrapping_add(step), step, count: length })?;
             before = before.wrapping_add(step.wrapping_mul(length.into()));
         } else {
-            single.resize(8 * length as usize, 0);
-            get(&mut single)?;
-            let (steps, _) = single.as_chunks();
-            for step in steps {
-                before = before.wrapping_add(u64::from_le_bytes(*step));
+            for step in steps.take(length as usize) {
+                before = before.wrapping_add(step);
                 each(Run { first: before, step: 0, count: 1 })?;
             }
         }
@@ -171,8 +199,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(runs in prop::collection::vec((any::<u64>(), prop_oneof![0..3_u64, any::<u64>()], 1..9_u32), 0..40)) {
-            let numbers: Vec<u64> = runs.iter().flat_map(|(first, step, count)| Run { first: *first, step: *step, count: *count }.numbers()).collect();
+        fn what_is_written_is_read(runs in prop::collection::vec((any::<u64>(), prop_oneof![0..3_u64, any::<u64>()], 1..40_u32, 1..9_usize), 0..40)) {
+            // A few numbers, and the same again from where they end.
+            let repeated = |(first, step, count, times): &(u64, u64, u32, usize)| {
+                let run = Run { first: *first, step: *step, count: *count };
+                std::iter::repeat_n(run, *times).flat_map(Run::numbers).collect::<Vec<_>>()
+            };
+            let numbers: Vec<u64> = runs.iter().flat_map(repeated).collect();
             let bytes = written(&numbers);
             prop_assert_eq!(read(numbers.len(), &bytes).expect("numbers"), (numbers, 0));
         }
@@ -187,13 +220,23 @@ mod tests {
     }
 
     #[test]
+    fn the_units_of_programs_repeat_their_differences() {
+        // Four units with one version each, as spare areas have them.
+        let numbers: Vec<u64> = (0..8192).map(|i| (i + 1) << 32 | (i / 4 + 1)).collect();
+        let bytes = written(&numbers);
+        assert!(bytes.len() < 200, "{} bytes", bytes.len());
+        assert_eq!(read(numbers.len(), &bytes).expect("numbers"), (numbers, 0));
+    }
+
+    #[test]
     fn numbers_that_were_never_written_take_twelve_bytes() {
         assert_eq!(written(&[0; 1 << 20]).len(), 12);
     }
 
     #[test]
     fn pieces_that_are_empty_too_long_or_cut_short_are_damaged() {
-        let damaged = |count, bytes: &[u8]| assert!(matches!(read(count, bytes), Err(SnapshotError::Damaged)), "{bytes:?}");
+        let damaged =
+            |count, bytes: &[u8]| assert!(matches!(read(count, bytes), Err(SnapshotError::Damaged)), "{bytes:?}");
         let bytes = written(&[1, 5, 2]);
         assert_eq!(read(3, &bytes).expect("numbers").0, [1, 5, 2]);
         damaged(2, &bytes);
@@ -201,6 +244,11 @@ mod tests {
         damaged(3, &bytes[..bytes.len() - 1]);
         damaged(1, &[0; 12]);
         damaged(1, &RUN.to_le_bytes());
+        damaged(1, &[KIND.to_le_bytes(), [1; 4], [0; 4]].concat());
+        let repeated = |period: u32| [(REPEATED | 4).to_le_bytes(), period.to_le_bytes(), [0; 4], [0; 4]].concat();
+        assert_eq!(read(4, &repeated(1)).expect("numbers").0, [0; 4]);
+        damaged(4, &repeated(0));
+        damaged(4, &repeated(5));
         damaged(usize::MAX, &[vec![1, 16, 0, 0], vec![0; 8 * 4097]].concat());
     }
 }

@@ -47,18 +47,19 @@ impl PageFtl {
         let originals_first = opened_for(Stream::Host).chain(opened_for(Stream::Copies));
         let (pages, trims, checkpoints) = (config.map_pages.count, config.trim_pages, config.checkpoint_pages);
         let mut found = Map::new(self.units + pages + trims.count + checkpoints.count());
-        if checkpoints.count() == 0 {
-            recovery::find_newest(media, originals_first, &mut found, &mut self.versions, self.planted);
+        let end = if checkpoints.count() == 0 {
+            recovery::find_newest(media, originals_first, &mut found, &mut self.versions, self.planted)
         } else {
             let search = Search::of(checkpoints, checkpoint::mount::place(config), media, self.planted);
             search.version().into_iter().for_each(|version| self.versions.note(version));
             let slots = recovery::slots(media, originals_first);
             let believed = slots.filter(|psn| search.counts(self.geometry.locate(*psn).0, *psn));
-            recovery::find_newest_of(media, believed, &mut found, &mut self.versions, self.planted);
+            let end = recovery::find_newest_of(media, believed, &mut found, &mut self.versions, self.planted);
             self.checkpoints = self.recover_checkpoints(config, &search, media, &mut found);
-        }
+            end
+        };
         self.trims = self.recover_trims(trims, pages, media, &mut found);
-        for (lpn, psn) in found.iter() {
+        for (lpn, psn) in found.first(end) {
             if let Some(later) = found.peek(lpn.index() + AHEAD) {
                 self.blocks.fetch(later, self.geometry.locate(later).0);
             }

@@ -70,6 +70,11 @@ impl IndexMut<u32> for Blocks {
 }
 
 impl Blocks {
+    /// The valid pages of all blocks.
+    pub(super) fn valid_pages(&self) -> u32 {
+        self.blocks.iter().map(|block| block.valid).sum()
+    }
+
     /// Bytes for `count` blocks, all of them spare.
     pub(super) const fn memory(count: u64) -> u64 {
         count * size_of::<Block>() as u64 + FreeLists::memory(count)

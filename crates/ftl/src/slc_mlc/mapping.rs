@@ -70,6 +70,19 @@ impl Mapping {
         }
     }
 
+    /// Counts the valid pages that a mount has found in the block.
+    pub(super) fn found(&mut self, block: u32, valid: u32) {
+        match self {
+            Self::Chains(chains) => chains.blocks[block].valid = valid,
+            Self::Pages(_) => (0..valid).for_each(|_| self.count(block, true)),
+        }
+    }
+
+    /// The valid pages of all blocks.
+    pub(super) fn valid_pages(&self) -> u32 {
+        self.blocks().valid_pages()
+    }
+
     /// Counts pages of a block of a chain that have become invalid.
     pub(super) fn discount(&mut self, block: u32, pages: u32) {
         debug_assert!(matches!(self, Self::Chains(_)), "a fold of a map without chains");

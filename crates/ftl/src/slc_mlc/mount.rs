@@ -69,9 +69,18 @@ impl SlcMlcFtl {
             interrupted: Vec::new(),
             planted: from.planted,
         };
-        let found = (0..disk.mlc.units()).filter(|lpn| disk.holds(*lpn)).count() as u32;
+        let found = disk.mlc.mapping.valid_pages() + slc_only(&disk, from.slc_array);
         Self { disk, requests: Requests::default(), tasks: Tasks::default(), versions, found }
     }
+}
+
+/// Mapping units of which only the SLC flash has sectors.
+fn slc_only<S: Sector>(disk: &Disk, slc_array: Option<&Media<S>>) -> u32 {
+    if slc_array.is_none_or(Media::is_new) {
+        return 0;
+    }
+    let is_only = |lpn: &u32| disk.holds_sectors(*lpn) && disk.mlc.psn_of(*lpn).is_none();
+    (0..disk.mlc.units()).filter(is_only).count() as u32
 }
 
 /// A copy of a sector in the SLC flash. The greatest copy of a sector is the one that counts.
@@ -139,7 +148,7 @@ impl Mlc {
         recovery::find_newest(media, superblocks.clone(), &mut self.map, versions, planted);
         let programmed: Vec<u32> = superblocks.map(SuperblockId::get).collect();
         for block in &programmed {
-            let (mut next, mut in_order) = (0, true);
+            let (mut next, mut in_order, mut valid) = (0, true, 0);
             for page in 0..self.pages {
                 let psn = self.slot(*block, page);
                 let spare = media.spare(psn);
@@ -149,11 +158,10 @@ impl Mlc {
                 }
                 if let Spare::Data { lpn, .. } = spare {
                     in_order &= lpn.get() % self.pages == page;
-                    if self.map.leads(lpn, psn) {
-                        self.mapping.count(*block, true);
-                    }
+                    valid += u32::from(self.map.leads(lpn, psn));
                 }
             }
+            self.mapping.found(*block, valid);
             let found = &mut self.mapping.blocks_mut()[*block];
             (found.programmed, found.in_order) = (next, in_order);
             found.mode = media.mode(SuperblockId::new(*block));

@@ -28,6 +28,13 @@ impl Map {
         Self { inverse: vec![word(None); units as usize] }
     }
 
+    /// Most mapping units will get a place: lets the system provide the memory. Otherwise a look at a unit without a place
+    /// does so in part, and its place does it again, at several times the cost.
+    pub(crate) fn touch(&mut self) {
+        const PAGE: usize = 4096 / size_of::<u32>();
+        self.inverse.iter_mut().step_by(PAGE).for_each(|inverse| *inverse = std::hint::black_box(word(None)));
+    }
+
     /// Bytes of memory of a map of `units` mapping units.
     pub(crate) const fn memory(units: u64) -> u64 {
         units * size_of::<u32>() as u64
@@ -50,7 +57,13 @@ impl Map {
     /// The mapping units that have a place, with the place.
     #[inline]
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Lpn, Psn)> + '_ {
-        let words = self.inverse.iter().enumerate();
+        self.first(self.inverse.len())
+    }
+
+    /// The same of the first `count` units.
+    #[inline]
+    pub(crate) fn first(&self, count: usize) -> impl Iterator<Item = (Lpn, Psn)> + '_ {
+        let words = self.inverse[..count].iter().enumerate();
         words.filter_map(|(unit, word)| place(*word).map(|psn| (Lpn::new(unit as u32), psn)))
     }
 

@@ -64,15 +64,18 @@ pub(crate) fn wins(version: u32, before: Option<u32>, planted: Planted) -> bool 
 }
 
 /// Sets an empty map to the newest copies of its mapping units in these superblocks, originals first; ignores others.
-/// Notes every version.
+/// Notes every version. Returns the number of the first mapping units that include all with a place.
 pub(crate) fn find_newest<S: Sector>(
     media: &Media<S>,
-    superblocks: impl Iterator<Item = SuperblockId>,
+    superblocks: impl Iterator<Item = SuperblockId> + Clone,
     map: &mut Map,
     versions: &mut Versions,
     planted: Planted,
-) {
-    find_newest_of(media, slots(media, superblocks), map, versions, planted);
+) -> usize {
+    if superblocks.clone().count() * 2 > media.geometry().superblock_count() as usize {
+        map.touch();
+    }
+    find_newest_of(media, slots(media, superblocks), map, versions, planted)
 }
 
 /// All slots of superblocks.
@@ -95,7 +98,8 @@ pub(crate) fn find_newest_of<S: Sector>(
     map: &mut Map,
     versions: &mut Versions,
     planted: Planted,
-) {
+) -> usize {
+    let mut end = 0;
     // Copies whose map entries are on their way.
     let mut ahead = VecDeque::with_capacity(AHEAD + 1);
     let consider = |map: &mut Map, (lpn, version, psn): (Lpn, u32, Psn)| {
@@ -111,6 +115,7 @@ pub(crate) fn find_newest_of<S: Sector>(
         if lpn.get() >= map.len() {
             continue;
         }
+        end = end.max(lpn.index() + 1);
         map.fetch(lpn.index());
         ahead.push_back((lpn, version, psn));
         if ahead.len() > AHEAD
@@ -120,6 +125,7 @@ pub(crate) fn find_newest_of<S: Sector>(
         }
     }
     ahead.into_iter().for_each(|copy| consider(map, copy));
+    end
 }
 
 #[cfg(test)]

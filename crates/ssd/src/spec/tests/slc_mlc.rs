@@ -111,7 +111,8 @@ fn the_format_holds_every_key_that_decides_the_place_of_data() {
              {slc}\n[ftl]\nkind = \"chang\"\ncapacity = \"512KiB\"\nchang = {{ {chang} }}\n"
         );
         let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
-        spec.resolve().unwrap_or_else(|faults| panic!("{text}: {faults:?}")).format()
+        let resolved = spec.resolve().unwrap_or_else(|faults| panic!("{text}: {faults:?}"));
+        [resolved.format(), resolved.slc_format()].concat()
     };
     let slc = |blocks| format!("slc = {{ part = \"K9WAG08U1A\", blocks = {blocks}, pages = 8 }}");
     let copies = [format("", &slc(4)), format("copy-back = false", &slc(4))];
