@@ -21,8 +21,8 @@ pub trait Payload<S> {
     /// Begins a run on a preconditioned device; `past` is its history, if known.
     fn begin(&mut self, _past: Option<&History>) {}
 
-    /// These requests are among the next ones, in this order.
-    fn announce(&self, _coming: &[Io]) {}
+    /// The next requests are these, in this order.
+    fn announce(&mut self, _coming: &[Io]) {}
 
     /// The content of a request: one entry per sector for a write, empty otherwise.
     fn content(&mut self, tag: Tag, io: &Io) -> Vec<S>;
@@ -173,6 +173,8 @@ pub struct Oracle {
     refused: HashMap<u64, Vec<u64>>,
     granularity: u64,
     verified: Verified,
+    /// Requests that were announced and have not come yet. What they look at has been prefetched.
+    announced: usize,
 }
 
 impl Oracle {
@@ -199,6 +201,7 @@ impl Oracle {
             refused: HashMap::new(),
             granularity: granularity.get(),
             verified: Verified::default(),
+            announced: 0,
         }
     }
 
@@ -284,14 +287,21 @@ impl Oracle {
 
 impl<S: StampSector> Payload<S> for Oracle {
     fn begin(&mut self, history: Option<&History>) {
+        self.announced = 0;
         self.array.begin(history.cloned());
     }
 
-    fn announce(&self, coming: &[Io]) {
+    fn announce(&mut self, coming: &[Io]) {
+        self.announced = coming.len();
         self.array.announce(coming);
     }
 
     fn content(&mut self, tag: Tag, io: &Io) -> Vec<S> {
+        if self.announced > 0 {
+            self.announced -= 1;
+        } else {
+            self.array.announce(std::slice::from_ref(io));
+        }
         match io.kind {
             IoKind::Write => {
                 let first = first_stamp(tag, io.sectors);

@@ -157,7 +157,10 @@ mod tests {
         update(&mut unit, 17, 7);
         let out = step(&mut unit);
         let was = Answer::Updated(Some(Psn::new(5)));
-        assert_eq!(out.answers, [(Ticket(17), Answer::Updated(None)), (Ticket(3), Answer::Updated(None)), (Ticket(17), was)]);
+        assert_eq!(
+            out.answers,
+            [(Ticket(17), Answer::Updated(None)), (Ticket(3), Answer::Updated(None)), (Ticket(17), was)]
+        );
         assert!(out.jobs.is_empty() && !unit.is_clean());
         unit.flush(Time::ZERO);
         assert_eq!(step(&mut unit).jobs, [Job::Store(0), Job::Store(1)]);

@@ -28,7 +28,7 @@ impl Coming {
     /// The next request; `None` if the source has to be asked for it, or is at its end.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Its fields go to the drive in registers.
-    pub(super) fn next<S, W, D, P>(&mut self, source: &mut W, drive: &mut D, payload: &P) -> Option<Io>
+    pub(super) fn next<S, W, D, P>(&mut self, source: &mut W, drive: &mut D, payload: &mut P) -> Option<Io>
     where
         W: Source + ?Sized,
         D: Drive<S>,
@@ -44,7 +44,7 @@ impl Coming {
 
     /// Asks the source for more requests, and tells the drive and the payload. False if it knows none.
     #[inline(never)]
-    fn look_ahead<S, W, D, P>(&mut self, source: &mut W, drive: &mut D, payload: &P) -> bool
+    fn look_ahead<S, W, D, P>(&mut self, source: &mut W, drive: &mut D, payload: &mut P) -> bool
     where
         W: Source + ?Sized,
         D: Drive<S>,
