@@ -17,7 +17,7 @@ const UNIT: u64 = 8;
 const DEPTH: u64 = 64;
 const WARM: u64 = 100_000;
 const COUNTED: u64 = 50_000;
-const STRETCHES: usize = 4;
+const STRETCHES: usize = 8;
 
 /// A small drive of two channels, full and with garbage collection in its steady state.
 fn drive(extra: &str) -> Ssd<()> {

@@ -4,7 +4,7 @@
 use base::engine::Rng;
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors};
-use ssd::{Drive, WearSpec};
+use ssd::{Drive, FtlSpec, MapSpec, WearSpec};
 
 use super::{Trial, Work};
 
@@ -15,8 +15,13 @@ use super::{Trial, Work};
 /// for `blocks` scans. The erases in between go to the superblocks in use, of which there are at least two: the open
 /// one and the free one behind it. A scan that finds a collection under way waits for its end, which costs another
 /// erase for each superblock being collected.
-fn bound(wear: &WearSpec, blocks: u32, parallel: u32) -> Option<u32> {
-    let between_looks = wear.check_every + parallel;
+///
+/// Scans follow the erases of data. With the map on flash each write may store a translation page, and as many erases again
+/// go to the superblocks of those.
+fn bound(ftl: &FtlSpec, blocks: u32) -> Option<u32> {
+    let wear = &ftl.wear;
+    let pools = if matches!(ftl.map, MapSpec::Ram | MapSpec::Table { .. }) { 1 } else { 2 };
+    let between_looks = (wear.check_every + ftl.gc.parallel) * pools;
     wear.threshold.map(|threshold| threshold + (blocks * between_looks).div_ceil(2) + 1)
 }
 
@@ -39,7 +44,7 @@ pub(super) fn wear(trial: &Trial<'_>) -> Work {
     let hydra = trial.resolved.family.hydra();
     let bound = match hydra {
         Some(_) => bound_at_rest(&ftl.wear),
-        None => bound(&ftl.wear, geometry.blocks, ftl.gc.parallel),
+        None => bound(ftl, geometry.blocks),
     };
     let Some(bound) = bound else { return Work::default() };
     let mut host = trial.filled();
