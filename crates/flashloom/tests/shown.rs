@@ -100,7 +100,7 @@ impl Page {
     fn run(&self, shown: &Shown, folder: &Path) -> Output {
         if let Some(target) = shown.command.strip_prefix("make ") {
             let recipe = recipe(target);
-            let run = recipe.iter().find_map(|line| line.split_once("-p flashloom -- ")).expect("it runs Flashloom").1;
+            let run = recipe.iter().find_map(|line| line.split_once("debug/flashloom ")).expect("it runs Flashloom").1;
             fs::create_dir_all(folder.join("out")).expect("created");
             return flashloom(&run.split_whitespace().collect::<Vec<_>>(), folder);
         }
