@@ -284,7 +284,7 @@ impl PageFtl {
         }
     }
 
-    /// Replaces a map unit with translation pages by one that stores them at the end, see [`Ftl::begin_preconditioning`].
+    /// Replaces a map unit with translation pages by one that stores them at the end, see [`crate::Ftl::begin_preconditioning`].
     pub(crate) fn begin_preconditioning<S: Sector>(&mut self, media: &Media<S>) {
         if let Mapping::MapUnit(map_client) = &mut self.mapping {
             map_client.store_at_the_end(media);
