@@ -189,6 +189,38 @@ fn an_orderly_power_off_stores_the_cached_map_entries() {
 }
 
 #[test]
+fn preconditioning_leaves_the_same_flash_whatever_the_map_unit() {
+    let left = |map: &str| {
+        let mut drive = drive(map);
+        for step in [Precondition::Fill, Precondition::RandomOverwrite(0.7)] {
+            let mut state = Vec::new();
+            drive.precondition_to_rest(step, &mut |_, _| std::ops::ControlFlow::Continue(()), &mut |drive| {
+                drive.save(&mut state).expect("memory can be written");
+            });
+            assert!(drive.is_as_mounted(), "{map}, {step:?}: no translation page was stale");
+            drive.check();
+            assert!(!state.is_empty());
+            if step != Precondition::Fill {
+                // From here on it is the drive's own map unit that answers.
+                let before = commands(&drive, Op::Read, Cause::Map);
+                assert_eq!(one(&mut drive, 1, IoKind::Read, 700, 8).data.len(), 8);
+                assert!(commands(&drive, Op::Read, Cause::Map) > before, "{map}: its caches start cold");
+                return state;
+            }
+        }
+        unreachable!("two steps")
+    };
+    let uncached = left(UNCACHED);
+    for map in [
+        "{ kind = \"dftl\", cmt = \"4KiB\", cores = 2 }",
+        "{ kind = \"cdftl\", cmt = \"2KiB\", ctp = \"4KiB\" }",
+        "{ kind = \"fmmu\", cmt = \"1KiB\", ctp = \"4KiB\" }",
+    ] {
+        assert!(left(map) == uncached, "{map}");
+    }
+}
+
+#[test]
 fn requests_wait_until_stale_translation_pages_have_been_written() {
     let mut d = drive(UNCACHED);
     d.precondition(Precondition::Fill, &mut |_, _| {});
