@@ -9,7 +9,7 @@ use flash::nand::Geometry;
 use super::blocks::Blocks;
 use super::cache::MapCache;
 use super::slc::Slc;
-use super::{DensitySpec, MappingSpec, SlcMlcSpec, chains, density, wear};
+use super::{DensitySpec, MappingSpec, SlcMlcSpec, chains, density, filter, wear};
 use crate::family::{Array, Config};
 use crate::toolkit::{ENTRY, Map, WearSpec};
 
@@ -116,10 +116,12 @@ impl Config for SlcMlcConfig {
         say("ftl.chang.probes", &chang.probes);
     }
 
-    /// A fill writes whole blocks. Writes of one size are no small writes, so the SLC flash receives none of them.
+    /// A fill writes whole blocks. Writes of one size do not raise the threshold of small writes, so the SLC flash receives none of
+    /// them if a block is larger.
     fn unseen_by_preconditioning(&self, only_fills: bool) -> &'static [&'static str] {
-        let blocks_are_whole = self.units.is_multiple_of(self.geometry.superblock_slots());
-        if only_fills && blocks_are_whole { &OF_SLC } else { &[] }
+        let slots = self.geometry.superblock_slots();
+        let all_are_large = self.units.is_multiple_of(slots) && slots * self.geometry.sectors > filter::FIRST;
+        if only_fills && all_are_large { &OF_SLC } else { &[] }
     }
 
     fn is_serial(&self) -> bool {

@@ -14,7 +14,7 @@ use crate::toolkit::Every;
 pub(crate) const SIZES: usize = 11;
 
 /// The threshold before the first clustering, in sectors: the paper's value most of the time.
-const FIRST: u32 = 8;
+pub(super) const FIRST: u32 = 8;
 
 /// The method that finds the clusters of write sizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]

@@ -240,6 +240,9 @@ fn a_fill_serves_drives_that_differ_in_what_it_does_not_see() {
     // A part of a block may be a small write.
     let with_rest = "ftl.kind = 'chang'\nftl.capacity = '2052KiB'";
     assert_eq!(states_of_two(("slc", with_rest, UNSEEN_IN_FAMILY[2].2), "'fill'"), 0, "each has its own");
+    // A block of two pages of 2 KiB is one.
+    let small_blocks = "ftl.kind = 'chang'\nftl.capacity = '256KiB'\nflash.pages = 2";
+    assert_eq!(states_of_two(("slc", small_blocks, UNSEEN_IN_FAMILY[2].2), "'fill'"), 0, "each has its own");
     let maps = ["{ kind = 'cdftl', cores = 2 }", "{ kind = 'fmmu' }"];
     assert_eq!(states_of_two(("ftl.map", "ftl.map-unit = '1KiB'", maps), "'fill', 'random:x1.0'"), 1);
     let other_format = [maps[0], "{ kind = 'table' }"];
@@ -252,9 +255,10 @@ fn a_fill_serves_drives_that_differ_in_what_it_does_not_see() {
 fn states_of_two((key, like, [one, other]): (&str, &str, [&str; 2]), steps: &str) -> usize {
     let place = Place::new();
     let spare = if like.contains("ftl.capacity") { "" } else { "ftl.over-provisioning = '60%'\n" };
+    let pages = if like.contains("flash.pages") { "" } else { "flash.pages = 16\n" };
     let device = format!(
         "name = 'd'\nflash.part = 'K9K8G08U0M'\nflash.channels = 2\nflash.chips = 2\nflash.planes = 1\n\
-         flash.blocks = 40\nflash.pages = 16\n{spare}{like}\n"
+         flash.blocks = 40\n{pages}{spare}{like}\n"
     );
     for (name, value) in [("one.toml", one), ("other.toml", other)] {
         let replaced: String =
