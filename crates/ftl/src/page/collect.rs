@@ -208,15 +208,16 @@ impl PageFtl {
         let kind = self.kind_in(pool);
         self.victims[kind].remove(pool, superblock);
         self.blocks.set_state(superblock, State::Victim);
+        let valid = self.blocks.valid(superblock);
         let gc = &mut self.pools[pool as usize].gc;
-        gc.victims.push(Victim { superblock, cursor: 0, cause });
-        gc.is_stale |= self.blocks.valid(superblock) == 0;
+        gc.victims.push(Victim { superblock, valid, cursor: 0, cause });
+        gc.is_stale |= valid == 0;
         // The more valid mapping units a victim has, the more turns the collector needs (Woo and Min, Sec. 4.6); of
         // several victims the latest sets the weight. Copies of translation pages ask the map unit nothing.
         if let Mapping::MapUnit(map_client) = &mut self.mapping
             && pool < self.groups
         {
-            map_client.unit.set_collector_weight(self.blocks.valid(superblock), self.geometry.superblock_slots());
+            map_client.unit.set_collector_weight(valid, self.geometry.superblock_slots());
         }
     }
 

@@ -104,6 +104,8 @@ impl<T> IndexMut<Holds> for ByContent<T> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Victim {
     pub(super) superblock: SuperblockId,
+    /// Its valid mapping units when it was chosen.
+    pub(super) valid: u32,
     /// Slots before this offset have been scanned.
     pub(super) cursor: u32,
     pub(super) cause: flash::backend::Cause,

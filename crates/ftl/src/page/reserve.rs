@@ -65,12 +65,16 @@ impl PageFtl {
     }
 
     /// True if collection that starts at zero pads the next program of copies rather than take units of a victim that it
-    /// does not need yet, and that would have lost more by then. The padding must leave room for a program in the
-    /// superblock, or collection would gain nothing.
+    /// does not need yet, and that would have lost more by then. Collection must gain something all the same, or it
+    /// could go on for ever: the padding leaves room for a program in the superblock, and each victim fills fewer
+    /// programs than a superblock has.
     pub(super) fn pads_cheaply(&self, pool: u32) -> bool {
-        let open = self.pools[pool as usize].open[self.copies()];
+        let chosen = &self.pools[pool as usize];
+        let (open, slots) = (chosen.open[self.copies()], self.geometry.superblock_slots());
+        let leaves_room = |from: u32| self.program_end(from) < slots;
         self.starts_late(pool)
-            && open.is_some_and(|open| self.program_end(open.next) < self.geometry.superblock_slots())
+            && open.is_some_and(|open| leaves_room(open.next))
+            && chosen.gc.victims.iter().all(|victim| victim.valid + self.program_slots() <= slots)
     }
 }
 
