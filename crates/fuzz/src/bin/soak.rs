@@ -1,14 +1,17 @@
 //! The soak: the swarm over as many seeds as the time allows, on all cores, and among them the conformance
 //! suite, one setting per seed, with longer scripts than in the tests.
 //!
-//! `soak [SECONDS [FIRST_SEED]]` runs for that long; a failing seed prints one line that replays it.
+//! `soak [SECONDS [FIRST_SEED]]` runs for that long; a failing seed prints one line that replays it, and so does one that
+//! does not end.
 //! `soak replay SEED` prints the drive of one seed, runs it again and does not catch its failure. `soak check CHECK SETTING SEED EFFORT` applies
 //! one check of the conformance suite again.
 #![allow(clippy::disallowed_methods)] // A soak is measured in wall time and runs on threads; the device does neither.
 
+use std::collections::BTreeSet;
 use std::panic;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,6 +19,9 @@ use testkit::{Swarm, conformance};
 
 /// Seeds per run of the conformance suite, whose scripts are cut at every moment.
 const SUITE_EVERY: u64 = 200;
+
+/// What a seed may take after the end of the soak. The slowest take some seconds.
+const GRACE: Duration = Duration::from_secs(180);
 
 /// Runs a seed; returns the completed requests and the survived power cuts.
 fn run(seed: u64) -> (u64, u64) {
@@ -72,29 +78,58 @@ fn main() -> ExitCode {
     println!("from seed {first} on");
     panic::set_hook(Box::new(|_| {}));
     let end = Instant::now() + Duration::from_secs(seconds);
-    let [next, failures, cuts, requests] = [first, 0, 0, 0].map(AtomicU64::new);
-    thread::scope(|scope| {
-        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(|| {
-                while Instant::now() < end {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    match panic::catch_unwind(|| run(seed)) {
-                        Ok((completed, survived)) => {
-                            requests.fetch_add(completed, Ordering::Relaxed);
-                            cuts.fetch_add(survived, Ordering::Relaxed);
-                        }
-                        Err(_) => {
-                            failures.fetch_add(1, Ordering::Relaxed);
-                            println!("FAILED: replay with `make soak REPLAY={seed}`");
-                        }
-                    }
-                }
-            });
-        }
-    });
-    let [seeds, failures, cuts, requests] = [next, failures, cuts, requests].map(AtomicU64::into_inner);
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let soak = Arc::new(Soak { next: AtomicU64::new(first), ..Soak::default() });
+    let (ended, wait) = mpsc::channel();
+    for _ in 0..workers {
+        let (soak, ended) = (Arc::clone(&soak), ended.clone());
+        thread::spawn(move || {
+            soak.work(end);
+            // The receiver is gone if another worker took too long.
+            let _ = ended.send(());
+        });
+    }
+    let left = || (end + GRACE).saturating_duration_since(Instant::now());
+    let all_ended = (0..workers).all(|_| wait.recv_timeout(left()).is_ok());
+    for seed in soak.under_way.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        println!("DOES NOT END: replay with `make soak REPLAY={seed}`");
+    }
+    let [seeds, failures, cuts, requests] =
+        [&soak.next, &soak.failures, &soak.cuts, &soak.requests].map(|count| count.load(Ordering::Relaxed));
     println!("{} seeds, {requests} requests, {cuts} power cuts, {failures} failures", seeds - first);
-    if failures > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    if failures > 0 || !all_ended { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// The seeds so far.
+#[derive(Debug, Default)]
+struct Soak {
+    next: AtomicU64,
+    failures: AtomicU64,
+    cuts: AtomicU64,
+    requests: AtomicU64,
+    under_way: Mutex<BTreeSet<u64>>,
+}
+
+impl Soak {
+    /// Runs seeds until the time is over.
+    fn work(&self, end: Instant) {
+        let under_way = || self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        while Instant::now() < end {
+            let seed = self.next.fetch_add(1, Ordering::Relaxed);
+            under_way().insert(seed);
+            match panic::catch_unwind(|| run(seed)) {
+                Ok((completed, survived)) => {
+                    self.requests.fetch_add(completed, Ordering::Relaxed);
+                    self.cuts.fetch_add(survived, Ordering::Relaxed);
+                }
+                Err(_) => {
+                    self.failures.fetch_add(1, Ordering::Relaxed);
+                    println!("FAILED: replay with `make soak REPLAY={seed}`");
+                }
+            }
+            under_way().remove(&seed);
+        }
+    }
 }
 
 fn usage() -> ExitCode {
