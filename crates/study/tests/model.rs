@@ -50,10 +50,10 @@ const VERSIONS: [(u32, &str, &str); 7] = [
         "5b4cedf97c2a482a04b0d2c8663d64ec899773cbf6cb540fc2946ff13f3dad0a",
         "3e81321751ceca7a85910868bcad151d647ddbcee3314977895bc54a62df9adb",
     ),
-    // Collection that starts at zero pads a program only if it gains something all the same.
+    // Collection that starts at zero pads a program only if it gains something all the same. Pools help each other earlier.
     (
         7,
-        "4e33b329b0720b6d29662c774371181bc3517c028638d427f7355bb5cfff734b",
+        "76fb7740aca10261760b9c689f1c640f567726e735b210529d4263e417bd94fc",
         "3e81321751ceca7a85910868bcad151d647ddbcee3314977895bc54a62df9adb",
     ),
 ];

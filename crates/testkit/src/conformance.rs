@@ -44,6 +44,9 @@ pub struct Effort {
     pub lives: u32,
     /// Failing operations, each in its own run.
     pub failures: u64,
+    /// Operations between the two failures of a drive with a shared log, at least: it keeps two superblocks of each pool
+    /// to itself, not three, and two pools that fail at once cannot help each other.
+    pub apart: u64,
     /// Average erases of each block in a wear test.
     pub erases: u32,
     /// Ways to precondition a drive with each kind of fault.
@@ -52,7 +55,8 @@ pub struct Effort {
 
 impl Effort {
     /// For `make test`. Each setting has its own seed, so together the settings are cut at every moment.
-    pub const TEST: Self = Self { name: "test", stride: 5, paged_stride: 25, lives: 75, failures: 12, ..Self::WHOLE };
+    pub const TEST: Self =
+        Self { name: "test", stride: 5, paged_stride: 25, lives: 75, failures: 12, apart: 1, ..Self::WHOLE };
     /// The whole suite: `make soak` begins with it.
     pub const WHOLE: Self = Self {
         name: "whole",
@@ -62,6 +66,7 @@ impl Effort {
         paged_stride: 5,
         lives: 300,
         failures: 24,
+        apart: 200,
         erases: 60,
         ways: 1,
     };
@@ -74,6 +79,7 @@ impl Effort {
         paged_stride: 1,
         lives: 3000,
         failures: 120,
+        apart: 200,
         erases: 200,
         ways: 15,
     };

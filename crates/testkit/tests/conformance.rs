@@ -135,6 +135,11 @@ fn seeds_that_once_failed_pass() {
         ("program failures", "map Dftl(DftlSpec, a shared log in pools of 16 blocks", 5_003, "test"),
         ("program failures", "map Table, a shared log in pools of 6 blocks", 20_002, "test"),
         ("power cuts, one after another", "a shared log, static wear levelling, copy-back", 20_000, "test"),
+        // A pool without a superblock to copy into got no help from one that was near its limit, until that failed, too.
+        ("program failures", "map Dftl(DftlSpec, a shared log in pools of 16 blocks", 4, "soak"),
+        ("program failures", "map Fmmu(FmmuSpec, a shared log in pools of 16 blocks", 3, "soak"),
+        // The helper waited for units that would fill a program, and a write waited for the helper.
+        ("program failures", "map Fmmu(FmmuSpec, a shared log in pools of 16 blocks", 10, "soak"),
         // A merge that had erased its sources lost pages when all its destinations failed.
         ("preconditioning", "Bast, Same, erased when read, transfer by Bus", 3_007, "test"),
         ("preconditioning", "Bast, Apart, erased when read, transfer by Controller", 3_007, "test"),

@@ -147,7 +147,7 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         Sabotage::RowsUnfilled => vec![at(&["ganged chips"], "books")],
         Sabotage::HeldForgotten => vec![at(&["one-shot programs of 2 pages"], "integrity")],
         Sabotage::HeldOvertaken => {
-            vec![at(&["one-shot programs, AddressStriping channel-chip-die-plane"], "preconditioning")]
+            vec![at(&["map Dftl(DftlSpec, one-shot programs of 2 pages"], "preconditioning")]
         }
         Sabotage::CopiesGoOn | Sabotage::FailingForgotten | Sabotage::RetiredFreed => {
             vec![at(GREEDY, "program failures")]

@@ -175,10 +175,10 @@ impl PageFtl {
         true
     }
 
-    /// The pool with the most space, if one can take a program of copies and still collect its own garbage. As a `last`
-    /// resort it may exceed its limit, and use its last free superblock if one of its own victims will free another, or
-    /// if one program frees a superblock of the rescued pool: otherwise writes would be refused, and the rescued pool
-    /// gives back more than that.
+    /// The pool with the most space, if one can take a program of copies. It keeps a superblock for its own collection,
+    /// or one of its victims will free one. It may spend both and exceed its limit where little is asked of it: a
+    /// program, or half a superblock that fits beside its own copies. The rescued pool gives back more, and helps in its
+    /// turn. As a `last` resort any helper may exceed its limit: otherwise writes would be refused.
     fn helper_pool(&self, pool: u32, last: bool) -> Option<u32> {
         let (units, slots) = (self.program_slots(), self.geometry.superblock_slots());
         let room = |pool: &u32| {
@@ -188,16 +188,17 @@ impl PageFtl {
         let victims = &self.pools[pool as usize].gc.victims;
         let cheapest = || self.victims[self.kind_in(pool)].cheapest(pool);
         let first = victims.first().map(|victim| victim.superblock).or_else(cheapest);
-        let frees = first.is_some_and(|superblock| self.blocks.valid(superblock) <= units);
+        let valid = first.map_or(slots, |superblock| self.blocks.valid(superblock));
         let fits = |other: &u32| {
             let free = self.pools[*other as usize].free.len();
             let open = self.pools[*other as usize].open[self.copies()].is_some();
             // One superblock is for its own collection, and one may have to be opened.
-            let helps = free > u32::from(!open) && self.copies_fit(*other, free - 1, units);
+            let keeps = free > u32::from(!open) && self.copies_fit(*other, free - 1, units);
             let collects = !self.pools[*other as usize].gc.victims.is_empty();
-            let just = last && collects && (open || free > 0) && self.copies_fit(*other, free, units);
-            let lends = last && frees && (open || free > 0);
-            let takes = (last || room(other) >= units) && (helps || just || lends);
+            let regains = collects && (open || free > 0) && self.copies_fit(*other, free, units);
+            let little = valid <= units || (2 * valid <= slots && self.copies_fit(*other, free, valid));
+            let lends = little && (open || free > 0);
+            let takes = lends || ((last || room(other) >= units) && (keeps || regains));
             *other != pool && takes && self.shares_sets(pool, *other)
         };
         self.pools_for(self.kind_in(pool)).filter(fits).max_by_key(|pool| (room(pool), std::cmp::Reverse(*pool)))

@@ -57,11 +57,12 @@ impl PageFtl {
         (moving + more).div_ceil(program) * program <= open + free * slots
     }
 
-    /// True if a write waits for what collection of a pool will free. Collection that starts at zero also works for
-    /// writes that no pool has taken: another pool, whose reserve has failed, may need help from this one's.
+    /// True if a write waits for what collection of a pool will free. Collection that starts at zero, or beside a pool
+    /// that gave up, also works for writes that no pool has taken: another pool, whose reserve has failed, may need help
+    /// from this one's.
     pub(super) fn is_awaited(&self, pool: u32) -> bool {
         let unplaced = || self.unplaced.iter().any(|waiting| !waiting.is_empty());
-        !self.pools[pool as usize].waiting.is_empty() || (self.gc.start == 0 && unplaced())
+        !self.pools[pool as usize].waiting.is_empty() || ((self.gc.start == 0 || self.gave_up) && unplaced())
     }
 
     /// True if collection that starts at zero pads the next program of copies rather than take units of a victim that it

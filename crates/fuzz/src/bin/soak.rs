@@ -84,7 +84,7 @@ fn main() -> ExitCode {
     for _ in 0..workers {
         let (soak, ended) = (Arc::clone(&soak), ended.clone());
         thread::spawn(move || {
-            soak.work(end);
+            soak.run_seeds(end);
             // The receiver is gone if another worker took too long.
             let _ = ended.send(());
         });
@@ -112,7 +112,7 @@ struct Soak {
 
 impl Soak {
     /// Runs seeds until the time is over.
-    fn work(&self, end: Instant) {
+    fn run_seeds(&self, end: Instant) {
         let under_way = || self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
         while Instant::now() < end {
             let seed = self.next.fetch_add(1, Ordering::Relaxed);

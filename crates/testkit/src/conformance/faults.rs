@@ -21,7 +21,8 @@ fn each(trial: &Trial<'_>, fail: impl Fn(&mut Faults, u64)) -> Work {
         let mut rng = Rng::stream(seed, "conformance.faults");
         // A full drive erases at once; a new drive has other first operations.
         let mut host = if rng.chance(0.5) { trial.filled() } else { trial.host() };
-        let later = nth + 1 + rng.below(8);
+        let apart = if trial.resolved.ftl.gc.shared_log { trial.effort.apart } else { 1 };
+        let later = nth + apart + rng.below(8);
         let ssd = host.ssd_mut();
         for nth in [nth, later] {
             fail(ssd.media_mut().faults_mut(), nth);
