@@ -130,4 +130,10 @@ fn seeds_that_once_failed_pass() {
     let _outcome = swarm.run(77_006_838);
     // A log block from which one merge was still reading had become garbage, and another merge erased it.
     let _outcome = swarm.run(50_500_392);
+    // A page of Hydra's log that waited for room took the place of the content of one that still counted.
+    let swarm = Swarm { cuts: 12, ..swarm };
+    let _outcome = swarm.run(8_808_404);
+    // Collection that started at zero gained nothing, for ever.
+    let _outcome = swarm.run(20_924);
+    let _outcome = Swarm { faults: false, ..swarm }.run(6_623);
 }

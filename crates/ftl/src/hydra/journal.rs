@@ -140,8 +140,9 @@ pub(super) struct Journal {
     areas: Vec<Area>,
     replicas: usize,
     map_pages: u32,
-    /// Log pages use this many numbers in rotation, after those of the map.
-    log_pages: u32,
+    /// Log pages use these numbers in rotation, after those of the map: the latest version of each. The area has as many
+    /// pages, so a page that waits until it has room may have the number of one that still counts.
+    latest: Vec<Option<u32>>,
     records_in_page: usize,
     waiting: VecDeque<Record>,
     /// The log page being written, its records, and the replicas that have not finished.
@@ -171,7 +172,7 @@ impl Journal {
             areas: (0..areas.places.len()).map(area).collect(),
             replicas,
             map_pages: areas.map_pages,
-            log_pages: areas.places[0].2 * layout.pages,
+            latest: vec![None; (areas.places[0].2 * layout.pages) as usize],
             records_in_page: ((layout.sectors * 128 / RECORD) as usize).max(1),
             waiting: VecDeque::new(),
             page: Page { number: areas.map_pages, version: 0 },
@@ -224,6 +225,9 @@ impl Journal {
         if let Some(last) = log.last() {
             self.page.number = self.after(last.number);
         }
+        for page in &log {
+            self.latest[(page.number - self.map_pages) as usize] = Some(page.version);
+        }
         self.durable = durable;
         for (area, block, pages) in scanned {
             let newest = pages.iter().map(|page| page.version).max();
@@ -239,7 +243,7 @@ impl Journal {
 
     /// The number of the log page after this one.
     const fn after(&self, number: u32) -> u32 {
-        self.map_pages + (number - self.map_pages + 1) % self.log_pages
+        self.map_pages + (number - self.map_pages + 1) % self.latest.len() as u32
     }
 
     /// Queues a record for the log.
@@ -299,7 +303,8 @@ impl Journal {
             self.words.clear();
             self.words.extend(self.writing.iter().flat_map(|record| record.words()));
             let Page { number, version } = self.page;
-            flash.backend.media_mut().stage_image(number, None, version, &self.words);
+            let latest = self.latest[(number - self.map_pages) as usize].replace(version);
+            flash.backend.media_mut().stage_image(number, latest, version, &self.words);
             self.left = self.replicas;
             self.areas[..self.replicas].iter_mut().for_each(|area| area.push(self.page));
             self.written.0 += 1;

@@ -34,6 +34,7 @@ const EFFORT: Effort = Effort {
     paged_stride: 25,
     lives: 60,
     failures: 6,
+    apart: 1,
     erases: 30,
     ways: 1,
 };
