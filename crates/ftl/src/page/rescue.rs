@@ -176,7 +176,7 @@ impl PageFtl {
     }
 
     /// The pool with the most space, if one can take a program of copies. It keeps a superblock for its own collection,
-    /// or one of its victims will free one. It may spend both and exceed its limit where little is asked of it: a
+    /// or one of its victims will free one. It does without both, and exceeds its limit, where little is asked of it: a
     /// program, or half a superblock that fits beside its own copies. The rescued pool gives back more, and helps in its
     /// turn. As a `last` resort any helper may exceed its limit: otherwise writes would be refused.
     fn helper_pool(&self, pool: u32, last: bool) -> Option<u32> {
