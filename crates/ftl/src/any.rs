@@ -303,10 +303,6 @@ impl Ftl for AnyFtl {
         each!(self, ftl => Ftl::fetch(ftl, unit, media));
     }
 
-    fn fetch_further<S: Sector>(&self, units: impl Iterator<Item = usize>, media: &Media<S>) {
-        each!(self, ftl => Ftl::fetch_further(ftl, units, media));
-    }
-
     fn batch(&self, slots: u32) -> u32 {
         each!(self, ftl => Ftl::batch(ftl, slots))
     }

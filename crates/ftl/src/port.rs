@@ -404,11 +404,6 @@ pub trait Ftl: Clone + Debug {
     #[inline]
     fn fetch<S: Sector>(&self, _unit: usize, _media: &Media<S>) {}
 
-    /// [`Ftl::fetch`] has been called for these mapping units some memory accesses ago: the FTL may prefetch what the
-    /// memory fetched then leads to.
-    #[inline]
-    fn fetch_further<S: Sector>(&self, _units: impl Iterator<Item = usize>, _media: &Media<S>) {}
-
     /// The best number of mapping units to hand over with one write, where one command programs `slots`.
     fn batch(&self, slots: u32) -> u32 {
         slots

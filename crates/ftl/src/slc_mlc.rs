@@ -53,7 +53,7 @@ mod write;
 use base::engine::Handle;
 use base::units::{Lpn, Time};
 use flash::backend::{CauseSet, List, Observer};
-use flash::nand::{Media, Sector};
+use flash::nand::Sector;
 
 use crate::port::{Flash, Owner, Owners, PageRead as Asked, PageWrite, Service};
 use crate::toolkit::Versions;
@@ -161,22 +161,6 @@ impl SlcMlcFtl {
             let lba = unit / *pages as usize;
             chains.fetch(lba);
             cache.fetch(lba);
-        }
-    }
-
-    /// The same is in the cache by now: prefetches the page, and the blocks at both ends of the chain.
-    #[inline]
-    pub(crate) fn fetch_further<S: Sector>(&self, unit: usize, media: &Media<S>) {
-        let Mlc { mapping, pages, .. } = &self.disk.mlc;
-        // A request may lie behind the end.
-        if unit >= self.disk.mlc.units() as usize {
-            return;
-        }
-        if let Some(psn) = self.disk.mlc.psn_of(unit as u32) {
-            media.fetch_spare(psn);
-        }
-        if let Mapping::Chains(chains) = mapping {
-            chains.fetch_ends(unit / *pages as usize);
         }
     }
 

@@ -21,7 +21,7 @@ pub(crate) use free_list::FreeList;
 pub(crate) use gates::Gates;
 pub(crate) use holes::Holes;
 pub(crate) use map::Map;
-pub(crate) use minima::{Maxima, Minima};
+pub(crate) use minima::Minima;
 pub(crate) use program::{Programmed, add_copy, add_read, give_unit, push_unit, read_rest};
 pub(crate) use reads::Reads;
 pub(crate) use versions::Versions;

@@ -460,10 +460,6 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
                 buffer.fetch_chain(Lpn::new(unit as u32));
             }
         }
-        let geometry = &self.resolved.geometry;
-        let looked_up = coming.iter().filter(|io| self.is_looked_up(io.kind));
-        let units = looked_up.map(|io| geometry.unit_of(io.start.get()) as usize);
-        self.ftl.fetch_further(units, self.backend.media());
     }
 
     #[inline]

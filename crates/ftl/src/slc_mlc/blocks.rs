@@ -3,7 +3,6 @@
 use std::ops::{Index, IndexMut};
 
 use base::nonmax::NonMaxU32;
-use base::prefetch::prefetch;
 use base::units::SuperblockId;
 use flash::nand::Mode;
 
@@ -71,12 +70,6 @@ impl IndexMut<u32> for Blocks {
 }
 
 impl Blocks {
-    /// Prefetches a block.
-    #[inline]
-    pub(super) fn fetch(&self, block: u32) {
-        prefetch(self.blocks.get(block as usize));
-    }
-
     /// The valid pages of all blocks.
     pub(super) fn valid_pages(&self) -> u32 {
         self.blocks.iter().map(|block| block.valid).sum()

@@ -72,15 +72,6 @@ impl Chains {
         prefetch(self.chains.get(lba));
     }
 
-    /// Prefetches the first and the last block of the chain of a logical block.
-    #[inline]
-    pub(super) fn fetch_ends(&self, lba: usize) {
-        if let Some(Chain { data: Some(data), last: Some(last), .. }) = self.chains.get(lba) {
-            self.blocks.fetch(data.get());
-            self.blocks.fetch(last.get());
-        }
-    }
-
     /// Pages of a block in its mode.
     pub(super) fn room(&self, block: u32) -> u32 {
         self.blocks[block].mode.pages(self.pages)

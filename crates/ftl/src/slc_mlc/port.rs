@@ -92,10 +92,6 @@ impl Ftl for SlcMlcFtl {
         self.fetch(unit);
     }
 
-    fn fetch_further<S: Sector>(&self, units: impl Iterator<Item = usize>, media: &Media<S>) {
-        units.for_each(|unit| self.fetch_further(unit, media));
-    }
-
     fn batch(&self, _: u32) -> u32 {
         self.batch()
     }

@@ -4,7 +4,12 @@
 //! threshold more often than the least worn cold one, the cold data moves to it, and both change pools. A cold block
 //! that is erased again was in the wrong pool, and so was a hot one that lags too far behind.
 
-use crate::toolkit::{Every, Maxima, Minima};
+use std::collections::BTreeSet;
+
+use crate::toolkit::Every;
+
+/// Blocks ordered by an erase count.
+type Ordered = BTreeSet<(u32, u32)>;
 
 /// The pool of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,52 +44,40 @@ pub(super) struct DualPool {
     /// Erases since a block entered its pool.
     effective: Vec<u32>,
     pools: Vec<Pool>,
-    /// The hot blocks by their erases, least and most, and the cold ones, least.
-    idlest: Minima,
-    busiest: Maxima,
-    coldest: Minima,
+    hot: Ordered,
+    cold: Ordered,
     /// The cold blocks by their effective erases.
-    active: Maxima,
-    /// Worn blocks that a check looks past.
-    passed: Vec<(u32, u32)>,
+    active: Ordered,
 }
 
-/// Bytes of the pools of `blocks` blocks.
+/// Bytes of the pools of `blocks` blocks: a block is in one of two sets, and a cold one also in a third.
 pub(super) const fn memory(blocks: u64) -> u64 {
-    blocks * (2 * size_of::<u32>() + size_of::<Pool>()) as u64 + 4 * Minima::memory(1, blocks)
+    blocks * (2 * size_of::<u32>() + size_of::<Pool>() + 3 * size_of::<(u32, u32)>()) as u64
 }
 
 impl DualPool {
     /// The pools of all usable blocks with their erase counts; all start in the hot pool.
     pub(super) fn new(threshold: u32, every: u32, blocks: u32, usable: impl Iterator<Item = (u32, u32)>) -> Self {
-        let mut pool = Self {
-            threshold,
-            every: Every::new(every),
-            erases: vec![0; blocks as usize],
-            effective: vec![0; blocks as usize],
-            pools: vec![Pool::Hot; blocks as usize],
-            idlest: Minima::new(1, blocks),
-            busiest: Maxima::new(blocks),
-            coldest: Minima::new(1, blocks),
-            active: Maxima::new(blocks),
-            passed: Vec::new(),
-        };
+        let mut erases = vec![0; blocks as usize];
+        let mut hot = Ordered::new();
         for (block, count) in usable {
-            pool.erases[block as usize] = count;
-            pool.put_in(block, Pool::Hot);
+            erases[block as usize] = count;
+            hot.insert((count, block));
         }
-        pool
+        let (effective, pools) = (vec![0; blocks as usize], vec![Pool::Hot; blocks as usize]);
+        let (cold, active) = (Ordered::new(), Ordered::new());
+        Self { threshold, every: Every::new(every), erases, effective, pools, hot, cold, active }
     }
 
     fn take_out(&mut self, block: u32) {
+        let count = self.erases[block as usize];
         match self.pools[block as usize] {
             Pool::Hot => {
-                self.idlest.remove(block);
-                self.busiest.remove(block);
+                self.hot.remove(&(count, block));
             }
             Pool::Cold => {
-                self.coldest.remove(block);
-                self.active.remove(block);
+                self.cold.remove(&(count, block));
+                self.active.remove(&(self.effective[block as usize], block));
             }
         }
     }
@@ -94,12 +87,11 @@ impl DualPool {
         self.pools[block as usize] = pool;
         match pool {
             Pool::Hot => {
-                self.idlest.insert(block, count);
-                self.busiest.insert(block, count);
+                self.hot.insert((count, block));
             }
             Pool::Cold => {
-                self.coldest.insert(block, count);
-                self.active.insert(block, self.effective[block as usize]);
+                self.cold.insert((count, block));
+                self.active.insert((self.effective[block as usize], block));
             }
         }
     }
@@ -112,19 +104,10 @@ impl DualPool {
 
     /// Counts an erase of a block.
     pub(super) fn erased(&mut self, block: u32) {
-        let count = &mut self.erases[block as usize];
-        *count += 1;
+        self.take_out(block);
+        self.erases[block as usize] += 1;
         self.effective[block as usize] += 1;
-        match self.pools[block as usize] {
-            Pool::Hot => {
-                self.idlest.raise(block, *count);
-                self.busiest.increment(block);
-            }
-            Pool::Cold => {
-                self.coldest.raise(block, *count);
-                self.active.increment(block);
-            }
-        }
+        self.put_in(block, self.pools[block as usize]);
         self.every.count();
     }
 
@@ -138,36 +121,22 @@ impl DualPool {
         if !self.every.take_due() {
             return None;
         }
-        let (_, most) = self.busiest.most()?;
+        let (most, _) = self.hot.last().copied()?;
         // Too active for the cold pool.
-        if let Some((block, 2..)) = self.active.most() {
+        if let Some((2.., block)) = self.active.last().copied() {
             self.change_pool(block);
         }
         // Too idle for the hot pool.
-        if let Some((block, least)) = self.idlest.least_of_all().filter(|(_, least)| most - least > self.threshold) {
+        if let Some((least, block)) = self.hot.first().copied().filter(|(least, _)| most - least > self.threshold) {
             debug_assert!(least < most);
             self.change_pool(block);
         }
-        let (from, least) = self.coldest.least_of_all()?;
-        let onto = self.most_worn(least + self.threshold, spare)?;
+        let (least, from) = self.cold.first().copied()?;
+        let worn = self.hot.iter().rev().take_while(|(count, _)| *count > least + self.threshold);
+        let (_, onto) = worn.copied().find(|(_, block)| spare(*block))?;
         self.change_pool(from);
         self.change_pool(onto);
         Some(Levelling { from, onto })
-    }
-
-    /// The most worn hot block with more than `least` erases that is `spare`.
-    fn most_worn(&mut self, least: u32, spare: impl Fn(u32) -> bool) -> Option<u32> {
-        let found = loop {
-            match self.busiest.most().filter(|(_, count)| *count > least) {
-                Some((block, count)) if !spare(block) => {
-                    self.busiest.remove(block);
-                    self.passed.push((block, count));
-                }
-                found => break found.map(|(block, _)| block),
-            }
-        };
-        self.passed.drain(..).for_each(|(block, count)| self.busiest.insert(block, count));
-        found
     }
 }
 
@@ -185,9 +154,9 @@ mod tests {
         }
         // The block has changed places with a worn one, and is used from now on.
         assert_eq!(pool.pools[3], Pool::Hot);
-        let cold: Vec<_> = (0..4).filter(|block| pool.pools[*block] == Pool::Cold).collect();
+        let cold: Vec<_> = pool.cold.iter().copied().collect();
         assert_eq!(cold.len(), 1);
-        assert_eq!(pool.erases[cold[0]], 17);
+        assert_eq!(cold[0].0, 17);
     }
 
     #[test]

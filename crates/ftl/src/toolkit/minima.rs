@@ -1,8 +1,7 @@
-//! The minimum of many counts that mostly fall, and the maximum of counts that rise.
+//! The minimum of many counts that only fall.
 //!
 //! Valid counts of closed superblocks only fall, so one comparison keeps the minimum of a chunk up to date. A search
-//! for the minimum scans the chunks of its pool and then one chunk. A count that rises costs a scan of its chunk, if it
-//! was the least there.
+//! for the minimum scans the chunks of its pool and then one chunk.
 
 use base::prefetch::prefetch;
 
@@ -52,25 +51,11 @@ impl Minima {
     }
 
     pub(crate) fn remove(&mut self, superblock: u32) {
-        self.replace(superblock, ABSENT);
-    }
-
-    /// Gives a candidate a count that is not below its present one.
-    pub(crate) fn raise(&mut self, superblock: u32, count: u32) {
-        debug_assert!(self.valid(superblock).is_some_and(|before| before <= count));
-        self.replace(superblock, count);
-    }
-
-    #[inline]
-    fn replace(&mut self, superblock: u32, count: u32) {
-        let chunk = self.chunk(superblock);
-        let before = std::mem::replace(&mut self.counts[superblock as usize], count);
-        if before > self.least[chunk] {
-            return;
-        }
+        self.counts[superblock as usize] = ABSENT;
         let first = superblock / self.blocks * self.blocks;
         let start = first + (superblock - first) / CHUNK * CHUNK;
         let end = (start + CHUNK).min(first + self.blocks);
+        let chunk = self.chunk(superblock);
         self.least[chunk] = self.counts[start as usize..end as usize].iter().copied().min().unwrap_or(ABSENT);
     }
 
@@ -108,49 +93,6 @@ impl Minima {
         let end = (start + CHUNK).min(first + blocks);
         (start..end).find(|sb| self.counts[*sb as usize] == *least).map(|sb| (sb, *least))
     }
-
-    /// The same of the only pool.
-    pub(crate) fn least_of_all(&self) -> Option<(u32, u32)> {
-        self.least(0, self.blocks)
-    }
-}
-
-/// The greatest of many counts that only rise: those of the blocks of one set.
-#[derive(Clone, Debug)]
-pub(crate) struct Maxima {
-    /// What the counts lack, in the reverse order of the blocks.
-    lacking: Minima,
-}
-
-impl Maxima {
-    const MOST: u32 = ABSENT - 1;
-
-    pub(crate) fn new(blocks: u32) -> Self {
-        Self { lacking: Minima::new(1, blocks) }
-    }
-
-    #[inline]
-    const fn mirrored(&self, block: u32) -> u32 {
-        self.lacking.blocks - 1 - block
-    }
-
-    pub(crate) fn insert(&mut self, block: u32, count: u32) {
-        self.lacking.insert(self.mirrored(block), Self::MOST - count);
-    }
-
-    pub(crate) fn remove(&mut self, block: u32) {
-        self.lacking.remove(self.mirrored(block));
-    }
-
-    #[inline]
-    pub(crate) fn increment(&mut self, block: u32) {
-        self.lacking.decrement_in(0, self.mirrored(block));
-    }
-
-    /// The last block with the greatest count, and the count.
-    pub(crate) fn most(&self) -> Option<(u32, u32)> {
-        self.lacking.least_of_all().map(|(mirrored, lacking)| (self.mirrored(mirrored), Self::MOST - lacking))
-    }
 }
 
 #[cfg(test)]
@@ -167,7 +109,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_minimum_of_each_pool_equals_that_of_an_ordered_map(steps in prop::collection::vec((0u32..300, 0u32..4, 1u32..50), 1..400)) {
+        fn the_minimum_of_each_pool_equals_that_of_an_ordered_map(steps in prop::collection::vec((0u32..300, 0u32..3, 1u32..50), 1..400)) {
             let (pools, blocks) = (2, 150);
             let mut minima = Minima::new(pools, blocks);
             let mut model = std::collections::BTreeMap::new();
@@ -185,10 +127,6 @@ mod tests {
                         minima.decrement(sb);
                         model.insert(sb, count - 1);
                     }
-                    (3, Some(count)) => {
-                        minima.raise(sb, count + valid);
-                        model.insert(sb, count + valid);
-                    }
                     _ => {}
                 }
                 for pool in 0..pools {
@@ -196,31 +134,6 @@ mod tests {
                     let expected = model.range(range).map(|(sb, count)| (*count, *sb)).min();
                     prop_assert_eq!(minima.least(pool * blocks, blocks), expected.map(|(count, sb)| (sb, count)));
                 }
-            }
-        }
-
-        #[test]
-        fn the_maximum_equals_that_of_an_ordered_map(steps in prop::collection::vec((0u32..150, 0u32..3, 1u32..50), 1..400)) {
-            let mut maxima = Maxima::new(150);
-            let mut model = std::collections::BTreeMap::new();
-            for (block, action, start) in steps {
-                match (action, model.get(&block).copied()) {
-                    (0, None) => {
-                        maxima.insert(block, start);
-                        model.insert(block, start);
-                    }
-                    (1, Some(_)) => {
-                        maxima.remove(block);
-                        model.remove(&block);
-                    }
-                    (2, Some(count)) => {
-                        maxima.increment(block);
-                        model.insert(block, count + 1);
-                    }
-                    _ => {}
-                }
-                let expected = model.iter().map(|(block, count)| (*count, *block)).max();
-                prop_assert_eq!(maxima.most(), expected.map(|(count, block)| (block, count)));
             }
         }
     }
