@@ -20,6 +20,9 @@ impl IoKind {
     /// All kinds, in the order of their discriminants.
     pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Flush, Self::Discard];
 
+    /// The kinds that move data: they alone count in rates and mean latencies of all requests together.
+    pub const DATA: [Self; 2] = [Self::Read, Self::Write];
+
     /// The lower-case name in reports and files.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod cluster;
+mod compare;
 mod convert;
 mod ctl;
 mod serve;
@@ -21,12 +22,14 @@ use study::run::Amount;
 use study::watch::timeline::Window;
 use workload::{MOST_DEPTH, Pacing};
 
+use crate::failures::FailuresArgs;
 use crate::lists::Schema;
 use crate::options::{FlowArg, flow, interval, jobs, positive, seeds, whole};
 use crate::progress::{Show, Tell};
 
 pub(crate) use self::serve::ServeArgs;
 pub(crate) use cluster::ClusterArgs;
+pub(crate) use compare::CompareArgs;
 pub(crate) use convert::ConvertArgs;
 pub(crate) use ctl::{CtlArgs, CtlCommand};
 pub(crate) use store::{GcArgs, MergeArgs, StoreArgs, StoreCommand};
@@ -261,6 +264,9 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) verify: bool,
 
+    #[command(flatten)]
+    pub(crate) failures: FailuresArgs,
+
     /// Override a key of the device file, e.g. flash.channels=8
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
@@ -271,57 +277,6 @@ pub(crate) struct RunArgs {
 
     #[command(flatten)]
     pub(crate) store: StoreArgs,
-}
-
-/// The arguments of `compare`. Drives of several sizes play one trace, so its addresses wrap.
-#[derive(Args, Clone, Debug)]
-#[command(mut_arg("extent", |arg| arg.default_value("wrap")), mut_arg("volumes", |arg| arg.default_value("overlay")))]
-pub(crate) struct CompareArgs {
-    /// A trace, a generator, a fio job, or a workload that comes with Flashloom
-    pub(crate) workload: PathBuf,
-
-    /// Device files, or names of devices that come with Flashloom; by default the drives of the papers, scaled to one
-    /// array of chips, one capacity and one link
-    #[arg(value_name = "DEVICE")]
-    pub(crate) devices: Vec<PathBuf>,
-
-    /// Compare the drives of the papers as published, not scaled
-    #[arg(long, conflicts_with = "devices")]
-    pub(crate) as_published: bool,
-
-    /// Bring each drive into a state first, as in `flashloom run`; `none` for new drives
-    #[arg(long, value_name = "STEP", value_delimiter = ',', default_value = "fill")]
-    pub(crate) precondition: Vec<String>,
-
-    #[command(flatten)]
-    pub(crate) issue: IssueArgs,
-
-    #[command(flatten)]
-    pub(crate) measured: MeasureArgs,
-
-    #[command(flatten)]
-    pub(crate) part: PartArgs,
-
-    #[command(flatten)]
-    pub(crate) fit: FitArgs,
-
-    #[command(flatten)]
-    pub(crate) reading: ReadingArgs,
-
-    /// Show where the time of the requests went: the mean, and that of the slowest 1 %; a report always shows it
-    #[arg(long)]
-    pub(crate) explain: bool,
-
-    /// The first seed
-    #[arg(long, default_value_t = 0, value_parser = whole(0, u64::MAX))]
-    pub(crate) seed: u64,
-
-    /// Run each drive with this many seeds, from --seed on; a result is the mean over them with its 95 % interval
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seeds)]
-    pub(crate) seeds: u32,
-
-    #[command(flatten)]
-    pub(crate) study: StudyArgs,
 }
 
 /// Where the claims of studies go.

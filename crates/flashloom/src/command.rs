@@ -3,7 +3,7 @@
 //! Results go to the standard output, everything else to the standard error. Exit codes:
 //!
 //! * 0: success
-//! * 1: claims of a study do not hold, for no reason that the study gives; a torture found a loss
+//! * 1: claims of a study do not hold, for no reason that the study gives; a torture found a loss; requests failed
 //! * 2: the input is at fault
 //! * 101: Flashloom is at fault
 //! * 130: the command was interrupted

@@ -7,7 +7,7 @@ use report::compare::{page, rows, table};
 use study::compare::{Comparison, NORMALISED, PUBLISHED, plan};
 use study::execute::{self, Storing};
 use study::output::{Kind, Outputs, publish};
-use study::plan::{Point, ReadingSpec, RunSpec, seeds_from};
+use study::plan::{Failures, Point, ReadingSpec, RunSpec, seeds_from};
 use workload::trace::{ExtentRule, VolumeRule, files};
 
 use crate::args::{CompareArgs, Form};
@@ -28,6 +28,9 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
         named => named.to_vec(),
     };
     let mut plan = plan(&args.workload, &devices, &seeds_from(args.seed, args.seeds), &how(args)?)?;
+    if args.failures.allow_failures {
+        plan.spec.failures = Failures::Expected;
+    }
     let also = [
         ("--skip", args.part.skip.is_some()),
         ("--volume", args.part.volume.is_some()),
@@ -77,7 +80,7 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
     for report in in_dir.iter().chain(&args.study.report) {
         say(format_args!("report: {}", report.display()));
     }
-    Ok(())
+    args.failures.check(comparison.rows.iter().flat_map(|row| &row.runs))
 }
 
 /// How each drive is run.

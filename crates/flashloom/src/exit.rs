@@ -12,7 +12,7 @@ use study::output::{OutputError, sweep, sweep_for_good};
 use study::session::SessionError;
 use workload::SourceError;
 
-/// Exit code for a study whose claims do not hold, and for lost data.
+/// Exit code for a study whose claims do not hold, for lost data, and for requests that failed.
 const UNEXPECTED: u8 = 1;
 
 /// Exit code for faults of the input.
@@ -27,7 +27,11 @@ const INTERRUPTED: u8 = 130;
 /// Every exit code and its meaning.
 pub(crate) const CODES: [(u8, &str); 5] = [
     (0, "The command succeeded"),
-    (UNEXPECTED, "A claim of a study fails, and the study states no reason; or a drive has lost data"),
+    (
+        UNEXPECTED,
+        "A claim of a study fails, and the study states no reason; a drive has lost data; or more than 0.1 % of the requests of \
+         a run failed, and neither `--allow-failures` nor the study expects that",
+    ),
     (INPUT, "The input has an error: a file, an option, or a path that cannot be written"),
     (BUG, "Flashloom has a bug; the message names the command that reproduces it"),
     (INTERRUPTED, "A signal ended the command (Ctrl-C, SIGTERM, SIGHUP); it leaves no half-written file"),
@@ -44,7 +48,7 @@ pub(crate) fn codes() -> String {
 pub(crate) enum Failure {
     /// The input is at fault, or a path cannot be written.
     Input(String),
-    /// The claims of a study do not hold, or a drive lost something.
+    /// The claims of a study do not hold, a drive lost something, or requests failed.
     Unexpected(String),
     /// Flashloom is at fault.
     Bug {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 
-use report::{explained_rows, explained_table, levers_text, request_rows, request_table, trial_rows};
+use report::{cautions_text, explained_rows, explained_table, levers_text, request_rows, request_table, trial_rows};
 use study::catalogue::{Device, device_from};
 use study::execute::at_once;
 use study::explanation::Explanation;
@@ -71,8 +71,10 @@ pub(crate) fn explain(
             Some(OneRequest::new(journey.ok_or_else(missing)?, watch.legs()))
         }
     };
-    let mut all = Explanation::new(watch.bands(), one);
-    if request.is_none() {
+    let runs = outcome.summaries();
+    let mut all = Explanation::new(watch.bands(), one, &runs);
+    // Settings are no remedy for requests that fail, and change what the others look like.
+    if request.is_none() && args.failures.check(&runs).is_ok() {
         let document = changed(args)?;
         let changes = what_if::changes(&document, &all.culprits);
         all.levers = changes.iter().map(|change| change.set.clone()).collect();
@@ -86,9 +88,10 @@ pub(crate) fn explain(
         (Form::Csv, None) if !all.what_if.is_empty() => trial_rows(&all.what_if).csv(),
         (Form::Csv, None) => explained_rows(&all.explained).csv(),
         (Form::Text, Some(one)) => request_table(one),
-        (Form::Text, None) => explained_table(&all.explained) + &levers_text(&all),
+        (Form::Text, None) => explained_table(&all.explained) + &cautions_text(&runs) + &levers_text(&all),
     };
-    print(results, &text)
+    print(results, &text)?;
+    args.failures.check(&runs)
 }
 
 /// Runs the device as it is and with each change.

@@ -10,6 +10,7 @@ mod ctl;
 mod device;
 mod exit;
 mod explain;
+mod failures;
 mod flows;
 mod help;
 mod lists;

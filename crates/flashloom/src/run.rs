@@ -36,7 +36,14 @@ pub(crate) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure
         return Err(Failure::Input(format!("{option}: has no effect here: one run keeps no result; {remedy}")));
     }
     let outcome = perform(args, watch(&args.output), results)?;
-    let (Some(path), Some(timeline)) = (&args.output.timeline, outcome.timeline()) else { return Ok(()) };
+    if let (Some(path), Some(timeline)) = (&args.output.timeline, outcome.timeline()) {
+        say_timeline(path, timeline);
+    }
+    args.failures.check(&outcome.summaries())
+}
+
+/// Says where the timeline is, and what it leaves out.
+fn say_timeline(path: &Path, timeline: &Timeline) {
     if timeline.slices().is_empty() {
         note("no flash command ran in the window of the timeline; choose another window with --window");
     }
@@ -45,7 +52,6 @@ pub(crate) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure
         note(format_args!("the timeline has the first {kept} slices of its window and leaves out {dropped}"));
     }
     say(format_args!("timeline: {} (open it in https://ui.perfetto.dev)", path.display()));
-    Ok(())
 }
 
 /// The observers that these outputs need.

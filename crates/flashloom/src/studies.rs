@@ -11,9 +11,11 @@ use study::execute::{self, Claim, ExecuteError, Outcome, Storing, Sweep, Verdict
 use study::memory;
 use study::output::{Kind, Outputs, publish};
 use study::plan::{Plan, builtin};
+use study::text::percent;
+use study::validity::MOST_FAILED;
 use workload::trace::files;
 
-use report::study_report::{Charts, page as page_of};
+use report::study_report::{Charts, Unsound, cautions_text, page as page_of, points_table};
 
 use crate::args::{ClaimArgs, ClusterArgs, Form, ReadingArgs, StudyArgs};
 use crate::cluster;
@@ -179,7 +181,8 @@ fn perform(
         page.fill(|out| out.write_all(shown.html().as_bytes()))?;
     }
     if let Some(junit) = &mut junit {
-        junit.fill(|out| out.write_all(report::study_report::junit(&claims).as_bytes()))?;
+        let failed = report::study_report::junit(&claims, &unsound(&outcomes));
+        junit.fill(|out| out.write_all(failed.as_bytes()))?;
     }
     publish(page.into_iter().chain(junit).collect(), dir)?.iter().for_each(note);
     let text = match Form::of(args.json, args.csv) {
@@ -201,13 +204,26 @@ fn perform(
         ("claims that fail without a stated reason", Verdict::Fails),
         ("claims whose stated reason is out of date", Verdict::Stale),
     ];
-    let said: Vec<String> = lists
+    let mut said: Vec<String> = lists
         .into_iter()
         .map(|(said, verdict)| (said, all(verdict).collect::<Vec<_>>()))
         .filter(|(_, ids)| !ids.is_empty())
         .map(|(said, ids)| format!("{said}: {}", ids.join(", ")))
         .collect();
+    for (study, points) in unsound(&outcomes) {
+        said.push(format!(
+            "study {study}: more than {} of the requests failed at {} (failures = \"expected\" in the study accepts that)",
+            percent(MOST_FAILED),
+            if points.iter().all(String::is_empty) { "its point".to_owned() } else { points.join("; ") }
+        ));
+    }
     if said.is_empty() { Ok(()) } else { Err(Failure::Unexpected(said.join("; "))) }
+}
+
+/// The studies with points at which too many requests failed, and these points.
+fn unsound(outcomes: &[Outcome]) -> Vec<Unsound> {
+    let of = outcomes.iter().map(|outcome| (outcome.plan.spec.name.clone(), outcome.unsound_points()));
+    of.filter(|(_, points)| !points.is_empty()).collect()
 }
 
 /// What is about to run, in words: its devices, its workloads and the number of its runs.
@@ -250,10 +266,13 @@ fn rows(outcomes: &[Outcome]) -> Table {
 
 fn tables(outcomes: &[Outcome], claims: &[Claim], points: bool) -> String {
     let mut text = String::new();
-    for outcome in outcomes.iter().filter(|outcome| points && !outcome.plan.spec.metrics.is_empty()) {
+    for outcome in outcomes.iter().filter(|_| points) {
         let spec = &outcome.plan.spec;
         let about = if spec.description.is_empty() { String::new() } else { format!(": {}", spec.description) };
-        text.push_str(&format!("{}{about}\n\n{}", spec.name, report::study_report::points_table(outcome)));
+        if !spec.metrics.is_empty() {
+            text.push_str(&format!("{}{about}\n\n{}", spec.name, points_table(outcome)));
+        }
+        text.push_str(&cautions_text(outcome));
     }
     if !claims.is_empty() {
         text.push_str(&report::study_report::claims_table(claims));

@@ -1,8 +1,10 @@
 //! What a run has measured.
 
+use std::ffi::CString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use report::run::page;
@@ -12,6 +14,7 @@ use study::repeat::Repeated;
 use study::run::{Record, RunResult};
 use study::session::{Measurement, Outcome as Run};
 use study::summary::Summary;
+use study::text::percent_above_zero;
 
 use crate::error::Failure;
 use crate::table::Table;
@@ -63,6 +66,15 @@ impl Outcome {
         let run = self.run()?;
         let summaries = run.summaries();
         Ok(page(&run.reports().into_iter().zip(&summaries).collect::<Vec<_>>()).html())
+    }
+
+    /// Gives Python's warning of a run in which more requests failed than its numbers may leave out.
+    pub(crate) fn warn_of_failures(&self, py: Python<'_>) -> PyResult<()> {
+        let mut runs = self.done.runs.iter().flat_map(Run::summaries);
+        let Some(run) = runs.find(Summary::fails_too_often) else { return Ok(()) };
+        let said = run.validity.warnings.first().map_or("requests failed", String::as_str);
+        let text = CString::new(format!("{} under {}: {said}", run.device, run.workload)).unwrap_or_default();
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)
     }
 
     fn repeated(&self) -> Vec<Repeated> {
@@ -231,6 +243,9 @@ impl Outcome {
     fn __repr__(&self) -> String {
         let first = self.done.runs[0].first().summary();
         let seeds = if self.done.runs.len() > 1 { format!(", {} seeds", self.done.runs.len()) } else { String::new() };
-        format!("flashloom.Outcome({} under {}: {} requests{seeds})", first.device, first.workload, first.requests)
+        let failed = self.done.runs.iter().flat_map(Run::summaries).map(|run| run.validity.failed).fold(0.0, f64::max);
+        let failed = if failed > 0.0 { format!(", {} failed", percent_above_zero(failed)) } else { String::new() };
+        let Summary { device, workload, requests, .. } = &first;
+        format!("flashloom.Outcome({device} under {workload}: {requests} requests{failed}{seeds})")
     }
 }

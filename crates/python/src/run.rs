@@ -139,7 +139,9 @@ pub(crate) fn run(
             progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (done, all)).map(drop))
         },
     )?;
-    Ok(Outcome::new(done))
+    let outcome = Outcome::new(done);
+    outcome.warn_of_failures(py)?;
+    Ok(outcome)
 }
 
 /// The flows of an argument: one, or an iterable of some.

@@ -121,15 +121,6 @@ fn kind(name: &str) -> Result<IoKind, Failure> {
     })
 }
 
-const fn status(status: Status) -> &'static str {
-    match status {
-        Status::Done => "done",
-        Status::Uncorrectable => "uncorrectable",
-        Status::ReadOnly => "read_only",
-        Status::OutOfRange => "out_of_range",
-    }
-}
-
 /// Whole sectors of an argument in bytes.
 fn sectors(key: &str, bytes: u64) -> Result<Sectors, Failure> {
     let wrong = || Failure::argument(key, format!("{bytes} bytes are no whole sectors"), "use a multiple of 512");
@@ -147,7 +138,7 @@ fn completions<S>(
         op: of.io.kind.name(),
         offset: of.io.start.get() * base::units::SECTOR.get(),
         size: of.io.sectors.bytes().get(),
-        status: status(of.status),
+        status: of.status.name(),
         arrival: of.arrival.as_ps(),
         start: of.start.as_ps(),
         end: of.end.as_ps(),

@@ -154,7 +154,9 @@ pub(crate) fn series(intervals: &[Interval<'_>]) -> Table {
             table.push(Field::named(format!("{name}_{end}"), column.values(), unit, meaning), column);
         };
         let requests = intervals.iter().map(|i| i.windows[k].count).collect();
-        add("requests", UnitOfMeasure::None, "Requests completed in the interval", Column::Count(requests));
+        add("requests", UnitOfMeasure::None, "Requests that succeeded in the interval", Column::Count(requests));
+        let failed = each().map(|(_, c)| c.failed[k]).collect();
+        add("failed", UnitOfMeasure::None, "Requests that failed in the interval", Column::Count(failed));
         if kind != IoKind::Flush {
             let bytes = each().map(|(i, c)| {
                 let moved = base::units::Sectors::new(c.sectors[k]).bytes();
@@ -182,7 +184,7 @@ pub(crate) fn series(intervals: &[Interval<'_>]) -> Table {
     table.number("queue_depth_max", UnitOfMeasure::None, "Most requests outstanding", most);
     let dies = intervals.iter().map(|i| Some(busy_dies(i)));
     table.number("busy_dies", UnitOfMeasure::None, "Mean number of dies that were busy", dies);
-    let amplification = "Mapping units programmed per mapping unit that the host wrote and no buffer absorbed";
+    let amplification = "Mapping units programmed per mapping unit that the host wrote, that the drive did not refuse and no buffer absorbed";
     let waf = intervals.iter().map(|i| write_amplification(i.from, i.to));
     table.number("write_amplification", UnitOfMeasure::None, amplification, waf);
     let link = each().map(|(i, c)| Some(share(c.link_busy, i.span())));

@@ -2,14 +2,20 @@
 
 use std::fmt::Write as _;
 
+use study::caution::{Caution, cautions};
 use study::metric::Dimension;
+use study::summary::Summary;
 use study::text::{duration, percent};
 use study::watch::explain::{ALL, Band, Explained, OneLeg, OneRequest, Times};
 use study::watch::journey::Part;
 
+use super::cautions;
 use super::figure::{Axis, Chart, Figure, Number, Part as Piece, Scale, Stack};
 use super::grid::grid;
 use super::table::{Table, UnitOfMeasure};
+
+/// The width of a terminal.
+const WIDTH: usize = 80;
 
 const NOTE: &str = "The share of each part in the latency. The number after the bar is the mean latency.";
 
@@ -85,6 +91,17 @@ pub fn explained_table(explained: &[Explained]) -> String {
         text.push('\n');
     }
     text
+}
+
+/// The warnings and notes of the stages of a run, below the bands.
+#[must_use]
+pub fn cautions_text(stages: &[Summary]) -> String {
+    let all = cautions(stages.iter().enumerate());
+    let place = |caution: &Caution<'_>| match stages.len() {
+        1 => String::new(),
+        all => cautions::share(caution, all),
+    };
+    cautions::text(&all, place, WIDTH)
 }
 
 /// Times as shares of a wait.

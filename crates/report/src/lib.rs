@@ -4,6 +4,7 @@
 //! and the files of one kind of result, out of [`figure`]s, [`page`]s and the private modules beside them.
 
 pub mod catalogue;
+mod cautions;
 pub mod cluster;
 mod columns;
 pub mod compare;
@@ -28,7 +29,7 @@ mod words;
 #[cfg(test)]
 mod testing;
 
-pub use explained::{explained_rows, explained_table, request_rows, request_table};
+pub use explained::{cautions_text, explained_rows, explained_table, request_rows, request_table};
 pub use perfetto::write_timeline;
 pub use requests::RequestFile;
 pub use what_if::{levers_text, trial_rows};

@@ -60,16 +60,6 @@ impl RequestLog for RequestFile {
     }
 }
 
-/// The name of an outcome in files.
-const fn outcome(status: Status) -> &'static str {
-    match status {
-        Status::Done => "done",
-        Status::Uncorrectable => "uncorrectable",
-        Status::ReadOnly => "read_only",
-        Status::OutOfRange => "out_of_range",
-    }
-}
-
 /// The rows of the log.
 pub(crate) fn table(records: &[Record]) -> Table {
     let mut table = Table::default();
@@ -84,7 +74,7 @@ pub(crate) fn table(records: &[Record]) -> Table {
     );
     table.count("sectors", UnitOfMeasure::Sectors, "Number of sectors", records.iter().map(|r| r.io.sectors.get()));
     let outcomes = "`done`, `uncorrectable`, `read_only` or `out_of_range`";
-    table.text("outcome", outcomes, records.iter().map(|r| outcome(r.status)));
+    table.text("outcome", outcomes, records.iter().map(|r| r.status.name()));
     let mut time = |name, meaning, of: fn(&Record) -> u64| {
         table.count(name, UnitOfMeasure::Picoseconds, meaning, records.iter().map(of));
     };

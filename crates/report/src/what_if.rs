@@ -6,6 +6,7 @@ use study::explanation::Explanation;
 use study::metric::Metric;
 use study::summary::Summary;
 use study::text::{count, duration, memory, percent};
+use study::validity::MOST_FAILED;
 use study::what_if::{Culprit, Start, Trial};
 
 use super::grid::fitted;
@@ -21,12 +22,17 @@ struct Column {
     show: fn(f64) -> String,
 }
 
+/// The run of a trial, unless too many of its requests failed to compare it.
+fn comparable(trial: &Trial) -> Option<&Summary> {
+    trial.run.as_ref().filter(|run| !run.fails_too_often())
+}
+
 fn latency(trial: &Trial, kind: &str, of: &str) -> Option<f64> {
-    trial.run.as_ref()?.kinds.get(kind)?.latency_us.get(of).copied()
+    comparable(trial)?.kinds.get(kind)?.latency_us.get(of).copied()
 }
 
 fn metric(trial: &Trial, name: &str) -> Option<f64> {
-    name.parse::<Metric>().expect("a constant, valid name").of(trial.run.as_ref()?)
+    name.parse::<Metric>().expect("a constant, valid name").of(comparable(trial)?)
 }
 
 /// What a change gains.
@@ -35,7 +41,7 @@ const GAINS: [Column; 5] = [
     Column { heading: "p99", of: |t| latency(t, "read", "p99"), show: duration },
     Column { heading: "write mean", of: |t| latency(t, "write", "mean"), show: duration },
     Column { heading: "p99", of: |t| latency(t, "write", "p99"), show: duration },
-    Column { heading: "req/s", of: |t| t.run.as_ref().and_then(requests_per_s), show: count },
+    Column { heading: "req/s", of: |t| comparable(t).and_then(requests_per_s), show: count },
 ];
 
 /// What it costs.
@@ -76,6 +82,10 @@ pub fn levers_text(of: &Explanation) -> String {
     text.push_str("Flash is its price in GiB of MLC flash.\n");
     if of.what_if.iter().any(|trial| trial.start == Start::Own) {
         text.push_str("+ starts from a state of its own, because it keeps its data in another way.\n");
+    }
+    for trial in of.what_if.iter().filter(|trial| trial.run.as_ref().is_some_and(Summary::fails_too_often)) {
+        let set = trial.set.as_deref().unwrap_or("the drive as it is");
+        let _ = writeln!(text, "{set}: more than {} of the requests failed; no number is given", percent(MOST_FAILED));
     }
     for trial in &of.what_if {
         if let (Some(set), Some(error)) = (&trial.set, &trial.error) {
@@ -148,10 +158,10 @@ pub fn trial_rows(trials: &[Trial]) -> Table {
     ] {
         table.number(name, UnitOfMeasure::Microseconds, meaning, all().map(|trial| latency(trial, kind, of)));
     }
-    let rate = "Requests completed per simulated second";
-    let of = |trial: &Trial| trial.run.as_ref().and_then(requests_per_s);
+    let rate = "Reads and writes that succeeded per simulated second";
+    let of = |trial: &Trial| comparable(trial).and_then(requests_per_s);
     table.number("requests_per_s", UnitOfMeasure::PerSecond, rate, all().map(of));
-    let waf = "Mapping units programmed per mapping unit that the host wrote and no buffer absorbed";
+    let waf = "Mapping units programmed per mapping unit that the host wrote, that the drive did not refuse and no buffer absorbed";
     table.number("write_amplification", UnitOfMeasure::None, waf, all().map(|trial| metric(trial, "waf")));
     let energy = "Energy per sector read or written";
     table.number(
@@ -166,6 +176,9 @@ pub fn trial_rows(trials: &[Trial]) -> Table {
     table.number("cost_gib_mlc", UnitOfMeasure::None, cost, all().map(|trial| Some(trial.price.cost_gib_mlc)));
     let capacity = "Capacity that the host sees";
     table.count("capacity_bytes", UnitOfMeasure::Bytes, capacity, all().map(|trial| trial.price.capacity_bytes));
+    let failed = "Share of the requests that failed; above 0.001 no other number of the run is given";
+    let of = |trial: &Trial| trial.run.as_ref().map(|run| run.validity.failed);
+    table.number("failed", UnitOfMeasure::Share, failed, all().map(of));
     let error = "The reason that the drive cannot run";
     table.text("error", error, all().map(|trial| trial.error.clone().unwrap_or_default()));
     table

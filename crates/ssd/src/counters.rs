@@ -11,16 +11,25 @@ use ftl::{LogMerges, MergeCounters, SlcMlcCounters, map_unit};
 pub struct Counters {
     /// When the snapshot was taken.
     pub at: Time,
-    /// Host requests finished, by `IoKind`.
+    /// Host requests that succeeded, by `IoKind`.
     pub requests: [u64; 4],
-    /// Host sectors moved, by `IoKind`.
+    /// Sectors of the host requests that succeeded, by `IoKind`.
     pub sectors: [u64; 4],
-    /// Mapping units of host data accepted for writing; a write of a part of a unit counts as one.
+    /// Host requests that failed, by `IoKind`.
+    pub failed: [u64; 4],
+    /// Mapping units that writes of the host asked for; a write of a part of a unit counts as one.
     pub host_slots: u64,
+    /// Mapping units of these writes that the drive refused, because it was read-only.
+    pub refused_slots: u64,
+    /// Mapping units that finished reads of the host asked for; a read of a part of a unit counts as one.
+    pub read_slots: u64,
     /// Mapping units that the volatile buffer absorbed, because a newer write of the unit came first.
     pub absorbed_slots: u64,
     /// Mapping units read that were never written, or discarded: they read as zeros, without flash.
     pub unmapped_slots: u64,
+    /// Mapping units stored again although their data could not be read: by collection, by merges, or as the rest of a partial
+    /// write. Those of an SLC array are not among them.
+    pub unreadable_copies: u64,
     /// Flash commands by operation and cause.
     pub flash: Account,
     /// Time each channel was held.

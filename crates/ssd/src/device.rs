@@ -10,7 +10,7 @@ use flash::nand::{Faults, Media, Part, Sector};
 use ftl::{AnyFtl, Event, Flash, Ftl, HostEvent, MergeCounters, Mount};
 
 use crate::buffer::{Buffer, Entry};
-use crate::host::{Active, Clients, Link, Queues, Ram};
+use crate::host::{Active, Clients, Extent, Link, Queues, Ram, Status};
 use crate::spec::ReadTransfer;
 use crate::{Completion, Counters, Drive, History, Request, Resolved, SlcArrayCounters};
 
@@ -69,8 +69,28 @@ pub struct Ssd<S, O = (), F: Ftl = AnyFtl> {
 pub(crate) struct Counts {
     pub(crate) requests: [u64; 4],
     pub(crate) sectors: [u64; 4],
+    pub(crate) failed: [u64; 4],
     pub(crate) host_slots: u64,
+    pub(crate) refused_slots: u64,
+    pub(crate) read_slots: u64,
     pub(crate) absorbed_slots: u64,
+}
+
+impl Counts {
+    /// Counts a request that is complete.
+    #[inline]
+    pub(crate) fn complete(&mut self, io: Io, status: Status, extent: Extent) {
+        let kind = io.kind as usize;
+        if status == Status::Done {
+            self.requests[kind] += 1;
+            self.sectors[kind] += io.sectors.get();
+        } else {
+            self.failed[kind] += 1;
+        }
+        if io.kind == IoKind::Read {
+            self.read_slots += u64::from(extent.end - extent.first);
+        }
+    }
 }
 
 impl<S: Sector> Ssd<S, ()> {
@@ -503,7 +523,11 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
             at: self.now,
             requests: self.counts.requests,
             sectors: self.counts.sectors,
+            failed: self.counts.failed,
             host_slots: self.counts.host_slots,
+            refused_slots: self.counts.refused_slots + self.clients.refused,
+            read_slots: self.counts.read_slots,
+            unreadable_copies: self.media().unreadable_copies(),
             absorbed_slots: self.counts.absorbed_slots,
             unmapped_slots: self.clients.unmapped,
             flash: self.backend.account(self.now),

@@ -16,7 +16,7 @@ mod through_ram;
 pub(crate) use clients::{Active, Before, Clients};
 pub use drive::Drive;
 pub(crate) use link::Link;
-pub(crate) use overlap::Overlaps;
+pub(crate) use overlap::{Extent, Overlaps};
 pub(crate) use queues::Queues;
 pub(crate) use ram::Ram;
 pub use request::{Completion, QueueId, Request, Status, Tag};

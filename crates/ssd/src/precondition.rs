@@ -435,6 +435,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         self.ram.reset_count();
         self.counts = Counts::default();
         self.clients.unmapped = 0;
+        self.clients.refused = 0;
         self.hash = base::engine::EventHash::default();
     }
 }

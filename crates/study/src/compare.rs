@@ -13,15 +13,17 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::catalogue::Device;
+use crate::caution::{Caution, cautions};
 use crate::config::{Document, Fault, Faults};
 use crate::curves::CurveSpread;
 use crate::execute::Outcome;
 use crate::metric::{Dimension, Metric};
-use crate::plan::{AxisSpec, Label, Plan, Point, PointSpec, RunSpec, StudySpec};
+use crate::plan::{AxisSpec, Failures, Label, Plan, Point, PointSpec, RunSpec, StudySpec};
 use crate::schema;
 use crate::spread::Spread;
 use crate::summary::Summary;
-use crate::text::{count, duration, memory, rate};
+use crate::text::{count, duration, memory, percent, percent_above_zero, rate};
+use crate::validity::MOST_FAILED;
 use crate::watch::explain::Explained;
 
 use best::Candidate;
@@ -60,6 +62,7 @@ pub fn plan(workload: &Path, devices: &[PathBuf], seeds: &[u64], run: &RunSpec) 
         seeds: seeds.to_vec(),
         run: toml::Table::try_from(run).expect("a run can be written"),
         set: Default::default(),
+        failures: Failures::default(),
         axes: vec![AxisSpec {
             name: AXIS.into(),
             key: None,
@@ -217,11 +220,22 @@ pub const LATENCIES: [Column; 8] = [
     },
 ];
 
+/// The key of the column of failed requests.
+const FAILED: &str = "failed";
+
 /// A note on the last column.
 pub const COST: &str = "Cost is that of the flash alone, in GiB of MLC flash";
 
 /// The columns of flash, energy and RAM.
-pub const FLASH: [Column; 8] = [
+pub const FLASH: [Column; 9] = [
+    Column {
+        key: FAILED,
+        heading: "failed",
+        of: |s, _| Some(s.validity.failed),
+        show: percent_above_zero,
+        dimension: Dimension::Share,
+        more: false,
+    },
     Column {
         key: "write_amplification",
         heading: "WAF",
@@ -309,8 +323,11 @@ pub struct Row {
     #[schemars(extend("propertyNames" = schema::keys(IoKind::ALL.map(IoKind::name))))]
     pub latency_curves: BTreeMap<&'static str, CurveSpread>,
     /// The keys of the columns in which the drive is better than every other: by more than the spread over the seeds, if
-    /// there are several, and as the numbers are printed.
+    /// there are several, and as the numbers are printed. A drive that failed more than one request in a thousand is better
+    /// in none, unless failures were allowed.
     pub best: Vec<&'static str>,
+    /// False if more than one request in a thousand failed, and failures were not allowed: the drive is best in no column.
+    pub is_comparable: bool,
     /// The parts of its requests' time over all runs, if an observer attributed it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub explained: Vec<Explained>,
@@ -339,6 +356,13 @@ fn columns() -> impl Iterator<Item = &'static Column> {
 }
 
 impl Column {
+    /// True if a table of these rows shows the column: a row has a value, and, in the column of failed requests, one has
+    /// failed.
+    #[must_use]
+    pub fn is_shown(&self, rows: &[Row]) -> bool {
+        rows.iter().filter_map(|row| row.values.get(self.key)).any(|value| self.key != FAILED || *value > 0.0)
+    }
+
     /// The value of a row as text, with its interval if there are several seeds; `None` if the row has no such value.
     #[must_use]
     pub fn text(&self, row: &Row) -> Option<String> {
@@ -373,12 +397,19 @@ impl Comparison {
                 spread: if runs.len() > 1 { spread.clone() } else { BTreeMap::new() },
                 latency_curves: CurveSpread::all(runs),
                 best: Vec::new(),
+                is_comparable: true,
                 explained: explained::explained(runs),
                 runs: runs.clone(),
             })
             .collect();
+        for (number, row) in rows.iter_mut().enumerate() {
+            row.is_comparable = outcome.is_sound(number);
+        }
         for column in columns() {
-            let candidate = |(row, of)| Some(Candidate { row, spread: BTreeMap::get(of, column.key)? });
+            let candidate = |(row, of)| {
+                let spread = BTreeMap::get(of, column.key).filter(|_| outcome.is_sound(row))?;
+                Some(Candidate { row, spread })
+            };
             let candidates: Vec<_> = all.iter().enumerate().filter_map(candidate).collect();
             if let Some(row) = best::best(&candidates, column.more, column.show) {
                 rows[row].best.push(column.key);
@@ -406,6 +437,28 @@ impl Comparison {
                  all others in its column by more than the spread (paired t-test at 95 %)."
             ),
         }
+    }
+
+    /// The drives that have no mark because too many of their requests failed, in a sentence; `None` if there are none.
+    #[must_use]
+    pub fn said_of_failures(&self) -> Option<String> {
+        let failed: Vec<&str> =
+            self.rows.iter().filter(|row| !row.is_comparable).map(|row| row.device.as_str()).collect();
+        (!failed.is_empty()).then(|| {
+            format!(
+                "No mark on {}: more than {} of the requests failed, and what a drive refuses costs it no time; \
+                 --allow-failures compares it all the same.",
+                failed.join(", "),
+                percent(MOST_FAILED)
+            )
+        })
+    }
+
+    /// The warnings and notes of the runs, each with the numbers of the rows that have it.
+    #[must_use]
+    pub fn cautions(&self) -> Vec<Caution<'_>> {
+        let runs = self.rows.iter().enumerate().flat_map(|(row, of)| of.runs.iter().map(move |run| (row, run)));
+        cautions(runs)
     }
 
     /// Reads and sectors that the oracle compared, over all drives; `None` unless it checked every run.

@@ -20,11 +20,12 @@ use std::thread;
 use workload::trace::{TraceFile, TraceOptions};
 
 use crate::catalogue::{WorkloadError, WorkloadFile};
+use crate::caution::{Caution, cautions};
 use crate::expect::Values;
 use crate::memory::Need;
-use crate::metric::Metric;
+use crate::metric::{Dimension, Metric};
 use crate::output::OutputError;
-use crate::plan::{Label, Plan, Point};
+use crate::plan::{Failures, Label, Plan, Point};
 use crate::session::{Session, SessionError};
 use crate::spread::Spread;
 use crate::store::Digest;
@@ -431,6 +432,32 @@ impl Outcome {
     pub fn values(&self, metric: &Metric) -> Values<'_> {
         let at = |(i, point): (usize, &Point)| (point.labels.clone(), self.value(i, metric));
         Values::new(&self.plan.axes, metric.dimension(), self.plan.points.iter().enumerate().map(at))
+    }
+
+    /// True if the point with this number may be compared with others, and may support a claim: in no run did more requests
+    /// fail than [`MOST_FAILED`](crate::validity::MOST_FAILED), or the study expects failures.
+    #[must_use]
+    pub fn is_sound(&self, point: usize) -> bool {
+        self.plan.spec.failures == Failures::Expected || !self.runs[point].iter().any(Summary::fails_too_often)
+    }
+
+    /// The points that are not [sound](Self::is_sound): 1 for these, 0 for the others.
+    pub(crate) fn unsound(&self) -> Values<'_> {
+        let at = |(i, point): (usize, &Point)| (point.labels.clone(), Some(f64::from(u8::from(!self.is_sound(i)))));
+        Values::new(&self.plan.axes, Dimension::Count, self.plan.points.iter().enumerate().map(at))
+    }
+
+    /// The names of the points that are not [sound](Self::is_sound).
+    #[must_use]
+    pub fn unsound_points(&self) -> Vec<String> {
+        let unsound = (0..self.runs.len()).filter(|point| !self.is_sound(*point));
+        unsound.map(|point| crate::plan::describe(&self.plan.axes, &self.plan.points[point].labels)).collect()
+    }
+
+    /// The warnings and notes of the runs, each with the numbers of the points that have it.
+    #[must_use]
+    pub fn cautions(&self) -> Vec<Caution<'_>> {
+        cautions(self.runs.iter().enumerate().flat_map(|(point, runs)| runs.iter().map(move |run| (point, run))))
     }
 
     /// The names of the axes.

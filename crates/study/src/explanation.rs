@@ -3,11 +3,13 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::caution::cautions;
+use crate::summary::Summary;
 use crate::watch::explain::{Explained, OneRequest};
 use crate::what_if::{Culprit, Trial};
 
 /// Version of the keys, raised when a key changes its meaning or disappears.
-const SCHEMA: &str = "flashloom-explain-2";
+const SCHEMA: &str = "flashloom-explain-3";
 
 /// The parts of the time of a run's requests, and what would change them.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -16,8 +18,15 @@ pub struct Explanation {
     /// Version of these keys.
     #[schemars(extend("const" = SCHEMA))]
     schema: &'static str,
-    /// By kind and band of percentiles.
+    /// By kind and band of percentiles. Requests that failed are in none.
     pub explained: Vec<Explained>,
+    /// The share of the requests that failed.
+    pub failed: f64,
+    /// The share of the mapping units that reads asked for and that held no data: they took no flash time.
+    pub unmapped_reads: f64,
+    /// What a reader must know before believing the numbers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// The request that the user selected.
     pub request: Option<OneRequest>,
     /// The parts with the most time over all requests, the largest first.
@@ -30,11 +39,23 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// An explanation of all requests, and perhaps of one.
+    /// An explanation of all requests of these stages of a run, and perhaps of one request.
     #[must_use]
-    pub fn new(explained: Vec<Explained>, request: Option<OneRequest>) -> Self {
+    pub fn new(explained: Vec<Explained>, request: Option<OneRequest>, stages: &[Summary]) -> Self {
         let culprits = Culprit::largest(&explained, 2);
-        Self { schema: SCHEMA, explained, request, culprits, levers: Vec::new(), what_if: Vec::new() }
+        let worst = |of: fn(&Summary) -> f64| stages.iter().map(of).fold(0.0, f64::max);
+        let warnings = cautions(stages.iter().enumerate()).into_iter().filter(|caution| caution.is_warning);
+        Self {
+            schema: SCHEMA,
+            explained,
+            failed: worst(|run| run.validity.failed),
+            unmapped_reads: worst(|run| run.validity.unmapped_reads),
+            warnings: warnings.map(|caution| caution.text.to_owned()).collect(),
+            request,
+            culprits,
+            levers: Vec::new(),
+            what_if: Vec::new(),
+        }
     }
 
     /// As JSON, indented, with a newline at its end.

@@ -7,6 +7,7 @@
 //! them. [`config`] reads device and workload files and reports all their faults at once.
 
 pub mod catalogue;
+pub mod caution;
 pub mod compare;
 pub mod config;
 pub mod curves;

@@ -14,6 +14,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use ssd::Status;
 
 use crate::config::renamed;
 use crate::summary::{FlashRow, KindSummary, Latencies, Summary};
@@ -62,13 +63,15 @@ impl std::error::Error for ParseMetricError {}
 /// All names from which an error message suggests the closest one.
 fn names() -> Vec<String> {
     let of = |group: &'static str, all: &'static [&'static str]| all.iter().map(move |stat| format!("{group}.{stat}"));
-    let plain = "mean accumulated requests-per-s rate simulated mount verified waf cost energy energy-per-sector";
+    let plain = "mean accumulated requests-per-s rate simulated failed unmapped unreadable-copies mount verified waf cost energy \
+                 energy-per-sector";
     let mut names: Vec<String> = plain.split(' ').map(ToOwned::to_owned).collect();
     names.extend(FairStat::ALL.map(|(name, _)| name.to_owned()));
     for kind in KINDS {
         names.extend(of(kind, &LATENCIES));
         names.extend(of(kind, &STATS));
     }
+    names.extend(Status::ALL.map(|status| format!("outcomes.{}", status.name())));
     names.extend(of("erases", &ERASES));
     names.extend(of("busy", &BUSY));
     for group in ["commands", "slots"] {
@@ -78,18 +81,22 @@ fn names() -> Vec<String> {
 }
 
 /// The forms a metric can take.
-pub const HELP: [&str; 24] = [
-    "mean (over all requests)",
-    "accumulated (the response times of all requests together)",
+pub const HELP: [&str; 28] = [
+    "mean (over all reads and writes)",
+    "accumulated (the response times of all reads and writes together)",
     "KIND.STAT with read, write, flush or discard and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
-     wait, service, flash-wait, access, requests, requests-per-s, rate, bytes",
+     wait, service, flash-wait, access, requests, failed, requests-per-s, rate, bytes",
     "flow.NAME.STAT of one of several workloads at once with mean, accumulated, requests-per-s, rate, simulated or \
      KIND.STAT; with alone before it, of the same workload alone on the drive: flow.NAME.alone.read.p99",
     "flow.NAME.slowdown (mean latency, by that of the same requests alone), flow.NAME.rate-slowdown (of closed loops)",
     "fairness (smallest by largest slowdown), unfairness (its inverse), max-slowdown, weighted-speedup, harmonic-speedup",
-    "requests-per-s",
+    "requests-per-s (reads and writes)",
     "rate (bytes read and written per second)",
     "simulated",
+    "failed (share of the requests that failed: no other number is about them)",
+    "outcomes.STATUS (requests by outcome) with done, uncorrectable, read_only, out_of_range",
+    "unmapped (share of the mapping units that reads asked for and that held no data)",
+    "unreadable-copies (mapping units stored again although their data could not be read)",
     "mount (time of a mount's reads after a power cut at the end)",
     "verified (reads that were checked, if `run.verify` is set)",
     "waf",
@@ -124,6 +131,10 @@ enum Name {
     RequestsPerSecond,
     Rate,
     Simulated,
+    Failed,
+    Outcome(Status),
+    Unmapped,
+    UnreadableCopies,
     Mount,
     Verified,
     Amplification,
@@ -151,12 +162,14 @@ enum Stat {
     StartWait,
     Access,
     Requests,
+    Failed,
     RequestsPerSecond,
     Rate,
     Bytes,
 }
 
-const STATS: [&str; 8] = ["wait", "service", "flash-wait", "access", "requests", "requests-per-s", "rate", "bytes"];
+const STATS: [&str; 9] =
+    ["wait", "service", "flash-wait", "access", "requests", "failed", "requests-per-s", "rate", "bytes"];
 const ERASES: [&str; 4] = ["mean", "min", "max", "deviation"];
 const BUSY: [&str; 8] = ["link", "ram", "channels", "dies", "controllers", "decoders", "processor", "ftl"];
 const KINDS: [&str; 4] = ["read", "write", "flush", "discard"];
@@ -175,6 +188,10 @@ impl Name {
             ["requests-per-s"] => Some(Self::RequestsPerSecond),
             ["rate"] => Some(Self::Rate),
             ["simulated"] => Some(Self::Simulated),
+            ["failed"] => Some(Self::Failed),
+            ["outcomes", status] => Status::ALL.into_iter().find(|known| known.name() == status).map(Self::Outcome),
+            ["unmapped"] => Some(Self::Unmapped),
+            ["unreadable-copies"] => Some(Self::UnreadableCopies),
             ["mount"] => Some(Self::Mount),
             ["verified"] => Some(Self::Verified),
             ["waf"] => Some(Self::Amplification),
@@ -201,6 +218,7 @@ impl Name {
                     "start-wait" => Stat::StartWait,
                     "access" => Stat::Access,
                     "requests" => Stat::Requests,
+                    "failed" => Stat::Failed,
                     "requests-per-s" => Stat::RequestsPerSecond,
                     "rate" => Stat::Rate,
                     "bytes" => Stat::Bytes,
@@ -223,7 +241,9 @@ impl Name {
                 Stat::Latency(_) | Stat::Wait | Stat::Service | Stat::FlashWait | Stat::StartWait | Stat::Access,
             ) => Dimension::Time,
             Self::Verified
-            | Self::Kind(_, Stat::Requests | Stat::Bytes)
+            | Self::Outcome(_)
+            | Self::UnreadableCopies
+            | Self::Kind(_, Stat::Requests | Stat::Failed | Stat::Bytes)
             | Self::Erases(_)
             | Self::Merges(_)
             | Self::Commands(..)
@@ -233,7 +253,7 @@ impl Name {
             Self::Amplification | Self::Cost | Self::Fairness(_) => Dimension::Plain,
             Self::Flow(_, stat) => stat.dimension(),
             Self::Energy | Self::EnergyPerSector => Dimension::Energy,
-            Self::Busy(_) => Dimension::Share,
+            Self::Busy(_) | Self::Failed | Self::Unmapped => Dimension::Share,
             Self::Map(stat) => stat.dimension(),
             Self::Log(stat) => stat.dimension(),
             Self::Slc(stat) => stat.dimension(),
@@ -252,6 +272,10 @@ impl Name {
             | Self::Simulated => all.number(self),
             Self::Flow(flow, stat) => stat.of(summary, flow),
             Self::Fairness(stat) => stat.of(summary.fairness.as_ref()?),
+            Self::Failed => Some(summary.validity.failed),
+            Self::Outcome(status) => summary.outcomes.get(status.name()).map(|requests| *requests as f64),
+            Self::Unmapped => Some(summary.validity.unmapped_reads),
+            Self::UnreadableCopies => Some(summary.unreadable_copies as f64),
             Self::Mount => summary.mount_us,
             Self::Verified => summary.verified.as_ref().and_then(|of| of.get("reads")).map(|reads| *reads as f64),
             Self::Amplification => summary.write_amplification,
@@ -305,6 +329,7 @@ impl Stat {
             Self::StartWait => Some(kind.start_wait_mean_us),
             Self::Access => of(&kind.service_us, "mean").map(|service| service - kind.start_wait_mean_us),
             Self::Requests => Some(kind.requests as f64),
+            Self::Failed => Some(kind.failed.values().sum::<u64>() as f64),
             Self::RequestsPerSecond => kind.requests_per_s,
             Self::Rate => kind.bytes_per_s.map(|rate| rate as f64),
             Self::Bytes => Some(kind.bytes as f64),

@@ -73,6 +73,9 @@ pub struct StudySpec {
     /// Changes of keys for all points: tables `device` and `workload`.
     #[serde(default, skip_serializing_if = "Changes::is_empty")]
     pub set: Changes,
+    /// What a point is worth of whose requests more than one in a thousand failed.
+    #[serde(default, skip_serializing_if = "Failures::are_unexpected")]
+    pub failures: Failures,
     /// The axes. The study's points are all their combinations.
     #[serde(default, rename = "axis")]
     pub axes: Vec<AxisSpec>,
@@ -92,6 +95,23 @@ pub struct StudySpec {
     /// The figures that the report draws, instead of a chart for each metric.
     #[serde(default, rename = "figure", skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<FigureSpec>,
+}
+
+/// What a point is worth of whose requests more than one in a thousand failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Failures {
+    /// No claim holds that looks at the point, and the study ends with exit code 1.
+    #[default]
+    Unexpected,
+    /// The study is about failures, and the point counts like any other.
+    Expected,
+}
+
+impl Failures {
+    const fn are_unexpected(&self) -> bool {
+        matches!(self, Self::Unexpected)
+    }
 }
 
 /// Changes of keys: of the device's file, the workload's file and `[run]`.

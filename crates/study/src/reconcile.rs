@@ -109,14 +109,19 @@ impl Book {
     /// Compares the runner's numbers with the device's counters.
     fn requests(&mut self, result: &RunResult, counted: &Counters) {
         self.equal("requests submitted and completed", result.submitted, result.completed);
-        let statuses = [Status::Done, Status::Uncorrectable, Status::ReadOnly, Status::OutOfRange];
-        let by_status: u64 = statuses.into_iter().map(|status| result.with_status(status)).sum();
+        let by_status: u64 = Status::ALL.into_iter().map(|status| result.with_status(status)).sum();
         self.equal("requests completed and the sum over their outcomes", result.completed, by_status);
         const REQUESTS: [&str; 4] = [
-            "reads completed, as seen by the host and by the device",
-            "writes completed, as seen by the host and by the device",
-            "flushes completed, as seen by the host and by the device",
-            "discards completed, as seen by the host and by the device",
+            "reads that succeeded, as seen by the host and by the device",
+            "writes that succeeded, as seen by the host and by the device",
+            "flushes that succeeded, as seen by the host and by the device",
+            "discards that succeeded, as seen by the host and by the device",
+        ];
+        const FAILED: [&str; 4] = [
+            "reads that failed, as seen by the host and by the device",
+            "writes that failed, as seen by the host and by the device",
+            "flushes that failed, as seen by the host and by the device",
+            "discards that failed, as seen by the host and by the device",
         ];
         const SECTORS: [&str; 4] = [
             "sectors read, as seen by the host and by the device",
@@ -127,6 +132,7 @@ impl Book {
         for kind in IoKind::ALL {
             let (i, seen) = (kind as usize, result.kind(kind));
             self.equal(REQUESTS[i], seen.latency.count(), counted.requests[i]);
+            self.equal(FAILED[i], seen.failed(), counted.failed[i]);
             self.equal(SECTORS[i], seen.sectors.get(), counted.sectors[i]);
             // Queue wait and service are the two parts of a latency, to the picosecond.
             self.equal(

@@ -7,6 +7,7 @@ use base::io::IoKind;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::caution::{Caution, cautions};
 use crate::curves::CurveSpread;
 use crate::execute::{at_once, each_until_error};
 use crate::metric::{Metric, every};
@@ -74,6 +75,12 @@ impl Repeated {
             latency_curves: CurveSpread::all(&runs),
             runs,
         }
+    }
+
+    /// The warnings and notes of the runs, each with the numbers of the runs that have it.
+    #[must_use]
+    pub fn cautions(&self) -> Vec<Caution<'_>> {
+        cautions(self.runs.iter().enumerate())
     }
 
     /// As JSON, indented, with a newline at its end: one object, or an array of several.

@@ -18,7 +18,7 @@ pub use detail::{Depth, Detail, FlowDetail, Latencies};
 /// Latencies of one kind of request within one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Window {
-    /// Requests that completed.
+    /// Requests that succeeded.
     pub count: u64,
     /// The sum of their latencies in picoseconds.
     pub sum_ps: u128,
@@ -83,7 +83,7 @@ pub struct Interval<'a> {
     pub from: &'a Counters,
     /// The counters at its end.
     pub to: &'a Counters,
-    /// Latencies of the requests that completed in it, by `IoKind`.
+    /// Latencies of the requests that succeeded in it, by `IoKind`.
     pub windows: &'a [Window; IoKind::ALL.len()],
     /// Distributions, flows and the queue depth, of a detailed series.
     pub detail: Option<&'a Detail>,
@@ -141,7 +141,15 @@ impl Series {
         }
     }
 
-    /// Records a completed request of a flow.
+    /// Records that a request of a flow failed.
+    #[cold]
+    pub(crate) fn failed(&mut self, flow: u16) {
+        if let Some(detail) = &mut self.detail {
+            detail.ended(flow);
+        }
+    }
+
+    /// Records a request of a flow that succeeded.
     #[inline]
     pub(crate) fn completed(&mut self, flow: u16, kind: IoKind, sectors: Sectors, latency: Span) {
         self.record(kind, latency);
@@ -163,7 +171,7 @@ impl Series {
         self.detail.as_mut().map(|detail| Box::new(detail.close()))
     }
 
-    /// Records a completed request.
+    /// Records a request that succeeded.
     #[inline]
     pub fn record(&mut self, kind: IoKind, latency: Span) {
         self.open[kind as usize].record(latency);

@@ -51,7 +51,6 @@ mod state;
 use std::io;
 use std::sync::atomic::AtomicBool;
 
-use base::io::IoKind;
 use base::units::{Bytes, Sectors, Span};
 use flash::nand::{Sector, Stamp};
 use ssd::{Drive, Memory, Precondition, Ssd};
@@ -65,7 +64,6 @@ use crate::plan::RunSpec;
 use crate::reconcile::reconcile;
 use crate::run::{self, RequestLog, RunResult, Runner, Window};
 use crate::summary::About;
-use crate::validity;
 use crate::watch::{Watch, Watcher};
 use crate::worn::WornOut;
 
@@ -472,10 +470,10 @@ impl<'a> Session<'a> {
             Stop::Requests(requests) => Stop::Requests(requests.saturating_sub(result.submitted)),
             Stop::Time(span) => Stop::Time(span.saturating_sub(result.after.at - result.before.at)),
             Stop::Bytes(bytes) => {
-                let moved = [IoKind::Read, IoKind::Write].map(|kind| result.kind(kind).sectors.bytes().get());
-                Stop::Bytes(Bytes::new(bytes.get().saturating_sub(moved.iter().sum())))
+                let asked: u64 = result.asked.iter().map(|sectors| sectors.bytes().get()).sum();
+                Stop::Bytes(Bytes::new(bytes.get().saturating_sub(asked)))
             }
-            Stop::Capacities(times) => Stop::Capacities(times - validity::moved(result)),
+            Stop::Capacities(times) => Stop::Capacities(times - result.capacities_asked()),
         };
     }
 

@@ -58,15 +58,15 @@ impl Window {
 /// The values of a round, or of any other part of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Round {
-    /// Requests completed.
+    /// Reads and writes that succeeded.
     pub requests: u64,
     /// Simulated seconds.
     pub span_s: f64,
-    /// Requests per simulated second.
+    /// These requests per simulated second.
     pub rate: f64,
     /// Write amplification; `None` if the host wrote nothing.
     pub waf: Option<f64>,
-    /// The mean latency of all requests, in microseconds.
+    /// Their mean latency, in microseconds.
     pub latency_us: f64,
     /// Commands that programmed pages.
     pub programs: u64,

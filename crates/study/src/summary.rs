@@ -25,6 +25,7 @@ use crate::name::{self, Name};
 use crate::oracle::Verified;
 use crate::run::{Delay, FlowResult, KindResult, RunResult};
 use crate::schema;
+use crate::validity::MOST_FAILED;
 use crate::watch::explain::Explained;
 use crate::watch::timeline::Timeline;
 
@@ -105,7 +106,7 @@ impl<'a> Report<'a> {
 }
 
 /// Version of the keys, raised when a key changes its meaning or disappears.
-pub const SCHEMA: &str = "flashloom-result-2";
+pub const SCHEMA: &str = "flashloom-result-3";
 
 /// A run in numbers: the JSON of `--json` and `summary.json`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -128,14 +129,15 @@ pub struct Summary {
     pub pacing: String,
     /// Simulated seconds from the first submission to the last completion.
     pub simulated_s: f64,
-    /// Requests completed.
+    /// Requests completed, whatever their outcome.
     pub requests: u64,
-    /// Requests per simulated second.
+    /// Reads and writes that succeeded per simulated second.
     pub requests_per_s: Option<f64>,
     /// Requests of an open loop that came out of order.
     pub inversions: u64,
-    /// Requests by outcome.
-    #[schemars(extend("propertyNames" = schema::keys(OUTCOMES.map(|(name, _)| name))))]
+    /// Requests by outcome. Rates, latencies, bytes, write amplification and shares of the capacity count only those that
+    /// are `done`.
+    #[schemars(extend("propertyNames" = schema::keys(Status::ALL.map(Status::name))))]
     #[serde(deserialize_with = "name::values")]
     pub outcomes: BTreeMap<Name, u64>,
     /// By kind of request; only kinds that occurred.
@@ -154,12 +156,18 @@ pub struct Summary {
     #[schemars(extend("propertyNames" = schema::keys(Cause::ALL.map(Cause::name).into_iter().chain(["slc"]))))]
     #[serde(deserialize_with = "name::values")]
     pub write_amplification_by: BTreeMap<Name, f64>,
-    /// Mapping units written by the host.
+    /// Mapping units that writes of the host asked for.
     pub host_slots: u64,
+    /// Of these, the number that the drive refused.
+    pub refused_slots: u64,
     /// Of these, the number that a buffer absorbed.
     pub absorbed_slots: u64,
-    /// Mapping units read before any write: they cost no flash time.
+    /// Mapping units that reads of the host asked for.
+    pub read_slots: u64,
+    /// Of these, the number that was never written, or discarded: they cost no flash time.
     pub unmapped_slots: u64,
+    /// Mapping units stored again by collection, merges or partial writes although their data could not be read.
+    pub unreadable_copies: u64,
     /// Flash commands by operation and cause.
     pub flash: Vec<FlashRow>,
     /// The work of the map unit, if there is one.
@@ -219,9 +227,13 @@ fn this_schema<'de, D: Deserializer<'de>>(from: D) -> Result<Name, D::Error> {
 /// The requests of one kind.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct KindSummary {
-    /// Their number.
+    /// Those that succeeded: all other numbers but `failed` are about them.
     pub requests: u64,
-    /// Bytes requested.
+    /// Those that failed, by outcome.
+    #[serde(default, deserialize_with = "name::values", skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("propertyNames" = schema::keys(FAILURES.map(Status::name))))]
+    pub failed: BTreeMap<Name, u64>,
+    /// Bytes that they asked for.
     pub bytes: u64,
     /// Requests per simulated second.
     pub requests_per_s: Option<f64>,
@@ -265,14 +277,14 @@ pub struct FlowSummary {
     pub pacing: String,
     /// Simulated seconds from its first submission to its last completion.
     pub simulated_s: f64,
-    /// Its requests completed.
+    /// Its requests completed, whatever their outcome.
     pub requests: u64,
-    /// Its requests per simulated second.
+    /// Its reads and writes that succeeded per simulated second.
     pub requests_per_s: Option<f64>,
     /// Requests of an open loop that came out of order.
     pub inversions: u64,
     /// Its requests by outcome.
-    #[schemars(extend("propertyNames" = schema::keys(OUTCOMES.map(|(name, _)| name))))]
+    #[schemars(extend("propertyNames" = schema::keys(Status::ALL.map(Status::name))))]
     #[serde(deserialize_with = "name::values")]
     pub outcomes: BTreeMap<Name, u64>,
     /// By kind of request; only kinds that occurred. Rates are over the time of the flow.
@@ -384,6 +396,7 @@ fn kind(result: &KindResult, span: Span) -> KindSummary {
     };
     KindSummary {
         requests,
+        failed: failed(result),
         bytes: bytes.get(),
         requests_per_s: (!span.is_zero()).then(|| requests as f64 / span.as_secs_f64()),
         bytes_per_s: (bytes > Bytes::new(0)).then(|| crate::run::rate(bytes, span)).flatten().map(|rate| rate.get()),
@@ -405,20 +418,22 @@ fn kind(result: &KindResult, span: Span) -> KindSummary {
 }
 
 fn kinds<'a>(of: impl Fn(IoKind) -> &'a KindResult, span: Span) -> BTreeMap<&'static str, KindSummary> {
-    let occurred = IoKind::ALL.into_iter().filter(|each| !of(*each).latency.is_empty());
+    let occurred =
+        IoKind::ALL.into_iter().filter(|each| Status::ALL.iter().any(|status| of(*each).with_status(*status) > 0));
     occurred.map(|each| (each.name(), kind(of(each), span))).collect()
 }
 
-/// The names of the outcomes of requests.
-const OUTCOMES: [(&str, Status); 4] = [
-    ("done", Status::Done),
-    ("uncorrectable", Status::Uncorrectable),
-    ("read_only", Status::ReadOnly),
-    ("out_of_range", Status::OutOfRange),
-];
+/// The outcomes of requests that failed.
+pub const FAILURES: [Status; Status::COUNT - 1] = [Status::Uncorrectable, Status::ReadOnly, Status::OutOfRange];
 
 fn outcomes(of: impl Fn(Status) -> u64) -> BTreeMap<&'static str, u64> {
-    OUTCOMES.into_iter().map(|(name, status)| (name, of(status))).collect()
+    Status::ALL.into_iter().map(|status| (status.name(), of(status))).collect()
+}
+
+/// The requests of a kind that failed, by outcome, without zeros.
+fn failed(result: &KindResult) -> BTreeMap<&'static str, u64> {
+    let of = FAILURES.into_iter().map(|status| (status.name(), result.with_status(status)));
+    of.filter(|(_, requests)| *requests > 0).collect()
 }
 
 /// The oracle's counters.
@@ -451,6 +466,14 @@ fn erases(counts: &[u32]) -> Option<Erases> {
     let mean = counts.iter().map(|count| f64::from(*count)).sum::<f64>() / blocks;
     let variance = counts.iter().map(|count| (f64::from(*count) - mean).powi(2)).sum::<f64>() / blocks;
     Some(Erases { blocks: counts.len() as u64, min, mean, max, deviation: variance.sqrt() })
+}
+
+impl FlowSummary {
+    /// True if more of its requests failed than a number that is compared may leave out.
+    fn fails_too_often(&self) -> bool {
+        let done = self.outcomes.get(Status::Done.name()).copied().unwrap_or_default();
+        (self.requests - done) as f64 > MOST_FAILED * self.requests as f64
+    }
 }
 
 impl Summary {
@@ -488,8 +511,11 @@ impl Summary {
                 .into_iter()
                 .collect(),
             host_slots: counted.host_slots,
+            refused_slots: counted.refused_slots,
             absorbed_slots: counted.absorbed_slots,
+            read_slots: counted.read_slots,
             unmapped_slots: counted.unmapped_slots,
+            unreadable_copies: counted.unreadable_copies,
             flash: commands::rows(&counted.flash),
             map: counted.map.as_ref().map(MapSummary::new),
             merges: counted.merges.map(MergeSummary::new),
@@ -522,6 +548,13 @@ impl Summary {
             events: counted.events,
             event_hash: format!("{:016x}", result.after.event_hash),
         }
+    }
+
+    /// True if more requests failed, in all or of one flow, than a number that is compared, or that supports a claim, may leave
+    /// out.
+    #[must_use]
+    pub fn fails_too_often(&self) -> bool {
+        self.validity.fails_too_often() || self.flows.iter().any(FlowSummary::fails_too_often)
     }
 
     /// As JSON, indented, with a newline at its end: one object, or an array of several.

@@ -47,6 +47,12 @@ pub fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
 }
 
+/// A share in per cent that does not round to nothing.
+#[must_use]
+pub fn percent_above_zero(share: f64) -> String {
+    if share > 0.0 && share < 0.0005 { "<0.1%".to_owned() } else { percent(share) }
+}
+
 /// A part of the capacity: in per cent, or as a multiple from two on.
 #[must_use]
 pub fn capacities(times: f64) -> String {

@@ -4,13 +4,14 @@
 //! Everything here comes from the counters and the time series of a run, so that each run has it at no cost.
 
 use base::io::IoKind;
+use ssd::Status;
 use workload::Pacing;
 
 use crate::run::{self, Level, RunResult};
 use crate::series::Interval;
 use crate::spread::{self, batches};
 use crate::steady::{EXCURSION, Metric, Round, SLOPE, Verdict, WINDOW, Window};
-use crate::text::{capacities, count, percent};
+use crate::text::{capacities, count, percent, percent_above_zero};
 
 /// Requests that must lie beyond a percentile, so that another sample of the same load would show about the same value.
 pub const BEYOND: u64 = 10;
@@ -37,10 +38,24 @@ const LEVELLING: f64 = 0.25;
 /// rule of steady state. The number is ours.
 const ENOUGH: f64 = 0.1;
 
+/// The largest share of failed requests with which the numbers of a run may still be compared with those of another drive,
+/// and may support a claim. The number is ours.
+pub const MOST_FAILED: f64 = 0.001;
+
+/// The share of mapping units without data, of those that reads asked for, above which a reader must know of it: such reads
+/// take no flash time. The number is ours.
+const MOST_UNMAPPED: f64 = 0.01;
+
 /// How far the numbers of a run can be believed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Validity {
-    /// How often the measured requests wrote the capacity of the drive.
+    /// Requests by outcome, in the order of [`Status::ALL`].
+    pub outcomes: [u64; Status::COUNT],
+    /// The share of the mapping units that reads asked for and that held no data.
+    pub unmapped_reads: f64,
+    /// Mapping units stored again although their data could not be read.
+    pub unreadable_copies: u64,
+    /// How often the measured requests wrote the capacity of the drive. Writes that failed do not count.
     pub written: f64,
     /// The same with the warm-up.
     pub written_with_warm_up: f64,
@@ -63,16 +78,10 @@ pub struct Validity {
 pub struct Overload {
     /// Requests that arrived per simulated second.
     pub offered: f64,
-    /// Requests that completed per simulated second.
+    /// Requests that succeeded per simulated second.
     pub served: f64,
     /// Requests outstanding when the last one arrived.
     pub backlog: u64,
-}
-
-/// How often the measured requests wrote the capacity; if they only read, how often they read it.
-pub(crate) fn moved(result: &RunResult) -> f64 {
-    let [read, written] = [IoKind::Read, IoKind::Write].map(|kind| result.kind(kind).sectors.get());
-    share(if written > 0 { written } else { read }, result)
 }
 
 /// A number of sectors as a multiple of the capacity.
@@ -105,7 +114,12 @@ impl Validity {
             known => Some((metric, known)),
         };
         let verdicts = Metric::ALL.into_iter().filter_map(verdict).collect();
+        let counted = result.counters();
         Self {
+            outcomes: Status::ALL.map(|status| result.with_status(status)),
+            // A read under way at the start of the measurement may have been looked up before it.
+            unmapped_reads: (counted.unmapped_slots as f64 / counted.read_slots.max(1) as f64).min(1.0),
+            unreadable_copies: counted.unreadable_copies,
             written: since(&result.before),
             written_with_warm_up: since(&result.at_rest),
             verdicts,
@@ -114,6 +128,13 @@ impl Validity {
             waited: result.steady.as_ref().is_some_and(|settled| settled.verdict.is_steady()),
             fifths,
         }
+    }
+
+    /// The share of the requests that failed.
+    #[must_use]
+    pub fn failed(&self) -> f64 {
+        let all: u64 = self.outcomes.iter().sum();
+        (all - self.outcomes[Status::Done as usize]) as f64 / all.max(1) as f64
     }
 
     /// The verdict on a metric; unknown if it has none.
@@ -127,7 +148,21 @@ impl Validity {
     /// What a reader must know before believing the numbers, one sentence each; none if there is nothing to say.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
-        let mut warnings = Vec::new();
+        let mut warnings: Vec<String> = self.failures().into_iter().collect();
+        if self.unmapped_reads > MOST_UNMAPPED {
+            warnings.push(format!(
+                "unmapped reads: {} of the mapping units that reads asked for were unwritten or discarded, and took no flash \
+                 time; write the drive first (--precondition fill)",
+                percent(self.unmapped_reads)
+            ));
+        }
+        if self.unreadable_copies > 0 {
+            warnings.push(format!(
+                "unreadable copies: {} mapping units were stored again (by collection, by merges or as the rest of a partial \
+                 write) although their data could not be read; a read of them fails",
+                count(self.unreadable_copies as f64)
+            ));
+        }
         if let Some(Overload { offered, served, backlog }) = self.overload {
             let [offered, served] = [offered, served].map(count);
             // A slight overload does not show in the rates.
@@ -167,6 +202,27 @@ impl Validity {
         }
         warnings
     }
+
+    /// The requests that failed, in words; `None` if there are none.
+    fn failures(&self) -> Option<String> {
+        let reasons = [
+            (Status::Uncorrectable, "could not be read from flash"),
+            (Status::ReadOnly, "were refused, because the drive was read-only"),
+            (Status::OutOfRange, "addressed sectors beyond the drive"),
+        ];
+        let reasons = reasons.map(|(status, what)| (self.outcomes[status as usize], what));
+        let failed: u64 = reasons.iter().map(|(requests, _)| requests).sum();
+        let each = reasons.iter().filter(|(requests, _)| *requests > 0);
+        let each: Vec<String> = each.map(|(requests, what)| format!("{requests} {what}")).collect();
+        (failed > 0).then(|| {
+            format!(
+                "requests failed: {} of all ({}); rates, latencies, write amplification and energy per request are about the \
+                 others",
+                percent_above_zero(self.failed()),
+                each.join(", ")
+            )
+        })
+    }
 }
 
 /// The five parts of the measurement, with equally many requests; none if it is too short.
@@ -202,7 +258,8 @@ fn parts(result: &RunResult, number: usize, intervals: usize, least: u64) -> Vec
     if all.len() < number * intervals {
         return Vec::new();
     }
-    let count = |interval: &Interval<'_>| interval.windows.iter().map(|window| window.count).sum::<u64>();
+    let count =
+        |interval: &Interval<'_>| IoKind::DATA.map(|kind| interval.windows[kind as usize].count).iter().sum::<u64>();
     let total: u64 = all.iter().map(count).sum();
     let (mut parts, mut rest, mut seen) = (Vec::with_capacity(number), &all[..], 0);
     for part in 1..=number as u64 {
@@ -215,7 +272,7 @@ fn parts(result: &RunResult, number: usize, intervals: usize, least: u64) -> Vec
         rest = others;
     }
     let round = |part: &[Interval<'_>]| {
-        let windows = part.iter().flat_map(|interval| interval.windows);
+        let windows = part.iter().flat_map(|interval| IoKind::DATA.map(|kind| interval.windows[kind as usize]));
         let (requests, sum) = windows.fold((0, 0), |(count, sum), window| (count + window.count, sum + window.sum_ps));
         Some(run::part(part.first()?.from, part.last()?.to, requests, sum))
     };
@@ -229,7 +286,8 @@ fn overload(result: &RunResult) -> Option<Overload> {
     let span = result.span().as_secs_f64();
     let arriving = arrivals.last.saturating_since(result.started).as_secs_f64();
     let grows = arrivals.outstanding >= LEAST && arrivals.fifths.is_some_and(|fifths| only_grows(&fifths));
-    let [offered, served] = [arriving, span].map(|seconds| result.completed as f64 / seconds);
+    let succeeded = result.with_status(Status::Done);
+    let [offered, served] = [result.completed as f64 / arriving, succeeded as f64 / span];
     (result.pacing == Pacing::Open && grows && arriving > 0.0 && span > arriving).then_some(Overload {
         offered,
         served,

@@ -200,7 +200,7 @@ impl Observer for Watch {
         if let Some(journeys) = &mut self.journeys {
             journeys.request(at, owner, step, self.requests.of(owner));
         }
-        if step == RequestStep::Ended {
+        if matches!(step, RequestStep::Ended { .. }) {
             if let Some(timeline) = &mut self.timeline {
                 timeline.ended(at, self.requests.of(owner));
             }

@@ -2,6 +2,7 @@
 
 mod anecdotes;
 mod extremes;
+mod failures;
 mod measured;
 mod model;
 mod reference;

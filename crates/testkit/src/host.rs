@@ -37,7 +37,7 @@ pub struct Host {
     completed_writes: Vec<u64>,
     completed: u64,
     completions: Vec<Completion<Stamp>>,
-    /// Requests and sectors completed, by kind.
+    /// Requests completed, and the sectors of those that succeeded, by kind.
     requests: [u64; 4],
     sectors: [u64; 4],
     /// The drive reported that it has lost too many blocks; the host checks no more.
@@ -193,7 +193,9 @@ impl Host {
             self.under_way.remove(&completion.tag).expect("a request completes once");
         assert_eq!(io, completion.io);
         self.requests[io.kind as usize] += 1;
-        self.sectors[io.kind as usize] += io.sectors.get();
+        if completion.status == Status::Done {
+            self.sectors[io.kind as usize] += io.sectors.get();
+        }
         if completion.status == Status::ReadOnly {
             assert!(self.may_wear_out, "a device without faults became read-only");
             self.worn_out = true;

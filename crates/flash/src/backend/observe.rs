@@ -120,7 +120,10 @@ pub enum RequestStep {
     /// The device has done its part; data that was read still has to cross the link.
     Served,
     /// It is complete.
-    Ended,
+    Ended {
+        /// False if it failed.
+        succeeded: bool,
+    },
 }
 
 /// A quantity that goes up and down.

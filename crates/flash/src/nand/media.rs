@@ -101,6 +101,8 @@ pub struct Media<S> {
     images: Images,
     /// Slots with uncorrectable data; empty unless faults are injected.
     unreadable: BTreeSet<u32>,
+    /// Slots programmed with data that could not be read before.
+    unreadable_copies: u64,
     faults: Faults,
     births: u64,
     /// The number of bad blocks. A counter, because every point of a time series reads it.
@@ -137,6 +139,7 @@ impl<S: Sector> Media<S> {
             backing: Backing::default(),
             images: Images::default(),
             unreadable: BTreeSet::new(),
+            unreadable_copies: 0,
             faults,
             births: 0,
             failing: 0,
@@ -203,6 +206,12 @@ impl<S: Sector> Media<S> {
     #[inline]
     pub(crate) fn is_all_readable(&self) -> bool {
         self.unreadable.is_empty()
+    }
+
+    /// Slots programmed with data that could not be read before, since the array was made or loaded.
+    #[must_use]
+    pub const fn unreadable_copies(&self) -> u64 {
+        self.unreadable_copies
     }
 
     /// True if any block of the superblock is bad. Its blocks are linked for good, so one bad block costs them all

@@ -78,7 +78,7 @@ pub(super) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure
     for page in pages {
         say(format_args!("report: {}", page.display()));
     }
-    Ok(())
+    args.failures.check(stages.iter().flat_map(|stage| &stage.runs))
 }
 
 /// The device and the workloads that the arguments name.

@@ -2,6 +2,7 @@
 
 use study::compare::{Comparison, LATENCIES, Row};
 
+use crate::cautions;
 use crate::page::Lead;
 use crate::sentence::{list, seeds, sentence, unsupported};
 
@@ -9,7 +10,7 @@ use crate::sentence::{list, seeds, sentence, unsupported};
 const SAID: [(&str, &str); 3] = [
     ("read_mean_us", "Reads took least time on average on"),
     ("write_mean_us", "Writes took least time on average on"),
-    ("requests_per_s", "Most requests per second were completed by"),
+    ("requests_per_s", "Most reads and writes per second were served by"),
 ];
 
 pub(super) fn lead(comparison: &Comparison) -> Lead {
@@ -27,22 +28,8 @@ pub(super) fn lead(comparison: &Comparison) -> Lead {
         first.map_or(0, |run| run.requests)
     );
     let came_out = SAID.iter().filter_map(|(key, said)| extremes(rows, key, said)).collect();
-    let mut caution: Vec<String> = Vec::new();
-    // Drives with the same warning share a sentence; the numbers in it are those of the first.
-    let mut warned: Vec<(String, Vec<&str>, &str)> = Vec::new();
-    for row in rows {
-        for warning in row.runs.first().map_or(&[][..], |run| &run.validity.warnings) {
-            let kind: String = warning.split_whitespace().take(3).collect();
-            match warned.iter_mut().find(|(other, ..)| *other == kind) {
-                Some((_, drives, _)) => drives.push(&row.device),
-                None => warned.push((kind, vec![&row.device], warning)),
-            }
-        }
-    }
-    for (_, drives, warning) in warned {
-        let numbers = if drives.len() > 1 { format!(" (numbers of {})", drives[0]) } else { String::new() };
-        caution.push(format!("{}: {warning}{numbers}.", list(&drives)));
-    }
+    let mut caution = cautions::sentences(&comparison.cautions(), |caution| cautions::drives(caution, &names));
+    caution.extend(comparison.said_of_failures());
     caution.extend(first.and_then(unsupported));
     caution.extend(seeds(runs).map(|text| sentence(&text)));
     Lead { compared, came_out, caution }
@@ -52,7 +39,11 @@ pub(super) fn lead(comparison: &Comparison) -> Lead {
 fn extremes(rows: &[Row], key: &str, said: &str) -> Option<String> {
     let column = LATENCIES.iter().find(|column| column.key == key)?;
     let value = |row: &&Row| row.values.get(key).copied();
-    let mut known: Vec<(&str, f64)> = rows.iter().filter_map(|row| Some((row.device.as_str(), value(&row)?))).collect();
+    let mut known: Vec<(&str, f64)> = rows
+        .iter()
+        .filter(|row| row.is_comparable)
+        .filter_map(|row| Some((row.device.as_str(), value(&row)?)))
+        .collect();
     known.sort_by(|a, b| a.1.total_cmp(&b.1));
     if key == "requests_per_s" {
         known.reverse();

@@ -56,8 +56,9 @@ const fn has_lines(chart: &Chart) -> bool {
 }
 
 fn table(comparison: &Comparison, heading: &str, columns: &'static [Column]) -> Table {
+    let columns: Vec<&Column> = columns.iter().filter(|column| column.is_shown(&comparison.rows)).collect();
     let row = |(i, row): (usize, &Row)| {
-        let cell = |column: &Column| {
+        let cell = |column: &&Column| {
             let class = if row.best.contains(&column.key) { "best" } else { "" };
             column.text(row).map_or_else(
                 || "-".into(),

@@ -3,6 +3,7 @@
 use study::compare::{AXIS, COST, Column, Comparison, FLASH, LATENCIES};
 
 use super::{explained, flows};
+use crate::cautions;
 use crate::grid::{folded, grid};
 use crate::sides::{Side, sides};
 
@@ -21,14 +22,17 @@ pub fn table(of: &Comparison) -> String {
     let seen: String = sides(&seen).iter().map(Side::text).collect();
     let said = folded(&of.said_of_spread().replace("The mark", "*"), WIDTH);
     let flows = flows::text(of);
-    format!("{head}{}{flows}{}{COST}.\n{said}{verified}\n{seen}", part(of, &LATENCIES), part(of, &FLASH))
+    let failures = of.said_of_failures().map_or_else(String::new, |text| folded(&text, WIDTH));
+    let names: Vec<&str> = of.rows.iter().map(|row| row.device.as_str()).collect();
+    let cautions = cautions::text(&of.cautions(), |caution| cautions::drives(caution, &names), WIDTH);
+    let tables = [part(of, &LATENCIES), flows, part(of, &FLASH)].concat();
+    format!("{head}{tables}{COST}.\n{said}{failures}{cautions}{verified}\n{seen}")
 }
 
 /// The columns in as few tables as fit the terminal: one, unless intervals make them wide.
 fn part(of: &Comparison, columns: &'static [Column]) -> String {
     // A column without any value is left out.
-    let mut left: Vec<&Column> =
-        columns.iter().filter(|column| of.rows.iter().any(|row| row.values.contains_key(column.key))).collect();
+    let mut left: Vec<&Column> = columns.iter().filter(|column| column.is_shown(&of.rows)).collect();
     let mut text = String::new();
     while !left.is_empty() {
         let fits = |taken: &usize| shown(of, &left[..*taken]).lines().all(|line| line.chars().count() <= WIDTH);

@@ -160,7 +160,10 @@ fn latency_over_time(report: &Report<'_>) -> Chart {
 fn amplification(report: &Report<'_>) -> Option<Chart> {
     report.result.write_amplification()?;
     // Intervals with few writes are merged with the next: their own ratio is noise.
-    let slots = |counters: &Counters| counters.host_slots - counters.absorbed_slots.min(counters.host_slots);
+    let slots = |counters: &Counters| {
+        let left = counters.host_slots.saturating_sub(counters.refused_slots);
+        left.saturating_sub(counters.absorbed_slots)
+    };
     let (mut from, mut points) = (&report.result.before, Vec::new());
     let enough = (slots(&report.result.after) - slots(from)).div_ceil(100).max(1);
     for interval in report.result.series.intervals() {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use ssd::Status;
 use study::histogram::PERCENTILES;
 use study::summary::{KindSummary, Latencies, Summary};
 
@@ -61,8 +62,17 @@ fn table(rows: &[Row<'_>]) -> Table {
     let flow = "The flow's name; empty for all flows together";
     table.text("flow", flow, rows.iter().map(|row| owned(row.flow)));
     table.text("kind", "`read`, `write`, `flush` or `discard`", rows.iter().map(|row| row.kind));
-    table.count("requests", UnitOfMeasure::None, "Requests completed", rows.iter().map(|row| row.of.requests));
-    table.count("bytes", UnitOfMeasure::Bytes, "Bytes requested", rows.iter().map(|row| row.of.bytes));
+    let requests = "Requests that succeeded: all other numbers but those of failed requests are about them";
+    table.count("requests", UnitOfMeasure::None, requests, rows.iter().map(|row| row.of.requests));
+    for (status, meaning) in [
+        (Status::Uncorrectable, "Requests that failed because their data could not be read from flash"),
+        (Status::ReadOnly, "Requests that the drive refused because it was read-only"),
+        (Status::OutOfRange, "Requests for sectors beyond the drive"),
+    ] {
+        let of = rows.iter().map(|row| row.of.failed.get(status.name()).copied().unwrap_or_default());
+        table.count(status.name(), UnitOfMeasure::None, meaning, of);
+    }
+    table.count("bytes", UnitOfMeasure::Bytes, "Bytes that they asked for", rows.iter().map(|row| row.of.bytes));
     let rate = "Requests per simulated second";
     table.number("requests_per_s", UnitOfMeasure::PerSecond, rate, rows.iter().map(|row| row.of.requests_per_s));
     let bytes = rows.iter().map(|row| row.of.bytes_per_s.map(|rate| rate as f64));
@@ -87,6 +97,13 @@ fn table(rows: &[Row<'_>]) -> Table {
         waf,
         rows.iter().map(|row| row.summary.write_amplification),
     );
+    let failed = "Share of the requests that failed, of the whole run";
+    table.number("failed", UnitOfMeasure::Share, failed, rows.iter().map(|row| Some(row.summary.validity.failed)));
+    let unmapped = "Share of the mapping units that reads asked for and that held no data, of the whole run";
+    let of = rows.iter().map(|row| Some(row.summary.validity.unmapped_reads));
+    table.number("unmapped_reads", UnitOfMeasure::Share, unmapped, of);
+    let copies = "Mapping units stored again although their data could not be read, of the whole run";
+    table.count("unreadable_copies", UnitOfMeasure::None, copies, rows.iter().map(|row| row.summary.unreadable_copies));
     let simulated = "Simulated time of the whole run";
     table.number(
         "simulated_s",

@@ -6,6 +6,7 @@ use study::spread::Spread;
 use study::validity::BEYOND;
 
 use super::table::KINDS;
+use crate::cautions;
 use crate::grid::{folded, grid};
 use crate::table::{Column, Field, Table, UnitOfMeasure, Values};
 
@@ -13,15 +14,19 @@ use crate::table::{Column, Field, Table, UnitOfMeasure, Values};
 const WIDTH: usize = 80;
 
 /// The rows about each kind of request.
-const OF_KIND: [&str; 5] = ["mean", "p50", "p99", "p99_9", "requests-per-s"];
+const OF_KIND: [&str; 6] = ["mean", "p50", "p99", "p99_9", "requests-per-s", "failed"];
 
 /// The rows about all requests.
-const OF_ALL: [&str; 4] = ["requests-per-s", "rate", "waf", "energy"];
+const OF_ALL: [&str; 5] = ["requests-per-s", "rate", "failed", "waf", "energy"];
 
-/// The metrics that are shown, of those that the runs have.
+/// The metrics that are shown, of those that the runs have; failed requests only if there are any.
 pub(super) fn rows(of: &Repeated) -> impl Iterator<Item = String> {
     let per_kind = KINDS.iter().flat_map(|kind| OF_KIND.iter().map(move |stat| format!("{kind}.{stat}")));
-    per_kind.chain(OF_ALL.map(ToOwned::to_owned)).filter(|name| of.metrics.contains_key(name))
+    let is_shown = |name: &String| match of.metrics.get(name) {
+        Some(spread) => !name.ends_with("failed") || spread.mean > 0.0,
+        None => false,
+    };
+    per_kind.chain(OF_ALL.map(ToOwned::to_owned)).filter(is_shown)
 }
 
 /// The means of a run over several seeds with their 95 % intervals, the lowest and the highest value.
@@ -54,10 +59,7 @@ pub fn seeds_table(of: &Repeated) -> String {
         text +=
             &folded(&format!("-: fewer than {BEYOND} requests lie beyond this percentile in one of the runs"), WIDTH);
     }
-    for (warning, runs) in warnings(of) {
-        text += &folded(&format!("WARNING ({runs} of {} runs): {warning}", of.runs.len()), WIDTH);
-    }
-    text
+    text + &cautions::text(&of.cautions(), |caution| cautions::share(caution, of.runs.len()), WIDTH)
 }
 
 /// Every metric as a table for other programs.
@@ -105,22 +107,6 @@ const NUMBERS: [(&str, &str); 3] = [
 pub(super) fn is_hidden(of: &Repeated, name: &str) -> bool {
     let Some((kind, key)) = name.split_once('.') else { return false };
     of.runs.iter().any(|run| run.validity.unsupported.get(kind).is_some_and(|keys| keys.contains(&key)))
-}
-
-/// The warnings of the runs, each as the first run has it, with the number of runs that have it. The numbers in a warning
-/// differ between the runs; its first words do not.
-pub(super) fn warnings(of: &Repeated) -> Vec<(&str, usize)> {
-    fn opening(text: &str) -> &str {
-        text.split(|c: char| c.is_ascii_digit()).next().unwrap_or(text)
-    }
-    let mut all: Vec<(&str, usize)> = Vec::new();
-    for warning in of.runs.iter().flat_map(|run| &run.validity.warnings) {
-        match all.iter_mut().find(|(known, _)| opening(known) == opening(warning)) {
-            Some((_, runs)) => *runs += 1,
-            None => all.push((warning, 1)),
-        }
-    }
-    all
 }
 
 #[cfg(test)]

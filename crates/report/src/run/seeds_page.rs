@@ -5,7 +5,8 @@ use study::metric::{Dimension, Metric};
 use study::repeat::Repeated;
 use study::text::count;
 
-use super::seeds::{is_hidden, rows, seeds_table, warnings};
+use super::seeds::{is_hidden, rows, seeds_table};
+use crate::cautions;
 use crate::compare::{BAND, spread};
 use crate::figure::{Axis, Chart, Course, Figure, Names, Number, Scale};
 use crate::page::{Block, Cell, Lead, Page, Row, Section, Table};
@@ -131,9 +132,9 @@ fn lead(stages: &[Repeated]) -> Lead {
         if let Some(rate) = shown("requests-per-s") {
             lead.came_out.push(format!("{stage}The drive completed {rate}."));
         }
-        let warned = warnings(of).into_iter();
-        lead.caution
-            .extend(warned.map(|(warning, runs)| format!("{stage}In {runs} of {} runs: {warning}.", of.runs.len())));
+        let said =
+            cautions::sentences(&of.cautions(), |caution| format!("in {}", cautions::share(caution, of.runs.len())));
+        lead.caution.extend(said.into_iter().map(|text| format!("{stage}{text}")));
         lead.caution.extend(unsupported(first).map(|text| format!("{stage}{text}")));
     }
     lead

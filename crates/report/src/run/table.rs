@@ -6,8 +6,8 @@ use base::units::{Bytes, Energy, SECTOR, Span};
 use flash::backend::Cause;
 
 use study::metric::Dimension;
-use study::summary::{Latencies, LogSummary, MapSummary, SlcMlcSummary, Summary, mean};
-use study::text::{capacities, count, duration, percent, rate};
+use study::summary::{FAILURES, Latencies, LogSummary, MapSummary, SlcMlcSummary, Summary, mean};
+use study::text::{capacities, count, duration, percent, percent_above_zero, rate};
 use study::validity::BEYOND;
 
 use super::fairness::fairness;
@@ -31,10 +31,14 @@ fn of(latencies: &Latencies, key: &str) -> String {
 pub fn table(summary: &Summary) -> String {
     let mut text = String::new();
     let span = Span::from_secs_f64(summary.simulated_s);
-    let rate = summary.requests_per_s.map_or_else(String::new, |rate| format!(", {} requests/s", count(rate)));
+    // Flushes and discards move no data, and are in no rate of all requests.
+    let others = ["flush", "discard"].iter().any(|kind| summary.kinds.contains_key(kind));
+    let counted = if others { "reads and writes" } else { "requests" };
+    let rate = summary.requests_per_s.map_or_else(String::new, |rate| format!(", {} {counted}/s", count(rate)));
     let _ = writeln!(text, "{} under {} ({})", summary.device, summary.workload, summary.pacing);
     let _ = writeln!(text, "{} requests in {span} of simulated time{rate}\n", count(summary.requests as f64));
     text.push_str(&requests(summary));
+    text.push_str(&failed(summary));
     text.push_str(&unsupported(summary));
     text.push_str(&flows(summary));
     text.push_str(&fairness(summary));
@@ -75,6 +79,31 @@ fn requests(summary: &Summary) -> String {
         }
     }
     fitted(&header, rows, 1, WIDTH)
+}
+
+/// The requests that failed, by outcome: a row for each kind of all requests together, and of each flow.
+fn failed(summary: &Summary) -> String {
+    let flows = summary.flows.iter().map(|flow| (flow.name.as_str(), &flow.kinds));
+    let mut rows = Vec::new();
+    for (flow, kinds) in [("", &summary.kinds)].into_iter().chain(flows) {
+        for (name, kind) in KINDS.iter().filter_map(|name| Some((*name, kinds.get(name)?))) {
+            let failed: u64 = kind.failed.values().sum();
+            if failed == 0 {
+                continue;
+            }
+            let each = FAILURES.map(|status| kind.failed.get(status.name()).copied().unwrap_or_default());
+            let share = failed as f64 / (failed + kind.requests) as f64;
+            let label = if flow.is_empty() { name.to_owned() } else { format!("{flow} {name}") };
+            let each = each.into_iter().map(|requests| count(requests as f64));
+            rows.push([label].into_iter().chain(each).chain([percent_above_zero(share)]).collect());
+        }
+    }
+    if rows.is_empty() {
+        return String::new();
+    }
+    let header: Vec<String> = FAILURES.iter().map(|status| status.name().replace('_', " ")).collect();
+    let header: Vec<&str> = ["failed"].into_iter().chain(header.iter().map(String::as_str)).chain(["share"]).collect();
+    grid(&header, rows, 1)
 }
 
 /// A row for each kind of request of each flow.
@@ -132,7 +161,7 @@ fn levels(summary: &Summary) -> Vec<String> {
     if summary.absorbed_slots > 0 {
         lines.push(format!("the buffer absorbed {} mapping units", count(summary.absorbed_slots as f64)));
     }
-    if summary.unmapped_slots > 0 {
+    if summary.unmapped_slots > 0 && !summary.validity.warnings.iter().any(|text| text.starts_with("unmapped reads")) {
         let units = count(summary.unmapped_slots as f64);
         lines.push(format!("{units} unwritten or discarded mapping units were read, which took no flash time"));
     }
@@ -186,15 +215,6 @@ fn levels(summary: &Summary) -> Vec<String> {
             sectors => format!("; {} a sector", Energy::from_joules(energy.total_j / sectors as f64)),
         };
         lines.push(format!("energy: {} ({}){sector}", Energy::from_joules(energy.total_j), parts.join(", ")));
-    }
-    for (name, what) in [
-        ("uncorrectable", "could not be read from flash"),
-        ("read_only", "were refused, because the device had become read-only"),
-        ("out_of_range", "addressed sectors beyond the device"),
-    ] {
-        if let Some(refused) = summary.outcomes.get(name).filter(|count| **count > 0) {
-            lines.push(format!("WARNING: {refused} requests {what}"));
-        }
     }
     lines.extend(summary.validity.warnings.iter().map(|warning| wrapped(&format!("WARNING: {warning}"))));
     if summary.inversions > 0 {

@@ -8,6 +8,8 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use study::execute::{Claim, Finding, Verdict};
+use study::text::percent;
+use study::validity::MOST_FAILED;
 
 use super::tables::said_below;
 
@@ -33,9 +35,13 @@ impl Result {
     }
 }
 
-/// The claims as a document: a suite for each study, a case for each claim that it is the first to test.
+/// The points of a study at which too many requests failed, by name.
+pub type Unsound = (String, Vec<String>);
+
+/// The claims as a document: a suite for each study, a case for each claim that it is the first to test, and a suite with a
+/// failed case for each study with points at which too many requests failed.
 #[must_use]
-pub fn junit(claims: &[Claim]) -> String {
+pub fn junit(claims: &[Claim], unsound: &[Unsound]) -> String {
     // A study may only isolate the reasons of a claim that another one tests.
     let claims: Vec<(&str, &Claim)> =
         claims.iter().filter_map(|claim| Some((claim.findings.first()?.study.as_str(), claim))).collect();
@@ -45,20 +51,36 @@ pub fn junit(claims: &[Claim]) -> String {
             studies.push(study);
         }
     }
-    let mut text = format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {NAME} {}>\n", counts(&claims));
+    let mut text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".to_owned();
+    let _ = writeln!(text, "<testsuites {NAME} {}>", counts(&claims, unsound.len()));
     for study in studies {
         let here: Vec<(&str, &Claim)> = claims.iter().filter(|(of, _)| *of == study).copied().collect();
-        let _ = writeln!(text, "  <testsuite name=\"{}\" {}>", escaped(study), counts(&here));
+        let _ = writeln!(text, "  <testsuite name=\"{}\" {}>", escaped(study), counts(&here, 0));
         here.iter().for_each(|(study, claim)| case(&mut text, study, claim));
         text.push_str("  </testsuite>\n");
     }
+    unsound.iter().for_each(|of| unsound_suite(&mut text, of));
     text + "</testsuites>\n"
 }
 
-fn counts(claims: &[(&str, &Claim)]) -> String {
+/// The suite that says at which points of a study too many requests failed.
+fn unsound_suite(text: &mut String, (study, points): &Unsound) {
+    let name = escaped(study);
+    let _ = writeln!(text, "  <testsuite name=\"{name}: requests\" {}>", counts(&[], 1));
+    let _ = writeln!(text, "    <testcase name=\"requests succeed\" classname=\"{name}\">");
+    let message = format!("more than {} of the requests failed", percent(MOST_FAILED));
+    let points = points.join("\n");
+    let _ =
+        writeln!(text, "      <failure type=\"failed requests\" message=\"{message}\">{}</failure>", escaped(&points));
+    text.push_str("    </testcase>\n  </testsuite>\n");
+}
+
+/// The attributes with the counts of these claims, and of this many more cases that failed.
+fn counts(claims: &[(&str, &Claim)], more: usize) -> String {
     let of = |is: fn(&Result) -> bool| claims.iter().filter(|(_, claim)| is(&Result::of(claim))).count();
     let (failed, skipped) = (of(|one| matches!(one, Result::Failed(_))), of(|one| matches!(one, Result::Skipped)));
-    format!("tests=\"{}\" failures=\"{failed}\" errors=\"0\" skipped=\"{skipped}\"", claims.len())
+    let (all, failed) = (claims.len() + more, failed + more);
+    format!("tests=\"{all}\" failures=\"{failed}\" errors=\"0\" skipped=\"{skipped}\"")
 }
 
 fn case(text: &mut String, study: &str, claim: &Claim) {
@@ -174,7 +196,7 @@ mod tests {
             more.verdict = verdict;
             claims.push(more);
         }
-        let text = junit(&claims);
+        let text = junit(&claims, &[]);
         let document = Document::parse(&text).expect("well-formed");
         let root = document.root_element();
         check(root);
@@ -200,21 +222,37 @@ mod tests {
     #[test]
     fn a_case_says_why() {
         let claims = judged();
-        let text = junit(&claims);
+        let text = junit(&claims, &[]);
         let document = Document::parse(&text).expect("well-formed");
         let failure = document.descendants().find(|node| node.has_tag_name("failure")).expect("B1 fails");
         let message = failure.attribute("message").expect("a reason");
         assert!(message.contains("mean of s: "), "{message}");
         let mut known = claims;
         known[0].verdict = Verdict::Differs;
-        let text = junit(&known);
+        let text = junit(&known, &[]);
         let document = Document::parse(&text).expect("well-formed");
         let skipped = document.descendants().find(|node| node.has_tag_name("skipped")).expect("it differs");
         assert_eq!(skipped.attribute("message"), Some("they do not"));
     }
 
     #[test]
+    fn points_at_which_too_many_requests_failed_are_failed_cases() {
+        let claims = judged();
+        let sound = junit(&claims, &[]);
+        let text = junit(&claims, &[("s".into(), vec!["drive worn".into(), "drive <b>".into()])]);
+        let [sound, document] = [&sound, &text].map(|text| Document::parse(text).expect("well-formed"));
+        check(document.root_element());
+        let number = |of: &Document<'_>, name: &str| -> u64 {
+            of.root_element().attribute(name).and_then(|text| text.parse().ok()).expect("a number")
+        };
+        assert_eq!(number(&document, "failures"), number(&sound, "failures") + 1);
+        assert_eq!(number(&document, "tests"), number(&sound, "tests") + 1);
+        let failure = document.descendants().filter(|node| node.has_tag_name("failure")).last().expect("one");
+        assert_eq!(failure.text(), Some("drive worn\ndrive <b>"));
+    }
+
+    #[test]
     fn no_claim_is_an_empty_report() {
-        assert!(Document::parse(&junit(&[])).expect("well-formed").root_element().attribute("tests") == Some("0"));
+        assert!(Document::parse(&junit(&[], &[])).expect("well-formed").root_element().attribute("tests") == Some("0"));
     }
 }

@@ -1,12 +1,11 @@
 //! The first paragraph of the page of studies: what ran, what came out, what not to conclude.
 
-use std::collections::BTreeMap;
-
 use study::execute::{Claim, Outcome, Verdict};
 use study::expect::Calibrated;
 use study::metric::Metric;
 
 use super::tables::tally;
+use crate::cautions;
 use crate::page::Lead;
 use crate::sentence::{list, seeds, sentence};
 
@@ -70,23 +69,8 @@ fn range(outcome: &Outcome, metric: &Metric) -> Option<String> {
 
 fn caution(outcomes: &[Outcome], claims: &[Claim]) -> Vec<String> {
     let mut said = Vec::new();
-    let points: usize = outcomes.iter().map(|outcome| outcome.plan.points.len()).sum();
-    // The same warning differs in its numbers from point to point: its first words say which one it is.
-    let mut warned: BTreeMap<String, (usize, String)> = BTreeMap::new();
     for outcome in outcomes {
-        for (point, runs) in outcome.runs.iter().enumerate() {
-            let Some(run) = runs.first() else { continue };
-            for warning in &run.validity.warnings {
-                let kind: String = warning.split_whitespace().take(4).collect::<Vec<_>>().join(" ");
-                let kind = kind.split([':', ';']).next().unwrap_or_default().to_owned();
-                let labels: Vec<&str> = outcome.labels(point).iter().map(study::plan::Label::as_str).collect();
-                let example = format!("at {}: {warning}", labels.join(", "));
-                warned.entry(kind).or_insert_with(|| (0, example)).0 += 1;
-            }
-        }
-    }
-    for (count, example) in warned.into_values() {
-        said.push(sentence(&format!("{count} of {}, e.g. {example}", number(points, "point"))));
+        said.extend(cautions::sentences(&outcome.cautions(), |caution| cautions::points(caution, outcome)));
     }
     let fitted = |claim: &&Claim| {
         claim.verdict == Verdict::Holds && matches!(claim.calibrated, Some(Calibrated::This | Calibrated::Input))

@@ -8,7 +8,7 @@ use study::metric::Metric;
 use super::charts::{by_metric, times};
 use super::described::described;
 use super::lead::lead;
-use super::tables::{band, calibrated, said_below, says_calibration};
+use super::tables::{band, calibrated, said_below, says_calibration, shown_metrics};
 use crate::figure::{Chart, Figure};
 use crate::page::{Block, Cell, Page, Row, Section, Table};
 
@@ -185,7 +185,7 @@ fn section(outcome: &Outcome, is_one_of_several: bool, only_figures: bool) -> Se
 
 /// The table of points, with their labels and the metrics of the study.
 fn points(outcome: &Outcome) -> Table {
-    let metrics = &outcome.plan.spec.metrics;
+    let metrics = &shown_metrics(outcome);
     let row = |point: usize| {
         let labels = outcome.labels(point).iter().map(|label| Cell::from(label.as_str()));
         let show = |metric: &Metric| match outcome.spread(point, metric) {

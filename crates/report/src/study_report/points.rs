@@ -7,7 +7,7 @@ use study::plan::Label;
 use crate::table::{Column, Field, Table, UnitOfMeasure, Values};
 
 /// The metrics that every table of points has, besides those of its study.
-const ALWAYS: [&str; 14] = [
+const ALWAYS: [&str; 16] = [
     "read.mean",
     "read.p99",
     "read.access",
@@ -19,6 +19,8 @@ const ALWAYS: [&str; 14] = [
     "requests-per-s",
     "read.rate",
     "write.rate",
+    "failed",
+    "unmapped",
     "waf",
     "busy.channels",
     "busy.dies",
@@ -168,7 +170,7 @@ fn meaning_of_flow(name: &str) -> Option<String> {
 fn meaning(name: &str) -> Option<String> {
     let is = |entry: &Entry| {
         let (mut ours, mut listed) = (name.split('.'), entry.name.split('.'));
-        let stands = |(of, part): (&str, &str)| of == part || ["KIND", "OP", "CAUSE", "NAME"].contains(&of);
+        let stands = |(of, part): (&str, &str)| of == part || ["KIND", "OP", "CAUSE", "OUTCOME", "NAME"].contains(&of);
         let same = (&mut listed).zip(&mut ours).all(stands);
         same && ours.next().is_none() && entry.name.split('.').count() == name.split('.').count()
     };

@@ -4,13 +4,14 @@ use study::execute::{Claim, Finding, Isolation, LeftOut, Outcome, Verdict};
 use study::expect::Calibrated;
 use study::metric::Metric;
 
+use crate::cautions;
 use crate::grid::{WIDTH, grid, wrapped};
 
 /// The points as a table: their labels, the metrics of the study, and, if there is a baseline, how far the first metric
 /// is below it.
 #[must_use]
 pub fn points_table(outcome: &Outcome) -> String {
-    let metrics = &outcome.plan.spec.metrics;
+    let metrics = &shown_metrics(outcome);
     let baseline = &outcome.plan.spec.baseline;
     let compared = metrics.first().filter(|_| !baseline.is_empty());
     let values = compared.map(|metric| (metric.dimension(), outcome.values(metric)));
@@ -33,6 +34,24 @@ pub fn points_table(outcome: &Outcome) -> String {
         row
     });
     grid(&header, rows, outcome.plan.axes.len())
+}
+
+/// The metrics of the study, and the share of failed requests if there are any.
+pub(super) fn shown_metrics(outcome: &Outcome) -> Vec<Metric> {
+    let failed: Metric = "failed".parse().expect("a constant, valid name");
+    let mut metrics = outcome.plan.spec.metrics.clone();
+    let any = outcome.runs.iter().flatten().any(|run| run.validity.failed > 0.0);
+    if any && !metrics.contains(&failed) {
+        metrics.push(failed);
+    }
+    metrics
+}
+
+/// The warnings and notes of the runs of a study, below its table.
+#[must_use]
+pub fn cautions_text(outcome: &Outcome) -> String {
+    let text = cautions::text(&outcome.cautions(), |caution| cautions::points(caution, outcome), WIDTH);
+    if text.is_empty() { text } else { text + "\n" }
 }
 
 /// The claims as a table: the paper's value beside the measured one and how much was asked for, with notes below.

@@ -39,9 +39,9 @@ pub struct Status {
     pub simulated_s: f64,
     /// Requests of clients that have no answer yet.
     pub outstanding: usize,
-    /// Requests answered in the last whole second of simulated time.
+    /// Reads and writes carried out in the last whole second of simulated time.
     pub requests_in_second: u64,
-    /// Requests answered in a second of the wall clock, over the whole time.
+    /// Reads and writes carried out in a second of the wall clock, over the whole time.
     pub requests_per_s: f64,
     /// The requests of clients by kind: `read`, `write`, `flush`, `discard`, `write-zeroes`.
     pub requests: Vec<KindStatus>,
@@ -58,6 +58,9 @@ pub struct Status {
     /// Requests that failed because a sector could not be read from flash.
     #[serde(default)]
     pub uncorrectable_requests: u64,
+    /// Requests that were refused because the drive was read-only.
+    #[serde(default)]
+    pub refused_requests: u64,
     /// The last write was refused: the drive is worn out and takes no more.
     #[serde(default)]
     pub read_only: bool,
@@ -187,6 +190,7 @@ impl Core {
             free_blocks: counters.free_blocks,
             bad_blocks: counters.bad_blocks,
             uncorrectable_requests: self.tally.uncorrectable,
+            refused_requests: self.tally.refused,
             read_only: self.tally.is_read_only,
             damaged_reads: None,
             verify: self.verifier.as_ref().map(|verifier| verifier.status()),
@@ -197,6 +201,12 @@ impl Core {
             events: counters.events,
             event_hash: format!("{:016x}", counters.event_hash),
         }
+    }
+
+    /// Reads and writes of clients carried out so far.
+    #[must_use]
+    pub fn moved(&self) -> u64 {
+        self.tally.moved()
     }
 
     /// Requests of clients answered so far, failed ones too.

@@ -11,6 +11,9 @@ use crate::{Failed, Job, Operation};
 /// The kinds of jobs, in the order of [`kind`].
 pub(super) const KINDS: [&str; 5] = ["read", "write", "flush", "discard", "write-zeroes"];
 
+/// Those that move data: they alone count in a rate of all requests.
+const MOVE_DATA: [&str; 3] = ["read", "write", "write-zeroes"];
+
 const fn kind(operation: &Operation) -> usize {
     match operation {
         Operation::Read => 0,
@@ -39,6 +42,8 @@ pub(super) struct Tally {
     pub(super) kinds: [Kind; 5],
     /// Jobs that failed because a sector could not be read from flash.
     pub(super) uncorrectable: u64,
+    /// Jobs that were refused because the drive was read-only.
+    pub(super) refused: u64,
     /// The last write was refused, because the drive is worn out.
     pub(super) is_read_only: bool,
     pub(super) cuts: u64,
@@ -49,7 +54,7 @@ pub(super) struct Tally {
     pub(super) start: Counters,
     /// The latencies since the last observation, if somebody observes.
     pub(super) recent: Option<Recent>,
-    /// The second of simulated time that is under way, with the jobs answered in it, and the same of the one before.
+    /// The second of simulated time that is under way, with the jobs carried out in it, and the same of the one before.
     second: (u64, u64),
     before: (u64, u64),
 }
@@ -59,6 +64,7 @@ impl Tally {
         Self {
             kinds: Default::default(),
             uncorrectable: 0,
+            refused: 0,
             is_read_only: false,
             cuts: 0,
             faults: 0,
@@ -78,6 +84,7 @@ impl Tally {
         if let Some(failed) = failed {
             of.failed += 1;
             self.uncorrectable += u64::from(failed == Failed::Uncorrectable);
+            self.refused += u64::from(failed == Failed::ReadOnly);
             return;
         }
         of.done += 1;
@@ -88,6 +95,9 @@ impl Tally {
             (Some(recent), Operation::Write { .. }) => recent.writes.record(latency),
             _ => {}
         }
+        if !MOVE_DATA.contains(&KINDS[kind(&job.operation)]) {
+            return;
+        }
         let second = at.as_ps() / SECOND;
         if second != self.second.0 {
             self.before = std::mem::replace(&mut self.second, (second, 0));
@@ -95,10 +105,15 @@ impl Tally {
         self.second.1 += 1;
     }
 
-    /// Jobs answered in the last whole second of simulated time.
+    /// Jobs carried out in the last whole second of simulated time.
     pub(super) fn rate(&self, now: Time) -> u64 {
         let last = (now.as_ps() / SECOND).checked_sub(1);
         [self.second, self.before].into_iter().find(|(second, _)| Some(*second) == last).map_or(0, |(_, jobs)| jobs)
+    }
+
+    /// Jobs carried out that moved data.
+    pub(super) fn moved(&self) -> u64 {
+        KINDS.iter().zip(&self.kinds).filter(|(name, _)| MOVE_DATA.contains(name)).map(|(_, kind)| kind.done).sum()
     }
 
     /// Jobs answered, failed ones too.

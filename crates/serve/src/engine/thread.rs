@@ -271,7 +271,7 @@ impl Server {
         Status {
             pace: self.clock.pace.to_string(),
             uptime_s: uptime,
-            requests_per_s: if uptime > 0.0 { self.core.answered() as f64 / uptime } else { 0.0 },
+            requests_per_s: if uptime > 0.0 { self.core.moved() as f64 / uptime } else { 0.0 },
             lag: LagStatus::of(&self.lag),
             damaged_reads: self.files.as_ref().map(Files::damaged),
             ..self.core.status()

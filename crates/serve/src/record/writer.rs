@@ -89,16 +89,7 @@ fn write(
 fn recorded(row: Row) -> Recorded {
     let Row { at, io, ended } = row;
     match ended {
-        Ended::At(end, status) => Recorded { at, io, end, status: word(status) },
+        Ended::At(end, status) => Recorded { at, io, end, status: status.name() },
         Ended::Lost => Recorded { at, io, end: at, status: "lost" },
-    }
-}
-
-const fn word(status: Status) -> &'static str {
-    match status {
-        Status::Done => "done",
-        Status::Uncorrectable => "uncorrectable",
-        Status::ReadOnly => "read_only",
-        Status::OutOfRange => "out_of_range",
     }
 }

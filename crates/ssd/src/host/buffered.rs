@@ -108,7 +108,11 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     fn refuse_writes(&mut self) {
         let flushes = std::mem::take(&mut self.flushes).into_iter().map(|(_, handle)| handle);
         for handle in flushes.chain(std::mem::take(&mut self.buffer_queue)) {
-            self.clients.requests[handle].status = Status::ReadOnly;
+            let request = &mut self.clients.requests[handle];
+            if request.io.kind == IoKind::Write {
+                self.counts.refused_slots += u64::from(request.extent.end - request.next_unit);
+            }
+            request.status = Status::ReadOnly;
             self.served(handle);
         }
     }

@@ -131,6 +131,8 @@ pub(crate) struct Clients<S> {
     parts: Vec<Handle<Active<S>>>,
     /// Mapping units read that were never written, or discarded.
     pub(crate) unmapped: u64,
+    /// Mapping units of writes that the FTL refused.
+    pub(crate) refused: u64,
     /// Mapping units that were discarded on their way to flash.
     dropped: Vec<Lpn>,
     /// Discards under way that took content from the buffer, and the epoch of the flushes that wait for it: now they wait
@@ -184,6 +186,7 @@ impl<S: Sector> Clients<S> {
             cuts_through,
             parts: Vec::new(),
             unmapped: 0,
+            refused: 0,
             dropped: Vec::new(),
             discards: Vec::new(),
             drained: false,
@@ -461,6 +464,7 @@ impl<S: Sector> WriteSink<S> for Clients<S> {
     fn write_refused(&mut self, owner: Owner) {
         match Self::owner_kind(owner) {
             Some(OwnerKind::Request(handle)) => {
+                self.refused += 1;
                 self.requests[handle].status = Status::ReadOnly;
                 self.unit_done(handle, Service::NONE);
             }

@@ -64,6 +64,7 @@ impl<S> Request<S> {
 
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
 pub enum Status {
     /// The request succeeded.
     Done,
@@ -74,6 +75,25 @@ pub enum Status {
     ReadOnly,
     /// The extent ends beyond the capacity.
     OutOfRange,
+}
+
+impl Status {
+    /// The number of statuses.
+    pub const COUNT: usize = 4;
+
+    /// Every status, in the order of a table by status.
+    pub const ALL: [Self; Self::COUNT] = [Self::Done, Self::Uncorrectable, Self::ReadOnly, Self::OutOfRange];
+
+    /// Its name in results and files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Uncorrectable => "uncorrectable",
+            Self::ReadOnly => "read_only",
+            Self::OutOfRange => "out_of_range",
+        }
+    }
 }
 
 /// A finished request.

@@ -161,6 +161,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     #[inline(never)]
     fn refuse(&mut self, arrival: Time, request: Request<S>) {
         self.queues.finished(request.queue);
+        self.counts.failed[request.io.kind as usize] += 1;
         self.completions.push(Completion {
             tag: request.tag,
             queue: request.queue,
@@ -382,13 +383,15 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     }
 
     pub(super) fn write(&mut self, handle: Handle<Active<S>>) {
+        let Active { extent, io, set, .. } = self.clients.requests[handle];
+        let units = u64::from(extent.end - extent.first);
+        self.counts.host_slots += units;
         if self.ftl.latest_version() >= LAST_VERSION {
+            self.counts.refused_slots += units;
             self.clients.requests[handle].status = Status::ReadOnly;
             self.served(handle);
             return;
         }
-        let Active { extent, io, set, .. } = self.clients.requests[handle];
-        self.counts.host_slots += u64::from(extent.end - extent.first);
         if self.clients.buffer.is_some() {
             return self.queue_for_buffer(handle);
         }
@@ -480,11 +483,10 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     /// Completes a request. True if others waited for it and continue.
     #[inline]
     pub(crate) fn complete(&mut self, handle: Handle<Active<S>>) -> bool {
-        self.notify(handle, RequestStep::Ended);
+        let succeeded = self.clients.requests[handle].status == Status::Done;
+        self.notify(handle, RequestStep::Ended { succeeded });
         let request = &mut self.clients.requests[handle];
-        let kind = request.io.kind as usize;
-        self.counts.requests[kind] += 1;
-        self.counts.sectors[kind] += request.io.sectors.get();
+        self.counts.complete(request.io, request.status, request.extent);
         let data = std::mem::take(&mut request.data);
         self.completions.push(Completion {
             tag: request.tag,

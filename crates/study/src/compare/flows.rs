@@ -134,7 +134,10 @@ impl FlowTable {
         };
         table.rows = outcome.plan.points.iter().zip(&all).map(row).collect();
         for column in columns {
-            let candidate = |(row, of)| Some(Candidate { row, spread: BTreeMap::get(of, column.key)? });
+            let candidate = |(row, of)| {
+                let spread = BTreeMap::get(of, column.key).filter(|_| outcome.is_sound(row))?;
+                Some(Candidate { row, spread })
+            };
             let candidates: Vec<_> = all.iter().enumerate().filter_map(candidate).collect();
             if let Some(row) = best::best(&candidates, column.more, column.show) {
                 table.rows[row].best.push(column.key);

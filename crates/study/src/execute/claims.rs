@@ -9,6 +9,8 @@ use super::Outcome;
 use crate::expect::{Calibrated, ExpectSpec, Judgement, LeftOutSpec, Sharpness};
 use crate::label::{Assignment, Label, OneOrMany};
 use crate::plan::ClaimSpec;
+use crate::text::percent;
+use crate::validity::MOST_FAILED;
 
 /// The verdict on an expectation or claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -196,9 +198,15 @@ impl Claim {
     }
 }
 
-/// The judgement by the means over the seeds and, if the expectation asks for it, by the spread over them.
+/// The judgement by the means over the seeds and, if the expectation asks for it, by the spread over them. No expectation holds
+/// that looks at a point where too many requests failed.
 fn judged(spec: &ExpectSpec, outcome: &Outcome) -> Judgement {
     let mut judgement = spec.judge(&outcome.values(&spec.metric));
+    let unsound = outcome.unsound().above_zero(&spec.filter, spec.per.as_ref());
+    judgement.offenders.extend(unsound.iter().map(|point| {
+        let at = if point.is_empty() { String::new() } else { format!("{point}: ") };
+        format!("{at}more than {} of the requests failed", percent(MOST_FAILED))
+    }));
     judgement.offenders.extend(spec.within_spread(&outcome.values_by_seed(&spec.metric)));
     judgement.holds &= judgement.offenders.is_empty();
     judgement

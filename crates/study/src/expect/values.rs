@@ -65,6 +65,21 @@ impl<'a> Values<'a> {
         Self { axes: self.axes.clone(), at, unit: if per.is_some() { Dimension::Plain } else { self.unit } }
     }
 
+    /// The names of the points with a value above zero, of those that [`Values::select`] with these assignments looks at.
+    pub(crate) fn above_zero(&self, filter: &Assignment, per: Option<&Assignment>) -> Vec<String> {
+        let mut names = Vec::new();
+        for place in self.at.keys().filter(|place| self.matches(filter, place)) {
+            let divisor = per.map(|per| self.moved(place, per));
+            for looked_at in [Some(place), divisor.as_ref()].into_iter().flatten() {
+                let name = self.name(looked_at, |_| false);
+                if self.at.get(looked_at).is_some_and(|value| *value > 0.0) && !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+        }
+        names
+    }
+
     /// The geometric means along an axis, which removes that axis. Combinations of the other axes with fewer points
     /// than others are left out.
     pub(crate) fn geometric_mean(mut self, axis: &str) -> Self {

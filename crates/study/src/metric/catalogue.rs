@@ -2,6 +2,7 @@
 
 use base::io::IoKind;
 use flash::backend::{Cause, Op};
+use ssd::Status;
 
 use super::Metric;
 
@@ -19,8 +20,8 @@ pub struct Group {
 /// A metric and its meaning.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Its name. `KIND`, `OP` and `CAUSE` stand for the kind of request, the flash operation and its cause, `NAME` for a
-    /// flow, `STAT` for a number of the requests of one kind.
+    /// Its name. `KIND`, `OP` and `CAUSE` stand for the kind of request, the flash operation and its cause, `OUTCOME` for what
+    /// became of a request, `NAME` for a flow, `STAT` for a number of the requests of one kind.
     pub name: String,
     /// Its meaning.
     pub meaning: &'static str,
@@ -34,7 +35,7 @@ impl Entry {
     #[must_use]
     pub fn metric(&self) -> Metric {
         let name = self.name.replace("STAT", "mean").replace("KIND", "read").replace("OP", Op::ALL[0].name());
-        let name = name.replace("NAME", "reader");
+        let name = name.replace("NAME", "reader").replace("OUTCOME", Status::Done.name());
         name.replace("CAUSE", Cause::ALL[0].name()).parse().expect("the catalogue names metrics")
     }
 
@@ -54,6 +55,7 @@ impl Entry {
         each("KIND", super::KINDS.to_vec(), &mut names);
         each("OP", Op::ALL.map(Op::name).to_vec(), &mut names);
         each("CAUSE", Cause::ALL.map(Cause::name).to_vec(), &mut names);
+        each("OUTCOME", Status::ALL.map(Status::name).to_vec(), &mut names);
         names.iter().map(|name| name.parse().expect("the catalogue names metrics")).collect()
     }
 }
@@ -86,24 +88,29 @@ pub const fn meaning_of_cause(cause: Cause) -> &'static str {
 
 type Meaning = (&'static str, &'static str);
 
-const ALL: [Meaning; 11] = [
-    ("mean", "Mean response time, from submission to completion"),
-    ("accumulated", "Sum of all response times"),
-    ("requests-per-s", "Requests completed per simulated second"),
+const ALL: [Meaning; 15] = [
+    ("mean", "Mean response time of reads and writes, from submission to completion"),
+    ("accumulated", "Sum of the response times of all reads and writes"),
+    ("requests-per-s", "Reads and writes that succeeded per simulated second"),
     ("rate", "Bytes read and written per simulated second"),
     ("simulated", "Simulated time from the first submission to the last completion"),
+    ("failed", "Share of the requests that failed; no other number is about them"),
+    ("outcomes.OUTCOME", "Requests with this outcome: `done`, `uncorrectable`, `read_only` or `out_of_range`"),
+    ("unmapped", "Share of the mapping units that reads asked for and that held no data"),
+    ("unreadable-copies", "Mapping units stored again although their data could not be read"),
     ("mount", "Time of the reads of a mount after a power cut at the end of the run"),
     ("verified", "Reads whose data the oracle compared; with `run.verify` or `--verify` only"),
     (
         "waf",
-        "Write amplification: mapping units programmed on all flash per mapping unit that the host wrote and no buffer absorbed",
+        "Write amplification: mapping units programmed on all flash per mapping unit that the host wrote, that the drive did not \
+         refuse and that no buffer absorbed",
     ),
     ("cost", "Price of the flash, in GiB of MLC flash"),
     ("energy", "Energy of the flash, if the part states its currents"),
     ("energy-per-sector", "Energy per sector of 512 bytes read or written"),
 ];
 
-const KIND: [Meaning; 19] = [
+const KIND: [Meaning; 20] = [
     ("mean", "Mean response time, from submission to completion"),
     ("min", "Shortest response time"),
     ("p50", "Median of the response time"),
@@ -122,8 +129,9 @@ const KIND: [Meaning; 19] = [
         "Mean over the requests of the wait for the start of their flash commands, in each bank if in several",
     ),
     ("access", "`service` less `start-wait`: the physical access with its waits for the channel, and the link"),
-    ("requests", "Requests completed"),
-    ("requests-per-s", "Requests completed per simulated second"),
+    ("requests", "Requests that succeeded"),
+    ("failed", "Requests that failed"),
+    ("requests-per-s", "Requests that succeeded per simulated second"),
     ("rate", "Bytes per simulated second"),
     ("bytes", "Bytes that the requests asked for"),
 ];
@@ -228,9 +236,12 @@ const SLC: [Meaning; 25] = [
 ];
 
 const FLOW: [Meaning; 9] = [
-    ("mean", "Mean response time of the flow's requests"),
+    ("mean", "Mean response time of the flow's reads and writes"),
     ("accumulated", "Sum of their response times"),
-    ("requests-per-s", "Its requests completed per second, from its first submission to its last completion"),
+    (
+        "requests-per-s",
+        "Its reads and writes that succeeded per second, from its first submission to its last completion",
+    ),
     ("rate", "Bytes that it read and wrote per second of that time"),
     ("simulated", "That time"),
     ("KIND.STAT", "A number of its requests of one kind; those of `KIND.STAT` above"),
@@ -291,6 +302,7 @@ pub(crate) fn every(flows: &[String]) -> Vec<Metric> {
     let names = entries.filter(|name| !name.contains("CAUSE") && !name.contains("alone."));
     let names = names.flat_map(|name| each(name, "STAT", &mut KIND.iter().map(|(stat, _)| *stat)));
     let names = names.flat_map(|name| each(name, "KIND", &mut IoKind::ALL.iter().map(|kind| kind.name())));
+    let names = names.flat_map(|name| each(name, "OUTCOME", &mut Status::ALL.iter().map(|status| status.name())));
     let names = names.flat_map(|name| each(name, "OP", &mut Op::ALL.iter().map(|op| op.name())));
     let names = names.flat_map(|name| each(name, "NAME", &mut flows.iter().map(String::as_str)));
     names.map(|name| name.parse().expect("the catalogue names metrics")).collect()
@@ -320,6 +332,7 @@ mod tests {
             let general = match group {
                 "read" | "write" | "flush" | "discard" => format!("KIND.{stat}"),
                 "commands" | "slots" => format!("{group}.OP"),
+                "outcomes" => "outcomes.OUTCOME".to_owned(),
                 _ => name.clone(),
             };
             assert!(listed.contains(&general), "{name} is not in the catalogue");

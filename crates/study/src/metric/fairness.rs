@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use base::io::IoKind;
+
 use super::{KINDS, LATENCIES, Name, STATS};
 use crate::metric::dimension::Dimension;
 use crate::summary::{FairnessSummary, FlowSummary, KindSummary, Slowdown, Summary};
@@ -27,12 +29,12 @@ impl<'a> Requests<'a> {
 
     /// Bytes read and written: a discard moves no data.
     pub(super) fn bytes(&self) -> f64 {
-        ["read", "write"].iter().filter_map(|kind| Some(self.kinds.get(kind)?.bytes)).sum::<u64>() as f64
+        IoKind::DATA.iter().filter_map(|kind| Some(self.kinds.get(kind.name())?.bytes)).sum::<u64>() as f64
     }
 
-    /// The sum of the response times of all requests, and their number; `None` if there are none.
+    /// The sum of the response times of all reads and writes, and their number; `None` if there are none.
     fn accumulated(&self) -> Option<(f64, u64)> {
-        let kinds = || self.kinds.values();
+        let kinds = || IoKind::DATA.into_iter().filter_map(|kind| self.kinds.get(kind.name()));
         let sum = kinds().filter_map(|kind| Some(kind.latency_us.get("mean")? * kind.requests as f64)).sum();
         let requests = kinds().map(|kind| kind.requests).sum();
         (requests > 0).then_some((sum, requests))

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Plan, Point, StudySpec, flow, state};
+use super::{Failures, Plan, Point, StudySpec, flow, state};
 use crate::config::{Document, Faults};
 
 impl Plan {
@@ -27,6 +27,7 @@ impl Plan {
             // Only a number beyond those of TOML has no form there; the point itself is what runs.
             run: toml::Table::try_from(&point.run).unwrap_or_default(),
             set: Default::default(),
+            failures: Failures::default(),
             axes: Vec::new(),
             only: Vec::new(),
             baseline: Default::default(),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use base::io::Io;
 use base::units::{Sectors, Span, Time};
 use flash::backend::{Op, Tally};
-use ssd::{Completion, Counters, Drive, QueueId, Request, Tag};
+use ssd::{Completion, Counters, Drive, QueueId, Request, Status, Tag};
 use workload::{Pacing, Source};
 
 use super::coming::Coming;
@@ -426,9 +426,16 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         self.ledger = self.ledger.wrapping_sub(entry(completion.tag));
         self.result.complete(completion);
         let flow = flows.completed(completion);
-        self.series.record(completion.io.kind, completion.latency());
-        if let Some((_, series)) = &mut self.detailed {
-            series.completed(flow, completion.io.kind, completion.io.sectors, completion.latency());
+        let is_done = completion.status == Status::Done;
+        if is_done {
+            self.series.record(completion.io.kind, completion.latency());
+        }
+        match &mut self.detailed {
+            None => {}
+            Some((_, series)) if !is_done => series.failed(flow),
+            Some((_, series)) => {
+                series.completed(flow, completion.io.kind, completion.io.sectors, completion.latency())
+            }
         }
         if let Some(log) = &mut self.log {
             let Completion { tag, queue, io, status, arrival, start, end, commands, flash_wait, waited_for, .. } =

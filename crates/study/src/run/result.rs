@@ -27,16 +27,18 @@ pub struct Delay {
     pub latency_ps: u128,
 }
 
-/// The results of all requests of one kind.
+/// The results of all requests of one kind. Every number but [`KindResult::outcomes`] is about those that succeeded.
 #[derive(Clone, Debug, Default)]
 pub struct KindResult {
+    /// Requests by outcome.
+    outcomes: [u64; Status::COUNT],
     /// From submission to completion.
     pub latency: Histogram,
     /// From submission to leaving the host queue.
     pub queue_wait: Histogram,
     /// From leaving the host queue to completion.
     pub service: Histogram,
-    /// Sectors requested.
+    /// Sectors that they asked for.
     pub sectors: Sectors,
     /// Flash commands issued before the acknowledgements.
     pub commands: u64,
@@ -49,6 +51,18 @@ pub struct KindResult {
 }
 
 impl KindResult {
+    /// Requests with this outcome.
+    #[must_use]
+    pub const fn with_status(&self, status: Status) -> u64 {
+        self.outcomes[status as usize]
+    }
+
+    /// Requests that failed.
+    #[must_use]
+    pub fn failed(&self) -> u64 {
+        self.outcomes.iter().sum::<u64>() - self.with_status(Status::Done)
+    }
+
     /// A request waited in the host queue. Not inline: a closed loop has few.
     #[inline(never)]
     fn waited(&mut self, queue_wait: Span, service: Span) {
@@ -74,7 +88,8 @@ pub(super) struct Collected {
     pub(super) submitted: u64,
     pub(super) completed: u64,
     pub(super) inversions: u64,
-    statuses: [u64; 4],
+    /// Sectors that reads asked for and that writes asked for, whatever became of them.
+    asked: [u64; 2],
     kinds: [KindResult; IoKind::ALL.len()],
     /// Latencies of the requests that did not wait in the host queue. Their latency equals their service time, so that
     /// one histogram instead of two is updated, which saves a cache miss per request. The end of the run adds them to
@@ -94,7 +109,7 @@ impl Default for Collected {
             submitted: 0,
             completed: 0,
             inversions: 0,
-            statuses: [0; 4],
+            asked: [0; 2],
             kinds: Default::default(),
             prompt: Default::default(),
             first_arrival: Time::MAX,
@@ -128,10 +143,16 @@ impl Collected {
     #[allow(clippy::inline_always)] // Every request passes one of its two callers.
     pub(super) fn complete<S>(&mut self, completion: &Completion<S>) {
         self.completed += 1;
-        self.statuses[completion.status as usize] += 1;
         self.first_arrival = self.first_arrival.min(completion.arrival);
         self.last_end = self.last_end.max(completion.end);
+        if let Some(asked) = self.asked.get_mut(index(completion.io.kind)) {
+            *asked += completion.io.sectors.get();
+        }
         let kind = &mut self.kinds[index(completion.io.kind)];
+        kind.outcomes[completion.status as usize] += 1;
+        if completion.status != Status::Done {
+            return;
+        }
         let latency = completion.latency();
         let queue_wait = completion.queue_wait();
         let of_latency = if queue_wait.is_zero() {
@@ -152,21 +173,13 @@ impl Collected {
         }
     }
 
-    /// Sectors read and sectors written.
-    fn read_and_written(&self) -> [u64; 2] {
-        [IoKind::Read, IoKind::Write].map(|kind| self.kinds[index(kind)].sectors.get())
-    }
-
-    /// The sum of all latencies, in picoseconds.
-    fn latency_ps(&self) -> u128 {
-        let waited = self.kinds.iter().map(|kind| &kind.latency);
-        waited.chain(&self.prompt).map(Histogram::sum_ps).sum()
-    }
-
-    /// What the completed requests moved.
+    /// What the completed requests asked for, and how the reads and writes of them were served.
     pub(super) fn moved(&self) -> Moved {
-        let [read, written] = self.read_and_written();
-        Moved { requests: self.completed, read, written, latency_ps: self.latency_ps() }
+        let [read, written] = self.asked;
+        let served = IoKind::DATA.map(index).into_iter().map(|i| self.kinds[i].with_status(Status::Done)).sum();
+        let latencies = IoKind::DATA.map(index).into_iter().flat_map(|i| [&self.kinds[i].latency, &self.prompt[i]]);
+        let latency_ps = latencies.map(Histogram::sum_ps).sum();
+        Moved { requests: self.completed, read, written, served, latency_ps }
     }
 
     /// The results by kind, with every request in all its histograms.
@@ -194,7 +207,7 @@ pub struct FlowResult {
     pub warmed_up: u64,
     /// Requests submitted to the device.
     pub submitted: u64,
-    /// Requests completed.
+    /// Requests completed, whatever their outcome.
     pub completed: u64,
     /// Requests of an open loop that the workload yielded after a later one, and that were therefore issued late.
     pub inversions: u64,
@@ -202,7 +215,6 @@ pub struct FlowResult {
     pub started: Time,
     /// The completion time of its last request.
     pub ended: Time,
-    statuses: [u64; 4],
     kinds: [KindResult; IoKind::ALL.len()],
 }
 
@@ -217,7 +229,7 @@ impl FlowResult {
         mut collected: Collected,
     ) -> Self {
         let kinds = collected.kinds();
-        let Collected { submitted, completed, inversions, statuses, first_arrival, last_end, .. } = collected;
+        let Collected { submitted, completed, inversions, first_arrival, last_end, .. } = collected;
         Self {
             name,
             queue,
@@ -228,7 +240,6 @@ impl FlowResult {
             inversions,
             started: first_arrival.max(from),
             ended: last_end,
-            statuses,
             kinds,
         }
     }
@@ -239,17 +250,18 @@ impl FlowResult {
         &self.kinds[index(kind)]
     }
 
-    /// The mean latency of all its requests in microseconds; `None` if none completed.
+    /// The mean latency in microseconds of its reads and writes that succeeded; `None` if none did.
     #[must_use]
     pub fn mean_latency_us(&self) -> Option<f64> {
-        let sum: u128 = self.kinds.iter().map(|kind| kind.latency.sum_ps()).sum();
-        (self.completed > 0).then(|| sum as f64 * 1e-6 / self.completed as f64)
+        let sum: u128 = IoKind::DATA.map(|kind| self.kind(kind).latency.sum_ps()).into_iter().sum();
+        let served = served(&self.kinds);
+        (served > 0).then(|| sum as f64 * 1e-6 / served as f64)
     }
 
-    /// Its requests that completed with this status.
+    /// Its requests with this outcome.
     #[must_use]
-    pub const fn with_status(&self, status: Status) -> u64 {
-        self.statuses[status as usize]
+    pub fn with_status(&self, status: Status) -> u64 {
+        self.kinds.iter().map(|kind| kind.with_status(status)).sum()
     }
 
     /// Simulated time from its first submission to its last completion.
@@ -258,10 +270,10 @@ impl FlowResult {
         self.ended.saturating_since(self.started)
     }
 
-    /// Its requests per simulated second of [`FlowResult::span`]; `None` if that span is empty.
+    /// Its reads and writes that succeeded per simulated second of [`FlowResult::span`]; `None` if that span is empty.
     #[must_use]
     pub fn requests_per_second(&self) -> Option<f64> {
-        (!self.span().is_zero()).then(|| self.completed as f64 / self.span().as_secs_f64())
+        (!self.span().is_zero()).then(|| served(&self.kinds) as f64 / self.span().as_secs_f64())
     }
 }
 
@@ -290,8 +302,10 @@ pub struct RunResult {
     pub arrivals: Option<Arrivals>,
     /// Requests submitted to the device.
     pub submitted: u64,
-    /// Requests completed.
+    /// Requests completed, whatever their outcome.
     pub completed: u64,
+    /// Sectors that reads asked for and that writes asked for, whatever became of them.
+    pub asked: [Sectors; 2],
     /// Requests of an open loop that the workload yielded after a later one, and that were therefore issued late.
     pub inversions: u64,
     /// The submission time of the first request.
@@ -318,7 +332,6 @@ pub struct RunResult {
     pub detailed: Option<(Course, Series)>,
     /// The results of each flow, if there were several.
     pub flows: Vec<FlowResult>,
-    statuses: [u64; 4],
     kinds: [KindResult; IoKind::ALL.len()],
 }
 
@@ -332,12 +345,14 @@ impl RunResult {
         flows: Vec<FlowResult>,
     ) -> Self {
         let (kinds, arrivals) = (collected.kinds(), collected.arrivals());
-        let Collected { submitted, completed, inversions, statuses, first_arrival, last_end, .. } = collected;
+        let asked = collected.asked.map(Sectors::new);
+        let Collected { submitted, completed, inversions, first_arrival, last_end, .. } = collected;
         Self {
             pacing,
             arrivals,
             submitted,
             completed,
+            asked,
             inversions,
             // Requests in flight at the end of the warm-up may have arrived during it.
             started: first_arrival.max(before.at),
@@ -352,7 +367,6 @@ impl RunResult {
             series,
             detailed: None,
             flows,
-            statuses,
             kinds,
         }
     }
@@ -363,10 +377,24 @@ impl RunResult {
         &self.kinds[index(kind)]
     }
 
-    /// Requests that completed with this status.
+    /// Requests with this outcome.
     #[must_use]
-    pub const fn with_status(&self, status: Status) -> u64 {
-        self.statuses[status as usize]
+    pub fn with_status(&self, status: Status) -> u64 {
+        self.kinds.iter().map(|kind| kind.with_status(status)).sum()
+    }
+
+    /// Reads and writes that succeeded.
+    #[must_use]
+    pub fn served(&self) -> u64 {
+        served(&self.kinds)
+    }
+
+    /// How often its writes asked for the capacity; if it only read, how often its reads did.
+    #[must_use]
+    pub fn capacities_asked(&self) -> f64 {
+        let [read, written] = self.asked;
+        let sectors = if written.is_zero() { read } else { written };
+        sectors.get() as f64 / self.capacity.get().max(1) as f64
     }
 
     /// Simulated time from the first submission to the last completion.
@@ -381,10 +409,10 @@ impl RunResult {
         since(&self.after, &self.before)
     }
 
-    /// Requests of all kinds per simulated second; `None` if the run took no simulated time.
+    /// Reads and writes that succeeded per simulated second; `None` if the run took no simulated time.
     #[must_use]
     pub fn requests_per_second(&self) -> Option<f64> {
-        (!self.span().is_zero()).then(|| self.completed as f64 / self.span().as_secs_f64())
+        (!self.span().is_zero()).then(|| self.served() as f64 / self.span().as_secs_f64())
     }
 
     /// Bytes per simulated second of one kind of request; `None` if there were none.
@@ -400,6 +428,11 @@ impl RunResult {
     }
 }
 
+/// Reads and writes that succeeded.
+fn served(kinds: &[KindResult; IoKind::ALL.len()]) -> u64 {
+    IoKind::DATA.into_iter().map(|kind| kinds[index(kind)].with_status(Status::Done)).sum()
+}
+
 /// `bytes` over `span`; `None` if either is zero.
 #[must_use]
 pub fn rate(bytes: Bytes, span: Span) -> Option<Rate> {
@@ -410,8 +443,8 @@ pub fn rate(bytes: Bytes, span: Span) -> Option<Rate> {
     u64::try_from(per_second).ok().filter(|rate| *rate > 0).map(Rate::new)
 }
 
-/// Mapping units programmed per mapping unit that the host wrote and no buffer absorbed, between two snapshots of the
-/// counters. Programs of the SLC array of a hybrid drive count too. A buffer may absorb a write later than it accepted
+/// Mapping units programmed per mapping unit that the host wrote, that the drive did not refuse and that no buffer absorbed,
+/// between two snapshots of the counters. Programs of the SLC array of a hybrid drive count too. A buffer may absorb a write later than it accepted
 /// it, so that a short interval can have a divisor of zero.
 #[must_use]
 pub fn write_amplification(from: &Counters, to: &Counters) -> Option<f64> {
@@ -436,9 +469,11 @@ pub(crate) fn write_amplification_by(from: &Counters, to: &Counters) -> Vec<(&'s
     parts.filter(|(_, units)| *units > 0.0).map(|(name, units)| (name, units / host as f64)).collect()
 }
 
-/// Mapping units that the host wrote and no buffer absorbed; `None` if zero.
+/// Mapping units that the host wrote, that the drive did not refuse and that no buffer absorbed; `None` if zero. A write may be
+/// refused later than it was counted, so that a short interval can have fewer than none.
 fn host_slots(from: &Counters, to: &Counters) -> Option<u64> {
-    let host = (to.host_slots - from.host_slots).checked_sub(to.absorbed_slots - from.absorbed_slots)?;
+    let host = (to.host_slots - from.host_slots).checked_sub(to.refused_slots - from.refused_slots)?;
+    let host = host.checked_sub(to.absorbed_slots - from.absorbed_slots)?;
     (host > 0).then_some(host)
 }
 
@@ -454,8 +489,12 @@ pub fn since(to: &Counters, from: &Counters) -> Counters {
     for kind in IoKind::ALL {
         counted.requests[index(kind)] -= from.requests[index(kind)];
         counted.sectors[index(kind)] -= from.sectors[index(kind)];
+        counted.failed[index(kind)] -= from.failed[index(kind)];
     }
     counted.host_slots -= from.host_slots;
+    counted.refused_slots -= from.refused_slots;
+    counted.read_slots -= from.read_slots;
+    counted.unreadable_copies -= from.unreadable_copies;
     counted.absorbed_slots -= from.absorbed_slots;
     counted.unmapped_slots -= from.unmapped_slots;
     counted.flash = to.flash.since(&from.flash);

@@ -22,8 +22,8 @@ pub(super) struct Rounds {
     target: Target,
 }
 
-/// The part of a run between two snapshots of the counters, in which `requests` completed whose latencies add up to
-/// `latency_ps` picoseconds.
+/// The part of a run between two snapshots of the counters, in which `requests` reads and writes succeeded whose latencies add
+/// up to `latency_ps` picoseconds.
 pub(crate) fn part(from: &Counters, to: &Counters, requests: u64, latency_ps: u128) -> Round {
     let flash = to.flash.since(&from.flash);
     let commands = |op| flash.op(op).commands;
@@ -57,8 +57,8 @@ impl Rounds {
 
     /// Ends the round and begins the next. Returns true if the warm-up is over.
     pub(super) fn next(&mut self, moved: Moved, counters: Counters) -> bool {
-        let Moved { requests, latency_ps, .. } = moved.since(self.moved);
-        self.done.push(part(&self.from, &counters, requests, latency_ps));
+        let Moved { served, latency_ps, .. } = moved.since(self.moved);
+        self.done.push(part(&self.from, &counters, served, latency_ps));
         self.target = Target::new(self.rule.round, counters.at, self.capacity);
         (self.from, self.moved) = (counters, moved);
         self.verdict().is_steady() || self.done.len() >= self.rule.at_most as usize

@@ -17,12 +17,17 @@ pub(super) struct Target {
     pub(super) at: Time,
 }
 
-/// What completed requests moved.
+/// What completed requests asked for. An end counts requests that failed, too: a drive that refuses every write would
+/// otherwise never reach it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Moved {
     pub(super) requests: u64,
+    /// Sectors of reads.
     pub(super) read: u64,
+    /// Sectors of writes.
     pub(super) written: u64,
+    /// Reads and writes that succeeded, and the sum of their latencies.
+    pub(super) served: u64,
     pub(super) latency_ps: u128,
 }
 
@@ -33,6 +38,7 @@ impl Moved {
             requests: self.requests - earlier.requests,
             read: self.read - earlier.read,
             written: self.written - earlier.written,
+            served: self.served - earlier.served,
             latency_ps: self.latency_ps - earlier.latency_ps,
         }
     }
@@ -76,7 +82,7 @@ mod tests {
 
     #[test]
     fn each_amount_ends_at_its_own_count() {
-        let moved = Moved { requests: 10, read: 300, written: 100, latency_ps: 0 };
+        let moved = Moved { requests: 10, read: 300, written: 100, served: 0, latency_ps: 0 };
         let now = Time::from_ps(107);
         let reached = |amount| at(amount).is_reached(moved, now);
         assert!(reached(Amount::Requests(10)) && !reached(Amount::Requests(11)));
@@ -88,7 +94,7 @@ mod tests {
 
     #[test]
     fn capacities_are_read_if_nothing_is_written() {
-        let reads = Moved { requests: 10, read: 300, written: 0, latency_ps: 0 };
+        let reads = Moved { requests: 10, read: 300, written: 0, served: 0, latency_ps: 0 };
         assert!(at(Amount::Capacities(0.3)).is_reached(reads, Time::ZERO));
         assert!(!at(Amount::Capacities(0.31)).is_reached(reads, Time::ZERO));
     }

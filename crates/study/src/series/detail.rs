@@ -130,7 +130,7 @@ impl Depth {
 /// One of several flows in one interval.
 #[derive(Clone, Debug, Default)]
 pub struct FlowDetail {
-    /// The latencies of its requests that completed.
+    /// The latencies of its requests that succeeded.
     pub window: Window,
     /// Their distribution.
     pub latencies: Latencies,
@@ -200,11 +200,20 @@ impl Open {
         }
     }
 
+    /// A request of a flow is no longer outstanding.
     #[inline]
-    pub(super) fn completed(&mut self, flow: u16, kind: IoKind, sectors: Sectors, latency: Span) {
-        self.kinds[kind as usize].record(latency);
+    pub(super) fn ended(&mut self, flow: u16) {
         if let Some(flow) = self.flows.get_mut(usize::from(flow)) {
             flow.outstanding = flow.outstanding.saturating_sub(1);
+        }
+    }
+
+    /// A request of a flow succeeded.
+    #[inline]
+    pub(super) fn completed(&mut self, flow: u16, kind: IoKind, sectors: Sectors, latency: Span) {
+        self.ended(flow);
+        self.kinds[kind as usize].record(latency);
+        if let Some(flow) = self.flows.get_mut(usize::from(flow)) {
             flow.latencies.record(latency);
             flow.detail.window.record(latency);
             if matches!(kind, IoKind::Read | IoKind::Write) {

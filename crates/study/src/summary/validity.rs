@@ -12,12 +12,16 @@ use crate::run::RunResult;
 use crate::schema;
 use crate::spread::Interval;
 use crate::steady::{Metric, Round, Settled, Verdict};
-use crate::validity::{Overload, Validity, is_supported};
+use crate::validity::{MOST_FAILED, Overload, Validity, is_supported};
 
 /// How far the numbers of a run can be believed.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct ValiditySummary {
-    /// How often the measured requests wrote the capacity of the drive.
+    /// The share of the requests that failed.
+    pub failed: f64,
+    /// The share of the mapping units that reads asked for and that held no data.
+    pub unmapped_reads: f64,
+    /// How often the measured requests wrote the capacity of the drive. Writes that failed do not count.
     pub capacities_written: f64,
     /// The same with the warm-up.
     pub capacities_written_with_warm_up: f64,
@@ -53,16 +57,16 @@ pub struct ValiditySummary {
 /// A round of a warm-up, or a fifth of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct RoundSummary {
-    /// Requests completed.
+    /// Reads and writes that succeeded.
     pub requests: u64,
     /// Simulated seconds.
     pub simulated_s: f64,
-    /// Requests per simulated second.
+    /// These requests per simulated second.
     pub requests_per_s: f64,
     /// Write amplification, if the host wrote.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_amplification: Option<f64>,
-    /// The mean latency of all requests.
+    /// Their mean latency.
     pub latency_mean_us: f64,
     /// Flash commands that erased blocks.
     pub erases: u64,
@@ -87,7 +91,7 @@ pub struct SteadySummary {
 pub struct OverloadSummary {
     /// Requests that arrived per simulated second.
     pub offered_per_s: f64,
-    /// Requests that completed per simulated second.
+    /// Requests that succeeded per simulated second.
     pub served_per_s: f64,
     /// Requests outstanding when the last one arrived.
     pub backlog: u64,
@@ -154,6 +158,12 @@ impl WarmUpSummary {
 }
 
 impl ValiditySummary {
+    /// True if more requests failed than a number that is compared, or that supports a claim, may leave out.
+    #[must_use]
+    pub fn fails_too_often(&self) -> bool {
+        self.failed > MOST_FAILED
+    }
+
     /// The validity of a run's results.
     #[must_use]
     pub fn new(result: &RunResult) -> Self {
@@ -168,6 +178,8 @@ impl ValiditySummary {
             (count > 0 && !keys.is_empty()).then(|| (kind.name(), keys))
         };
         Self {
+            failed: validity.failed(),
+            unmapped_reads: validity.unmapped_reads,
             capacities_written: validity.written,
             capacities_written_with_warm_up: validity.written_with_warm_up,
             fifths: validity.fifths.iter().map(RoundSummary::from).collect(),

@@ -174,6 +174,9 @@ fn validity(waf: [f64; WINDOW], written: f64, erases: u64) -> Validity {
     let fifths = waf.map(round).to_vec();
     let verdicts = vec![(Metric::Waf, Verdict::of(&fifths, Metric::Waf))];
     Validity {
+        outcomes: [1_000, 0, 0, 0],
+        unmapped_reads: 0.0,
+        unreadable_copies: 0,
         written,
         written_with_warm_up: written,
         fifths,
@@ -206,4 +209,24 @@ fn a_short_run_has_no_fifths() {
     assert_eq!(long.fifths.len(), WINDOW);
     assert!(long.fifths.iter().all(|fifth| (395..=405).contains(&fifth.requests)), "{:?}", long.fifths);
     assert!(long.verdict(Metric::Rate).is_steady() && long.verdict(Metric::Waf) == Verdict::Unknown);
+}
+
+#[test]
+fn failed_requests_unmapped_reads_and_unreadable_copies_are_said() {
+    let plain = validity([3.0; WINDOW], 1.0, 10);
+    assert_eq!((plain.warnings().len(), plain.failed()), (0, 0.0));
+    let said = |of: Validity| of.warnings().join("\n");
+    let failed = Validity { outcomes: [98_699, 1, 1_000, 300], ..plain.clone() };
+    assert!((failed.failed() - 1_301.0 / 100_000.0).abs() < 1e-12);
+    let text = said(failed);
+    for wanted in ["requests failed: 1.3% of all", "1 could not be read", "1000 were refused", "300 addressed sectors"]
+    {
+        assert!(text.contains(wanted), "{wanted}: {text}");
+    }
+    let few = said(Validity { outcomes: [1_000_000, 2, 0, 0], ..plain.clone() });
+    assert!(few.contains("<0.1% of all (2 could not be read from flash)") && !few.contains("refused"), "{few}");
+    assert_eq!(said(Validity { unmapped_reads: 0.01, ..plain.clone() }), "", "one in a hundred");
+    let unmapped = said(Validity { unmapped_reads: 0.9, ..plain.clone() });
+    assert!(unmapped.contains("90.0% of the mapping units") && unmapped.contains("--precondition fill"), "{unmapped}");
+    assert!(said(Validity { unreadable_copies: 7, ..plain }).starts_with("unreadable copies: 7 mapping units"));
 }

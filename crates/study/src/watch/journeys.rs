@@ -359,7 +359,7 @@ impl Journeys {
             RequestStep::Clear => stops.clear = now,
             RequestStep::Here => stops.here = now,
             RequestStep::Served => stops.served = now,
-            RequestStep::Ended => {
+            RequestStep::Ended { succeeded } => {
                 stops.under_way = false;
                 let (path, legs) = (&mut self.path, &mut self.course);
                 path.clear();
@@ -378,7 +378,9 @@ impl Journeys {
                 }
                 self.meanwhile.completed(now, &parts);
                 let journey = Journey { tag, io, arrival, end: now, parts, behind: stops.behind, ahead, meanwhile };
-                self.sums.add(&journey);
+                if succeeded {
+                    self.sums.add(&journey);
+                }
                 if let Some(finished) = &mut self.finished {
                     finished.push(journey);
                 }

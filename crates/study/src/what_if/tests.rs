@@ -34,7 +34,8 @@ fn each_change_runs_from_the_state_of_the_drive_as_it_is() {
     let base = device_from(&document).expect("sound");
     let outcome = session(&base, None).expect("it opens").watch(crate::watch::Watch::default().explaining()).run();
     let outcome = outcome.expect("it runs");
-    let explanation = Explanation::new(outcome.watch.expect("somebody watched").bands(), None);
+    let stages = outcome.summaries();
+    let explanation = Explanation::new(outcome.watch.expect("somebody watched").bands(), None, &stages);
     let culprits = &explanation.culprits;
     let parts: Vec<Part> = culprits.iter().map(|culprit| culprit.part).collect();
     assert_eq!(parts, [Part::Die, Part::Buffer], "{culprits:?}");

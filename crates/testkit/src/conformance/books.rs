@@ -38,8 +38,9 @@ fn wear(host: &mut Host, before: &Counters) {
 const MOVES: [Cause; 4] = [Cause::Gc, Cause::Wear, Cause::Merge, Cause::Recovery];
 
 fn requests(host: &Host, counters: &Counters) {
-    assert_eq!(host.requests(), counters.requests, "requests as seen by the host and by the device");
-    assert_eq!(host.sectors(), counters.sectors, "sectors as seen by the host and by the device");
+    let answered: [u64; 4] = std::array::from_fn(|kind| counters.requests[kind] + counters.failed[kind]);
+    assert_eq!(host.requests(), answered, "requests as seen by the host and by the device");
+    assert_eq!(host.sectors(), counters.sectors, "sectors that succeeded, as seen by the host and by the device");
 }
 
 /// Every mapping unit that the host wrote was absorbed or programmed for the host, once. Every moved one was read once
@@ -48,7 +49,7 @@ fn units(trial: &Trial<'_>, counters: &Counters) {
     let flash = &counters.flash;
     // Hydra's FTL writes a partial row as a copy-back that merges the host's sectors.
     let host = flash.of(Op::Program, Cause::Host).slots + flash.of(Op::CopyBack, Cause::Host).slots;
-    let taken = counters.host_slots - counters.absorbed_slots;
+    let taken = counters.host_slots - counters.refused_slots - counters.absorbed_slots;
     if let Some(slc_mlc) = &counters.slc_mlc {
         return units_of_two(trial, counters, slc_mlc);
     }
@@ -92,7 +93,7 @@ fn units_of_two(trial: &Trial<'_>, counters: &Counters, slc_mlc: &SlcMlcCounters
     assert_eq!(flash.of(Op::Read, Cause::Map).pages, slc_mlc.scanned, "pages looked at");
     let folded = flash.of(Op::Erase, Cause::Gc).commands;
     assert_eq!(folded, slc_mlc.fold_erases, "blocks erased by folds");
-    let taken = counters.host_slots - counters.absorbed_slots;
+    let taken = counters.host_slots - counters.refused_slots - counters.absorbed_slots;
     let Some(second) = &counters.slc_array else {
         assert_eq!(
             flash.of(Op::Program, Cause::Host).slots,

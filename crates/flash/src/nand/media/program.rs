@@ -137,6 +137,7 @@ impl<S: Sector> Media<S> {
             self.spares.set(psn.index(), spare);
             if lost {
                 self.unreadable.insert(psn.get());
+                self.unreadable_copies += u64::from(well);
             }
         }
         if well && spare_of(start as usize).0 == Spare::Empty {

@@ -328,6 +328,7 @@ impl<S: Sector> Media<S> {
             backing: Backing::default(),
             images,
             unreadable,
+            unreadable_copies: 0,
             faults,
             births,
             bad,

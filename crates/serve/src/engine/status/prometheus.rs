@@ -76,6 +76,8 @@ impl Status {
         text.plain("bad_blocks", "gauge", "Blocks retired.", Some(self.bad_blocks as f64));
         let failed = Some(self.uncorrectable_requests as f64);
         text.plain("uncorrectable_requests_total", "counter", "Requests that the flash could not be read for.", failed);
+        let refused = Some(self.refused_requests as f64);
+        text.plain("refused_requests_total", "counter", "Requests refused because the drive was read-only.", refused);
         let is_read_only = f64::from(u8::from(self.read_only));
         text.plain("read_only", "gauge", "1 if the drive has refused the last write, worn out.", Some(is_read_only));
         let damaged = self.damaged_reads.map(|reads| reads as f64);
@@ -131,6 +133,7 @@ mod tests {
             free_blocks: 9,
             bad_blocks: 0,
             uncorrectable_requests: 2,
+            refused_requests: 5,
             read_only: true,
             damaged_reads: Some(1),
             verify: Some(VerifyStatus { reads: 6, sectors: 48, violations: 3, ..VerifyStatus::default() }),
@@ -161,6 +164,7 @@ mod tests {
             "flashloom_lag_seconds{quantile=\"1\"} 0.000005\n",
             "flashloom_late_answers_ratio 0.25\n",
             "flashloom_uncorrectable_requests_total 2\n",
+            "flashloom_refused_requests_total 5\n",
             "flashloom_read_only 1\n",
             "flashloom_damaged_reads_total 1\n",
             "flashloom_verified_sectors_total 48\n",

@@ -64,6 +64,9 @@ impl fmt::Display for Status {
         if self.uncorrectable_requests > 0 {
             line("uncorrectable", format!("{} requests failed", self.uncorrectable_requests))?;
         }
+        if self.refused_requests > 0 {
+            line("refused", format!("{} requests, because the drive was read-only", self.refused_requests))?;
+        }
         if let Some(reads @ 1..) = self.damaged_reads {
             line("damaged files", format!("{reads} reads found other data than was written"))?;
         }
@@ -130,6 +133,7 @@ mod tests {
             free_blocks: 1234,
             bad_blocks: 1,
             uncorrectable_requests: 12,
+            refused_requests: 34,
             read_only: true,
             damaged_reads: Some(2),
             verify: Some(VerifyStatus {
@@ -155,6 +159,7 @@ mod tests {
             "4 sectors hold what",
             "1 bad, takes no more writes",
             "12 requests failed",
+            "34 requests, because",
             "1 cut, last recovery 25ms",
             "mean 81.2 us, p99 1234 us",
             "1.25 % of the answers late",

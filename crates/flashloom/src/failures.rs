@@ -1,0 +1,34 @@
+//! Requests that failed: whether the command may end as if they had not.
+
+use clap::Args;
+
+use study::summary::Summary;
+use study::text::percent;
+use study::validity::MOST_FAILED;
+
+use crate::exit::Failure;
+
+/// Whether failed requests are expected.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct FailuresArgs {
+    /// End with exit code 0 even if more than 0.1 % of the requests failed
+    #[arg(long)]
+    pub(crate) allow_failures: bool,
+}
+
+impl FailuresArgs {
+    /// The failure of a command with these runs, if more requests failed in one of them than its numbers may leave out.
+    pub(crate) fn check<'a>(self, runs: impl IntoIterator<Item = &'a Summary>) -> Result<(), Failure> {
+        let Some(worst) = runs.into_iter().filter(|_| !self.allow_failures).find(|run| run.fails_too_often()) else {
+            return Ok(());
+        };
+        Err(Failure::Unexpected(format!(
+            "more than {} of the requests to {} failed under {} (seed {}): its numbers are about the others; \
+             --allow-failures accepts that",
+            percent(MOST_FAILED),
+            worst.device,
+            worst.workload,
+            worst.seed
+        )))
+    }
+}
