@@ -50,7 +50,7 @@ fn a_served_drive_does_what_ctl_says() {
     let status = place.json(&["ctl", "drive.ctl", "status", "--json"]);
     let schema = place.json(&["schema", "status-result"]);
     assert_eq!(faults(&schema, &status), Vec::<String>::new());
-    assert_eq!((&status["schema"], &status["power"]), (&"flashloom-served-drive-1".into(), &"on".into()));
+    assert_eq!((&status["schema"], &status["power"]), (&"flashloom-served-drive-2".into(), &"on".into()));
     assert_eq!((&status["requests"][1]["done"], &status["pace"]), (&1.into(), &"max".into()));
     let table = ctl(&place, &["status"]);
     assert!(table.contains("on, 0 cuts") && table.lines().all(|line| line.len() <= 80), "{table}");

@@ -7,6 +7,7 @@ mod cluster;
 mod common;
 mod ctl;
 mod examples;
+mod failures;
 mod file_systems;
 mod forms;
 mod glossary;

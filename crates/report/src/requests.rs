@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io::{self, BufWriter};
 
-use ssd::Status;
 
 use study::output::{OutFile, OutputError, REQUESTS};
 use study::run::{Record, RequestLog};

@@ -17,7 +17,7 @@ use crate::verify::VerifyStatus;
 pub use prometheus::MEDIA_TYPE;
 
 /// Version of the keys; it is raised when a key changes its meaning or disappears.
-pub const SCHEMA: &str = "flashloom-served-drive-1";
+pub const SCHEMA: &str = "flashloom-served-drive-2";
 
 /// What a served drive says of itself: what `flashloom ctl status --json` prints.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
@@ -207,11 +207,5 @@ impl Core {
     #[must_use]
     pub fn moved(&self) -> u64 {
         self.tally.moved()
-    }
-
-    /// Requests of clients answered so far, failed ones too.
-    #[must_use]
-    pub fn answered(&self) -> u64 {
-        self.tally.answered()
     }
 }

@@ -115,9 +115,4 @@ impl Tally {
     pub(super) fn moved(&self) -> u64 {
         KINDS.iter().zip(&self.kinds).filter(|(name, _)| MOVE_DATA.contains(name)).map(|(_, kind)| kind.done).sum()
     }
-
-    /// Jobs answered, failed ones too.
-    pub(super) fn answered(&self) -> u64 {
-        self.kinds.iter().map(|kind| kind.done + kind.failed).sum()
-    }
 }

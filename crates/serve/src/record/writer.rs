@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 
-use ssd::Status;
 use study::output::{Growing, Kind, OutFile, OutputError, Outputs};
 use workload::trace::{Recorded, TraceWriter};
 

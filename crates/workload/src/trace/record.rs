@@ -124,6 +124,9 @@ pub struct TraceStats {
     pub event: Option<char>,
 }
 
+/// The share of a recording from which on a note gives it beside the number of requests.
+const MUCH: f64 = 0.01;
+
 impl TraceStats {
     #[inline]
     pub(crate) fn pass_over(&mut self, why: Skip) {
@@ -145,7 +148,6 @@ impl TraceStats {
             (self.wrapped_stamps, "wrapped time stamps, corrected".into()),
             (self.restamped, "wrong time stamps, corrected".into()),
             (self.empty, "requests without length, skipped".into()),
-            (self.other_events, "other events, skipped".into()),
             (self.other_volumes, "requests of other volumes, skipped".into()),
             (self.shortened_gaps, "idle gaps, shortened".into()),
             (self.wrapped_addresses, "requests beyond the capacity, wrapped around".into()),
@@ -153,7 +155,15 @@ impl TraceStats {
             (self.split_requests, "requests split by compaction".into()),
         ];
         let counts = all.into_iter().filter(|(count, _)| *count > 0);
-        let mut notes: Vec<String> = counts.map(|(count, what)| format!("{what}: {count}")).collect();
+        // A trace of which much is not played as it was recorded says little about what was recorded.
+        let share = |count: u64| match count as f64 / self.requests.max(1) as f64 {
+            share if share >= MUCH => format!(" ({:.0}% of the requests)", share * 100.0),
+            _ => String::new(),
+        };
+        let mut notes: Vec<String> = counts.map(|(count, what)| format!("{what}: {count}{}", share(count))).collect();
+        if self.other_events > 0 {
+            notes.push(format!("other events, skipped: {}", self.other_events));
+        }
         if self.members > 1 {
             notes.push(format!("files of the archive, merged by time: {}", self.members));
         }
