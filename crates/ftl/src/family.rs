@@ -45,7 +45,7 @@ impl Site<'_> {
             }
             Some(capacity) => Some(("ftl.capacity", capacity.get() / unit)),
             None => {
-                let share = 1.0 - self.ftl.over_provisioning.get();
+                let share = 1.0 - self.ftl.over_provisioning().get();
                 let units = (f64::from(geometry.slot_count()) * share.max(0.0)).floor() as u64;
                 Some(("ftl.over-provisioning", units))
             }

@@ -37,7 +37,7 @@ pub use memory::{Memory, Purpose};
 pub use power::Recovery;
 pub use precondition::{ParsePreconditionError, Precondition, Preconditioned};
 pub use spec::{
-    BufferPolicy, BufferSpec, Cost, Duplex, FlushPolicy, HostSpec, LinkSpec, QueueArbitration, QueueSpec, RamSpec,
-    ReadTransfer, Resolved, ResolvedBuffer, ResolvedHost, ResolvedQueue, ResolvedQueues, ResolvedSuperblocks, Spec,
-    UNSEEN_KEYS, builtin,
+    ALTERNATIVES, BufferPolicy, BufferSpec, Cost, Duplex, FlushPolicy, HostSpec, LinkSpec, QueueArbitration, QueueSpec,
+    RamSpec, ReadTransfer, Resolved, ResolvedBuffer, ResolvedHost, ResolvedQueue, ResolvedQueues, ResolvedSuperblocks,
+    Spec, UNSEEN_KEYS, builtin,
 };

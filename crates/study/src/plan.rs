@@ -193,6 +193,9 @@ pub struct RunSpec {
 }
 
 impl RunSpec {
+    /// Keys that stand for one another: a study gives one of each group.
+    const ALTERNATIVES: [&[&str]; 3] = [&["depth", "open"], &["limit", "measure"], &["warm-up", "until"]];
+
     /// Removes the keys that say how to read a trace, because the run reads none.
     pub(crate) fn forget_traces(&mut self) {
         self.reading = ReadingSpec::default();

@@ -148,7 +148,7 @@ fn block_and_log_block_ftls_take_the_memory_they_predict() {
     for ftl in FtlKind::EVERY.into_iter().flat_map(FtlKind::samples) {
         let plain: Spec = toml::from_str(&format!("{FLASH}{SMALL}")).expect("an array");
         // Reserved free blocks take no memory.
-        let ftl = FtlSpec { over_provisioning: Ratio::new(0.15), ..ftl };
+        let ftl = FtlSpec { over_provisioning: Some(Ratio::new(0.15)), ..ftl };
         let text = toml::to_string(&Spec { ftl, ..plain }).expect("a table");
         compare("sample", &text, 300);
     }

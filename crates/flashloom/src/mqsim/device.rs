@@ -151,9 +151,6 @@ fn part(drive: &Group<'_, '_>, flash: &Group<'_, '_>, name: &str, sheet: &mut Sh
         let why = format!("{whole} instead of {pages}: a block has whole word lines, of {bits} pages each");
         sheet.approximated("Page_No_Per_Block", &why);
     }
-    sheet.line("blocks_per_plane = 1", "replaced by [flash] above");
-    sheet.line("planes_per_die = 1", "replaced by [flash] above");
-    sheet.line("dies_per_chip = 1", "replaced by [flash] above");
     sheet.table("[flash.custom-part.timing]");
     for (key, what) in [("read", "Read"), ("program", "Program")] {
         times(flash, cell, (key, what), sheet);
@@ -164,7 +161,6 @@ fn part(drive: &Group<'_, '_>, flash: &Group<'_, '_>, name: &str, sheet: &mut Sh
     sheet.line("cache_program_copy = \"0ns\"", "MQSim has no cache mode");
     sheet.line("one_shot = 1", "MQSim programs page by page");
     sheet.table("[flash.custom-part.bus]");
-    sheet.line(&format!("rate = \"{}MB/s\"", drive.count("Channel_Transfer_Rate", "333")), "Channel_Transfer_Rate");
     sheet.line("command = \"0ns\"", "Flash_Comm_Protocol");
     sheet.line("transfer_spare = false", "MQSim moves the data alone");
     drive.choice("Flash_Comm_Protocol", &[("NVDDR2", ())]);

@@ -27,7 +27,7 @@ use crate::store::from_store;
 pub(super) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure> {
     of_one_run(args)?;
     args.output.notices().check()?;
-    let device = catalogue::device_from(&changed(args)?)?;
+    let device = crate::device::said(&changed(args)?)?;
     let seeds = seeds_from(args.seed, args.seeds);
     let first = session(args, &device, None);
     first.check().map_err(|error| failure(&error, &first.about()))?;

@@ -88,6 +88,7 @@ fn caution(outcomes: &[Outcome], claims: &[Claim]) -> Vec<String> {
     for (count, example) in warned.into_values() {
         said.push(sentence(&format!("{count} of {}, e.g. {example}", number(points, "point"))));
     }
+    said.extend(outcomes.iter().flat_map(Outcome::warnings).map(|warning| sentence(&warning)));
     let fitted = |claim: &&Claim| {
         claim.verdict == Verdict::Holds && matches!(claim.calibrated, Some(Calibrated::This | Calibrated::Input))
     };

@@ -7,7 +7,7 @@ use study::metric::Metric;
 use crate::grid::{WIDTH, grid, wrapped};
 
 /// The points as a table: their labels, the metrics of the study, and, if there is a baseline, how far the first metric
-/// is below it.
+/// is below it; and warnings below the table.
 #[must_use]
 pub fn points_table(outcome: &Outcome) -> String {
     let metrics = &outcome.plan.spec.metrics;
@@ -32,7 +32,11 @@ pub fn points_table(outcome: &Outcome) -> String {
         }
         row
     });
-    grid(&header, rows, outcome.plan.axes.len())
+    let mut text = grid(&header, rows, outcome.plan.axes.len());
+    for warning in outcome.warnings() {
+        fold(&mut text, "", &format!("WARNING: {warning}"));
+    }
+    text
 }
 
 /// The claims as a table: the paper's value beside the measured one and how much was asked for, with notes below.
