@@ -306,7 +306,7 @@ impl Stat {
             Self::Access => of(&kind.service_us, "mean").map(|service| service - kind.start_wait_mean_us),
             Self::Requests => Some(kind.requests as f64),
             Self::RequestsPerSecond => kind.requests_per_s,
-            Self::Rate => kind.bytes_per_s.map(|rate| rate as f64),
+            Self::Rate => kind.bytes_per_s,
             Self::Bytes => Some(kind.bytes as f64),
         }
     }

@@ -167,7 +167,8 @@ pub struct RunSpec {
     /// are several. Results are otherwise the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<Span>,
-    /// Stop after this many requests.
+    /// Stop after this many requests. A described workload with fewer `requests` goes on up to this number; a trace ends
+    /// where it ends, and a note of the result says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
     /// Run this part of the workload first and measure what follows.

@@ -206,8 +206,12 @@ impl WorkloadFile {
                 let (spec, generator) =
                     document.decode_and(|spec: &GeneratorSpec| Generator::new(spec, capacity, seed))?;
                 let measured = spec.measured();
-                let is_endless = window.or(&measured).ends_workloads();
-                let generator = if is_endless { generator.endless() } else { generator };
+                let window = window.or(&measured);
+                let generator = match window.extends_to() {
+                    Some(requests) => generator.up_to(requests),
+                    None if window.ends_workloads() => generator.endless(),
+                    None => generator,
+                };
                 let stage = Stage { name: spec.name.clone(), source: Box::new(generator), measured };
                 Ok(Workload { stages: vec![stage], config: table(&[spec]), notes: Vec::new() })
             }
