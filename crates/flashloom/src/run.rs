@@ -71,6 +71,8 @@ pub(crate) fn perform(args: &RunArgs, watch: Option<Watch>, results: &mut dyn Wr
     }
     session.check().map_err(|error| failure(&error, &session.about()))?;
     let session = flows(args, session, &Workloads::named(args)?)?;
+    // Only the workloads say how much of the drive they touch.
+    session.check().map_err(|error| failure(&error, &session.about()))?;
     tell.done(|| {
         session
             .flows()
@@ -148,13 +150,18 @@ pub fn program() -> Program {
 }
 
 /// The workloads that the arguments name: the first, and those beside it.
-struct Workloads {
+pub(crate) struct Workloads {
     first: WorkloadFile,
     others: Vec<WorkloadFile>,
 }
 
 impl Workloads {
-    fn named(args: &RunArgs) -> Result<Self, Failure> {
+    /// All of them.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &WorkloadFile> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
+    pub(crate) fn named(args: &RunArgs) -> Result<Self, Failure> {
         let first = catalogue::workload(&args.workload)?;
         let others = args.issue.flow.iter().map(|flow| catalogue::workload(&flow.workload));
         Ok(Self { first, others: others.collect::<Result<_, _>>()? })

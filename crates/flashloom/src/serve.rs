@@ -207,6 +207,17 @@ fn options(args: &ServeArgs, device: Device, hangup: &Hangup) -> EngineOptions {
 
 /// Makes a drive and serves it.
 fn start(options: EngineOptions, tell: Tell) -> Result<Engine, Failure> {
+    if let Some((all, limit)) = options.outgrown() {
+        let remedy = match &options.keep {
+            Some(_) => "without --verify it would take less",
+            None => "with --state DIR the content is in files",
+        };
+        note(format_args!(
+            "{}: memory holds what clients write, up to {all} once they have written all of the drive, and {} are available \
+             ({}): the system may then end this command; {remedy}",
+            options.device.name, limit.bytes, limit.name
+        ));
+    }
     let mut bars = Bars::new(tell);
     Engine::start(options, |progress| bars.show(progress)).map_err(|error| match error {
         EngineError::Session(error) => session(&error),

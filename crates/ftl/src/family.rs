@@ -121,6 +121,12 @@ pub trait Config: Clone + Debug {
     /// Further bytes of memory that a mount of a full drive takes.
     fn memory_of_mount(&self) -> u64;
 
+    /// The most blocks that are programmed on a new drive when requests write so many mapping units; `None` if that may be
+    /// all.
+    fn blocks_written(&self, _units: u64) -> Option<u64> {
+        None
+    }
+
     /// Tables that the FTL stores in the media.
     fn images(&self) -> MapImages {
         MapImages::default()

@@ -125,7 +125,7 @@ pub fn needs(plan: &Plan) -> Vec<Need> {
     let need = |point: &Point| {
         let labels: Vec<String> = point.labels.iter().map(ToString::to_string).collect();
         let name = format!("study {}, {}", plan.spec.name, labels.join(", "));
-        Need { name, memory: Session::new(&point.device).spec(&point.run).memory() }
+        Need { name, memory: Session::new(&point.device).spec(&point.run).memory_under(point.workloads()) }
     };
     // Each seed is a separate run.
     let seeds = plan.spec.seeds.len().max(1);

@@ -47,6 +47,7 @@ mod prepare;
 mod progress;
 mod settings;
 mod state;
+mod touched;
 
 use std::io;
 use std::sync::atomic::AtomicBool;
@@ -304,16 +305,6 @@ impl<'a> Session<'a> {
     #[must_use]
     pub fn flows(&self) -> &[Flow<'a>] {
         &self.flows
-    }
-
-    /// The memory that the simulation needs.
-    #[must_use]
-    pub fn memory(&self) -> Memory {
-        let mut memory = run::memory(&self.device.resolved, self.purpose());
-        if let Some(course) = self.settings.course {
-            memory.add("the detailed time series", run::course_memory(&self.device.resolved, course));
-        }
-        memory
     }
 
     /// The provenance that results record: the device, the workloads and the session.

@@ -31,11 +31,12 @@ pub(super) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure
     let seeds = seeds_from(args.seed, args.seeds);
     let first = session(args, &device, None);
     first.check().map_err(|error| failure(&error, &first.about()))?;
+    let mut files = Workloads::named(args)?;
     if let Some(limit) = machine::memory(args.memory) {
-        let need = |seed| Need { name: format!("{}, seed {seed}", device.name), memory: first.memory() };
+        let memory = || first.memory_under(files.all());
+        let need = |seed| Need { name: format!("{}, seed {seed}", device.name), memory: memory() };
         memory::check(seeds.iter().map(need).collect(), at_once(None), &limit)?;
     }
-    let mut files = Workloads::named(args)?;
     // A pipe can be read once, and every seed reads it.
     for file in std::iter::once(&mut files.first).chain(&mut files.others) {
         if let WorkloadFile::Trace(trace) = file
