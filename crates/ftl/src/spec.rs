@@ -11,7 +11,7 @@ use crate::idle::Idle;
 use crate::kind::FtlKind;
 use crate::log_block::LogSpec;
 use crate::map_unit::MapSpec;
-use crate::page::{CheckpointSpec, DiscardSpec, FirmwareSpec, GcSpec, PlacementSpec};
+use crate::page::{CheckpointSpec, DiscardSpec, FirmwareSpec, GcSpec, PlacementSpec, UnmappedReads};
 use crate::slc_mlc::SlcMlcSpec;
 use crate::toolkit::WearSpec;
 
@@ -51,6 +51,9 @@ pub struct FtlSpec {
     /// Whether a discard survives a power cut.
     #[serde(skip_serializing_if = "is_default")]
     pub discard: DiscardSpec,
+    /// What a page-mapped FTL does with a read of an address that was never written, or was discarded.
+    #[serde(skip_serializing_if = "is_default")]
+    pub unmapped_reads: UnmappedReads,
     /// Checkpoints of a page-mapped FTL with its map in RAM; if missing, a mount reads every spare area.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<CheckpointSpec>,
@@ -82,6 +85,7 @@ impl Default for FtlSpec {
             gc: GcSpec::default(),
             wear: WearSpec::default(),
             discard: DiscardSpec::default(),
+            unmapped_reads: UnmappedReads::default(),
             checkpoint: None,
             hydra: None,
             chang: None,

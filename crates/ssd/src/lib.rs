@@ -29,7 +29,8 @@ pub use device::Ssd;
 pub use flash::spec::{FlashSpec, ResolvedSlcArray, SlcSpec};
 pub use ftl::{
     CheckpointSpec, Digits, DiscardSpec, FtlKind, FtlSpec, GcSpec, LogMerges, MapSpec, MergeCounters, PageTimes,
-    ParseDigitsError, PlacementSpec, Sabotage, SlcMlcCounters, VictimSpec, WearSpec, WriteCost, map_unit,
+    ParseDigitsError, PlacementSpec, Sabotage, SlcMlcCounters, UnmappedReads, VictimSpec, WearSpec, WriteCost,
+    map_unit,
 };
 pub use history::History;
 pub use host::{Completion, Drive, QueueId, Request, Status, Tag};

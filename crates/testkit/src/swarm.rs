@@ -12,7 +12,7 @@ use ftl::{
 use ssd::{
     BufferPolicy, BufferSpec, CheckpointSpec, Digits, DiscardSpec, Drive, FlashSpec, FlushPolicy, FtlKind, FtlSpec,
     GcSpec, HostSpec, LinkSpec, MapSpec, PlacementSpec, Precondition, QueueArbitration, QueueId, QueueSpec, RamSpec,
-    ReadTransfer, SlcSpec, Spec, Ssd, VictimSpec, WearSpec,
+    ReadTransfer, SlcSpec, Spec, Ssd, UnmappedReads, VictimSpec, WearSpec,
 };
 
 use crate::{Host, leave_out_idle, requests};
@@ -75,6 +75,9 @@ pub fn draw_device(rng: &mut Rng, faults: bool) -> Spec {
         }
         if spec.ftl.kind == FtlKind::Page && Rng::stream(rng.clone().bits(), "swarm.discards").chance(0.3) {
             spec.ftl.discard = DiscardSpec::Durable;
+        }
+        if spec.ftl.kind == FtlKind::Page && Rng::stream(rng.clone().bits(), "swarm.unmapped").chance(0.3) {
+            spec.ftl.unmapped_reads = UnmappedReads::FlashRead;
         }
         let in_ram = spec.ftl.kind == FtlKind::Page && spec.ftl.map == MapSpec::Ram;
         let mut checkpoints = Rng::stream(rng.clone().bits(), "swarm.checkpoints");

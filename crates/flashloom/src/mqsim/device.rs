@@ -277,6 +277,7 @@ fn ftl(drive: &Group<'_, '_>, flash: &Group<'_, '_>, sheet: &mut Sheet) {
     // A percentage without the last digits of binary fractions.
     let percent = (spare * 1e10).round() / 1e8;
     sheet.line(&format!("over-provisioning = \"{percent}%\""), "Overprovisioning_Ratio");
+    sheet.line("unmapped-reads = \"flash-read\"", "MQSim reads pages that were never written from flash");
     placement(drive, sheet);
     sheet.table("[ftl.map]");
     let capacity = drive.count("CMT_Capacity", "2097152");

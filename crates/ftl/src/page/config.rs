@@ -8,7 +8,7 @@ use base::units::{DieId, Lpn, Span};
 use flash::backend::Timing;
 use flash::nand::{Geometry, Media, Sector};
 
-use super::{CheckpointPages, FirmwareSpec, GcSpec, MapPages, PageFtl, PlacementSpec, TrimPages};
+use super::{CheckpointPages, FirmwareSpec, GcSpec, MapPages, PageFtl, PlacementSpec, TrimPages, UnmappedReads};
 use crate::MapSpec;
 use crate::family::{Config, MapImages, WorkingSpace};
 use crate::map_unit::cached_pages;
@@ -39,6 +39,7 @@ pub struct PageConfig {
     pub(crate) map_pages: MapPages,
     pub(crate) trim_pages: TrimPages,
     pub(crate) checkpoint_pages: CheckpointPages,
+    pub(crate) unmapped_reads: UnmappedReads,
 }
 
 impl Config for PageConfig {

@@ -363,6 +363,10 @@ impl<S: Sector> ReadSink<S> for Clients<S> {
         self.unmapped += 1;
         self.discard_done(owner);
     }
+
+    fn note_unmapped(&mut self) {
+        self.unmapped += 1;
+    }
 }
 
 impl<S: Sector> WriteSink<S> for Clients<S> {

@@ -449,6 +449,7 @@ pub fn settings() -> Vec<Setting> {
     settings.extend(slc_mlc::short_logs());
     settings = for_every_map(settings, Book::paired_pages);
     settings = for_every_map(settings, Book::durable_discards);
+    settings = for_every_map(settings, Book::unmapped_reads);
     let mut book = Book { kind: FtlKind::Page, map: MapSpec::Ram, settings };
     book.times();
     book.checkpoints();

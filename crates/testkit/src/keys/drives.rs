@@ -440,6 +440,18 @@ impl Player {
                 self.advance(pause);
             }
         }
+        self.run_until_idle();
+        self.discarded();
+    }
+
+    /// Discards a part of the drive, and reads it once no buffer has it.
+    fn discarded(&mut self) {
+        let from = self.rng.below(self.capacity());
+        for kind in [IoKind::Discard, IoKind::Flush, IoKind::Read] {
+            let io = if kind == IoKind::Flush { Io::FLUSH } else { self.io(kind, from, 64) };
+            self.submit(self.ssd.now(), io);
+            self.run_until_idle();
+        }
     }
 
     fn hot(&mut self) {
