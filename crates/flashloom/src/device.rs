@@ -20,11 +20,11 @@ pub(crate) fn document(path: &Path, set: &[String]) -> Result<Document, Failure>
 
 /// The device of such a document.
 pub(crate) fn device(path: &Path, set: &[String]) -> Result<Device, Failure> {
-    said(&document(path, set)?)
+    open_device(&document(path, set)?)
 }
 
-/// The device of a document; notes say which of its keys are replaced.
-pub(crate) fn said(document: &Document) -> Result<Device, Failure> {
+/// Opens the device of a document, and notes which of its keys are replaced.
+pub(crate) fn open_device(document: &Document) -> Result<Device, Failure> {
     let device = catalogue::device_from(document)?;
     device.replaced.iter().for_each(note);
     Ok(device)
@@ -41,7 +41,7 @@ pub(crate) fn device_or_stdin(path: &Path, set: &[String]) -> Result<Device, Fai
     };
     io::stdin().read_to_end(&mut bytes).map_err(|error| unreadable(error.to_string()))?;
     let text = String::from_utf8(bytes).map_err(|_| unreadable("it is no text in UTF-8".to_owned()))?;
-    said(&set_all(Document::parse(path, text)?, set)?)
+    open_device(&set_all(Document::parse(path, text)?, set)?)
 }
 
 /// Refuses a list that names the standard input twice: a pipe delivers its bytes once.

@@ -19,7 +19,7 @@ use study::watch::Watch;
 use study::watch::timeline::Timeline;
 
 use crate::args::{Form, OutputArgs, RunArgs};
-use crate::device::{changed, resolved, said};
+use crate::device::{changed, open_device, resolved};
 use crate::exit::{Failure, note, print, say};
 use crate::machine;
 use crate::progress::{Bars, now};
@@ -63,7 +63,7 @@ fn watch(output: &OutputArgs) -> Option<Watch> {
 pub(crate) fn perform(args: &RunArgs, watch: Option<Watch>, results: &mut dyn Write) -> Result<Outcome, Failure> {
     let tell = args.output.notices();
     tell.check()?;
-    let device = said(&changed(args)?)?;
+    let device = open_device(&changed(args)?)?;
     tell.done(|| resolved(&args.device, &device));
     let mut session = session(args, &device, None);
     if let Some(watch) = watch {

@@ -42,11 +42,11 @@ const MAPS: [&str; 4] = [
 fn an_unmapped_read_takes_the_time_of_a_mapped_one_and_returns_zeros() {
     for map in MAPS {
         let mut drive = drive(&format!("{FLASH}{map}placement = {{ policy = \"address-striping\" }}\n"));
-        // A translation page that the first look-up loads is in the cache for the others.
         one(&mut drive, IoKind::Write, 0, UNIT);
-        one(&mut drive, IoKind::Read, 0, UNIT);
         for (sectors, pages) in [(1, 1), (UNIT, 1), (2 * UNIT, 2)] {
             let start = 40 * UNIT;
+            // What the first look-up loads is in the caches of the map unit for the next.
+            one(&mut drive, IoKind::Read, start, 2 * UNIT);
             let before = drive.counters();
             let unmapped = one(&mut drive, IoKind::Read, start, sectors);
             let after = drive.counters();

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use report::run::{seeds_fill, seeds_names, seeds_page, seeds_rows, seeds_table};
-use study::catalogue::{self, Device, WorkloadFile};
+use study::catalogue::{Device, WorkloadFile};
 use study::execute::{self, ExecuteError, Storing, at_once};
 use study::memory::{self, Need};
 use study::output::{Kind, Outputs, publish};
@@ -16,7 +16,7 @@ use workload::trace::files as files_of;
 
 use super::{Workloads, failure, flows, idle, program, session, stem};
 use crate::args::{Form, RunArgs};
-use crate::device::changed;
+use crate::device::{changed, open_device};
 use crate::exit::{Failure, note, print, say};
 use crate::flows::named;
 use crate::machine;
@@ -27,7 +27,7 @@ use crate::store::from_store;
 pub(super) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure> {
     of_one_run(args)?;
     args.output.notices().check()?;
-    let device = crate::device::said(&changed(args)?)?;
+    let device = open_device(&changed(args)?)?;
     let seeds = seeds_from(args.seed, args.seeds);
     let first = session(args, &device, None);
     first.check().map_err(|error| failure(&error, &first.about()))?;
