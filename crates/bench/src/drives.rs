@@ -63,7 +63,7 @@ fn read(text: &str) -> Spec {
 /// The device of a description.
 pub(crate) fn device(spec: &Spec) -> Device {
     let resolved = spec.resolve().unwrap_or_else(|faults| panic!("a built-in description: {faults:?}"));
-    Device { name: spec.name.clone(), resolved }
+    Device { name: spec.name.clone(), resolved, replaced: Vec::new() }
 }
 
 /// A preconditioned drive.
@@ -89,7 +89,7 @@ pub(crate) fn mapped(map: MapSpec) -> Ssd<()> {
 /// A drive in the steady state of garbage collection under random writes.
 pub(crate) fn steady(over_provisioning: f64, writes: Writes) -> Ssd<()> {
     let mut spec = read(WRITES);
-    spec.ftl.over_provisioning = base::units::Ratio::new(over_provisioning);
+    spec.ftl.over_provisioning = Some(base::units::Ratio::new(over_provisioning));
     match writes {
         Writes::Buffered => spec.buffer = Some(buffer()),
         Writes::Through => write_through(&mut spec),
@@ -128,9 +128,10 @@ pub(crate) fn large(channels: u32, chips: u32) -> Ssd<()> {
 /// Gives the drive small pages and no buffer.
 fn write_through(spec: &mut Spec) {
     spec.flash.part = None;
-    spec.flash.custom_part = Some(small_pages().into());
-    spec.flash.blocks = Some(64);
-    spec.flash.pages = Some(256);
+    let mut part = small_pages();
+    (part.geometry.blocks_per_plane, part.geometry.pages_per_block) = (64, 256);
+    spec.flash.custom_part = Some(part.into());
+    (spec.flash.blocks, spec.flash.pages) = (None, None);
 }
 
 fn buffer() -> ssd::BufferSpec {

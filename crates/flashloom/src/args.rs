@@ -358,7 +358,8 @@ pub(crate) struct PaceArgs {
     #[arg(long, value_name = "X", value_parser = positive)]
     pub(crate) time_scale: Option<f64>,
 
-    /// Stop after this many requests
+    /// Stop after this many requests. A described workload with fewer `requests` goes on up to this number; a trace ends
+    /// where it ends, and a note says so
     #[arg(long, value_name = "N", value_parser = whole(1, u64::MAX))]
     pub(crate) limit: Option<u64>,
 }

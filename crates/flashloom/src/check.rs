@@ -158,7 +158,7 @@ impl Sheet {
     fn new(device: &Device) -> Self {
         let resolved = &device.resolved;
         let memory = |verify| {
-            let memory = study::run::memory(resolved, Purpose { verify, precondition: true });
+            let memory = study::run::memory(resolved, Purpose { verify, precondition: true, units: None });
             Parts {
                 bytes: memory.total().get(),
                 parts: memory.parts.iter().map(|(name, bytes)| (*name, bytes.get())).collect(),
@@ -353,7 +353,7 @@ fn sheet(device: &Device) -> String {
         line("buffer", format!("{}, volatile{policy}", unit * u64::from(buffer.units)));
     }
     let [plain, verify] =
-        [false, true].map(|verify| study::run::memory(resolved, Purpose { verify, precondition: true }));
+        [false, true].map(|verify| study::run::memory(resolved, Purpose { verify, precondition: true, units: None }));
     let parts: Vec<String> = plain.largest(2).iter().map(|(name, bytes)| format!("{bytes} for {name}")).collect();
     line("memory", format!("{} to simulate it, {} with --verify;", plain.total(), verify.total()));
     line("", parts.join(", "));

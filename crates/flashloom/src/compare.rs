@@ -38,9 +38,13 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
         ("--extent", args.fit.extent != ExtentRule::Wrap),
     ];
     args.reading.check(plan.plays_a_trace(), &also)?;
-    if args.issue.pace.time_scale.is_some() && plan.points.iter().all(Point::is_closed_loop) {
+    let timed =
+        [("--time-scale", args.issue.pace.time_scale.is_some()), ("--gap-limit", args.reading.gap_limit.is_some())];
+    if let Some((option, _)) = timed.iter().find(|(_, given)| *given)
+        && plan.points.iter().all(Point::is_closed_loop)
+    {
         let why = "requests are issued as others complete, not at times of arrival";
-        return Err(Failure::Input(format!("--time-scale: has no effect here: {why}; leave it out")));
+        return Err(Failure::Input(format!("{option}: has no effect here: {why}; leave it out")));
     }
     fits(std::slice::from_ref(&plan), &args.study)?;
     let store = args.study.store.open()?;

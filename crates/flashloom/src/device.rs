@@ -8,7 +8,7 @@ use study::catalogue::{self, Device};
 use study::config::{Document, Fault, Faults};
 
 use crate::args::{IssueArgs, RunArgs};
-use crate::exit::Failure;
+use crate::exit::{Failure, note};
 
 /// The name of the standard input in place of a file's.
 const STDIN: &str = "-";
@@ -20,7 +20,14 @@ pub(crate) fn document(path: &Path, set: &[String]) -> Result<Document, Failure>
 
 /// The device of such a document.
 pub(crate) fn device(path: &Path, set: &[String]) -> Result<Device, Failure> {
-    Ok(catalogue::device_from(&document(path, set)?)?)
+    open_device(&document(path, set)?)
+}
+
+/// Opens the device of a document, and notes which of its keys are replaced.
+pub(crate) fn open_device(document: &Document) -> Result<Device, Failure> {
+    let device = catalogue::device_from(document)?;
+    device.replaced.iter().for_each(note);
+    Ok(device)
 }
 
 /// The same; `-` is a device file on the standard input.
@@ -34,7 +41,7 @@ pub(crate) fn device_or_stdin(path: &Path, set: &[String]) -> Result<Device, Fai
     };
     io::stdin().read_to_end(&mut bytes).map_err(|error| unreadable(error.to_string()))?;
     let text = String::from_utf8(bytes).map_err(|_| unreadable("it is no text in UTF-8".to_owned()))?;
-    Ok(catalogue::device_from(&set_all(Document::parse(path, text)?, set)?)?)
+    open_device(&set_all(Document::parse(path, text)?, set)?)
 }
 
 /// Refuses a list that names the standard input twice: a pipe delivers its bytes once.
@@ -55,7 +62,7 @@ fn set_all(mut document: Document, set: &[String]) -> Result<Document, Failure> 
 /// A device in a line, and where its description is from.
 pub(crate) fn resolved(path: &Path, device: &Device) -> String {
     let from = if path.exists() { path.display().to_string() } else { "comes with Flashloom".to_owned() };
-    let Device { name, resolved } = device;
+    let Device { name, resolved, .. } = device;
     let (host, raw): (Bytes, Bytes) = (resolved.capacity().bytes(), resolved.raw_capacity());
     let dies = resolved.geometry.die_count();
     format!("device {name} ({from}): {host} for the host of {raw} of {} on {dies} dies", resolved.part.name)

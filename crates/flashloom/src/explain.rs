@@ -17,7 +17,7 @@ use crate::device::changed;
 use crate::exit::{Failure, print};
 use crate::machine;
 use crate::progress::Bar;
-use crate::run::{opened, perform, session};
+use crate::run::{Workloads, opened, perform, session};
 
 /// Runs `flashloom explain`. With `what_if` it also runs the settings that act on the result, so many at once.
 pub(crate) fn explain(
@@ -115,7 +115,9 @@ fn fitting<'a>(
 ) -> Result<NonZeroUsize, Failure> {
     let asked = NonZeroUsize::new(at_once(jobs)).unwrap_or(NonZeroUsize::MIN);
     let Some(limit) = machine::memory(args.memory) else { return Ok(asked) };
-    let need = |device: &Device| Need { name: device.name.clone(), memory: session(args, device, None).memory() };
+    let files = Workloads::named(args)?;
+    let memory = |device| session(args, device, None).memory_under(files.all());
+    let need = |device: &Device| Need { name: device.name.clone(), memory: memory(device) };
     let needs: Vec<Need> = devices.map(need).collect();
     let least = if jobs.is_some() { asked.get() } else { 1 };
     let mut fewer = (least..=asked.get()).rev();

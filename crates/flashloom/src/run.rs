@@ -19,7 +19,7 @@ use study::watch::Watch;
 use study::watch::timeline::Timeline;
 
 use crate::args::{Form, OutputArgs, RunArgs};
-use crate::device::{changed, resolved};
+use crate::device::{changed, open_device, resolved};
 use crate::exit::{Failure, note, print, say};
 use crate::machine;
 use crate::progress::{Bars, now};
@@ -69,7 +69,7 @@ fn watch(output: &OutputArgs) -> Option<Watch> {
 pub(crate) fn perform(args: &RunArgs, watch: Option<Watch>, results: &mut dyn Write) -> Result<Outcome, Failure> {
     let tell = args.output.notices();
     tell.check()?;
-    let device = catalogue::device_from(&changed(args)?)?;
+    let device = open_device(&changed(args)?)?;
     tell.done(|| resolved(&args.device, &device));
     let mut session = session(args, &device, None);
     if let Some(watch) = watch {
@@ -77,6 +77,8 @@ pub(crate) fn perform(args: &RunArgs, watch: Option<Watch>, results: &mut dyn Wr
     }
     session.check().map_err(|error| failure(&error, &session.about()))?;
     let session = flows(args, session, &Workloads::named(args)?)?;
+    // Only the workloads say how much of the drive they touch.
+    session.check().map_err(|error| failure(&error, &session.about()))?;
     tell.done(|| {
         session
             .flows()
@@ -154,13 +156,18 @@ pub fn program() -> Program {
 }
 
 /// The workloads that the arguments name: the first, and those beside it.
-struct Workloads {
+pub(crate) struct Workloads {
     first: WorkloadFile,
     others: Vec<WorkloadFile>,
 }
 
 impl Workloads {
-    fn named(args: &RunArgs) -> Result<Self, Failure> {
+    /// All of them.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &WorkloadFile> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
+    pub(crate) fn named(args: &RunArgs) -> Result<Self, Failure> {
         let first = catalogue::workload(&args.workload)?;
         let others = args.issue.flow.iter().map(|flow| catalogue::workload(&flow.workload));
         Ok(Self { first, others: others.collect::<Result<_, _>>()? })

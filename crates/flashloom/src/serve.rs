@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use serve::engine::{Engine, EngineError, EngineOptions, Incidents, LagStatus, OnCut, Stopped};
+use serve::engine::{Engine, EngineError, EngineOptions, Incidents, LagStatus, OnCut, Pace, Stopped};
 use serve::metrics::MetricsServer;
 use serve::record::{RecordTo, Recording};
 use serve::server::{BindError, Export, Hangup, Limits, Listen, Server, Stopper, Tls, TlsError};
@@ -46,6 +46,11 @@ struct Served {
 pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Failure> {
     let tell = args.notices();
     tell.check()?;
+    // Only `flashloom ctl` and the page change the pace of a running drive.
+    if args.time.pace == Pace::Max && !args.time.spin.is_zero() && args.control.is_none() && args.web.is_none() {
+        let why = "has no effect here: at --pace max no answer waits for its time; leave it out";
+        return Err(Failure::Input(format!("--spin: {why}")));
+    }
     let served = devices(args, tell)?;
     let of = |option| move |error: WebError| Failure::Input(format!("{option}: {error}"));
     // The places are taken first: a drive may take minutes to prepare.
@@ -202,6 +207,17 @@ fn options(args: &ServeArgs, device: Device, hangup: &Hangup) -> EngineOptions {
 
 /// Makes a drive and serves it.
 fn start(options: EngineOptions, tell: Tell) -> Result<Engine, Failure> {
+    if let Some((all, limit)) = options.outgrown() {
+        let remedy = match &options.keep {
+            Some(_) => "without --verify it would take less",
+            None => "with --state DIR the content is in files",
+        };
+        note(format_args!(
+            "{}: memory holds what clients write, up to {all} once they have written all of the drive, and {} are available \
+             ({}): the system may then end this command; {remedy}",
+            options.device.name, limit.bytes, limit.name
+        ));
+    }
     let mut bars = Bars::new(tell);
     Engine::start(options, |progress| bars.show(progress)).map_err(|error| match error {
         EngineError::Session(error) => session(&error),

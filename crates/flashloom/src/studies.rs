@@ -185,12 +185,19 @@ fn perform(
         junit.fill(|out| out.write_all(failed.as_bytes()))?;
     }
     publish(page.into_iter().chain(junit).collect(), dir)?.iter().for_each(note);
-    let text = match Form::of(args.json, args.csv) {
+    let form = Form::of(args.json, args.csv);
+    let text = match form {
         Form::Json => execute::json(&program, &outcomes, &claims),
         Form::Csv if points => rows(&outcomes).csv(),
         Form::Csv => report::study_report::claims(&claims).csv(),
         Form::Text => tables(&outcomes, &claims, points),
     };
+    for outcome in &outcomes {
+        let in_table = form == Form::Text && points && !outcome.plan.spec.metrics.is_empty();
+        if form != Form::Json && !in_table {
+            outcome.warnings().iter().for_each(note);
+        }
+    }
     print(results, &text)?;
     if let Some(page) = &args.report {
         say(format_args!("report: {}", page.display()));

@@ -39,6 +39,7 @@ mod shown;
 mod store;
 mod streams;
 mod studies;
+mod superseded;
 mod surface;
 mod torture;
 mod traces;

@@ -62,6 +62,7 @@ fn the_default_configuration_of_mqsim_is_a_drive_that_check_accepts() {
         ("victim = { policy = \"d-choices\", d = 11 }", "GC_Block_Selection_Policy"),
         ("rate = \"6400MB/s\"", "2 x Data_Cache_DRAM_Data_Rate x Data_Cache_DRAM_Data_Busrt_Size"),
         ("over-provisioning = \"7%\"", "Overprovisioning_Ratio"),
+        ("unmapped-reads = \"flash-read\"", "MQSim reads pages that were never written from flash"),
         ("cmt = \"2MiB\"", "CMT_Capacity"),
         ("threshold = 100", "Static_Wearleveling_Threshold"),
     ] {
@@ -228,6 +229,17 @@ fn flows_are_workload_files_and_scenarios_are_commands_that_run() {
         let arguments: Vec<&str> = command.split_whitespace().skip(1).collect();
         let result: Value = place.json(&[&arguments[..], &["--json", "--limit", "500"]].concat());
         assert!(!result.is_null(), "{command}");
+    }
+    // Without preconditioning MQSim reads what was never written from flash, and so does the drive: 75 us for the array.
+    let small = with(&with(CONFIG, "Block_No_Per_Plane", "64"), "Overprovisioning_Ratio", "0.2");
+    place.write("new.xml", with(&small, "Enabled_Preconditioning", "false"));
+    let commands = place.printed(&["convert-mqsim", "new.xml", "workload.xml", "--out", "mq"]);
+    assert!(!commands.contains("--precondition"), "{commands}");
+    for command in commands.lines() {
+        let arguments: Vec<&str> = command.split_whitespace().skip(1).collect();
+        let result: Value = place.json(&[&arguments[..], &["--json", "--quiet", "--limit", "500"]].concat());
+        let least = result["kinds"]["read"]["latency_us"]["min"].as_f64().expect("there are reads");
+        assert!(least > 75.0 && result["unmapped_slots"].as_u64() > Some(0), "{command}: {least}");
     }
     // The folder is replaced as that of any result.
     place.printed(&["convert-mqsim", "small.xml", "--out", "mq"]);

@@ -144,6 +144,10 @@ impl Config for AnyConfig {
         each!(self, config => config.memory())
     }
 
+    fn blocks_written(&self, units: u64) -> Option<u64> {
+        each!(self, config => Config::blocks_written(config, units))
+    }
+
     fn memory_of_mount(&self) -> u64 {
         each!(self, config => config.memory_of_mount())
     }

@@ -45,7 +45,7 @@ impl Site<'_> {
             }
             Some(capacity) => Some(("ftl.capacity", capacity.get() / unit)),
             None => {
-                let share = 1.0 - self.ftl.over_provisioning.get();
+                let share = 1.0 - self.ftl.over_provisioning().get();
                 let units = (f64::from(geometry.slot_count()) * share.max(0.0)).floor() as u64;
                 Some(("ftl.over-provisioning", units))
             }
@@ -120,6 +120,12 @@ pub trait Config: Clone + Debug {
 
     /// Further bytes of memory that a mount of a full drive takes.
     fn memory_of_mount(&self) -> u64;
+
+    /// The most blocks that are programmed on a new drive when requests write so many mapping units; `None` if that may be
+    /// all.
+    fn blocks_written(&self, _units: u64) -> Option<u64> {
+        None
+    }
 
     /// Tables that the FTL stores in the media.
     fn images(&self) -> MapImages {

@@ -39,7 +39,7 @@ pub use log_block::{Allocation, EraseWhen, LogBlockConfig, LogBlockFtl, LogMerge
 pub use map_unit::MapSpec;
 pub use page::{
     CheckpointSpec, Digits, DiscardSpec, FirmwareSpec, GcSpec, PageConfig, PageFtl, ParseDigitsError, PlacementSpec,
-    VictimSpec,
+    UnmappedReads, VictimSpec,
 };
 pub use port::{
     Counters, Flash, Ftl, Mount, OldPlace, Owner, Owners, PageRead, PageWrite, ReadSink, Saved, Service, WriteSink,

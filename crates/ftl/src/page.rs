@@ -42,6 +42,7 @@ mod stale;
 mod steady;
 mod translation;
 mod trim;
+mod unmapped;
 mod victim;
 mod wear;
 mod word_line;
@@ -79,6 +80,7 @@ pub use gc_spec::GcSpec;
 pub(crate) use map_pages::MapPages;
 pub use placement::{Digits, ParseDigitsError, PlacementSpec};
 pub(crate) use trim::TrimPages;
+pub use unmapped::UnmappedReads;
 pub use victim::VictimSpec;
 
 /// The purpose of a list, which is its tag in the backend.
@@ -121,6 +123,7 @@ pub struct PageFtl {
     gc: GcSpec,
     wear: WearSpec,
     copy_back: bool,
+    unmapped_reads: UnmappedReads,
     /// Mapping units the host can address.
     units: u32,
     mapping: Mapping,
@@ -201,6 +204,7 @@ impl PageFtl {
             gc: config.gc.clone(),
             wear: config.wear.clone(),
             copy_back: config.copy_back,
+            unmapped_reads: config.unmapped_reads,
             units: config.units,
             // Recovery replaces it.
             mapping: Mapping::new(0),

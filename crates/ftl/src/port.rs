@@ -208,6 +208,8 @@ pub trait ReadSink<S> {
     fn read_part(&mut self, owner: Owner, at: i32, payload: &[S], lost: bool);
     /// A mapping unit has no place: it reads as zeros, without flash.
     fn read_nothing(&mut self, owner: Owner);
+    /// A mapping unit has no place, and a flash read that returns zeros will follow.
+    fn note_unmapped(&mut self) {}
 }
 
 /// Gives data to programs, and receives the ends of writes and discards.

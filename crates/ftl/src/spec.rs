@@ -11,7 +11,7 @@ use crate::idle::Idle;
 use crate::kind::FtlKind;
 use crate::log_block::LogSpec;
 use crate::map_unit::MapSpec;
-use crate::page::{CheckpointSpec, DiscardSpec, FirmwareSpec, GcSpec, PlacementSpec};
+use crate::page::{CheckpointSpec, DiscardSpec, FirmwareSpec, GcSpec, PlacementSpec, UnmappedReads};
 use crate::slc_mlc::SlcMlcSpec;
 use crate::toolkit::WearSpec;
 
@@ -25,9 +25,10 @@ pub struct FtlSpec {
     /// no more than 32KiB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub map_unit: Option<Bytes>,
-    /// Share of the flash that the host does not see.
-    pub over_provisioning: Ratio,
-    /// The capacity that the host sees; it replaces `over-provisioning`.
+    /// Share of the flash that the host does not see; 7% if neither this key nor `capacity` is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over_provisioning: Option<Ratio>,
+    /// The capacity that the host sees; instead of `over-provisioning`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Bytes>,
     /// The map: the table or map unit that knows the place of every mapping unit.
@@ -50,6 +51,9 @@ pub struct FtlSpec {
     /// Whether a discard survives a power cut.
     #[serde(skip_serializing_if = "is_default")]
     pub discard: DiscardSpec,
+    /// What a page-mapped FTL does with a read of an address that was never written, or was discarded.
+    #[serde(skip_serializing_if = "is_default")]
+    pub unmapped_reads: UnmappedReads,
     /// Checkpoints of a page-mapped FTL with its map in RAM; if missing, a mount reads every spare area.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<CheckpointSpec>,
@@ -72,7 +76,7 @@ impl Default for FtlSpec {
         Self {
             kind: FtlKind::Page,
             map_unit: None,
-            over_provisioning: Ratio::new(0.07),
+            over_provisioning: None,
             capacity: None,
             map: MapSpec::default(),
             map_gather: None,
@@ -81,6 +85,7 @@ impl Default for FtlSpec {
             gc: GcSpec::default(),
             wear: WearSpec::default(),
             discard: DiscardSpec::default(),
+            unmapped_reads: UnmappedReads::default(),
             checkpoint: None,
             hydra: None,
             chang: None,
@@ -94,8 +99,24 @@ impl Default for FtlSpec {
 const PARALLEL_MAX: u32 = 1 << 16;
 
 impl FtlSpec {
+    /// Share of the flash that the host does not see, if no capacity is given.
+    #[must_use]
+    pub fn over_provisioning(&self) -> Ratio {
+        self.over_provisioning.unwrap_or(Ratio::new(0.07))
+    }
+
+    /// The same with the over-provisioning written out, unless a capacity stands instead.
+    #[must_use]
+    pub fn written_out(mut self) -> Self {
+        self.over_provisioning = self.capacity.is_none().then(|| self.over_provisioning());
+        self
+    }
+
     /// Adds the faults of numbers that are wrong on any array.
     pub fn check(&self, faults: &mut Faults) {
+        if self.over_provisioning.is_some() && self.capacity.is_some() {
+            faults.add("ftl.over-provisioning", "conflicts with ftl.capacity", "keep one of the two");
+        }
         let (gc, wear) = (&self.gc, &self.wear);
         if gc.parallel > PARALLEL_MAX {
             faults.within("ftl.gc.parallel", gc.parallel, 1..=PARALLEL_MAX);

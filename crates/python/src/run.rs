@@ -224,7 +224,7 @@ fn session<'a>(point: &'a Point, seed: u64, interrupt: &'a AtomicBool) -> Sessio
 /// Checks that so many runs at once have enough memory.
 fn fits(point: &Point, settings: &Settings, interrupt: &AtomicBool) -> Result<(), Failure> {
     let Some(limit) = &settings.memory else { return Ok(()) };
-    let mut memory = session(point, settings.seed, interrupt).memory();
+    let mut memory = session(point, settings.seed, interrupt).memory_under(point.workloads());
     if settings.requests {
         // Unknown before the run; those of a limit are a beginning.
         memory.add("the requests", point.run.limit.unwrap_or(0).saturating_mul(size_of::<Record>() as u64));

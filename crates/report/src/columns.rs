@@ -160,7 +160,7 @@ pub(crate) fn series(intervals: &[Interval<'_>]) -> Table {
         if kind != IoKind::Flush {
             let bytes = each().map(|(i, c)| {
                 let moved = base::units::Sectors::new(c.sectors[k]).bytes();
-                Some(rate(moved, i.span()).map_or(0.0, |rate| rate.get() as f64))
+                Some(rate(moved, i.span()).unwrap_or(0.0))
             });
             add(
                 "bytes_per_s",
@@ -255,7 +255,7 @@ pub(crate) fn flow_series(names: &[&str], intervals: &[Interval<'_>]) -> Table {
         "Its requests completed in the interval",
         each().map(|(.., of)| of.window.count),
     );
-    let bytes = each().map(|(i, _, of)| Some(rate(of.moved.bytes(), i.span()).map_or(0.0, |rate| rate.get() as f64)));
+    let bytes = each().map(|(i, _, of)| Some(rate(of.moved.bytes(), i.span()).unwrap_or(0.0)));
     table.number(
         "moved_bytes_per_s",
         UnitOfMeasure::BytesPerSecond,

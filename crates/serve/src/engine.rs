@@ -29,9 +29,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use base::units::Sectors;
+use base::units::{Bytes, Sectors};
 use flash::nand::Bytes512;
-use ssd::{Memory, Precondition, Purpose, Ssd};
+use ssd::{Precondition, Purpose, Ssd};
 use study::catalogue::Device;
 use study::memory::{self, Limit, Need};
 use study::output::OutputError;
@@ -139,30 +139,37 @@ impl EngineOptions {
         session
     }
 
+    /// What the drive touches before its first request: the content that preconditioning leaves takes no memory, that of a
+    /// snapshot does.
     fn purpose(&self) -> Purpose {
-        Purpose { precondition: !self.precondition.is_empty(), ..Purpose::default() }
+        let units = self.load_snapshot.is_none().then_some(0);
+        Purpose { precondition: !self.precondition.is_empty(), units, ..Purpose::default() }
     }
 
-    /// Adds the memory of the verification, if there is to be one.
-    fn add_verification(&self, memory: &mut Memory) {
+    /// The memory that the drive takes once clients have written all of it, if that is beyond the limit.
+    #[must_use]
+    pub fn outgrown(&self) -> Option<(Bytes, &Limit)> {
+        let limit = self.memory_limit.as_ref()?;
+        let (resolved, purpose) = (&self.device.resolved, Purpose { units: None, ..self.purpose() });
+        let mut memory = match &self.keep {
+            Some(_) => resolved.memory_of_backed::<Bytes512>(purpose),
+            None => resolved.memory_of::<Bytes512>(purpose),
+        };
         if self.verify.is_some() {
-            memory.add("digests of the content", Verifier::memory_of(self.device.resolved.capacity()));
+            memory.add("digests of the content", Verifier::memory_of(resolved.capacity()));
         }
+        let total = memory.total();
+        (total > limit.bytes).then_some((total, limit))
     }
 
     /// Makes a drive in memory and prepares it.
     fn drive(&self, progress: impl FnMut(Progress)) -> Result<Box<Ssd<Bytes512>>, SessionError> {
-        let mut session = self.session(progress);
         if let Some(limit) = &self.memory_limit {
-            session = session.memory_limit(limit.clone());
-            if self.verify.is_some() {
-                let mut memory = self.device.resolved.memory_of::<Bytes512>(self.purpose());
-                self.add_verification(&mut memory);
-                let needs = vec![Need { name: self.device.name.clone(), memory }];
-                memory::check(needs, 1, limit).map_err(SessionError::TooLarge)?;
-            }
+            let memory = self.device.resolved.memory_of::<Bytes512>(self.purpose());
+            let needs = vec![Need { name: self.device.name.clone(), memory }];
+            memory::check(needs, 1, limit).map_err(SessionError::TooLarge)?;
         }
-        Ok(Box::new(session.prepare::<Bytes512>()?))
+        Ok(Box::new(self.session(progress).prepare::<Bytes512>()?))
     }
 }
 

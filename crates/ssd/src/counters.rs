@@ -25,8 +25,10 @@ pub struct Counters {
     pub read_slots: u64,
     /// Mapping units that the volatile buffer absorbed, because a newer write of the unit came first.
     pub absorbed_slots: u64,
-    /// Mapping units read that were never written, or discarded: they read as zeros, without flash.
+    /// Mapping units read that were never written, or discarded: they read as zeros.
     pub unmapped_slots: u64,
+    /// Of these, the number that took a flash read all the same, as `ftl.unmapped-reads` may ask.
+    pub unmapped_flash_reads: u64,
     /// Mapping units stored again although their data could not be read: by collection, by merges, or as the rest of a partial
     /// write. Those of an SLC array are not among them.
     pub unreadable_copies: u64,

@@ -530,6 +530,7 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
             unreadable_copies: self.media().unreadable_copies(),
             absorbed_slots: self.counts.absorbed_slots,
             unmapped_slots: self.clients.unmapped,
+            unmapped_flash_reads: self.clients.unmapped_flash_reads,
             flash: self.backend.account(self.now),
             channel_busy: self.backend.channel_busy(self.now).collect(),
             die_busy: self.backend.die_busy(self.now).collect(),

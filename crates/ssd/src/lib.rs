@@ -29,7 +29,8 @@ pub use device::Ssd;
 pub use flash::spec::{FlashSpec, ResolvedSlcArray, SlcSpec};
 pub use ftl::{
     CheckpointSpec, Digits, DiscardSpec, FtlKind, FtlSpec, GcSpec, LogMerges, MapSpec, MergeCounters, PageTimes,
-    ParseDigitsError, PlacementSpec, Sabotage, SlcMlcCounters, VictimSpec, WearSpec, WriteCost, map_unit,
+    ParseDigitsError, PlacementSpec, Sabotage, SlcMlcCounters, UnmappedReads, VictimSpec, WearSpec, WriteCost,
+    map_unit,
 };
 pub use history::History;
 pub use host::{Completion, Drive, QueueId, Request, Status, Tag};
@@ -37,7 +38,7 @@ pub use memory::{Memory, Purpose};
 pub use power::Recovery;
 pub use precondition::{ParsePreconditionError, Precondition, Preconditioned};
 pub use spec::{
-    BufferPolicy, BufferSpec, Cost, Duplex, FlushPolicy, HostSpec, LinkSpec, QueueArbitration, QueueSpec, RamSpec,
-    ReadTransfer, Resolved, ResolvedBuffer, ResolvedHost, ResolvedQueue, ResolvedQueues, ResolvedSuperblocks, Spec,
-    UNSEEN_KEYS, builtin,
+    ALTERNATIVES, BufferPolicy, BufferSpec, Cost, Duplex, FlushPolicy, HostSpec, LinkSpec, QueueArbitration, QueueSpec,
+    RamSpec, ReadTransfer, Resolved, ResolvedBuffer, ResolvedHost, ResolvedQueue, ResolvedQueues, ResolvedSuperblocks,
+    Spec, UNSEEN_KEYS, builtin,
 };

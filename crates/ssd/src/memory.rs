@@ -1,7 +1,8 @@
 //! Estimates the memory that the simulator takes for a drive, before it allocates any.
 //!
 //! Each structure that grows with a description computes its bytes in a `memory` function, and this module adds them
-//! up. The estimate assumes that every mapping unit is written, and every cache and buffer full.
+//! up. The estimate assumes that every cache and buffer is full, and that every mapping unit is written, unless the purpose
+//! says how many are: tables take their room at once, content only where something is written.
 //! `crates/testkit/tests/memory.rs` compares it with the real allocations. [`FIXED`] covers the memory that does not
 //! depend on the description.
 
@@ -56,6 +57,8 @@ pub struct Purpose {
     pub verify: bool,
     /// The drive is preconditioned. That ends with a power cycle, during which there are two FTLs.
     pub precondition: bool,
+    /// The most mapping units that requests touch; `None` if they may touch all.
+    pub units: Option<u64>,
 }
 
 impl Resolved {
@@ -79,18 +82,20 @@ impl Resolved {
 
     fn memory_with<S: Sector>(&self, purpose: Purpose, has_content: bool) -> Memory {
         let mut memory = Memory::default();
-        let media = |geometry| {
+        let media = |geometry, blocks: Option<u64>| {
             let [state, payload] = Media::<S>::memory(geometry);
+            let payload = blocks.map_or(payload, |blocks| Media::<S>::memory_of_content(geometry, blocks).min(payload));
             [state, if has_content { payload } else { 0 }]
         };
-        let [state, payload] = media(&self.geometry);
+        let blocks = purpose.units.and_then(|units| self.family.blocks_written(units));
+        let [state, payload] = media(&self.geometry, blocks);
         memory.add("blocks and spare areas", state);
         memory.add("content of the flash", payload);
         let pages = self.family.images();
         memory.add("translation pages", Media::<S>::memory_of_images(pages.count, pages.copies, pages.entries));
         memory.add("dies and channels", Backend::<S>::memory(&self.geometry, &self.backend));
         if let Some(slc_array) = &self.slc_array {
-            let [state, payload] = media(&slc_array.geometry);
+            let [state, payload] = media(&slc_array.geometry, None);
             let backend = Backend::<S>::memory(&slc_array.geometry, &slc_array.backend);
             memory.add("SLC array", state + payload + backend);
         }

@@ -434,7 +434,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         self.link.reset_count();
         self.ram.reset_count();
         self.counts = Counts::default();
-        self.clients.unmapped = 0;
+        (self.clients.unmapped, self.clients.unmapped_flash_reads) = (0, 0);
         self.clients.refused = 0;
         self.hash = base::engine::EventHash::default();
     }

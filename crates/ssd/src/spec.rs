@@ -28,6 +28,22 @@ pub use queue::{QueueArbitration, QueueSpec, ResolvedQueue, ResolvedQueues};
 pub use ram::RamSpec;
 pub use resolve::{Resolved, ResolvedHost};
 
+/// Keys that stand for one another: a file gives one of each group.
+pub const ALTERNATIVES: [&[&str]; 12] = [
+    &["ftl.over-provisioning", "ftl.capacity"],
+    &["flash.part", "flash.custom-part.like"],
+    &["flash.lane-rate", "flash.custom-part.bus.rate"],
+    &["flash.size", "flash.blocks", "flash.custom-part.geometry.blocks_per_plane"],
+    &["flash.pages", "flash.custom-part.geometry.pages_per_block"],
+    &["flash.planes", "flash.custom-part.geometry.planes_per_die"],
+    &["flash.dies", "flash.custom-part.geometry.dies_per_chip"],
+    &["slc.part", "slc.custom-part.like"],
+    &["slc.lane-rate", "slc.custom-part.bus.rate"],
+    &["slc.size", "slc.blocks", "slc.custom-part.geometry.blocks_per_plane"],
+    &["slc.pages", "slc.custom-part.geometry.pages_per_block"],
+    &["host.queues", "host.queue"],
+];
+
 /// A device file: the description of an SSD.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]

@@ -223,7 +223,9 @@ fn copy_back_keeps_garbage_collection_off_the_bus() {
         let mut spec = spec(&format!("[ftl]\nover-provisioning = \"40%\"\ngc = {{ copy-back = {copy_back} }}\n"));
         let mut custom = flash::nand::Part::preset("dirik-2009").expect(part).clone();
         custom.features.copy_back = true;
-        (spec.flash.part, spec.flash.custom_part) = (None, Some(custom.into()));
+        (custom.geometry.blocks_per_plane, custom.geometry.pages_per_block) = (48, 16);
+        let flash = &mut spec.flash;
+        (flash.part, flash.custom_part, flash.blocks, flash.pages) = (None, Some(custom.into()), None, None);
         let mut d = Ssd::<Stamp>::new(&spec.resolve().expect("valid"), 1);
         d.precondition(Precondition::Fill, &mut |_, _| {});
         let units = d.capacity().get() / 4;

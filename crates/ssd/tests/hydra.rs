@@ -15,7 +15,7 @@ fn drive(change: impl FnOnce(&mut Spec)) -> Ssd<Stamp> {
     let text = ssd::builtin().iter().find(|(name, _)| *name == "hydra-prototype").expect("it is built in").1;
     let mut spec: Spec = toml::from_str(text).expect("a device");
     (spec.flash.blocks, spec.host.link) = (Some(96), ssd::LinkSpec::default());
-    spec.ftl.over_provisioning = "50%".parse().expect("a share");
+    spec.ftl.over_provisioning = Some("50%".parse().expect("a share"));
     change(&mut spec);
     let mut drive = Ssd::new(&spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}")), 1);
     drive.precondition(Precondition::Fill, &mut |_, _| {});

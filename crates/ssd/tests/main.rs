@@ -15,6 +15,7 @@ mod steady_model;
 mod times;
 mod trims;
 mod twins;
+mod unmapped;
 mod versions;
 mod word_lines;
 mod worn;

@@ -214,7 +214,7 @@ pub const LATENCIES: [Column; 8] = [
         key: "bytes_per_s",
         heading: "rate",
         of: |s, _| metric(s, "rate"),
-        show: |value| rate(value as u64),
+        show: rate,
         dimension: Dimension::Rate,
         more: true,
     },

@@ -1,5 +1,6 @@
 //! Configuration files. The reader reports all faults at once, each with its place and remedy.
 
+mod alternatives;
 mod decode;
 mod document;
 #[cfg(test)]

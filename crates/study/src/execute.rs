@@ -9,6 +9,7 @@ mod shard;
 mod stored;
 mod sweep;
 mod task;
+mod unchanged;
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -125,7 +126,7 @@ pub fn needs(plan: &Plan) -> Vec<Need> {
     let need = |point: &Point| {
         let labels: Vec<String> = point.labels.iter().map(ToString::to_string).collect();
         let name = format!("study {}, {}", plan.spec.name, labels.join(", "));
-        Need { name, memory: Session::new(&point.device).spec(&point.run).memory() }
+        Need { name, memory: Session::new(&point.device).spec(&point.run).memory_under(point.workloads()) }
     };
     // Each seed is a separate run.
     let seeds = plan.spec.seeds.len().max(1);
@@ -334,14 +335,19 @@ pub fn keep_pipes(plan: &mut Plan) -> Result<(), ExecuteError> {
     Ok(())
 }
 
-/// Notes on the workloads for a reader of the results, known before the run: facts that traces do not state. Each note
-/// appears once.
+/// Notes for a reader of the results, known before the run: keys of devices that the study replaces, and facts that traces
+/// do not state. Each note appears once.
 ///
 /// # Errors
 /// If a trace cannot be read.
 pub fn doubts(plan: &Plan) -> Result<Vec<String>, ExecuteError> {
     let mut seen: Vec<(&Path, TraceOptions)> = Vec::new();
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = Vec::new();
+    for note in plan.points.iter().flat_map(|point| &point.device.replaced) {
+        if !notes.contains(note) {
+            notes.push(note.clone());
+        }
+    }
     for (workload, options) in plan.points.iter().flat_map(Point::readings) {
         let WorkloadFile::Trace(file) = workload else { continue };
         // A second look at a pipe would consume the bytes that the run needs.

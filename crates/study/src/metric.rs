@@ -331,7 +331,7 @@ impl Stat {
             Self::Requests => Some(kind.requests as f64),
             Self::Failed => Some(kind.failed.values().sum::<u64>() as f64),
             Self::RequestsPerSecond => kind.requests_per_s,
-            Self::Rate => kind.bytes_per_s.map(|rate| rate as f64),
+            Self::Rate => kind.bytes_per_s,
             Self::Bytes => Some(kind.bytes as f64),
         }
     }

@@ -205,10 +205,11 @@ impl Oracle {
         }
     }
 
-    /// The most bytes of an oracle for a drive with this capacity and this granularity of discards.
+    /// The most bytes of an oracle for a drive with this capacity and this granularity of discards, if requests touch at
+    /// most so many mapping units; all if `None`.
     #[must_use]
-    pub fn memory(capacity: Sectors, granularity: Sectors) -> u64 {
-        Array::memory(capacity, granularity)
+    pub fn memory(capacity: Sectors, granularity: Sectors, units: Option<u64>) -> u64 {
+        Array::memory(capacity, granularity, units)
     }
 
     /// The comparisons so far.

@@ -104,6 +104,10 @@ impl Outputs {
                 to
             }
         };
+        if let Some((extension, remedy)) = kind.promised(path) {
+            let reason = format!("{option} writes {}, and no .{extension} file", kind.name());
+            return Err(OutputError::new(path, reason, remedy));
+        }
         if self.folder.as_ref().is_some_and(|folder| folder::holds(folder, &to)) {
             let reason = format!("{option} would write into the directory of the result");
             return Err(OutputError::new(path, reason, "use a path outside that directory"));
@@ -123,6 +127,11 @@ impl Outputs {
                 let reason = "two studies have the same name and would write the same file".to_owned();
                 return Err(OutputError::new(&path.join(name), reason, "give each study its own name"));
             }
+        }
+        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        if !path.exists() && kind::FORMATS.iter().any(|format| format.eq_ignore_ascii_case(extension)) {
+            let reason = format!("{option} writes a directory, and no .{extension} file");
+            return Err(OutputError::new(path, reason, "give the name of a directory"));
         }
         // Before the open, which would wait forever for the reader of a pipe.
         if path.metadata().is_ok_and(|there| !there.is_dir() && !there.is_file()) {

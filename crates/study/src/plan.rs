@@ -187,7 +187,8 @@ pub struct RunSpec {
     /// are several. Results are otherwise the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<Span>,
-    /// Stop after this many requests.
+    /// Stop after this many requests. A described workload with fewer `requests` goes on up to this number; a trace ends
+    /// where it ends, and a note of the result says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
     /// Run this part of the workload first and measure what follows.
@@ -213,6 +214,9 @@ pub struct RunSpec {
 }
 
 impl RunSpec {
+    /// Keys that stand for one another: a study gives one of each group.
+    const ALTERNATIVES: [&[&str]; 3] = [&["depth", "open"], &["limit", "measure"], &["warm-up", "until"]];
+
     /// Removes the keys that say how to read a trace, because the run reads none.
     pub(crate) fn forget_traces(&mut self) {
         self.reading = ReadingSpec::default();

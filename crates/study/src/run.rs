@@ -46,7 +46,7 @@ pub fn memory(drive: &Resolved, purpose: Purpose) -> Memory {
     memory.add("the time series", (SERIES_POINTS as u64 + 3) * point_memory(drive));
     if purpose.verify {
         let unit = Sectors::new(u64::from(drive.geometry.sectors));
-        memory.add("what reads must return", Oracle::memory(drive.capacity(), unit));
+        memory.add("what reads must return", Oracle::memory(drive.capacity(), unit, purpose.units));
     }
     memory
 }

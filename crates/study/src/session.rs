@@ -47,6 +47,7 @@ mod prepare;
 mod progress;
 mod settings;
 mod state;
+mod touched;
 
 use std::io;
 use std::sync::atomic::AtomicBool;
@@ -271,7 +272,8 @@ impl<'a> Session<'a> {
     /// Opens a workload for this device as the next flow. The flow's index enters its seed, so that two flows of one
     /// description draw different requests. If the session or the first workload's description has a warm-up and a stop
     /// rule, or a stop rule other than a number of requests, a described workload goes on until that ends it: its own
-    /// `requests`, `total` and `duration` do not.
+    /// `requests`, `total` and `duration` do not. A number of requests alone extends the first workload, if that has fewer
+    /// `requests`; what else ends it does so.
     ///
     /// # Errors
     /// All faults of a description, or the fault of a trace.
@@ -301,16 +303,6 @@ impl<'a> Session<'a> {
     #[must_use]
     pub fn flows(&self) -> &[Flow<'a>] {
         &self.flows
-    }
-
-    /// The memory that the simulation needs.
-    #[must_use]
-    pub fn memory(&self) -> Memory {
-        let mut memory = run::memory(&self.device.resolved, self.purpose());
-        if let Some(course) = self.settings.course {
-            memory.add("the detailed time series", run::course_memory(&self.device.resolved, course));
-        }
-        memory
     }
 
     /// The provenance that results record: the device, the workloads and the session.
@@ -402,6 +394,8 @@ impl<'a> Session<'a> {
         let several = first.parts.len() > 1;
         let asked = self.settings.window;
         self.settings.window = first.window(asked);
+        // Stages share the end that the session has; one stage may have an end of its own.
+        let stop = if several { asked.stop } else { self.settings.window.stop };
         let mut measurements: Vec<Measurement> = Vec::new();
         let (mut load, mut next_tag) = (Load { pacing: first.pacing, queue: first.queue, others: flows }, 0);
         for mut part in first.parts {
@@ -435,6 +429,13 @@ impl<'a> Session<'a> {
                 alone: Vec::new(),
                 notes,
             });
+        }
+        if let (Stop::Requests(limit), Stop::Requests(left @ 1..)) = (stop, self.settings.window.stop)
+            && let Some(last) = measurements.last_mut()
+        {
+            let ran = limit.saturating_sub(left);
+            let note = format!("the workload ended after {ran} requests: the limit of {limit} was not reached");
+            last.notes.push(note);
         }
         if self.settings.check_drive {
             drive.check();

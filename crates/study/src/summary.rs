@@ -13,10 +13,10 @@ mod validity;
 use std::collections::BTreeMap;
 
 use base::io::IoKind;
-use base::units::{Bytes, Energy, Span};
+use base::units::{Energy, Span};
 use flash::backend::Cause;
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use ssd::Status;
 use workload::Pacing;
 
@@ -218,6 +218,14 @@ pub struct Summary {
     pub event_hash: String,
 }
 
+/// Writes a rate as a whole number, unless it is below one.
+fn whole_from_one_on<S: Serializer>(rate: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
+    match rate {
+        Some(rate) if *rate >= 1.0 => (*rate as u64).serialize(to),
+        rate => rate.serialize(to),
+    }
+}
+
 /// Reads the version of the keys: only that of this program.
 fn this_schema<'de, D: Deserializer<'de>>(from: D) -> Result<Name, D::Error> {
     let name = name::name(from)?;
@@ -238,7 +246,8 @@ pub struct KindSummary {
     /// Requests per simulated second.
     pub requests_per_s: Option<f64>,
     /// Bytes per simulated second.
-    pub bytes_per_s: Option<u64>,
+    #[serde(serialize_with = "whole_from_one_on")]
+    pub bytes_per_s: Option<f64>,
     /// Submission to completion.
     #[schemars(extend("propertyNames" = latency_keys()))]
     #[serde(deserialize_with = "name::values")]
@@ -399,7 +408,7 @@ fn kind(result: &KindResult, span: Span) -> KindSummary {
         failed: failed(result),
         bytes: bytes.get(),
         requests_per_s: (!span.is_zero()).then(|| requests as f64 / span.as_secs_f64()),
-        bytes_per_s: (bytes > Bytes::new(0)).then(|| crate::run::rate(bytes, span)).flatten().map(|rate| rate.get()),
+        bytes_per_s: crate::run::rate(bytes, span),
         latency_us: latencies(&result.latency),
         latency_curve: Curve::of(&result.latency),
         queue_wait_us: latencies(&result.queue_wait),

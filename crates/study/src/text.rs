@@ -18,7 +18,11 @@ fn digits(value: f64) -> String {
     match value {
         value if value >= 99.95 => format!("{value:.0}"),
         value if value >= 9.995 => format!("{value:.1}"),
-        value => format!("{value:.2}"),
+        value if value >= 0.9995 || value <= 0.0 => format!("{value:.2}"),
+        value => {
+            let zeros = -(value.log10().floor() as i32);
+            format!("{value:.*}", (zeros + 2).min(12) as usize)
+        }
     }
 }
 
@@ -30,13 +34,14 @@ pub fn memory(bytes: f64) -> String {
     found.map_or_else(|| format!("{bytes:.0}B"), |(value, unit)| format!("{}{unit}", digits(value)))
 }
 
-/// A count, with a prefix if it is long.
+/// A count, or a number per second, with a prefix if it is long. What is no whole number has three significant digits.
 #[must_use]
 pub fn count(value: f64) -> String {
     match value {
         value if value >= 1e9 => format!("{}G", digits(value * 1e-9)),
         value if value >= 1e6 => format!("{}M", digits(value * 1e-6)),
         value if value >= 1e4 => format!("{}k", digits(value * 1e-3)),
+        value if value.fract() != 0.0 && value < 99.95 => digits(value),
         value => format!("{value:.0}"),
     }
 }
@@ -65,13 +70,13 @@ pub fn capacities(times: f64) -> String {
 
 /// Bytes per second with three significant digits.
 #[must_use]
-pub fn rate(bytes_per_s: u64) -> String {
+pub fn rate(bytes_per_s: f64) -> String {
     match bytes_per_s {
-        rate if rate >= 1_000_000_000 => format!("{}GB/s", digits(rate as f64 * 1e-9)),
-        rate if rate >= 1_000_000 => format!("{}MB/s", digits(rate as f64 * 1e-6)),
-        rate if rate >= 1000 => format!("{}kB/s", digits(rate as f64 * 1e-3)),
-        0 => "-".into(),
-        rate => format!("{rate}B/s"),
+        rate if rate >= 1e9 => format!("{}GB/s", digits(rate * 1e-9)),
+        rate if rate >= 1e6 => format!("{}MB/s", digits(rate * 1e-6)),
+        rate if rate >= 1e3 => format!("{}kB/s", digits(rate * 1e-3)),
+        rate if rate > 0.0 => format!("{}B/s", count(rate)),
+        _ => "-".into(),
     }
 }
 
@@ -88,8 +93,18 @@ mod tests {
         assert_eq!([capacities(0.0025), capacities(0.5), capacities(2.0)], ["0.25%", "50.0%", "2.00 times"]);
         assert_eq!([count(999.0), count(12_345.0), count(1_234_567.0)], ["999", "12.3k", "1.23M"]);
         assert_eq!(
-            [rate(0), rate(999), rate(123_456), rate(1_234_567), rate(2_500_000_000)],
+            [rate(0.0), rate(999.0), rate(123_456.0), rate(1_234_567.0), rate(2.5e9)],
             ["-", "999B/s", "123kB/s", "1.23MB/s", "2.50GB/s"]
         );
+    }
+
+    #[test]
+    fn numbers_below_one_keep_three_significant_digits() {
+        assert_eq!([count(0.0), count(3.0), count(50.0)], ["0", "3", "50"], "counts are whole");
+        assert_eq!(
+            [count(0.25), count(0.001_234_5), count(12.345), count(9e-9)],
+            ["0.250", "0.00123", "12.3", "0.00000000900"]
+        );
+        assert_eq!([rate(0.5), rate(0.012_345)], ["0.500B/s", "0.0123B/s"]);
     }
 }

@@ -51,7 +51,7 @@ const MOST_UNMAPPED: f64 = 0.01;
 pub struct Validity {
     /// Requests by outcome, in the order of [`Status::ALL`].
     pub outcomes: [u64; Status::COUNT],
-    /// The share of the mapping units that reads asked for and that held no data.
+    /// The share of the mapping units that reads asked for and that held no data and took no flash time.
     pub unmapped_reads: f64,
     /// Mapping units stored again although their data could not be read.
     pub unreadable_copies: u64,
@@ -118,7 +118,9 @@ impl Validity {
         Self {
             outcomes: Status::ALL.map(|status| result.with_status(status)),
             // A read under way at the start of the measurement may have been looked up before it.
-            unmapped_reads: (counted.unmapped_slots as f64 / counted.read_slots.max(1) as f64).min(1.0),
+            unmapped_reads: ((counted.unmapped_slots - counted.unmapped_flash_reads) as f64
+                / counted.read_slots.max(1) as f64)
+                .min(1.0),
             unreadable_copies: counted.unreadable_copies,
             written: since(&result.before),
             written_with_warm_up: since(&result.at_rest),

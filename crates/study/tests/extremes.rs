@@ -296,7 +296,7 @@ fn every_number_of_a_device_is_refused_or_runs() {
         (
             "slc",
             format!(
-                "name = 'x'\nftl = {{ over-provisioning = '45%', kind = 'chang' }}\n[flash]\n{small}[slc]\nblocks = 8\n[slc.custom-part]\n{PART}"
+                "name = 'x'\nftl = {{ over-provisioning = '45%', kind = 'chang' }}\n[flash]\n{small}[slc.custom-part]\n{PART}"
             ),
         ),
     ];

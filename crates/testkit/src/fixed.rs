@@ -56,6 +56,7 @@ impl<S: Copy + Default> FixedDrive<S> {
             unreadable_copies: 0,
             absorbed_slots: 0,
             unmapped_slots: 0,
+            unmapped_flash_reads: 0,
             flash: Account::default(),
             channel_busy: vec![Span::ZERO; servers],
             die_busy: vec![Span::ZERO; servers],

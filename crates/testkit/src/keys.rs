@@ -30,6 +30,12 @@ enum Step {
 }
 
 impl Key {
+    /// True if one of the two keys is inside the other, so that they cannot both be set.
+    #[must_use]
+    pub fn overlaps(&self, other: &Self) -> bool {
+        self.path.iter().zip(&other.path).all(|(own, others)| own == others)
+    }
+
     /// The description with the key set to a value.
     ///
     /// # Panics

@@ -12,7 +12,7 @@ use ftl::{
 use ssd::{
     BufferPolicy, BufferSpec, CheckpointSpec, Digits, DiscardSpec, Drive, FlashSpec, FlushPolicy, FtlKind, FtlSpec,
     GcSpec, HostSpec, LinkSpec, MapSpec, PlacementSpec, Precondition, QueueArbitration, QueueId, QueueSpec, RamSpec,
-    ReadTransfer, SlcSpec, Spec, Ssd, VictimSpec, WearSpec,
+    ReadTransfer, SlcSpec, Spec, Ssd, UnmappedReads, VictimSpec, WearSpec,
 };
 
 use crate::{Host, leave_out_idle, requests};
@@ -75,6 +75,9 @@ pub fn draw_device(rng: &mut Rng, faults: bool) -> Spec {
         }
         if spec.ftl.kind == FtlKind::Page && Rng::stream(rng.clone().bits(), "swarm.discards").chance(0.3) {
             spec.ftl.discard = DiscardSpec::Durable;
+        }
+        if spec.ftl.kind == FtlKind::Page && Rng::stream(rng.clone().bits(), "swarm.unmapped").chance(0.3) {
+            spec.ftl.unmapped_reads = UnmappedReads::FlashRead;
         }
         let in_ram = spec.ftl.kind == FtlKind::Page && spec.ftl.map == MapSpec::Ram;
         let mut checkpoints = Rng::stream(rng.clone().bits(), "swarm.checkpoints");
@@ -196,7 +199,7 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
         }),
         ftl: FtlSpec {
             map_unit: Some(Bytes::new(pick(rng, &[1024, 2048, 4096]))),
-            over_provisioning: Ratio::new(0.2 + rng.unit() * 0.5),
+            over_provisioning: Some(Ratio::new(0.2 + rng.unit() * 0.5)),
             placement,
             gc: GcSpec {
                 victim,
@@ -306,13 +309,9 @@ fn or_two_arrays(mut spec: Spec, rng: &mut Rng) -> Spec {
         safety_valve: Ratio::new(0.8),
         density: None,
     });
-    spec.slc = rng.chance(0.8).then(|| SlcSpec {
-        part: None,
-        custom_part: Some(small),
-        size: None,
-        blocks: Some(2 + rng.below(12) as u32),
-        pages: None,
-        lane_rate: None,
+    spec.slc = rng.chance(0.8).then(|| {
+        small.geometry.blocks_per_plane = 2 + rng.below(12) as u32;
+        SlcSpec { part: None, custom_part: Some(small), size: None, blocks: None, pages: None, lane_rate: None }
     });
     let chang = spec.ftl.chang.as_mut().expect("just said");
     if rng.chance(0.4) {
@@ -398,8 +397,8 @@ fn try_queues(rng: &mut Rng, device: &Spec) -> Spec {
     (spec.host.arbitration, spec.host.burst) = (arbitration, 1 + rng.below(4) as u32);
     // The capacity must fit into the smallest set of dies.
     let share = f64::from(least) / f64::from(geometry.die_count());
-    let seen = (1.0 - spec.ftl.over_provisioning.get()) * share * 0.9;
-    spec.ftl.over_provisioning = Ratio::new(1.0 - seen);
+    let seen = (1.0 - spec.ftl.over_provisioning().get()) * share * 0.9;
+    spec.ftl.over_provisioning = Some(Ratio::new(1.0 - seen));
     spec
 }
 

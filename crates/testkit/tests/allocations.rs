@@ -159,7 +159,7 @@ const FEWER: u64 = 20_000;
 fn merges_and_flushes_allocate_nothing() {
     for flush in [FlushPolicy::WriteBack, FlushPolicy::Log] {
         let drive = hydra(96, |spec| {
-            spec.ftl.over_provisioning = "50%".parse().expect("a share");
+            spec.ftl.over_provisioning = Some("50%".parse().expect("a share"));
             spec.buffer.as_mut().expect("a buffer").flush = flush;
         });
         let rng = Rng::stream(1, "allocations");

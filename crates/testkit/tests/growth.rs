@@ -129,7 +129,7 @@ fn hydra_does_no_more_for_a_write_on_a_larger_drive() {
     let hydra = |blocks| {
         let mut spec: Spec = toml::from_str(text).expect("a device");
         spec.flash.blocks = Some(blocks);
-        spec.ftl.over_provisioning = "20%".parse().expect("a share");
+        spec.ftl.over_provisioning = Some("20%".parse().expect("a share"));
         let drive = Ssd::new(&spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}")), 1);
         (u64::from(blocks), count(drive, IoKind::Write, 8, 1500))
     };

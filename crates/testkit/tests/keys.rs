@@ -159,6 +159,64 @@ fn every_key_has_an_effect_or_is_refused() {
     assert!(wrong.is_empty(), "{} faults:\n{}", wrong.len(), wrong.join("\n"));
 }
 
+/// The parts of a resolved device that a run depends on, in words.
+fn acts(resolved: &Resolved) -> String {
+    let Resolved { part, geometry, slc_array, backend, ftl, host, buffer, units, gang, family, .. } = resolved;
+    let queues = (&resolved.spec.ram, &resolved.spec.flash.faults);
+    format!(
+        "{part:?} {geometry:?} {slc_array:?} {backend:?} {ftl:?} {host:?} {buffer:?} {units} {gang} {family:?} {queues:?}"
+    )
+}
+
+/// A key that is set alone, with what the device then is.
+struct Alone<'a> {
+    key: &'a Key,
+    value: &'a Value,
+    acts: String,
+}
+
+/// Each key of a device that changes it, with the first values that do, each of another kind.
+fn alone<'a>(plain: &Resolved, described: &Value, keys: &'a [Key]) -> Vec<Alone<'a>> {
+    let plain = acts(plain);
+    let first = |key: &'a Key| {
+        key.alternatives.iter().find_map(|value| {
+            let acts = acts(&read(&key.set(described, value))?);
+            (acts != plain).then_some(Alone { key, value, acts })
+        })
+    };
+    keys.iter().filter_map(first).collect()
+}
+
+#[test]
+fn of_every_pair_of_keys_both_have_an_effect_or_the_pair_is_refused() {
+    let (schema, fixtures) = (schema(), fixtures());
+    let wrong: Mutex<BTreeSet<String>> = Mutex::default();
+    let pairs = AtomicUsize::new(0);
+    each(fixtures.len(), |i| {
+        let described = serde_json::to_value(&fixtures[i].spec).expect("a description");
+        let plain = read(&described).expect("sound");
+        let keys = keys_of(&schema, &described);
+        let alone = alone(&plain, &described, &keys);
+        for (n, first) in alone.iter().enumerate() {
+            let with_first = first.key.set(&described, first.value);
+            for second in alone[n + 1..].iter().filter(|second| !second.key.overlaps(first.key)) {
+                pairs.fetch_add(1, Ordering::Relaxed);
+                let Some(both) = read(&second.key.set(&with_first, second.value)) else { continue };
+                let both = acts(&both);
+                for (idle, other, is) in [(second, first, both == first.acts), (first, second, both == second.acts)] {
+                    if is {
+                        let pair = format!("{} has no effect beside {}", idle.key.name, other.key.name);
+                        wrong.lock().expect("no thread has panicked").insert(pair);
+                    }
+                }
+            }
+        }
+    });
+    assert!(pairs.into_inner() > 50_000, "so few pairs");
+    let wrong = Vec::from_iter(wrong.into_inner().expect("no thread has panicked"));
+    assert!(wrong.is_empty(), "{} pairs:\n{}", wrong.len(), wrong.join("\n"));
+}
+
 /// True if a key is a table, or a list, whose keys are tried one by one.
 fn is_table(outcomes: &BTreeMap<String, BTreeMap<&str, Outcome>>, key: &str) -> bool {
     outcomes.keys().any(|other| other.strip_prefix(key).is_some_and(|rest| rest.starts_with(['.', '(', '['])))
@@ -298,6 +356,44 @@ fn every_key_of_a_workload_has_an_effect_or_is_refused() {
         }
     }
     assert!(wrong.is_empty(), "{} faults:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Keys that end a workload or a stream: the first of them that is reached does, and the others have no effect.
+const ENDS: [&str; 5] = ["requests", "duration", "total", "stream[].requests", "stream[].total"];
+
+#[test]
+fn of_every_pair_of_keys_of_a_workload_both_have_an_effect_or_the_pair_is_refused() {
+    let schema = serde_json::to_value(schemars::schema_for!(GeneratorSpec)).expect("a schema");
+    let mut wrong = BTreeSet::new();
+    let mut pairs = 0;
+    for text in WORKLOADS {
+        let spec: GeneratorSpec = toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let described = serde_json::to_value(&spec).expect("a description");
+        let (_, plain) = asked(&described).expect("sound");
+        let keys = keys_of(&schema, &described);
+        let first = |key: &'_ Key| {
+            key.alternatives.iter().find_map(|value| {
+                let (_, asked) = asked(&key.set(&described, value))?;
+                (asked != plain).then(|| (value.clone(), asked))
+            })
+        };
+        let alone: Vec<_> =
+            keys.iter().filter_map(|key| first(key).map(|(value, asked)| (key, value, asked))).collect();
+        for (n, (first, value, with_first)) in alone.iter().enumerate() {
+            let described = first.set(&described, value);
+            for (second, value, with_second) in alone[n + 1..].iter().filter(|(key, ..)| !key.overlaps(first)) {
+                pairs += 1;
+                let Some((_, both)) = asked(&second.set(&described, value)) else { continue };
+                for (idle, other, is) in [(second, first, both == *with_first), (first, second, both == *with_second)] {
+                    if is && !ENDS.contains(&&*other.name) {
+                        wrong.insert(format!("{} has no effect beside {}", idle.name, other.name));
+                    }
+                }
+            }
+        }
+    }
+    assert!(pairs > 500, "{pairs} pairs are few");
+    assert!(wrong.is_empty(), "{} pairs:\n{}", wrong.len(), Vec::from_iter(wrong).join("\n"));
 }
 
 /// Keys of a workload that only inform its readers.

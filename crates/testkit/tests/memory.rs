@@ -83,7 +83,7 @@ fn compare_within(tolerance: f64, name: &str, text: &str, requests: u64) {
     let overwritten = if matches!(resolved.family, ftl::AnyConfig::Page(_)) { units } else { 100 };
     let mut wrong = Vec::new();
     for (verify, precondition) in [(false, false), (false, true), (true, true)] {
-        let purpose = Purpose { verify, precondition };
+        let purpose = Purpose { verify, precondition, units: None };
         let memory = resolved.memory(purpose);
         let said = memory.total().get() as f64;
         let found = match (precondition, verify) {
@@ -148,7 +148,7 @@ fn block_and_log_block_ftls_take_the_memory_they_predict() {
     for ftl in FtlKind::EVERY.into_iter().flat_map(FtlKind::samples) {
         let plain: Spec = toml::from_str(&format!("{FLASH}{SMALL}")).expect("an array");
         // Reserved free blocks take no memory.
-        let ftl = FtlSpec { over_provisioning: Ratio::new(0.15), ..ftl };
+        let ftl = FtlSpec { over_provisioning: Some(Ratio::new(0.15)), ..ftl };
         let text = toml::to_string(&Spec { ftl, ..plain }).expect("a table");
         compare("sample", &text, 300);
     }
@@ -180,6 +180,28 @@ fn unusual_shapes_take_the_memory_they_predict() {
         &format!("{FLASH}channels = 1, chips = 2, blocks = 32, pages = 16, planes = 1 }}\n{op}{queues}"),
         100,
     );
+}
+
+#[test]
+fn a_new_drive_takes_no_more_than_predicted_for_the_units_that_are_written() {
+    let op = "over-provisioning = '30%'";
+    let large = "channels = 2, chips = 2, blocks = 2048, pages = 64, planes = 1 }\n";
+    for (name, ftl) in [("page", ""), ("dftl", ", map = { kind = 'dftl', cmt = '256KiB' }")] {
+        let resolved = resolved(&format!("{FLASH}{large}ftl = {{ {op}{ftl} }}\n"));
+        let said = |units| resolved.memory(Purpose { verify: true, precondition: false, units }).total().get();
+        let all = said(None);
+        for units in [0, 100, 2_000, 20_000] {
+            let (said, found) = (said(Some(units)), allocated::<Stamp>(&resolved, false, units));
+            println!("{name}, {units} units: said {said}, allocated {found}, all {all}");
+            assert!(found as f64 <= said as f64 * (1.0 + TOLERANCE), "{name}, {units}: said {said}, allocated {found}");
+            assert!(said <= all);
+        }
+        assert!(said(Some(100)) < said(Some(20_000)) && said(Some(100)) < all / 2, "{} of {all}", said(Some(100)));
+    }
+    // Families of blocks may write a block for each unit.
+    let blocks = resolved(&format!("{FLASH}{SMALL}ftl = {{ {op}, kind = 'bast' }}\n"));
+    let said = |units| blocks.memory(Purpose { verify: true, precondition: false, units }).total();
+    assert_eq!(said(Some(1)), said(None));
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn finds(bug: Sabotage, wanted: &Wanted, sound: &mut BTreeSet<(&'static str, &'s
 fn verified(resolved: Resolved) -> Result<u64, String> {
     let (capacity, unit) = (resolved.capacity().get(), u64::from(resolved.geometry.sectors));
     let reads = List::cycle(&[IoKind::Read], capacity / unit, unit, capacity, 0, Pacing::Closed { depth: 4 });
-    let device = Device { name: "sabotaged".into(), resolved };
+    let device = Device { name: "sabotaged".into(), resolved, replaced: Vec::new() };
     let steps = vec![Precondition::Fill, Precondition::RandomOverwrite(0.5)];
     let session = Session::new(&device).seed(1).precondition(steps).verify(true).flow(Flow::of("reads", reads));
     let outcome = session.run().map_err(|error| error.to_string())?;

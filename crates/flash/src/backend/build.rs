@@ -101,6 +101,12 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.commands[command].sectors = sectors;
     }
 
+    /// Lets a read take its time on the array, the channel and the decoder and leave the media alone: what it returns is
+    /// cleared, and its places need not be written. An FTL that reads an address without a place does this.
+    pub fn set_blank(&mut self, command: Handle<Command>) {
+        self.commands[command].blank = true;
+    }
+
     /// Sets how many slots the program leaves unused beyond those it carries; they count as padding.
     pub fn set_padding(&mut self, command: Handle<Command>, slots: u32) {
         self.commands[command].padding = slots;

@@ -227,6 +227,8 @@ pub struct Command {
     pub(super) coming: u32,
     /// Pages of a scan, whose spare areas the command reads; zero for any other command.
     pub(super) scanned: u32,
+    /// A read that leaves the media alone: its slots are cleared.
+    pub(super) blank: bool,
     /// Pages that a copy-back copies behind its present one, and the distance of their mapping units.
     pub(super) behind: u32,
     pub(super) stride: u32,
@@ -275,6 +277,7 @@ impl Command {
             undecoded: 0,
             coming: 0,
             scanned: 0,
+            blank: false,
             behind: 0,
             stride: 0,
             waits: 0,
@@ -301,6 +304,13 @@ impl Command {
     #[inline]
     pub const fn count(&self) -> u32 {
         self.count
+    }
+
+    /// True for a read that takes its time and leaves the media alone, see [`super::Backend::set_blank`].
+    #[must_use]
+    #[inline]
+    pub const fn is_blank(&self) -> bool {
+        self.blank
     }
 
     /// True for a copy-back in its first phase that still expects data.

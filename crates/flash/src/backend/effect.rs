@@ -53,12 +53,25 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     pub(super) fn read(&mut self, handle: Handle<Command>) {
         let command = &self.commands[handle];
         let place = handle.index() * self.slots_per_command as usize;
+        if command.blank {
+            return self.read_blank(handle, place);
+        }
         // Most reads.
         if command.count == 1 && command.op == Op::Read {
             self.media.read_page(self.slots[place].psn);
             return self.read_slot(place, true);
         }
         self.read_row(handle, place);
+    }
+
+    /// Clears the slots of a read that leaves the media alone.
+    #[cold]
+    fn read_blank(&mut self, handle: Handle<Command>, first: usize) {
+        let &Command { count, op, .. } = &self.commands[handle];
+        assert!(op == Op::Read && count > 0, "only a read of slots leaves the media alone");
+        if S::PRESENT {
+            (first..first + count as usize).for_each(|place| self.payload.empty(place));
+        }
     }
 
     /// Reads the slots of a command, from one row of pages.

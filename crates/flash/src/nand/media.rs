@@ -158,6 +158,19 @@ impl<S: Sector> Media<S> {
         [state, if S::PRESENT { payload } else { 0 }]
     }
 
+    /// Bytes of the payload of an array of this shape while so many of its blocks have content of their own.
+    #[must_use]
+    pub fn memory_of_content(geometry: &Geometry, blocks: u64) -> u64 {
+        let all = u64::from(geometry.block_count());
+        let each = u64::from(geometry.slot_count()) / all.max(1);
+        let blocks = blocks.min(all);
+        let sectors = blocks * each * u64::from(geometry.sectors);
+        let payload = all * size_of::<Content<S>>() as u64
+            + sectors * size_of::<S>() as u64
+            + Writes::<S>::memory_of(geometry, blocks * each);
+        if S::PRESENT { payload } else { 0 }
+    }
+
     /// Bytes of the content of `pages` translation pages of `entries` entries, and of the `copies` of them that the FTL
     /// has.
     #[must_use]

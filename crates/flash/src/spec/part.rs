@@ -69,6 +69,15 @@ impl FlashSpec {
         let (name, custom) = (self.part.as_deref(), self.custom_part.as_ref());
         let mut part = named_part("flash", name, custom, "dirik-2009", faults)?;
         let flash = self;
+        let blocks = if flash.size.is_some() { "size" } else { "blocks" };
+        let given = [
+            (blocks, flash.size.is_some() || flash.blocks.is_some(), "geometry.blocks_per_plane"),
+            ("pages", flash.pages.is_some(), "geometry.pages_per_block"),
+            ("planes", flash.planes.is_some(), "geometry.planes_per_die"),
+            ("dies", flash.dies.is_some(), "geometry.dies_per_chip"),
+            ("lane-rate", flash.lane_rate.is_some(), "bus.rate"),
+        ];
+        check_given_once("flash", custom, &given, faults);
         part.geometry.pages_per_block = flash.pages.unwrap_or(part.geometry.pages_per_block);
         part.geometry.planes_per_die = flash.planes.unwrap_or(part.geometry.planes_per_die);
         // A die with one used plane has no other plane to command along with it.
@@ -131,6 +140,30 @@ impl FlashSpec {
             faults.add("flash.size", message, format!("use at most {most}, or more channels and chips"));
         }
         blocks
+    }
+}
+
+/// Refuses values of a part that the table at `path` gives twice or not at all: with a key of its own, true if that is
+/// set, and with a key of the part.
+pub(super) fn check_given_once(
+    path: &str,
+    custom: Option<&CustomPart>,
+    keys: &[(&str, bool, &str)],
+    faults: &mut Faults,
+) {
+    let Some(custom) = custom else { return };
+    for (key, is_set, of_part) in keys {
+        let (key, of_part, given) = (format!("{path}.{key}"), format!("{path}.custom-part.{of_part}"), of_part);
+        if *is_set && custom.gives(given) {
+            faults.add(&key, format!("conflicts with {of_part}"), "keep one of the two");
+        } else if !is_set && custom.is_missing(given) {
+            faults.add(&of_part, "is missing", format!("give it, or set {key}"));
+        }
+    }
+    if custom.like().is_some() && !custom.inherits() {
+        let message = "gives every value, so nothing is left of the part that it is like";
+        let remedy = format!("leave out {path}.part or {path}.custom-part.like, or some of the values");
+        faults.add(&format!("{path}.custom-part"), message, remedy);
     }
 }
 

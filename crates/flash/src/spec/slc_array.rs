@@ -5,7 +5,7 @@ use base::units::{Bytes, LaneRate, Rate, SECTOR};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::part::named_part;
+use super::part::{check_given_once, named_part};
 use crate::backend::{Arbitration, Completion, Config, Controllers, Timing, Transfer};
 use crate::nand::{CustomPart, Geometry, Part, PartError};
 
@@ -61,6 +61,18 @@ impl SlcSpec {
     pub fn resolve(&self, faults: &mut Faults) -> Option<ResolvedSlcArray> {
         let slc = self;
         let mut part = named_part("slc", slc.part.as_deref(), slc.custom_part.as_ref(), "K9WAG08U1A", faults)?;
+        let custom = slc.custom_part.as_ref();
+        let own_blocks = custom.is_some_and(|own| own.like().is_none() || own.gives("geometry.blocks_per_plane"));
+        let blocks = if slc.blocks.is_some() { "blocks" } else { "size" };
+        let given = [
+            (blocks, slc.size.is_some() || slc.blocks.is_some(), "geometry.blocks_per_plane"),
+            ("pages", slc.pages.is_some(), "geometry.pages_per_block"),
+            ("lane-rate", slc.lane_rate.is_some(), "bus.rate"),
+        ];
+        check_given_once("slc", custom, &given, faults);
+        if !faults.0.is_empty() {
+            return None;
+        }
         part.geometry.pages_per_block = slc.pages.unwrap_or(part.geometry.pages_per_block);
         (part.geometry.dies_per_chip, part.geometry.planes_per_die) = (1, 1);
         part.bus.rate = slc.lane_rate.unwrap_or(part.bus.rate);
@@ -88,6 +100,7 @@ impl SlcSpec {
                 return None;
             }
             (None, Some(blocks)) => blocks,
+            (None, None) if own_blocks => part.geometry.blocks_per_plane,
             (None, None) => {
                 faults.add("slc.size", "the size of the SLC flash is missing", "give it, e.g. size = \"256MiB\"");
                 return None;

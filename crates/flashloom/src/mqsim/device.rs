@@ -151,9 +151,6 @@ fn part(drive: &Group<'_, '_>, flash: &Group<'_, '_>, name: &str, sheet: &mut Sh
         let why = format!("{whole} instead of {pages}: a block has whole word lines, of {bits} pages each");
         sheet.approximated("Page_No_Per_Block", &why);
     }
-    sheet.line("blocks_per_plane = 1", "replaced by [flash] above");
-    sheet.line("planes_per_die = 1", "replaced by [flash] above");
-    sheet.line("dies_per_chip = 1", "replaced by [flash] above");
     sheet.table("[flash.custom-part.timing]");
     for (key, what) in [("read", "Read"), ("program", "Program")] {
         times(flash, cell, (key, what), sheet);
@@ -164,7 +161,6 @@ fn part(drive: &Group<'_, '_>, flash: &Group<'_, '_>, name: &str, sheet: &mut Sh
     sheet.line("cache_program_copy = \"0ns\"", "MQSim has no cache mode");
     sheet.line("one_shot = 1", "MQSim programs page by page");
     sheet.table("[flash.custom-part.bus]");
-    sheet.line(&format!("rate = \"{}MB/s\"", drive.count("Channel_Transfer_Rate", "333")), "Channel_Transfer_Rate");
     sheet.line("command = \"0ns\"", "Flash_Comm_Protocol");
     sheet.line("transfer_spare = false", "MQSim moves the data alone");
     drive.choice("Flash_Comm_Protocol", &[("NVDDR2", ())]);
@@ -281,6 +277,7 @@ fn ftl(drive: &Group<'_, '_>, flash: &Group<'_, '_>, sheet: &mut Sheet) {
     // A percentage without the last digits of binary fractions.
     let percent = (spare * 1e10).round() / 1e8;
     sheet.line(&format!("over-provisioning = \"{percent}%\""), "Overprovisioning_Ratio");
+    sheet.line("unmapped-reads = \"flash-read\"", "MQSim reads pages that were never written from flash");
     placement(drive, sheet);
     sheet.table("[ftl.map]");
     let capacity = drive.count("CMT_Capacity", "2097152");

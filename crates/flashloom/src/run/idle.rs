@@ -22,6 +22,13 @@ pub(super) fn check(args: &RunArgs, flows: &[Flow<'_>]) -> Result<(), Failure> {
                 .into(),
         );
     }
+    if args.trace.reading.gap_limit.is_some() && flows.iter().all(Flow::is_closed_loop) {
+        lines.push(
+            "--gap-limit: has no effect here: requests are issued as others complete, not at times of arrival; leave it \
+             out, or give --open"
+                .into(),
+        );
+    }
     let output = &args.output;
     let shown = output.json || output.out.is_some() || output.report.is_some();
     if output.series.is_some() && !shown {

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use report::run::{seeds_fill, seeds_names, seeds_page, seeds_rows, seeds_table};
-use study::catalogue::{self, Device, WorkloadFile};
+use study::catalogue::{Device, WorkloadFile};
 use study::execute::{self, ExecuteError, Storing, at_once};
 use study::memory::{self, Need};
 use study::output::{Kind, Outputs, publish};
@@ -16,7 +16,7 @@ use workload::trace::files as files_of;
 
 use super::{Workloads, failure, flows, idle, program, session, stem};
 use crate::args::{Form, RunArgs};
-use crate::device::changed;
+use crate::device::{changed, open_device};
 use crate::exit::{Failure, note, print, say};
 use crate::flows::named;
 use crate::machine;
@@ -27,15 +27,16 @@ use crate::store::from_store;
 pub(super) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure> {
     of_one_run(args)?;
     args.output.notices().check()?;
-    let device = catalogue::device_from(&changed(args)?)?;
+    let device = open_device(&changed(args)?)?;
     let seeds = seeds_from(args.seed, args.seeds);
     let first = session(args, &device, None);
     first.check().map_err(|error| failure(&error, &first.about()))?;
+    let mut files = Workloads::named(args)?;
     if let Some(limit) = machine::memory(args.memory) {
-        let need = |seed| Need { name: format!("{}, seed {seed}", device.name), memory: first.memory() };
+        let memory = || first.memory_under(files.all());
+        let need = |seed| Need { name: format!("{}, seed {seed}", device.name), memory: memory() };
         memory::check(seeds.iter().map(need).collect(), at_once(None), &limit)?;
     }
-    let mut files = Workloads::named(args)?;
     // A pipe can be read once, and every seed reads it.
     for file in std::iter::once(&mut files.first).chain(&mut files.others) {
         if let WorkloadFile::Trace(trace) = file

@@ -33,6 +33,10 @@ pub(super) fn directories(args: &ServeArgs, served: &[Served]) -> Result<Vec<Opt
         if locked.holds_drive() && is_prepared {
             return Err(StateError::Exists { dir: path }.into());
         }
+        if locked.holds_drive() && args.state.seed != 0 {
+            let why = "has no effect here: it holds a drive, whose random streams go on; leave it out";
+            return Err(Failure::Input(format!("{}: --seed {why}", path.display())));
+        }
         Ok(Some(locked))
     };
     paths.into_iter().zip(served).map(lock).collect()

@@ -23,7 +23,7 @@ impl Family for BlockFamily {
     fn samples(&self) -> Vec<FtlSpec> {
         let sample = |replacements, dynamic| FtlSpec {
             kind: FtlKind::Block,
-            over_provisioning: Ratio::new(0.6),
+            over_provisioning: Some(Ratio::new(0.6)),
             block: BlockSpec { replacements },
             wear: WearSpec { dynamic, ..WearSpec::default() },
             ..FtlSpec::default()

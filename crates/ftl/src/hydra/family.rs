@@ -231,7 +231,7 @@ fn units(site: &Site<'_>, geometry: &Geometry, layout: &Layout, faults: &mut Fau
     let (path, units) = match site.ftl.capacity {
         Some(capacity) => ("ftl.capacity", capacity.get() / row),
         None => {
-            let share = 1.0 - site.ftl.over_provisioning.get();
+            let share = 1.0 - site.ftl.over_provisioning().get();
             let units = (f64::from(geometry.slot_count()) * share.max(0.0)).floor() as u64;
             ("ftl.over-provisioning", units / rows * rows)
         }

@@ -4,9 +4,9 @@ use base::units::{Lpn, Psn, Time};
 use flash::backend::Observer;
 use flash::nand::Sector;
 
-use super::PageFtl;
 use super::map_client::Question;
 use super::mapping::Mapping;
+use super::{PageFtl, UnmappedReads};
 use crate::map_unit::{Answer, Job, Ticket};
 use crate::port::{Flash, OldPlace, Owners, PageRead, PageWrite};
 use crate::sabotage::Sabotage;
@@ -99,6 +99,9 @@ impl PageFtl {
                     let wanted = PageRead { owner: look_up.owner, at: look_up.at + i * sectors, mask };
                     match place {
                         Some(psn) => self.read_at(flash, owners, wanted, lpn, psn),
+                        None if self.unmapped_reads == UnmappedReads::FlashRead => {
+                            self.read_unmapped(flash, owners, wanted, lpn);
+                        }
                         None => owners.read_nothing(look_up.owner),
                     }
                 }

@@ -8,7 +8,7 @@ use base::units::{DieId, Lpn, Span};
 use flash::backend::Timing;
 use flash::nand::{Geometry, Media, Sector};
 
-use super::{CheckpointPages, FirmwareSpec, GcSpec, MapPages, PageFtl, PlacementSpec, TrimPages};
+use super::{CheckpointPages, FirmwareSpec, GcSpec, MapPages, PageFtl, PlacementSpec, TrimPages, UnmappedReads};
 use crate::MapSpec;
 use crate::family::{Config, MapImages, WorkingSpace};
 use crate::map_unit::cached_pages;
@@ -39,6 +39,7 @@ pub struct PageConfig {
     pub(crate) map_pages: MapPages,
     pub(crate) trim_pages: TrimPages,
     pub(crate) checkpoint_pages: CheckpointPages,
+    pub(crate) unmapped_reads: UnmappedReads,
 }
 
 impl Config for PageConfig {
@@ -61,6 +62,19 @@ impl Config for PageConfig {
 
     fn memory(&self) -> u64 {
         PageFtl::memory(self)
+    }
+
+    /// Open superblocks of each pool for host data, copies and translation pages, and those that the programs fill. In the
+    /// worst case every unit has a program of its own, which padding fills, and another one of a translation page.
+    fn blocks_written(&self, units: u64) -> Option<u64> {
+        let geometry = &self.geometry;
+        let superblocks = u64::from(geometry.superblock_count());
+        let slots = u64::from(geometry.slot_count()) / superblocks.max(1);
+        let program = u64::from(geometry.row_slots() * self.timing.one_shot.max(self.timing.paired));
+        let open = 3 * u64::from(geometry.die_count()) * u64::from(geometry.groups());
+        let filled = units.saturating_mul(2 * program).div_ceil(slots.max(1));
+        let each = u64::from(geometry.block_count()) / superblocks.max(1);
+        Some(open.saturating_add(filled).min(superblocks) * each)
     }
 
     /// The programmed superblocks, sorted by age.

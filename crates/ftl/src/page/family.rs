@@ -7,7 +7,7 @@ use flash::nand::Geometry;
 
 use super::config::PageConfig;
 use super::reserve::reserved;
-use super::{CheckpointPages, FirmwareSpec, MapPages, TrimPages};
+use super::{CheckpointPages, FirmwareSpec, MapPages, TrimPages, UnmappedReads};
 use crate::family::{Array, Family, Setup, Site};
 use crate::idle::Idle;
 use crate::map_unit::MapSpec;
@@ -48,6 +48,10 @@ impl Family for PageFamily {
         }
         if site.ftl.checkpoint.is_some() {
             faults.add("ftl.checkpoint", "is for the page-mapped FTL only", "leave it out, or set ftl.kind = \"page\"");
+        }
+        if site.ftl.unmapped_reads != UnmappedReads::default() {
+            let message = "is for the page-mapped FTL only: the others know from their tables which pages were written";
+            faults.add("ftl.unmapped-reads", message, "leave it out, or set ftl.kind = \"page\"");
         }
     }
 
@@ -158,6 +162,7 @@ impl PageFamily {
             map_gather: site.ftl.map_gather,
             checkpoint_pages: CheckpointPages::of(site.ftl.checkpoint, &geometry, units + trim_pages.count),
             trim_pages,
+            unmapped_reads: site.ftl.unmapped_reads,
             geometry,
         }
     }

@@ -37,10 +37,13 @@ impl PageFtl {
         let service = Service::of(flash.backend.list(list));
         let mut commands = Commands::of(flash.backend, list);
         while let Some((handle, command)) = commands.next(flash.backend) {
-            for i in 0..command.count() {
+            let (count, is_blank) = (command.count(), command.is_blank());
+            for i in 0..count {
                 let (place, slot) = flash.backend.slot(handle, i);
                 owners.read_content(&slot, flash.backend.content_of(place), service);
-                self.unpin(flash, owners, self.geometry.locate(slot.psn).0);
+                if !is_blank {
+                    self.unpin(flash, owners, self.geometry.locate(slot.psn).0);
+                }
             }
         }
         flash.backend.release(list);

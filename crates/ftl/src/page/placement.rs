@@ -260,6 +260,14 @@ impl Placer {
         }
     }
 
+    /// The plane group that a stripe of the address space has under a static placement over the whole array, and the number
+    /// of the stripe among those of the group.
+    pub(crate) fn static_group(&self, stripe: u32) -> (u32, u32) {
+        let pools = &self.turns[0].pools;
+        let count = pools.len() as u32;
+        (pools[(stripe % count) as usize], stripe / count)
+    }
+
     /// Under least-loaded, lets the next of equals have its turn.
     pub(crate) fn take_turns(&mut self, set: u32) {
         if matches!(self.spec, PlacementSpec::LeastLoaded { .. }) {

@@ -5,12 +5,12 @@ use flash::backend::{Cause, Class, Observer};
 use flash::nand::Sector;
 
 use super::mapping::Mapping;
-use super::{Kind, PageFtl};
+use super::{Kind, PageFtl, UnmappedReads};
 use crate::port::{Flash, Owners, PageRead};
 
 impl PageFtl {
     /// Reads sectors of one mapping unit; [`ReadSink::read_done`](crate::ReadSink::read_done) reports the end. Returns
-    /// false if the mapping unit has no place: it reads as zeros, without flash. A map unit reports this later.
+    /// false if the mapping unit has no place and reads as zeros, without flash. A map unit reports this later.
     #[inline]
     pub(crate) fn read<S: Sector, O: Observer>(
         &mut self,
@@ -26,7 +26,13 @@ impl PageFtl {
                 return true;
             }
         };
-        let Some(psn) = psn else { return false };
+        let Some(psn) = psn else {
+            if self.unmapped_reads == UnmappedReads::NoFlashRead {
+                return false;
+            }
+            self.read_unmapped(flash, owners, wanted, lpn);
+            return true;
+        };
         self.read_at(flash, owners, wanted, lpn, psn);
         true
     }
@@ -46,7 +52,11 @@ impl PageFtl {
             self.end_read(flash);
             return mapped;
         };
-        let Some(psn) = map.get(lpn) else { return false };
+        let Some(psn) = map.get(lpn) else {
+            let mapped = self.read(flash, owners, wanted, lpn);
+            self.end_read(flash);
+            return mapped;
+        };
         flash.backend.fetch(lpn, psn);
         let (superblock, _) = self.geometry.locate(psn);
         self.blocks.pin(superblock);
@@ -81,7 +91,8 @@ impl PageFtl {
                 if first.is_some_and(|first| {
                     let (first_superblock, first_offset) = self.geometry.locate(first);
                     first_superblock == superblock && row(first_offset) == row(offset)
-                }) && flash.backend.command(command).count() < self.geometry.row_slots() =>
+                }) && flash.backend.command(command).count() < self.geometry.row_slots()
+                    && !flash.backend.command(command).is_blank() =>
             {
                 command
             }

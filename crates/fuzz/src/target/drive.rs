@@ -75,7 +75,7 @@ fn workload(input: &[u8], seed: u64, _: &Scratch) -> Verdict {
     };
     let spec = draw_device(&mut Rng::stream(seed, "fuzz.device"), false);
     let resolved = spec.resolve().expect("it was drawn to be valid");
-    run(&Device { name: spec.name, resolved }, &workload, seed)
+    run(&Device { name: spec.name, resolved, replaced: Vec::new() }, &workload, seed)
 }
 
 fn devices() -> Vec<Vec<u8>> {

@@ -308,7 +308,7 @@ class KindSummary(Record):
 
     bytes: int
     """Bytes requested."""
-    bytes_per_s: Optional[int]
+    bytes_per_s: Optional[float]
     """Bytes per simulated second."""
     delayed_by: dict[str, Delayed]
     """Requests that waited behind flash commands, by the cause of those commands."""

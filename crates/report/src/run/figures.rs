@@ -147,7 +147,7 @@ fn by_kind(report: &Report<'_>, kinds: &[IoKind], value: impl Fn(&Interval<'_>, 
 fn throughput(report: &Report<'_>) -> Chart {
     let lines = by_kind(report, &[IoKind::Read, IoKind::Write], |interval, kind| {
         let moved = Sectors::new(interval.to.sectors[kind] - interval.from.sectors[kind]).bytes();
-        Some(rate(moved, interval.span()).map_or(0.0, |rate| rate.get() as f64))
+        Some(rate(moved, interval.span()).unwrap_or(0.0))
     });
     Chart::Lines { x: time_axis(report), y: Axis::new("throughput", Dimension::Rate, Scale::Linear), lines }
 }

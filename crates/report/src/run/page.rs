@@ -102,7 +102,7 @@ const SHOWN: [(&str, &str); 6] =
 fn requests(summary: &Summary, root: &str) -> Table {
     let mut rows = Vec::new();
     let mut add = |name: &str, of: &KindSummary, at: &str| {
-        let rate_of = |value: Option<u64>| value.map(|value| Cell::of(rate(value), format!("{at}/bytes_per_s")));
+        let rate_of = |value: Option<f64>| value.map(|value| Cell::of(rate(value), format!("{at}/bytes_per_s")));
         let per_second = of.requests_per_s.map(|value| Cell::of(count(value), format!("{at}/requests_per_s")));
         let counts = [
             Cell::of(count(of.requests as f64), format!("{at}/requests")),

@@ -75,7 +75,7 @@ fn table(rows: &[Row<'_>]) -> Table {
     table.count("bytes", UnitOfMeasure::Bytes, "Bytes that they asked for", rows.iter().map(|row| row.of.bytes));
     let rate = "Requests per simulated second";
     table.number("requests_per_s", UnitOfMeasure::PerSecond, rate, rows.iter().map(|row| row.of.requests_per_s));
-    let bytes = rows.iter().map(|row| row.of.bytes_per_s.map(|rate| rate as f64));
+    let bytes = rows.iter().map(|row| row.of.bytes_per_s);
     table.number("bytes_per_s", UnitOfMeasure::BytesPerSecond, "Bytes per simulated second", bytes);
     let keys = ["mean", "min"].into_iter().chain(PERCENTILES.map(|(_, key, _)| key)).chain(["max"]);
     for key in keys {

@@ -352,7 +352,7 @@ mod tests {
     fn the_widest_numbers_fit_eighty_columns() {
         let text = reported(&settled(small::mixed()), &[1, 3], |_, summary| {
             let mut summary = summary.clone();
-            for (rate, us) in [(123_456, 123.456), (987_654, 999.4), (999_400_000, 99_940.0), (9_994, 0.123)] {
+            for (rate, us) in [(123_456.0, 123.456), (987_654.0, 999.4), (999_400_000.0, 99_940.0), (9_994.0, 0.123)] {
                 for kind in summary.kinds.values_mut() {
                     (kind.bytes_per_s, kind.requests_per_s) = (Some(rate), Some(99_940.0));
                     for latencies in [&mut kind.latency_us, &mut kind.queue_wait_us, &mut kind.service_us] {

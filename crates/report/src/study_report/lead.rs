@@ -72,6 +72,7 @@ fn caution(outcomes: &[Outcome], claims: &[Claim]) -> Vec<String> {
     for outcome in outcomes {
         said.extend(cautions::sentences(&outcome.cautions(), |caution| cautions::points(caution, outcome)));
     }
+    said.extend(outcomes.iter().flat_map(Outcome::warnings).map(|warning| sentence(&warning)));
     let fitted = |claim: &&Claim| {
         claim.verdict == Verdict::Holds && matches!(claim.calibrated, Some(Calibrated::This | Calibrated::Input))
     };

@@ -8,7 +8,7 @@ use crate::cautions;
 use crate::grid::{WIDTH, grid, wrapped};
 
 /// The points as a table: their labels, the metrics of the study, and, if there is a baseline, how far the first metric
-/// is below it.
+/// is below it; and warnings below the table.
 #[must_use]
 pub fn points_table(outcome: &Outcome) -> String {
     let metrics = &shown_metrics(outcome);
@@ -33,7 +33,11 @@ pub fn points_table(outcome: &Outcome) -> String {
         }
         row
     });
-    grid(&header, rows, outcome.plan.axes.len())
+    let mut text = grid(&header, rows, outcome.plan.axes.len());
+    for warning in outcome.warnings() {
+        fold(&mut text, "", &format!("WARNING: {warning}"));
+    }
+    text
 }
 
 /// The metrics of the study, and the share of failed requests if there are any.

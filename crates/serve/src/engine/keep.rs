@@ -58,7 +58,6 @@ impl KeepIn {
                 None => device.resolved.memory_of_backed::<Bytes512>(purpose),
             };
             memory.add("checksums of the content", State::memory(&device.resolved));
-            options.add_verification(&mut memory);
             let needs = vec![Need { name: device.name.clone(), memory }];
             memory::check(needs, 1, limit).map_err(SessionError::TooLarge)?;
         }

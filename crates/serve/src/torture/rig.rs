@@ -27,7 +27,7 @@ pub(super) fn device(text: &str) -> Device {
 
 pub(super) fn device_of(spec: &Spec) -> Device {
     let resolved = spec.resolve().unwrap_or_else(|faults| panic!("{}: {faults:?}", spec.name));
-    Device { name: spec.name.clone(), resolved }
+    Device { name: spec.name.clone(), resolved, replaced: Vec::new() }
 }
 
 /// One job.

@@ -131,6 +131,8 @@ pub(crate) struct Clients<S> {
     parts: Vec<Handle<Active<S>>>,
     /// Mapping units read that were never written, or discarded.
     pub(crate) unmapped: u64,
+    /// Of these, the number that a flash read follows all the same.
+    pub(crate) unmapped_flash_reads: u64,
     /// Mapping units of writes that the FTL refused.
     pub(crate) refused: u64,
     /// Mapping units that were discarded on their way to flash.
@@ -186,6 +188,7 @@ impl<S: Sector> Clients<S> {
             cuts_through,
             parts: Vec::new(),
             unmapped: 0,
+            unmapped_flash_reads: 0,
             refused: 0,
             dropped: Vec::new(),
             discards: Vec::new(),
@@ -365,6 +368,11 @@ impl<S: Sector> ReadSink<S> for Clients<S> {
     fn read_nothing(&mut self, owner: Owner) {
         self.unmapped += 1;
         self.discard_done(owner);
+    }
+
+    fn note_unmapped(&mut self) {
+        self.unmapped += 1;
+        self.unmapped_flash_reads += 1;
     }
 }
 

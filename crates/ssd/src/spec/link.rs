@@ -102,6 +102,11 @@ impl<'de> de::Visitor<'de> for Visitor {
 
     fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<LinkSpec, A::Error> {
         let custom = Custom::deserialize(de::value::MapAccessDeserializer::new(map))?;
+        if let (Some(name), Some(_), Some(_)) = (&custom.preset, custom.rate, custom.duplex) {
+            return Err(de::Error::custom(format!(
+                "`{name}` has no effect beside a rate and a duplex of the link's own: leave out `preset`, `rate` or `duplex`"
+            )));
+        }
         let mut link = match &custom.preset {
             Some(name) => LinkSpec::preset(name).ok_or_else(|| unknown(name))?,
             None => LinkSpec { name: "custom".into(), ..LinkSpec::default() },
@@ -210,6 +215,8 @@ mod tests {
             assert_eq!(toml::from_str::<File>(&toml::to_string(&file).expect("writes")).expect("reads"), file);
         }
         assert!(read("link = \"usb\"").expect_err("unknown").to_string().contains("pcie-G-xL"));
+        let both = "link = { preset = \"sata-300\", rate = \"1GB/s\", duplex = \"full\" }";
+        assert!(read(both).expect_err("nothing of the preset is left").to_string().contains("leave out `preset`"));
         assert!(read("link = { rat = \"1GB/s\" }").expect_err("unknown key").to_string().contains("rat"));
     }
 }

@@ -151,10 +151,11 @@ impl Spec {
             spare_transfer: rate.time(part.geometry.spare),
         };
         let setup = Setup { array, slc_array: slc_array.as_ref().map(array_of), sets: queues.sets.clone(), units };
+        let spec = self.written_out(&part, slc_array.as_ref());
         Ok(Resolved {
             family: self.ftl.kind.config(&site, setup),
-            spec: self.written_out(&part, slc_array.as_ref()),
-            ftl: self.ftl.clone(),
+            ftl: spec.ftl.clone(),
+            spec,
             host: ResolvedHost {
                 link: self.host.link.clone(),
                 queue_depth: self.host.queue_depth,
@@ -196,11 +197,13 @@ impl Spec {
             None => part.clone().into(),
         };
         spec.flash.custom_part = Some(own(spec.flash.custom_part.take(), part));
-        spec.flash.size = None;
+        let flash = &mut spec.flash;
+        (flash.size, flash.blocks, flash.pages, flash.planes, flash.dies, flash.lane_rate) =
+            (None, None, None, None, None, None);
+        spec.ftl = spec.ftl.written_out();
         if let (Some(slc), Some(slc_array)) = (&mut spec.slc, slc_array) {
-            let blocks = Some(slc_array.geometry.blocks);
             let custom_part = Some(own(slc.custom_part.take(), &slc_array.part));
-            *slc = SlcSpec { part: None, custom_part, size: None, blocks, ..slc.clone() };
+            *slc = SlcSpec { part: None, custom_part, size: None, blocks: None, pages: None, lane_rate: None };
         }
         spec
     }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use base::units::Sectors;
+use flash::nand::CustomPart;
 use ssd::{Resolved, Spec};
 
 use super::named;
@@ -15,6 +16,8 @@ pub struct Device {
     pub name: String,
     /// The resolved device.
     pub resolved: Resolved,
+    /// Keys of its file that later changes replace, in words.
+    pub replaced: Vec<String>,
 }
 
 impl Device {
@@ -80,10 +83,20 @@ pub fn device(path: &Path) -> Result<Document, Faults> {
 /// All its faults.
 pub fn device_from(document: &Document) -> Result<Device, Faults> {
     // A part of its own beside a named one is a difference to that.
-    let of = |document: &Document, table: &str| document.with_base(table, "part", "custom-part", "like");
-    let document = of(&of(document, "flash"), "slc");
+    let mut document = document.clone();
+    let mut replaced = document.replace_alternatives(&ssd::ALTERNATIVES);
+    for table in ["flash", "slc"] {
+        let [part, own] = ["part", "custom-part"].map(|key| format!("{table}.{key}"));
+        // A part that is written out is no difference to another one.
+        let is_whole = |own: &toml::Value| own.clone().try_into::<CustomPart>().is_ok_and(|own| own.like().is_none());
+        let whole = document.table().get(table).and_then(|table| table.get("custom-part")).is_some_and(is_whole);
+        if whole && document.is_later(&part, &own) {
+            replaced.extend(document.replace(&own, &part));
+        }
+        document = document.with_base(table, "part", "custom-part", "like");
+    }
     let (spec, resolved) = document.decode_and(Spec::resolve)?;
-    Ok(Device { name: spec.name, resolved })
+    Ok(Device { name: spec.name, resolved, replaced })
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use base::units::{Exact, Sectors};
+use base::units::{Exact, SECTOR, Sectors};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workload::generate::{Generator, GeneratorSpec, builtin};
+use workload::generate::{Generator, GeneratorSpec, StreamSpec, builtin};
 use workload::measure::Measured;
 use workload::script::{Script, ScriptSpec};
 use workload::trace::{TraceFile, TraceOptions};
@@ -161,6 +161,35 @@ impl WorkloadFile {
         document.table().get("arrivals").and_then(|arrivals| arrivals.get("kind")?.as_str()) == Some("closed")
     }
 
+    /// The most requests of the workload in a run of this window, and the largest of them, as far as its description says;
+    /// `None` if it does not.
+    pub(crate) fn most(&self, window: Window) -> Option<Most> {
+        let listed = |spec: &ScriptSpec| {
+            let sizes = spec.requests.iter().map(|request| request.size.get());
+            let requests = (spec.requests.len() as u64).saturating_mul(u64::from(spec.repeat));
+            Most { requests, largest: sectors(sizes.max().unwrap_or(0)) }
+        };
+        match self {
+            Self::Described(document) if document.table().contains_key("request") => {
+                document.decode().ok().as_ref().map(listed)
+            }
+            Self::Described(document) => {
+                let spec: GeneratorSpec = document.decode().ok()?;
+                let window = window.or(&spec.measured());
+                let requests = match (window.extends_to(), window.stop_requests()) {
+                    (Some(limit), _) => limit,
+                    (None, Some(limit)) if !window.ends_workloads() => limit.min(spec.requests?),
+                    _ if window.ends_workloads() => return None,
+                    _ => spec.requests?,
+                };
+                let sizes = spec.streams.iter().flat_map(StreamSpec::all_sizes).map(|size| size.size.max.get());
+                Some(Most { requests, largest: sectors(sizes.max().unwrap_or(0)) })
+            }
+            Self::Listed(spec) => Some(listed(spec)),
+            Self::Jobs(..) | Self::Trace(_) => None,
+        }
+    }
+
     /// The resolved description, which describes the same workload as a file of its own; that of a trace says how it is
     /// read by default, and that of a list has all its requests.
     ///
@@ -206,8 +235,12 @@ impl WorkloadFile {
                 let (spec, generator) =
                     document.decode_and(|spec: &GeneratorSpec| Generator::new(spec, capacity, seed))?;
                 let measured = spec.measured();
-                let is_endless = window.or(&measured).ends_workloads();
-                let generator = if is_endless { generator.endless() } else { generator };
+                let window = window.or(&measured);
+                let generator = match window.extends_to() {
+                    Some(requests) => generator.up_to(requests),
+                    None if window.ends_workloads() => generator.endless(),
+                    None => generator,
+                };
                 let stage = Stage { name: spec.name.clone(), source: Box::new(generator), measured };
                 Ok(Workload { stages: vec![stage], config: table(&[spec]), notes: Vec::new() })
             }
@@ -244,6 +277,18 @@ impl WorkloadFile {
             }
         }
     }
+}
+
+/// What a workload asks for at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Most {
+    pub(crate) requests: u64,
+    pub(crate) largest: Sectors,
+}
+
+/// Sectors that hold so many bytes.
+fn sectors(bytes: u64) -> Sectors {
+    Sectors::new(bytes.div_ceil(SECTOR.get()))
 }
 
 /// The generators of a job file with several stages, as results write them.

@@ -45,7 +45,7 @@ pub const FLOW: [FlowColumn; 9] = [
     time("write_p99_us", "p99", "write.p99"),
     time("write_p99_9_us", "p99.9", "write.p99_9"),
     FlowColumn { key: "requests_per_s", heading: "req/s", metric: "requests-per-s", show: count, more: true },
-    FlowColumn { key: "bytes_per_s", heading: "rate", metric: "rate", show: |value| rate(value as u64), more: true },
+    FlowColumn { key: "bytes_per_s", heading: "rate", metric: "rate", show: rate, more: true },
     FlowColumn { key: "slowdown", heading: "slowdown", metric: "slowdown", show: plain, more: false },
 ];
 

@@ -38,6 +38,19 @@ enum Setter {
     File { path: PathBuf, source: Arc<str>, key: String },
 }
 
+/// The layers that set values, the latest last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Rank {
+    /// The file itself.
+    File,
+    /// A study that changes it.
+    Study,
+    /// An axis of that study.
+    Axis,
+    /// The command line.
+    CommandLine,
+}
+
 /// Reads `path` into a `T`.
 ///
 /// # Errors
@@ -155,6 +168,16 @@ impl Document {
         around.max_by_key(|(set, _)| set.len()).map(|(set, setter)| (set.as_str(), setter))
     }
 
+    /// The layers that set the value at `key`, a table around it, or a value in it, beside the file.
+    pub(super) fn ranks(&self, key: &str) -> impl Iterator<Item = Rank> {
+        let touches = move |set: &str| set == key || within(set, key) || within(key, set);
+        self.overridden.iter().filter(move |(set, _)| touches(set)).map(|(_, setter)| match setter {
+            Setter::Option => Rank::CommandLine,
+            Setter::File { key, .. } if key.starts_with("axis[") => Rank::Axis,
+            Setter::File { .. } => Rank::Study,
+        })
+    }
+
     /// The document in which a table `own` beside a name, both in the table `at`, has that name under `like`: the table
     /// is a difference to what the name stands for. Unchanged if either is missing, or `own` has the key itself.
     #[must_use]
@@ -187,6 +210,11 @@ impl Document {
     #[must_use]
     pub const fn table(&self) -> &Table {
         &self.table
+    }
+
+    /// The parsed values, to be changed.
+    pub(super) const fn table_mut(&mut self) -> &mut Table {
+        &mut self.table
     }
 
     /// A fault of the value at `key`, for checks of several values together.

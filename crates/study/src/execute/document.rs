@@ -37,6 +37,9 @@ struct StudyResult<'a> {
     name: &'a str,
     /// The names of the axes.
     axes: Vec<&'a str>,
+    /// Axes along which no result changes, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
     /// The points.
     points: Vec<PointResult<'a>>,
 }
@@ -70,6 +73,7 @@ pub fn json(program: &Program, outcomes: &[Outcome], claims: &[Claim]) -> String
     let studies = outcomes.iter().map(|outcome| StudyResult {
         name: &outcome.plan.spec.name,
         axes: outcome.axes().collect(),
+        warnings: outcome.warnings(),
         points: (0..outcome.runs.len()).map(|point| PointResult::new(outcome, point)).collect(),
     });
     let Program { version, commit } = program;

@@ -124,7 +124,7 @@ pub(super) fn key_of(plan: &Plan, job: Job, digests: &Digests) -> Result<Key, Ex
 
 /// The memory that a run of this point needs.
 pub(super) fn memory_of(point: &Point) -> Bytes {
-    Session::new(&point.device).spec(&point.run).memory().total()
+    Session::new(&point.device).spec(&point.run).memory_under(point.workloads()).total()
 }
 
 fn of_study(

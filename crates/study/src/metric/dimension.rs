@@ -93,6 +93,27 @@ pub(crate) fn digits(value: f64) -> String {
         abs if abs >= 99.95 => format!("{value:.0}"),
         abs if abs >= 9.995 => format!("{value:.1}"),
         abs if abs >= 0.09995 || abs == 0.0 => format!("{value:.2}"),
-        _ => format!("{value:.4}"),
+        abs if abs >= 0.009_995 => format!("{value:.4}"),
+        // Of smaller numbers three significant digits.
+        abs => format!("{value:.*}", (2 - abs.log10().floor() as i32).clamp(4, 15) as usize),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_number_above_zero_is_shown_as_zero() {
+        for (value, wanted) in [
+            (0.25, "0.25/s"),
+            (0.0123, "0.0123/s"),
+            (0.000_123_4, "0.000123/s"),
+            (0.0, "0.00/s"),
+            (4.5e-9, "0.00000000450/s"),
+        ] {
+            assert_eq!(Dimension::PerSecond.show(value), wanted);
+        }
+        assert_eq!(Dimension::Rate.show(0.000_5), "0.000500B/s");
     }
 }

@@ -98,15 +98,18 @@ impl Array {
         Self { chunks, words, sectors, unit: unit.get(), by_unit, shift, untouched, history: None }
     }
 
-    /// Bytes of an array after every sector of this capacity has been touched, most of them one by one.
-    pub(super) fn memory(capacity: Sectors, unit: Sectors) -> u64 {
+    /// Bytes of an array of this capacity of which so many mapping units have been touched, or all, and most sectors of them
+    /// one by one. In the worst case each unit is in a chunk of its own.
+    pub(super) fn memory(capacity: Sectors, unit: Sectors, touched: Option<u64>) -> u64 {
         let units = 1 << Self::new(unit, 0).shift;
-        let chunks = capacity.get().div_ceil(unit.get()).div_ceil(units);
+        let all: u64 = capacity.get().div_ceil(unit.get()).div_ceil(units);
+        let numbers = all * size_of::<u32>() as u64;
+        let chunks = touched.unwrap_or(u64::MAX).min(all);
         let words = units * (1 + unit.get());
         // Each chunk has entries in lists that may have been doubled just before. What they have no use for yet of the
         // words takes no memory.
         let entries = size_of::<Box<[u64]>>() + size_of::<u32>();
-        chunks * (words * size_of::<u64>() as u64 + 2 * entries as u64)
+        numbers + chunks * (words * size_of::<u64>() as u64 + 2 * entries as u64)
     }
 
     /// The sectors that nothing has touched yet hold what this history says.

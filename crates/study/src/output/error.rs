@@ -11,7 +11,7 @@ pub struct OutputError {
     /// The reason.
     pub reason: String,
     /// The remedy.
-    pub remedy: &'static str,
+    pub remedy: String,
 }
 
 impl fmt::Display for OutputError {
@@ -23,7 +23,7 @@ impl fmt::Display for OutputError {
 impl std::error::Error for OutputError {}
 
 impl OutputError {
-    pub(crate) fn new(path: &Path, reason: impl Into<String>, remedy: &'static str) -> Self {
-        Self { path: path.to_owned(), reason: reason.into(), remedy }
+    pub(crate) fn new(path: &Path, reason: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), reason: reason.into(), remedy: remedy.into() }
     }
 }

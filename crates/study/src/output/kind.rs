@@ -60,6 +60,10 @@ pub const COLUMNS: &str = "flashloom results";
 /// The creator that a Parquet file of requests names.
 pub const REQUESTS: &str = "flashloom request log";
 
+/// Extensions that promise a format to the reader of a file's name.
+pub(super) const FORMATS: [&str; 14] =
+    ["csv", "gif", "htm", "html", "json", "md", "parquet", "pdf", "png", "svg", "toml", "txt", "xlsx", "xml"];
+
 /// A page has its mark within this many bytes.
 const HEAD: u64 = 1024;
 
@@ -100,6 +104,34 @@ impl Kind {
             Self::Manual => "a manual page",
             Self::Journal => "a journal",
         }
+    }
+
+    /// The extensions of the kind's files, if they have a format that other programs read.
+    const fn extensions(self) -> &'static [&'static str] {
+        match self {
+            Self::Page => &["html", "htm"],
+            Self::Results | Self::Timeline => &["json"],
+            Self::Columns | Self::Requests | Self::Trace => &["parquet"],
+            Self::JUnit => &["xml"],
+            Self::Text => &["txt", "toml"],
+            Self::Snapshot | Self::Manual | Self::Journal => &[],
+        }
+    }
+
+    /// The extension of a path that promises another format than the kind has, and what to do instead. A path without an
+    /// extension promises nothing.
+    pub(super) fn promised(self, path: &Path) -> Option<(String, String)> {
+        let extension = path.extension()?.to_str()?;
+        let is = |known: &[&str]| known.iter().any(|known| known.eq_ignore_ascii_case(extension));
+        let own = self.extensions();
+        if is(own) || own.is_empty() && !is(&FORMATS) {
+            return None;
+        }
+        let remedy = match own {
+            [] => "give it another extension, or none".to_owned(),
+            [first, ..] => format!("end it in .{first}, or leave the extension out"),
+        };
+        Some((extension.to_owned(), remedy))
     }
 
     /// The kind of an existing file; `None` if another program wrote it, or the file is changed beyond recognition.

@@ -359,6 +359,8 @@ fn point(document: &Document, spec: &StudySpec, labels: Vec<Label>, steps: &[&St
     let mut run = Document::parse(document.path(), String::new())?;
     run.merge(&spec.run, document, "run", false);
     parts.iter().for_each(|part| part.apply("run", &part.set.run, &mut run, document));
+    // The device says what is replaced of it; here the axis that does so is beside the key.
+    run.replace_alternatives(&RunSpec::ALTERNATIVES);
 
     let device = catalogue::device(&device_path).and_then(|mut device| {
         parts.iter().for_each(|part| part.apply("device", &part.set.device, &mut device, document));

@@ -1,7 +1,7 @@
 //! The results of a run.
 
 use base::io::IoKind;
-use base::units::{Bytes, Rate, Sectors, Span, Time};
+use base::units::{Bytes, Sectors, Span, Time};
 use flash::backend::{Cause, Op};
 use ssd::{Completion, Counters, QueueId, Status};
 use workload::Pacing;
@@ -417,7 +417,7 @@ impl RunResult {
 
     /// Bytes per simulated second of one kind of request; `None` if there were none.
     #[must_use]
-    pub fn throughput(&self, kind: IoKind) -> Option<Rate> {
+    pub fn throughput(&self, kind: IoKind) -> Option<f64> {
         rate(self.kind(kind).sectors.bytes(), self.span())
     }
 
@@ -433,14 +433,16 @@ fn served(kinds: &[KindResult; IoKind::ALL.len()]) -> u64 {
     IoKind::DATA.into_iter().map(|kind| kinds[index(kind)].with_status(Status::Done)).sum()
 }
 
-/// `bytes` over `span`; `None` if either is zero.
+/// Bytes per second: whole ones, or a part of one below that; `None` if either is zero.
 #[must_use]
-pub fn rate(bytes: Bytes, span: Span) -> Option<Rate> {
-    if span.is_zero() {
+pub fn rate(bytes: Bytes, span: Span) -> Option<f64> {
+    if span.is_zero() || bytes.is_zero() {
         return None;
     }
-    let per_second = u128::from(bytes.get()) * 1_000_000_000_000 / u128::from(span.as_ps());
-    u64::try_from(per_second).ok().filter(|rate| *rate > 0).map(Rate::new)
+    match u128::from(bytes.get()) * 1_000_000_000_000 / u128::from(span.as_ps()) {
+        0 => Some(bytes.get() as f64 / span.as_secs_f64()),
+        whole => Some(whole as f64),
+    }
 }
 
 /// Mapping units programmed per mapping unit that the host wrote, that the drive did not refuse and that no buffer absorbed,
@@ -497,6 +499,7 @@ pub fn since(to: &Counters, from: &Counters) -> Counters {
     counted.unreadable_copies -= from.unreadable_copies;
     counted.absorbed_slots -= from.absorbed_slots;
     counted.unmapped_slots -= from.unmapped_slots;
+    counted.unmapped_flash_reads -= from.unmapped_flash_reads;
     counted.flash = to.flash.since(&from.flash);
     counted.channel_busy = busy(&to.channel_busy, &from.channel_busy);
     counted.die_busy = busy(&to.die_busy, &from.die_busy);

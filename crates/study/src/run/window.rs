@@ -63,6 +63,22 @@ impl Window {
         if self.stop == Stop::AtEnd { plain } else { plain.stopped_by(left) }.or(&own)
     }
 
+    /// The number of requests up to which the run extends its first described workload, if that has fewer.
+    pub(crate) const fn extends_to(&self) -> Option<u64> {
+        match (self.is_fixed, self.warm_up, self.stop) {
+            (false, WarmUp::None, Stop::Requests(requests)) => Some(requests),
+            _ => None,
+        }
+    }
+
+    /// The number of requests that ends the run, without a warm-up before it.
+    pub(crate) const fn stop_requests(&self) -> Option<u64> {
+        match (self.warm_up, self.stop) {
+            (WarmUp::None, Stop::Requests(requests)) => Some(requests),
+            _ => None,
+        }
+    }
+
     /// True if the run ends described workloads, not their own limits.
     pub(crate) const fn ends_workloads(&self) -> bool {
         !matches!((self.warm_up, self.stop), (_, Stop::AtEnd) | (WarmUp::None, Stop::Requests(_)))

@@ -61,6 +61,11 @@ impl<'a> Flow<'a> {
         Ok(Self { origin: Some(origin), ..flow })
     }
 
+    /// What it was opened from, unless a caller made its source.
+    pub(super) const fn origin(&self) -> Option<&Origin> {
+        self.origin.as_ref()
+    }
+
     /// The same requests once more, with the same name, pacing and queue.
     pub(super) fn again(&self) -> Result<Flow<'static>, SessionError> {
         let Some(origin) = self.origin.clone() else {

@@ -59,7 +59,7 @@ impl<'a> Session<'a> {
     }
 
     pub(super) fn purpose(&self) -> Purpose {
-        Purpose { verify: self.settings.verify, precondition: !self.settings.steps.is_empty() }
+        Purpose { verify: self.settings.verify, precondition: !self.settings.steps.is_empty(), units: None }
     }
 
     /// Makes and prepares the drive without a run, for callers that drive it themselves.

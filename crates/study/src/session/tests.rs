@@ -366,3 +366,55 @@ fn stages_follow_each_other_and_stop_together() {
     assert_eq!(stages(Stop::Requests(50)).0, [("one".to_owned(), 50)]);
     assert_eq!(stages(Stop::Requests(90)).0[1], ("two".to_owned(), 90 - (100 - first)));
 }
+
+const DESCRIBED: &str = "name = \"w\"\nrequests = 20\narrivals = { kind = \"closed\", depth = 2 }\n\
+    [[stream]]\nreads = \"50%\"\nsizes = [{ size = \"4KiB\" }]\naddress = { pattern = \"uniform\" }\n";
+
+/// The requests of a run with this limit, and the notes of its result.
+fn limited(workload: &str, limit: u64) -> (u64, Vec<String>) {
+    let device = device(DEVICES[0]);
+    let file = WorkloadFile::parse(workload).expect("TOML");
+    let session = Session::new(&device).stop(Stop::Requests(limit));
+    let flow = session.open(&file, &TraceOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    let outcome = session.flow(flow).run().unwrap_or_else(|error| panic!("{error}"));
+    let summary = outcome.first().summary();
+    (summary.requests, summary.notes)
+}
+
+#[test]
+fn a_limit_above_its_requests_extends_a_described_workload() {
+    for (limit, ran) in [(5, 5), (20, 20), (50, 50)] {
+        assert_eq!(limited(DESCRIBED, limit), (ran, Vec::new()), "{limit}");
+    }
+}
+
+#[test]
+fn a_limit_that_is_not_reached_is_noted() {
+    let total = DESCRIBED.replace("arrivals", "total = \"40KiB\"\narrivals");
+    let request = "[[request]]\nkind = \"write\"\nsize = \"4KiB\"\n";
+    let script = format!("name = \"s\"\ndepth = 1\n{request}{request}");
+    for (workload, ran) in [(&total, 10), (&script, 2)] {
+        let note = format!("the workload ended after {ran} requests: the limit of 50 was not reached");
+        assert_eq!(limited(workload, 50), (ran, vec![note]));
+        assert_eq!(limited(workload, ran), (ran, Vec::new()), "the limit is the end");
+    }
+}
+
+#[test]
+fn memory_is_that_of_what_the_run_can_touch() {
+    let device = Device::open("tlc-1tb").expect("it comes with Flashloom");
+    let file = WorkloadFile::find("mixed-70-30-4k").expect("it comes with Flashloom");
+    let spec = |limit| RunSpec { limit, verify: true, ..RunSpec::default() };
+    let memory = |limit| Session::new(&device).spec(&spec(limit)).memory_under([&file]).total().get();
+    let [few, many] = [20_000, 2_000_000].map(|limit| memory(Some(limit)));
+    assert!(few < 8 << 30 && few < many, "{few} {many}");
+    // What a full drive holds may be copied anywhere.
+    let full = Session::new(&device).spec(&RunSpec { precondition: vec![FILL], ..spec(Some(20_000)) });
+    assert!(full.memory_under([&file]).total().get() > 16 << 30);
+    // An opened workload says the same, and one of unknown requests may touch all.
+    let session = Session::new(&device).spec(&spec(Some(20_000)));
+    let flow = session.open(&file, &TraceOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(session.flow(flow).memory().total().get(), few);
+    let unknown = Flow::of("list", List::new(Vec::new(), EIGHT));
+    assert!(Session::new(&device).spec(&spec(Some(20_000))).flow(unknown).memory().total().get() > 30 << 30);
+}

@@ -133,7 +133,7 @@ fn a_refusal_names_the_keys_that_differ_and_irrelevant_keys_may_differ() {
     assert!(fast.to_string().contains("ftl.kind is bast in the snapshot and fast in this device"), "{fast}");
     let log = loaded::<()>(&bytes, &of(&|spec| spec.ftl.log.blocks = 7)).expect_err("other log blocks");
     assert!(log.to_string().contains("ftl.log.blocks is 8 in the snapshot and 7 in this device"), "{log}");
-    let fewer = of(&|spec| spec.ftl.over_provisioning = base::units::Ratio::new(0.7));
+    let fewer = of(&|spec| spec.ftl.over_provisioning = Some(base::units::Ratio::new(0.7)));
     let fewer = loaded::<()>(&bytes, &fewer).expect_err("another capacity").to_string();
     assert!(fewer.contains("sectors the host sees is ") && fewer.matches(" in the snapshot").count() == 1, "{fewer}");
     let other = of(&|spec| {

@@ -19,7 +19,7 @@ use crate::validity::{MOST_FAILED, Overload, Validity, is_supported};
 pub struct ValiditySummary {
     /// The share of the requests that failed.
     pub failed: f64,
-    /// The share of the mapping units that reads asked for and that held no data.
+    /// The share of the mapping units that reads asked for and that held no data and took no flash time.
     pub unmapped_reads: f64,
     /// How often the measured requests wrote the capacity of the drive. Writes that failed do not count.
     pub capacities_written: f64,

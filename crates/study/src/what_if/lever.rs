@@ -91,12 +91,6 @@ impl Lever {
         let first = steps.next().and_then(|step| config.get(step));
         let now = steps.try_fold(first, |value, step| Some(value?.get(step))).flatten();
         match (to, now) {
-            // A capacity takes its place.
-            _ if *key == "ftl.over-provisioning"
-                && config.get("ftl").is_some_and(|ftl| ftl.get("capacity").is_some()) =>
-            {
-                None
-            }
             (Be(value), _) | (Add(value), None) => Some(format!("{key}={value}")),
             (Times(factor), Some(now)) => Some(format!("{key}={}", times(now, *factor)?)),
             (Add(_), Some(_)) | (Times(_), None) => None,

@@ -77,7 +77,7 @@ fn base(kind: FtlKind, map: MapSpec) -> Spec {
             kind,
             map,
             map_unit: Some(Bytes::new(if map.is_paged() { 512 } else { 1024 })),
-            over_provisioning: Ratio::new(if map.is_paged() { 0.66 } else { 0.54 }),
+            over_provisioning: Some(Ratio::new(if map.is_paged() { 0.66 } else { 0.54 })),
             gc: GcSpec { start: 2, stop: 3, parallel: 2, ..GcSpec::default() },
             wear: WearSpec { check_every: 2, ..WearSpec::default() },
             ..FtlSpec::default()
@@ -103,7 +103,7 @@ fn slc_mlc(kind: FtlKind) -> Spec {
     part.geometry.blocks_per_plane = 6;
     (spec.flash.chips, spec.flash.controllers) = (2, Controllers::PerChannel);
     // Ten data blocks, so that nine are left for logs, merges and failures.
-    (spec.ftl.over_provisioning, spec.ftl.log.blocks) = (Ratio::new(0.6), 4);
+    (spec.ftl.over_provisioning, spec.ftl.log.blocks) = (Some(Ratio::new(0.6)), 4);
     spec
 }
 
@@ -342,7 +342,7 @@ impl Book {
                 let part = spec.flash.custom_part.as_mut().expect("a part of its own");
                 part.geometry.blocks_per_plane = blocks;
                 let kept = if paged { 6 } else { 4 };
-                spec.ftl.over_provisioning = Ratio::new((f64::from(kept) + 0.5) / f64::from(blocks));
+                spec.ftl.over_provisioning = Some(Ratio::new((f64::from(kept) + 0.5) / f64::from(blocks)));
                 spec.ftl.gc = GcSpec { start: 1, stop: 2, shared_log: true, ..GcSpec::default() };
             };
             self.add(format!("a shared log in pools of {blocks} blocks"), room);
@@ -449,6 +449,7 @@ pub fn settings() -> Vec<Setting> {
     settings.extend(slc_mlc::short_logs());
     settings = for_every_map(settings, Book::paired_pages);
     settings = for_every_map(settings, Book::durable_discards);
+    settings = for_every_map(settings, Book::unmapped_reads);
     let mut book = Book { kind: FtlKind::Page, map: MapSpec::Ram, settings };
     book.times();
     book.checkpoints();

@@ -162,9 +162,16 @@ fn merging() -> Vec<Fixture> {
     let chang = "channels = 2\nchips = 1\n";
     let mut small: toml::Table = toml::from_str(FLAT).expect("a part");
     small.insert("name".into(), "small".into());
-    let slc = |rest: &str| {
-        let part = toml::Value::Table(small.clone());
-        format!("{rest}\n[slc]\nblocks = 8\ncustom-part = {part}\n")
+    // The number of blocks, by the part or beside it.
+    let slc = |rest: &str, beside: bool| {
+        let mut part = small.clone();
+        let geometry = part.get_mut("geometry").and_then(toml::Value::as_table_mut).expect("a table");
+        geometry.remove("blocks_per_plane");
+        if !beside {
+            geometry.insert("blocks_per_plane".into(), 8.into());
+        }
+        let blocks = if beside { "blocks = 8\n" } else { "" };
+        format!("{rest}\n[slc]\n{blocks}custom-part = {}\n", toml::Value::Table(part))
     };
     let chains = "[ftl]\nkind = \"chang\"\nover-provisioning = \"50%\"\nwear = { threshold = 3, check-every = 2 }\n";
     vec![
@@ -218,17 +225,23 @@ fn merging() -> Vec<Fixture> {
             "chang, chains behind SLC",
             FLAT,
             chang,
-            &slc(&format!(
-                "{chains}chang = {{ mapping-cache = 2, recluster-every = 16, hash-entries = 32, probes = 3, throttle-step = 2, throttle-every = 8 }}"
-            )),
+            &slc(
+                &format!(
+                    "{chains}chang = {{ mapping-cache = 2, recluster-every = 16, hash-entries = 32, probes = 3, throttle-step = 2, throttle-every = 8 }}"
+                ),
+                false,
+            ),
         ),
         fixture(
             "chang, chains behind SLC, no throttle",
             FLAT,
             chang,
-            &slc(&format!(
-                "{chains}chang = {{ mapping-cache = 2, recluster-every = 16, hash-entries = 128, throttle = false }}"
-            )),
+            &slc(
+                &format!(
+                    "{chains}chang = {{ mapping-cache = 2, recluster-every = 16, hash-entries = 128, throttle = false }}"
+                ),
+                true,
+            ),
         ),
         fixture(
             "chang, pages behind SLC",
@@ -253,8 +266,19 @@ fn fixture(name: &str, part: &str, flash: &str, rest: &str) -> Fixture {
     let text = format!("name = \"keys\"\n[flash]\n{flash}\n{rest}");
     let mut table: toml::Table = toml::from_str(&text).unwrap_or_else(|error| panic!("{name}: {text}: {error}"));
     if !part.is_empty() {
-        let part: toml::Table = toml::from_str(part).expect("a part");
+        let mut part: toml::Table = toml::from_str(part).expect("a part");
         let flash = table.get_mut("flash").and_then(toml::Value::as_table_mut).expect("a flash array");
+        // The part leaves out what the array gives.
+        for (of_array, inner, key) in [
+            ("blocks", "geometry", "blocks_per_plane"),
+            ("pages", "geometry", "pages_per_block"),
+            ("dies", "geometry", "dies_per_chip"),
+            ("lane-rate", "bus", "rate"),
+        ] {
+            if flash.contains_key(of_array) {
+                part.get_mut(inner).and_then(toml::Value::as_table_mut).expect("a table").remove(key);
+            }
+        }
         flash.insert("custom-part".into(), part.into());
     }
     let spec: Spec = table.try_into().unwrap_or_else(|error| panic!("{name}: {text}: {error}"));
@@ -415,6 +439,18 @@ impl Player {
                 let pause = self.ssd.now() + Span::from_ms(30);
                 self.advance(pause);
             }
+        }
+        self.run_until_idle();
+        self.discarded();
+    }
+
+    /// Discards a part of the drive, and reads it once no buffer has it.
+    fn discarded(&mut self) {
+        let from = self.rng.below(self.capacity());
+        for kind in [IoKind::Discard, IoKind::Flush, IoKind::Read] {
+            let io = if kind == IoKind::Flush { Io::FLUSH } else { self.io(kind, from, 64) };
+            self.submit(self.ssd.now(), io);
+            self.run_until_idle();
         }
     }
 

@@ -79,7 +79,6 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
     on("ftl.wear.check-every", &["hydra, buffer*"], EVEN),
     on("ftl.wear.threshold", &["hydra, buffer*"], EVEN),
     on("slc.custom-part.endurance", &["chang, chains behind SLC, no throttle"], "printed, as no throttle weighs it"),
-    on("slc.custom-part.geometry.blocks_per_plane", &[], "slc.blocks says how many of them there are"),
     on("slc.custom-part.geometry.dies_per_chip", &[], "its dies work one after another, and count for nothing"),
     on("slc.custom-part.geometry.planes_per_die", &[], "its planes work one after another, and count for nothing"),
     on(
@@ -88,13 +87,7 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         "the throttle keeps the SLC flash from taking a thousand writes",
     ),
     on("ftl.chang.throttle-step", &["chang, pages behind SLC"], "more blocks at a time than the log has"),
-    on("host.link(table).preset", &["page, queues"], "a name beside a rate and a duplex of the link's own"),
     on("slc.custom-part.timing.one_shot", &[], "1, because the log takes a page at a time"),
-    on(
-        "ftl.over-provisioning",
-        &["page, buffer of units"],
-        "ftl.capacity stands instead, as `--set ftl.capacity` on any device",
-    ),
     on(
         "flash.custom-part.endurance",
         &[
@@ -128,7 +121,6 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
     on("flash.custom-part.features.cache_program", &["page, queues"], HELD),
     on("flash.custom-part.timing.cache_program_copy", &["page, queues"], HELD),
     on("flash.arbitration.bus", &["bast", "fast*"], "the list of a channel's only unit has the bus to itself"),
-    on("flash.planes", &["hydra*"], "1 is the only number there is, and says what the part says"),
     on(
         "ftl.map-unit",
         &["bast", "fast*", "chang*", "sample*"],

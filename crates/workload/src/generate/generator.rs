@@ -62,6 +62,14 @@ impl Generator {
         self
     }
 
+    /// The same requests, and after the workload's own number of them further ones up to this number. Its other limits
+    /// stay, and those of its streams.
+    #[must_use]
+    pub fn up_to(mut self, requests: u64) -> Self {
+        self.left.requests = self.left.requests.map(|own| own.max(requests));
+        self
+    }
+
     #[inline]
     fn choose(&mut self) -> Option<usize> {
         if self.streams.len() <= 1 {

@@ -148,6 +148,13 @@ pub struct StreamSpec {
     pub discard_first: bool,
 }
 
+impl StreamSpec {
+    /// The sizes of requests of all kinds.
+    pub fn all_sizes(&self) -> impl Iterator<Item = &SizeSpec> {
+        [&self.sizes, &self.read_sizes, &self.write_sizes, &self.discard_sizes].into_iter().flatten()
+    }
+}
+
 /// A part of the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

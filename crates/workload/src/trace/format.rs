@@ -4,7 +4,7 @@ use super::input::{BYTE_ORDER_MARK, HEAD, Input};
 use super::record::{Context, Records};
 use super::units::{SizeUnit, TimeUnit, Units};
 use super::{
-    TraceOptions, blkparse, blkreplay, blktrace, cloudphysics, csv, disksim, fiu, iolog, msr, nexus5, parquet,
+    Event, TraceOptions, blkparse, blkreplay, blktrace, cloudphysics, csv, disksim, fiu, iolog, msr, nexus5, parquet,
 };
 use super::{guess, spc, systor, tencent, text, vscsi, wpa};
 use crate::SourceError;
@@ -192,6 +192,11 @@ impl Format {
                 _ => "leave it out, or name another format with --format",
             };
             let message = format!("{option} has no effect: {self} states its units");
+            return Err(SourceError::new(message, remedy).in_file(input.path()));
+        }
+        if options.event != Event::default() && !matches!(self, Self::Blktrace | Self::Blkparse) {
+            let message = format!("--event has no effect: {self} has one record for each request");
+            let remedy = "leave it out; files of blktrace and blkparse have several events";
             return Err(SourceError::new(message, remedy).in_file(input.path()));
         }
         self.opener()(input, self, options, context)

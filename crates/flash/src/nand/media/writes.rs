@@ -46,7 +46,12 @@ impl<S: Sector> Writes<S> {
 
     /// Bytes for an array of this shape.
     pub(super) fn memory(geometry: &Geometry) -> u64 {
-        growing(Self::new(geometry).most as u64, size_of::<Noted<S>>())
+        Self::memory_of(geometry, u64::MAX)
+    }
+
+    /// Bytes after so many slots were written.
+    pub(super) fn memory_of(geometry: &Geometry, slots: u64) -> u64 {
+        growing((Self::new(geometry).most as u64).min(slots), size_of::<Noted<S>>())
     }
 
     /// True if no version is noted.

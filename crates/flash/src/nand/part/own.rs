@@ -7,13 +7,22 @@ use std::ops::{Deref, DerefMut};
 
 use base::units::Span;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 use toml::{Table, Value};
 
 use super::{Bus, Electrical, Features, Geometry, Part, Timing};
 
 /// The key that names the part from which values are inherited.
 const LIKE: &str = "like";
+
+/// Values of a part that keys of the array can give instead, each with a value that stands in until then.
+const OF_ARRAY: [(&str, &str, &str); 5] = [
+    ("geometry", "pages_per_block", "1"),
+    ("geometry", "blocks_per_plane", "1"),
+    ("geometry", "planes_per_die", "1"),
+    ("geometry", "dies_per_chip", "1"),
+    ("bus", "rate", "\"1MB/s\""),
+];
 
 /// A NAND part that a description writes out, or describes by its difference to a preset: with `like`, every value that
 /// is missing is that of the named part.
@@ -22,6 +31,10 @@ pub struct CustomPart {
     part: Part,
     like: Option<String>,
     changed: Vec<String>,
+    missing: Vec<String>,
+    inherits: bool,
+    /// A program made it of a whole part: keys of the array may replace its values.
+    is_sheet: bool,
 }
 
 impl CustomPart {
@@ -58,16 +71,36 @@ impl CustomPart {
         keys
     }
 
+    /// True if the description gives the value of this key, e.g. `bus.rate`, and does not inherit it.
+    #[must_use]
+    pub fn gives(&self, key: &str) -> bool {
+        let listed = |keys: &[String]| keys.iter().any(|one| one == key);
+        if self.like.is_some() { listed(&self.changed) } else { !self.is_sheet && !self.is_missing(key) }
+    }
+
+    /// True if the value of this key is neither given nor inherited, so that a key of the array has to give it.
+    #[must_use]
+    pub fn is_missing(&self, key: &str) -> bool {
+        self.missing.iter().any(|one| one == key)
+    }
+
+    /// True if any value is that of the preset.
+    #[must_use]
+    pub const fn inherits(&self) -> bool {
+        self.inherits
+    }
+
     /// The same origin with the values of `part`.
     #[must_use]
     pub fn with(self, part: Part) -> Self {
-        Self { part, ..self }
+        Self { part, missing: Vec::new(), ..self }
     }
 }
 
+/// The part of a program, whose values hold where keys of the array give no others.
 impl From<Part> for CustomPart {
     fn from(part: Part) -> Self {
-        Self { part, like: None, changed: Vec::new() }
+        Self { part, like: None, changed: Vec::new(), missing: Vec::new(), inherits: false, is_sheet: true }
     }
 }
 
@@ -102,7 +135,12 @@ impl PartialEq for CustomPart {
 /// Written out, so that a result does not depend on the presets of the program that reads it.
 impl Serialize for CustomPart {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.part.serialize(serializer)
+        let mut table = Table::try_from(&self.part).map_err(ser::Error::custom)?;
+        for key in &self.missing {
+            let Some((table_of, key)) = key.split_once('.') else { continue };
+            table.get_mut(table_of).and_then(Value::as_table_mut).and_then(|inner| inner.remove(key));
+        }
+        table.serialize(serializer)
     }
 }
 
@@ -117,16 +155,19 @@ impl<'de> Deserialize<'de> for CustomPart {
             }
         };
         let changed = keys(&given);
+        let own = given.clone();
+        let mut missing = Vec::new();
         let table = match &like {
             Some(name) => inherited(name, given, &changed).map_err(de::Error::custom)?,
             None => {
                 complete(&changed).map_err(de::Error::custom)?;
-                given
+                with_stand_ins(given, &mut missing)
             }
         };
         let part = Part::deserialize(Value::Table(table)).map_err(|error| de::Error::custom(error.message()))?;
+        let inherits = like.is_some() && !is_whole(own, &part);
         let changed = if like.is_some() { changed } else { Vec::new() };
-        Ok(Self { part, like, changed })
+        Ok(Self { part, like, changed, missing, inherits, is_sheet: false })
     }
 }
 
@@ -163,9 +204,32 @@ fn inherited(name: &str, given: Table, changed: &[String]) -> Result<Table, Refu
     Ok(all)
 }
 
-/// Refuses a part of which values are missing.
+/// True if the values that are given are all values of `part`.
+fn is_whole(mut given: Table, part: &Part) -> bool {
+    for (key, text) in [("name", &part.name), ("source", &part.source)] {
+        given.entry(key).or_insert_with(|| text.clone().into());
+    }
+    Part::deserialize(Value::Table(given)).is_ok_and(|whole| whole == *part)
+}
+
+/// Puts the stand-ins of missing values that the array can give in their places, and lists these.
+fn with_stand_ins(mut given: Table, missing: &mut Vec<String>) -> Table {
+    for (table, key, stand_in) in OF_ARRAY {
+        let Some(inner) = given.get_mut(table).and_then(Value::as_table_mut) else { continue };
+        if !inner.contains_key(key) {
+            let stand_in = format!("value = {stand_in}").parse::<Table>().expect("TOML");
+            inner.extend(stand_in.into_iter().map(|(_, value)| (key.to_owned(), value)));
+            missing.push(format!("{table}.{key}"));
+        }
+    }
+    given
+}
+
+/// Refuses a part of which values are missing that no key of the array gives.
 fn complete(given: &[String]) -> Result<(), Refused> {
-    let missing: Vec<String> = keys(&required()).into_iter().filter(|key| !given.contains(key)).collect();
+    let of_array = |key: &str| OF_ARRAY.iter().any(|(table, of, _)| key.strip_prefix(table) == Some(&format!(".{of}")));
+    let missing: Vec<String> =
+        keys(&required()).into_iter().filter(|key| !given.contains(key) && !of_array(key)).collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -268,6 +332,28 @@ mod tests {
         let written = toml::to_string(&own).expect("it can be written");
         let again = read(&written).expect("it reads back");
         assert!(own == again && again.like().is_none() && again.inherited().is_empty(), "{written}");
+    }
+
+    #[test]
+    fn a_part_says_which_values_it_gives_and_which_the_array_has_to_give() {
+        let own = read("like = \"dirik-2009\"\nbus = { rate = \"9MB/s\" }\n").expect("sound");
+        assert!(own.gives("bus.rate") && !own.gives("geometry.dies_per_chip") && own.inherits());
+        let preset = Table::try_from(Part::preset("dirik-2009").expect("a preset")).expect("TOML");
+        let whole = read(&preset.to_string()).expect("sound");
+        assert!(whole.gives("bus.rate") && !whole.inherits() && !whole.is_missing("bus.rate"));
+        // All values beside the name of a preset inherit none of its own.
+        let beside = read(&format!("like = \"K9XXG08\"\n{preset}")).expect("sound");
+        assert!(beside.gives("bus.rate") && !beside.inherits());
+        let mut short = preset;
+        for (table, key, _) in OF_ARRAY {
+            drop(short[table].as_table_mut().expect("a table").remove(key));
+        }
+        let short = read(&short.to_string()).expect("sound");
+        for (table, key, _) in OF_ARRAY {
+            let key = format!("{table}.{key}");
+            assert!(short.is_missing(&key) && !short.gives(&key), "{key}");
+        }
+        assert!(short.gives("timing.erase"));
     }
 
     #[test]

@@ -132,7 +132,8 @@ impl Checked {
 #[test]
 fn every_drive_tells_data_from_holes_at_any_moment() {
     for (seed, setting) in (0..).zip(settings()) {
-        let device = Device { name: setting.name.clone(), resolved: setting.spec.resolve().expect("valid") };
+        let resolved = setting.spec.resolve().expect("valid");
+        let device = Device { name: setting.name.clone(), resolved, replaced: Vec::new() };
         let drive = Session::new(&device).seed(seed).prepare().unwrap_or_else(|error| panic!("{error}"));
         let core = Core::new(Box::new(drive), OnCut::End);
         let unit = core.unit().get();

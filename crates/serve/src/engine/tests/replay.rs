@@ -94,7 +94,8 @@ fn a_recording_run_again_has_the_same_events_and_latencies() {
     for (seed, setting) in (0..).zip(&chosen()) {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("recorded.parquet");
-        let device = Device { name: setting.name.clone(), resolved: setting.spec.resolve().expect("valid") };
+        let resolved = setting.spec.resolve().expect("valid");
+        let device = Device { name: setting.name.clone(), resolved, replaced: Vec::new() };
         let drive = || Session::new(&device).seed(seed);
         let core = Core::new(Box::new(drive().prepare().unwrap_or_else(|error| panic!("{error}"))), OnCut::End);
         let (rows, hash) = served(core, &path, seed);

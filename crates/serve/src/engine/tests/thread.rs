@@ -138,9 +138,18 @@ fn metrics_are_those_of_the_status() {
 }
 
 #[test]
-fn a_drive_whose_content_does_not_fit_is_refused() {
-    let limit = Limit { bytes: base::units::Bytes::new(97 << 20), name: "--memory".to_owned() };
-    let options = EngineOptions { memory_limit: Some(limit), ..EngineOptions::new(small("")) };
-    let error = Engine::start(options, |_| {}).err().expect("it is too large").to_string();
-    assert!(error.contains("for content of the flash"), "{error}");
+fn a_drive_whose_tables_do_not_fit_is_refused_and_one_whose_content_may_not_is_served() {
+    let limited = |mib: u64| {
+        let limit = Limit { bytes: base::units::Bytes::new(mib << 20), name: "--memory".to_owned() };
+        EngineOptions { memory_limit: Some(limit), ..EngineOptions::new(small("")) }
+    };
+    let error = Engine::start(limited(96), |_| {}).err().expect("it is too large").to_string();
+    assert!(error.contains("for blocks and spare areas"), "{error}");
+    // Its content takes memory as clients write; the caller can warn of it.
+    let all = EngineOptions::new(small("")).device.resolved.memory_of::<Bytes512>(Purpose::default()).total();
+    let (said, limit) =
+        limited(1).outgrown().map(|(bytes, limit)| (bytes, limit.bytes.get())).expect("it grows beyond");
+    assert_eq!((said, limit), (all, 1 << 20));
+    assert!(limited(1 << 20).outgrown().is_none());
+    assert!(Engine::start(limited(97), |_| {}).is_ok());
 }

@@ -39,10 +39,10 @@ fn device((buses, chips, superchips): Degrees) -> Spec {
 /// Sets the superblocks of each superchip, and the superblocks of the whole drive that the host sees.
 fn with_superblocks(spec: &mut Spec, each: u32, seen: u64) {
     let superblock = u64::from(spec.flash.gang * spec.ftl.hydra.as_ref().expect("its FTL").chips) * 4 * 1024;
-    spec.ftl.capacity = Some(Bytes::new(seen * superblock));
+    (spec.ftl.over_provisioning, spec.ftl.capacity) = (None, Some(Bytes::new(seen * superblock)));
     // Enough blocks for them.
     let mut has = |blocks: u32| {
-        spec.flash.blocks = Some(blocks);
+        spec.flash.custom_part.as_mut().expect("a part of its own").geometry.blocks_per_plane = blocks;
         leave_out_idle(spec);
         spec.resolve().is_ok_and(|resolved| resolved.family.hydra().expect("its FTL").data_blocks() >= each)
     };

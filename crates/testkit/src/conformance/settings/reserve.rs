@@ -13,7 +13,7 @@ impl Book {
             let kept = if paged { 6 } else { 4 };
             let part = spec.flash.custom_part.as_mut().expect("a part of its own");
             part.geometry.blocks_per_plane = blocks;
-            spec.ftl.over_provisioning = Ratio::new((f64::from(kept) + 0.5) / f64::from(blocks));
+            spec.ftl.over_provisioning = Some(Ratio::new((f64::from(kept) + 0.5) / f64::from(blocks)));
             spec.ftl.gc = GcSpec { start: 0, stop: 1, shared_log, ..GcSpec::default() };
         };
         self.add("collects from 0 to 1, a shared log", |spec| room(spec, true, if paged { 8 } else { 6 }));

@@ -18,14 +18,15 @@ fn device(slc: bool) -> Spec {
     small.geometry.page = Bytes::new(1024);
     spec.ftl = FtlSpec {
         kind: FtlKind::Chang,
-        over_provisioning: Ratio::new(0.5),
+        over_provisioning: Some(Ratio::new(0.5)),
         chang: Some(SlcMlcSpec { mapping_cache: 4, recluster_every: 16, throttle: false, ..SlcMlcSpec::default() }),
         wear: WearSpec { check_every: 2, ..WearSpec::default() },
         ..FtlSpec::default()
     };
     if slc {
         let none = SlcSpec { part: None, custom_part: None, size: None, blocks: None, pages: None, lane_rate: None };
-        spec.slc = Some(SlcSpec { custom_part: Some(small.into()), blocks: Some(8), ..none });
+        small.geometry.blocks_per_plane = 8;
+        spec.slc = Some(SlcSpec { custom_part: Some(small.into()), ..none });
     }
     spec
 }
@@ -34,8 +35,9 @@ fn chang(spec: &mut Spec) -> &mut SlcMlcSpec {
     spec.ftl.chang.as_mut().expect("its FTL")
 }
 
-fn slc(spec: &mut Spec) -> &mut SlcSpec {
-    spec.slc.as_mut().expect("SLC flash")
+/// The part of the SLC flash.
+fn slc(spec: &mut Spec) -> &mut Part {
+    spec.slc.as_mut().expect("SLC flash").custom_part.as_mut().expect("a part of its own")
 }
 
 pub(super) fn settings() -> Vec<Setting> {
@@ -48,7 +50,7 @@ pub(super) fn settings() -> Vec<Setting> {
     };
     for has_slc in [false, true] {
         add("plain", has_slc, &|_| {});
-        add("the least over-provisioning", has_slc, &|spec| spec.ftl.over_provisioning = Ratio::new(0.25));
+        add("the least over-provisioning", has_slc, &|spec| spec.ftl.over_provisioning = Some(Ratio::new(0.25)));
         for dynamic in [true, false] {
             add(&format!("static wear levelling, dynamic: {dynamic}"), has_slc, &|spec| {
                 spec.ftl.wear = WearSpec { dynamic, threshold: Some(4), check_every: 2 };
@@ -63,7 +65,7 @@ pub(super) fn settings() -> Vec<Setting> {
     });
     for (name, extra, spare) in [("", 4, 0.5), (", the least over-provisioning", 2, 0.25)] {
         add(&format!("density control{name}"), false, &|spec| {
-            spec.ftl.over_provisioning = Ratio::new(spare);
+            spec.ftl.over_provisioning = Some(Ratio::new(spare));
             chang(spec).density = Some(density(Bytes::new(8192) * extra, 12));
         });
     }
@@ -79,13 +81,13 @@ pub(super) fn settings() -> Vec<Setting> {
         });
     }
     add("pages, the least over-provisioning, buffer", true, &|spec| {
-        spec.ftl.over_provisioning = Ratio::new(0.45);
+        spec.ftl.over_provisioning = Some(Ratio::new(0.45));
         (chang(spec).mapping, chang(spec).fold_assistance) = (MappingSpec::Pages, false);
         spec.buffer = Some(buffer(8, 0.5, 0.25));
     });
     add("blocks of 12 pages", false, &|spec| {
-        spec.flash.blocks = Some(8);
-        spec.flash.pages = Some(12);
+        let shape = &mut spec.flash.custom_part.as_mut().expect("a part of its own").geometry;
+        (shape.blocks_per_plane, shape.pages_per_block) = (8, 12);
     });
     add("chopped requests", true, &|spec| (spec.host.queue_depth, spec.host.chop) = (32, Some(Bytes::new(4096))));
     add("chopped requests, buffer", true, &|spec| {
@@ -97,9 +99,9 @@ pub(super) fn settings() -> Vec<Setting> {
         let part = slc(spec).custom_part.as_mut().expect("a part of its own");
         part.endurance /= 2;
     });
-    add("the smallest log", true, &|spec| slc(spec).blocks = Some(2));
+    add("the smallest log", true, &|spec| slc(spec).geometry.blocks_per_plane = 2);
     add("a log that takes everything", true, &|spec| {
-        slc(spec).blocks = Some(24);
+        slc(spec).geometry.blocks_per_plane = 24;
         (chang(spec).hash_entries, chang(spec).probes) = (Some(256), 64);
         chang(spec).threshold = ThresholdBy::Fixed;
     });
@@ -131,7 +133,7 @@ pub(super) fn short_logs() -> Vec<Setting> {
         (", pages, nothing is copied back", MappingSpec::Pages, false),
     ] {
         let mut spec = device(true);
-        slc(&mut spec).blocks = Some(2);
+        slc(&mut spec).geometry.blocks_per_plane = 2;
         let chang = chang(&mut spec);
         (chang.hash_entries, chang.probes, chang.mapping) = (Some(128), 64, mapping);
         chang.copy_back = mapping == MappingSpec::Chains;

@@ -1,12 +1,31 @@
-//! Settings with discards that survive a power cut.
+//! Settings with discards that survive a power cut, and with flash reads of addresses that hold nothing.
 
 use base::units::Bytes;
 use flash::nand::Cell;
-use ssd::{DiscardSpec, GcSpec, MapSpec, Spec};
+use ssd::{DiscardSpec, GcSpec, MapSpec, Spec, UnmappedReads};
 
 use super::{Book, buffer, set_planes};
 
 impl Book {
+    pub(super) fn unmapped_reads(&mut self) {
+        let mut add = |name: &str, change: &dyn Fn(&mut Spec)| {
+            self.add(format!("unmapped reads from flash{name}"), |spec| {
+                spec.ftl.unmapped_reads = UnmappedReads::FlashRead;
+                change(spec);
+            });
+        };
+        add("", &|_| {});
+        add(", buffered, chopped requests", &|spec| {
+            spec.buffer = Some(buffer(8, 0.5, 0.25));
+            (spec.host.queue_depth, spec.host.chop) = (32, Some(Bytes::new(2048)));
+        });
+        add(", one-shot programs, two planes", &|spec| {
+            let part = spec.flash.custom_part.as_mut().expect("a part of its own");
+            part.timing.one_shot = 2;
+            set_planes(part, 2);
+        });
+    }
+
     pub(super) fn durable_discards(&mut self) {
         let ram = self.map == MapSpec::Ram;
         let mut add = |name: &str, change: &dyn Fn(&mut Spec)| {

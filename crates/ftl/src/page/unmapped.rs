@@ -1,0 +1,73 @@
+//! Reads of addresses that the map knows no place of: never written, or discarded.
+
+use base::units::{Lpn, Psn, SuperblockId};
+use flash::backend::{Cause, Class, Observer};
+use flash::nand::Sector;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Kind, PageFtl};
+use crate::port::{Flash, Owners, PageRead};
+
+/// What a drive does with a read of an address that was never written, or was discarded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnmappedReads {
+    /// The FTL answers from the map, with zeros: no flash command runs.
+    #[default]
+    NoFlashRead,
+    /// The FTL reads a page all the same, as the simulator MQSim does: at the place that a static placement would give the
+    /// address. The read takes the time of the array, of the channel and of the decoder, and returns zeros.
+    FlashRead,
+}
+
+impl PageFtl {
+    /// The place that a static placement gives a mapping unit: program-sized stripes of the address space go over the plane
+    /// groups in the order of the dimensions, and in each group over its pages.
+    fn static_place(&self, lpn: Lpn) -> Psn {
+        let program = self.geometry.row_slots() * self.word_line;
+        let (stripe, inside) = (lpn.get() / program, lpn.get() % program);
+        let (group, row) = self.placer.static_group(stripe);
+        let rows = (self.geometry.superblock_slots() / program).max(1);
+        let block = row / rows % self.geometry.blocks;
+        let superblock = SuperblockId::new(group * self.geometry.blocks + block);
+        self.geometry.slot(superblock, (row % rows * program + inside) % self.geometry.superblock_slots())
+    }
+
+    /// Reads a mapping unit that has no place from its static place, without an effect on the media.
+    #[cold]
+    pub(super) fn read_unmapped<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        wanted: PageRead,
+        lpn: Lpn,
+    ) {
+        owners.note_unmapped();
+        let psn = self.static_place(lpn);
+        let (superblock, _) = self.geometry.locate(psn);
+        let die = self.geometry.die_of(superblock);
+        let open = self.reading.get(die);
+        let joins = open.filter(|(_, command)| {
+            let (_, first) = flash.backend.slot(*command, 0);
+            let command = flash.backend.command(*command);
+            let same_row = self.geometry.row_of(first.psn) == self.geometry.row_of(psn);
+            command.is_blank() && same_row && command.count() < self.geometry.row_slots()
+        });
+        let command = match joins {
+            Some((_, command)) => command,
+            None => {
+                let list = match open {
+                    Some((list, _)) => list,
+                    None => flash.backend.open_list(Class::HostRead, Kind::Read as u32),
+                };
+                let command = flash.backend.add_read(list, Cause::Host, superblock);
+                flash.backend.set_blank(command);
+                self.reading.set(die, (list, command));
+                owners.charge(wanted.owner);
+                command
+            }
+        };
+        flash.backend.push_slot(command, wanted.slot(lpn, psn));
+    }
+}
