@@ -163,7 +163,8 @@ fn levels(summary: &Summary) -> Vec<String> {
     }
     if summary.unmapped_slots > 0 && !summary.validity.warnings.iter().any(|text| text.starts_with("unmapped reads")) {
         let units = count(summary.unmapped_slots as f64);
-        lines.push(format!("{units} unwritten or discarded mapping units were read, which took no flash time"));
+        let time = if summary.validity.unmapped_reads > 0.0 { "no flash time" } else { "the time of flash reads" };
+        lines.push(format!("{units} unwritten or discarded mapping units were read, which took {time}"));
     }
     if let Some(map) = &summary.map {
         lines.extend(self::map(map));
