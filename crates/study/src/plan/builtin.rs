@@ -51,6 +51,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("mix/mount", include_str!("../../studies/mix/mount.toml")),
     ("mix/parents", include_str!("../../studies/mix/parents.toml")),
     ("mix/traces", include_str!("../../studies/mix/traces.toml")),
+    ("sung/baseline", include_str!("../../studies/sung/baseline.toml")),
     ("sung/freedom", include_str!("../../studies/sung/freedom.toml")),
     ("sung/load", include_str!("../../studies/sung/load.toml")),
     ("sung/merges", include_str!("../../studies/sung/merges.toml")),
