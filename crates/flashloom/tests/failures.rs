@@ -48,7 +48,8 @@ fn a_run_whose_requests_fail_says_so_and_ends_with_one() {
     assert!(row.starts_with("write") && row.ends_with('%'), "{table}");
     assert!(table.contains("WARNING: requests failed: ") && table.contains("were refused"), "{table}");
     assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
-    let (code, json, _) = texts(&place.flashloom(&["run", "worn.toml", "w.toml", "--json", "--quiet", "--allow-failures"]));
+    let (code, json, _) =
+        texts(&place.flashloom(&["run", "worn.toml", "w.toml", "--json", "--quiet", "--allow-failures"]));
     assert_eq!(code, Some(0));
     let json: Value = serde_json::from_str(&json).expect("JSON");
     let (refused, all) = (json["outcomes"]["read_only"].as_u64().expect("a count"), json["requests"].as_u64());
@@ -92,10 +93,14 @@ fn a_worn_drive_wins_no_comparison_and_no_claim() {
     assert!(table.lines().any(|line| line.starts_with("device") && line.contains("failed")), "{table}");
     let (code, ..) = texts(&place.flashloom(&[&compare[..], &["--allow-failures"]].concat()));
     assert_eq!(code, Some(0));
-    let study = |file| texts(&place.flashloom(&["study", file, "--no-store", "--quiet", "--junit", "j.xml", "--force"]));
+    let study =
+        |file| texts(&place.flashloom(&["study", file, "--no-store", "--quiet", "--junit", "j.xml", "--force"]));
     let (code, table, said) = study("s.toml");
     assert_eq!(code, Some(1));
-    assert!(table.contains("FAILS") && table.contains("WARNING (1 of 2 points, e.g. worn): requests failed"), "{table}");
+    assert!(
+        table.contains("FAILS") && table.contains("WARNING (1 of 2 points, e.g. worn): requests failed"),
+        "{table}"
+    );
     assert!(said.contains("study wornstudy: more than 0.1% of the requests failed at drive worn"), "{said}");
     let junit = place.read("j.xml");
     assert!(junit.contains("<testcase name=\"requests succeed\" classname=\"wornstudy\">"), "{junit}");

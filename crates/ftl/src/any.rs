@@ -311,8 +311,12 @@ impl Ftl for AnyFtl {
         each!(self, ftl => Ftl::batch(ftl, slots))
     }
 
-    fn takes_writes(&self) -> bool {
-        each!(self, ftl => Ftl::takes_writes(ftl))
+    fn announces_room(&self) -> bool {
+        each!(self, ftl => Ftl::announces_room(ftl))
+    }
+
+    fn takes_writes(&self, set: u32, under_way: u32) -> bool {
+        each!(self, ftl => Ftl::takes_writes(ftl, set, under_way))
     }
 
     fn discards_in_order(&self) -> bool {

@@ -24,6 +24,7 @@ mod firmware;
 mod firmware_spec;
 mod gather;
 mod gc_spec;
+mod intake;
 mod map_client;
 mod map_pages;
 mod mapping;
@@ -221,7 +222,10 @@ impl PageFtl {
             gave_up: false,
             pools,
             groups,
-            placer: Placer::new(&config.placement, &geometry, sets),
+            placer: match Placer::new(&config.placement, &geometry, sets) {
+                placer if config.gathers => placer,
+                placer => placer.behind_buffer(groups),
+            },
             victims: ByContent {
                 data: Victims::new(config.gc.victim, &geometry, 0),
                 pages: Victims::new(config.gc.victim, &geometry, groups),
@@ -258,6 +262,10 @@ impl PageFtl {
         // Each set lists its pools twice: for placement and for waiting writes.
         let members: u64 = config.sets.iter().map(|set| set.len() as u64).sum();
         let sets = 2 * members * u64::from(geometry.groups()) * size_of::<u32>() as u64;
+        let placer = match config.gathers {
+            true => 0,
+            false => Placer::memory_behind_buffer(groups, members * u64::from(geometry.groups())),
+        };
         let reading = DieLists::<(Handle<List>, Handle<Command>)>::memory(u64::from(geometry.die_count()));
         let trims = config.trim_pages.memory();
         mapping::memory(config)
@@ -266,6 +274,7 @@ impl PageFtl {
             + Blocks::memory(geometry)
             + pools
             + sets
+            + placer
             + 2 * Victims::memory(geometry)
             + reading
     }

@@ -413,8 +413,15 @@ pub trait Ftl: Clone + Debug {
         slots
     }
 
-    /// False while a write would only wait in the FTL, so that a buffer should keep it. [`WriteSink::room`] ends this.
-    fn takes_writes(&self) -> bool {
+    /// False while a write to an NVM set would only wait in the FTL, so that a buffer should keep it and absorb newer
+    /// writes. `under_way` are the mapping units of the set that the buffer has handed over and flash does not have yet.
+    /// [`WriteSink::room`], or the end of one of them, ends this.
+    fn takes_writes(&self, _set: u32, _under_way: u32) -> bool {
+        true
+    }
+
+    /// True if the buffer hears of each moment at which the FTL takes writes again. Otherwise it asks at each write.
+    fn announces_room(&self) -> bool {
         true
     }
 

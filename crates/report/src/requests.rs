@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io::{self, BufWriter};
 
-
 use study::output::{OutFile, OutputError, REQUESTS};
 use study::run::{Record, RequestLog};
 use study::summary::About;

@@ -53,6 +53,8 @@ struct Queue {
     /// Dirty entries, oldest first. Stale ones (discarded, moved to another set, or not dirty any more) are skipped.
     entries: VecDeque<(Handle<Entry>, u64, u32)>,
     dirty: u32,
+    /// Units on their way to flash.
+    flushing: u32,
 }
 
 /// A batch on its way to the log.
@@ -327,23 +329,41 @@ impl<S: Sector> Buffer<S> {
     /// The set, or the superblock, whose turn it is to be written back. Reasons: the buffer is above its watermark, a
     /// flush waits, or a write `waits` for room. A program is left unfilled only for a flush, or if nothing else
     /// makes room.
-    pub(crate) fn is_due(&mut self, program: u32, flush: Option<u64>, waits: bool) -> Option<u32> {
+    ///
+    /// The FTL `takes` writes to a set of which so many units are under way. What it does not take stays dirty, so that
+    /// newer writes to the same units are still absorbed.
+    pub(crate) fn is_due(
+        &mut self,
+        program: u32,
+        flush: Option<u64>,
+        waits: bool,
+        takes: impl Fn(u32, u32) -> bool,
+    ) -> Option<u32> {
         if let (Some(of), Some(superblocks)) = (self.size.superblocks, &mut self.superblocks) {
+            if !takes(0, self.flushing) {
+                return None;
+            }
             return superblocks.due(self.held > of.high, flush, waits && self.flushing == 0);
         }
         self.draining = self.dirty > if self.draining { self.size.low } else { self.size.high };
         if let Some(epoch) = flush {
             let sets = 0..self.queues.len() as u32;
-            let urgent = sets.filter_map(|set| Some((self.oldest(set)?, set))).min();
+            let urgent = sets.filter_map(|set| {
+                let takes = takes(set, self.queues[set as usize].flushing);
+                takes.then(|| self.oldest(set)).flatten().map(|oldest| (oldest, set))
+            });
+            let urgent = urgent.min();
             if let Some((_, set)) = urgent.filter(|(oldest, _)| *oldest <= epoch) {
                 return Some(set);
             }
         }
+        if !self.draining && !waits {
+            return None;
+        }
         // The set with the most dirty units, so that no set is left behind.
-        let sets = (0u32..).zip(&self.queues).map(|(set, queue)| (queue.dirty, std::cmp::Reverse(set)));
-        let (dirty, std::cmp::Reverse(set)) = sets.max()?;
-        let filled = (self.draining || waits) && dirty >= program;
-        (filled || (waits && self.flushing == 0 && dirty > 0)).then_some(set)
+        let sets = (0u32..).zip(&self.queues).filter(|(set, queue)| takes(*set, queue.flushing));
+        let (dirty, std::cmp::Reverse(set)) = sets.map(|(set, queue)| (queue.dirty, std::cmp::Reverse(set))).max()?;
+        (dirty >= program || (waits && self.flushing == 0 && dirty > 0)).then_some(set)
     }
 
     /// The epoch of the oldest dirty unit of a set.
@@ -383,6 +403,7 @@ impl<S: Sector> Buffer<S> {
             handle
         };
         self.flushing += 1;
+        self.queues[self.entries[handle].set as usize].flushing += 1;
         self.entries[handle].send();
         Some(handle)
     }
@@ -390,9 +411,10 @@ impl<S: Sector> Buffer<S> {
     /// Notes that a unit is on flash. Returns it if it was discarded meanwhile, so that the FTL must discard it too.
     pub(crate) fn flushed(&mut self, handle: Handle<Entry>) -> Option<Lpn> {
         let entry = &mut self.entries[handle];
-        let (lpn, awaited) = (entry.lpn, entry.awaited());
+        let (lpn, set, awaited) = (entry.lpn, entry.set, entry.awaited());
         let arrived = entry.arrive();
         self.flushing -= 1;
+        self.queues[set as usize].flushing -= 1;
         if let Some(superblocks) = &mut self.superblocks {
             superblocks.flushed(lpn.get());
         }
@@ -447,7 +469,7 @@ mod tests {
         (0..4).for_each(|lpn| assert_eq!(take(&mut b, lpn, 1, 1), Taken::New));
         assert_eq!(take(&mut b, 9, 1, 1), Taken::Full);
         let out: Vec<_> =
-            std::iter::from_fn(|| b.is_due(1, None, false).and_then(|set| b.next_to_write(set))).collect();
+            std::iter::from_fn(|| b.is_due(1, None, false, |_, _| true).and_then(|set| b.next_to_write(set))).collect();
         assert_eq!(out.iter().map(|h| b.entry(*h).lpn.get()).collect::<Vec<_>>(), [0, 1, 2]);
         assert_eq!(b.len(), 4, "a mapping unit stays until its program ends");
         out.iter().for_each(|h| assert_eq!(b.flushed(*h), None));
@@ -459,7 +481,7 @@ mod tests {
         let mut b = buffer();
         take(&mut b, 5, 0b1, 1);
         let flush = b.begin_flush();
-        assert!(b.is_due(9, Some(flush), false).is_some());
+        assert!(b.is_due(9, Some(flush), false, |_, _| true).is_some());
         let h = b.next_to_write(0).expect("urgent");
         assert_eq!(take(&mut b, 5, 0b1, 2), Taken::New);
         assert_eq!(b.next_to_write(0), None, "never two programs of a mapping unit at once");
@@ -478,7 +500,7 @@ mod tests {
         take(&mut b, 5, 0b1, 1);
         take(&mut b, 6, 0b1, 1);
         let flush = b.begin_flush();
-        assert!(b.is_due(9, Some(flush), false).is_some());
+        assert!(b.is_due(9, Some(flush), false, |_, _| true).is_some());
         let h = b.next_to_write(0).expect("urgent");
         assert_eq!(b.discard(Lpn::new(5)), None, "the flush waits for its program");
         let awaited = b.discard(Lpn::new(6)).expect("the flush waits for it");
@@ -491,7 +513,7 @@ mod tests {
         // A write after the discard, during the program: zeros surround the new sector.
         take(&mut b, 8, 0b1111, 3);
         let flush = b.begin_flush();
-        assert!(b.is_due(9, Some(flush), false).is_some());
+        assert!(b.is_due(9, Some(flush), false, |_, _| true).is_some());
         let h = b.next_to_write(0).expect("urgent");
         assert_eq!(b.discard(Lpn::new(8)), None);
         take(&mut b, 8, 0b10, 4);
@@ -504,13 +526,47 @@ mod tests {
         let mut b =
             Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0, ..ResolvedBuffer::default() }, 4, 2);
         (0..3).for_each(|lpn| assert_eq!(take(&mut b, lpn, 1, 1), Taken::New));
-        assert!(b.is_due(4, None, false).is_none());
-        assert!(b.is_due(4, None, true).is_some(), "nothing else would make room");
+        assert!(b.is_due(4, None, false, |_, _| true).is_none());
+        assert!(b.is_due(4, None, true, |_, _| true).is_some(), "nothing else would make room");
         let first = b.next_to_write(0).expect("dirty");
-        assert!(b.is_due(4, None, true).is_none(), "room comes soon");
-        assert!(b.is_due(2, None, true).is_some());
+        assert!(b.is_due(4, None, true, |_, _| true).is_none(), "room comes soon");
+        assert!(b.is_due(2, None, true, |_, _| true).is_some());
         b.flushed(first);
-        assert!(b.is_due(4, None, true).is_some());
+        assert!(b.is_due(4, None, true, |_, _| true).is_some());
+    }
+
+    #[test]
+    fn units_that_the_ftl_does_not_take_stay_and_absorb() {
+        let mut b =
+            Buffer::<Stamp>::new(ResolvedBuffer { units: 8, high: 2, low: 1, ..ResolvedBuffer::default() }, 4, 2);
+        (0..8).for_each(|lpn| assert_eq!(take(&mut b, lpn, 1, 1), Taken::New));
+        // Two programs of two units at once.
+        let takes = |_: u32, under_way: u32| under_way < 4;
+        let mut out = Vec::new();
+        while let Some(set) = b.is_due(2, None, true, takes) {
+            out.extend((0..2).filter_map(|_| b.next_to_write(set)));
+        }
+        assert_eq!(out.iter().map(|h| b.entry(*h).lpn.get()).collect::<Vec<_>>(), [0, 1, 2, 3]);
+        let flush = b.begin_flush();
+        assert_eq!(b.is_due(2, Some(flush), true, takes), None, "a flush waits for the dies, too");
+        let again: Vec<_> = (0..8).map(|lpn| take(&mut b, lpn, 1, 2)).collect();
+        assert_eq!(again, [[Taken::New; 4], [Taken::Absorbed; 4]].concat());
+        assert_eq!(b.flushed(out[0]), None);
+        assert_eq!(b.is_due(2, Some(flush), false, takes), Some(0), "one has arrived");
+        assert_eq!(b.next_to_write(0).map(|h| b.entry(h).lpn.get()), Some(4), "the oldest, with its newest data");
+    }
+
+    #[test]
+    fn a_set_that_takes_nothing_does_not_keep_another_waiting() {
+        let mut b =
+            Buffer::<Stamp>::new(ResolvedBuffer { units: 8, high: 8, low: 0, ..ResolvedBuffer::default() }, 4, 2);
+        let take = |b: &mut Buffer<Stamp>, lpn, set| b.take(Lpn::new(lpn), set, 1, (&[Stamp(1)], 0));
+        [(0, 0), (1, 0), (2, 0), (3, 1)].into_iter().for_each(|(lpn, set)| _ = take(&mut b, lpn, set));
+        let only_second = |set: u32, _: u32| set == 1;
+        assert_eq!(b.is_due(1, None, true, only_second), Some(1));
+        let flush = b.begin_flush();
+        assert_eq!(b.is_due(9, Some(flush), false, only_second), Some(1));
+        assert_eq!(b.is_due(9, Some(flush), false, |_, _| true), Some(0), "of equals the first");
     }
 
     #[test]
@@ -527,13 +583,13 @@ mod tests {
         for (lpn, set) in [(0, 1), (1, 2), (2, 2), (3, 1)] {
             assert_eq!(take(&mut b, lpn, set), Taken::New);
         }
-        assert_eq!(b.is_due(2, None, true), Some(1), "of equals the first");
+        assert_eq!(b.is_due(2, None, true, |_, _| true), Some(1), "of equals the first");
         // Rewritten through another queue, and back again.
         for set in [2, 1].repeat(100).into_iter().chain([2]) {
             assert_eq!(take(&mut b, 0, set), Taken::Absorbed);
         }
         assert!(b.queues.iter().all(|queue| queue.entries.len() < 30), "nothing piles up");
-        assert_eq!(b.is_due(2, None, true), Some(2), "the one with the most");
+        assert_eq!(b.is_due(2, None, true, |_, _| true), Some(2), "the one with the most");
         let out: Vec<_> = std::iter::from_fn(|| b.next_to_write(2)).collect();
         assert_eq!(out.iter().map(|h| b.entry(*h).lpn.get()).collect::<Vec<_>>(), [1, 2, 0]);
         // A rewrite during the program: that program stays in its set, the next goes to the other.

@@ -1,5 +1,6 @@
 //! Drives from outside, by family and by subject: one program of all tests, because each would be linked anew.
 
+mod absorption;
 mod checkpoints;
 mod copies;
 mod device;

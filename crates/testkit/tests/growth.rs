@@ -186,6 +186,22 @@ fn a_page_map_does_no_more_for_a_write_with_more_chips_or_queues() {
     judge("page map, queues", &[at(2, 2, 1), at(2, 2, 16), at(2, 2, 64)]);
 }
 
+#[test]
+fn a_full_buffer_does_no_more_for_a_write_with_more_chips_or_a_larger_buffer() {
+    let at = |channels: u64, chips: u64, buffer: u64| {
+        let text = format!(
+            "name = 'g'\nflash = {{ part = 'FMMU-V2', channels = {channels}, chips = {chips}, blocks = 64, pages = 16, \
+             multi-plane = false }}\nhost = {{ queue-depth = 128 }}\nbuffer = {{ size = '{buffer}MiB' }}\n\
+             ftl = {{ map-unit = '4KiB', over-provisioning = '28%' }}\n"
+        );
+        let state = [Precondition::Fill, Precondition::RandomOverwrite(0.5)];
+        let requests = 2 * (buffer << 20) / 4096 + 4000;
+        (channels * chips * buffer, count(drive(&text, &state), IoKind::Write, 128, requests))
+    };
+    judge("buffer, chips", &[at(2, 2, 8), at(4, 8, 8), at(8, 16, 8)]);
+    judge("buffer, MiB", &[at(2, 2, 1), at(2, 2, 4), at(2, 2, 16)]);
+}
+
 /// The cost of a write on a new drive with this number of blocks in a plane. Its mapping units of 32 KiB, the largest
 /// there are, are its pages, so that the state of a TiB takes 400 MB.
 fn capacity(blocks: u64) -> (u64, Cost) {

@@ -92,7 +92,12 @@ impl Ftl for HydraFtl {
         self.batch()
     }
 
-    fn takes_writes(&self) -> bool {
+    /// A merge that waits may begin without a word to the buffer.
+    fn announces_room(&self) -> bool {
+        false
+    }
+
+    fn takes_writes(&self, _: u32, _: u32) -> bool {
         self.takes_writes()
     }
 

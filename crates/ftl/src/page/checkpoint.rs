@@ -184,7 +184,7 @@ impl PageFtl {
         }
         let mut stored = false;
         while let Some(pages) = self.checkpoints.as_ref().and_then(|checkpoints| checkpoints.next_pages(program)) {
-            self.placer.begin_request(0);
+            self.begin_request(0);
             for page in pages {
                 self.store_checkpoint_page(flash, owners, page);
             }

@@ -106,6 +106,7 @@ impl PageFtl {
         flash.backend.release(list);
         if let Some(pool) = pool {
             self.pools[pool as usize].writes -= 1;
+            self.note_load(pool);
             self.resume(flash, owners, pool);
             self.start_gc(flash, owners, pool);
             self.place_unplaced(flash, owners);
@@ -113,6 +114,9 @@ impl PageFtl {
                 self.end_write(flash, owners);
             }
             self.end_hold(flash, owners, pool);
+            if !self.gathers {
+                owners.room();
+            }
         }
     }
 

@@ -37,7 +37,7 @@ impl PageFtl {
         let turns = (0..self.groups).map(|i| self.groups + (gather.next + i) % self.groups);
         let ready = |pool: &u32| {
             let pool = &pools[*pool as usize];
-            pool.waiting.is_empty() && pool.limit(slots) > pool.live
+            pool.waiting.is_empty() && pool.has_room(slots)
         };
         let Some(pool) = turns.into_iter().find(ready) else { return self.home_of(page) };
         gather.next = (pool - self.groups + 1) % self.groups;

@@ -27,8 +27,7 @@ impl PageFtl {
             Holds::Data => self.placer.pool(set, stripe, load, fills),
             Holds::Pages => home,
         };
-        let pool = &pools[chosen as usize];
-        if pool.limit(slots) > pool.live {
+        if pools[chosen as usize].has_room(slots) {
             return Some(chosen);
         }
         self.emptiest(set)

@@ -1,21 +1,26 @@
 //! Placement: chooses the pool of a write.
 
+use base::steps;
 use base::units::DieId;
 use flash::nand::Geometry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::pool_set::PoolSet;
+
 /// The policy that distributes writes over the dies.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, tag = "policy", rename_all = "kebab-case")]
 pub enum PlacementSpec {
-    /// The N-th write request goes wholly to pool N mod x (Dirik & Jacob, Sec. 3, "modular striping").
+    /// The N-th write request goes wholly to pool N mod x (Dirik & Jacob, Sec. 3, "modular striping"). Behind a write
+    /// buffer, a pool whose die has two programs under way misses its turn.
     RequestRoundRobin {
         /// The order of the dimensions, fastest first, e.g. `channel-chip-die-plane`.
         #[serde(default)]
         order: Digits,
     },
-    /// Every program goes to the next pool, at any address.
+    /// Every program goes to the next pool, at any address. Behind a write buffer, a pool whose die has two programs
+    /// under way misses its turn.
     PageRoundRobin {
         /// The order of the dimensions, fastest first.
         #[serde(default)]
@@ -175,6 +180,17 @@ pub(crate) struct Placer {
     spec: PlacementSpec,
     /// The pools of each NVM set, which take turns.
     turns: Vec<Turns>,
+    /// The NVM sets of each pool, and its place there; empty without a write buffer.
+    places: Vec<Vec<Place>>,
+    /// A busy pool misses its turn: there is a write buffer, and flash takes time.
+    skips: bool,
+}
+
+/// A pool's place in the turns of an NVM set.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    set: u32,
+    place: u32,
 }
 
 /// Pools that take turns.
@@ -183,11 +199,30 @@ struct Turns {
     /// The pools, in the order of the dimensions.
     pools: Vec<u32>,
     next: usize,
+    /// Places of busy pools are missing here. Without a write buffer no pool counts as busy.
+    ready: PoolSet,
+    busy: u32,
 }
 
 impl Turns {
     fn advance(&mut self) {
         self.next = (self.next + 1) % self.pools.len();
+    }
+
+    /// The first place from the present turn on whose pool is not busy and `has_room`.
+    fn first_ready(&self, has_room: impl Fn(u32) -> bool) -> Option<usize> {
+        let mut at = self.next;
+        for end in [self.pools.len(), self.next] {
+            while let Some(place) = self.ready.first_from(at as u32).map(|place| place as usize).filter(|p| *p < end) {
+                steps::count();
+                if has_room(self.pools[place]) {
+                    return Some(place);
+                }
+                at = place + 1;
+            }
+            at = 0;
+        }
+        None
     }
 }
 
@@ -214,17 +249,80 @@ impl Placer {
             })
             .collect();
         let inside = |set: &[DieId], pool: u32| set.contains(&DieId::new(pool / geometry.groups()));
-        let turns = |set: &Vec<DieId>| Turns {
-            pools: pools.iter().copied().filter(|pool| inside(set, *pool)).collect(),
-            next: 0,
+        let turns = |set: &Vec<DieId>| {
+            let pools: Vec<u32> = pools.iter().copied().filter(|pool| inside(set, *pool)).collect();
+            let mut ready = PoolSet::new(pools.len() as u32);
+            (0..pools.len() as u32).for_each(|place| ready.insert(place));
+            Turns { pools, next: 0, ready, busy: 0 }
         };
-        Self { spec: spec.clone(), turns: sets.iter().map(turns).collect() }
+        Self { spec: spec.clone(), turns: sets.iter().map(turns).collect(), places: Vec::new(), skips: false }
     }
 
-    /// A write request of an owner in a set begins.
-    pub(crate) fn begin_request(&mut self, set: u32) {
+    /// The placement of writes that a buffer has gathered.
+    pub(crate) fn behind_buffer(mut self, pools: u32) -> Self {
+        self.places = vec![Vec::new(); pools as usize];
+        for (set, turns) in (0..).zip(&self.turns) {
+            for (place, pool) in (0..).zip(&turns.pools) {
+                self.places[*pool as usize].push(Place { set, place });
+            }
+        }
+        self.skips = true;
+        self
+    }
+
+    /// Bytes of memory behind a write buffer, for this many pools in NVM sets with this many `members`.
+    pub(crate) const fn memory_behind_buffer(pools: u64, members: u64) -> u64 {
+        pools * size_of::<Vec<Place>>() as u64 + members * size_of::<Place>() as u64
+    }
+
+    /// Flash takes time from now on, or takes none: then every pool has its turn.
+    pub(crate) fn set_timed(&mut self, timed: bool) {
+        self.skips = timed && !self.places.is_empty();
+    }
+
+    /// A pool is busy from now on, or no longer.
+    pub(crate) fn set_busy(&mut self, pool: u32, busy: bool) {
+        let Some(places) = self.places.get(pool as usize) else { return };
+        for Place { set, place } in places {
+            let turns = &mut self.turns[*set as usize];
+            match (turns.ready.contains(*place), busy) {
+                (true, true) => {
+                    turns.ready.remove(*place);
+                    turns.busy += 1;
+                }
+                (false, false) => {
+                    turns.ready.insert(*place);
+                    turns.busy -= 1;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// True if a write of a set would go to a pool that is not busy and `has_room`. If no pool has room and none is busy,
+    /// waiting would not help.
+    pub(crate) fn takes_writes(&self, set: u32, has_room: impl Fn(u32) -> bool) -> bool {
+        let turns = &self.turns[set as usize];
+        match self.spec {
+            PlacementSpec::BlockStriping { .. } => turns.ready.contains(turns.next as u32),
+            _ => turns.busy == 0 || turns.first_ready(has_room).is_some(),
+        }
+    }
+
+    /// A write request of an owner in a set begins. Behind a write buffer, pools that are busy or do not have room
+    /// miss their turn if another has room.
+    pub(crate) fn begin_request(&mut self, set: u32, has_room: impl Fn(u32) -> bool) {
+        let turns = &mut self.turns[set as usize];
         if matches!(self.spec, PlacementSpec::RequestRoundRobin { .. }) {
-            self.turns[set as usize].advance();
+            turns.advance();
+        }
+        let rotates =
+            matches!(self.spec, PlacementSpec::RequestRoundRobin { .. } | PlacementSpec::PageRoundRobin { .. });
+        if self.skips
+            && rotates
+            && let Some(place) = turns.first_ready(has_room)
+        {
+            turns.next = place;
         }
     }
 
@@ -324,11 +422,11 @@ mod tests {
     fn round_robin_turns_at_each_request_page_or_block() {
         let order = Digits::default();
         let mut by_request = placer(PlacementSpec::RequestRoundRobin { order });
-        by_request.begin_request(0);
+        by_request.begin_request(0, |_| true);
         let first = by_request.pool(0, 0, |_| 0, |_| false);
         by_request.program_filled(0, true);
         assert_eq!(by_request.pool(0, 9, |_| 0, |_| false), first);
-        by_request.begin_request(0);
+        by_request.begin_request(0, |_| true);
         assert_ne!(by_request.pool(0, 0, |_| 0, |_| false), first);
 
         let mut by_page = placer(PlacementSpec::PageRoundRobin { order });
@@ -342,6 +440,48 @@ mod tests {
         assert_eq!(by_block.pool(0, 0, |_| 0, |_| false), first);
         by_block.program_filled(0, true);
         assert_ne!(by_block.pool(0, 0, |_| 0, |_| false), first);
+    }
+
+    #[test]
+    fn behind_a_buffer_a_busy_pool_misses_its_turn() {
+        let order = Digits::default();
+        let all = (0..geometry().die_count()).map(DieId::new).collect();
+        let sets = [all, vec![DieId::new(1), DieId::new(3)]];
+        let pool = |placer: &mut Placer, set| placer.pool(set, 0, |_| 0, |_| false);
+        // Turns: 0, 4, 2, 6, 1, 5, 3, 7.
+        let mut placer = Placer::new(&PlacementSpec::PageRoundRobin { order }, &geometry(), &sets).behind_buffer(8);
+        [0, 4].into_iter().for_each(|pool| placer.set_busy(pool, true));
+        placer.begin_request(0, |_| true);
+        assert_eq!(pool(&mut placer, 0), 2);
+        placer.begin_request(0, |pool| pool > 4);
+        assert_eq!(pool(&mut placer, 0), 6, "2 has no room");
+        placer.set_busy(0, false);
+        placer.program_filled(0, false);
+        [1, 5, 3, 7].into_iter().for_each(|pool| placer.set_busy(pool, true));
+        placer.begin_request(0, |_| true);
+        assert_eq!(pool(&mut placer, 0), 0, "the turns begin again");
+        assert!(placer.takes_writes(0, |_| true) && placer.takes_writes(1, |_| true));
+        [2, 6].into_iter().for_each(|pool| placer.set_busy(pool, true));
+        assert!(placer.takes_writes(0, |_| true));
+        assert!(!placer.takes_writes(1, |_| true), "2, 3, 6 and 7 are busy");
+        assert!(!placer.takes_writes(0, |_| false), "waiting helps: others are busy");
+        (0..8).for_each(|pool| placer.set_busy(pool, false));
+        assert!(placer.takes_writes(0, |_| false), "nothing would change");
+        // Where flash takes no time, and without a buffer, every pool has its turn.
+        placer.set_timed(false);
+        placer.set_busy(0, true);
+        placer.begin_request(0, |_| true);
+        assert_eq!(pool(&mut placer, 0), 0);
+        let mut plain = Placer::new(&PlacementSpec::PageRoundRobin { order }, &geometry(), &sets);
+        plain.set_busy(0, true);
+        plain.begin_request(0, |_| true);
+        assert_eq!(pool(&mut plain, 0), 0);
+        // A block that is being filled is not left.
+        let mut by_block = Placer::new(&PlacementSpec::BlockStriping { order }, &geometry(), &sets).behind_buffer(8);
+        by_block.set_busy(0, true);
+        by_block.begin_request(0, |_| true);
+        assert!(!by_block.takes_writes(0, |_| true));
+        assert_eq!(pool(&mut by_block, 0), 0);
     }
 
     #[test]
@@ -359,7 +499,7 @@ mod tests {
             let mut placer = placer(spec);
             let mut seen = std::collections::BTreeSet::new();
             for stripe in 0..40 {
-                placer.begin_request(1);
+                placer.begin_request(1, |_| true);
                 let everywhere = placer.pool(0, stripe, |_| 0, |_| false);
                 seen.insert(placer.pool(1, stripe, |_| 0, |_| false));
                 placer.program_filled(1, true);

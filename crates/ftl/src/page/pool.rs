@@ -209,6 +209,11 @@ impl Pool {
         &mut self.open[stream]
     }
 
+    /// True if another mapping unit may live here.
+    pub(super) fn has_room(&self, superblock_slots: u32) -> bool {
+        self.limit(superblock_slots) > self.live
+    }
+
     /// The most mapping units that may live here while garbage collection still has room.
     pub(super) fn limit(&self, superblock_slots: u32) -> u32 {
         if self.stuck { 0 } else { self.reserve.limit(self.usable, superblock_slots) }

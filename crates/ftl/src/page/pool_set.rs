@@ -22,6 +22,11 @@ impl PoolSet {
         self.words[pool as usize / 64] &= !(1 << (pool % 64));
     }
 
+    #[inline]
+    pub(super) fn contains(&self, pool: u32) -> bool {
+        self.words[pool as usize / 64] >> (pool % 64) & 1 != 0
+    }
+
     /// The first member from `pool` on.
     #[inline]
     pub(super) fn first_from(&self, pool: u32) -> Option<u32> {
@@ -54,6 +59,7 @@ mod tests {
                     model.remove(&pool);
                 }
             }
+            prop_assert!((0..130).all(|pool| set.contains(pool) == model.contains(&pool)));
             for pool in 0..260 {
                 prop_assert_eq!(set.first_from(pool), model.range(pool..).next().copied());
             }

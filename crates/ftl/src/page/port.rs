@@ -101,6 +101,10 @@ impl Ftl for PageFtl {
         self.gathered(flash, into);
     }
 
+    fn takes_writes(&self, set: u32, _: u32) -> bool {
+        self.takes_writes(set)
+    }
+
     /// A discard that waits for its record must not come after a newer write.
     fn discards_in_order(&self) -> bool {
         self.trims.is_some()
@@ -172,6 +176,7 @@ impl Ftl for PageFtl {
     }
 
     fn set_timed(&mut self, timed: bool) {
+        self.placer.set_timed(timed);
         self.set_timed(timed);
     }
 

@@ -17,7 +17,7 @@ use crate::toolkit::{push_unit, read_rest};
 impl PageFtl {
     /// Begins a write request of an owner in an NVM set; its mapping units follow.
     pub(crate) fn begin_write(&mut self, set: u32) {
-        self.placer.begin_request(set);
+        self.begin_request(set);
         self.charge_request();
     }
 
@@ -122,6 +122,7 @@ impl PageFtl {
         self.pools[pool as usize].waiting.push_back(unit);
         if self.kind_in(pool) == Holds::Data {
             self.with_waiting.insert(pool);
+            self.note_load(pool);
         }
     }
 
@@ -475,6 +476,7 @@ impl PageFtl {
         }
         if let Some(list) = self.pools[pool as usize].list.take() {
             self.pools[pool as usize].writes += 1;
+            self.note_load(pool);
             self.count_store(pool);
             self.dispatch(flash, list);
         }
@@ -514,6 +516,7 @@ impl PageFtl {
             self.pools[pool as usize].waiting.pop_front();
         }
         self.touched.retain(|touched| *touched != pool);
+        self.note_load(pool);
         self.send(flash, pool);
     }
 
@@ -530,6 +533,7 @@ impl PageFtl {
         let given_up = &mut self.pools[pool as usize];
         given_up.live -= waiting.len() as u32;
         given_up.in_flight -= if self.planted.is(Sabotage::PromiseKept) { 0 } else { waiting.len() as u32 };
+        self.note_load(pool);
         for unit in waiting {
             self.write(flash, owners, unit);
         }

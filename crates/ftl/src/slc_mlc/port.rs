@@ -96,6 +96,11 @@ impl Ftl for SlcMlcFtl {
         self.batch()
     }
 
+    /// One write is worked on, and one is behind it.
+    fn takes_writes(&self, _: u32, under_way: u32) -> bool {
+        under_way < 2
+    }
+
     fn discards_in_order(&self) -> bool {
         true
     }

@@ -193,7 +193,7 @@ mod tests {
         assert!(b.is_durable(flush), "the merge has yet to end");
         out.into_iter().for_each(|handle| assert_eq!(b.flushed(handle), None));
         assert_eq!((b.len(), units(&b, flush)), (1, vec![]), "the newer sectors are dirty, and in the log");
-        assert_eq!(b.is_due(1, Some(flush), false), Some(0));
+        assert_eq!(b.is_due(1, Some(flush), false, |_, _| true), Some(0));
     }
 
     #[test]
@@ -224,7 +224,7 @@ mod tests {
         b.distrust_log();
         let end = b.begin_flush();
         assert!(b.is_durable(flush) && !b.is_durable(end));
-        assert_eq!(b.is_due(1, Some(end), false), Some(0));
+        assert_eq!(b.is_due(1, Some(end), false, |_, _| true), Some(0));
         let handle = b.next_to_write(0).expect("it is dirty");
         b.flushed(handle);
         assert!(b.is_durable(end) && b.len() == 0);

@@ -210,7 +210,7 @@ mod tests {
     /// Writes back the due superblocks and returns the mapping units of each.
     fn write_back(buffer: &mut Buffer<Stamp>, flush: Option<u64>, waits: bool) -> Vec<Vec<Handle<Entry>>> {
         let mut all = Vec::new();
-        while let Some(superblock) = buffer.is_due(1, flush, waits) {
+        while let Some(superblock) = buffer.is_due(1, flush, waits, |_, _| true) {
             all.push(std::iter::from_fn(|| buffer.next_to_write(superblock)).collect());
         }
         all
@@ -240,12 +240,12 @@ mod tests {
         let mut b = buffer();
         [9, 2, 8, 0, 5].into_iter().for_each(|unit| _ = take(&mut b, unit, 0b111));
         take(&mut b, 1, 0b11);
-        assert_eq!(b.is_due(1, None, false), Some(2), "17 sectors");
+        assert_eq!(b.is_due(1, None, false, |_, _| true), Some(2), "17 sectors");
         let out = write_back(&mut b, None, false);
         assert_eq!(units(&b, &out), [vec![8, 9], vec![5]], "superblock 0 was written last");
         out.into_iter().flatten().for_each(|entry| assert_eq!(b.flushed(entry), None));
         assert_eq!(b.len(), 3);
-        assert_eq!(b.is_due(1, None, false), None);
+        assert_eq!(b.is_due(1, None, false, |_, _| true), None);
     }
 
     #[test]
@@ -255,14 +255,14 @@ mod tests {
         let out = write_back(&mut b, None, false);
         out.into_iter().flatten().for_each(|entry| assert_eq!(b.flushed(entry), None));
         take(&mut b, 12, 1);
-        assert_eq!(b.is_due(1, None, false), None, "seven sectors of two superblocks");
+        assert_eq!(b.is_due(1, None, false, |_, _| true), None, "seven sectors of two superblocks");
     }
 
     #[test]
     fn too_many_superblocks_start_write_back() {
         let mut b = buffer();
         [0, 4, 8].into_iter().for_each(|unit| _ = take(&mut b, unit, 1));
-        assert_eq!(b.is_due(1, None, false), None);
+        assert_eq!(b.is_due(1, None, false, |_, _| true), None);
         take(&mut b, 12, 1);
         let out = write_back(&mut b, None, false);
         assert_eq!(units(&b, &out), [[0], [4], [8]]);
@@ -286,10 +286,10 @@ mod tests {
     fn a_write_without_room_writes_back_the_last_written_superblock() {
         let mut b = buffer();
         (0..4).for_each(|unit| _ = take(&mut b, unit, 0b1111));
-        assert_eq!(b.is_due(1, None, true), Some(0));
+        assert_eq!(b.is_due(1, None, true, |_, _| true), Some(0));
         let out = write_back(&mut b, None, true);
         assert_eq!(out[0].len(), 4);
-        assert_eq!(b.is_due(1, None, true), None, "room will come");
+        assert_eq!(b.is_due(1, None, true, |_, _| true), None, "room will come");
     }
 
     #[test]
@@ -301,7 +301,7 @@ mod tests {
         assert_eq!(take(&mut b, 0, 0b10), Taken::New);
         assert_eq!(take(&mut b, 1, 0b10), Taken::New);
         let again = b.begin_flush();
-        assert_eq!(b.is_due(1, Some(again), false), None, "the superblock is being written back");
+        assert_eq!(b.is_due(1, Some(again), false, |_, _| true), None, "the superblock is being written back");
         b.flushed(out[0][0]);
         assert!(b.is_durable(flush) && !b.is_durable(again));
         let out = write_back(&mut b, Some(again), false);
@@ -310,6 +310,19 @@ mod tests {
         out.into_iter().flatten().for_each(|entry| _ = b.flushed(entry));
         assert!(b.is_durable(again));
         assert_eq!(b.len(), 0);
+    }
+
+    #[test]
+    fn a_superblock_that_the_ftl_does_not_take_stays_and_absorbs() {
+        let mut b = buffer();
+        [0, 4, 8, 12].into_iter().for_each(|unit| _ = take(&mut b, unit, 1));
+        let takes = |_: u32, under_way: u32| under_way == 0;
+        let first = b.is_due(1, None, false, takes).expect("too many superblocks");
+        let out: Vec<_> = std::iter::from_fn(|| b.next_to_write(first)).collect();
+        assert_eq!(b.is_due(1, None, false, takes), None);
+        assert_eq!(take(&mut b, 4, 0b10), Taken::Absorbed);
+        assert_eq!(b.flushed(out[0]), None);
+        assert_eq!(b.is_due(1, None, false, takes), Some(1), "write-back goes on");
     }
 
     proptest! {

@@ -59,9 +59,8 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
                 self.served(handle);
             }
             if !self.log_flush() && !self.write_back(!self.buffer_queue.is_empty()) {
-                // An FTL that takes nothing now may do so before it says that it has room.
                 let superblocks = self.resolved.buffer.is_some_and(|buffer| buffer.superblocks.is_some());
-                self.buffer_is_filled = self.ftl.takes_writes() && !superblocks;
+                self.buffer_is_filled = !superblocks && self.ftl.announces_room();
                 return;
             }
         }
@@ -138,18 +137,17 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
 
     /// Writes back one program's worth of the buffer, if it is due or if a write waits for room. False if not.
     fn write_back(&mut self, waits: bool) -> bool {
-        if !self.ftl.takes_writes() {
-            return false;
-        }
-        if self.ftl.discards_in_order() {
-            // Discards of units that were on their way to flash precede newer writes.
-            self.discard_dropped();
-        }
         let program = self.backend.slots_per_command() * self.resolved.backend.timing.paired;
         let flush = self.flushes.back().filter(|_| !self.logs_flushes()).map(|(epoch, _)| *epoch);
         let Some(buffer) = &mut self.clients.buffer else { return false };
         let most = buffer.at_once(program);
-        let Some(due) = buffer.is_due(program, flush, waits) else { return false };
+        let ftl = &self.ftl;
+        let due = buffer.is_due(program, flush, waits, |set, under_way| ftl.takes_writes(set, under_way));
+        let Some(due) = due else { return false };
+        if self.ftl.discards_in_order() {
+            // Discards of units that were on their way to flash precede newer writes.
+            self.discard_dropped();
+        }
         let full = full_mask(self.resolved.geometry.sectors);
         let (mut written, mut sectors) = (0, 0);
         let mut version = 0;

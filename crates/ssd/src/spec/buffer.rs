@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::Spec;
 use base::fault::Faults;
 
-/// A volatile write buffer: a write is acknowledged when it is in the buffer, and durable after a flush.
+/// A volatile write buffer: a write is acknowledged when it is in the buffer, and durable after a flush. It hands over
+/// only what the dies can begin soon, and absorbs newer writes of everything else.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BufferSpec {
@@ -57,8 +58,8 @@ impl BufferSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BufferPolicy {
-    /// A program's worth of the mapping units that have been dirty for longest. The size of the buffer counts mapping
-    /// units.
+    /// A program's worth of the mapping units that have been dirty for longest (FIFO: a newer write does not change their
+    /// order). The size of the buffer counts mapping units.
     #[default]
     Units,
     /// All units of the superblock that has been in the buffer for longest (Seong et al., "Hydra", Sec. 3.2). The

@@ -1,4 +1,4 @@
-//! Greedy: the fewest valid mapping units.
+//! Greedy: the fewest valid mapping units, and of several superblocks with as few the lowest number.
 
 use super::View;
 

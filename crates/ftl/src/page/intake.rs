@@ -1,0 +1,45 @@
+//! The writes that the dies can take from a write buffer.
+//!
+//! A program that waits for its die can absorb no newer write, so the buffer keeps what no die can begin soon. A die
+//! takes two programs: one that it works on, and one behind it, so that it never waits for data. A die that collects
+//! garbage for long fills up in this way, and the programs go to the others ([`Placer`](super::placement::Placer)).
+
+use super::PageFtl;
+use super::pool::Holds;
+
+/// Lists of writes that a die has under way before it is busy.
+const AT_ONCE: u32 = 2;
+
+impl PageFtl {
+    /// True if a program of an NVM set would begin soon.
+    pub(super) fn takes_writes(&self, set: u32) -> bool {
+        self.unplaced[set as usize].is_empty() && self.placer.takes_writes(set, |pool| self.has_room(pool))
+    }
+
+    /// Begins a write request of an owner in an NVM set, or of the FTL's own.
+    pub(super) fn begin_request(&mut self, set: u32) {
+        let (pools, slots) = (&self.pools, self.geometry.superblock_slots());
+        self.placer.begin_request(set, |pool| pools[pool as usize].has_room(slots));
+    }
+
+    fn has_room(&self, pool: u32) -> bool {
+        self.pools[pool as usize].has_room(self.geometry.superblock_slots())
+    }
+
+    /// Notes a change of the writes that a pool has under way or lets wait.
+    #[inline]
+    pub(super) fn note_load(&mut self, pool: u32) {
+        if !self.gathers && self.kind_in(pool) == Holds::Data {
+            self.note_load_behind_buffer(pool);
+        }
+    }
+
+    fn note_load_behind_buffer(&mut self, pool: u32) {
+        let groups = self.geometry.groups();
+        let die = pool / groups * groups;
+        let pools = &self.pools[die as usize..][..groups as usize];
+        let busy = pools.iter().map(|pool| pool.writes).sum::<u32>() >= AT_ONCE
+            || pools.iter().any(|pool| !pool.waiting.is_empty());
+        (die..die + groups).for_each(|pool| self.placer.set_busy(pool, busy));
+    }
+}
