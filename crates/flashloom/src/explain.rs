@@ -116,7 +116,7 @@ fn fitting<'a>(
     let asked = NonZeroUsize::new(at_once(jobs)).unwrap_or(NonZeroUsize::MIN);
     let Some(limit) = machine::memory(args.memory) else { return Ok(asked) };
     let files = Workloads::named(args)?;
-    let memory = |device| session(args, device, None).memory_under(files.all());
+    let memory = |device: &Device| session(args, device, None).memory_under(files.all());
     let need = |device: &Device| Need { name: device.name.clone(), memory: memory(device) };
     let needs: Vec<Need> = devices.map(need).collect();
     let least = if jobs.is_some() { asked.get() } else { 1 };

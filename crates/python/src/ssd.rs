@@ -8,7 +8,7 @@ use base::units::{Bytes, Lba, Sectors, Time};
 use flash::nand::{Bytes512, Sector};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use ssd::{Drive, QueueId, Request, Ssd as Simulated, Status, Tag};
+use ssd::{Drive, QueueId, Request, Ssd as Simulated, Tag};
 use study::output::Kind;
 use study::session::Session;
 use study::snapshot;

@@ -41,7 +41,7 @@ fn file(folder: &Path, name: &str, content: &str) -> PathBuf {
 
 /// A point of this device and workload, run with all defaults.
 fn point(resolved: Resolved, workload: WorkloadFile) -> Point {
-    let device = Device { name: "device".into(), resolved };
+    let device = Device { name: "device".into(), resolved, replaced: Vec::new() };
     Point { labels: Vec::new(), device, workload, beside: Vec::new(), run: RunSpec::default() }
 }
 

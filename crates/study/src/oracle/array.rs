@@ -423,7 +423,13 @@ mod tests {
         assert_eq!((singles(&array), array.get(17), array.get(3)), (0, 1 << 24 | 9, 0));
         array.set(&io(4, 8), Content::Stamps(2 << 24));
         assert_eq!((singles(&array), array.get(11), array.get(12)), (CHUNK as usize, 2 << 24 | 7, 1 << 24 | 4));
-        let most = Array::memory(Sectors::new(CHUNK), Sectors::new(8));
-        assert_eq!(most, 8 * (CHUNK + CHUNK / 8) + 2 * (size_of::<Box<[u64]>>() + size_of::<u32>()) as u64);
+        let entries = 2 * (size_of::<Box<[u64]>>() + size_of::<u32>()) as u64;
+        let of_chunk = 8 * (CHUNK + CHUNK / 8) + entries;
+        let memory = |touched| Array::memory(Sectors::new(3 * CHUNK), Sectors::new(8), touched);
+        let numbers = 3 * size_of::<u32>() as u64;
+        assert_eq!(
+            (memory(None), memory(Some(1)), memory(Some(9))),
+            (numbers + 3 * of_chunk, numbers + of_chunk, numbers + 3 * of_chunk)
+        );
     }
 }

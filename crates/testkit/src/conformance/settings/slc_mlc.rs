@@ -96,8 +96,7 @@ pub(super) fn settings() -> Vec<Setting> {
     add("throttled", true, &|spec| {
         let chang = chang(spec);
         (chang.throttle, chang.throttle_step, chang.throttle_every) = (true, 2, 8);
-        let part = slc(spec).custom_part.as_mut().expect("a part of its own");
-        part.endurance /= 2;
+        slc(spec).endurance /= 2;
     });
     add("the smallest log", true, &|spec| slc(spec).geometry.blocks_per_plane = 2);
     add("a log that takes everything", true, &|spec| {
@@ -118,9 +117,7 @@ pub(super) fn settings() -> Vec<Setting> {
     add("nothing is copied back", true, &|spec| chang(spec).copy_back = false);
     add("no fold assistance", true, &|spec| chang(spec).fold_assistance = false);
     add("a valve that closes soon", true, &|spec| chang(spec).safety_valve = Ratio::new(1.0));
-    add("SLC pages of eight sectors", true, &|spec| {
-        slc(spec).custom_part.as_mut().expect("a part of its own").geometry.page = Bytes::new(4096);
-    });
+    add("SLC pages of eight sectors", true, &|spec| slc(spec).geometry.page = Bytes::new(4096));
     settings
 }
 
