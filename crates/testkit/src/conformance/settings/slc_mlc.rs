@@ -96,7 +96,7 @@ pub(super) fn settings() -> Vec<Setting> {
     add("throttled", true, &|spec| {
         let chang = chang(spec);
         (chang.throttle, chang.throttle_step, chang.throttle_every) = (true, 2, 8);
-        let part = slc(spec).custom_part.as_mut().expect("a part of its own");
+        let part = slc(spec);
         part.endurance /= 2;
     });
     add("the smallest log", true, &|spec| slc(spec).geometry.blocks_per_plane = 2);
@@ -119,7 +119,7 @@ pub(super) fn settings() -> Vec<Setting> {
     add("no fold assistance", true, &|spec| chang(spec).fold_assistance = false);
     add("a valve that closes soon", true, &|spec| chang(spec).safety_valve = Ratio::new(1.0));
     add("SLC pages of eight sectors", true, &|spec| {
-        slc(spec).custom_part.as_mut().expect("a part of its own").geometry.page = Bytes::new(4096);
+        slc(spec).geometry.page = Bytes::new(4096);
     });
     settings
 }
