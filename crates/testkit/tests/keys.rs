@@ -377,7 +377,14 @@ fn of_every_pair_of_keys_of_a_workload_both_have_an_effect_or_the_pair_is_refuse
     let mut pairs = 0;
     for text in WORKLOADS {
         let spec: GeneratorSpec = toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
-        let described = serde_json::to_value(&spec).expect("a description");
+        let mut described = serde_json::to_value(&spec).expect("a description");
+        // An early end would hide what other keys do.
+        for end in ["duration", "total"] {
+            described.as_object_mut().expect("a table").remove(end);
+        }
+        for stream in described["stream"].as_array_mut().expect("streams") {
+            stream.as_object_mut().expect("a table").remove("total");
+        }
         let (_, plain) = asked(&described).expect("sound");
         let keys = keys_of(&schema, &described);
         let first = |key: &'_ Key| {
@@ -401,7 +408,11 @@ fn of_every_pair_of_keys_of_a_workload_both_have_an_effect_or_the_pair_is_refuse
                 for (idle, other, with_other, set) in beside {
                     let acts =
                         |value: &Value| asked(&idle.set(set, value)).is_some_and(|(_, asked)| asked != *with_other);
-                    if both == *with_other && !ENDS.contains(&&*other.name) && !idle.alternatives.iter().any(acts) {
+                    if both == *with_other
+                        && !ENDS.contains(&&*other.name)
+                        && !ENDS.contains(&&*idle.name)
+                        && !idle.alternatives.iter().any(acts)
+                    {
                         wrong.insert(format!("{} has no effect beside {}", idle.name, other.name));
                     }
                 }
