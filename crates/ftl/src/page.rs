@@ -44,6 +44,7 @@ mod steady;
 mod translation;
 mod trim;
 mod unmapped;
+mod unmapped_spec;
 mod victim;
 mod wear;
 mod word_line;
@@ -81,7 +82,7 @@ pub use gc_spec::GcSpec;
 pub(crate) use map_pages::MapPages;
 pub use placement::{Digits, ParseDigitsError, PlacementSpec};
 pub(crate) use trim::TrimPages;
-pub use unmapped::UnmappedReads;
+pub use unmapped_spec::UnmappedReads;
 pub use victim::VictimSpec;
 
 /// The purpose of a list, which is its tag in the backend.

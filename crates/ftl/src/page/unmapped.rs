@@ -3,23 +3,9 @@
 use base::units::{Lpn, Psn, SuperblockId};
 use flash::backend::{Cause, Class, Observer};
 use flash::nand::Sector;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::{Kind, PageFtl};
 use crate::port::{Flash, Owners, PageRead};
-
-/// What a drive does with a read of an address that was never written, or was discarded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum UnmappedReads {
-    /// The FTL answers from the map, with zeros: no flash command runs.
-    #[default]
-    NoFlashRead,
-    /// The FTL reads a page all the same, as the simulator MQSim does: at the place that a static placement would give the
-    /// address. The read takes the time of the array, of the channel and of the decoder, and returns zeros.
-    FlashRead,
-}
 
 impl PageFtl {
     /// The place that a static placement gives a mapping unit: program-sized stripes of the address space go over the plane

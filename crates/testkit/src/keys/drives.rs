@@ -146,7 +146,7 @@ pub fn fixtures() -> Vec<Fixture> {
     fixtures.push(fixture(
         "page, part by its name",
         "",
-        "part = \"dirik-2009\"\nchannels = 2\nchips = 3\nblocks = 12\npages = 8\nplanes = 1\n",
+        "part = \"dirik-2009\"\nchannels = 2\nchips = 3\nsize = \"1152KiB\"\npages = 8\nplanes = 1\n",
         "[host]\nqueue-depth = 12\n[ftl]\nover-provisioning = \"48%\"\n",
     ));
     fixtures.extend(merging());
