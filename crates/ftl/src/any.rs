@@ -315,6 +315,10 @@ impl Ftl for AnyFtl {
         each!(self, ftl => Ftl::discards_in_order(ftl))
     }
 
+    fn may_refuse_discards(&self) -> bool {
+        each!(self, ftl => Ftl::may_refuse_discards(ftl))
+    }
+
     fn log_is_full(&self) -> bool {
         each!(self, ftl => Ftl::log_is_full(ftl))
     }

@@ -245,6 +245,8 @@ pub trait WriteSink<S> {
     fn write_done(&mut self, owner: Owner, service: Service);
     /// The FTL has no space left for a mapping unit and will not write it.
     fn write_refused(&mut self, owner: Owner);
+    /// The FTL has no space left for the record of a discard: the mapping unit keeps its content.
+    fn discard_refused(&mut self, owner: Owner);
     /// An FTL that refused writes accepts them again.
     fn room(&mut self);
     /// A logged flush has ended: its data are in flash, or, if `well` is false, must be written again.
@@ -416,6 +418,11 @@ pub trait Ftl: Clone + Debug {
 
     /// True if a discard may wait behind earlier writes.
     fn discards_in_order(&self) -> bool {
+        false
+    }
+
+    /// True if [`WriteSink::discard_refused`] may follow a discard whose end the FTL reports later.
+    fn may_refuse_discards(&self) -> bool {
         false
     }
 

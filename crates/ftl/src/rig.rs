@@ -122,6 +122,10 @@ impl WriteSink<Stamp> for Host {
         self.refused += 1;
     }
 
+    fn discard_refused(&mut self, _: Owner) {
+        self.refused += 1;
+    }
+
     fn room(&mut self) {}
 
     fn logged(&mut self, _: bool) {}

@@ -120,6 +120,8 @@ pub enum Sabotage {
     RestOfWriteLeft,
     /// A durable discard is acknowledged without a record.
     DiscardUnrecorded,
+    /// A discard empties the buffer before the FTL has accepted it.
+    DiscardHasty,
     /// The record of discards also covers a newer write in progress.
     DiscardOverrules,
     /// A mount believes a checkpoint's entries in a superblock that was erased and written since.
@@ -142,7 +144,7 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 65] = [
+    pub const EVERY: [Self; 66] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -199,6 +201,7 @@ impl Sabotage {
         Self::TailCopyBelieved,
         Self::RestOfWriteLeft,
         Self::DiscardUnrecorded,
+        Self::DiscardHasty,
         Self::DiscardOverrules,
         Self::RewrittenVouched,
         Self::OpenVouched,

@@ -11,6 +11,7 @@
 
 mod entry;
 mod flush;
+mod hold;
 mod index;
 mod memory;
 mod multiply;
@@ -81,6 +82,8 @@ pub(crate) struct Buffer<S> {
     dirty: u32,
     /// Units on their way to flash.
     flushing: u32,
+    /// Units that are held ([`hold`]).
+    holds: u32,
     draining: bool,
     /// The epoch of new entries, and the number of unwritten entries of each open epoch.
     epoch: u64,
@@ -105,6 +108,7 @@ impl<S: Sector> Buffer<S> {
             superblocks: size.superblocks.map(|of| Superblocks::new(of.units, of.most)),
             dirty: 0,
             flushing: 0,
+            holds: 0,
             draining: false,
             epoch: 0,
             outstanding: VecDeque::from([0]),
@@ -285,14 +289,8 @@ impl<S: Sector> Buffer<S> {
         let handle = self.index.get(&self.entries, lpn)?;
         let entry = &mut self.entries[handle];
         if entry.is_dirty() {
-            let (awaited, set) = (entry.awaited(), entry.set);
-            match &mut self.superblocks {
-                Some(superblocks) => {
-                    superblocks.remove(lpn.get(), handle);
-                    self.dirty -= 1;
-                }
-                None => self.dequeue(set),
-            }
+            let awaited = entry.awaited();
+            self.withdraw(handle);
             self.free(handle);
             awaited
         } else {
@@ -300,10 +298,23 @@ impl<S: Sector> Buffer<S> {
         }
     }
 
+    /// Takes a dirty entry out of its queue.
+    fn withdraw(&mut self, handle: Handle<Entry>) {
+        let Entry { lpn, set, .. } = self.entries[handle];
+        match &mut self.superblocks {
+            Some(superblocks) => {
+                superblocks.remove(lpn.get(), handle);
+                self.dirty -= 1;
+            }
+            None => self.dequeue(set),
+        }
+    }
+
     fn free(&mut self, handle: Handle<Entry>) {
         self.index.remove(&mut self.entries, handle);
         self.held -= self.count_sectors(self.entries[handle].mask);
         // The queue may still hold a stale reference to the entry.
+        self.holds -= u32::from(self.entries[handle].release());
         self.entries[handle].leave();
         self.entries.remove(handle);
     }
@@ -386,7 +397,9 @@ impl<S: Sector> Buffer<S> {
             superblocks.flushed(lpn.get());
         }
         match arrived {
-            Arrived::Dirty => self.enqueue(handle),
+            Arrived::Dirty if self.entries[handle].is_dirty() => self.enqueue(handle),
+            // It is held.
+            Arrived::Dirty => {}
             Arrived::Clean | Arrived::Discarded => self.free(handle),
         }
         if let Some(epoch) = awaited {

@@ -19,4 +19,4 @@ pub(crate) use link::Link;
 pub(crate) use overlap::Overlaps;
 pub(crate) use queues::Queues;
 pub(crate) use ram::Ram;
-pub use request::{Completion, QueueId, Request, Status, Tag};
+pub use request::{Completeness, Completion, QueueId, Request, Status, Tag};

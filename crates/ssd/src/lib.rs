@@ -32,7 +32,7 @@ pub use ftl::{
     ParseDigitsError, PlacementSpec, Sabotage, SlcMlcCounters, VictimSpec, WearSpec, WriteCost, map_unit,
 };
 pub use history::History;
-pub use host::{Completion, Drive, QueueId, Request, Status, Tag};
+pub use host::{Completeness, Completion, Drive, QueueId, Request, Status, Tag};
 pub use memory::{Memory, Purpose};
 pub use power::Recovery;
 pub use precondition::{ParsePreconditionError, Precondition, Preconditioned};

@@ -9,6 +9,7 @@ mod merges;
 mod paired;
 mod queues;
 mod quiet;
+mod refusals;
 mod runs;
 mod slc_mlc;
 mod steady_model;

@@ -3,6 +3,7 @@
 //! Every write carries a new stamp for every sector. A read must return for every sector the stamp of the newest write
 //! that completed before it, or the stamp of preconditioning if there was none. The device handles overlapping requests
 //! in order of submission; writes and discards therefore count from their completion, and reads are checked at theirs.
+//! [`Completeness`] says what a request that was not carried out leaves.
 
 mod array;
 
@@ -12,7 +13,7 @@ use std::fmt;
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Time};
 use flash::nand::Stamp;
-use ssd::{Completion, History, Status, Tag};
+use ssd::{Completeness, Completion, History, Status, Tag};
 
 use array::{Array, Content, UNKNOWN};
 
@@ -168,8 +169,7 @@ pub struct Verified {
 #[derive(Clone, Debug)]
 pub struct Oracle {
     array: Array,
-    /// Other possible content of a sector: that of writes that a drive refused after it had carried out a part of them,
-    /// because it ran out of blocks on the way. The first read decides.
+    /// Other possible content of a sector: that of writes and discards that may have been carried out in part.
     refused: HashMap<u64, Vec<u64>>,
     granularity: u64,
     verified: Verified,
@@ -224,15 +224,21 @@ impl Oracle {
         }
     }
 
-    /// Notes a write that a worn-out drive refused: a part of it may have been carried out.
-    fn refuse(&mut self, io: &Io, tag: Tag) {
-        let first = first_stamp(tag, io.sectors);
-        for offset in 0..io.sectors.get() {
-            self.refused.entry(io.start.get() + offset).or_default().push(first + offset);
+    /// Notes a request that gives the sectors of `io` this content, as far as it was carried out.
+    fn change(&mut self, io: &Io, content: Content, completeness: Completeness) {
+        match completeness {
+            Completeness::Whole => self.set(io, content),
+            Completeness::Partial => {
+                for offset in 0..io.sectors.get() {
+                    self.refused.entry(io.start.get() + offset).or_default().push(content.at(offset));
+                }
+            }
+            Completeness::Unknown => self.set(io, Content::Unknown),
+            Completeness::Nothing => {}
         }
     }
 
-    /// True if `got` is the content of a refused write. The read settles the content of the sector.
+    /// True if `got` is the content of a refused request. The read settles the content of the sector.
     fn decide(&mut self, sector: u64, got: u64) -> bool {
         !self.refused.is_empty() && self.refused.remove(&sector).is_some_and(|stamps| stamps.contains(&got))
     }
@@ -316,22 +322,19 @@ impl<S: StampSector> Payload<S> for Oracle {
     }
 
     fn completed(&mut self, completion: &Completion<S>) -> Result<(), Mismatch> {
-        match (completion.io.kind, completion.status) {
+        let Completion { io, status, tag, .. } = completion;
+        match (io.kind, status) {
             (IoKind::Read, Status::Done) => self.compare(completion)?,
             (IoKind::Read, Status::Uncorrectable) => self.verified.uncorrectable += 1,
-            (IoKind::Write, Status::Done) => {
-                self.set(&completion.io, Content::Stamps(first_stamp(completion.tag, completion.io.sectors)));
+            (IoKind::Write, _) => {
+                self.change(io, Content::Stamps(first_stamp(*tag, io.sectors)), status.completeness());
             }
-            (IoKind::Discard, status @ (Status::Done | Status::Uncorrectable)) => {
-                let left = if status == Status::Done { Content::Zeros } else { Content::Unknown };
-                if let Some(io) = self.inward(&completion.io) {
-                    self.set(&io, left);
+            (IoKind::Discard, _) => {
+                if let Some(io) = self.inward(io) {
+                    self.change(&io, Content::Zeros, status.completeness());
                 }
             }
-            // It may have written any of its sectors.
-            (IoKind::Write, Status::Uncorrectable) => self.set(&completion.io, Content::Unknown),
-            (IoKind::Write, Status::ReadOnly) => self.refuse(&completion.io, completion.tag),
-            (IoKind::Flush, _) | (_, Status::ReadOnly | Status::OutOfRange) => {}
+            (IoKind::Flush, _) | (IoKind::Read, Status::ReadOnly | Status::OutOfRange) => {}
         }
         Ok(())
     }
@@ -437,6 +440,22 @@ mod tests {
         oracle.completed(&write).expect("broken");
         oracle.completed(&done(3, IoKind::Read, 0, &[77])).expect("anything");
         oracle.completed(&done(4, IoKind::Read, 0, &old)).expect_err("but always the same");
+    }
+
+    #[test]
+    fn a_refused_discard_may_be_done_in_part() {
+        let mut oracle = Oracle::blank(Sectors::new(2));
+        let old = write(&mut oracle, 0, 0, 6);
+        let refused = Completion { status: Status::ReadOnly, ..done(1, IoKind::Discard, 1, &[0; 5]) };
+        oracle.completed(&refused).expect("refused");
+        oracle.completed(&done(2, IoKind::Read, 0, &[0, 0])).expect_err("it covers the first unit only in part");
+        oracle.completed(&done(3, IoKind::Read, 2, &[old[2], old[3], 0, 0])).expect("the second of two units is gone");
+        oracle.completed(&done(4, IoKind::Read, 2, &[0, 0])).expect_err("the first stays");
+        oracle.completed(&done(5, IoKind::Read, 4, &[old[4]])).expect_err("the second does not come back");
+        oracle.completed(&refused).expect("refused again");
+        let new = write(&mut oracle, 6, 2, 2);
+        oracle.completed(&done(7, IoKind::Read, 2, &[0])).expect_err("a write lies over it");
+        oracle.completed(&done(8, IoKind::Read, 2, &new)).expect("the write");
     }
 
     #[test]

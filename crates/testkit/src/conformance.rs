@@ -12,6 +12,7 @@ mod integrity;
 mod order;
 mod power;
 mod precondition;
+mod refusals;
 mod script;
 mod settings;
 mod wear;
@@ -51,12 +52,22 @@ pub struct Effort {
     pub erases: u32,
     /// Ways to precondition a drive with each kind of fault.
     pub ways: u32,
+    /// Drives that become read-only.
+    pub refusals: u32,
 }
 
 impl Effort {
     /// For `make test`. Each setting has its own seed, so together the settings are cut at every moment.
-    pub const TEST: Self =
-        Self { name: "test", stride: 5, paged_stride: 25, lives: 75, failures: 12, apart: 1, ..Self::WHOLE };
+    pub const TEST: Self = Self {
+        name: "test",
+        stride: 5,
+        paged_stride: 25,
+        lives: 75,
+        failures: 12,
+        apart: 1,
+        refusals: 1,
+        ..Self::WHOLE
+    };
     /// The whole suite: `make soak` begins with it.
     pub const WHOLE: Self = Self {
         name: "whole",
@@ -69,6 +80,7 @@ impl Effort {
         apart: 200,
         erases: 60,
         ways: 1,
+        refusals: 3,
     };
     /// For the soak.
     pub const SOAK: Self = Self {
@@ -82,6 +94,7 @@ impl Effort {
         apart: 200,
         erases: 200,
         ways: 15,
+        refusals: 30,
     };
 
     /// The effort of that name.
@@ -174,6 +187,7 @@ macro_rules! checks {
             repeated_power_cuts_lose_nothing: "power cuts, one after another", power::cuts_one_after_another;
             a_power_cut_after_each_flush_loses_nothing: "power cuts, after flushes", power::cuts_after_flushes;
             power_cuts_among_discards_lose_nothing: "power cuts, among discards", power::cuts_among_discards;
+            read_only_drives_lose_nothing: "refusals", refusals::refusals;
         }
     };
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Time};
 use flash::nand::Stamp;
-use ssd::{Completion, DiscardSpec, Drive, FlushPolicy, QueueId, Request, Ssd, Status};
+use ssd::{Completeness, Completion, DiscardSpec, Drive, FlushPolicy, QueueId, Request, Ssd, Status};
 
 use crate::Oracle;
 
@@ -40,7 +40,7 @@ pub struct Host {
     /// Requests and sectors completed, by kind.
     requests: [u64; 4],
     sectors: [u64; 4],
-    /// The drive reported that it has lost too many blocks; the host checks no more.
+    /// The drive has refused a request: it has lost too many blocks.
     worn_out: bool,
     may_wear_out: bool,
     may_lose: bool,
@@ -198,27 +198,27 @@ impl Host {
             assert!(self.may_wear_out, "a device without faults became read-only");
             self.worn_out = true;
         }
-        if self.worn_out {
-            return;
-        }
         if self.may_lose && (io.kind, completion.status) == (IoKind::Read, Status::Uncorrectable) {
             return;
         }
-        assert_eq!(completion.status, Status::Done);
-        match io.kind {
-            IoKind::Read => self.oracle.check_read(&io, &completion.data),
-            IoKind::Write => {
+        match (io.kind, completion.status.completeness()) {
+            (IoKind::Read, Completeness::Whole) => self.oracle.check_read(&io, &completion.data),
+            (IoKind::Write, Completeness::Partial) => self.oracle.refuse_write(&io, &stamps),
+            (IoKind::Discard, Completeness::Partial) => self.oracle.refuse_discard(&io),
+            (IoKind::Flush, Completeness::Partial) => {}
+            (IoKind::Write, Completeness::Whole) => {
                 self.oracle.complete_write(&io, &stamps);
                 self.completed += 1;
                 self.completed_writes.resize(self.completed_writes.len().max(order as usize + 1), 0);
                 self.completed_writes[order as usize] = self.completed;
             }
-            IoKind::Flush if self.flushes_are_ignored() => {}
-            IoKind::Flush => {
+            (IoKind::Flush, Completeness::Whole) if self.flushes_are_ignored() => {}
+            (IoKind::Flush, Completeness::Whole) => {
                 let at = |order| self.completed_writes.get(order as usize).copied().unwrap_or(0);
                 self.oracle.complete_flush(|order| (1..=covered).contains(&at(order)));
             }
-            IoKind::Discard => self.oracle.complete_discard(&io),
+            (IoKind::Discard, Completeness::Whole) => self.oracle.complete_discard(&io),
+            _ => panic!("a {:?} ended as {:?}", io.kind, completion.status),
         }
     }
 

@@ -3,7 +3,8 @@
 //! A read returns the newest completed write. After a power cut a sector may hold its last durable content or anything
 //! written since. A discard makes no promise across power cuts (ATA calls it non-deterministic): until the sector is
 //! durably written again, a cut may bring back any of its former contents, unless discards are durable. A sector never
-//! holds anything older than that, and never the content of another sector.
+//! holds anything older than that, and never the content of another sector. [`ssd::Completeness`] says what a refused
+//! request leaves.
 
 use std::sync::Arc;
 
@@ -31,6 +32,8 @@ struct Sector {
     possible: Vec<Possible>,
     /// The content that a read returns.
     now: Stamp,
+    /// What a read may return instead: the contents of refused requests. The first read decides.
+    refused: Vec<Stamp>,
     /// True if a discard is among the possible contents.
     discarded: bool,
     /// All contents ever written here.
@@ -52,7 +55,23 @@ impl Sector {
         one.done = true;
         let to = self.possible.iter().position(|one| !one.done).unwrap_or(self.possible.len());
         self.possible.insert(to, one);
+        self.refused.clear();
         to
+    }
+
+    /// Notes that the request of a content was refused.
+    fn refuse(&mut self, which: impl Fn(&Possible) -> bool) {
+        let mut refused = std::mem::take(&mut self.refused);
+        let at = self.complete(which);
+        refused.push(self.possible[at].stamp);
+        self.refused = refused;
+    }
+
+    /// A read has found a content.
+    fn decide(&mut self, got: Stamp) {
+        if std::mem::take(&mut self.refused).contains(&got) {
+            self.now = got;
+        }
     }
 }
 
@@ -108,7 +127,7 @@ impl Oracle {
         if self.sectors[at].is_none() {
             let now = self.untouched(sector).unwrap_or_default();
             let possible = vec![Possible { order: 0, stamp: now, done: true }];
-            self.sectors[at] = Some(Arc::new(Sector { possible, now, discarded: false, history: vec![now] }));
+            self.sectors[at] = Some(Arc::new(Sector { possible, now, history: vec![now], ..Sector::default() }));
         }
         self.touched(sector)
     }
@@ -153,6 +172,13 @@ impl Oracle {
         }
     }
 
+    /// Notes a refused write.
+    pub fn refuse_write(&mut self, io: &Io, stamps: &[Stamp]) {
+        for (sector, stamp) in (io.start.get()..).zip(stamps) {
+            self.touched(sector).refuse(|one| one.stamp == *stamp);
+        }
+    }
+
     /// Notes a completed flush, submitted when the writes with `covered(order)` were complete.
     pub fn complete_flush(&mut self, covered: impl Fn(u64) -> bool) {
         for entry in self.sectors.iter_mut().flatten() {
@@ -187,6 +213,13 @@ impl Oracle {
         }
     }
 
+    /// Notes a refused discard.
+    pub fn refuse_discard(&mut self, io: &Io) {
+        for sector in self.discarded(io) {
+            self.touched(sector).refuse(|one| one.order == 0 && one.stamp == Stamp(0));
+        }
+    }
+
     /// The sectors of the whole mapping units in a discard.
     fn discarded(&self, io: &Io) -> std::ops::Range<u64> {
         debug_assert_eq!(io.kind, IoKind::Discard);
@@ -197,9 +230,13 @@ impl Oracle {
     ///
     /// # Panics
     /// If a sector does not hold the newest completed write.
-    pub fn check_read(&self, io: &Io, data: &[Stamp]) {
+    pub fn check_read(&mut self, io: &Io, data: &[Stamp]) {
         assert_eq!(data.len() as u64, io.sectors.get());
         for (sector, got) in (io.start.get()..).zip(data) {
+            let open = self.sectors.get_mut(sector as usize).and_then(Option::as_mut);
+            if let Some(entry) = open.filter(|entry| !entry.refused.is_empty()) {
+                Arc::make_mut(entry).decide(*got);
+            }
             let entry = self.sectors.get(sector as usize).and_then(Option::as_ref);
             let known = entry.map(|entry| entry.now).or_else(|| self.untouched(sector));
             let Some(expected) = known else { continue };
@@ -226,11 +263,13 @@ impl Oracle {
         };
         let possible = known || (entry.discarded && (earlier || entry.history.contains(&got)));
         assert!(possible, "sector {sector} holds {got:?} after a power cut, which must be one of {:?}", entry.possible);
-        let certain = entry.possible.len() == 1 && !entry.discarded && entry.now == got;
+        let settled = entry.possible.len() == 1 && entry.refused.is_empty();
+        let certain = settled && !entry.discarded && entry.now == got;
         if !certain {
             let entry = Arc::make_mut(entry);
             entry.now = got;
             entry.discarded = false;
+            entry.refused.clear();
             entry.possible = vec![Possible { order: 0, stamp: got, done: true }];
         }
     }

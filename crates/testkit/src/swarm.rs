@@ -450,9 +450,6 @@ impl Swarm {
         let cut_every = self.requests / (self.cuts + 1);
         let mut cuts = 0;
         for i in 0..self.requests {
-            if host.worn_out() {
-                break;
-            }
             let queue = QueueId::new(choice.below(resolved.host.queues.queues.len() as u64) as u16);
             host.submit_to(queue, requests::draw(&mut rng, capacity));
             host.steps(rng.below(6));
@@ -465,12 +462,13 @@ impl Swarm {
                 cuts += 1;
             }
         }
-        if !host.worn_out() {
-            // Background work ends once no requests come.
-            host.run_until_idle();
-            host.ssd().check();
-        }
+        // Background work ends once no requests come.
+        host.run_until_idle();
+        host.ssd().check();
         let counters = host.ssd().counters();
+        if host.worn_out() {
+            host.audit();
+        }
         Outcome {
             completed: host.requests().iter().sum(),
             cuts,

@@ -189,6 +189,7 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         }
         Sabotage::CacheOverwritten => vec![at(&["cache mode across lists, deep queue"], "integrity")],
         Sabotage::DiscardUnrecorded => vec![at(TRIMS, "power cuts, full"), at(TRIMS, "power cuts, among discards")],
+        Sabotage::DiscardHasty => vec![at(&["durable discards, buffered"], "refusals")],
         Sabotage::DiscardOverrules => vec![at(TRIMS, "power cuts, among discards")],
         Sabotage::RewrittenVouched | Sabotage::OpenVouched => vec![at(CHECKPOINTS, "power cuts, full")],
         Sabotage::PairingIgnored => vec![at(&["paired pages"], "power cuts, full")],

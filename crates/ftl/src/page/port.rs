@@ -106,6 +106,11 @@ impl Ftl for PageFtl {
         self.trims.is_some()
     }
 
+    /// A discard with a record on flash needs space for it.
+    fn may_refuse_discards(&self) -> bool {
+        self.trims.is_some()
+    }
+
     fn discard(&mut self, now: Time, owner: Owner, lpn: Lpn) -> bool {
         self.discard(now, owner, lpn)
     }

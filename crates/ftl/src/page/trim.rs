@@ -59,6 +59,17 @@ impl TrimPages {
     }
 }
 
+/// A discard that its trim page has yet to record, and what holds again if the drive refuses the page.
+#[derive(Clone, Copy, Debug)]
+struct Discard {
+    owner: Owner,
+    lpn: Lpn,
+    /// The mapping unit's bit before the discard.
+    was_discarded: bool,
+    /// The version of a write in progress that is newer than an earlier discard and older than this one.
+    older_write: Option<u32>,
+}
+
 /// One trim page.
 #[derive(Clone, Debug, Default)]
 struct TrimPage {
@@ -71,8 +82,15 @@ struct TrimPage {
     /// The latest version that had been given out when the latest discard came: writes up to it are older.
     latest: u32,
     /// Discards that the version being programmed records, and those of the next one.
-    stored_for: Vec<(Owner, Lpn)>,
-    waiting: Vec<(Owner, Lpn)>,
+    stored_for: Vec<Discard>,
+    waiting: Vec<Discard>,
+}
+
+impl TrimPage {
+    /// The discards of a mapping unit that are not recorded, the oldest first.
+    fn unrecorded(&mut self, lpn: Lpn) -> impl Iterator<Item = &mut Discard> {
+        self.stored_for.iter_mut().chain(&mut self.waiting).filter(move |discard| discard.lpn == lpn)
+    }
 }
 
 /// All trim pages of a drive.
@@ -118,6 +136,30 @@ impl Trims {
     fn page_of(&mut self, lpn: Lpn) -> (u32, &mut TrimPage) {
         let page = lpn.get() / self.shape.units;
         (page, &mut self.pages[page as usize])
+    }
+
+    /// Undoes discards whose page the drive has refused.
+    fn undo(&mut self, page: usize, refused: &[Discard]) {
+        for discard in refused.iter().rev() {
+            let Discard { lpn, was_discarded, older_write, .. } = *discard;
+            if !self.is_discarded(lpn) {
+                // A newer write has been programmed meanwhile.
+                continue;
+            }
+            // The next version of the page may still record a later discard of the mapping unit.
+            match self.pages[page].waiting.iter_mut().find(|later| later.lpn == lpn) {
+                Some(later) => {
+                    later.was_discarded = was_discarded;
+                    later.older_write = later.older_write.or(older_write);
+                }
+                None => {
+                    self.set(lpn, was_discarded);
+                    if let Some(version) = older_write {
+                        self.newer.entry(lpn).or_insert(version);
+                    }
+                }
+            }
+        }
     }
 
     /// Writes in progress of discarded mapping units of a page.
@@ -187,15 +229,21 @@ impl PageFtl {
             return false;
         };
         // A write in progress is older than this discard.
-        let superseded = trims.newer.remove(&lpn).is_some();
-        let known = trims.is_discarded(lpn) && !superseded;
+        let older_write = trims.newer.remove(&lpn);
+        let was_discarded = trims.is_discarded(lpn);
+        let known = was_discarded && older_write.is_none();
+        if known && owner.is_none() {
+            // The buffer repeats a discard that is durable, because a program was under way.
+            return false;
+        }
         trims.set(lpn, true);
+        let discard = Discard { owner, lpn, was_discarded, older_write };
         let (page, state) = trims.page_of(lpn);
         match (known, state.dirty, state.storing) {
             (true, false, None) => return false,
-            (true, false, Some(_)) => state.stored_for.push((owner, lpn)),
+            (true, false, Some(_)) => state.stored_for.push(discard),
             (_, dirty, _) => {
-                state.waiting.push((owner, lpn));
+                state.waiting.push(discard);
                 (state.dirty, state.latest) = (true, latest);
                 if !dirty {
                     trims.due.push(page);
@@ -205,8 +253,8 @@ impl PageFtl {
         true
     }
 
-    /// True if a mapping unit that has just been programmed was discarded meanwhile, and the record is durable: nobody
-    /// may read it any more.
+    /// True if a mapping unit that has just been programmed is older than a discard that is durable: the map must not
+    /// point to it.
     pub(super) fn is_outdated(&mut self, slot: &Slot) -> bool {
         let units = self.units;
         let Some(trims) = self.trims.as_mut().filter(|_| slot.lpn.get() < units) else { return false };
@@ -215,7 +263,7 @@ impl PageFtl {
             return false;
         }
         let (_, state) = trims.page_of(lpn);
-        !state.stored_for.iter().chain(&state.waiting).any(|(_, waiting)| *waiting == lpn)
+        state.unrecorded(lpn).all(|discard| discard.was_discarded && discard.older_write != Some(slot.version))
     }
 
     /// A write comes to the FTL. If the mapping unit is discarded, the write is newer, unless it was in progress when the
@@ -232,11 +280,18 @@ impl PageFtl {
 
     /// A mapping unit has been programmed, or, if it is not `written`, refused.
     pub(super) fn note_written(&mut self, lpn: Lpn, version: u32, written: bool) {
-        let Some(trims) = self.trims.as_mut() else { return };
+        let units = self.units;
+        let Some(trims) = self.trims.as_mut().filter(|_| lpn.get() < units) else { return };
         if trims.newer.get(&lpn) == Some(&version) {
             trims.newer.remove(&lpn);
             if written {
                 trims.set(lpn, false);
+            }
+        } else if trims.is_discarded(lpn) {
+            // The write is older than the discards that wait for their record.
+            for discard in trims.page_of(lpn).1.unrecorded(lpn) {
+                discard.older_write.take_if(|older| *older == version);
+                discard.was_discarded &= !written;
             }
         }
     }
@@ -294,7 +349,7 @@ impl PageFtl {
         if let Some(old) = trims.directory.set(Lpn::new(page), Some(psn)) {
             self.invalidate(old);
         }
-        for (owner, lpn) in stored_for.drain(..) {
+        for Discard { owner, lpn, .. } in stored_for.drain(..) {
             let rewritten = self.trims.as_ref().is_some_and(|trims| !trims.is_discarded(lpn));
             if rewritten || !self.give_up_unit(flash.now, owner, lpn) {
                 owners.discard_done(owner);
@@ -316,9 +371,11 @@ impl PageFtl {
         let Some(trims) = self.trims.as_mut().filter(|trims| trims.holds(unit.lpn)) else {
             return owners.write_refused(unit.owner);
         };
-        let state = &mut trims.pages[(unit.lpn.get() - trims.first) as usize];
-        state.storing = None;
-        state.stored_for.drain(..).for_each(|(owner, _)| owners.write_refused(owner));
+        let page = (unit.lpn.get() - trims.first) as usize;
+        trims.pages[page].storing = None;
+        let refused = std::mem::take(&mut trims.pages[page].stored_for);
+        trims.undo(page, &refused);
+        refused.iter().for_each(|discard| owners.discard_refused(discard.owner));
     }
 
     /// The content of the pool that takes a mapping unit.

@@ -37,6 +37,7 @@ const EFFORT: Effort = Effort {
     apart: 1,
     erases: 30,
     ways: 1,
+    refusals: 1,
 };
 /// Seeds of random devices in the selection.
 const SEEDS: u64 = 12;

@@ -11,6 +11,8 @@
 //! ```
 //!
 //! A discarded dirty unit is gone at once. A unit on its way to flash is not: its program cannot be called back.
+//!
+//! A unit is *held* while the FTL may refuse a discard of it: it keeps its content and is not sent to flash.
 
 use base::engine::Handle;
 use base::units::Lpn;
@@ -33,6 +35,8 @@ pub(crate) struct Entry {
     /// has it.
     epoch: u64,
     logged: bool,
+    /// The FTL has not answered a discard of the unit.
+    held: bool,
     state: State,
     /// The next entry of its chain in the index.
     pub(super) next: Option<Handle<Self>>,
@@ -106,6 +110,7 @@ impl Entry {
             batch: 0,
             epoch,
             logged: false,
+            held: false,
             state: State::Dirty,
             next: None,
         }
@@ -122,7 +127,23 @@ impl Entry {
 
     /// True if it waits to be written back, and is not on its way.
     pub(super) const fn is_dirty(&self) -> bool {
-        matches!(self.state, State::Dirty)
+        matches!(self.state, State::Dirty) && !self.held
+    }
+
+    /// True if a program of it has not ended.
+    pub(super) const fn is_on_its_way(&self) -> bool {
+        !matches!(self.state, State::Dirty | State::Gone)
+    }
+
+    /// Holds the entry until the FTL has answered a discard. Its old queue knows by the number of moves that its
+    /// reference is stale.
+    pub(super) const fn hold(&mut self) {
+        (self.held, self.moves) = (true, self.moves.wrapping_add(1));
+    }
+
+    /// Ends [`Self::hold`]. False if the entry was not held.
+    pub(super) const fn release(&mut self) -> bool {
+        std::mem::replace(&mut self.held, false)
     }
 
     /// True if it was discarded while it was on its way.

@@ -261,7 +261,26 @@ impl<S: Sector> Clients<S> {
         self.note_buffer_change();
     }
 
-    /// A discard is durable.
+    /// The FTL may refuse the discard of a mapping unit: until it answers, the buffer holds the content.
+    pub(crate) fn hold_buffered(&mut self, lpn: Lpn) {
+        if let Some(buffer) = &mut self.buffer {
+            buffer.hold(lpn);
+        }
+    }
+
+    /// True if the buffer holds content for the FTL's answers to discards.
+    pub(crate) fn holds_any(&self) -> bool {
+        self.buffer.as_ref().is_some_and(Buffer::holds_any)
+    }
+
+    /// The FTL has answered the discard of a mapping unit.
+    pub(crate) fn answer_discard(&mut self, lpn: Lpn, is_done: bool) {
+        let Some(buffer) = &mut self.buffer else { return };
+        buffer.answer_discard(lpn, is_done);
+        self.note_buffer_change();
+    }
+
+    /// The discards of a request have taken effect.
     pub(crate) fn end_discard(&mut self, discard: Handle<Active<S>>) {
         let Some(place) = self.discards.iter().position(|(handle, _)| *handle == discard) else { return };
         let (_, epoch) = self.discards.swap_remove(place);
@@ -470,6 +489,13 @@ impl<S: Sector> WriteSink<S> for Clients<S> {
                 self.note_buffer_change();
             }
             None => self.before.refused += 1,
+        }
+    }
+
+    fn discard_refused(&mut self, owner: Owner) {
+        if let Some(OwnerKind::Request(handle)) = Self::owner_kind(owner) {
+            self.requests[handle].status = Status::ReadOnly;
+            self.unit_done(handle, Service::NONE);
         }
     }
 

@@ -76,6 +76,34 @@ pub enum Status {
     OutOfRange,
 }
 
+/// How much of a write or a discard has been carried out. Every checker of data takes its rule from here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completeness {
+    /// Every sector has the new content.
+    Whole,
+    /// Every sector has the old content or the new one, each sector by itself. The first read of a sector decides, and
+    /// later reads return the same. After a power cut both are possible until a later write of the sector is durable.
+    Partial,
+    /// The content of every sector is unknown. The first read of a sector decides.
+    Unknown,
+    /// Every sector has the old content.
+    Nothing,
+}
+
+impl Status {
+    /// How much of a write or a discard that ended so has been carried out. A drive may notice that it has no room left
+    /// when it has carried out a part of a request, so a refused request may be done in part.
+    #[must_use]
+    pub const fn completeness(self) -> Completeness {
+        match self {
+            Self::Done => Completeness::Whole,
+            Self::ReadOnly => Completeness::Partial,
+            Self::Uncorrectable => Completeness::Unknown,
+            Self::OutOfRange => Completeness::Nothing,
+        }
+    }
+}
+
 /// A finished request.
 #[derive(Clone, Debug)]
 pub struct Completion<S> {

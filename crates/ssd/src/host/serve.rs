@@ -415,23 +415,47 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         }
     }
 
-    /// Discards the units inside the extent. Units that it covers only in part keep their content.
+    /// Discards the units inside the extent. Units that it covers only in part keep their content. The buffer gives up
+    /// its content of a unit only once the FTL cannot refuse the discard any more.
     fn discard(&mut self, handle: Handle<Active<S>>) {
         let Active { extent, io, .. } = self.clients.requests[handle];
         let mut pending = 0;
         for unit in extent.first..extent.end {
-            let part = !self.resolved.planted.is(Sabotage::PartDiscarded);
-            if part && self.cover(&io, unit).1 != full_mask(self.resolved.geometry.sectors) {
+            if !self.is_discarded_by(&io, unit) {
                 continue;
             }
-            self.clients.drop_buffered(handle, Lpn::new(unit));
-            let asked = self.ftl.discard(self.now, Clients::request_owner(handle), Lpn::new(unit));
-            pending += u32::from(asked);
+            let waits = self.ftl.discard(self.now, Clients::request_owner(handle), Lpn::new(unit));
+            pending += u32::from(waits);
+            let hasty = self.resolved.planted.is(Sabotage::DiscardHasty);
+            match waits && self.ftl.may_refuse_discards() && !hasty {
+                true => self.clients.hold_buffered(Lpn::new(unit)),
+                false => self.clients.drop_buffered(handle, Lpn::new(unit)),
+            }
         }
         self.clients.requests[handle].pending = pending;
         if pending == 0 {
             self.served(handle);
         }
+    }
+
+    /// True if a discard covers the whole unit.
+    fn is_discarded_by(&self, io: &Io, unit: u32) -> bool {
+        self.cover(io, unit).1 == full_mask(self.resolved.geometry.sectors)
+            || self.resolved.planted.is(Sabotage::PartDiscarded)
+    }
+
+    /// The FTL has answered a discard: the buffer discards what it holds for it, or keeps all of it if the FTL has
+    /// refused a unit.
+    fn end_discard(&mut self, handle: Handle<Active<S>>) {
+        if self.clients.holds_any() {
+            let Active { extent, io, status, .. } = self.clients.requests[handle];
+            for unit in extent.first..extent.end {
+                if self.is_discarded_by(&io, unit) {
+                    self.clients.answer_discard(Lpn::new(unit), status == Status::Done);
+                }
+            }
+        }
+        self.clients.end_discard(handle);
     }
 
     /// Sends the data of a read that has come so far, ahead of the rest.
@@ -459,7 +483,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
                 self.link.carry(self.now, Direction::Out, rest.bytes())
             }
             IoKind::Discard => {
-                self.clients.end_discard(handle);
+                self.end_discard(handle);
                 None
             }
             IoKind::Write | IoKind::Flush => None,

@@ -41,7 +41,7 @@ pub(super) enum Content {
 
 impl Content {
     /// The content of a sector by its offset in the request.
-    const fn at(self, offset: u64) -> u64 {
+    pub(super) const fn at(self, offset: u64) -> u64 {
         match self {
             Self::Stamps(first) => first + offset,
             Self::Zeros => 0,

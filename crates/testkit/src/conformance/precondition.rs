@@ -103,15 +103,13 @@ fn one(resolved: &Resolved, seed: u64, way: &[Precondition]) -> Work {
     if !worn_out {
         let capacity = resolved.capacity().get();
         script::play(&mut host, &script::random(seed, capacity, 12));
-        if Rng::stream(seed, "conformance.precondition").chance(0.5) && !host.worn_out() {
+        if Rng::stream(seed, "conformance.precondition").chance(0.5) {
             host.cut();
             work.cuts += 1;
         }
         host.run_until_idle();
         work.requests = Work::of(&host).requests;
     }
-    if !host.worn_out() {
-        host.audit();
-    }
+    host.audit();
     work
 }
