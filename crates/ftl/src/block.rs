@@ -46,7 +46,18 @@ type Lbn = u32;
 
 /// Blocks of each die that never become replacement blocks: one is the target of merges, one may be held by a merge
 /// that had taken writes along when the power failed, and two replace failing blocks.
+///
+/// Why a die with two failures and one such power cut refuses no write:
+/// * While a chain has replacement blocks, no block is opened out of the reserve. So at least four are free when merges
+///   begin. The three events take one free block each, and the fourth is the target of a merge, which frees a block or
+///   more.
+/// * If no chain has replacement blocks, the logical blocks use one block each, and `BlockFamily` leaves four more. A die
+///   with fewer free blocks than a new data block needs above the reserve has lost some to failures. So the new data
+///   block may take one of the two that replace those ([`FAILURES`]), and the target and the held block remain.
 const RESERVE: u32 = 4;
+
+/// Blocks of the reserve that replace failing blocks.
+const FAILURES: u32 = 2;
 
 /// The purpose of a command list: its tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -140,6 +140,8 @@ fn seeds_that_once_failed_pass() {
         ("program failures", "map Fmmu(FmmuSpec, a shared log in pools of 16 blocks", 3, "soak"),
         // The helper waited for units that would fill a program, and a write waited for the helper.
         ("program failures", "map Fmmu(FmmuSpec, a shared log in pools of 16 blocks", 10, "soak"),
+        // New data blocks took the blocks that replace failures while merges could have made room.
+        ("program failures", "block, sample 0, queue depth of 1", 49_624, "soak"),
         // A merge that had erased its sources lost pages when all its destinations failed.
         ("preconditioning", "Bast, Same, erased when read, transfer by Bus", 3_007, "test"),
         ("preconditioning", "Bast, Apart, erased when read, transfer by Controller", 3_007, "test"),

@@ -6,7 +6,7 @@
 use base::units::{Lpn, Psn, SuperblockId};
 use flash::nand::{Media, Sector};
 
-use super::{BlockFtl, Lbn, RESERVE};
+use super::{BlockFtl, FAILURES, Lbn, RESERVE};
 
 /// The state of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,8 +78,9 @@ impl BlockFtl {
     /// chain has reached its limit, or if merges need the free blocks.
     pub(super) fn open(&mut self, lbn: Lbn) -> Option<SuperblockId> {
         let (die, length) = (self.home(lbn), self.chains[lbn as usize].length);
-        // A die with failed blocks may use the two blocks that replace them for its last data blocks.
-        let kept = if length == 0 { RESERVE - 2 } else { RESERVE };
+        // Merges of chains with replacement blocks make room: only without them a data block may use the reserve.
+        let is_last = length == 0 && self.dies[die].replaced.is_empty();
+        let kept = if is_last { RESERVE - FAILURES } else { RESERVE };
         if length > self.replacements || self.dies[die].free.len() <= kept {
             return None;
         }

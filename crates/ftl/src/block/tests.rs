@@ -109,6 +109,77 @@ fn without_a_free_block_the_oldest_chain_is_merged() {
     assert_eq!(rounds(&mut rig, 4..13), [4, 1, 1, 1, 2, 1, 1, 1, 3]);
 }
 
+/// The number of blocks of each chain.
+fn lengths(rig: &Rig) -> Vec<u32> {
+    let crate::AnyFtl::Block(ftl) = &rig.ftl else { panic!("a block map") };
+    ftl.chains.iter().map(|chain| chain.length).collect()
+}
+
+#[test]
+fn chains_are_merged_in_the_order_of_their_first_replacements_also_after_a_power_cut() {
+    for cut in [false, true] {
+        let mut rig = Rig::new(
+            "flash = { part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 11, pages = 4, planes = 1 }\n\
+             [ftl]\nkind = 'block'\ncapacity = '32KiB'\nblock = { replacements = 3 }\n",
+        );
+        write(&mut rig, 0..16, 1);
+        // Of logical blocks 1 and 2, the first has the older data block and the younger first replacement. The second has
+        // the youngest replacement of all.
+        write(&mut rig, [8, 4, 8], 2);
+        assert_eq!((lengths(&rig), rig.ftl.free_blocks()), (vec![1, 2, 3, 1], 4));
+        if cut {
+            rig.cut_power();
+        }
+        write(&mut rig, [12], 3);
+        assert_eq!(lengths(&rig), [1, 2, 1, 2], "after a power cut: {cut}");
+        write(&mut rig, [0, 0], 4);
+        assert_eq!(lengths(&rig), [3, 1, 1, 2], "after a power cut: {cut}");
+        write(&mut rig, [0], 5);
+        assert_eq!(lengths(&rig), [4, 1, 1, 1], "after a power cut: {cut}");
+    }
+}
+
+/// Random writes to a die as full as the reserve allows. Two programs fail, close to each other or apart, and the power
+/// fails once. Returns the writes refused.
+fn refused(seed: u64) -> u64 {
+    let mut rng = base::engine::Rng::stream(seed, "block.reserve");
+    let replacements = rng.below(4);
+    let mut rig = Rig::new(&format!(
+        "flash = {{ part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 9, pages = 4, planes = 1 }}\n\
+         [ftl]\nkind = 'block'\ncapacity = '40KiB'\nblock = {{ replacements = {replacements} }}\n",
+    ));
+    assert_eq!(rig.units(), 20);
+    let first = rng.below(60);
+    let faults = rig.backend.media_mut().faults_mut();
+    faults.fail_program(first);
+    faults.fail_program(first + 1 + rng.below(8));
+    let cut = rng.below(60);
+    let mut newest = [0; 20];
+    for round in 1..60 {
+        let page = rng.below(20) as u32;
+        rig.write(&[page], Some(Stamp(round)));
+        let before = std::mem::replace(&mut newest[page as usize], round);
+        if round == cut {
+            (0..rng.below(12)).for_each(|_| _ = rig.step());
+            rig.cut_power();
+            let kept = rig.read(page).expect("not lost").0;
+            assert!(kept == round || kept == before, "seed {seed}: page {page} holds {kept}");
+            newest[page as usize] = kept;
+        }
+        rig.run_until_idle();
+    }
+    for (page, newest) in (0..).zip(newest) {
+        assert_eq!(rig.read(page), Some(Stamp(newest)), "seed {seed}: page {page}");
+    }
+    u64::from(rig.host.refused)
+}
+
+#[test]
+fn two_failures_and_a_power_cut_cost_no_write() {
+    let refusing: Vec<_> = (0..3_000).filter(|seed| refused(*seed) > 0).collect();
+    assert_eq!(refusing, [0; 0]);
+}
+
 #[test]
 fn a_merge_does_not_copy_discarded_pages() {
     let mut rig = rig(1, "");
