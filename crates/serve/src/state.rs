@@ -232,4 +232,4 @@ fn check_device(resolved: &Resolved) -> Result<(), StateError> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

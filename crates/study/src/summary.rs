@@ -548,3 +548,16 @@ pub enum Results<'a> {
     /// The stages of the run, in order.
     Several(&'a [Summary]),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_deviation_of_erase_counts_is_that_of_all_blocks() {
+        // Squares of the differences: 9, 1, 1, 1, 0, 0, 4 and 16, a mean of 4. The blocks are no sample.
+        let found = erases(&[2, 4, 4, 4, 5, 5, 7, 9]).expect("blocks");
+        assert_eq!((found.blocks, found.min, found.max, found.mean, found.deviation), (8, 2, 9, 5.0, 2.0));
+        assert_eq!(erases(&[]), None);
+    }
+}

@@ -33,7 +33,7 @@ fn schema() -> Value {
     serde_json::to_value(schemars::schema_for!(Spec)).expect("a schema")
 }
 
-fn read(description: &Value) -> Option<Resolved> {
+pub(crate) fn read(description: &Value) -> Option<Resolved> {
     let spec: Spec = serde_json::from_value(description.clone()).ok()?;
     spec.resolve().ok()
 }
@@ -90,7 +90,7 @@ impl<'a> Plain<'a> {
 }
 
 /// Calls a function for every number below `count`, on all cores.
-fn each(count: usize, work: impl Fn(usize) + Sync) {
+pub(crate) fn each(count: usize, work: impl Fn(usize) + Sync) {
     let next = AtomicUsize::new(0);
     let work = || {
         while let Some(i) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|i| *i < count) {
@@ -176,7 +176,7 @@ fn a_builtin_device_resolves_the_same_after_being_written() {
 }
 
 /// Workloads that have every key.
-const WORKLOADS: [&str; 4] = [
+pub(crate) const WORKLOADS: [&str; 4] = [
     r#"name = "w"
     requests = 300
     duration = "70ms"

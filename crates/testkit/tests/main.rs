@@ -10,6 +10,7 @@ mod newcomers;
 mod priority;
 mod sabotage;
 mod second_model;
+mod store_keys;
 mod swarm;
 mod tidy;
 mod words;

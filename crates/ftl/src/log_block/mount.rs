@@ -136,3 +136,33 @@ impl LogBlockFtl {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use base::engine::Rng;
+
+    use crate::AnyFtl;
+    use crate::rig::Rig;
+
+    #[test]
+    fn log_blocks_are_in_the_order_of_their_ages_after_a_power_cut() {
+        for kind in ["bast", "fast"] {
+            let mut rig = Rig::new(&format!(
+                "flash = {{ part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 40, pages = 8, planes = 1 }}\n\
+                 [ftl]\nkind = '{kind}'\nover-provisioning = '60%'\nlog = {{ blocks = 9 }}",
+            ));
+            let mut rng = Rng::stream(3, kind);
+            let units = u64::from(rig.units());
+            (0..units as u32).for_each(|lpn| rig.write(&[lpn], None));
+            for _ in 0..600 {
+                rig.write(&[rng.below(units) as u32], None);
+                rig.run_until_idle();
+            }
+            rig.cut_power();
+            let AnyFtl::LogBlock(ftl) = &rig.ftl else { panic!("log blocks") };
+            let logs: Vec<_> = ftl.logs.by_age().map(|(_, log)| log.superblock).collect();
+            assert!(logs.len() > 5 && !logs.is_sorted(), "{kind}: their numbers say nothing of their ages: {logs:?}");
+            assert!(logs.is_sorted_by_key(|superblock| rig.backend.media().birth(*superblock)), "{kind}: {logs:?}");
+        }
+    }
+}

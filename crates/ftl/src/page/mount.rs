@@ -195,6 +195,29 @@ mod tests {
     }
 
     #[test]
+    fn superblocks_are_closed_in_the_order_of_their_ages_after_a_power_cut() {
+        let (config, array, _) = describe(
+            "flash = { part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 24, pages = 8, planes = 1 }\n\
+             ftl = { over-provisioning = '40%', gc = { victim = { policy = 'fifo' } } }",
+        );
+        let AnyConfig::Page(config) = config else { panic!("a page-mapped drive") };
+        let mut rig: Rig<PageFtl> = Rig::with(config, &array, None);
+        let mut rng = base::engine::Rng::stream(2, "mount");
+        let units = rig.units();
+        (0..units).for_each(|lpn| rig.write(&[lpn], None));
+        for _ in 0..2_000 {
+            rig.write(&[rng.below(units.into()) as u32], None);
+            rig.run_until_idle();
+        }
+        rig.cut_power();
+        for pool in 0..2 {
+            let closed: Vec<_> = rig.ftl.victims[rig.ftl.kind_in(pool)].closed(pool).collect();
+            assert!(closed.len() > 10 && !closed.is_sorted(), "their numbers say nothing of their ages: {closed:?}");
+            assert!(closed.is_sorted_by_key(|superblock| rig.backend.media().birth(*superblock)), "{closed:?}");
+        }
+    }
+
+    #[test]
     fn a_power_cut_in_a_collection_leaves_its_target_without_valid_units() {
         let (config, array, _) = describe(
             "flash = { part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 16, pages = 8, planes = 1 }\n\

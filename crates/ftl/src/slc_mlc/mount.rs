@@ -344,3 +344,34 @@ fn programmed_pages<S: Sector>(media: &Media<S>) -> Programmed {
     let pages = blocks.map(|block| u64::from(media.first_rows(block).unwrap_or_else(|| counted(block)))).sum();
     Programmed(pages, geometry.slots)
 }
+
+#[cfg(test)]
+mod tests {
+    use base::engine::Rng;
+
+    use super::*;
+    use crate::AnyFtl;
+    use crate::rig::Rig;
+
+    #[test]
+    fn chains_are_in_the_order_of_their_last_log_blocks_after_a_power_cut() {
+        let mut rig = Rig::new(
+            "flash = { part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 40, pages = 8, planes = 1 }\n\
+             [ftl]\nkind = 'chang'\nover-provisioning = '60%'",
+        );
+        let mut rng = Rng::stream(4, "mount");
+        let units = u64::from(rig.units());
+        (0..units as u32).for_each(|lpn| rig.write(&[lpn], None));
+        for _ in 0..600 {
+            rig.write(&[rng.below(units) as u32], None);
+            rig.run_until_idle();
+        }
+        rig.cut_power();
+        let AnyFtl::SlcMlc(ftl) = &rig.ftl else { panic!("Chang's FTL") };
+        let chains = ftl.disk.mlc.mapping.chains();
+        let last: Vec<_> = chains.by_age().map(|lba| chains.logs(lba).last().expect("a log block")).collect();
+        assert!(last.len() > 5 && !last.is_sorted(), "their numbers say nothing of their ages: {last:?}");
+        let birth = |block: &u32| rig.backend.media().birth(SuperblockId::new(*block));
+        assert!(last.is_sorted_by_key(birth), "{last:?}");
+    }
+}

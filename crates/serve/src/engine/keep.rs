@@ -68,7 +68,7 @@ impl KeepIn {
             let mut drive = options.session(progress).prepare::<Bytes512>()?;
             (State::create(dir, &mut drive, durability)?, drive)
         };
-        Ok(Made { drive: Box::new(drive), files: Files { state, on_finding, failure: None, damaged: 0 }, is_used })
+        Ok(Made { drive: Box::new(drive), files: Files::new(state, on_finding), is_used })
     }
 }
 
@@ -81,6 +81,10 @@ pub(super) struct Files {
 }
 
 impl Files {
+    pub(super) const fn new(state: State, on_finding: Option<OnFinding>) -> Self {
+        Self { state, on_finding, failure: None, damaged: 0 }
+    }
+
     /// Asks for failures and damage; `promises` are made durable first. True if all that the drive has done is stored.
     pub(super) fn settle(&mut self, promises: bool) -> bool {
         if self.failure.is_some() {

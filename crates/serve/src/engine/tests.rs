@@ -2,6 +2,7 @@
 
 mod allocation;
 mod keep;
+mod order;
 mod power;
 mod replay;
 mod thread;

@@ -5,5 +5,5 @@ mod directory;
 mod drives;
 mod images;
 mod killed;
-mod memory;
+pub(crate) mod memory;
 mod process;

@@ -250,7 +250,44 @@ impl Open {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn a_quantile_is_the_bin_of_the_nearest_rank(
+            mut ns in prop::collection::vec(0_u64..1 << 40, 1..300),
+            thousandths in 0_u64..=1_000,
+        ) {
+            let mut growing = Growing::default();
+            ns.iter().for_each(|ns| growing.record(Span::from_ps(ns * 1_000)));
+            let latencies = growing.take();
+            ns.sort_unstable();
+            // In integers: the least rank that a share of all does not exceed.
+            let rank = (thousandths * ns.len() as u64).div_ceil(1_000).max(1);
+            let nearest = Span::from_ps(up_to(bin_of(ns[rank as usize - 1])) * 1_000);
+            // A hair below, because a thousandth has no exact binary fraction.
+            let q = (thousandths as f64 / 1_000.0 - 1e-9).max(0.0);
+            prop_assert_eq!(latencies.quantile(q), Some(nearest));
+        }
+    }
+
+    #[test]
+    fn a_percentile_has_the_rank_of_exact_arithmetic() {
+        for (q, key, _) in crate::histogram::PERCENTILES {
+            let share = (q * 1e5).round() as u64;
+            for count in (1..2_000).chain((2_000..2_000_000).step_by(977)) {
+                let rank = (share * count).div_ceil(100_000) as u32;
+                // As many requests as the rank lie in the first bin, so the percentile does; with one fewer it does not.
+                for (first, bin) in [(rank, 0), (rank - 1, 1)] {
+                    let latencies = Latencies(vec![(0, first), (1, count as u32 - first)]);
+                    let found = latencies.quantile(q).expect("requests");
+                    assert_eq!(found.as_ns(), bin, "{key} of {count} requests, {first} of them in the first bin");
+                }
+            }
+        }
+    }
 
     #[test]
     fn bins_cover_all_latencies_without_a_gap() {

@@ -39,11 +39,17 @@ fn is_independent(values: &[f64]) -> bool {
     if deviation <= mean.abs() * 1e-12 {
         return true;
     }
+    standardized(values, deviation) <= CORRELATED
+}
+
+/// Von Neumann's statistic of values with this sample deviation. Of independent normal values it has the mean 0 and the
+/// variance 1.
+fn standardized(values: &[f64], deviation: f64) -> f64 {
     let n = values.len() as f64;
     let steps: f64 = values.windows(2).map(|pair| (pair[0] - pair[1]).powi(2)).sum();
     let squares = deviation.powi(2) * (n - 1.0);
     let correlation = 1.0 - steps / (2.0 * squares);
-    correlation / ((n - 2.0) / (n * n - 1.0)).sqrt() <= CORRELATED
+    correlation / ((n - 2.0) / (n * n - 1.0)).sqrt()
 }
 
 #[cfg(test)]
@@ -88,6 +94,23 @@ mod tests {
             assert!((0.91..=0.98).contains(&share), "{memory}: {share}");
             // Independent requests would promise far too much.
             assert!(memory < 0.9 || naive < known / 2, "{naive} of {known}");
+        }
+    }
+
+    #[test]
+    fn the_statistic_of_independent_values_has_the_mean_zero_and_the_variance_one() {
+        let mut rng = Rng::stream(8, "batches");
+        for n in [LEAST, 20, MOST] {
+            let found: Vec<f64> = (0..4_000)
+                .map(|_| {
+                    let values = series(&mut rng, n, 0.0);
+                    standardized(&values, deviation(&values).expect("many"))
+                })
+                .collect();
+            let (mean, deviation) = (mean(&found).expect("many"), deviation(&found).expect("many"));
+            // Four standard errors of each.
+            assert!(mean.abs() < 0.064, "{n} values: {mean}");
+            assert!((deviation - 1.0).abs() < 0.045, "{n} values: {deviation}");
         }
     }
 

@@ -1,5 +1,7 @@
 //! Tests against published tables and worked examples.
 
+use proptest::prelude::*;
+
 use super::*;
 
 fn near(a: f64, b: f64, within: f64) -> bool {
@@ -89,4 +91,42 @@ fn values_of_the_same_seeds_are_compared_in_pairs() {
     assert_eq!(differs(&a, &a), Some(false), "equal values do not differ");
     assert_eq!(differs(&[1.0; 3], &[2.0; 3]), Some(true), "a number without spread");
     assert_eq!((differs(&[1.0], &[2.0]), differs(&a, &[1.0, 2.0])), (None, None));
+}
+
+/// Simpson's rule for the density of Student's t-distribution, up to a factor.
+fn under_the_density(freedom: f64, from: f64, to: f64) -> f64 {
+    let density = |x: f64| (1.0 + x * x / freedom).powf(-(freedom + 1.0) / 2.0);
+    let steps = 20_000;
+    let width = (to - from) / f64::from(steps);
+    let weight = |i: i32| if i == 0 || i == steps { 1.0 } else { f64::from(2 + 2 * (i % 2)) };
+    (0..=steps).map(|i| weight(i) * density(from + f64::from(i) * width)).sum::<f64>() * width / 3.0
+}
+
+#[test]
+fn quantiles_cut_one_part_in_forty_off_the_density() {
+    // Beyond 1,000 the density of three degrees of freedom and more has less than a billionth of its mass.
+    for freedom in [3, 4, 7, 12, 25, 50, 200, 5_000] {
+        let (all, t) = (under_the_density(freedom as f64, 0.0, 1_000.0), student_t(freedom));
+        let beyond = 1.0 - under_the_density(freedom as f64, 0.0, t) / all;
+        assert!(near(beyond, 1.0 - CONFIDENCE, 1e-5), "{freedom}: {beyond} beyond {t}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn mean_deviation_and_interval_are_those_of_exact_arithmetic(
+        values in prop::collection::vec(-1_000_000_i128..1_000_000, 2..60),
+    ) {
+        let n = values.len() as i128;
+        let (sum, squares) = (values.iter().sum::<i128>(), values.iter().map(|value| value * value).sum::<i128>());
+        let variance = (n * squares - sum * sum) as f64 / (n * (n - 1)) as f64;
+        let floats: Vec<f64> = values.iter().map(|value| *value as f64).collect();
+        let interval = Interval::of(&floats).expect("two or more");
+        let scale = 1e-9 * (1.0 + variance.sqrt());
+        prop_assert!(near(interval.mean, sum as f64 / n as f64, 1e-6));
+        prop_assert!(near(deviation(&floats).expect("two or more"), variance.sqrt(), scale));
+        let half_width = student_t(values.len() - 1) * (variance / n as f64).sqrt();
+        prop_assert!(near(interval.half_width, half_width, 13.0 * scale), "{interval:?}, not {half_width}");
+        prop_assert_eq!(interval.n as usize, values.len());
+    }
 }

@@ -1,5 +1,7 @@
 //! The rule of steady state on windows whose excursion and slope are known.
 
+use proptest::prelude::*;
+
 use super::*;
 
 fn window(values: [f64; WINDOW]) -> Window {
@@ -74,4 +76,23 @@ fn metrics_have_names() {
         assert_eq!(metric.to_string().parse(), Ok(metric));
     }
     assert!("iops".parse::<Metric>().expect_err("no metric").to_string().contains("`iops`"));
+}
+
+proptest! {
+    #[test]
+    fn mean_excursion_and_slope_are_those_of_exact_arithmetic(values in prop::array::uniform5(1_i64..1_000_000)) {
+        let n = WINDOW as i64;
+        let (sum, least, most) = (values.iter().sum::<i64>(), values.iter().min(), values.iter().max());
+        let (low, high) = (least.copied().expect("five"), most.copied().expect("five"));
+        let found = window(values.map(|value| value as f64));
+        // Least squares for any x: (n sum xy - sum x sum y) / (n sum xx - (sum x)^2).
+        let (x, xx): (i64, i64) = ((1..=n).sum(), (1..=n).map(|x| x * x).sum());
+        let xy: i64 = (1..=n).zip(values).map(|(x, y)| x * y).sum();
+        let slope = (n * xy - x * sum) as f64 / (n * xx - x * x) as f64;
+        let mean = sum as f64 / n as f64;
+        let near = |found: f64, wanted: f64| (found - wanted).abs() <= 1e-9 * (1.0 + wanted.abs());
+        prop_assert!(near(found.mean, mean));
+        prop_assert!(near(found.excursion, (high - low) as f64 / mean));
+        prop_assert!(near(found.slope, slope * (n - 1) as f64 / mean), "{found:?}");
+    }
 }

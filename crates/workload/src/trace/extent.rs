@@ -189,7 +189,98 @@ mod tests {
         assert_eq!(pieces(&mut placer, 0, io(12 * CHUNK, 2 * CHUNK)), Err(Misfit::Full));
     }
 
+    /// The place of every sector, one by one: chunks get places in the order of their first use.
+    fn naive(places: &mut Vec<(u32, u64)>, volume: u32, sector: u64) -> u64 {
+        let chunk = (volume, sector / CHUNK);
+        let place = places.iter().position(|known| *known == chunk).unwrap_or_else(|| {
+            places.push(chunk);
+            places.len() - 1
+        });
+        place as u64 * CHUNK + sector % CHUNK
+    }
+
+    #[test]
+    fn extents_at_every_boundary_are_those_of_the_rules() {
+        for capacity in 1..12_u64 {
+            for (start, sectors) in (0..40).flat_map(|start| (1..14).map(move |sectors| (start, sectors))) {
+                let place = |rule| {
+                    Placer::new(rule, Some(Sectors::new(capacity))).place(
+                        0,
+                        io(start, sectors),
+                        &mut TraceStats::default(),
+                    )
+                };
+                let fits = (start..start + sectors).all(|sector| sector < capacity);
+                let error = if fits { Ok(io(start, sectors)) } else { Err(Misfit::Beyond) };
+                assert_eq!(place(ExtentRule::Error).map(|(io, _)| io), error, "{start}+{sectors} of {capacity}");
+                // The last place at or before the wrapped start from which all sectors fit.
+                let wrapped = (0..=start % capacity).rev().find(|at| at + sectors <= capacity);
+                let wrap = if fits { Some(start) } else { wrapped }.map(|at| io(at, sectors)).ok_or(Misfit::TooLong);
+                assert_eq!(place(ExtentRule::Wrap).map(|(io, _)| io), wrap, "{start}+{sectors} of {capacity}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_compacted_piece_may_end_at_the_capacity_and_not_behind_it() {
+        for capacity in [1, 5, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 2 * CHUNK + 7] {
+            for sectors in [1, 2, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK] {
+                for offset in [0, 1, CHUNK - 2, CHUNK - 1] {
+                    for end in [capacity.saturating_sub(1), capacity, capacity + 1] {
+                        // Whole chunks from the front on, so that the place is the address.
+                        let Some(start) = end.checked_sub(sectors).filter(|start| start % CHUNK == offset) else {
+                            continue;
+                        };
+                        let mut placer = Placer::new(ExtentRule::Compact, Some(Sectors::new(capacity)));
+                        for chunk in 0..start / CHUNK {
+                            placer.chunk(0, chunk);
+                        }
+                        let found = placer.place(0, io(start, sectors), &mut TraceStats::default()).map(|(io, _)| io);
+                        let wanted = match (sectors > capacity, end > capacity) {
+                            (true, _) => Err(Misfit::TooLong),
+                            (_, true) => Err(Misfit::Full),
+                            _ => Ok(io(start, sectors)),
+                        };
+                        assert_eq!(found, wanted, "{start}+{sectors} of {capacity}");
+                    }
+                }
+            }
+        }
+    }
+
     proptest! {
+        #[test]
+        fn compaction_is_that_of_each_sector_alone(
+            requests in prop::collection::vec((0_u32..2, 0_u64..6, -3_i64..4, 1_u64..5, -3_i64..4), 1..12),
+            (chunks, rest) in (1_u64..9, -3_i64..4),
+        ) {
+            let capacity = (chunks * CHUNK).saturating_add_signed(rest);
+            let mut placer = Placer::new(ExtentRule::Compact, Some(Sectors::new(capacity)));
+            let mut places = Vec::new();
+            'trace: for (volume, chunk, before, length, more) in requests {
+                let start = (chunk * CHUNK).saturating_add_signed(before);
+                let sectors = (length * CHUNK / 2).saturating_add_signed(more);
+                let mut next = start;
+                while next < start + sectors {
+                    let rest = start + sectors - next;
+                    let placed = placer.place(volume, io(next, rest), &mut TraceStats::default());
+                    if rest > capacity {
+                        prop_assert_eq!(placed, Err(Misfit::TooLong));
+                        break 'trace;
+                    }
+                    let first = naive(&mut places, volume, next);
+                    let in_a_row = |sector: &u64| naive(&mut places, volume, *sector) == first + (sector - next);
+                    let piece = (next..start + sectors).take_while(in_a_row).count() as u64;
+                    if first + piece > capacity {
+                        prop_assert_eq!(placed, Err(Misfit::Full));
+                        break 'trace;
+                    }
+                    prop_assert_eq!(placed, Ok((io(first, piece), Sectors::new(rest - piece))));
+                    next += piece;
+                }
+            }
+        }
+
         #[test]
         fn compaction_is_injective(
             requests in prop::collection::vec((0_u32..3, 0_u64..40_000, 1_u64..6_000), 1..60)

@@ -350,6 +350,26 @@ fn a_flush_fails_if_held_clients_lost_writes_without_a_word() {
 }
 
 #[test]
+fn a_flush_makes_durable_what_was_answered_before_it_came_and_nothing_else() {
+    for is_fua in [false, true] {
+        for is_late in [false, true] {
+            let mut bench = Bench::new(core(BUFFER, OnCut::Hold));
+            bench.write(0, 1, 4, false);
+            bench.drain();
+            let promise = if is_fua { bench.write(8, 3, 4, true) } else { bench.submit(Operation::Flush, 0, 0) };
+            assert!(bench.advance(Span::from_us(1)).is_empty(), "a program takes 200 us");
+            let late = is_late.then(|| bench.write(4, 2, 4, false));
+            let answered: Vec<_> = bench.drain().into_iter().map(|(number, ..)| number).collect();
+            assert_eq!(answered, late.into_iter().chain([promise]).collect::<Vec<_>>());
+            let cut = bench.core.cut_power(bench.now, &mut bench.answers).expect("it is on");
+            assert_eq!(cut.lost_writes, is_late, "forced unit access: {is_fua}");
+            bench.core.power_on(bench.now, &mut bench.answers).expect("it is off");
+            assert_eq!([0, 4, 8].map(|sector| bench.byte(sector)), [1, 0, if is_fua { 3 } else { 0 }]);
+        }
+    }
+}
+
+#[test]
 fn an_orderly_power_off_answers_when_the_answers_are_due() {
     let mut bench = Bench::new(core(BUFFER, OnCut::End));
     let write = bench.write(0, 1, 64, true);

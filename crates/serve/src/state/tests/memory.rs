@@ -6,21 +6,24 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use base::engine::Rng;
+use flash::nand::Sector;
+use ssd::Ssd;
 
 use crate::state::folder::{Folder, Raw};
+use crate::state::{Durability, State};
 
 /// Bytes of a page of the system's cache: a kill leaves each page of a write whole or untouched.
 const PAGE: u64 = 4096;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Files {
+pub(crate) struct Files {
     /// The file of each name.
     names: BTreeMap<String, usize>,
     pub(super) files: Vec<Vec<u8>>,
     /// Changes of files so far.
-    pub(super) writes: u64,
+    pub(crate) writes: u64,
     /// The changes before each synchronisation, and its files.
-    pub(super) synced: Vec<(u64, Vec<String>)>,
+    pub(crate) synced: Vec<(u64, Vec<String>)>,
     /// The change in which the process dies; its part is drawn from this seed.
     dies_at: Option<(u64, u64)>,
     is_dead: bool,
@@ -50,11 +53,16 @@ impl Files {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Memory(Arc<Mutex<Files>>);
+pub(crate) struct Memory(Arc<Mutex<Files>>);
 
 impl Memory {
-    pub(super) fn lock(&self) -> MutexGuard<'_, Files> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Files> {
         self.0.lock().expect("no panic")
+    }
+
+    /// Moves the flash of a drive into these files.
+    pub(crate) fn create<S: Sector + Send + Sync>(&self, ssd: &mut Ssd<S>, durability: Durability) -> State {
+        State::create_in(self.folder(), ssd, durability).unwrap_or_else(|error| panic!("{error}"))
     }
 
     pub(super) fn folder(&self) -> Arc<dyn Folder> {

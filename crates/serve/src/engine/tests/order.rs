@@ -1,0 +1,82 @@
+//! The order of what a served drive does with its files: what an answer promises is on their disk before the answer is
+//! given.
+
+use std::sync::mpsc::channel;
+
+use super::super::keep::Files;
+use super::super::thread::{Message, Server};
+use super::*;
+use crate::state::Durability;
+use crate::state::tests::memory::Memory;
+
+/// Synchronisations before an answer was given, and the changes of files since the last of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Given {
+    syncs: usize,
+    unsynced: u64,
+}
+
+/// Does jobs one after another, each with the data or without, and notes how the files stood when its answer was given.
+fn given(more: &str, durability: Durability, jobs: Vec<(Operation, u64, u64)>) -> Vec<Given> {
+    let files = Memory::default();
+    let mut drive = Box::new(Ssd::<Bytes512>::new(&small(more).resolved, 1));
+    let state = files.create(&mut drive, durability);
+    let inbox = Arc::new(inbox::Inbox::new());
+    let mut server = Server::new(Core::new(drive, OnCut::End), Arc::clone(&inbox), Pace::Max);
+    server.files = Some(Files::new(state, None));
+    std::thread::scope(|scope| {
+        scope.spawn(move || server.run());
+        let all = jobs.into_iter().map(|(operation, start, sectors)| {
+            let (to, answered) = channel();
+            let files = files.clone();
+            // The thread of the drive gives the answer.
+            let answer = Box::new(move |result: Result<Vec<u8>, Failed>| {
+                result.expect("the drive is sound");
+                let files = files.lock();
+                let synced = files.synced.last().map_or(0, |(writes, names)| {
+                    assert_eq!(names.len(), 5, "four files of the array, and the format");
+                    *writes
+                });
+                to.send(Given { syncs: files.synced.len(), unsynced: files.writes - synced }).expect("somebody waits");
+            });
+            let job = Job { operation, start: Lba::new(start), sectors: Sectors::new(sectors), answer };
+            assert!(inbox.put(Message::Job(job)).is_ok(), "it is served");
+            answered.recv_timeout(Duration::from_secs(60)).expect("it is answered")
+        });
+        let all = all.collect();
+        let (to, stopped) = channel();
+        assert!(inbox.put(Message::Stop(to)).is_ok(), "it is served");
+        assert!(stopped.recv_timeout(Duration::from_secs(60)).expect("it stops").1.is_none());
+        all
+    })
+}
+
+fn write(byte: u8, fua: bool) -> Operation {
+    Operation::Write { data: vec![byte; 2048], fua }
+}
+
+#[test]
+fn flushes_and_forced_writes_are_on_the_disk_before_they_are_answered() {
+    for more in ["", BUFFER] {
+        let promises = [
+            (Operation::Flush, 0, 0),
+            (write(2, true), 4, 4),
+            (Operation::WriteZeroes { fua: true }, 9, 5),
+            (Operation::WriteZeroes { fua: true }, 0, 2_000),
+        ];
+        for (promise, start, sectors) in promises {
+            let what = format!("{promise:?} with {more:?}").chars().take(60).collect::<String>();
+            let jobs = || {
+                let plain = (write(1, false), 0, 4);
+                let zeros = (Operation::WriteZeroes { fua: false }, 40, 4);
+                vec![plain, zeros, (promise.clone(), start, sectors), (Operation::Read, 0, 4)]
+            };
+            let of = given(more, Durability::Machine, jobs());
+            // Once when the files were made.
+            assert_eq!([of[0].syncs, of[1].syncs], [1, 1], "{what}: a plain write waits for no disk");
+            assert_eq!((of[2], of[3]), (Given { syncs: 2, unsynced: 0 }, of[2]), "{what}");
+            let of = given(more, Durability::Process, jobs());
+            assert!(of.iter().all(|of| of.syncs == 0 && of.unsynced > 0), "{what}: {of:?}");
+        }
+    }
+}
