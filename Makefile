@@ -100,7 +100,7 @@ else
 endif
 
 .PHONY: mutants
-mutants: ## Draw MUTANTS small changes of the FTLs, the device and the flash, and say which of them no test finds (hours)
+mutants: ## Draw MUTANTS small changes of the crates, and say which of them no test finds (hours)
 	@$(CARGO) mutants --version >/dev/null 2>&1 || { echo 'This needs cargo-mutants: cargo install --locked cargo-mutants'; exit 1; }
 	$(CARGO) run -p flashloom-fuzz --bin mutants -- $(MUTANTS) $(MUTANTS_SEED) $(MUTANTS_FROM)
 

@@ -1,14 +1,19 @@
-//! Finds errors that the tests would miss: cargo-mutants lists all small changes to the FTLs, the device and the flash;
-//! a seed draws some of them, and each is made and tested in a worktree.
+//! Finds errors that the tests would miss: cargo-mutants lists all small changes to the crates; a seed draws some of them,
+//! and each is made and tested in a worktree.
 //!
 //! `mutants [COUNT [SEED [FROM]]]` draws `COUNT` of them and begins with the one numbered `FROM`. A mutant is found by
-//! the tests beside the code, by [`suite`], a selection of the conformance suite that takes seconds, or by the tests of
-//! whole drives, which include the reference hashes and the estimates of memory. All others are printed as survivors:
-//! each needs a test, or a reason why no test can tell it from the original.
+//!
+//! 1. the tests beside the code;
+//! 2. in a crate of the drive, [`suite`], a selection of the conformance suite that takes seconds;
+//! 3. the tests from outside: of whole drives, which include the reference hashes and the estimates of memory, or of the
+//!    crate and the command.
+//!
+//! All others are printed as survivors: each needs a test, or a reason why no test can tell it from the original.
 //!
 //! `mutants suite` runs that selection.
 #![allow(clippy::disallowed_methods)] // It runs programs and edits files; the device does neither.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -18,8 +23,12 @@ use serde_json::Value;
 use testkit::Swarm;
 use testkit::conformance::{CHECKS, Effort, Trial, settings};
 
-/// The crates to change.
-const CRATES: [&str; 3] = ["flash", "ftl", "ssd"];
+/// The crates of a drive.
+const DRIVE: [&str; 4] = ["base", "flash", "ftl", "ssd"];
+/// The other crates to change.
+const ABOVE: [&str; 4] = ["workload", "study", "report", "serve"];
+/// Those of them with tests from outside of their own, for cargo.
+const OUTSIDE: [&str; 2] = ["-pflashloom-study", "-pflashloom-serve"];
 /// The time limit of a step. A mutant that never ends counts as found.
 const BUILD_SECONDS: u32 = 1800;
 const TEST_SECONDS: u32 = 600;
@@ -82,11 +91,19 @@ fn suite() {
 /// A small change at one place.
 struct Mutant {
     name: String,
+    /// From `crates/NAME/` on.
     file: String,
     /// Line and column, both from 1, of the first character of the place and of the first one after it.
     from: (usize, usize),
     to: (usize, usize),
     replacement: String,
+}
+
+impl Mutant {
+    /// The crate that it changes.
+    fn package(&self) -> &str {
+        self.file.split('/').nth(1).expect("a file of a crate")
+    }
 }
 
 /// Why the mutants could not be tried.
@@ -119,8 +136,10 @@ fn sample(count: usize, seed: u64, from: usize) -> Result<(), Trouble> {
     all.truncate(count);
     let tree = worktree()?;
     println!("{count} of {total} mutants, seed {seed}, in {}", tree.display());
-    if !matches!(fate(&tree), Fate::Survives) {
-        return Err(Trouble("the tests fail before anything is changed".into()));
+    for name in all.iter().skip(from).map(Mutant::package).collect::<BTreeSet<_>>() {
+        if !matches!(fate(&tree, name), Fate::Survives) {
+            return Err(Trouble(format!("the tests of {name} fail before anything is changed")));
+        }
     }
     let mut survivors = Vec::new();
     let (mut found, mut unviable) = (0, 0);
@@ -128,7 +147,7 @@ fn sample(count: usize, seed: u64, from: usize) -> Result<(), Trouble> {
         let file = tree.join(&mutant.file);
         let original = fs::read_to_string(&file).map_err(|error| Trouble::with(file.display(), error))?;
         write(&file, &changed(&original, mutant))?;
-        let fate = fate(&tree);
+        let fate = fate(&tree, mutant.package());
         write(&file, &original)?;
         let word = match fate {
             Fate::Unviable => {
@@ -155,7 +174,7 @@ fn sample(count: usize, seed: u64, from: usize) -> Result<(), Trouble> {
 fn list() -> Result<Vec<Mutant>, Trouble> {
     let mut command = Command::new("cargo");
     command.args(["mutants", "--list", "--json", "--no-config"]);
-    for name in CRATES {
+    for name in DRIVE.iter().chain(&ABOVE) {
         command.args(["-p", &format!("flashloom-{name}")]);
     }
     let output = command.stderr(Stdio::inherit()).output().map_err(|error| Trouble::with("cargo", error))?;
@@ -216,25 +235,36 @@ fn changed(text: &str, mutant: &Mutant) -> String {
     format!("{}{}{}", &text[..at(mutant.from)], mutant.replacement, &text[at(mutant.to)..])
 }
 
-/// Builds and tests the worktree, the fastest tests first.
-fn fate(tree: &Path) -> Fate {
-    if !step(tree, BUILD_SECONDS, &["cargo", "build", "--quiet", "-p", "flashloom-fuzz", "--bin", "mutants"]) {
+/// Builds and tests the worktree after a change of the crate `name`, the fastest tests first.
+fn fate(tree: &Path, name: &str) -> Fate {
+    let package = format!("-pflashloom-{name}");
+    if !step(tree, BUILD_SECONDS, &["cargo", "build", "--quiet", "--lib", &package]) {
         return Fate::Unviable;
     }
-    let packages: Vec<String> = CRATES.iter().map(|name| format!("-pflashloom-{name}")).collect();
-    let mut beside = vec!["cargo", "test", "--quiet", "--lib"];
-    beside.extend(packages.iter().map(String::as_str));
+    let is_drive = DRIVE.contains(&name);
+    let mut beside = vec!["cargo", "test", "--quiet", "--lib", &package];
+    if is_drive {
+        beside.extend(["-pflashloom-flash", "-pflashloom-ftl", "-pflashloom-ssd"]);
+    }
     if !step(tree, BUILD_SECONDS + TEST_SECONDS, &beside) {
         return Fate::Found("found by tests beside the code");
     }
-    if !step(tree, TEST_SECONDS, &["target/debug/mutants", "suite"]) {
-        return Fate::Found("found by the suite");
+    let mut outside = vec!["cargo", "test", "--quiet", "--test", "it"];
+    if is_drive {
+        let build = ["cargo", "build", "--quiet", "-p", "flashloom-fuzz", "--bin", "mutants"];
+        let is_built = step(tree, BUILD_SECONDS, &build);
+        if !is_built || !step(tree, TEST_SECONDS, &["target/debug/mutants", "suite"]) {
+            return Fate::Found("found by the suite");
+        }
+        outside.extend(["-pflashloom-ssd", "-pflashloom-study", "-pflashloom-testkit", "--"]);
+        outside.extend(OTHERS.iter().flat_map(|name| ["--skip", name]));
+    } else {
+        // Report and workload have no tests of their own from outside.
+        outside.push("-pflashloom");
+        outside.extend(OUTSIDE.iter().find(|of| of.ends_with(name)));
     }
-    let mut above = vec!["cargo", "test", "--quiet", "--test", "it"];
-    above.extend(["-pflashloom-ssd", "-pflashloom-study", "-pflashloom-testkit", "--"]);
-    above.extend(OTHERS.iter().flat_map(|name| ["--skip", name]));
-    if !step(tree, BUILD_SECONDS + 3 * TEST_SECONDS, &above) {
-        return Fate::Found("found by tests of whole drives");
+    if !step(tree, BUILD_SECONDS + 3 * TEST_SECONDS, &outside) {
+        return Fate::Found("found by tests from outside");
     }
     Fate::Survives
 }
