@@ -180,6 +180,10 @@ impl PageFtl {
         if self.blocks.unpin(superblock) && self.blocks.state(superblock) == State::Victim {
             self.erase_if_empty(flash, superblock);
             self.collect(flash, owners, self.pool_of(superblock));
+            // A failing victim is retired without an erase, whose end would wake the writes that wait for space.
+            if self.blocks.state(superblock) == State::Bad && self.forgotten() {
+                self.place_unplaced(flash, owners);
+            }
         }
     }
 }
