@@ -55,7 +55,7 @@ const VERSIONS: [(u32, &str, &str); 8] = [
         7,
         "76fb7740aca10261760b9c689f1c640f567726e735b210529d4263e417bd94fc",
         "3e81321751ceca7a85910868bcad151d647ddbcee3314977895bc54a62df9adb",
-    ),    // A full write buffer hands over what the dies can take.
+    ), // A full write buffer hands over what the dies can take.
     (8, "REFERENCE", "RESULTS"),
 ];
 
