@@ -114,9 +114,7 @@ impl PageFtl {
                 self.end_write(flash, owners);
             }
             self.end_hold(flash, owners, pool);
-            if !self.gathers {
-                owners.room();
-            }
+            self.announce_room(owners);
         }
     }
 

@@ -4,8 +4,11 @@
 //! takes two programs: one that it works on, and one behind it, so that it never waits for data. A die that collects
 //! garbage for long fills up in this way, and the programs go to the others ([`Placer`](super::placement::Placer)).
 
+use flash::nand::Sector;
+
 use super::PageFtl;
 use super::pool::Holds;
+use crate::port::Owners;
 
 /// Lists of writes that a die has under way before it is busy.
 const AT_ONCE: u32 = 2;
@@ -13,17 +16,21 @@ const AT_ONCE: u32 = 2;
 impl PageFtl {
     /// True if a program of an NVM set would begin soon.
     pub(super) fn takes_writes(&self, set: u32) -> bool {
-        self.unplaced[set as usize].is_empty() && self.placer.takes_writes(set, |pool| self.has_room(pool))
+        self.unplaced[set as usize].is_empty() && self.placer.takes_writes(set)
+    }
+
+    /// Tells the buffer that [`Self::takes_writes`] may have become true.
+    #[inline]
+    pub(super) fn announce_room<S: Sector>(&self, owners: &mut impl Owners<S>) {
+        if !self.gathers {
+            owners.room();
+        }
     }
 
     /// Begins a write request of an owner in an NVM set, or of the FTL's own.
     pub(super) fn begin_request(&mut self, set: u32) {
         let (pools, slots) = (&self.pools, self.geometry.superblock_slots());
         self.placer.begin_request(set, |pool| pools[pool as usize].has_room(slots));
-    }
-
-    fn has_room(&self, pool: u32) -> bool {
-        self.pools[pool as usize].has_room(self.geometry.superblock_slots())
     }
 
     /// Notes a change of the writes that a pool has under way or lets wait.

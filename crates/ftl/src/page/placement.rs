@@ -299,13 +299,12 @@ impl Placer {
         }
     }
 
-    /// True if a write of a set would go to a pool that is not busy and `has_room`. If no pool has room and none is busy,
-    /// waiting would not help.
-    pub(crate) fn takes_writes(&self, set: u32, has_room: impl Fn(u32) -> bool) -> bool {
+    /// True if a write of a set would find a pool that is not busy.
+    pub(crate) fn takes_writes(&self, set: u32) -> bool {
         let turns = &self.turns[set as usize];
         match self.spec {
             PlacementSpec::BlockStriping { .. } => turns.ready.contains(turns.next as u32),
-            _ => turns.busy == 0 || turns.first_ready(has_room).is_some(),
+            _ => (turns.busy as usize) < turns.pools.len(),
         }
     }
 
@@ -460,13 +459,14 @@ mod tests {
         [1, 5, 3, 7].into_iter().for_each(|pool| placer.set_busy(pool, true));
         placer.begin_request(0, |_| true);
         assert_eq!(pool(&mut placer, 0), 0, "the turns begin again");
-        assert!(placer.takes_writes(0, |_| true) && placer.takes_writes(1, |_| true));
+        assert!(placer.takes_writes(0) && placer.takes_writes(1));
         [2, 6].into_iter().for_each(|pool| placer.set_busy(pool, true));
-        assert!(placer.takes_writes(0, |_| true));
-        assert!(!placer.takes_writes(1, |_| true), "2, 3, 6 and 7 are busy");
-        assert!(!placer.takes_writes(0, |_| false), "waiting helps: others are busy");
+        assert!(placer.takes_writes(0));
+        assert!(!placer.takes_writes(1), "2, 3, 6 and 7 are busy");
+        [0, 4].into_iter().for_each(|pool| placer.set_busy(pool, true));
+        assert!(!placer.takes_writes(0));
         (0..8).for_each(|pool| placer.set_busy(pool, false));
-        assert!(placer.takes_writes(0, |_| false), "nothing would change");
+        assert!(placer.takes_writes(0) && placer.takes_writes(1));
         // Where flash takes no time, and without a buffer, every pool has its turn.
         placer.set_timed(false);
         placer.set_busy(0, true);
@@ -480,7 +480,7 @@ mod tests {
         let mut by_block = Placer::new(&PlacementSpec::BlockStriping { order }, &geometry(), &sets).behind_buffer(8);
         by_block.set_busy(0, true);
         by_block.begin_request(0, |_| true);
-        assert!(!by_block.takes_writes(0, |_| true));
+        assert!(!by_block.takes_writes(0));
         assert_eq!(pool(&mut by_block, 0), 0);
     }
 

@@ -154,8 +154,13 @@ impl Ftl for PageFtl {
 
     fn run_due<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
         self.advance_map(flash, owners);
+        let stores = self.trims_are_due() || self.checkpoint_is_due();
         self.store_trims(flash, owners);
         self.store_checkpoint(flash, owners);
+        if stores {
+            // Their pages may have ended the turn of a block.
+            self.announce_room(owners);
+        }
     }
 
     fn wake(&mut self, now: Time) {

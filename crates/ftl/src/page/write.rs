@@ -152,6 +152,7 @@ impl PageFtl {
             self.place_unplaced_of_set(flash, owners, set);
         }
         self.end_write(flash, owners);
+        self.announce_room(owners);
     }
 
     fn place_unplaced_of_set<S: Sector, O: Observer>(
@@ -518,6 +519,7 @@ impl PageFtl {
         self.touched.retain(|touched| *touched != pool);
         self.note_load(pool);
         self.send(flash, pool);
+        self.announce_room(owners);
     }
 
     /// Gives up a pool in which nothing can be freed, and sends its waiting writes to other pools.
@@ -539,6 +541,7 @@ impl PageFtl {
         }
         self.end_write(flash, owners);
         self.place_unplaced(flash, owners);
+        self.announce_room(owners);
     }
 }
 
