@@ -29,6 +29,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("fmmu/chop", include_str!("../../studies/fmmu/chop.toml")),
     ("fmmu/collection", include_str!("../../studies/fmmu/collection.toml")),
     ("fmmu/flush", include_str!("../../studies/fmmu/flush.toml")),
+    ("fmmu/footprint", include_str!("../../studies/fmmu/footprint.toml")),
     ("fmmu/packing", include_str!("../../studies/fmmu/packing.toml")),
     ("fmmu/scalability", include_str!("../../studies/fmmu/scalability.toml")),
     ("fmmu/scan", include_str!("../../studies/fmmu/scan.toml")),
