@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 
 /// Commands that print JSON, each with the name of its schema and the version in its result.
 const KINDS: [(&str, &str, &[&str]); 11] = [
-    ("result", "flashloom-result-2", &["run", "d.toml", "w.toml", "--precondition", "fill", "--verify"]),
+    ("result", "flashloom-result-3", &["run", "d.toml", "w.toml", "--precondition", "fill", "--verify"]),
     ("seeds-result", "flashloom-seeds-1", &["run", "d.toml", "w.toml", "--seeds", "2"]),
     ("study-result", "flashloom-study-2", &["study", "s.toml"]),
     ("compare-result", "flashloom-compare-2", &["compare", "w.toml", "d.toml", "chang.toml", "--explain"]),
-    ("explain-result", "flashloom-explain-2", &["explain", "d.toml", "w.toml", "--request", "7"]),
-    ("explain-result", "flashloom-explain-2", &["explain", "d.toml", "w.toml", "--what-if"]),
+    ("explain-result", "flashloom-explain-3", &["explain", "d.toml", "w.toml", "--request", "7"]),
+    ("explain-result", "flashloom-explain-3", &["explain", "d.toml", "w.toml", "--what-if"]),
     ("check-result", "flashloom-check-1", &["check", "d.toml", "demo"]),
     ("shard-result", "flashloom-shard-1", &["study", "s.toml", "--shard", "2/2", "--store", "store"]),
     ("keys-result", "flashloom-keys-1", &["study", "s.toml", "--keys", "keys"]),

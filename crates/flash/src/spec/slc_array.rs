@@ -69,8 +69,9 @@ impl SlcSpec {
             ("pages", slc.pages.is_some(), "geometry.pages_per_block"),
             ("lane-rate", slc.lane_rate.is_some(), "bus.rate"),
         ];
+        let earlier = faults.0.len();
         check_given_once("slc", custom, &given, faults);
-        if !faults.0.is_empty() {
+        if faults.0.len() > earlier {
             return None;
         }
         part.geometry.pages_per_block = slc.pages.unwrap_or(part.geometry.pages_per_block);
@@ -85,8 +86,7 @@ impl SlcSpec {
             faults.add(
                 "slc.custom-part.geometry",
                 "a block has no capacity",
-                "set pages_per_block and page above \
-                                                                               zero",
+                "set pages_per_block and page above zero",
             );
             return None;
         }
@@ -114,11 +114,7 @@ impl SlcSpec {
             faults.add(
                 "slc.size",
                 "the SLC log needs two blocks, one for its head and one for its tail",
-                "use the \
-                                                                                                           size of \
-                                                                                                           two \
-                                                                                                           blocks or \
-                                                                                                           more",
+                "use the size of two blocks or more",
             );
             return None;
         }

@@ -64,6 +64,7 @@ fn table(rows: &[Row<'_>]) -> Table {
     table.text("kind", "`read`, `write`, `flush` or `discard`", rows.iter().map(|row| row.kind));
     let requests = "Requests that succeeded: all other numbers but those of failed requests are about them";
     table.count("requests", UnitOfMeasure::None, requests, rows.iter().map(|row| row.of.requests));
+    table.count("bytes", UnitOfMeasure::Bytes, "Bytes that they asked for", rows.iter().map(|row| row.of.bytes));
     for (status, meaning) in [
         (Status::Uncorrectable, "Requests that failed because their data could not be read from flash"),
         (Status::ReadOnly, "Requests that the drive refused because it was read-only"),
@@ -72,7 +73,6 @@ fn table(rows: &[Row<'_>]) -> Table {
         let of = rows.iter().map(|row| row.of.failed.get(status.name()).copied().unwrap_or_default());
         table.count(status.name(), UnitOfMeasure::None, meaning, of);
     }
-    table.count("bytes", UnitOfMeasure::Bytes, "Bytes that they asked for", rows.iter().map(|row| row.of.bytes));
     let rate = "Requests per simulated second";
     table.number("requests_per_s", UnitOfMeasure::PerSecond, rate, rows.iter().map(|row| row.of.requests_per_s));
     let bytes = rows.iter().map(|row| row.of.bytes_per_s);

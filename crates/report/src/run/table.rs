@@ -215,7 +215,8 @@ fn levels(summary: &Summary) -> Vec<String> {
             0 => String::new(),
             sectors => format!("; {} a sector", Energy::from_joules(energy.total_j / sectors as f64)),
         };
-        lines.push(format!("energy: {} ({}){sector}", Energy::from_joules(energy.total_j), parts.join(", ")));
+        let total = Energy::from_joules(energy.total_j);
+        lines.push(wrapped(&format!("energy: {total} ({}){sector}", parts.join(", "))));
     }
     lines.extend(summary.validity.warnings.iter().map(|warning| wrapped(&format!("WARNING: {warning}"))));
     if summary.inversions > 0 {

@@ -23,7 +23,7 @@ fn result(inputs: &[&Path], path: &Path, force: bool, files: &[&str]) -> Result<
     let mut folder = Outputs::new(inputs, force).folder("--out", path, &planned)?;
     for name in files {
         let text = match *name {
-            name if name.ends_with(".json") => "{\n  \"schema\": \"flashloom-result-2\"}\n",
+            name if name.ends_with(".json") => "{\n  \"schema\": \"flashloom-result-3\"}\n",
             name if name.ends_with(".html") => PAGE,
             _ => TEXT,
         };
