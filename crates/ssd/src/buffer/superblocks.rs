@@ -322,7 +322,7 @@ mod tests {
         assert_eq!(b.is_due(1, None, false, takes), None);
         assert_eq!(take(&mut b, 4, 0b10), Taken::Absorbed);
         assert_eq!(b.flushed(out[0]), None);
-        assert_eq!(b.is_due(1, None, false, takes), Some(1), "write-back goes on");
+        assert_eq!(b.is_due(1, None, false, takes), Some(2), "write-back goes on, and 1 was written last");
     }
 
     proptest! {
