@@ -110,9 +110,15 @@ impl SlcSpec {
                 return None;
             }
         };
+        // The key that says how many blocks there are.
+        let blocks_key = match (slc.size, slc.blocks) {
+            (None, Some(_)) => "slc.blocks",
+            (None, None) => "slc.custom-part.geometry.blocks_per_plane",
+            _ => "slc.size",
+        };
         if part.geometry.blocks_per_plane < 2 {
             faults.add(
-                "slc.size",
+                blocks_key,
                 "the SLC log needs two blocks, one for its head and one for its tail",
                 "use the size of two blocks or more",
             );
@@ -121,9 +127,8 @@ impl SlcSpec {
         for error in part.validate() {
             match error {
                 PartError::TooLarge { pages } => {
-                    let path = if slc.size.is_some() { "slc.size" } else { "slc.blocks" };
                     let message = format!("the array has {pages} pages, and at most {} are possible", u32::MAX);
-                    faults.add(path, message, "make it smaller");
+                    faults.add(blocks_key, message, "make it smaller");
                 }
                 error => {
                     let key = match (&slc.custom_part, error.key()) {

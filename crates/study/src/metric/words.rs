@@ -38,6 +38,7 @@ fn meaning(name: &str, short: bool) -> String {
         (Some(kind), ..) => (format!("KIND.{stat}"), format!(" of {}", several(kind))),
         (None, "commands" | "slots", [op]) => (format!("{group}.OP"), format!(": {op}")),
         (None, "commands" | "slots", [op, cause]) => (format!("{group}.OP.CAUSE"), format!(": {op}, cause {cause}")),
+        (None, "outcomes", [outcome]) => ("outcomes.OUTCOME".into(), format!(": {}", outcome.replace('_', "-"))),
         (None, "slc", ["commands", op]) => ("slc.commands.OP".into(), format!(": {op}")),
         (None, "slc", ["commands", op, cause]) => ("slc.commands.OP.CAUSE".into(), format!(": {op}, cause {cause}")),
         _ => (name.to_owned(), String::new()),
