@@ -130,6 +130,8 @@ fn seeds_that_once_failed_pass() {
     let _outcome = swarm.run(77_006_838);
     // A log block from which one merge was still reading had become garbage, and another merge erased it.
     let _outcome = swarm.run(50_500_392);
+    // An answer of the map unit ended the turn of a block, and the buffer did not hear that its FTL took writes again.
+    let _outcome = swarm.run(2_089);
     // A page of Hydra's log that waited for room took the place of the content of one that still counted.
     let swarm = Swarm { cuts: 12, ..swarm };
     let _outcome = swarm.run(8_808_404);

@@ -58,7 +58,12 @@ impl PageFtl {
         if awaited && !self.awaits_answers() {
             self.place_unplaced(flash, owners);
         }
+        let sends = !self.touched.is_empty();
         self.end_write(flash, owners);
+        if sends {
+            // A program may have ended the turn of a block.
+            self.announce_room(owners);
+        }
     }
 
     /// Most steps of a map unit concern only the map unit. Lets it do such steps up to `until`, as long as nothing else

@@ -118,6 +118,8 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
     on("flash.custom-part.timing.cache_read_copy", NOT_CACHED, NEIGHBOURS),
     on("flash.custom-part.features.cache_program", NOT_CACHED, NEIGHBOURS),
     on("flash.custom-part.timing.cache_program_copy", NOT_CACHED, NEIGHBOURS),
+    on("flash.custom-part.features.cache_program", &["page, buffer of units"], ONE_BY_ONE),
+    on("flash.custom-part.timing.cache_program_copy", &["page, buffer of units"], ONE_BY_ONE),
     on("flash.custom-part.features.cache_program", &["page, queues"], HELD),
     on("flash.custom-part.timing.cache_program_copy", &["page, queues"], HELD),
     on("flash.arbitration.bus", &["bast", "fast*"], "the list of a channel's only unit has the bus to itself"),
@@ -148,5 +150,6 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
 const NOT_CACHED: &[&str] = &["hydra*", "chang, plain chains", "chang, density*", "chang, chains*"];
 const NEIGHBOURS: &str = "what the part can do: no list of this family has pages of a die behind one another";
 const HELD: &str = "what the part can do: a channel that is held takes no second page";
+const ONE_BY_ONE: &str = "what the part can do: the buffer hands over a program at a time, so a list has no second one";
 const EVEN: &str =
     "behind a buffer merges are so few that implicit levelling keeps all blocks within an erase of each other";
