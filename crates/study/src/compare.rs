@@ -3,6 +3,7 @@
 mod best;
 mod explained;
 mod flows;
+mod said;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,8 +23,7 @@ use crate::plan::{AxisSpec, Failures, Label, Plan, Point, PointSpec, RunSpec, St
 use crate::schema;
 use crate::spread::Spread;
 use crate::summary::Summary;
-use crate::text::{count, duration, memory, percent, percent_above_zero, rate};
-use crate::validity::MOST_FAILED;
+use crate::text::{count, duration, memory, percent_above_zero, rate};
 use crate::watch::explain::Explained;
 
 use best::Candidate;
@@ -423,35 +423,6 @@ impl Comparison {
     #[must_use]
     pub fn seeds(&self) -> usize {
         self.rows.first().map_or(0, |row| row.runs.len())
-    }
-
-    /// What the mark of the best says, and what is known of the spread: one sentence each.
-    #[must_use]
-    pub fn said_of_spread(&self) -> String {
-        match self.seeds() {
-            0 | 1 => "The mark is on a value better than all others in its column. All are from one seed, which says nothing of \
-                      their spread; --seeds 5 measures it."
-                .into(),
-            seeds => format!(
-                "\u{b1} is the 95 % interval of the mean over {seeds} seeds (Student's t). The mark is on a value better than \
-                 all others in its column by more than the spread (paired t-test at 95 %)."
-            ),
-        }
-    }
-
-    /// The drives that have no mark because too many of their requests failed, in a sentence; `None` if there are none.
-    #[must_use]
-    pub fn said_of_failures(&self) -> Option<String> {
-        let failed: Vec<&str> =
-            self.rows.iter().filter(|row| !row.is_comparable).map(|row| row.device.as_str()).collect();
-        (!failed.is_empty()).then(|| {
-            format!(
-                "No mark on {}: more than {} of the requests failed, and what a drive refuses costs it no time; \
-                 --allow-failures compares it all the same.",
-                failed.join(", "),
-                percent(MOST_FAILED)
-            )
-        })
     }
 
     /// The warnings and notes of the runs, each with the numbers of the rows that have it.

@@ -2,6 +2,7 @@
 
 mod commands;
 mod curve;
+mod failures;
 mod fairness;
 mod log;
 mod map;
@@ -25,12 +26,12 @@ use crate::name::{self, Name};
 use crate::oracle::Verified;
 use crate::run::{Delay, FlowResult, KindResult, RunResult};
 use crate::schema;
-use crate::validity::MOST_FAILED;
 use crate::watch::explain::Explained;
 use crate::watch::timeline::Timeline;
 
 pub use commands::FlashRow;
 pub use curve::Curve;
+pub use failures::FAILURES;
 pub use fairness::{FairnessSummary, Slowdown};
 pub use log::LogSummary;
 pub use map::{MapSummary, Mshrs};
@@ -406,7 +407,7 @@ fn kind(result: &KindResult, span: Span) -> KindSummary {
     };
     KindSummary {
         requests,
-        failed: failed(result),
+        failed: failures::failed(result),
         bytes: bytes.get(),
         requests_per_s: (!span.is_zero()).then(|| requests as f64 / span.as_secs_f64()),
         bytes_per_s: crate::run::rate(bytes, span),
@@ -433,17 +434,8 @@ fn kinds<'a>(of: impl Fn(IoKind) -> &'a KindResult, span: Span) -> BTreeMap<&'st
     occurred.map(|each| (each.name(), kind(of(each), span))).collect()
 }
 
-/// The outcomes of requests that failed.
-pub const FAILURES: [Status; Status::COUNT - 1] = [Status::Uncorrectable, Status::ReadOnly, Status::OutOfRange];
-
 fn outcomes(of: impl Fn(Status) -> u64) -> BTreeMap<&'static str, u64> {
     Status::ALL.into_iter().map(|status| (status.name(), of(status))).collect()
-}
-
-/// The requests of a kind that failed, by outcome, without zeros.
-fn failed(result: &KindResult) -> BTreeMap<&'static str, u64> {
-    let of = FAILURES.into_iter().map(|status| (status.name(), result.with_status(status)));
-    of.filter(|(_, requests)| *requests > 0).collect()
 }
 
 /// The oracle's counters.
@@ -476,14 +468,6 @@ fn erases(counts: &[u32]) -> Option<Erases> {
     let mean = counts.iter().map(|count| f64::from(*count)).sum::<f64>() / blocks;
     let variance = counts.iter().map(|count| (f64::from(*count) - mean).powi(2)).sum::<f64>() / blocks;
     Some(Erases { blocks: counts.len() as u64, min, mean, max, deviation: variance.sqrt() })
-}
-
-impl FlowSummary {
-    /// True if more of its requests failed than a number that is compared may leave out.
-    fn fails_too_often(&self) -> bool {
-        let done = self.outcomes.get(Status::Done.name()).copied().unwrap_or_default();
-        (self.requests - done) as f64 > MOST_FAILED * self.requests as f64
-    }
 }
 
 impl Summary {
@@ -558,13 +542,6 @@ impl Summary {
             events: counted.events,
             event_hash: format!("{:016x}", result.after.event_hash),
         }
-    }
-
-    /// True if more requests failed, in all or of one flow, than a number that is compared, or that supports a claim, may leave
-    /// out.
-    #[must_use]
-    pub fn fails_too_often(&self) -> bool {
-        self.validity.fails_too_often() || self.flows.iter().any(FlowSummary::fails_too_often)
     }
 
     /// As JSON, indented, with a newline at its end: one object, or an array of several.

@@ -101,6 +101,8 @@ const KINDS: [Kind; 5] = [
             ("crates/workload/src/trace/pass.rs", "Blktrace", "its CPUs are files of their own"),
             ("crates/workload/src/trace.rs", "Csv", "its columns are named by the user"),
             ("crates/report/src/study_report/folder.rs", "Parquet", "results are written as it is"),
+            ("crates/study/src/output/kind.rs", "Parquet", "an extension that promises it"),
+            ("crates/study/src/output/kind.rs", "Csv", "an extension that promises it"),
             ("crates/fuzz/src/target/trace.rs", "Spc", "the example that is compressed"),
             ("crates/fuzz/src/target/trace.rs", "Msr", "the example that is converted"),
             ("crates/fuzz/src/target/trace.rs", "Csv", "its columns are read, too"),

@@ -201,13 +201,6 @@ impl<S: Sector> Media<S> {
         self.blocks.iter().map(|block| block.erases)
     }
 
-    /// True if nothing has happened to the array, and no block is bad from the factory.
-    #[must_use]
-    pub fn is_new(&self) -> bool {
-        let untouched = |block: &Block| *block == Block::default();
-        self.births == 0 && self.images.iter().next().is_none() && self.blocks.iter().all(untouched)
-    }
-
     /// True if no program and no read can fail now, and no block refuses programs.
     #[must_use]
     #[inline]
@@ -219,12 +212,6 @@ impl<S: Sector> Media<S> {
     #[inline]
     pub(crate) fn is_all_readable(&self) -> bool {
         self.unreadable.is_empty()
-    }
-
-    /// Slots programmed with data that could not be read before, since the array was made or loaded.
-    #[must_use]
-    pub const fn unreadable_copies(&self) -> u64 {
-        self.unreadable_copies
     }
 
     /// True if any block of the superblock is bad. Its blocks are linked for good, so one bad block costs them all

@@ -143,12 +143,15 @@ pub fn fixtures() -> Vec<Fixture> {
         );
         fixtures.push(fixture(name, FLAT, "channels = 2\nchips = 2\n", &rest));
     }
-    fixtures.push(fixture(
-        "page, part by its name",
-        "",
-        "part = \"dirik-2009\"\nchannels = 2\nchips = 3\nsize = \"1152KiB\"\npages = 8\nplanes = 1\n",
-        "[host]\nqueue-depth = 12\n[ftl]\nover-provisioning = \"48%\"\n",
-    ));
+    // The size of an array is a whole number of blocks, so that hardly any other part or number of planes fits it.
+    for (name, size) in [("part by its name", "blocks = 12"), ("size of the array", "size = \"1152KiB\"")] {
+        fixtures.push(fixture(
+            &format!("page, {name}"),
+            "",
+            &format!("part = \"dirik-2009\"\nchannels = 2\nchips = 3\n{size}\npages = 8\nplanes = 1\n"),
+            "[host]\nqueue-depth = 12\n[ftl]\nover-provisioning = \"48%\"\n",
+        ));
+    }
     fixtures.extend(merging());
     fixtures.extend(FtlKind::EVERY.into_iter().filter_map(sample));
     fixtures

@@ -8,6 +8,12 @@ use super::{Contents, Media, Mode, Stream, Target};
 use crate::nand::{Sector, Spare};
 
 impl<S: Sector> Media<S> {
+    /// Slots programmed with data that could not be read before, since the array was made or loaded.
+    #[must_use]
+    pub const fn unreadable_copies(&self) -> u64 {
+        self.unreadable_copies
+    }
+
     /// Programs pages from `target` on. `spare_of(i)` returns the spare area of the i-th of `count` slots, and
     /// whether its data is known to be lost; the rest of the last page is padding. Returns true if no page failed;
     /// the slots of a failed page are torn.

@@ -214,6 +214,13 @@ const DERIVED: u8 = 0;
 const DATA: u8 = 1;
 
 impl<S: Sector> Media<S> {
+    /// True if nothing has happened to the array, and no block is bad from the factory.
+    #[must_use]
+    pub fn is_new(&self) -> bool {
+        let untouched = |block: &Block| *block == Block::default();
+        self.births == 0 && self.images.iter().next().is_none() && self.blocks.iter().all(untouched)
+    }
+
     /// Writes the array's state. Planned faults are not part of it.
     ///
     /// # Errors

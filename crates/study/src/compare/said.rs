@@ -1,0 +1,36 @@
+//! What a reader of a comparison must know of its marks, in sentences.
+
+use super::Comparison;
+use crate::text::percent;
+use crate::validity::MOST_FAILED;
+
+impl Comparison {
+    /// What the mark of the best says, and what is known of the spread: one sentence each.
+    #[must_use]
+    pub fn said_of_spread(&self) -> String {
+        match self.seeds() {
+            0 | 1 => "The mark is on a value better than all others in its column. All are from one seed, which says nothing of \
+                      their spread; --seeds 5 measures it."
+                .into(),
+            seeds => format!(
+                "\u{b1} is the 95 % interval of the mean over {seeds} seeds (Student's t). The mark is on a value better than \
+                 all others in its column by more than the spread (paired t-test at 95 %)."
+            ),
+        }
+    }
+
+    /// The drives that have no mark because too many of their requests failed, in a sentence; `None` if there are none.
+    #[must_use]
+    pub fn said_of_failures(&self) -> Option<String> {
+        let failed: Vec<&str> =
+            self.rows.iter().filter(|row| !row.is_comparable).map(|row| row.device.as_str()).collect();
+        (!failed.is_empty()).then(|| {
+            format!(
+                "No mark on {}: more than {} of the requests failed, and what a drive refuses costs it no time; \
+                 --allow-failures compares it all the same.",
+                failed.join(", "),
+                percent(MOST_FAILED)
+            )
+        })
+    }
+}

@@ -1,0 +1,35 @@
+//! Requests that failed, in the numbers of a run.
+
+use std::collections::BTreeMap;
+
+use ssd::Status;
+
+use super::{FlowSummary, Summary};
+use crate::run::KindResult;
+use crate::validity::MOST_FAILED;
+
+/// The outcomes of requests that failed.
+pub const FAILURES: [Status; Status::COUNT - 1] = [Status::Uncorrectable, Status::ReadOnly, Status::OutOfRange];
+
+/// The requests of a kind that failed, by outcome, without zeros.
+pub(super) fn failed(result: &KindResult) -> BTreeMap<&'static str, u64> {
+    let of = FAILURES.into_iter().map(|status| (status.name(), result.with_status(status)));
+    of.filter(|(_, requests)| *requests > 0).collect()
+}
+
+impl FlowSummary {
+    /// True if more of its requests failed than a number that is compared may leave out.
+    fn fails_too_often(&self) -> bool {
+        let done = self.outcomes.get(Status::Done.name()).copied().unwrap_or_default();
+        (self.requests - done) as f64 > MOST_FAILED * self.requests as f64
+    }
+}
+
+impl Summary {
+    /// True if more requests failed, in all or of one flow, than a number that is compared, or that supports a claim, may leave
+    /// out.
+    #[must_use]
+    pub fn fails_too_often(&self) -> bool {
+        self.validity.fails_too_often() || self.flows.iter().any(FlowSummary::fails_too_often)
+    }
+}
