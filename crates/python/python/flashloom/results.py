@@ -247,9 +247,9 @@ class FlowSummary(Record):
     queue: int
     """The queue to which its requests were submitted."""
     requests: int
-    """Its requests completed."""
+    """Its requests completed, whatever their outcome."""
     requests_per_s: Optional[float]
-    """Its requests per simulated second."""
+    """Its reads and writes that succeeded per simulated second."""
     simulated_s: float
     """Simulated seconds from its first submission to its last completion."""
 
@@ -307,11 +307,13 @@ class KindSummary(Record):
     """The requests of one kind."""
 
     bytes: int
-    """Bytes requested."""
+    """Bytes that they asked for."""
     bytes_per_s: Optional[float]
     """Bytes per simulated second."""
     delayed_by: dict[str, Delayed]
     """Requests that waited behind flash commands, by the cause of those commands."""
+    failed: dict[str, int]
+    """Those that failed, by outcome."""
     flash_commands_per_request: float
     """Flash commands per request, issued before its acknowledgement."""
     flash_wait_mean_us: float
@@ -323,7 +325,7 @@ class KindSummary(Record):
     queue_wait_us: dict[str, float]
     """Submission to leaving its queue."""
     requests: int
-    """Their number."""
+    """Those that succeeded: all other numbers but `failed` are about them."""
     requests_per_s: Optional[float]
     """Requests per simulated second."""
     service_us: dict[str, float]
@@ -445,7 +447,7 @@ class OverloadSummary(Record):
     offered_per_s: float
     """Requests that arrived per simulated second."""
     served_per_s: float
-    """Requests that completed per simulated second."""
+    """Requests that succeeded per simulated second."""
 
 
 class RoundSummary(Record):
@@ -454,11 +456,11 @@ class RoundSummary(Record):
     erases: int
     """Flash commands that erased blocks."""
     latency_mean_us: float
-    """The mean latency of all requests."""
+    """Their mean latency."""
     requests: int
-    """Requests completed."""
+    """Reads and writes that succeeded."""
     requests_per_s: float
-    """Requests per simulated second."""
+    """These requests per simulated second."""
     simulated_s: float
     """Simulated seconds."""
     write_amplification: Optional[float]
@@ -610,7 +612,7 @@ class Summary(Record):
     free_blocks: int
     """Free blocks at the end."""
     host_slots: int
-    """Mapping units written by the host."""
+    """Mapping units that writes of the host asked for."""
     inversions: int
     """Requests of an open loop that came out of order."""
     kinds: dict[str, KindSummary]
@@ -626,13 +628,18 @@ class Summary(Record):
     notes: list[str]
     """Notes for a reader."""
     outcomes: dict[str, int]
-    """Requests by outcome."""
+    """Requests by outcome. Rates, latencies, bytes, write amplification and shares of the capacity count only those
+    that are `done`."""
     pacing: str
     """`open`, or `closed` with its depth."""
+    read_slots: int
+    """Mapping units that reads of the host asked for."""
+    refused_slots: int
+    """Of these, the number that the drive refused."""
     requests: int
-    """Requests completed."""
+    """Requests completed, whatever their outcome."""
     requests_per_s: Optional[float]
-    """Requests per simulated second."""
+    """Reads and writes that succeeded per simulated second."""
     schema: str
     """Version of these keys."""
     seed: int
@@ -644,7 +651,10 @@ class Summary(Record):
     slc_mlc: Optional[SlcMlcSummary]
     """The traffic of the SLC and MLC flash of a hybrid drive."""
     unmapped_slots: int
-    """Mapping units read before any write: they cost no flash time."""
+    """Of these, the number that was never written, or discarded: they cost no flash time, unless `ftl.unmapped-
+    reads` says so."""
+    unreadable_copies: int
+    """Mapping units stored again by collection, merges or partial writes although their data could not be read."""
     utilisation: Utilisation
     """Busy shares of the parts of the device."""
     validity: ValiditySummary
@@ -689,9 +699,11 @@ class ValiditySummary(Record):
     """How far the numbers of a run can be believed."""
 
     capacities_written: float
-    """How often the measured requests wrote the capacity of the drive."""
+    """How often the measured requests wrote the capacity of the drive. Writes that failed do not count."""
     capacities_written_with_warm_up: float
     """The same with the warm-up."""
+    failed: float
+    """The share of the requests that failed."""
     fifths: list[RoundSummary]
     """The five parts of the measurement, with equally many requests; empty if it was too short to divide."""
     means: dict[str, Interval]
@@ -702,6 +714,8 @@ class ValiditySummary(Record):
     """The load and what the drive served of it, if requests came faster than the drive could serve them."""
     steady: dict[str, SteadySummary]
     """SNIA's rule of steady state on these parts, by metric."""
+    unmapped_reads: float
+    """The share of the mapping units that reads asked for and that held no data and took no flash time."""
     unsupported: dict[str, list[str]]
     """The percentiles above the median beyond which fewer than ten requests lie, by kind of request: another sample
     would give other values."""
