@@ -204,7 +204,7 @@ fn the_schema_refuses_a_missing_key_and_a_wrong_type() {
         assert!(!faults(&schema, &less).is_empty(), "{at} is not missed");
     }
     for (at, other) in [
-        ("/schema", json!("flashloom-result-3")),
+        ("/schema", json!("flashloom-result-4")),
         ("/requests", json!("many")),
         ("/requests", json!(-1)),
         ("/requests", json!(1.5)),

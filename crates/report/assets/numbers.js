@@ -5,6 +5,10 @@ const numbers = (() => {
   // Three significant digits.
   function digits(value) {
     const size = Math.abs(value);
+    if (size > 0 && size < 0.009995) {
+      // Of smaller numbers three significant digits.
+      return value.toFixed(Math.min(Math.max(2 - Math.floor(Math.log10(size)), 4), 15));
+    }
     return value.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : size >= 0.09995 || size === 0 ? 2 : 4);
   }
 
