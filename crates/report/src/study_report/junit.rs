@@ -247,7 +247,7 @@ mod tests {
         };
         assert_eq!(number(&document, "failures"), number(&sound, "failures") + 1);
         assert_eq!(number(&document, "tests"), number(&sound, "tests") + 1);
-        let failure = document.descendants().filter(|node| node.has_tag_name("failure")).next_back().expect("one");
+        let failure = document.descendants().rfind(|node| node.has_tag_name("failure")).expect("one");
         assert_eq!(failure.text(), Some("drive worn\ndrive <b>"));
     }
 
