@@ -27,7 +27,7 @@ pub struct Delay {
     pub latency_ps: u128,
 }
 
-/// The results of all requests of one kind. Every number but [`KindResult::outcomes`] is about those that succeeded.
+/// The results of all requests of one kind. Every number but those by outcome is about requests that succeeded.
 #[derive(Clone, Debug, Default)]
 pub struct KindResult {
     /// Requests by outcome.
