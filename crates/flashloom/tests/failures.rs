@@ -3,18 +3,9 @@
 use std::process::Output;
 
 use serde_json::Value;
+use testkit::small::drive_with_endurance;
 
 use crate::common::Place;
-
-/// A small drive whose blocks bear this many erases.
-fn drive(name: &str, endurance: u32) -> String {
-    format!(
-        "name = \"{name}\"\n[flash]\nchannels = 2\nchips = 1\ncontrollers = \"none\"\nfaults = {{ wear-out = true }}\n\
-         [flash.custom-part]\nlike = \"sk-hynix-176l-tlc\"\nname = \"small\"\nendurance = {endurance}\n\
-         [flash.custom-part.geometry]\nblocks_per_plane = 24\npages_per_block = 24\n[host]\nqueue-depth = 32\n\
-         [ftl]\nmap-unit = \"4KiB\"\ncapacity = \"48MiB\"\n"
-    )
-}
 
 const WRITES: &str = "name = \"w\"\nrequests = 300000\narrivals = { kind = \"closed\", depth = 32 }\n[[stream]]\n\
                       reads = \"0%\"\nsizes = [{ size = \"4KiB\" }]\naddress = { pattern = \"uniform\" }\n";
@@ -25,8 +16,8 @@ const STUDY: &str = "name = \"wornstudy\"\ndevice = \"worn.toml\"\nworkload = \"
 
 fn place() -> Place {
     Place::with(&[
-        ("worn.toml", &drive("worn", 6)),
-        ("fresh.toml", &drive("fresh", 3_000)),
+        ("worn.toml", &drive_with_endurance("worn", 6)),
+        ("fresh.toml", &drive_with_endurance("fresh", 3_000)),
         ("w.toml", WRITES),
         ("s.toml", STUDY),
         ("expected.toml", &format!("failures = \"expected\"\n{STUDY}")),

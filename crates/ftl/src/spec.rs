@@ -51,7 +51,7 @@ pub struct FtlSpec {
     /// Whether a discard survives a power cut.
     #[serde(skip_serializing_if = "is_default")]
     pub discard: DiscardSpec,
-    /// What a page-mapped FTL does with a read of an address that was never written, or was discarded.
+    /// How a page-mapped FTL handles a read whose address was never written, or was discarded.
     #[serde(skip_serializing_if = "is_default")]
     pub unmapped_reads: UnmappedReads,
     /// Checkpoints of a page-mapped FTL with its map in RAM; if missing, a mount reads every spare area.
@@ -105,7 +105,7 @@ impl FtlSpec {
         self.over_provisioning.unwrap_or(Ratio::new(0.07))
     }
 
-    /// The same with the over-provisioning written out, unless a capacity stands instead.
+    /// Returns the description with its default over-provisioning written out, unless it gives a capacity.
     #[must_use]
     pub fn written_out(mut self) -> Self {
         self.over_provisioning = self.capacity.is_none().then(|| self.over_provisioning());

@@ -139,8 +139,8 @@ impl EngineOptions {
         session
     }
 
-    /// What the drive touches before its first request: the content that preconditioning leaves takes no memory, that of a
-    /// snapshot does.
+    /// The purpose for the estimate of memory before the first request. Content that preconditioning leaves takes no
+    /// memory; content of a snapshot does.
     fn purpose(&self) -> Purpose {
         let units = self.load_snapshot.is_none().then_some(0);
         Purpose { precondition: !self.precondition.is_empty(), units, ..Purpose::default() }

@@ -6,7 +6,7 @@
 //! came over it later or at the same time; nothing older, and no mixture within a sector. A write is durable by a flush
 //! that came after its answer, by forced unit access, or at once if the drive has no volatile buffer. After a discard that
 //! is not durable a sector may come back with anything that it ever held, at each power cut until it is durably written.
-//! What a failed request leaves is [`ssd::Completeness::Partial`]: the old content or the new one, sector by sector.
+//! After a failed request each sector has the old content or the new one ([`ssd::Completeness::Partial`]).
 //!
 //! It keeps a digest of each sector and not its content, see `settled` and `runs`. What it knows of a drive whose flash
 //! is in files is in files, too (`kept`).

@@ -352,11 +352,11 @@ mod tests {
     use super::*;
     use flash::nand::Stamp;
 
-    fn buffer() -> Buffer<Stamp> {
+    pub(super) fn buffer() -> Buffer<Stamp> {
         Buffer::new(ResolvedBuffer { units: 4, high: 2, low: 1, ..ResolvedBuffer::default() }, 4, 2)
     }
 
-    fn take(buffer: &mut Buffer<Stamp>, lpn: u32, mask: u64, stamp: u64) -> Taken {
+    pub(super) fn take(buffer: &mut Buffer<Stamp>, lpn: u32, mask: u64, stamp: u64) -> Taken {
         buffer.take(Lpn::new(lpn), 0, mask, (&[0, 1, 2, 3].map(|i| Stamp(stamp * 10 + i)), 0))
     }
 

@@ -1,4 +1,4 @@
-//! What a reader of several runs must know: each warning and each note of the runs, said once.
+//! Cautions: the warnings and notes of several runs, each said once.
 
 use crate::summary::Summary;
 

@@ -3,7 +3,7 @@
 mod best;
 mod explained;
 mod flows;
-mod said;
+mod marks;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

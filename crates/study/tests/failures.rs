@@ -12,17 +12,8 @@ use study::plan::{Failures, Plan, RunSpec};
 use study::run::{Record, RunResult};
 use study::session::{Measurement, Session};
 use study::summary::Summary;
+use testkit::small::drive_with_endurance;
 use workload::trace::TraceOptions;
-
-/// A small drive whose blocks bear this many erases, and more lines of its file.
-fn drive(name: &str, endurance: u32, more: &str) -> String {
-    format!(
-        "name = \"{name}\"\n[flash]\nchannels = 2\nchips = 1\ncontrollers = \"none\"\nfaults = {{ wear-out = true }}\n\
-         [flash.custom-part]\nlike = \"sk-hynix-176l-tlc\"\nname = \"small\"\nendurance = {endurance}\n\
-         [flash.custom-part.geometry]\nblocks_per_plane = 24\npages_per_block = 24\n[host]\nqueue-depth = 32\n\
-         [ftl]\nmap-unit = \"4KiB\"\ncapacity = \"48MiB\"\n{more}"
-    )
-}
 
 /// Writes, and a read for each of them.
 const MIXED: &str = "name = \"w\"\nrequests = 100000\narrivals = { kind = \"closed\", depth = 8 }\n[[stream]]\n\
@@ -73,7 +64,7 @@ fn check_by_hand(result: &RunResult, records: &[Record]) {
 
 #[test]
 fn a_worn_drive_shows_what_it_refused_and_only_what_it_served() {
-    let worn = device(drive("worn", 6, ""));
+    let worn = device(drive_with_endurance("worn", 6));
     let (measured, records) = recorded(&worn, MIXED, "measure = \"30x\"", Vec::new());
     let (result, summary) = (&measured.result, measured.summary());
     check_by_hand(result, &records);
@@ -100,7 +91,8 @@ fn a_worn_drive_shows_what_it_refused_and_only_what_it_served() {
 
 #[test]
 fn uncorrectable_reads_are_in_no_rate_and_no_percentile() {
-    let ageing = device(drive("ageing", 3_000, "").replace("wear-out = true", "uncorrectable-reads = \"60%\""));
+    let ageing =
+        device(drive_with_endurance("ageing", 3_000).replace("wear-out = true", "uncorrectable-reads = \"60%\""));
     let (measured, records) = recorded(&ageing, MIXED, "limit = 4000", vec![Precondition::Fill]);
     check_by_hand(&measured.result, &records);
     let summary = measured.summary();
@@ -111,7 +103,7 @@ fn uncorrectable_reads_are_in_no_rate_and_no_percentile() {
 #[test]
 fn reads_of_nothing_are_said_with_their_share() {
     let reads = MIXED.replace("50%", "100%");
-    let empty = device(drive("empty", 3_000, ""));
+    let empty = device(drive_with_endurance("empty", 3_000));
     let warning = |steps| {
         let summary = recorded(&empty, &reads, "limit = 3000", steps).0.summary();
         let warned = summary.validity.warnings.into_iter().find(|text| text.starts_with("unmapped reads: "));
@@ -128,7 +120,7 @@ fn reads_of_nothing_are_said_with_their_share() {
 fn compared(dir: &Path, failures: Failures) -> Comparison {
     let devices = [("worn", 6), ("fresh", 3_000)].map(|(name, endurance)| {
         let path = dir.join(format!("{name}.toml"));
-        std::fs::write(&path, drive(name, endurance, "")).expect("written");
+        std::fs::write(&path, drive_with_endurance(name, endurance)).expect("written");
         path
     });
     let workload = dir.join("w.toml");
@@ -146,18 +138,19 @@ fn a_drive_that_fails_requests_is_best_in_nothing() {
     let [worn, fresh] = &strict.rows[..] else { panic!("two drives") };
     assert!(worn.runs[0].fails_too_often() && !fresh.runs[0].fails_too_often());
     assert_eq!((worn.is_comparable, fresh.is_comparable, worn.best.len()), (false, true, 0));
-    assert!(strict.said_of_failures().expect("the worn one").contains("worn"));
+    assert!(strict.explain_missing_marks().expect("the worn one").contains("worn"));
     let said: Vec<&str> = strict.cautions().iter().map(|caution| caution.text).collect();
     assert!(said.iter().any(|text| text.starts_with("requests failed: ")), "{said:?}");
     let allowed = compared(dir.path(), Failures::Expected);
-    assert!(allowed.rows.iter().all(|row| row.is_comparable) && allowed.said_of_failures().is_none());
+    assert!(allowed.rows.iter().all(|row| row.is_comparable) && allowed.explain_missing_marks().is_none());
 }
 
 #[test]
 fn no_claim_holds_at_a_point_where_requests_fail() {
     let dir = tempfile::tempdir().expect("a directory");
     for (name, endurance) in [("worn", 6), ("fresh", 3_000)] {
-        std::fs::write(dir.path().join(format!("{name}.toml")), drive(name, endurance, "")).expect("written");
+        std::fs::write(dir.path().join(format!("{name}.toml")), drive_with_endurance(name, endurance))
+            .expect("written");
     }
     std::fs::write(dir.path().join("w.toml"), MIXED).expect("written");
     let judged = |head: &str, expectation: &str| {
@@ -189,7 +182,7 @@ fn no_claim_holds_at_a_point_where_requests_fail() {
 /// The type of all results is the same, so that a program can look for failures in each.
 #[test]
 fn a_sound_run_says_that_nothing_failed() {
-    let fresh = device(drive("fresh", 3_000, ""));
+    let fresh = device(drive_with_endurance("fresh", 3_000));
     let (measured, records) = recorded(&fresh, MIXED, "limit = 2000", vec![Precondition::Fill]);
     check_by_hand(&measured.result, &records);
     let Summary { validity, outcomes, kinds, .. } = measured.summary();

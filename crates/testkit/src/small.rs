@@ -23,6 +23,17 @@ pub const CLAIMS: &str = "[[claim]]\nid = \"B2\"\nsays = \"banks help\"\n\
     [[claim.expect]]\nmetric = \"mean\"\nknown = \"they do not\"\n\
     monotonic = { along = \"banks\", direction = \"rises\" }\n";
 
+/// The file of a small page-mapped drive whose blocks wear out after this many erases; its last table is `[ftl]`.
+#[must_use]
+pub fn drive_with_endurance(name: &str, endurance: u32) -> String {
+    format!(
+        "name = \"{name}\"\n[flash]\nchannels = 2\nchips = 1\ncontrollers = \"none\"\nfaults = {{ wear-out = true }}\n\
+         [flash.custom-part]\nlike = \"sk-hynix-176l-tlc\"\nname = \"small\"\nendurance = {endurance}\n\
+         [flash.custom-part.geometry]\nblocks_per_plane = 24\npages_per_block = 24\n[host]\nqueue-depth = 32\n\
+         [ftl]\nmap-unit = \"4KiB\"\ncapacity = \"48MiB\"\n"
+    )
+}
+
 /// Four servers with a service time of 100 us.
 #[must_use]
 pub fn four_servers<S: Copy + Default>() -> FixedDrive<S> {

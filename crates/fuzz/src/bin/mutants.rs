@@ -27,7 +27,7 @@ use testkit::conformance::{CHECKS, Effort, Trial, settings};
 const DRIVE: [&str; 4] = ["base", "flash", "ftl", "ssd"];
 /// The other crates to change.
 const ABOVE: [&str; 4] = ["workload", "study", "report", "serve"];
-/// Those of them with tests from outside of their own, for cargo.
+/// Packages above the drive that have integration tests, as arguments of cargo.
 const OUTSIDE: [&str; 2] = ["-pflashloom-study", "-pflashloom-serve"];
 /// The time limit of a step. A mutant that never ends counts as found.
 const BUILD_SECONDS: u32 = 1800;

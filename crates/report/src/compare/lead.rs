@@ -29,7 +29,7 @@ pub(super) fn lead(comparison: &Comparison) -> Lead {
     );
     let came_out = SAID.iter().filter_map(|(key, said)| extremes(rows, key, said)).collect();
     let mut caution = cautions::sentences(&comparison.cautions(), |caution| cautions::drives(caution, &names));
-    caution.extend(comparison.said_of_failures());
+    caution.extend(comparison.explain_missing_marks());
     caution.extend(first.and_then(unsupported));
     caution.extend(seeds(runs).map(|text| sentence(&text)));
     Lead { compared, came_out, caution }

@@ -37,7 +37,7 @@ pub fn page(program: &Program, comparison: &Comparison) -> Page {
         lead: lead::lead(comparison),
         sections: vec![Section {
             heading: "Results".into(),
-            note: format!("{} {COST}.", comparison.said_of_spread()),
+            note: format!("{} {COST}.", comparison.explain_marks()),
             above: tables.chain(flows::tables(comparison)).map(Block::Table).collect(),
             figures: figures.into_iter().flatten().chain(sides.iter().map(Side::figure)).collect(),
             below: sides.iter().map(|side| Block::Table(side.table(AXIS))).collect(),

@@ -20,9 +20,9 @@ pub fn table(of: &Comparison) -> String {
     });
     let seen = explained::seen(&of.rows);
     let seen: String = sides(&seen).iter().map(Side::text).collect();
-    let said = folded(&of.said_of_spread().replace("The mark", "*"), WIDTH);
+    let said = folded(&of.explain_marks().replace("The mark", "*"), WIDTH);
     let flows = flows::text(of);
-    let failures = of.said_of_failures().map_or_else(String::new, |text| folded(&text, WIDTH));
+    let failures = of.explain_missing_marks().map_or_else(String::new, |text| folded(&text, WIDTH));
     let names: Vec<&str> = of.rows.iter().map(|row| row.device.as_str()).collect();
     let cautions = cautions::text(&of.cautions(), |caution| cautions::drives(caution, &names), WIDTH);
     let tables = [part(of, &LATENCIES), flows, part(of, &FLASH)].concat();

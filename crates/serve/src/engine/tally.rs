@@ -11,7 +11,7 @@ use crate::{Failed, Job, Operation};
 /// The kinds of jobs, in the order of [`kind`].
 pub(super) const KINDS: [&str; 5] = ["read", "write", "flush", "discard", "write-zeroes"];
 
-/// Those that move data: they alone count in a rate of all requests.
+/// Operations that move data: a rate of all requests counts them alone.
 const MOVE_DATA: [&str; 3] = ["read", "write", "write-zeroes"];
 
 const fn kind(operation: &Operation) -> usize {

@@ -101,17 +101,10 @@ impl<S: Sector> Buffer<S> {
 mod tests {
     use super::*;
     use crate::buffer::Taken;
+    use crate::buffer::tests::{buffer, take};
     use crate::spec::ResolvedBuffer;
     use base::units::Lpn;
     use flash::nand::Stamp;
-
-    fn buffer() -> Buffer<Stamp> {
-        Buffer::new(ResolvedBuffer { units: 4, high: 2, low: 1, ..ResolvedBuffer::default() }, 4, 2)
-    }
-
-    fn take(buffer: &mut Buffer<Stamp>, lpn: u32, mask: u64, stamp: u64) -> Taken {
-        buffer.take(Lpn::new(lpn), 0, mask, (&[0, 1, 2, 3].map(|i| Stamp(stamp * 10 + i)), 0))
-    }
 
     #[test]
     fn write_back_starts_at_the_high_watermark_and_stops_at_the_low_one() {

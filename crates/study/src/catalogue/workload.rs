@@ -279,7 +279,7 @@ impl WorkloadFile {
     }
 }
 
-/// What a workload asks for at most.
+/// Upper bounds of the requests of a workload: their number, and the length of the largest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Most {
     pub(crate) requests: u64,

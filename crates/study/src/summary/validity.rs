@@ -46,7 +46,7 @@ pub struct ValiditySummary {
     /// The load and what the drive served of it, if requests came faster than the drive could serve them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overload: Option<OverloadSummary>,
-    /// What a reader must know before believing the numbers.
+    /// Reasons to doubt the numbers, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// The warm-up, if it waited for steady state.

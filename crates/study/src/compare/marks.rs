@@ -1,13 +1,13 @@
-//! What a reader of a comparison must know of its marks, in sentences.
+//! Sentences that explain the marks of a comparison.
 
 use super::Comparison;
 use crate::text::percent;
 use crate::validity::MOST_FAILED;
 
 impl Comparison {
-    /// What the mark of the best says, and what is known of the spread: one sentence each.
+    /// The meaning of the mark, and how the spread was measured.
     #[must_use]
-    pub fn said_of_spread(&self) -> String {
+    pub fn explain_marks(&self) -> String {
         match self.seeds() {
             0 | 1 => "The mark is on a value better than all others in its column. All are from one seed, which says nothing of \
                       their spread; --seeds 5 measures it."
@@ -19,9 +19,9 @@ impl Comparison {
         }
     }
 
-    /// The drives that have no mark because too many of their requests failed, in a sentence; `None` if there are none.
+    /// Names the drives that have no mark because too many of their requests failed; `None` if all are sound.
     #[must_use]
-    pub fn said_of_failures(&self) -> Option<String> {
+    pub fn explain_missing_marks(&self) -> Option<String> {
         let failed: Vec<&str> =
             self.rows.iter().filter(|row| !row.is_comparable).map(|row| row.device.as_str()).collect();
         (!failed.is_empty()).then(|| {
