@@ -24,7 +24,7 @@ pub struct Explanation {
     pub failed: f64,
     /// The share of the mapping units that reads asked for and that held no data: they took no flash time.
     pub unmapped_reads: f64,
-    /// What a reader must know before believing the numbers.
+    /// Reasons to doubt the numbers, one sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// The request that the user selected.

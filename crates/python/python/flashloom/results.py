@@ -722,7 +722,7 @@ class ValiditySummary(Record):
     warm_up: Optional[WarmUpSummary]
     """The warm-up, if it waited for steady state."""
     warnings: list[str]
-    """What a reader must know before believing the numbers."""
+    """Reasons to doubt the numbers, one sentence each."""
 
 
 class WarmUpSummary(Record):
