@@ -355,7 +355,8 @@ fn numbers_in_prose_are_parsed_and_compared() {
     let values = |text| numbers(text).iter().map(|number| number.value.to_string()).collect::<Vec<_>>();
     assert_eq!(values("HY3: 1,165 K/s, x2.44, -21%, 0.16 us."), ["1165", "2.44", "21", "0.16"]);
     let one = |text| numbers(text)[0];
-    for (shown, measured) in [("28", 28.1), ("1.86", 86.0), ("79", 0.79), ("2,000", 2.0), ("144", 2.44), ("0.84", 16.0)]
+    for (shown, measured) in
+        [("28", 28.1), ("1.86", 86.0), ("79", 0.79), ("2,000", 2.0), ("144", 2.44), ("0.84", 16.0), ("89", 11.0)]
     {
         assert!(shows(one(shown), measured), "{shown}");
     }

@@ -36,7 +36,8 @@ pub(super) fn numbers(text: &str) -> Vec<Number> {
     found
 }
 
-/// A page may show a measured value rounded, in another unit of measure, as a share, or a difference as a ratio.
+/// A page may show a measured value rounded, in another unit of measure, as a share, or a difference as a ratio or as what
+/// is left, in percent.
 pub(super) fn shows(shown: Number, measured: f64) -> bool {
     let forms = [
         measured,
@@ -46,6 +47,7 @@ pub(super) fn shows(shown: Number, measured: f64) -> bool {
         measured / 100.0,
         1.0 + measured / 100.0,
         1.0 - measured / 100.0,
+        100.0 - measured,
         (measured - 1.0) * 100.0,
         (1.0 - measured) * 100.0,
     ];
