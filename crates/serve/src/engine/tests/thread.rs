@@ -144,7 +144,7 @@ fn a_drive_whose_tables_do_not_fit_is_refused_and_one_whose_content_may_not_is_s
         EngineOptions { memory_limit: Some(limit), ..EngineOptions::new(small("")) }
     };
     let error = Engine::start(limited(96), |_| {}).err().expect("it is too large").to_string();
-    assert!(error.contains("for blocks and spare areas"), "{error}");
+    assert!(error.contains("the simulation needs 96.") && error.contains("give --memory 97MiB"), "{error}");
     // Its content takes memory as clients write; the caller can warn of it.
     let all = EngineOptions::new(small("")).device.resolved.memory_of::<Bytes512>(Purpose::default()).total();
     let (said, limit) =
