@@ -4,13 +4,10 @@
 //! `mutants [COUNT [SEED [FROM]]]` draws `COUNT` of them and begins with the one numbered `FROM`. A mutant is found by
 //!
 //! 1. the tests beside the code;
-//! 2. in a crate of the drive, [`suite`], a selection of the conformance suite that takes seconds;
-//! 3. the tests from outside: of whole drives, which include the reference hashes and the estimates of memory, or of the
-//!    crate and the command.
+//! 2. the tests from outside: of whole drives, which include the conformance suite, the reference hashes and the estimates
+//!    of memory, or of studies, servers and the command.
 //!
 //! All others are printed as survivors: each needs a test, or a reason why no test can tell it from the original.
-//!
-//! `mutants suite` runs that selection.
 #![allow(clippy::disallowed_methods)] // It runs programs and edits files; the device does neither.
 
 use std::collections::BTreeSet;
@@ -20,46 +17,21 @@ use std::process::{Command, ExitCode, Stdio};
 
 use base::engine::Rng;
 use serde_json::Value;
-use testkit::Swarm;
-use testkit::conformance::{CHECKS, Effort, Trial, settings};
 
 /// The crates of a drive.
 const DRIVE: [&str; 4] = ["base", "flash", "ftl", "ssd"];
 /// The other crates to change.
 const ABOVE: [&str; 4] = ["workload", "study", "report", "serve"];
-/// Packages above the drive that have integration tests, as arguments of cargo.
-const OUTSIDE: [&str; 2] = ["-pflashloom-study", "-pflashloom-serve"];
-/// The time limit of a step. A mutant that never ends counts as found.
-const BUILD_SECONDS: u32 = 1800;
-const TEST_SECONDS: u32 = 600;
+/// The time limit of a command. A mutant that never ends counts as found.
+const SECONDS: u32 = 1800;
 /// Tests of the workspace and of the suite itself: they test no drive.
 const OTHERS: [&str; 4] = ["circles", "newcomers", "sabotage", "tidy"];
-/// Less than in the tests: each setting has only one short check.
-const EFFORT: Effort = Effort {
-    name: "mutants",
-    requests: 500,
-    cut_requests: 36,
-    stride: 5,
-    paged_stride: 25,
-    lives: 60,
-    failures: 6,
-    apart: 1,
-    erases: 30,
-    ways: 1,
-    refusals: 1,
-};
-/// Seeds of random devices in the selection.
-const SEEDS: u64 = 12;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments.first().is_some_and(|first| first == "suite") {
-        suite();
-        return ExitCode::SUCCESS;
-    }
     let numbers: Result<Vec<u64>, _> = arguments.iter().map(|text| text.parse()).collect();
     let Ok(numbers) = numbers else {
-        eprintln!("mutants [COUNT [SEED [FROM]]] | mutants suite");
+        eprintln!("mutants [COUNT [SEED [FROM]]]");
         return ExitCode::from(2);
     };
     let number = |i: usize, default| numbers.get(i).copied().unwrap_or(default);
@@ -69,22 +41,6 @@ fn main() -> ExitCode {
             eprintln!("{message}");
             ExitCode::FAILURE
         }
-    }
-}
-
-/// Runs one check of the suite on every setting, cycling through the checks, and some random devices.
-///
-/// # Panics
-/// If anything is wrong.
-fn suite() {
-    for (i, setting) in settings().iter().enumerate() {
-        let check = CHECKS[(i + i / CHECKS.len()) % CHECKS.len()];
-        let resolved = setting.spec.resolve().expect("every setting is valid");
-        let trial = Trial { resolved: &resolved, seed: i as u64, effort: EFFORT };
-        let _ = check.run(&setting.name, &trial).unwrap_or_else(|failure| panic!("{failure}"));
-    }
-    for seed in 0..SEEDS {
-        let _ = Swarm { requests: 150, cuts: 3, faults: seed % 2 == 0, queues: seed % 3 == 0 }.run(seed);
     }
 }
 
@@ -134,11 +90,13 @@ fn sample(count: usize, seed: u64, from: usize) -> Result<(), Trouble> {
         all.swap(i, other);
     }
     all.truncate(count);
+    // A mutant of the crate of the last one builds less.
+    all.sort_by(|a, b| a.package().cmp(b.package()));
     let tree = worktree()?;
     println!("{count} of {total} mutants, seed {seed}, in {}", tree.display());
-    for name in all.iter().skip(from).map(Mutant::package).collect::<BTreeSet<_>>() {
-        if !matches!(fate(&tree, name), Fate::Survives) {
-            return Err(Trouble(format!("the tests of {name} fail before anything is changed")));
+    for run in all.iter().skip(from).flat_map(|mutant| test_runs(mutant.package())).collect::<BTreeSet<_>>() {
+        if !succeeds(&tree, &run.command) {
+            return Err(Trouble(format!("this fails before anything is changed: {}", run.command.join(" "))));
         }
     }
     let mut survivors = Vec::new();
@@ -235,44 +193,50 @@ fn changed(text: &str, mutant: &Mutant) -> String {
     format!("{}{}{}", &text[..at(mutant.from)], mutant.replacement, &text[at(mutant.to)..])
 }
 
-/// Builds and tests the worktree after a change of the crate `name`, the fastest tests first.
-fn fate(tree: &Path, name: &str) -> Fate {
-    let package = format!("-pflashloom-{name}");
-    if !step(tree, BUILD_SECONDS, &["cargo", "build", "--quiet", "--lib", &package]) {
-        return Fate::Unviable;
-    }
-    let is_drive = DRIVE.contains(&name);
-    let mut beside = vec!["cargo", "test", "--quiet", "--lib", &package];
-    if is_drive {
-        beside.extend(["-pflashloom-flash", "-pflashloom-ftl", "-pflashloom-ssd"]);
-    }
-    if !step(tree, BUILD_SECONDS + TEST_SECONDS, &beside) {
-        return Fate::Found("found by tests beside the code");
-    }
-    let mut outside = vec!["cargo", "test", "--quiet", "--test", "it"];
-    if is_drive {
-        let build = ["cargo", "build", "--quiet", "-p", "flashloom-fuzz", "--bin", "mutants"];
-        let is_built = step(tree, BUILD_SECONDS, &build);
-        if !is_built || !step(tree, TEST_SECONDS, &["target/debug/mutants", "suite"]) {
-            return Fate::Found("found by the suite");
-        }
-        outside.extend(["-pflashloom-ssd", "-pflashloom-study", "-pflashloom-testkit", "--"]);
-        outside.extend(OTHERS.iter().flat_map(|name| ["--skip", name]));
-    } else {
-        // Report and workload have no tests of their own from outside.
-        outside.push("-pflashloom");
-        outside.extend(OUTSIDE.iter().find(|of| of.ends_with(name)));
-    }
-    if !step(tree, BUILD_SECONDS + 3 * TEST_SECONDS, &outside) {
-        return Fate::Found("found by tests from outside");
-    }
-    Fate::Survives
+/// A command that tests a mutant, and what is printed if it fails.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct TestRun {
+    finder: &'static str,
+    command: Vec<String>,
 }
 
-/// Runs a program; returns true if it succeeds within its time limit.
-fn step(tree: &Path, seconds: u32, program: &[&str]) -> bool {
+/// The tests of a change of the crate `name`, the fastest first.
+///
+/// Each has `flashloom` or `testkit` among its packages: their tests select the features of all crates, so that none is
+/// compiled twice.
+fn test_runs(name: &str) -> [TestRun; 2] {
+    let package = format!("-pflashloom-{name}");
+    let run = |finder, target: &[&str], packages: &[&str]| {
+        let command = [&["cargo", "test", "--quiet"], target, packages].concat();
+        TestRun { finder, command: command.into_iter().map(str::to_owned).collect() }
+    };
+    let (beside, outside) = ("found by tests beside the code", "found by tests from outside");
+    let (lib, it): (&[&str], &[&str]) = (&["--lib"], &["--test", "it"]);
+    if DRIVE.contains(&name) {
+        let drive = ["-pflashloom-flash", "-pflashloom-ftl", "-pflashloom-ssd", "-pflashloom-testkit"];
+        let skipped: Vec<&str> = OTHERS.iter().flat_map(|name| ["--skip", name]).collect();
+        let whole = [&["-pflashloom-ssd", "-pflashloom-study", "-pflashloom-testkit", "--"], &skipped[..]].concat();
+        [run(beside, lib, &[&[&*package], &drive[..]].concat()), run(outside, it, &whole)]
+    } else {
+        let whole = ["-pflashloom", "-pflashloom-study", "-pflashloom-serve"];
+        [run(beside, lib, &[&package, "-pflashloom"]), run(outside, it, &whole)]
+    }
+}
+
+/// Compiles and tests the worktree after a change of the crate `name`.
+fn fate(tree: &Path, name: &str) -> Fate {
+    let check = ["cargo", "check", "--quiet", "--lib", &format!("-pflashloom-{name}")].map(str::to_owned);
+    if !succeeds(tree, &check) {
+        return Fate::Unviable;
+    }
+    let found = test_runs(name).into_iter().find(|run| !succeeds(tree, &run.command));
+    found.map_or(Fate::Survives, |run| Fate::Found(run.finder))
+}
+
+/// Runs a program; returns true if it succeeds within the time limit.
+fn succeeds(tree: &Path, program: &[String]) -> bool {
     let mut command = Command::new("timeout");
-    command.args(["--kill-after=10", &seconds.to_string()]).args(program).current_dir(tree);
+    command.args(["--kill-after=10", &SECONDS.to_string()]).args(program).current_dir(tree);
     command.env("RUST_BACKTRACE", "0").env("CARGO_TARGET_DIR", "target");
     let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.is_ok_and(|status| status.success())
