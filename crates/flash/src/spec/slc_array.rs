@@ -120,7 +120,7 @@ impl SlcSpec {
             faults.add(
                 blocks_key,
                 "the SLC log needs two blocks, one for its head and one for its tail",
-                "use the size of two blocks or more",
+                "use two blocks or more",
             );
             return None;
         }

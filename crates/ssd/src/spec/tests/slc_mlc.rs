@@ -31,7 +31,7 @@ fn faults_of_the_slc_array_are_found() {
         ("part = \"K9WAG08U1A\"\nsize = \"2MiB\"\nblocks = 4", "slc.size: conflicts with slc.blocks; keep one"),
         (
             "part = \"K9WAG08U1A\"\nblocks = 1",
-            "slc.size: the SLC log needs two blocks, one for its head and one for its tail; use the size",
+            "slc.blocks: the SLC log needs two blocks, one for its head and one for its tail; use two blocks or more",
         ),
     ] {
         let found = faults("chang", "", "", &format!("[slc]\n{slc}"));
