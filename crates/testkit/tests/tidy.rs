@@ -60,7 +60,7 @@ fn conflict_markers(files: &[File]) -> Vec<Violation> {
 
 /// The crates of the workspace that a crate may depend on.
 const ARROWS: [(&str, &[&str]); 15] = [
-    ("align", &[]),
+    ("align", &["base", "ssd"]),
     ("base", &[]),
     ("flash", &["base"]),
     ("ftl", &["base", "flash"]),
@@ -70,7 +70,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("report", &["base", "flash", "ftl", "ssd", "workload", "study"]),
     ("serve", &["base", "flash", "ftl", "ssd", "workload", "study"]),
     ("flashloom", &["base", "flash", "ftl", "ssd", "workload", "study", "report", "serve"]),
-    ("python", &["base", "flash", "ftl", "ssd", "workload", "study", "report", "serve", "flashloom"]),
+    ("python", &["align", "base", "flash", "ftl", "ssd", "workload", "study", "report", "serve", "flashloom"]),
     ("web", &["base", "flash", "ftl", "ssd", "workload", "study", "report"]),
     ("testkit", &["base", "flash", "ftl", "ssd", "workload", "study"]),
     ("bench", &["base", "flash", "ftl", "ssd", "workload", "study", "testkit"]),
