@@ -57,6 +57,14 @@ def client() -> Iterator[distributed.Client]:
 
 
 @pytest.fixture
+def client_of_two() -> Iterator[distributed.Client]:
+    """The client of a cluster of its own, for a test that changes its workers."""
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster:
+        with distributed.Client(cluster) as client:
+            yield client
+
+
+@pytest.fixture
 def study(files: Path) -> flashloom.Study:
     (files / "s.toml").write_text(STUDY)
     return flashloom.Study(files / "s.toml")
@@ -100,24 +108,24 @@ def test_a_cluster_gives_what_a_local_run_gives(
     assert plain.to_json() == wanted.to_json()
 
 
-def test_a_worker_that_dies_costs_its_points_alone(study: flashloom.Study, tmp_path: Path) -> None:
-    """In a cluster of its own: a worker is killed when some of the points are there."""
+def test_a_worker_that_dies_costs_its_points_alone(
+    study: flashloom.Study, client_of_two: distributed.Client, tmp_path: Path
+) -> None:
+    """A worker is killed when some of the points are there."""
     study.set("run.measure", "1x")
     wanted = study.run(store=tmp_path / "here", progress=False)
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster:
-        with distributed.Client(cluster) as client:
-            workers = client.run(os.getpid)
-            killed: list[int] = []
+    workers = client_of_two.run(os.getpid)
+    killed: list[int] = []
 
-            def kill(labels: object, summary: object) -> None:
-                done.append(labels)
-                if len(done) == RUNS // 4 and not killed:
-                    killed.append(next(iter(workers.values())))
-                    os.kill(killed[0], signal.SIGKILL)
+    def kill(labels: object, summary: object) -> None:
+        done.append(labels)
+        if len(done) == RUNS // 4 and not killed:
+            killed.append(next(iter(workers.values())))
+            os.kill(killed[0], signal.SIGKILL)
 
-            done: list[object] = []
-            outcome = study.run(executor=client, store=tmp_path / "there", progress=False, on_point=kill)
-            assert killed and killed[0] not in client.run(os.getpid).values()
+    done: list[object] = []
+    outcome = study.run(executor=client_of_two, store=tmp_path / "there", progress=False, on_point=kill)
+    assert killed and killed[0] not in client_of_two.run(os.getpid).values()
     assert len(done) == RUNS and outcome.to_json() == wanted.to_json()
     assert points(tmp_path / "there") == points(tmp_path / "here")
     for folder in ["here", "there"]:
@@ -129,8 +137,9 @@ def test_a_worker_that_dies_costs_its_points_alone(study: flashloom.Study, tmp_p
 
 
 def test_a_trace_travels_to_workers_that_do_not_have_it(
-    files: Path, client: distributed.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    files: Path, client_of_two: distributed.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    client = client_of_two
     (files / "t.csv").write_text(TRACE)
     described = {
         "name": "traced",
@@ -155,32 +164,29 @@ def test_a_trace_travels_to_workers_that_do_not_have_it(
         return [file.stat().st_mtime_ns for file in folder.glob("*")]
 
     client.run(hide)
-    try:
-        for store in ["there", "again"]:
-            outcome = study.run(executor=client, store=tmp_path / store, progress=False)
-            assert outcome.to_json() == wanted.to_json()
-            assert points(tmp_path / store) == points(tmp_path / "here")
-            times = client.run(sent)
-            assert all(len(worker) == 1 for worker in times.values()), times
-            assert store == "there" or times == before, "it travelled once"
-            before = times
-        # A worker that came later gets it, too.
-        (files / "t.csv").write_text(TRACE + "20000,R,0,4096\n")
-        with monkeypatch.context() as patched:
-            patched.setattr(_traces.Traces, "check", lambda self: None)
-            # The client forgets a failed task later than the point is submitted again.
-            patched.setattr(distributed.Future, "release", lambda self: None)
-            outcome = study.run(executor=client, progress=False)
-        assert outcome.to_json() == study.run(progress=False).to_json() != wanted.to_json()
-        # A trace that cannot be read is named as here.
-        (files / "t.csv").write_text(TRACE.replace("R,", "X,", 1))
-        with pytest.raises(flashloom.RunError) as here:
-            study.run(progress=False, jobs=1)
-        with pytest.raises(flashloom.RunError, match="study traced, channels [12], seed 0: ") as there:
-            study.run(executor=client, progress=False)
-        assert str(there.value).split(": ", 1)[1] == str(here.value).split(": ", 1)[1]
-    finally:
-        client.restart()
+    for store in ["there", "again"]:
+        outcome = study.run(executor=client, store=tmp_path / store, progress=False)
+        assert outcome.to_json() == wanted.to_json()
+        assert points(tmp_path / store) == points(tmp_path / "here")
+        times = client.run(sent)
+        assert all(len(worker) == 1 for worker in times.values()), times
+        assert store == "there" or times == before, "it travelled once"
+        before = times
+    # A worker that came later gets it, too.
+    (files / "t.csv").write_text(TRACE + "20000,R,0,4096\n")
+    with monkeypatch.context() as patched:
+        patched.setattr(_traces.Traces, "check", lambda self: None)
+        # The client forgets a failed task later than the point is submitted again.
+        patched.setattr(distributed.Future, "release", lambda self: None)
+        outcome = study.run(executor=client, progress=False)
+    assert outcome.to_json() == study.run(progress=False).to_json() != wanted.to_json()
+    # A trace that cannot be read is named as here.
+    (files / "t.csv").write_text(TRACE.replace("R,", "X,", 1))
+    with pytest.raises(flashloom.RunError) as here:
+        study.run(progress=False, jobs=1)
+    with pytest.raises(flashloom.RunError, match="study traced, channels [12], seed 0: ") as there:
+        study.run(executor=client, progress=False)
+    assert str(there.value).split(": ", 1)[1] == str(here.value).split(": ", 1)[1]
 
 
 def test_a_point_that_fails_names_itself_and_others_stay(
