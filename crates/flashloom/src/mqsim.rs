@@ -2,8 +2,10 @@
 //!
 //! Facts about MQSim's format are from its documentation and its sample files (Tavakkol et al., "MQSim", FAST 2018).
 
+mod array;
 mod device;
 mod flow;
+mod queues;
 mod sheet;
 mod xml;
 
@@ -18,9 +20,17 @@ use study::output::{Outputs, publish};
 use crate::args::ConvertArgs;
 use crate::exit::{Failure, note, print};
 
-use flow::{Flow, Queues, Requests, scenarios};
+use flow::{Flow, Requests, scenarios};
+use queues::Queues;
 use sheet::Sheet;
 use xml::{XmlFaults, XmlFile};
+
+/// Whose behaviour the drive has where MQSim's is not that of a controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Likeness {
+    Mqsim,
+    Controller,
+}
 
 /// The file of the drive.
 const DEVICE: &str = "device.toml";
@@ -36,22 +46,23 @@ impl From<XmlFaults> for Failure {
 
 /// Converts a configuration of MQSim, and its workloads if there are any.
 pub(crate) fn convert(args: &ConvertArgs, results: &mut dyn Write) -> Result<(), Failure> {
-    let text = study::config::text(&args.config, "a configuration of MQSim")?;
+    let text = xml::repaired(&study::config::text(&args.config, "a configuration of MQSim")?);
     let config = XmlFile::parse(&args.config, &text, "Execution_Parameter_Set")?;
     let flows = match &args.flows {
         Some(path) => {
-            let text = study::config::text(path, "a workload file of MQSim")?;
+            let text = xml::repaired(&study::config::text(path, "a workload file of MQSim")?);
             let file = XmlFile::parse(path, &text, "MQSim_IO_Scenarios")?;
-            let flows = scenarios(&file);
+            let flows = scenarios(&file, &config);
             file.check()?;
             flows
         }
         None => Vec::new(),
     };
     let name = args.config.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let queues = if flows.is_empty() { Queues::one() } else { Queues::new(&flows, &config) };
+    let queues = if flows.is_empty() { Queues::one() } else { Queues::new(&flows) };
     let mut drive = Sheet::default();
-    device::device(&config, &name, &queues, &mut drive);
+    let likeness = if args.as_controllers_do { Likeness::Controller } else { Likeness::Mqsim };
+    device::device(&config, &name, (&queues, likeness), &mut drive);
     config.check()?;
     let toml = drive.toml(&head(&args.config, "its drive"));
     let made = made(&toml, Device::parse(toml.clone()), |name| config.place(name))?;
@@ -173,7 +184,8 @@ fn command(out: &Path, scenario: usize, flows: &[Flow], steps: Option<&str>, one
     if let Some(Requests::Trace { repeat, unit, .. }) =
         flows.iter().map(|flow| &flow.requests).find(|requests| matches!(requests, Requests::Trace { .. }))
     {
-        text += &format!(" --format mqsim --time-unit {unit}");
+        // MQSim ignores the column of the device, and starts again at the first sector behind the last one.
+        text += &format!(" --format mqsim --time-unit {unit} --volumes overlay --extent wrap");
         if *repeat > 1 {
             text += &format!(" --repeat {repeat}");
         }

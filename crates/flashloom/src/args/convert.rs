@@ -23,6 +23,11 @@ pub(crate) struct ConvertArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
+    /// Convert to what a controller does, where MQSim does something else: the whole cache is a write buffer, host reads
+    /// cross the channel first, dies of a chip work at once, and one command works on all planes of a die
+    #[arg(long)]
+    pub(crate) as_controllers_do: bool,
+
     #[command(flatten)]
     pub(crate) replace: ReplaceArgs,
 }

@@ -2,7 +2,9 @@
 
 use base::units::{Bytes, Exact, Rate, Span};
 
-use super::flow::Queues;
+use super::Likeness;
+use super::array::{array, is_merged};
+use super::queues::Queues;
 use super::sheet::Sheet;
 use super::xml::{Group, XmlFile};
 
@@ -31,16 +33,16 @@ const WITHOUT: [(&str, &str); 16] = [
 ];
 
 /// Writes the drive of a configuration file.
-pub(super) fn device(file: &XmlFile<'_>, name: &str, queues: &Queues, sheet: &mut Sheet) {
+pub(super) fn device(file: &XmlFile<'_>, name: &str, (queues, likeness): (&Queues, Likeness), sheet: &mut Sheet) {
     let [host, drive] = ["Host_Parameter_Set", "Device_Parameter_Set"].map(|name| file.group(name));
     let Some((host, drive)) = host.zip(drive) else { return };
     let Some(flash) = drive.group("Flash_Parameter_Set") else { return };
     sheet.line(&format!("name = {}", quoted(name)), "the file's name");
-    array(&drive, &flash, sheet);
-    part(&drive, &flash, name, sheet);
+    array(&drive, &flash, (queues, likeness), sheet);
+    part(&drive, &flash, (name, likeness), sheet);
     link(&host, &drive, queues, sheet);
-    cache(&drive, queues, sheet);
-    ftl(&drive, &flash, sheet);
+    cache(&drive, &flash, (queues, likeness), sheet);
+    ftl(&drive, &flash, likeness, sheet);
     for name in ["Enable_ResponseTime_Logging", "ResponseTime_Logging_Period_Length"] {
         if host.has(name) {
             sheet.without(name, "the course of a run is an option of the run: --series INTERVAL");
@@ -82,39 +84,6 @@ fn rate(bytes_per_s: f64) -> String {
     Rate::new((bytes_per_s.round() as u64).max(1)).exact()
 }
 
-fn array(drive: &Group<'_, '_>, flash: &Group<'_, '_>, sheet: &mut Sheet) {
-    sheet.table("[flash]");
-    for (key, group, name, example) in [
-        ("channels", drive, "Flash_Channel_Count", "8"),
-        ("chips", drive, "Chip_No_Per_Channel", "4"),
-        ("dies", flash, "Die_No_Per_Chip", "2"),
-        ("planes", flash, "Plane_No_Per_Die", "2"),
-        ("blocks", flash, "Block_No_Per_Plane", "2048"),
-    ] {
-        sheet.line(&format!("{key} = {}", group.count(name, example)), name);
-    }
-    let width = drive.count("Flash_Channel_Width", "1").saturating_mul(8);
-    sheet.line(&format!("width = {width}"), "Flash_Channel_Width, in bits");
-    let lane = drive.count("Channel_Transfer_Rate", "333");
-    sheet.line(&format!("lane-rate = \"{lane}MB/s\""), "Channel_Transfer_Rate");
-    sheet.line("controllers = \"none\"", "MQSim has none: transactions go to the chips");
-    let policies = [("OUT_OF_ORDER", ""), ("PRIORITY_OUT_OF_ORDER", "by priorities"), ("FLIN", "by fairness")];
-    let policy = drive.choice("Transaction_Scheduling_Policy", &policies).unwrap_or_default();
-    let order = "arbitration = { commands = \"read-first\", bus = \"read-first\" }";
-    sheet.line(order, "Transaction_Scheduling_Policy");
-    let why = match policy {
-        "" => {
-            "host reads go first, all else in order; MQSim also orders writes, erases and garbage collection".to_owned()
-        }
-        policy => format!("host reads go first, all else in order; transactions are not ordered {policy}"),
-    };
-    sheet.approximated("Transaction_Scheduling_Policy", &why);
-    if flash.count("Plane_No_Per_Die", "2") > 1 {
-        let why = "one command always works on all planes of a die; in MQSim only where page offsets agree";
-        sheet.approximated("Plane_No_Per_Die", why);
-    }
-}
-
 /// The kinds of cells: the name here, the bits, and the page types.
 const CELLS: [(&str, Cell); 4] = [
     ("SLC", Cell { name: "slc", types: &["LSB"] }),
@@ -129,7 +98,7 @@ struct Cell {
     types: &'static [&'static str],
 }
 
-fn part(drive: &Group<'_, '_>, flash: &Group<'_, '_>, name: &str, sheet: &mut Sheet) {
+fn part(drive: &Group<'_, '_>, flash: &Group<'_, '_>, (name, likeness): (&str, Likeness), sheet: &mut Sheet) {
     let cell = flash.choice("Flash_Technology", &CELLS).unwrap_or(CELLS[1].1);
     let bits = CELLS.iter().position(|(_, other)| other.name == cell.name).map_or(1, |at| at as u64 + 1);
     sheet.table("[flash.custom-part]");
@@ -161,13 +130,15 @@ fn part(drive: &Group<'_, '_>, flash: &Group<'_, '_>, name: &str, sheet: &mut Sh
     sheet.line("cache_program_copy = \"0ns\"", "MQSim has no cache mode");
     sheet.line("one_shot = 1", "MQSim programs page by page");
     sheet.table("[flash.custom-part.bus]");
-    sheet.line("command = \"0ns\"", "Flash_Comm_Protocol");
-    sheet.line("transfer_spare = false", "MQSim moves the data alone");
     drive.choice("Flash_Comm_Protocol", &[("NVDDR2", ())]);
-    let why = "command and address cycles take no time; those of NV-DDR2 take fractions of a microsecond";
-    sheet.approximated("Flash_Comm_Protocol", why);
+    // `ONFI_Channel_NVDDR2`: a read is tCS + 6 tWC + tWB + tRR = 20 + 150 + 100 + 20 ns, a program tCS + 6 tWC + tADL + tWPST
+    // + tWPSTH + tWB = 361 ns, an erase 220 ns.
+    sheet.line("command = \"290ns\"", "Flash_Comm_Protocol: a read of MQSim's NV-DDR2");
+    sheet.line("t_adl = \"71ns\"", "Flash_Comm_Protocol: a program takes 361 ns");
+    sheet.line("transfer_spare = false", "MQSim moves the data alone");
+    sheet.approximated("Flash_Comm_Protocol", "an erase has the cycles of a read: 290 ns instead of 220");
     sheet.table("[flash.custom-part.features]");
-    let several = flash.count("Plane_No_Per_Die", "2") > 1;
+    let several = flash.count("Plane_No_Per_Die", "2") > 1 && likeness == Likeness::Controller;
     sheet.line(&format!("multi_plane = {several}"), "Plane_No_Per_Die");
     sheet.line("cache_read = false", "MQSim has no cache mode");
     sheet.line("cache_program = false", "MQSim has no cache mode");
@@ -233,7 +204,7 @@ fn link(host: &Group<'_, '_>, drive: &Group<'_, '_>, queues: &Queues, sheet: &mu
     queues.write(fetched, count > 1, sheet);
 }
 
-fn cache(drive: &Group<'_, '_>, queues: &Queues, sheet: &mut Sheet) {
+fn cache(drive: &Group<'_, '_>, flash: &Group<'_, '_>, (queues, likeness): (&Queues, Likeness), sheet: &mut Sheet) {
     drive.choice("Memory_Type", &[("FLASH", ())]);
     let capacity = drive.whole("Data_Cache_Capacity", "268435456");
     // Versions of MQSim spell it differently.
@@ -255,13 +226,27 @@ fn cache(drive: &Group<'_, '_>, queues: &Queues, sheet: &mut Sheet) {
     let why = "MQSim moves two bursts in a period of its data rate; the times of rows are left out";
     sheet.approximated("Data_Cache_DRAM_Data_Rate", why);
     sheet.table("[buffer]");
-    sheet.line(&format!("size = \"{}\"", size(capacity)), "Data_Cache_Capacity");
-    let why = "the buffer holds writes, and writes back from half of its size on; MQSim's cache may hold reads, too, and \
-               writes back when it is full or the flash has time";
+    if likeness == Likeness::Controller {
+        sheet.line(&format!("size = \"{}\"", size(capacity)), "Data_Cache_Capacity");
+        let why = "the whole cache holds writes, and writes back from half of its size on; MQSim writes back at once, and \
+                   takes no more writes than one page for each plane";
+        sheet.approximated("Data_Cache_Capacity", why);
+        return;
+    }
+    // `back_pressure_buffer_max_depth` of `Data_Cache_Manager_Flash_Advanced`: a write is answered when it is in RAM, and goes to
+    // flash at once; no more are taken while as many pages are on their way as there are planes.
+    let planes = queues.planes(drive, flash);
+    let page = flash.count("Page_Capacity", "8192");
+    let held = planes.saturating_mul(page).min(capacity);
+    sheet.line(&format!("size = \"{}\"", size(held)), "a page for each plane, the most on their way to flash");
+    sheet.line("high = \"0%\"", "MQSim writes back at once");
+    sheet.line("low = \"0%\"", "MQSim writes back at once");
+    let why = "only pages on their way to flash are held; MQSim also keeps an address that is written twice within a second, and \
+               may keep what is read";
     sheet.approximated("Data_Cache_Capacity", why);
 }
 
-fn ftl(drive: &Group<'_, '_>, flash: &Group<'_, '_>, sheet: &mut Sheet) {
+fn ftl(drive: &Group<'_, '_>, flash: &Group<'_, '_>, likeness: Likeness, sheet: &mut Sheet) {
     sheet.table("[ftl]");
     let is_page = drive.choice("Address_Mapping", &[("PAGE_LEVEL", true), ("HYBRID", false)]).unwrap_or(true);
     sheet.line("kind = \"page\"", "Address_Mapping");
@@ -278,7 +263,7 @@ fn ftl(drive: &Group<'_, '_>, flash: &Group<'_, '_>, sheet: &mut Sheet) {
     let percent = (spare * 1e10).round() / 1e8;
     sheet.line(&format!("over-provisioning = \"{percent}%\""), "Overprovisioning_Ratio");
     sheet.line("unmapped-reads = \"flash-read\"", "MQSim reads pages that were never written from flash");
-    placement(drive, sheet);
+    placement(drive, flash, likeness, sheet);
     sheet.table("[ftl.map]");
     let capacity = drive.count("CMT_Capacity", "2097152");
     if drive.has("Ideal_Mapping_Table") && drive.flag("Ideal_Mapping_Table") {
@@ -294,7 +279,7 @@ fn ftl(drive: &Group<'_, '_>, flash: &Group<'_, '_>, sheet: &mut Sheet) {
                    another size";
         sheet.approximated("CMT_Capacity", why);
     }
-    collection(drive, flash, sheet);
+    collection(drive, flash, likeness, sheet);
     sheet.table("[ftl.wear]");
     sheet.line(&format!("dynamic = {}", drive.flag("Dynamic_Wearleveling_Enabled")), "Dynamic_Wearleveling_Enabled");
     let threshold = drive.count("Static_Wearleveling_Threshold", "100");
@@ -305,7 +290,7 @@ fn ftl(drive: &Group<'_, '_>, flash: &Group<'_, '_>, sheet: &mut Sheet) {
     }
 }
 
-fn placement(drive: &Group<'_, '_>, sheet: &mut Sheet) {
+fn placement(drive: &Group<'_, '_>, flash: &Group<'_, '_>, likeness: Likeness, sheet: &mut Sheet) {
     let scheme = drive.text("Plane_Allocation_Scheme", "CWDP").to_ascii_uppercase();
     let place = |letter: char| DIMENSIONS.iter().find(|(of, _)| *of == letter).map(|(_, name)| *name);
     let mut letters: Vec<char> = scheme.chars().collect();
@@ -317,6 +302,11 @@ fn placement(drive: &Group<'_, '_>, sheet: &mut Sheet) {
             let order = order.join("-");
             let line = format!("placement = {{ policy = \"address-striping\", order = \"{order}\" }}");
             sheet.line(&line, "Plane_Allocation_Scheme");
+            let is_apart = !scheme.contains("DP") && !scheme.contains("PD");
+            if is_apart && is_merged(flash, likeness) {
+                let why = "the dies of a chip are planes of one die here, so pages go to them where the letter P is";
+                sheet.approximated("Plane_Allocation_Scheme", why);
+            }
         }
         // Fully dynamic.
         None if scheme == "F" => {
@@ -334,18 +324,34 @@ fn placement(drive: &Group<'_, '_>, sheet: &mut Sheet) {
     }
 }
 
-fn collection(drive: &Group<'_, '_>, flash: &Group<'_, '_>, sheet: &mut Sheet) {
+/// MQSim collects up to so many blocks of a plane at once, and so starts with at most as many free ones
+/// (`max_ongoing_gc_reqs_per_plane`, a constant in `SSD_Device`).
+const AT_ONCE: u64 = 10;
+
+fn collection(drive: &Group<'_, '_>, flash: &Group<'_, '_>, likeness: Likeness, sheet: &mut Sheet) {
     sheet.table("[ftl.gc]");
     let blocks = flash.count("Block_No_Per_Plane", "2048");
     let share = drive.number("GC_Exec_Threshold", "0.05");
     if share >= 1.0 {
         drive.fault("GC_Exec_Threshold", &format!("`{share}` is not a share below 1; write e.g. 0.05"));
     }
-    let start = ((share * blocks as f64) as u64).max(1);
-    sheet.line(&format!("start = {start}"), "GC_Exec_Threshold x Block_No_Per_Plane");
-    sheet.line(&format!("stop = {}", start + 1), "GC_Exec_Threshold: MQSim stops above it");
-    let why = "counts free superblocks of a die: as many as free blocks in each of its planes";
-    sheet.approximated("GC_Exec_Threshold", why);
+    let threshold = ((share * blocks as f64) as u64).max(1);
+    match likeness {
+        Likeness::Mqsim => {
+            let below = threshold.max(AT_ONCE);
+            let of = "GC_Exec_Threshold x Block_No_Per_Plane, and at least 10: MQSim starts below it";
+            sheet.line(&format!("start = {}", below - 1), of);
+            sheet.line(&format!("stop = {below}"), "GC_Exec_Threshold: MQSim stops at it");
+            let pages = flash.count("Page_No_Per_Block", "256").min(1 << 16);
+            sheet.line(&format!("parallel = {pages}"), "MQSim asks for all pages of a block at once");
+        }
+        Likeness::Controller => {
+            sheet.line(&format!("start = {threshold}"), "GC_Exec_Threshold x Block_No_Per_Plane");
+            sheet.line(&format!("stop = {}", threshold + 1), "GC_Exec_Threshold: MQSim stops above it");
+            let why = "counts free superblocks of a die: as many as free blocks in each of its planes";
+            sheet.approximated("GC_Exec_Threshold", why);
+        }
+    }
     let sample = u64::from(blocks.ilog2()).max(1);
     let sampled = format!("{{ policy = \"d-choices\", d = {sample} }}");
     let [greedy, random, fifo] = ["greedy", "random", "fifo"].map(|policy| format!("{{ policy = \"{policy}\" }}"));

@@ -12,8 +12,8 @@ const TRACE: &str = "IO_Flow_Parameter_Set_Trace_Based";
 /// The classes of queues with their weights.
 const CLASSES: [(&str, u32); 4] = [("URGENT", 8), ("HIGH", 4), ("MEDIUM", 2), ("LOW", 1)];
 
-/// The dies that a flow writes to, and the sizes of the array in the same words.
-const RESOURCES: [(&str, &str); 4] = [
+/// The planes that a flow has, and the sizes of the array in the same words.
+pub(super) const RESOURCES: [(&str, &str); 4] = [
     ("Channel_IDs", "Flash_Channel_Count"),
     ("Chip_IDs", "Chip_No_Per_Channel"),
     ("Die_IDs", "Die_No_Per_Chip"),
@@ -24,10 +24,10 @@ const RESOURCES: [(&str, &str); 4] = [
 pub(super) struct Flow {
     /// What it runs.
     pub(super) requests: Requests,
-    weight: u32,
-    /// The channels that it writes to.
-    channels: Vec<u64>,
-    caches_writes: bool,
+    pub(super) weight: u32,
+    /// The channels, chips, dies and planes that it has.
+    pub(super) resources: Resources,
+    pub(super) caches_writes: bool,
     /// Where its part of the drive begins and how large it is, as shares of the drive.
     pub(super) part: (f64, f64),
     /// The share of its part of the drive that is written before, in percent.
@@ -43,31 +43,67 @@ pub(super) enum Requests {
     Trace { path: String, repeat: u64, unit: &'static str },
 }
 
-/// The flows of each scenario.
-pub(super) fn scenarios(file: &XmlFile<'_>) -> Vec<Vec<Flow>> {
-    let scenario = |(number, group): (usize, &Group<'_, '_>)| {
-        let flows = group.groups(&[SYNTHETIC, TRACE]);
-        let resources: Vec<_> = flows.iter().map(resources).collect();
-        let parts = parts(&resources);
-        let flow = |(i, flow): (usize, &Group<'_, '_>)| {
-            read(flow, &format!("scenario-{}-flow-{}", number + 1, i + 1), (i, &parts))
+/// The flows of each scenario. The flows of a scenario divide the planes that any flow of any scenario has.
+pub(super) fn scenarios(file: &XmlFile<'_>, drive: &XmlFile<'_>) -> Vec<Vec<Flow>> {
+    let counts = counts(drive);
+    let scenarios = file.groups(&["IO_Scenario"]);
+    let flows: Vec<Vec<_>> = scenarios.iter().map(|group| group.groups(&[SYNTHETIC, TRACE])).collect();
+    let resources: Vec<Vec<Resources>> =
+        flows.iter().map(|flows| flows.iter().map(|flow| resources(flow, counts)).collect()).collect();
+    let planes = union(resources.iter().flatten()).iter().map(Vec::len).product();
+    let scenario = |(number, (flows, resources)): (usize, (&Vec<Group<'_, '_>>, &Vec<Resources>))| {
+        let parts = parts(resources, planes);
+        let flow = |(i, (flow, resources)): (usize, (&Group<'_, '_>, &Resources))| {
+            let name = format!("scenario-{}-flow-{}", number + 1, i + 1);
+            read(flow, &name, resources.clone(), (i, &parts))
         };
-        flows.iter().enumerate().map(flow).collect()
+        flows.iter().zip(resources).enumerate().map(flow).collect()
     };
-    file.groups(&["IO_Scenario"]).iter().enumerate().map(scenario).collect()
+    flows.iter().zip(&resources).enumerate().map(scenario).collect()
+}
+
+/// The sizes of the array, each if it is sound.
+fn counts(drive: &XmlFile<'_>) -> [Option<u64>; 4] {
+    let groups = drive.groups(&["Device_Parameter_Set"]);
+    let flash = groups.first().and_then(|drive| drive.groups(&["Flash_Parameter_Set"]).into_iter().next());
+    let count = |name: &str| {
+        let places = [groups.first(), flash.as_ref()];
+        places.into_iter().flatten().find_map(|group| group.sound_count(name))
+    };
+    RESOURCES.map(|(_, name)| count(name))
+}
+
+/// What any of these flows has, of each kind.
+pub(super) fn union<'a>(flows: impl Iterator<Item = &'a Resources> + Clone) -> Resources {
+    std::array::from_fn(|of| {
+        let mut all: Vec<u64> = flows.clone().flat_map(|flow| flow[of].iter().copied()).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    })
 }
 
 /// The channels, chips, dies and planes of a flow.
-type Resources = [Vec<u64>; 4];
+pub(super) type Resources = [Vec<u64>; 4];
 
 /// The most planes that a flow may have.
 const PLANES: usize = 1 << 16;
 
-fn resources(flow: &Group<'_, '_>) -> Resources {
+fn resources(flow: &Group<'_, '_>, counts: [Option<u64>; 4]) -> Resources {
     let mut lists = RESOURCES.map(|(name, _)| flow.list(name));
-    for list in &mut lists {
+    for (list, ((name, of), count)) in lists.iter_mut().zip(RESOURCES.iter().zip(counts)) {
         list.sort_unstable();
         list.dedup();
+        if let (Some(last), Some(count)) = (list.last().copied(), count)
+            && last >= count
+        {
+            let last_there = count - 1;
+            flow.fault(
+                name,
+                &format!("{last} is beyond {of}, {count}: the last is {last_there}, and MQSim refuses it, too"),
+            );
+            list.retain(|id| *id < count);
+        }
     }
     if lists.iter().try_fold(1_usize, |all, list| all.checked_mul(list.len())).is_none_or(|all| all > PLANES) {
         flow.fault(RESOURCES[0].0, "a flow has 65,536 planes at most; write e.g. 0,1,2,3");
@@ -78,7 +114,7 @@ fn resources(flow: &Group<'_, '_>) -> Resources {
 
 /// The parts of the drive that flows have: where each begins and how large it is, as shares. As MQSim does it
 /// (`Logical_Address_Partitioning_Unit`): a flow has the capacity of its planes, and flows share a plane equally.
-fn parts(flows: &[Resources]) -> Vec<(f64, f64)> {
+fn parts(flows: &[Resources], of_drive: usize) -> Vec<(f64, f64)> {
     let planes = |[channels, chips, dies, planes]: &Resources| -> f64 {
         let mut all = 0.0;
         for channel in channels {
@@ -96,7 +132,7 @@ fn parts(flows: &[Resources]) -> Vec<(f64, f64)> {
     };
     let sizes: Vec<f64> = flows.iter().map(planes).collect();
     // A flow without planes has a fault.
-    let all = sizes.iter().sum::<f64>().max(1.0);
+    let all = (of_drive as f64).max(1.0);
     let mut start = 0.0;
     let part = |size: f64| {
         let from = start;
@@ -106,14 +142,13 @@ fn parts(flows: &[Resources]) -> Vec<(f64, f64)> {
     sizes.into_iter().map(part).collect()
 }
 
-fn read(flow: &Group<'_, '_>, name: &str, (number, parts): (usize, &[(f64, f64)])) -> Flow {
+fn read(flow: &Group<'_, '_>, name: &str, resources: Resources, (number, parts): (usize, &[(f64, f64)])) -> Flow {
     let count = parts.len();
     let mut sheet = Sheet::default();
     let weight = flow.choice("Priority_Class", &CLASSES).unwrap_or(1);
     let modes = [("WRITE_CACHE", true), ("READ_CACHE", false), ("WRITE_READ_CACHE", true), ("TURNED_OFF", false)];
     let caches_writes = flow.choice("Device_Level_Data_Caching_Mode", &modes).unwrap_or_default();
     sheet.approximated("Device_Level_Data_Caching_Mode", "the drive has a buffer for the writes of all flows, or none");
-    let [channels, ..] = RESOURCES.map(|(name, _)| flow.list(name));
     let occupied = flow.percent("Initial_Occupancy_Percentage", "75");
     if count > 1 {
         let why =
@@ -130,7 +165,7 @@ fn read(flow: &Group<'_, '_>, name: &str, (number, parts): (usize, &[(f64, f64)]
     for name in flow.others() {
         sheet.without(name, "Flashloom does not know this parameter");
     }
-    Flow { requests, weight, channels, caches_writes, part: parts[number], occupied, sheet }
+    Flow { requests, weight, resources, caches_writes, part: parts[number], occupied, sheet }
 }
 
 fn trace(flow: &Group<'_, '_>, sheet: &mut Sheet) -> Requests {
@@ -283,82 +318,5 @@ fn address(flow: &Group<'_, '_>, sheet: &mut Sheet) {
     }
     if pattern != Pattern::HotCold && flow.has("Percentage_of_Hot_Region") {
         sheet.without("Percentage_of_Hot_Region", "addresses are not hot and cold");
-    }
-}
-
-/// The submission queues of the flows of all scenarios.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Queues {
-    /// For the flow with this number in each scenario, its weight and its channels.
-    queues: Vec<(u32, Vec<u64>)>,
-    caches_writes: bool,
-    /// Notes on what the drive cannot have.
-    differ: bool,
-    /// The number of channels.
-    channels: u64,
-}
-
-impl Queues {
-    /// One queue, with a buffer.
-    pub(super) fn one() -> Self {
-        Self { caches_writes: true, ..Self::default() }
-    }
-
-    /// The queues of these scenarios.
-    pub(super) fn new(scenarios: &[Vec<Flow>], drive: &XmlFile<'_>) -> Self {
-        let most = scenarios.iter().map(Vec::len).max().unwrap_or(0);
-        let of = |number: usize| scenarios.iter().filter_map(move |flows| flows.get(number));
-        let mine = |flow: &Flow| (flow.weight, flow.channels.clone());
-        let queues = (0..most).filter_map(|number| of(number).next().map(mine)).collect();
-        let differ = (0..most).any(|number| of(number).any(|flow| of(number).next().map(mine) != Some(mine(flow))));
-        let caches_writes = scenarios.iter().flatten().any(|flow| flow.caches_writes);
-        let groups = drive.groups(&["Device_Parameter_Set"]);
-        let channels = groups.first().map_or(1, |drive| drive.count(RESOURCES[0].1, "8"));
-        Self { queues, caches_writes, differ, channels }
-    }
-
-    /// Their number.
-    pub(super) fn count(&self) -> usize {
-        self.queues.len().max(1)
-    }
-
-    /// True if a flow's writes go through the cache.
-    pub(super) const fn caches_writes(&self) -> bool {
-        self.caches_writes
-    }
-
-    /// Writes the queues, each with as many commands in the drive as MQSim fetches.
-    pub(super) fn write(&self, depth: u64, are_several: bool, sheet: &mut Sheet) {
-        if !are_several {
-            let names = ["Priority_Class"].into_iter().chain(RESOURCES.map(|(name, _)| name));
-            for name in names.filter(|_| !self.queues.is_empty()) {
-                sheet.without(name, "there is one queue, and it has the whole drive");
-            }
-            return;
-        }
-        let is_weighted = self.queues.iter().any(|(weight, _)| *weight != self.queues[0].0);
-        if is_weighted {
-            sheet.line("arbitration = \"weighted\"", "Priority_Class");
-            sheet.approximated("Priority_Class", "URGENT, HIGH, MEDIUM and LOW are weights of 8, 4, 2 and 1");
-        }
-        if self.differ {
-            let why = "the flows of the scenarios differ; the queues are those of the first scenario that has them";
-            sheet.approximated("Channel_IDs", why);
-        }
-        for (weight, channels) in &self.queues {
-            sheet.table("[[host.queue]]");
-            sheet.line(&format!("depth = {}", depth.min(1 << 16)), "Queue_Fetch_Size");
-            if is_weighted {
-                sheet.line(&format!("weight = {weight}"), "Priority_Class");
-            }
-            if (0..self.channels).any(|channel| !channels.contains(&channel)) {
-                let channels: Vec<String> = channels.iter().map(u64::to_string).collect();
-                sheet.line(&format!("channels = [{}]", channels.join(", ")), "Channel_IDs");
-            }
-        }
-        let why = "a queue has whole channels; parts of them are not divided between queues";
-        for (name, _) in &RESOURCES[1..] {
-            sheet.without(name, why);
-        }
     }
 }

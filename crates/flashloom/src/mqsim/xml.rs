@@ -9,6 +9,41 @@ use std::str::FromStr;
 use roxmltree::{Document, Node};
 use study::config::did_you_mean;
 
+/// A text as MQSim's parser (rapidxml) reads it: a closing tag ends the innermost open element, whatever its name.
+pub(super) fn repaired(text: &str) -> String {
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    let mut open: Vec<&str> = Vec::new();
+    while let Some(at) = rest.find('<') {
+        let (before, tag) = rest.split_at(at);
+        out.push_str(before);
+        // Comments, declarations and sections of text have no tags in them.
+        let others = [("<!--", "-->"), ("<?", "?>"), ("<![CDATA[", "]]>"), ("<!", ">")];
+        let end = others.iter().find(|(begin, _)| tag.starts_with(begin)).map_or(">", |(_, end)| end);
+        let Some(length) = tag.find(end).map(|at| at + end.len()) else { break };
+        let (tag, after) = tag.split_at(length);
+        let name = |of: &'static str| {
+            let name = tag.strip_prefix(of)?;
+            name.split([' ', '\t', '\r', '\n', '/', '>']).next()
+        };
+        match (name("</"), name("<")) {
+            (Some(name), _) => {
+                let name = open.pop().unwrap_or(name);
+                let lines = tag.matches('\n').count();
+                out.push_str(&format!("</{name}{}>", "\n".repeat(lines)));
+            }
+            (None, Some(name)) if end == ">" && !tag.starts_with("<!") => {
+                if !tag.ends_with("/>") {
+                    open.push(name);
+                }
+                out.push_str(tag);
+            }
+            _ => out.push_str(tag),
+        }
+        rest = after;
+    }
+    out + rest
+}
+
 /// All that is wrong with a file, each fault on a line of its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct XmlFaults(Vec<String>);
@@ -163,6 +198,11 @@ impl<'b, 'a> Group<'b, 'a> {
         self.parsed(name, "a whole number above zero", example, |number: &u64| *number > 0).max(1)
     }
 
+    /// A whole number above zero, if there is one: whoever needs it finds the fault.
+    pub(super) fn sound_count(&self, name: &str) -> Option<u64> {
+        self.find(name)?.1.parse().ok().filter(|number| *number > 0)
+    }
+
     /// A whole number.
     pub(super) fn whole(&self, name: &str, example: &str) -> u64 {
         self.parsed(name, "a whole number", example, |_| true)
@@ -223,6 +263,15 @@ impl<'b, 'a> Group<'b, 'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_closing_tag_ends_the_innermost_element_whatever_its_name() {
+        let text = "<?xml version=\"1.0\"?>\n<!-- </no> -->\n<A>\n<B x=\"1\">1</C>\n<D/>\n</E>\n";
+        assert_eq!(repaired(text), text.replace("</C>", "</B>").replace("</E>", "</A>"));
+        for sound in ["<A><B>1</B></A>", "<A><![CDATA[</x>]]></A>", "no XML", "<A", "</A>"] {
+            assert_eq!(repaired(sound), sound);
+        }
+    }
 
     #[test]
     fn faults_name_the_file_the_line_and_what_to_write() {

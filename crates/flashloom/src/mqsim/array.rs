@@ -1,0 +1,98 @@
+//! The flash array of a configuration of MQSim: as MQSim's back end uses it, or as a controller would.
+
+use super::Likeness;
+use super::queues::Queues;
+use super::sheet::Sheet;
+use super::xml::Group;
+
+/// True if the dies of a chip become planes of one die.
+///
+/// MQSim's scheduler sends a command to a chip only if the whole chip is idle (`TSU_OutOfOrder` asks for `ChipStatus::IDLE`), so
+/// one die of a chip works at a time.
+pub(super) fn is_merged(flash: &Group<'_, '_>, likeness: Likeness) -> bool {
+    likeness == Likeness::Mqsim && flash.count("Die_No_Per_Chip", "2") > 1
+}
+
+/// Writes the array.
+pub(super) fn array(
+    drive: &Group<'_, '_>,
+    flash: &Group<'_, '_>,
+    (queues, likeness): (&Queues, Likeness),
+    sheet: &mut Sheet,
+) {
+    sheet.table("[flash]");
+    let [channels, chips, dies, planes] = queues.sizes(drive, flash);
+    for (key, of) in [("channels", &channels), ("chips", &chips)] {
+        sheet.line(&format!("{key} = {}", of.used), &of.origin());
+    }
+    if is_merged(flash, likeness) {
+        sheet.line("dies = 1", "Die_No_Per_Chip: one die of a chip works at a time in MQSim");
+        sheet.line(&format!("planes = {}", dies.used * planes.used), "Die_No_Per_Chip x Plane_No_Per_Die");
+    } else {
+        sheet.line(&format!("dies = {}", dies.used), &dies.origin());
+        sheet.line(&format!("planes = {}", planes.used), &planes.origin());
+    }
+    sheet.line(&format!("blocks = {}", flash.count("Block_No_Per_Plane", "2048")), "Block_No_Per_Plane");
+    let width = drive.count("Flash_Channel_Width", "1").saturating_mul(8);
+    sheet.line(&format!("width = {width}"), "Flash_Channel_Width, in bits");
+    lane_rate(drive, likeness, sheet);
+    sheet.line("controllers = \"none\"", "MQSim has none: transactions go to the chips");
+    arbitration(drive, likeness, sheet);
+    if planes.used > 1 {
+        let why = match likeness {
+            Likeness::Mqsim => {
+                "each plane works by itself; MQSim joins commands to several planes of a die where their page numbers agree, \
+                 which at random happens only with many requests under way"
+            }
+            Likeness::Controller => {
+                "one command always works on all planes of a die; in MQSim only where page numbers agree"
+            }
+        };
+        sheet.approximated("Plane_No_Per_Die", why);
+    }
+}
+
+/// MQSim counts a transfer of two bytes in whole nanoseconds: 1000 / rate, without its fraction, times two (`SSD_Device`).
+fn lane_rate(drive: &Group<'_, '_>, likeness: Likeness, sheet: &mut Sheet) {
+    let name = "Channel_Transfer_Rate";
+    let nominal = drive.count(name, "333");
+    let whole_ns = 1000 / nominal;
+    if likeness == Likeness::Controller || whole_ns == 0 {
+        sheet.line(&format!("lane-rate = \"{nominal}MB/s\""), name);
+        if whole_ns == 0 {
+            let why = "MQSim counts a transfer in whole nanoseconds, so above 1000 MT/s it takes no time there";
+            sheet.approximated(name, why);
+        }
+        return;
+    }
+    // Kilobytes are exact enough for a rate of a few digits.
+    let exact = 1_000_000 / whole_ns;
+    sheet.line(&format!("lane-rate = \"{exact}kB/s\"").replace("000kB/s", "MB/s"), name);
+    if exact / 1000 != nominal {
+        let why = format!(
+            "MQSim counts {whole_ns} ns for a byte, without the fraction of {:.2}, and this is its rate",
+            1000.0 / nominal as f64
+        );
+        sheet.approximated(name, &why);
+    }
+}
+
+fn arbitration(drive: &Group<'_, '_>, likeness: Likeness, sheet: &mut Sheet) {
+    let name = "Transaction_Scheduling_Policy";
+    let policies = [("OUT_OF_ORDER", ""), ("PRIORITY_OUT_OF_ORDER", "by priorities"), ("FLIN", "by fairness")];
+    let policy = drive.choice(name, &policies).unwrap_or_default();
+    let bus = match likeness {
+        Likeness::Mqsim => "data-first",
+        Likeness::Controller => "read-first",
+    };
+    sheet.line(&format!("arbitration = {{ commands = \"read-first\", bus = \"{bus}\" }}"), name);
+    let others = match policy {
+        "" => String::new(),
+        policy => format!(", and transactions are not ordered {policy}"),
+    };
+    let why = format!(
+        "host reads go first at the dies, all else in order; where Preemptible_GC_Enabled is false MQSim collects before it \
+         serves any request of the chip{others}"
+    );
+    sheet.approximated(name, &why);
+}
