@@ -1,5 +1,7 @@
 //! `flashloom convert-mqsim` on files with MQSim's default values, written for these tests.
 
+mod grid;
+
 use std::process::Output;
 
 use serde_json::Value;
@@ -41,11 +43,12 @@ fn the_default_configuration_of_mqsim_is_a_drive_that_check_accepts() {
     for wanted in [
         "476.16GiB for the host (511272902656 bytes) of 512GiB of flash",
         "2 bits per cell, 10000 cycles",
-        "8 channels x 4 chips x 2 dies = 64 dies",
-        "2 planes x 2048 blocks x 256 pages of 8KiB",
+        "8 channels x 4 chips x 1 die = 32 dies",
+        "4 planes x 2048 blocks x 256 pages of 8KiB",
         "read 75us, program 750us, erase 3.8ms",
         "custom (4GB/s, 0ps per command), 512 requests at once",
-        "256MiB, volatile",
+        "290ns for a command",
+        "1MiB, volatile",
     ] {
         assert!(sheet.contains(wanted), "{wanted}: {sheet}");
     }
@@ -57,10 +60,10 @@ fn the_default_configuration_of_mqsim_is_a_drive_that_check_accepts() {
         assert!(line.split_once("  # ").is_some_and(|(_, from)| !from.is_empty()), "{line}");
     }
     for (key, value) in [
-        ("lane-rate = \"333MB/s\"", "Channel_Transfer_Rate"),
-        ("start = 102", "GC_Exec_Threshold x Block_No_Per_Plane"),
+        ("lane-rate = \"333333kB/s\"", "Channel_Transfer_Rate"),
+        ("start = 101", "GC_Exec_Threshold x Block_No_Per_Plane, and at least 10: MQSim starts below it"),
         ("victim = { policy = \"d-choices\", d = 11 }", "GC_Block_Selection_Policy"),
-        ("rate = \"6400MB/s\"", "2 x Data_Cache_DRAM_Data_Rate x Data_Cache_DRAM_Data_Busrt_Size"),
+        ("rate = \"12800MB/s\"", "4 x Data_Cache_DRAM_Data_Rate x Data_Cache_DRAM_Data_Busrt_Size"),
         ("over-provisioning = \"7%\"", "Overprovisioning_Ratio"),
         ("unmapped-reads = \"flash-read\"", "MQSim reads pages that were never written from flash"),
         ("cmt = \"2MiB\"", "CMT_Capacity"),
@@ -108,7 +111,12 @@ fn values_that_differ_are_other_values_of_the_drive() {
         ("Flash_Technology", "SLC", "SLC flash has no such pages"),
         ("Flash_Technology", "slc", "cell = \"slc\""),
         ("Page_Program_Latency_MSB", "1500000", "program = [\"750us\", \"1500us\"]"),
-        ("Plane_No_Per_Die", "1", "multi_plane = false"),
+        ("Plane_No_Per_Die", "1", "planes = 2 "),
+        ("Die_No_Per_Chip", "1", "dies = 1                                    # Die_No_Per_Chip\n"),
+        ("Plane_Allocation_Scheme", "DCWP", "the dies of a chip are planes of one die here"),
+        ("Channel_Transfer_Rate", "800", "lane-rate = \"1000MB/s\""),
+        ("Channel_Transfer_Rate", "1200", "above 1000 MT/s it takes no time there"),
+        ("GC_Exec_Threshold", "0.001", "start = 9 "),
         ("Transaction_Scheduling_Policy", "FLIN", "transactions are not ordered by fairness"),
         ("Overprovisioning_Ratio", "0.127", "over-provisioning = \"12.7%\""),
     ] {
@@ -134,7 +142,10 @@ fn bad_files_are_refused_with_their_lines() {
     let place = place();
     let without = CONFIG.replace("<Page_Capacity>8192</Page_Capacity>\n", "<Page_Capcity>8192</Page_Capcity>\n");
     for (text, wanted) in [
-        (CONFIG.replace("</Device_Parameter_Set>", ""), "a.xml:70: is not XML: "),
+        (
+            CONFIG.replace("</Device_Parameter_Set>", ""),
+            "a.xml:1: is not XML: the root node was opened but never closed",
+        ),
         ("mine".to_owned(), "a.xml:1: is not XML: "),
         (FLOWS.to_owned(), "a.xml:2: the file is a <MQSim_IO_Scenarios>, not a <Execution_Parameter_Set>"),
         (without, "a.xml:49: <Flash_Parameter_Set> has no Page_Capacity; did you mean `Page_Capcity`? add it, e.g. "),
@@ -194,7 +205,8 @@ fn flows_are_workload_files_and_scenarios_are_commands_that_run() {
         commands,
         "flashloom run mq/device.toml mq/scenario-1-flow-1.toml --flow mq/scenario-1-flow-2.toml,queue=1 --precondition \
          preload:64KiB:12124MiB\n\
-         flashloom run mq/device.toml traces/t.trace --format mqsim --time-unit ns --repeat 2 --precondition \
+         flashloom run mq/device.toml traces/t.trace --format mqsim --time-unit ns --volumes overlay --extent wrap --repeat 2 \
+         --precondition \
          preload:64KiB:9175MiB\n"
     );
     // The second flow has half of each plane of four channels out of eight, so its part is a quarter of the drive. It has
@@ -249,11 +261,65 @@ fn flows_are_workload_files_and_scenarios_are_commands_that_run() {
         ("Read_Percentage", "101", "workload.xml:14: Read_Percentage: `101` is not a percentage"),
         ("Total_Requests_To_Generate", "0", "workload.xml:25: Stop_Time: the flow never ends"),
         ("Channel_IDs", "0;1", "workload.xml:7: Channel_IDs: `0;1` is not a list"),
+        ("Channel_IDs", "0,8", "workload.xml:7: Channel_IDs: 8 is beyond Flash_Channel_Count, 8: the last is 7"),
     ] {
         place.write("workload.xml", with(FLOWS, name, value));
         let output = place.flashloom(&["convert-mqsim", "small.xml", "workload.xml", "--out", "bad"]);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.code() == Some(2) && said.contains(wanted), "{wanted}: {said}");
         assert!(!place.path("bad").exists());
+    }
+}
+
+#[test]
+fn what_mqsim_reads_is_read() {
+    let place = place();
+    // A closing tag of another name, and a parameter that MQSim does not know in the place of one that it has a value for.
+    let odd = FLOWS
+        .replacen("</Relay_Count>", "</Relay_Cuont>", 1)
+        .replace("<Percentage_To_Be_Executed>", "<Percentage_To_Be_Execufted>");
+    place.write("odd.xml", odd);
+    let output = place.flashloom(&["convert-mqsim", "ssdconfig.xml", "odd.xml", "--out", "odd"]);
+    let notes = said(&output);
+    assert!(output.status.success(), "{notes}");
+    for wanted in [
+        "Percentage_To_Be_Executed is approximated: it is missing, and 100 is what MQSim takes then",
+        "Percentage_To_Be_Execufted has no counterpart: Flashloom does not know this parameter",
+    ] {
+        assert!(notes.contains(wanted), "{wanted}: {notes}");
+    }
+    let sound = place.printed(&["convert-mqsim", "ssdconfig.xml", "workload.xml", "--out", "odd", "--force"]);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), sound);
+}
+
+#[test]
+fn a_drive_has_the_channels_that_its_flows_use() {
+    let place = place();
+    let one = with(FLOWS, "Channel_IDs", "0,1,2,3");
+    let one = one.replace("<Channel_IDs>0,1,2,3,4,5,6,7</Channel_IDs>", "<Channel_IDs>2,3</Channel_IDs>");
+    place.write("some.xml", one.replace("<Channel_IDs>4,5,6,7</Channel_IDs>", "<Channel_IDs>3,5</Channel_IDs>"));
+    place.printed(&["convert-mqsim", "ssdconfig.xml", "some.xml", "--out", "mq"]);
+    let device: toml::Table = place.read("mq/device.toml").parse().expect("TOML");
+    // 0, 1, 2, 3 and 5 of the eight.
+    assert_eq!(device["flash"]["channels"].as_integer(), Some(5));
+    let text = place.read("mq/device.toml");
+    assert!(text.contains("# Flash_Channel_Count, of which the flows use so many"), "{text}");
+    let queues = device["host"]["queue"].as_array().expect("queues");
+    let channels = |queue: &toml::Value| {
+        queue["channels"].as_array().map(|all| all.iter().filter_map(toml::Value::as_integer).collect::<Vec<_>>())
+    };
+    assert_eq!([channels(&queues[0]), channels(&queues[1])], [Some(vec![0, 1, 2, 3]), Some(vec![3, 4])]);
+}
+
+#[test]
+fn a_drive_can_do_what_a_controller_does() {
+    let place = place();
+    let toml = place.printed(&["convert-mqsim", "ssdconfig.xml", "--as-controllers-do"]);
+    let sheet = checked(&place, &toml);
+    for wanted in ["8 channels x 4 chips x 2 dies = 64 dies", "2 planes x 2048 blocks", "256MiB, volatile"] {
+        assert!(sheet.contains(wanted), "{wanted}: {sheet}");
+    }
+    for wanted in ["multi_plane = true", "bus = \"read-first\"", "start = 102", "lane-rate = \"333MB/s\""] {
+        assert!(toml.contains(wanted), "{wanted}: {toml}");
     }
 }

@@ -91,7 +91,7 @@ fn arbitration(drive: &Group<'_, '_>, likeness: Likeness, sheet: &mut Sheet) {
         policy => format!(", and transactions are not ordered {policy}"),
     };
     let why = format!(
-        "host reads go first at the dies, all else in order; where Preemptible_GC_Enabled is false MQSim collects before it \
+        "host reads go first at the dies, all else in order; where collection is not preemptible MQSim collects before it \
          serves any request of the chip{others}"
     );
     sheet.approximated(name, &why);

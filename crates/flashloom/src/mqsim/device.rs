@@ -221,9 +221,15 @@ fn cache(drive: &Group<'_, '_>, flash: &Group<'_, '_>, (queues, likeness): (&Que
         return;
     }
     sheet.table("[ram]");
-    let speed = rate(2.0 * 1e6 * transfers as f64 * bytes as f64);
-    sheet.line(&format!("rate = \"{speed}\""), &format!("2 x Data_Cache_DRAM_Data_Rate x {burst}"));
-    let why = "MQSim moves two bursts in a period of its data rate; the times of rows are left out";
+    // Here a write crosses the RAM twice, into the buffer and out of it; in MQSim once.
+    let (times, why) = match likeness {
+        Likeness::Mqsim => {
+            (4, "MQSim moves two bursts in a period of its data rate, and a write once; rows take no time")
+        }
+        Likeness::Controller => (2, "MQSim moves two bursts in a period of its data rate; rows take no time"),
+    };
+    let speed = rate(f64::from(times) * 1e6 * transfers as f64 * bytes as f64);
+    sheet.line(&format!("rate = \"{speed}\""), &format!("{times} x Data_Cache_DRAM_Data_Rate x {burst}"));
     sheet.approximated("Data_Cache_DRAM_Data_Rate", why);
     sheet.table("[buffer]");
     if likeness == Likeness::Controller {

@@ -170,10 +170,19 @@ fn read(flow: &Group<'_, '_>, name: &str, resources: Resources, (number, parts):
 
 fn trace(flow: &Group<'_, '_>, sheet: &mut Sheet) -> Requests {
     let path = flow.text("File_Path", "traces/a.trace").replace('\\', "/");
-    let repeat = flow.count("Relay_Count", "1");
+    // MQSim has a value of its own for each that is missing.
+    let mut given = |name: &str, usual: &str| {
+        let is_given = flow.has(name);
+        if !is_given {
+            sheet.approximated(name, &format!("it is missing, and {usual} is what MQSim takes then"));
+        }
+        is_given
+    };
+    let repeat = if given("Relay_Count", "1") { flow.count("Relay_Count", "1") } else { 1 };
     let units = [("NANOSECOND", "ns"), ("MICROSECOND", "us"), ("PICOSECOND", "ps")];
-    let unit = flow.choice("Time_Unit", &units).unwrap_or("ns");
-    if flow.percent("Percentage_To_Be_Executed", "100") < 100 {
+    let unit = if given("Time_Unit", "NANOSECOND") { flow.choice("Time_Unit", &units).unwrap_or("ns") } else { "ns" };
+    let is_partial = given("Percentage_To_Be_Executed", "100");
+    if is_partial && flow.percent("Percentage_To_Be_Executed", "100") < 100 {
         sheet.without("Percentage_To_Be_Executed", "the whole trace runs; --limit N ends after a number of requests");
     }
     Requests::Trace { path, repeat, unit }

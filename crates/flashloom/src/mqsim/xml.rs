@@ -117,7 +117,12 @@ impl<'a> XmlFile<'a> {
 
     fn fault(&self, node: Node<'_, '_>, what: &str) {
         let line = self.line(node);
-        self.faults.borrow_mut().0.push(format!("{}:{line}: {what}", self.path.display()));
+        let said = format!("{}:{line}: {what}", self.path.display());
+        let faults = &mut self.faults.borrow_mut().0;
+        // Several keys may come from one parameter.
+        if !faults.contains(&said) {
+            faults.push(said);
+        }
     }
 
     /// All faults found so far, if there are any.
