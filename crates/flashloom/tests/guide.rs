@@ -13,10 +13,15 @@ use crate::shown::{Page, Share, furnish};
 
 const FOLDER: &str = "docs/src";
 
-/// The pictures that a page shows: names of files in `img`, without `.png`.
-fn pictures(page: &Page) -> Vec<&str> {
+/// The files in `img` that a page shows.
+fn shown(page: &Page) -> impl Iterator<Item = &str> {
     let targets = page.text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
-    targets.filter_map(|target| target.split_once("img/")?.1.strip_suffix(".png")).collect()
+    targets.filter_map(|target| Some(target.split_once("img/")?.1))
+}
+
+/// The pictures of a page that show what its commands write, without `.png`. A drawing (`.svg`) is written by hand.
+fn pictures(page: &Page) -> Vec<&str> {
+    shown(page).filter_map(|file| file.strip_suffix(".png")).collect()
 }
 
 /// The pictures of a page that its commands have not made in its folder.
@@ -107,7 +112,7 @@ fn picture_names_are_unique_and_every_picture_is_used() {
     let mut all: Vec<(String, String)> = Vec::new();
     for name in names() {
         let page = Page::at(&format!("{FOLDER}/{name}.md"));
-        all.extend(pictures(&page).into_iter().map(|picture| (picture.to_owned(), name.clone())));
+        all.extend(shown(&page).map(|file| (file.to_owned(), name.clone())));
     }
     all.sort();
     for pair in all.windows(2) {
@@ -116,7 +121,7 @@ fn picture_names_are_unique_and_every_picture_is_used() {
     let drawn = fs::read_dir(crate::shown::root().join(FOLDER).join("img")).expect("pictures");
     for file in drawn {
         let file = file.expect("a file").file_name().into_string().expect("a name");
-        let is_shown = all.iter().any(|(picture, _)| format!("{picture}.png") == file);
+        let is_shown = all.iter().any(|(picture, _)| *picture == file);
         assert!(is_shown, "no page shows {FOLDER}/img/{file}");
     }
 }
