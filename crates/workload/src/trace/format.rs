@@ -65,6 +65,9 @@ macro_rules! formats {
     };
 }
 
+/// The first remedy for a format that is not known.
+const NAME_IT: &str = "name it with --format (`flashloom trace formats` lists them)";
+
 const SECTOR: SizeUnit = SizeUnit::SECTOR;
 const BYTE: SizeUnit = SizeUnit::BYTE;
 
@@ -187,12 +190,9 @@ impl Format {
         let Ok(head) = input.head() else {
             return SourceError::new("cannot be read", "check the file").in_file(&path);
         };
-        let names: Vec<_> = Self::ALL.iter().map(|format| format.name()).collect();
-        let names = names.join(", ");
         let head = Head::of(head);
         if head.is_binary() {
-            let remedy =
-                format!("name it with --format ({names}), or convert it to CSV and name the columns with --columns");
+            let remedy = format!("{NAME_IT}, or convert it to CSV and name the columns with --columns");
             return SourceError::new("the format is not known, and the file is not text", remedy).in_file(&path);
         }
         let seen = match head.lines().next() {
@@ -202,10 +202,7 @@ impl Format {
         };
         let (columns, own) = profile::suggestion(&head);
         let fit = if own { "correct its columns and units" } else { "with its own columns and units" };
-        let remedy = format!(
-            "name it with --format ({names}), or name its columns, for example --columns '{columns}' ({fit}; see \
-             `flashloom trace formats`)"
-        );
+        let remedy = format!("{NAME_IT}, or name its columns, for example --columns '{columns}' ({fit})");
         SourceError::new(format!("the format is not known: {seen}"), remedy).in_file(&path)
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use base::io::IoKind;
 use base::units::Span;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::doubt::Doubt;
 use super::volume::Volumes;
@@ -136,7 +136,9 @@ pub struct TraceStats {
     pub headers: u64,
     /// Events that are not requests: other actions of blktrace, other SCSI commands, opening and closing of files.
     pub other_events: u64,
-    /// The same events by their kind.
+    /// The same events by their kind: pairs of the kind and the number of its events.
+    #[serde(serialize_with = "pairs")]
+    #[schemars(with = "Vec<(String, u64)>")]
     pub left_out: BTreeMap<String, u64>,
     /// Requests whose bytes are no whole sectors; they were widened to the sectors that they touch.
     pub widened: u64,
@@ -166,6 +168,11 @@ pub struct TraceStats {
     pub strangers: Vec<String>,
     /// The event that stands for a request, if the format records several (`Q`, `D`, `I` or `C`).
     pub event: Option<char>,
+}
+
+/// Writes a map as pairs: the kinds are not known beforehand, and a schema lists the keys of every object.
+fn pairs<S: Serializer>(counts: &BTreeMap<String, u64>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(counts)
 }
 
 /// The share of a recording from which on a note gives it beside the number of requests.
