@@ -267,6 +267,11 @@ impl<'a> Head<'a> {
         lines.all(|line| line.is_empty() || line.starts_with(b"#"))
     }
 
+    /// True if these are all bytes of the file.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.raw.len() < HEAD
+    }
+
     /// True if it is not text.
     fn is_binary(&self) -> bool {
         self.raw.contains(&0)
@@ -274,7 +279,7 @@ impl<'a> Head<'a> {
 
     /// The lines that are neither blank nor comments, without a last line that may be cut.
     pub(crate) fn lines(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
-        let whole = if self.raw.len() >= HEAD {
+        let whole = if !self.is_whole() {
             self.raw.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1)
         } else {
             self.raw.len()

@@ -2,7 +2,7 @@
 //!
 //! All of them print `TASK ... [CPU] ... SECONDS: EVENT: FIELDS`; perf writes the group before the event
 //! (`block:block_rq_issue`). One event stands for a request. By default it is the first of these that occurs in the first
-//! 64 KiB: `block_rq_issue`, `nvme_setup_cmd`, `block_bio_queue`, `block_rq_insert`, `block_io_start`, and then
+//! 64 KiB, or if none does, the one that occurs first after them: `block_rq_issue`, `nvme_setup_cmd`, `block_bio_queue`, `block_rq_insert`, `block_io_start`, and then
 //! completions. Issues come first, unlike in blktrace's files, because tracepoints record all devices: a stack of
 //! device-mapper targets queues one request on each of its devices, and only the last one issues it.
 //!
@@ -41,7 +41,10 @@ const PREAMBLE: usize = 300;
 const LOST: &str = "gaps in which the recording lost events";
 
 pub(crate) struct Tracepoints {
-    event: &'static [u8],
+    /// The event that stands for a request; `None` until one occurs.
+    event: Option<&'static [u8]>,
+    /// The step that the user asks for.
+    step: Event,
 }
 
 /// A line that is an event.
@@ -84,32 +87,45 @@ fn is_call_chain(line: &[u8]) -> bool {
     address.len() >= 6 && address.iter().all(u8::is_ascii_hexdigit)
 }
 
+impl Tracepoints {
+    fn wants(&self, step: Event) -> bool {
+        self.step == Event::Auto || self.step == step
+    }
+
+    /// Lets an event stand for a request.
+    fn choose(&mut self, n: usize, context: &mut Context) {
+        let (event, _, letter) = EVENTS[n];
+        self.event = Some(event);
+        context.stats.event = Some(letter);
+        if event == NVME {
+            context.doubt(Doubt::LogicalBlocks);
+        }
+    }
+}
+
 impl LineFormat for Tracepoints {
     const LAYOUT: &'static str = "TASK-PID [CPU] seconds: event: maj,min RWBS bytes () sector + sectors [process]";
 
     fn start(head: &Head<'_>, _: Format, options: &TraceOptions, context: &mut Context) -> Result<Self, Fault> {
-        let wanted = |event: Event| options.event == Event::Auto || options.event == event;
+        let mut reader = Self { event: None, step: options.event };
         let mut seen = [false; EVENTS.len()];
         for line in head.lines().filter_map(Line::of) {
             if let Some(n) = EVENTS.iter().position(|(name, ..)| *name == line.name) {
                 seen[n] = true;
             }
         }
-        let found = EVENTS.iter().zip(seen).find(|((_, event, _), seen)| *seen && wanted(*event));
-        let Some(((event, _, letter), _)) = found else {
-            let names: Vec<String> =
-                EVENTS.iter().filter(|(_, event, _)| wanted(*event)).map(|(name, ..)| printable(name)).collect();
+        if let Some((n, _)) = seen.iter().enumerate().find(|(n, seen)| **seen && reader.wants(EVENTS[*n].1)) {
+            reader.choose(n, context);
+        }
+        if reader.event.is_none() && head.is_whole() {
+            let wanted = EVENTS.iter().filter(|(_, step, _)| reader.wants(*step));
+            let names: Vec<String> = wanted.map(|(name, ..)| printable(name)).collect();
             return Err(Fault::new(format!(
-                "none of the events {} occurs in the first 64 KiB (record one of them, e.g. with `trace-cmd record -e \
-                 block:block_rq_issue`)",
+                "none of the events {} occurs (record one of them, e.g. with `trace-cmd record -e block:block_rq_issue`)",
                 names.join(", ")
             )));
-        };
-        context.stats.event = Some(*letter);
-        if *event == NVME {
-            context.doubt(Doubt::LogicalBlocks);
         }
-        Ok(Self { event })
+        Ok(reader)
     }
 
     fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
@@ -123,7 +139,12 @@ impl LineFormat for Tracepoints {
                 () => Err(Fault::new(format!("it is no event: `{}`", printable(line.trim_ascii())))),
             };
         };
-        if name != self.event {
+        if self.event.is_none()
+            && let Some(n) = EVENTS.iter().position(|(event, step, _)| *event == name && self.wants(*step))
+        {
+            self.choose(n, context);
+        }
+        if Some(name) != self.event {
             return Ok(Parsed::Skip(context.leave_out(&printable(name))));
         }
         let at = ticks(Some(time), 12, "time")?;
@@ -247,6 +268,14 @@ CPU:3 [LOST 17 EVENTS]
     }
 
     #[test]
+    fn an_event_may_occur_after_many_others() {
+        let text = format!("{}{FTRACE}", "a-1 [0] .. 1.5: sched_switch: x\n".repeat(4_000));
+        let (records, context) = read(Format::Tracepoints, &text);
+        // The first that occurs, because the beginning shows none.
+        assert_eq!((records.len(), context.stats.event, context.stats.left_out["sched_switch"]), (1, Some('Q'), 4_000));
+    }
+
+    #[test]
     fn nvme_commands_count_logical_blocks_from_zero() {
         let event = |qid: u32, command: &str| {
             format!(
@@ -278,6 +307,9 @@ CPU:3 [LOST 17 EVENTS]
         assert!(bad("a-1 [0] .. 1.6: block_rq_issue: 8,0 R 4096 () x + 8 [a]").contains("the sector is not a number"));
         assert!(bad("hello").contains("it is no event: `hello`"));
         let other = "a-1 [0] .. 1.5: sched_switch: x\n";
-        assert!(fault(Format::Tracepoints, other).contains("none of the events block_rq_issue, "));
+        assert!(
+            fault(Format::Tracepoints, other).contains("none of the events block_rq_issue, ")
+                && fault(Format::Tracepoints, other).contains("occurs (record")
+        );
     }
 }
