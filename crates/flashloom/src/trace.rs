@@ -33,11 +33,13 @@ pub(crate) fn trace(command: &TraceCommand, results: &mut dyn Write) -> Result<(
         }
         TraceCommand::Formats => {
             let lines: String =
-                Format::ALL.iter().map(|format| format!("{:<14}{}\n", format.name(), format.about().trim())).collect();
-            let more = "\nFlashloom reads any other CSV with --columns, which names the columns, by header or by number \
-                        from 1, and\n\
-                        their units: --columns time=ts:us,op=rw,offset=lba:512B,size=len:B\n\
-                        It reads a tar of traces as one recording, merged by time. `-` is standard input.\n";
+                Format::ALL.iter().map(|format| format!("{:<18}{}\n", format.name(), format.about().trim())).collect();
+            let more = "\nFlashloom reads any other CSV or Parquet file with --columns, which names the columns, by header \
+                        or by number from\n\
+                        1, and their units: --columns time=ts:us,op=rw,offset=lba:512B,size=len:B\n\
+                        It reads a tar or a zip of traces as one recording, merged by time, and so the files that blktrace \
+                        writes for each\n\
+                        CPU: name their directory, or NAME.blktrace. `-` is standard input.\n";
             print(results, &(lines + more))
         }
     }

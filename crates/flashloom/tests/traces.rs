@@ -156,6 +156,79 @@ fn a_guessed_time_unit_is_reported_and_can_be_overridden() {
 }
 
 #[test]
+fn a_log_with_waits_is_replayed_by_them() {
+    let place = Place::new();
+    place.write(
+        "w.iolog",
+        b"fio version 2 iolog\nf add\nf read 0 4096\nf wait 5 0\nf read 4096 4096\nf wait 12 0\nf read 0 4096\n",
+    );
+    let run = |more: &[&str]| place.flashloom(&[&["run", "d.toml", "w.iolog", "--json", "--quiet"], more].concat());
+    let output = run(&[]);
+    assert!(error(&output).contains("taken as fio replays them"), "{}", error(&output));
+    let result = json(&output);
+    let seconds = |result: &serde_json::Value| result["simulated_s"].as_f64().expect("a time");
+    assert!((0.012..0.013).contains(&seconds(&result)), "{result}");
+    assert_eq!(result["pacing"], "replay, depth 1");
+    // As fio's manual has it, 17 us in all; without the waits, as fast as the drive.
+    let manual = seconds(&json(&run(&["--time-unit", "us"])));
+    let closed = seconds(&json(&run(&["--depth", "1"])));
+    assert!(manual < 0.001 && closed < 0.001, "{manual} {closed}");
+    assert!(error(&run(&["--time-unit", "ms"])).is_empty());
+    // A converted log keeps its waits.
+    let output = place.flashloom(&["trace", "convert", "w.iolog", "w.parquet"]);
+    assert!(output.status.success(), "{}", error(&output));
+    let again = json(&place.flashloom(&["run", "d.toml", "w.parquet", "--json", "--quiet"]));
+    assert_eq!((&again["event_hash"], &again["pacing"]), (&result["event_hash"], &result["pacing"]));
+}
+
+#[test]
+fn a_doubt_is_an_error_if_the_user_asks_for_it() {
+    let place = Place::new();
+    place.write("t.trace", bare().as_bytes());
+    place.write("s.toml", b"name = \"s\"\ndevice = \"d.toml\"\nworkload = \"t.trace\"\nmetrics = [\"read.mean\"]\nrun = { strict = true }\n");
+    for arguments in [
+        &["run", "d.toml", "t.trace", "--strict", "--quiet"][..],
+        &["compare", "t.trace", "d.toml", "--strict", "--quiet"],
+        &["trace", "info", "t.trace", "--strict"],
+        &["trace", "convert", "t.trace", "t.parquet", "--strict"],
+        &["study", "s.toml", "--quiet"],
+    ] {
+        let output = place.flashloom(arguments);
+        let told = error(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {told}");
+        assert!(
+            told.contains("read as mqsim, times in ns") && told.contains("leave out --strict"),
+            "{arguments:?}: {told}"
+        );
+    }
+    assert!(!place.path("t.parquet").exists());
+    let named = ["run", "d.toml", "t.trace", "--strict", "--quiet", "--time-unit", "us", "--size-unit", "512B"];
+    let output = place.flashloom(&named);
+    assert!(output.status.success(), "{}", error(&output));
+}
+
+#[test]
+fn the_files_of_a_recording_are_named_by_their_directory() {
+    let place = Place::new();
+    let sample = workload::trace::Format::Blktrace.sample().expect("bytes");
+    fs::create_dir(place.path("rec")).expect("a directory");
+    for cpu in [0, 3] {
+        place.write(&format!("rec/sda.blktrace.{cpu}"), &sample);
+    }
+    for name in ["rec", "rec/sda", "rec/sda.blktrace"] {
+        let info = json(&place.flashloom(&["trace", "info", name, "--json"]));
+        assert_eq!((&info["requests"], &info["doubts"]), (&2.into(), &serde_json::json!([])), "{name}");
+        let run = json(&place.flashloom(&["run", "d.toml", name, "--json", "--quiet"]));
+        assert_eq!(run["requests"], 2, "{name}");
+    }
+    let one = json(&place.flashloom(&["trace", "info", "rec/sda.blktrace.3", "--json"]));
+    assert_eq!((&one["requests"], &one["doubts"][0]["files"]), (&1.into(), &2.into()));
+    // An output never replaces one of them.
+    let output = place.flashloom(&["trace", "convert", "rec", "rec/sda.blktrace.0", "--force"]);
+    assert_eq!((output.status.code(), fs::read(place.path("rec/sda.blktrace.0")).expect("there")), (Some(2), sample));
+}
+
+#[test]
 fn a_csv_with_any_columns_is_read() {
     let place = Place::new();
     let text = "stamp;what;where;bytes\n1,000;RD;0x10;4096\n1,002;WR;32;8192\n1,003;RD;16;4096\n";

@@ -40,8 +40,8 @@ type FlowParts = (Workload, String, u16, Option<u32>, bool);
 ///
 /// The other arguments are for traces: `format`, `columns`, the units `time_unit`, `size_unit` and `address_unit`, `volume`,
 /// `volumes`, `event`, `tolerance` and `gap_limit` (times), `skip` (requests), `repeat` (times that it is played) and
-/// `extent` (the rule for addresses beyond the drive: `error`, `wrap` or `compact`). They mean what the options of
-/// `flashloom run` mean.
+/// `extent` (the rule for addresses beyond the drive: `error`, `wrap` or `compact`) and `strict` (a doubt about units,
+/// columns or the format is an error). They mean what the options of `flashloom run` mean.
 #[pyclass(module = "flashloom", frozen, from_py_object)]
 #[derive(Clone)]
 pub(crate) struct Workload {
@@ -95,7 +95,7 @@ impl Workload {
     #[new]
     #[pyo3(signature = (
         source, *, name=None, format=None, columns=None, time_unit=None, size_unit=None, address_unit=None, volume=None,
-        volumes=None, event=None, tolerance=None, gap_limit=None, skip=None, repeat=None, extent=None
+        volumes=None, event=None, tolerance=None, gap_limit=None, skip=None, repeat=None, extent=None, strict=None
     ))]
     #[allow(clippy::too_many_arguments)] // They are Python's, by name.
     fn new(
@@ -114,6 +114,7 @@ impl Workload {
         skip: Option<&Bound<'_, PyAny>>,
         repeat: Option<&Bound<'_, PyAny>>,
         extent: Option<&Bound<'_, PyAny>>,
+        strict: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let mut reading = Arguments::default();
         for (key, value) in [
@@ -130,6 +131,7 @@ impl Workload {
             ("skip", skip),
             ("repeat", repeat),
             ("extent", extent),
+            ("strict", strict),
         ] {
             reading.take(key, value)?;
         }

@@ -205,7 +205,8 @@ impl<'a> Runner<'a> {
         let mut flight = Flight::new(self.rules, drive, payload, measure, 0);
         match pacing {
             Pacing::Closed { depth } => flight.closed(source, queue, depth, until)?,
-            Pacing::Open => flight.open(source, queue)?,
+            Pacing::Replay { depth } => flight.open(source, queue, Some(depth))?,
+            Pacing::Open => flight.open(source, queue, None)?,
         }
         flight.finish(pacing, settle, Vec::new())
     }
@@ -254,7 +255,7 @@ impl<'a> Runner<'a> {
 
 /// The pacing, if it has a depth and the drive has the queue.
 fn checked(pacing: Pacing, queue: QueueId, queues: usize) -> Result<Pacing, RunError> {
-    if pacing == (Pacing::Closed { depth: 0 }) {
+    if matches!(pacing, Pacing::Closed { depth: 0 } | Pacing::Replay { depth: 0 }) {
         return Err(RunError::NoDepth);
     }
     if queue.index() >= queues {

@@ -445,6 +445,7 @@ fn pacing(pacing: Pacing) -> String {
     match pacing {
         Pacing::Open => "open".into(),
         Pacing::Closed { depth } => format!("closed, depth {depth}"),
+        Pacing::Replay { depth } => format!("replay, depth {depth}"),
     }
 }
 

@@ -231,7 +231,7 @@ const FLOW: [Exception; 3] = [
 ];
 
 /// The keys that say how to read a trace, which a run of described workloads does not.
-const READING: [&str; 13] = [
+const READING: [&str; 14] = [
     "skip",
     "repeat",
     "event",
@@ -241,6 +241,7 @@ const READING: [&str; 13] = [
     "time-unit",
     "size-unit",
     "address-unit",
+    "strict",
     "gap-limit",
     "tolerance",
     "volume",

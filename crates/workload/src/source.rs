@@ -27,6 +27,12 @@ pub enum Pacing {
         /// Requests outstanding.
         depth: u32,
     },
+    /// Each at its time of arrival, or when fewer than so many are outstanding, whichever is later: a program with so many
+    /// workers replays a trace.
+    Replay {
+        /// The maximum number of requests outstanding.
+        depth: u32,
+    },
 }
 
 /// A stream of requests in the order of their arrival.

@@ -3,10 +3,11 @@
 //! A trace passes through these layers, each in its own file:
 //!
 //! 1. *bytes* ([`TraceFile`]): a file or a pipe. A pipe is read once; if the trace must be read again, an anonymous
-//!    file keeps its bytes. The first bytes reveal the *compression*: gzip, bzip2, xz, zstd. The members of a *tar* are
-//!    merged by time;
-//! 2. *format* ([`Format`]), named or detected: lines or records become requests with exact time stamps. [`Doubt`]
-//!    reports facts that a file does not state and signs against the guess; a user can name units ([`NamedUnits`]);
+//!    file keeps its bytes. The first bytes reveal the *compression*: gzip, bzip2, xz, zstd. The members of a *tar* or a
+//!    *zip* are merged by time;
+//! 2. *format* ([`Format`]), named or detected: lines or records become requests with exact time stamps. A survey of the
+//!    first requests finds a [`Doubt`]: a fact that the file does not state, or a sign against an assumption. A user can
+//!    name units ([`NamedUnits`]);
 //! 3. *order*: a window holds requests back up to a tolerance and sorts them by time stamp. Inversions are counted; one
 //!    beyond the tolerance is an error;
 //! 4. *shape*: skip and limit, times from the first request that is kept, gaps shortened, times scaled, the trace
@@ -21,59 +22,74 @@
 //! * Times become picoseconds from the first request, exactly; digits below a picosecond are dropped.
 //! * Extents in bytes grow to the 512-byte sectors that they touch. Requests without length are skipped.
 //! * `#` begins a comment in every text format; blank lines are allowed.
-//! * A volume is an ASU (`spc`), host and disk (`msr`), a LUN (`systor`), a device (`blkparse`, `blktrace`,
-//!   `disksim`), a volume (`tencent`), a file (`iolog`).
+//! * A volume is an ASU (`spc`), host and disk (`msr`), a LUN (`systor`), a device (`alibaba`, `blkparse`, `blktrace`,
+//!   `disksim`, `snoop`, `tracepoints`), a volume (`tencent`), a file (`iolog`, `thesios`).
 //! * Text may begin with a byte order mark and end its lines with CRLF.
-//! * A volume without a name takes the name of its member in a tar.
+//! * A volume without a name takes the name of its member in an archive.
 //! * `disksim` has milliseconds with a decimal point, `mqsim` and `ssdsim` whole nanoseconds; in all three, 1 is a
 //!   read. Their files do not state units: those of the detected format are a guess. In `tencent`, 1 is a write.
 //!   `disksim-pages` counts sizes in 4 KiB pages.
-//! * `blkparse` and `blktrace`: one [`Event`] stands for a request; a preflush becomes a flush before its write; FUA is
-//!   ignored. A path `NAME.blktrace` means the files `NAME.blktrace.0` and on, merged.
+//! * `blkparse`, `blktrace`, `tracepoints` and `wiscsee`: one [`Event`] stands for a request; a preflush becomes a flush
+//!   before its write; FUA is ignored. The files of a recording of blktrace are merged.
 //! * `blkparse`: time stamps near 1266874889.7 s are negative ones, printed modulo 2^32 s, and are corrected; an event
 //!   that was sorted to the end for this reason takes the time of the event before it.
 //! * `nexus5`: a request that arrived more than an hour before its insertion (the clock was set in between) takes the
 //!   time of its insertion.
-//! * `iolog` version 2 has no times and asks for a closed loop of depth one; its waits count as time.
+//! * `iolog` version 2 asks for a closed loop of depth one, or with waits for a replay of depth one.
 //!
 //! [`TraceStats`] counts all skipped and corrected requests. A file without any request is an error.
 
+mod actions;
+mod alibaba;
 mod archive;
 mod blkparse;
 mod blkreplay;
 mod blktrace;
+mod bpftrace;
 mod cloudphysics;
 mod columns;
 mod compress;
 mod convert;
+mod cpus;
 mod csv;
 mod disksim;
+mod disksim_valid;
+mod doubt;
 mod extent;
 mod fiu;
 mod format;
 mod growing;
-mod guess;
 mod info;
 mod input;
 mod iolog;
 mod merge;
 mod msr;
 mod nexus5;
+mod oracle_general;
 mod order;
 mod parquet;
 mod pass;
+mod profile;
+mod readings;
 mod record;
 mod seal;
+mod snoop;
 mod source;
 mod spc;
 mod stored;
+mod survey;
 mod systor;
+mod table;
 mod tencent;
 mod text;
+mod thesios;
+mod tracepoints;
 mod units;
 mod volume;
 mod vscsi;
+mod wiscsee;
 mod wpa;
+mod zip;
 
 #[cfg(test)]
 mod samples;
@@ -82,18 +98,20 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use blktrace::files;
 pub use columns::Columns;
 pub use convert::{CREATOR, Converted, convert};
+pub use cpus::files;
+pub use doubt::{Doubt, SizeSign};
 pub use extent::ExtentRule;
 pub use format::Format;
 pub use growing::{Recorded, TraceWriter};
-pub use guess::{ABSURD_RATE, Doubt, SizeReading, SizeSign, TimeReading};
 pub use info::{Footprint, KindInfo, TraceInfo, info};
 pub use parquet::{FIELDS, RECORDED};
+pub use readings::{SizeReading, TimeReading};
 pub use record::TraceStats;
 pub use source::{TraceSource, open};
 pub use stored::TraceFile;
+pub use survey::ABSURD_RATE;
 pub use units::{NamedUnits, SizeUnit, TimeUnit, Units};
 pub use volume::VolumeRule;
 
@@ -142,11 +160,11 @@ impl Event {
 pub struct TraceOptions {
     /// The format; detected if not given.
     pub format: Option<Format>,
-    /// The columns of a CSV. They name the format `csv`.
+    /// The columns of a CSV or a Parquet file. They name the format `csv`.
     pub columns: Option<Columns>,
     /// The units of its numbers; by default those of the format.
     pub units: NamedUnits,
-    /// The event that stands for a request (blktrace, blkparse).
+    /// The event that stands for a request (blktrace, blkparse, tracepoints, WiscSee).
     pub event: Event,
     /// Only the requests of this volume. Names are those in the file: an ASU (`3`), host and disk (`hm,0`), a LUN, a
     /// device (`8,16`), a file (`/dev/sda`).
@@ -174,6 +192,8 @@ pub struct TraceOptions {
     pub extent: ExtentRule,
     /// The sectors of the device; if `None`, all addresses fit.
     pub capacity: Option<Sectors>,
+    /// True if a [`Doubt`] about the trace is an error.
+    pub strict: bool,
 }
 
 impl Default for TraceOptions {
@@ -195,6 +215,7 @@ impl Default for TraceOptions {
             pacing: None,
             extent: ExtentRule::default(),
             capacity: None,
+            strict: false,
         }
     }
 }

@@ -15,7 +15,7 @@ pub(crate) struct LayoutArgs {
     #[arg(long, value_name = "NAME", value_parser = format)]
     pub(crate) format: Option<Format>,
 
-    /// Columns of a CSV in no known format, e.g. time=ts:us,op=rw,offset=lba:512B,size=len:B; a column is a name in the
+    /// Columns of a CSV or a Parquet file in no known format, e.g. time=ts:us,op=rw,offset=lba:512B,size=len:B; a column is a name in the
     /// header line or a number from 1, then a colon and its unit. Also volume=COLUMN, read=WORD/WORD,
     /// write=WORD/WORD, delimiter=comma|semicolon|tab|bar|colon|blanks, decimal=comma, header=yes|no
     #[arg(long, value_name = "COLUMNS", value_parser = columns)]
@@ -32,6 +32,10 @@ pub(crate) struct LayoutArgs {
     /// Unit of the trace's addresses, instead of the format's: B, 512B, 4KiB ...
     #[arg(long, value_name = "UNIT", value_parser = size_unit)]
     pub(crate) address_unit: Option<SizeUnit>,
+
+    /// Refuse a trace if its units, columns or format are in doubt, instead of noting the doubt
+    #[arg(long)]
+    pub(crate) strict: bool,
 }
 
 impl LayoutArgs {
@@ -65,6 +69,7 @@ impl ReadingArgs {
             ("--time-unit", self.layout.time_unit.is_some()),
             ("--size-unit", self.layout.size_unit.is_some()),
             ("--address-unit", self.layout.address_unit.is_some()),
+            ("--strict", self.layout.strict),
             ("--gap-limit", self.gap_limit.is_some()),
             ("--tolerance", self.tolerance.is_some()),
         ];
@@ -85,6 +90,7 @@ impl ReadingArgs {
         to.time_unit = layout.time_unit.map(|unit| unit.to_string()).or_else(|| to.time_unit.take());
         to.size_unit = layout.size_unit.map(|unit| unit.to_string()).or_else(|| to.size_unit.take());
         to.address_unit = layout.address_unit.map(|unit| unit.to_string()).or_else(|| to.address_unit.take());
+        to.strict = layout.strict.then_some(true).or(to.strict);
         to.gap_limit = self.gap_limit.or(to.gap_limit);
         to.tolerance = self.tolerance.or(to.tolerance);
     }
@@ -129,7 +135,7 @@ pub(crate) struct TraceArgs {
     #[command(flatten)]
     pub(crate) fit: FitArgs,
 
-    /// The event that stands for a request in blktrace and blkparse files: auto, queue, issue or complete
+    /// The event that stands for a request in files of blktrace, blkparse and tracepoints: auto, queue, issue or complete
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = event)]
     pub(crate) event: Event,
 
@@ -159,6 +165,7 @@ impl TraceArgs {
             format: reading.layout.format,
             columns: reading.layout.columns.clone(),
             units: reading.layout.units(),
+            strict: reading.layout.strict,
             volume: part.volume.clone(),
             volumes: fit.volumes,
             event: *event,
@@ -193,6 +200,7 @@ impl ExcerptArgs {
         TraceOptions {
             format: layout.format,
             units: layout.units(),
+            strict: layout.strict,
             columns: layout.columns,
             volume: part.volume,
             skip: part.skip.unwrap_or(0),

@@ -52,6 +52,7 @@ fn given(trace: &TraceArgs) -> impl Iterator<Item = &'static str> {
         ("--volumes", options.volumes != plain.volumes),
         ("--event", options.event != plain.event),
         ("--tolerance", options.tolerance != plain.tolerance),
+        ("--strict", options.strict),
         ("--gap-limit", options.gap_limit != plain.gap_limit),
         ("--skip", options.skip != plain.skip),
         ("--repeat", options.repeat != plain.repeat),

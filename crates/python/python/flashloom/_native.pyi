@@ -85,6 +85,7 @@ class Workload:
         skip: int | None = None,
         repeat: int | None = None,
         extent: str | None = None,
+        strict: bool | None = None,
     ) -> Workload: ...
     @staticmethod
     def parse(text: str) -> Workload: ...

@@ -271,9 +271,10 @@ impl<W: Write> Play<W> {
     /// If the workload cannot be read, or the journal cannot be written.
     pub fn run(&mut self, source: &mut dyn Source, limit: u64) -> Result<u64, PlayError> {
         let begin = self.drive.now();
-        let depth = match source.pacing() {
-            Pacing::Closed { depth } => Some(depth as usize),
-            Pacing::Open => None,
+        let (depth, timed) = match source.pacing() {
+            Pacing::Closed { depth } => (Some(depth as usize), false),
+            Pacing::Replay { depth } => (Some(depth as usize), true),
+            Pacing::Open => (None, true),
         };
         let until = source.duration().map(|duration| begin + duration);
         let mut played = 0;
@@ -282,9 +283,11 @@ impl<W: Write> Play<W> {
                 break;
             }
             let Some(arrival) = source.next()? else { break };
-            match depth {
-                Some(depth) => while self.outstanding >= depth && self.step()? {},
-                None => self.wait_until((begin + (arrival.at - Time::ZERO)).max(self.drive.now()))?,
+            if timed {
+                self.wait_until((begin + (arrival.at - Time::ZERO)).max(self.drive.now()))?;
+            }
+            if let Some(depth) = depth {
+                while self.outstanding >= depth && self.step()? {}
             }
             self.play(&arrival.io)?;
             // Nobody waits for the answers.

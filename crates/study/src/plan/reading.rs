@@ -20,7 +20,7 @@ pub struct ReadingSpec {
     /// Play a trace this many times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeat: Option<u32>,
-    /// The event that stands for a request in blktrace and blkparse files: `auto`, `queue`, `issue` or `complete`.
+    /// The event that stands for a request in files of blktrace, blkparse and tracepoints: `auto`, `queue`, `issue` or `complete`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
     /// The rule for trace addresses beyond the drive's capacity: `error`, `wrap` or `compact`.
@@ -29,7 +29,7 @@ pub struct ReadingSpec {
     /// The format of a trace, instead of the detected one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
-    /// The columns of a CSV, e.g. `time=ts:us,op=rw,offset=lba:512B,size=len:B`.
+    /// The columns of a CSV or a Parquet file, e.g. `time=ts:us,op=rw,offset=lba:512B,size=len:B`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub columns: Option<String>,
     /// The unit of a trace's times, instead of its format's: `s`, `ms`, `us`, `100ns`, `ns` or `ps`.
@@ -41,6 +41,9 @@ pub struct ReadingSpec {
     /// The unit of a trace's addresses, instead of its format's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address_unit: Option<String>,
+    /// Refuse a trace if its units, columns or format are in doubt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub strict: Option<bool>,
     /// Shorten gaps between requests of a trace to this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gap_limit: Option<Span>,
@@ -137,6 +140,7 @@ impl ReadingSpec {
             },
             skip: self.skip.unwrap_or(0),
             repeat: self.repeat.unwrap_or(1),
+            strict: self.strict.unwrap_or(false),
             gap_limit: self.gap_limit,
             tolerance: self.tolerance.unwrap_or(TraceOptions::default().tolerance),
             extent: self.extent_rule().ok_or(UnknownRule::Extent)?,
@@ -159,6 +163,7 @@ impl ReadingSpec {
             time_unit: text(&self.time_unit, &other.time_unit),
             size_unit: text(&self.size_unit, &other.size_unit),
             address_unit: text(&self.address_unit, &other.address_unit),
+            strict: self.strict.or(other.strict),
             gap_limit: self.gap_limit.or(other.gap_limit),
             tolerance: self.tolerance.or(other.tolerance),
             volume: text(&self.volume, &other.volume),

@@ -260,26 +260,39 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         Ok(())
     }
 
-    /// Runs an open loop: submits each request at its time of arrival, counted from now.
-    pub(super) fn open<W: Source + ?Sized>(&mut self, source: &mut W, queue: QueueId) -> Result<(), RunError> {
+    /// Runs an open loop: submits each request at its time of arrival, counted from now. With a `depth`, a request also waits
+    /// until fewer than so many are outstanding, and is late then.
+    pub(super) fn open<W: Source + ?Sized>(
+        &mut self,
+        source: &mut W,
+        queue: QueueId,
+        depth: Option<u32>,
+    ) -> Result<(), RunError> {
         let start = self.now;
         while self.left > 0 {
             let Some(next) = source.next()? else { break };
             let at = arrival(start, next.at, self.scale);
             let at = at.ok_or_else(|| too_late(source, self.first_tag + self.result.submitted))?;
-            self.result.inversions += u64::from(at < self.now);
+            // A replayed request may be late.
+            self.result.inversions += u64::from(at < self.now && depth.is_none());
             if at >= self.stop_at {
                 break;
             }
             while self.now < at {
                 self.advance(at, &mut Alone)?;
             }
+            while depth.is_some_and(|depth| self.outstanding >= u64::from(depth)) {
+                self.advance(Time::MAX, &mut Alone)?;
+            }
             // The warm-up may have ended meanwhile; the stop rule then starts from here and may hold at once.
-            if self.left == 0 || at >= self.stop_at {
+            let issue = if depth.is_some() { self.now } else { at };
+            if self.left == 0 || issue >= self.stop_at {
                 break;
             }
             self.submit(next.io, queue)?;
-            self.result.arrived(self.now, self.outstanding);
+            if depth.is_none() {
+                self.result.arrived(self.now, self.outstanding);
+            }
         }
         while self.outstanding > 0 {
             self.advance(Time::MAX, &mut Alone)?;

@@ -41,8 +41,10 @@ struct State<'a> {
     pacing: Pacing,
     /// The time at which a closed loop ends.
     until: Time,
-    /// The next request of an open loop.
+    /// The next request of an open loop or a replay.
     next: Option<Io>,
+    /// True if the next request of a replay is due and waits for a completion.
+    held: bool,
     /// True if the source has ended.
     over: bool,
     outstanding: u64,
@@ -93,6 +95,7 @@ impl<'a> Several<'a> {
             until: until(start, flow.source.duration()),
             flow,
             next: None,
+            held: false,
             over: false,
             outstanding: 0,
             issued: 0,
@@ -105,7 +108,7 @@ impl<'a> Several<'a> {
         Self { flows, due: BinaryHeap::new(), window, completed: Vec::new(), start, scale, open }
     }
 
-    /// Fetches the next request of an open loop.
+    /// Fetches the next request of an open loop or a replay.
     fn fetch(&mut self, i: usize, now: Time) -> Result<(), RunError> {
         let state = &mut self.flows[i];
         state.next = match state.flow.source.next()? {
@@ -113,7 +116,8 @@ impl<'a> Several<'a> {
             Some(next) => {
                 let at = arrival(self.start, next.at, self.scale);
                 let at = at.ok_or_else(|| too_late(&*state.flow.source, state.issued))?;
-                state.collected.inversions += u64::from(at < now);
+                // A replayed request may be late.
+                state.collected.inversions += u64::from(at < now && state.pacing == Pacing::Open);
                 self.due.push(Reverse((at, i)));
                 Some(next.io)
             }
@@ -121,7 +125,7 @@ impl<'a> Several<'a> {
         Ok(())
     }
 
-    /// The time and flow of the next request of an open loop; the first flow wins a tie.
+    /// The time and flow of the next request of an open loop or a replay; the first flow wins a tie.
     fn due(&self) -> Option<(Time, usize)> {
         self.due.peek().map(|Reverse(due)| *due)
     }
@@ -131,6 +135,19 @@ impl<'a> Several<'a> {
         steps::count();
         let Reverse((_, i)) = self.due.pop().expect("it is due");
         self.flows[i].next.take().expect("it is due")
+    }
+
+    /// Holds the request that is due until a request of its flow completes, if as many are outstanding as its replay
+    /// allows. Returns true if it does.
+    fn hold_due(&mut self) -> bool {
+        let Some((_, i)) = self.due() else { return false };
+        let state = &mut self.flows[i];
+        let Pacing::Replay { depth } = state.pacing else { return false };
+        state.held = state.outstanding >= u64::from(depth);
+        if state.held {
+            self.due.pop();
+        }
+        state.held
     }
 
     /// The results of each flow, measured from `from`.
@@ -178,8 +195,10 @@ impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
     }
 
     fn run_all(&mut self, several: &mut Several<'_>) -> Result<(), RunError> {
-        for i in (0..several.flows.len()).filter(|i| several.flows[*i].pacing == Pacing::Open).collect::<Vec<_>>() {
-            several.fetch(i, self.now)?;
+        for i in 0..several.flows.len() {
+            if !matches!(several.flows[i].pacing, Pacing::Closed { .. }) {
+                several.fetch(i, self.now)?;
+            }
         }
         // Closed loops submit one request each by turns, so that none has an advantage.
         let mut more = true;
@@ -194,6 +213,9 @@ impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
             if let Some((at, i)) = due
                 && at <= self.now
             {
+                if several.hold_due() {
+                    continue;
+                }
                 let io = several.take_due();
                 self.submit(io, several.flows[i].flow.queue)?;
                 several.submitted(i);
@@ -219,11 +241,21 @@ impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
         Ok(())
     }
 
-    /// Submits a request of a closed loop that has fewer outstanding than its depth. Returns false if it submitted
-    /// none.
+    /// Submits a request of a closed loop that has fewer outstanding than its depth, or the one that a replay holds. Returns
+    /// false if it submitted none.
     fn refill(&mut self, several: &mut Several<'_>, i: usize) -> Result<bool, RunError> {
         steps::count();
-        let State { flow, pacing, until, over, outstanding, coming, .. } = &mut several.flows[i];
+        let State { flow, pacing, until, over, outstanding, coming, held, next, .. } = &mut several.flows[i];
+        if let Some(io) = next.take_if(|_| std::mem::take(held)) {
+            if self.left == 0 || self.now >= self.stop_at {
+                return Ok(false);
+            }
+            self.submit(io, flow.queue)?;
+            several.submitted(i);
+            self.submitted(i);
+            several.fetch(i, self.now)?;
+            return Ok(true);
+        }
         let Pacing::Closed { depth } = *pacing else { return Ok(false) };
         if *over || *outstanding >= u64::from(depth) {
             return Ok(false);

@@ -69,6 +69,38 @@ fn arrivals_out_of_order_are_counted_and_served() {
 }
 
 #[test]
+fn a_replayed_request_waits_for_its_time_and_for_a_worker() {
+    // Each read takes 100 us. Two arrive together, the third long after.
+    let at = |us: u64| Arrival {
+        at: Time::from_ps(us * 1_000_000),
+        io: Io { kind: IoKind::Read, start: Lba::new(0), sectors: Sectors::new(1) },
+    };
+    let arrivals = vec![at(0), at(0), at(1_000)];
+    for (pacing, first, span) in [
+        (Pacing::Replay { depth: 1 }, 200, 1_100),
+        (Pacing::Replay { depth: 2 }, 100, 1_100),
+        (Pacing::Closed { depth: 1 }, 200, 300),
+    ] {
+        let mut log = Vec::new();
+        let mut source = List::new(arrivals.clone(), pacing);
+        let runner = Runner::new().log(&mut log);
+        let result = runner.run(&mut small::four_servers(), &mut source, &mut Blank).expect("it runs");
+        assert_eq!((result.completed, result.inversions), (3, 0), "{pacing:?}");
+        assert_eq!(result.span(), Span::from_us(span), "{pacing:?}");
+        assert_eq!(log[1].end, Time::from_ps(first * 1_000_000), "{pacing:?}");
+        // Beside a flow that never starts, it runs as alone.
+        let (mut source, mut none) = (List::new(arrivals.clone(), pacing), List::new(Vec::new(), Pacing::Open));
+        let flow = |name: &str, source| Flow { name: name.into(), source, pacing: None, queue: QueueId::default() };
+        let flows = vec![flow("replay", &mut source as &mut dyn Source), flow("none", &mut none)];
+        let beside = Runner::new().run_flows(&mut small::four_servers(), flows, &mut Blank).expect("it runs");
+        assert_eq!((beside.span(), beside.after.event_hash), (result.span(), result.after.event_hash), "{pacing:?}");
+    }
+    let mut source = List::new(arrivals, Pacing::Replay { depth: 0 });
+    let refused = Runner::new().run(&mut small::four_servers(), &mut source, &mut Blank);
+    assert!(matches!(refused, Err(RunError::NoDepth)));
+}
+
+#[test]
 fn the_limit_and_the_pacing_of_the_user_override_the_source() {
     let mut source = List::cycle(READ, 100, 8, 256, 1_000_000_000, Pacing::Open);
     let runner = Runner::new().limit(40).pacing(Pacing::Closed { depth: 4 });

@@ -48,7 +48,8 @@ fn run(settings: &Settings, first: Option<&Flow<'_>>) -> Table {
         match first.pacing {
             Some(Pacing::Closed { depth }) => drop(note("depth", i64::from(depth).into())),
             Some(Pacing::Open) => drop(note("open", true.into())),
-            None => {}
+            // Only a trace asks for a replay.
+            Some(Pacing::Replay { .. }) | None => {}
         }
         if first.queue.get() > 0 {
             note("queue", i64::from(first.queue.get()).into());
@@ -100,7 +101,7 @@ fn beside(flow: &Flow<'_>) -> Value {
     match flow.pacing {
         Some(Pacing::Closed { depth }) => drop(table.insert("depth".into(), i64::from(depth).into())),
         Some(Pacing::Open) => drop(table.insert("open".into(), true.into())),
-        None => {}
+        Some(Pacing::Replay { .. }) | None => {}
     }
     table.into()
 }

@@ -1,10 +1,11 @@
-//! A tar of traces. Its members are files of one recording (the CPUs of blktrace, the volumes of a server, the parts of
-//! a long trace) and are merged by time.
+//! A tar or a zip of traces. Its members are files of one recording (the CPUs of blktrace, the volumes of a server, the
+//! parts of a long trace) and are merged by time.
 //!
 //! Each member may have its own compression. Members that are not traces (a licence, a README) are skipped and named in
-//! the notes; all others must have one format. Members are read side by side, so that a tar that is compressed or comes
-//! from a pipe is first unpacked into an anonymous temporary file.
+//! the notes; all others must have one format. Members are read side by side, so that an archive that is compressed or
+//! comes from a pipe is first unpacked into an anonymous temporary file.
 
+use std::io::{self, Read};
 use std::path::PathBuf;
 
 use super::blktrace;
@@ -12,7 +13,7 @@ use super::input::{Input, open_file};
 use super::merge::{Merged, Part};
 use super::record::{Context, Records};
 use super::stored::{Stored, unkept};
-use super::{Format, TraceOptions};
+use super::{Format, TraceOptions, zip};
 use crate::SourceError;
 
 /// Bytes of a block of a tar; the first block is the header of the first member.
@@ -20,9 +21,26 @@ const BLOCK: usize = 512;
 /// The maximum number of members: each has its own read buffer.
 const MOST: usize = 1_000;
 
+/// A kind of archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Archive {
+    Tar,
+    Zip,
+}
+
+/// A file of an archive: its name and its bytes.
+type Member = (String, Box<dyn Read + Send>);
+
+/// A file of an archive that is a trace.
+struct TraceMember {
+    name: String,
+    format: Format,
+    input: Input,
+}
+
 /// True for the first bytes of a tar. A header contains the sum of its own bytes in octal, with that field itself
 /// counted as blanks.
-pub(crate) fn looks(head: &[u8]) -> bool {
+fn is_tar(head: &[u8]) -> bool {
     let Some(header) = head.get(..BLOCK) else { return false };
     let sum: u64 = header.iter().map(|byte| u64::from(*byte)).sum();
     let field = &header[148..156];
@@ -32,89 +50,102 @@ pub(crate) fn looks(head: &[u8]) -> bool {
     header[0] != 0 && said == Some(sum - own + 8 * u64::from(b' '))
 }
 
-/// A file of a tar, and the place of its bytes.
-struct Member {
-    name: String,
-    from: u64,
-    len: u64,
-}
-
-/// A file of a tar that is a trace.
-struct Found {
-    name: String,
-    format: Format,
-    input: Input,
-}
-
-/// Opens the members of a tar.
-pub(crate) fn open(
-    mut input: Input,
-    options: &TraceOptions,
-    context: &mut Context,
-) -> Result<(Format, Box<dyn Records>), SourceError> {
-    let path = input.path().to_path_buf();
-    let damaged = |error: &std::io::Error| {
-        SourceError::new(
-            format!("the tar is damaged or cut short ({error})"),
-            "fetch it again, or test it with `tar -tf`",
-        )
-        .in_file(&path)
-    };
-    let stored = if input.is_plain_file() {
-        Stored::of(open_file(&path)?).map_err(|error| damaged(&error))?
-    } else {
-        let file = input.spool()?;
-        Stored::of(file).map_err(|error| unkept(&path, &error))?
-    };
-    let members = members(&stored).map_err(|error| damaged(&error))?;
-    if members.len() > MOST {
-        let message = format!("the tar holds {} files, and Flashloom reads at most {MOST}", members.len());
-        return Err(SourceError::new(message, "unpack it and read some of the files").in_file(&path));
-    }
-    let named = options.known_format()?;
-    let mut found: Vec<Found> = Vec::new();
-    let mut strangers = Vec::new();
-    for Member { name, from, len } in members {
-        let mut shown = path.clone().into_os_string();
-        shown.push(format!(":{name}"));
-        let mut input = Input::stream(PathBuf::from(shown), Box::new(stored.piece(from, len)))?;
-        if input.head()?.is_empty() {
-            continue;
-        }
-        match named.map_or_else(|| Format::of(&mut input), |named| Ok(Some(named)))? {
-            Some(format) => found.push(Found { name, format, input }),
-            None => strangers.push(name),
+impl Archive {
+    /// The kind of archive that begins with these bytes; `None` if it is no archive.
+    pub(crate) fn of(head: &[u8]) -> Option<Self> {
+        match () {
+            () if zip::looks(head) => Some(Self::Zip),
+            () if is_tar(head) => Some(Self::Tar),
+            () => None,
         }
     }
-    let Some((first, format)) = found.first().map(|found| (found.name.clone(), found.format)) else {
-        let message = format!("the tar holds no file of a known format{}", listing(&strangers));
-        return Err(
-            SourceError::new(message, "unpack it, and name the format of the trace with --format").in_file(&path)
-        );
-    };
-    if let Some(Found { name: other, format: of, .. }) = found.iter().find(|found| found.format != format) {
-        let message = format!("the tar holds traces of two formats: {first} is {format}, {other} is {of}");
-        return Err(SourceError::new(message, "unpack it and read one format at a time").in_file(&path));
+
+    /// The name, and the command that tests such a file.
+    const fn tool(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Tar => ("tar", "tar -tf"),
+            Self::Zip => ("zip", "unzip -t"),
+        }
     }
-    context.stats.members = found.len() as u64;
-    context.stats.strangers = strangers;
-    if format == Format::Blktrace {
-        let records = blktrace::open_all(found.into_iter().map(|found| found.input).collect(), options, context)?;
-        return Ok((format, records));
+
+    fn members(self, stored: &Stored) -> io::Result<Vec<Member>> {
+        match self {
+            Self::Tar => tar_members(stored),
+            Self::Zip => {
+                let open = |entry: zip::Entry| Ok((entry.name.clone(), entry.open(stored)?));
+                zip::entries(stored)?.into_iter().map(open).collect()
+            }
+        }
     }
-    let alone = found.len() == 1;
-    let mut parts = Vec::new();
-    for Found { name, format, input } in found {
+
+    /// Opens the members of an archive.
+    pub(crate) fn open(
+        self,
+        mut input: Input,
+        options: &TraceOptions,
+        context: &mut Context,
+    ) -> Result<(Format, Box<dyn Records>), SourceError> {
         let path = input.path().to_path_buf();
-        let volume = if alone { Vec::new() } else { name.into_bytes() };
-        parts.push(Part { path, volume, records: format.open_surveyed(named.is_none(), input, options, context)? });
+        let (kind, test) = self.tool();
+        let damaged = |error: &io::Error| {
+            let remedy = format!("fetch it again, or test it with `{test}`");
+            SourceError::new(format!("the {kind} is damaged or cut short ({error})"), remedy).in_file(&path)
+        };
+        let stored = if input.is_plain_file() {
+            Stored::of(open_file(&path)?).map_err(|error| damaged(&error))?
+        } else {
+            let file = input.spool()?;
+            Stored::of(file).map_err(|error| unkept(&path, &error))?
+        };
+        let members = self.members(&stored).map_err(|error| damaged(&error))?;
+        if members.len() > MOST {
+            let message = format!("the {kind} holds {} files, and Flashloom reads at most {MOST}", members.len());
+            return Err(SourceError::new(message, "unpack it and read some of the files").in_file(&path));
+        }
+        let named = options.known_format()?;
+        let mut found: Vec<TraceMember> = Vec::new();
+        let mut strangers = Vec::new();
+        for (name, bytes) in members {
+            let mut shown = path.clone().into_os_string();
+            shown.push(format!(":{name}"));
+            let mut input = Input::stream(PathBuf::from(shown), bytes)?;
+            if input.head()?.is_empty() {
+                continue;
+            }
+            match named.map_or_else(|| Format::of(&mut input), |named| Ok(Some(named)))? {
+                Some(format) => found.push(TraceMember { name, format, input }),
+                None => strangers.push(name),
+            }
+        }
+        let Some((first, format)) = found.first().map(|found| (found.name.clone(), found.format)) else {
+            let message = format!("the {kind} holds no file of a known format{}", listing(&strangers));
+            let remedy = "unpack it, and name the format of the trace with --format";
+            return Err(SourceError::new(message, remedy).in_file(&path));
+        };
+        if let Some(TraceMember { name: other, format: of, .. }) = found.iter().find(|found| found.format != format) {
+            let message = format!("the {kind} holds traces of two formats: {first} is {format}, {other} is {of}");
+            return Err(SourceError::new(message, "unpack it and read one format at a time").in_file(&path));
+        }
+        context.stats.members = found.len() as u64;
+        context.stats.strangers = strangers;
+        if format == Format::Blktrace {
+            let records = blktrace::open_all(found.into_iter().map(|found| found.input).collect(), options, context)?;
+            return Ok((format, records));
+        }
+        let alone = found.len() == 1;
+        let mut parts = Vec::new();
+        for TraceMember { name, format, input } in found {
+            let path = input.path().to_path_buf();
+            let volume = if alone { Vec::new() } else { name.into_bytes() };
+            parts.push(Part { path, volume, records: format.open_surveyed(named.is_none(), input, options, context)? });
+        }
+        Ok((format, Box::new(Merged::new(parts))))
     }
-    Ok((format, Box::new(Merged::new(parts))))
 }
 
 /// The files of a tar.
-fn members(stored: &Stored) -> std::io::Result<Vec<Member>> {
-    let mut members = Vec::new();
+fn tar_members(stored: &Stored) -> io::Result<Vec<Member>> {
+    let mut members: Vec<Member> = Vec::new();
     for entry in tar::Archive::new(stored.again()).entries_with_seek()? {
         let entry = entry?;
         let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
@@ -122,11 +153,11 @@ fn members(stored: &Stored) -> std::io::Result<Vec<Member>> {
             tar::EntryType::Regular | tar::EntryType::Continuous => {
                 let (from, len) = (entry.raw_file_position(), entry.size());
                 if !stored.holds(from, len) {
-                    return Err(std::io::Error::other(format!("{name} is incomplete")));
+                    return Err(io::Error::other(format!("{name} is incomplete")));
                 }
-                members.push(Member { name, from, len });
+                members.push((name, Box::new(stored.piece(from, len))));
             }
-            tar::EntryType::GNUSparse => return Err(std::io::Error::other(format!("{name} has holes"))),
+            tar::EntryType::GNUSparse => return Err(io::Error::other(format!("{name} has holes"))),
             _ => {}
         }
     }
@@ -167,6 +198,77 @@ mod tests {
         let mut w = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         w.write_all(bytes).unwrap();
         w.finish().unwrap()
+    }
+
+    /// A zip of these members, deflated or stored, as common tools write it.
+    fn zip_of(members: &[(&str, &[u8])], deflate: bool) -> Vec<u8> {
+        let (mut bytes, mut directory) = (Vec::new(), Vec::new());
+        for (name, content) in members {
+            let mut crc = flate2::Crc::new();
+            crc.update(content);
+            let packed = if deflate {
+                let mut w = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
+                w.write_all(content).unwrap();
+                w.finish().unwrap()
+            } else {
+                content.to_vec()
+            };
+            let at = bytes.len() as u32;
+            let method: u16 = if deflate { 8 } else { 0 };
+            let mut common = vec![20, 0, 0, 0];
+            common.extend(method.to_le_bytes());
+            common.extend([0; 4]);
+            for number in [crc.sum(), packed.len() as u32, content.len() as u32] {
+                common.extend(number.to_le_bytes());
+            }
+            common.extend((name.len() as u16).to_le_bytes());
+            common.extend([0; 2]);
+            bytes.extend(b"PK\x03\x04");
+            bytes.extend(&common);
+            bytes.extend(name.as_bytes());
+            bytes.extend(&packed);
+            directory.extend(b"PK\x01\x02\x14\x00");
+            directory.extend(&common);
+            directory.extend([0; 10]);
+            directory.extend(at.to_le_bytes());
+            directory.extend(name.as_bytes());
+        }
+        let from = bytes.len() as u32;
+        bytes.extend(&directory);
+        bytes.extend(b"PK\x05\x06\x00\x00\x00\x00");
+        for _ in 0..2 {
+            bytes.extend((members.len() as u16).to_le_bytes());
+        }
+        bytes.extend((directory.len() as u32).to_le_bytes());
+        bytes.extend(from.to_le_bytes());
+        bytes.extend([7, 0]);
+        bytes.extend(b"comment");
+        bytes
+    }
+
+    #[test]
+    fn a_zip_is_read_like_a_tar_and_its_checksums_are_compared() {
+        let packed = gzip(SECOND);
+        let members: [(&str, &[u8]); 4] =
+            [("folder/", b""), ("folder/first.csv", FIRST), ("second.csv.gz", &packed), ("README", b"Some words.\n")];
+        for deflate in [false, true] {
+            let zip = zip_of(&members, deflate);
+            for bytes in [&zip, &gzip(&zip)] {
+                let Seen { arrivals, notes, .. } = read(bytes, &overlaid()).unwrap();
+                assert_eq!(starts(&arrivals), [(0, 0), (10, 2), (30, 1), (40, 3)]);
+                assert!(notes[1].ends_with("not traces, skipped: README"), "{notes:?}");
+            }
+        }
+        let whole = zip_of(&members, false);
+        let mut changed = whole.clone();
+        let at = whole.windows(4).position(|bytes| bytes == b"1030").unwrap();
+        changed[at + 2] = b'1';
+        let text = read(&changed, &overlaid()).unwrap_err().to_string();
+        assert!(text.contains(":folder/first.csv") && text.contains("not what the directory says"), "{text}");
+        let text = read(&whole[..whole.len() - 40], &overlaid()).unwrap_err().to_string();
+        assert!(text.contains("the zip is damaged or cut short (its directory is missing)"), "{text}");
+        let text = read(&zip_of(&[("x", b"hello\n")], true), &overlaid()).unwrap_err().to_string();
+        assert!(text.contains("the zip holds no file of a known format, only x"), "{text}");
     }
 
     #[derive(Debug)]
@@ -264,10 +366,10 @@ mod tests {
         );
         let whole = tar_of(&[("a.csv", &FIRST.repeat(40)), ("b.csv", &SECOND.repeat(40))]);
         assert!(refused(&whole[..1000]).contains("the tar is damaged or cut short"));
-        assert!(!looks(&[0; 512]) && !looks(b"short") && looks(&whole));
+        assert!(!is_tar(&[0; 512]) && !is_tar(b"short") && is_tar(&whole));
         let mut changed = whole;
         changed[3] ^= 1;
-        assert!(!looks(&changed));
+        assert!(!is_tar(&changed));
     }
 
     #[test]
@@ -285,14 +387,17 @@ mod tests {
     proptest! {
         #[test]
         fn damaged_archives_are_read_or_refused(edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6), cut in any::<prop::sample::Index>()) {
-            let mut bytes = tar_of(&[("first.csv", FIRST), ("second.csv.gz", &gzip(SECOND)), ("README", b"x")]);
-            for (at, byte) in edits {
-                // Mostly headers: each begins a block.
-                let at = at.index(bytes.len());
-                bytes[at] = byte;
+            let packed = gzip(SECOND);
+            let members: [(&str, &[u8]); 3] = [("first.csv", FIRST), ("second.csv.gz", &packed), ("README", b"x")];
+            for mut bytes in [tar_of(&members), zip_of(&members, true)] {
+                for (at, byte) in &edits {
+                    // Mostly headers: each begins a block.
+                    let at = at.index(bytes.len());
+                    bytes[at] = *byte;
+                }
+                let _ = read(&bytes[..cut.index(bytes.len())], &overlaid());
+                let _ = read(&bytes, &overlaid());
             }
-            let _ = read(&bytes[..cut.index(bytes.len())], &overlaid());
-            let _ = read(&bytes, &overlaid());
         }
     }
 

@@ -3,18 +3,17 @@
 //! One action stands for a request: queued (`Q`), issued to the driver (`D`), or completed (`C`). By default it is the
 //! first of Q, D, I, C that occurs in the first 64 KiB. Of the RWBS letters, R, W and D are the kind; a leading F is a
 //! flush, before the write if there is one. FUA after the W counts as a plain write, because requests here have no FUA.
-//! Lines with N, lines without an extent, and the final summaries are skipped.
+//! Other actions, passthrough commands (`N 0 (00 ..)`) and requests without data (N) are counted by kind and skipped, and
+//! so is the summary: everything from its first line on that does not begin with a device.
 //!
 //! blkparse prints time stamps from before the reference of the recording as 2^64 ns minus the distance, with the
 //! seconds cut to 32 bits: 1266874889.x. The reader corrects them. blkparse also sorts these events to the end; one
 //! that is then late by more than the tolerance takes the time of the event before it in the file.
 
-use base::io::IoKind;
-
 use super::format::{Head, is_number};
-use super::record::{Context, Record, Skip};
-use super::text::{Fault, LineFormat, Parsed, Words, present, printable, sectors_extent, ticks, whole};
-use super::{Event, Format, TraceOptions};
+use super::record::{Context, Extent, Record, Skip};
+use super::text::{Fault, LineFormat, Parsed, Words, parse_whole, present, printable, sectors_extent, ticks, whole};
+use super::{Event, Format, TraceOptions, actions};
 
 /// 2^64 ns in picoseconds, with the seconds modulo 2^32.
 const WRAP: i128 = (1_266_874_889 * 1_000_000_000 + 709_551_616) * 1_000;
@@ -29,6 +28,8 @@ pub(crate) struct Blkparse {
     action: u8,
     newest: Option<i128>,
     tolerance: i128,
+    /// True after a line of the summary.
+    in_summary: bool,
 }
 
 fn action_of(line: &[u8]) -> Option<&[u8]> {
@@ -46,10 +47,35 @@ pub(crate) fn looks(head: &Head<'_>) -> bool {
 
 /// True for a line of the summaries, or a message about the recording.
 fn is_summary(line: &[u8]) -> bool {
-    const STARTS: [&[u8]; 10] =
-        [b"CPU", b"Total", b"Read", b"Write", b"IO unplugs", b"Throughput", b"Events", b"Skips", b"Input file", b"=="];
+    const STARTS: [&[u8]; 11] = [
+        b"CPU",
+        b"Total",
+        b"Read",
+        b"Write",
+        b"PC ",
+        b"IO unplugs",
+        b"Throughput",
+        b"Events",
+        b"Skips",
+        b"Input file",
+        b"==",
+    ];
     let line = line.trim_ascii_start();
-    STARTS.iter().any(|start| line.starts_with(start))
+    STARTS.iter().any(|start| line.starts_with(start)) || is_process(line)
+}
+
+/// True for the title of a process in the summary that `blkparse -s` prints: `NAME (PID)`.
+fn is_process(line: &[u8]) -> bool {
+    let Some(inside) = line.trim_ascii_end().strip_suffix(b")") else { return false };
+    let from = inside.iter().rposition(|byte| *byte == b'(').filter(|at| *at > 0);
+    from.is_some_and(|at| inside[at - 1] == b' ' && parse_whole(&inside[at + 1..]).is_some())
+}
+
+/// True if a line begins with the device of an event, `maj,min`.
+fn has_device(line: &[u8]) -> bool {
+    let device = Words::new(line).next().unwrap_or_default();
+    let comma = device.iter().position(|byte| *byte == b',');
+    comma.is_some_and(|comma| is_number(&device[..comma]) && is_number(&device[comma + 1..]))
 }
 
 impl LineFormat for Blkparse {
@@ -75,11 +101,13 @@ impl LineFormat for Blkparse {
         };
         context.stats.event = Some(char::from(action));
         let tolerance = i128::from(options.tolerance.as_ps());
-        Ok(Self { action, newest: None, tolerance })
+        Ok(Self { action, newest: None, tolerance, in_summary: false })
     }
 
     fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
-        if is_summary(line) {
+        // Only events begin with a device, and only the summary follows the first of its lines.
+        if is_summary(line) || self.in_summary && !has_device(line) {
+            self.in_summary = true;
             return Ok(Parsed::Skip(Skip::Header));
         }
         let mut words = Words::new(line);
@@ -91,28 +119,23 @@ impl LineFormat for Blkparse {
         whole(words.next(), "sequence number")?;
         let time = ticks(words.next(), 12, "time")?;
         whole(words.next(), "process")?;
-        if present(words.next(), "action")? != [self.action] {
-            return Ok(Parsed::Skip(Skip::Event));
+        let action = present(words.next(), "action")?;
+        if action != [self.action] {
+            return Ok(Parsed::Skip(context.leave_out(actions::name(action[0]))));
         }
         let rwbs = present(words.next(), "RWBS letters")?;
-        let (flush, letters) = match rwbs {
-            [b'F', rest @ ..] => (true, rest),
-            _ => (false, rwbs),
-        };
-        let kind = match letters {
-            [b'R', ..] => Some(IoKind::Read),
-            [b'W', ..] => Some(IoKind::Write),
-            [b'D', ..] => Some(IoKind::Discard),
-            _ => None,
-        };
+        let (kind, flush) = actions::kind(rwbs);
         // If there is no extent, the name of the process follows at once.
-        let (start, sectors) = match words.next() {
-            Some([b'[', ..]) => (0, 0),
+        let extent = match words.next() {
+            Some([b'[', ..]) => Extent::default(),
+            // The bytes of a passthrough command stand in parentheses, behind the length of its data if there is one.
+            Some([b'(', ..]) => return Ok(Parsed::Skip(context.leave_out(actions::PASSTHROUGH))),
             word => {
                 let start = whole(word, "sector")?;
                 match words.next() {
                     Some(b"+") => sectors_extent(start, whole(words.next(), "number of sectors")?)?,
-                    Some([b'[', ..]) => (start, 0),
+                    Some([b'[', ..]) => Extent { start, ..Extent::default() },
+                    Some([b'(', ..]) => return Ok(Parsed::Skip(context.leave_out(actions::PASSTHROUGH))),
                     Some(other) => return Err(Fault::new(format!("`+` is missing before `{}`", printable(other)))),
                     None => return Err(Fault::new("the line is cut short: it ends before its number of sectors")),
                 }
@@ -120,13 +143,13 @@ impl LineFormat for Blkparse {
         };
         let at = self.put_right(time, context);
         let volume = context.volumes.id(device);
-        let record = |kind, start, sectors| Record { at, line: 0, part: 0, start, sectors, volume, kind };
+        let record = |kind| Record::new(at, kind, extent, volume);
         Ok(match (kind, flush) {
-            (Some(kind), false) if sectors > 0 => Parsed::Request(record(kind, start, sectors)),
-            (Some(kind), true) if sectors > 0 => Parsed::FlushThen(record(kind, start, sectors)),
-            (_, true) => Parsed::Request(record(IoKind::Flush, 0, 0)),
+            (Some(kind), false) if extent.sectors > 0 => Parsed::Request(record(kind)),
+            (Some(kind), true) if extent.sectors > 0 => Parsed::FlushThen(record(kind)),
+            (_, true) => Parsed::Request(Record::flush(at, volume)),
             (Some(_), false) => Parsed::Skip(Skip::Empty),
-            (None, false) => Parsed::Skip(Skip::Event),
+            (None, false) => Parsed::Skip(context.leave_out(actions::NO_DATA)),
         })
     }
 }
@@ -149,6 +172,8 @@ impl Blkparse {
 
 #[cfg(test)]
 mod tests {
+    use base::io::IoKind;
+
     use super::super::Format;
     use super::super::testing::{detected, fault, read};
     use super::*;
@@ -163,11 +188,16 @@ mod tests {
   8,0    1        7     0.000003500   100  Q   N 0 [a]
   8,0    0        0     0.000003600     0  m   N cfq nothing
   8,0    1        8 1266874889.709551516   100  Q   W 9 + 1 [a]
-CPU1 (8,0):
+  8,0    1        9     0.000004000   100  Q   N 0 (00 ..) [a]
+  8,0    1       10     0.000004100   100  Q   R 36 (12 01 00 00 fc 00 ..) [a]
+  8,0    1       11     0.000004200   100  C   N (12 01 ..) [0]
+a tool (100)
  Reads Queued:           1,        4KiB\t Writes Queued:           2,        8KiB
 
 Total (8,0):
 Throughput (R/W): 0KiB/s / 0KiB/s
+ PC Reads Queued:        0,        0KiB\t PC Writes Queued:        0,        0KiB
+some words of another version
 Skips: 0 forward (0 -   0.0%)
 ";
 
@@ -182,8 +212,24 @@ Skips: 0 forward (0 -   0.0%)
         assert_eq!(records[5].at, -100_000);
         assert_eq!(context.stats.event, Some('Q'));
         assert_eq!(context.stats.wrapped_stamps, 1);
-        assert_eq!(context.stats.headers, 5);
-        assert_eq!(context.stats.other_events, 4);
+        assert_eq!(context.stats.headers, 7);
+        let left_out: Vec<(&str, u64)> = context.stats.left_out.iter().map(|(kind, n)| (kind.as_str(), *n)).collect();
+        let wanted = [
+            ("completed (C)", 1),
+            ("issued (D)", 1),
+            ("messages", 1),
+            ("passthrough commands", 2),
+            ("request allocated (G)", 1),
+            ("requests without data (N)", 1),
+        ];
+        assert_eq!((left_out.as_slice(), context.stats.other_events), (&wanted[..], 7));
+    }
+
+    #[test]
+    fn passthrough_commands_are_left_out_of_completions_too() {
+        let text = "8,0 1 1 0.5 9 C R 0 + 8 [0]\n8,0 1 2 0.6 9 C N (00 ..) [0]\n8,0 1 3 0.7 9 C R (12 ..) [0]\n";
+        let (records, context) = read(Format::Blkparse, text);
+        assert_eq!((records.len(), context.stats.left_out[actions::PASSTHROUGH]), (1, 2));
     }
 
     #[test]

@@ -56,11 +56,11 @@ impl LineFormat for Blkreplay {
             [b'W' | b'w', ..] => IoKind::Write,
             other => return Err(Fault::new(format!("the operation is neither R nor W: `{}`", printable(other)))),
         };
-        let (start, sectors) = self.units.extent(start, sectors)?;
-        if sectors == 0 {
+        let extent = self.units.extent(start, sectors)?;
+        if extent.sectors == 0 {
             return Ok(Parsed::Skip(Skip::Empty));
         }
-        Ok(Parsed::Request(Record { at, line: 0, part: 0, start, sectors, volume: context.volumes.id(b""), kind }))
+        Ok(Parsed::Request(Record::new(at, kind, extent, context.volumes.id(b""))))
     }
 }
 

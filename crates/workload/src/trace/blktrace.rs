@@ -1,11 +1,8 @@
 //! blktrace's binary format: records of 48 bytes and a payload, one file per CPU, in the byte order of the machine.
 //!
 //! The event that stands for a request is chosen as for blkparse's text: queue, else issue, else complete. Bytes grow
-//! to whole sectors. One file has the events of one CPU (`NAME.blktrace.0`). A path that is not a file but has such
-//! files beside it (`NAME.blktrace`) means all of them, merged by time, as for `blkparse -i`. Records are numbered per
-//! file.
-
-use std::path::{Path, PathBuf};
+//! to whole sectors. One file has the events of one CPU; [`super::cpus`] finds those of a recording, which are merged by
+//! time, as for `blkparse -i`. Records are numbered per file.
 
 use base::io::IoKind;
 
@@ -14,7 +11,7 @@ use super::input::Input;
 use super::merge::{Merged, Part};
 use super::record::{Context, Record, Records, Skip};
 use super::text::sectors_extent;
-use super::{Event, Format, TraceOptions};
+use super::{Event, Format, TraceOptions, actions};
 use crate::SourceError;
 
 const BYTES: usize = 48;
@@ -86,6 +83,15 @@ impl Raw {
         self.action >> 16 & bit != 0
     }
 
+    /// The kind of the event in notes.
+    fn name(&self) -> &'static str {
+        match () {
+            () if self.category(NOTIFY) => actions::MESSAGES,
+            () if self.category(PASSTHROUGH) => actions::PASSTHROUGH,
+            () => actions::name(actions::letter(self.action & 0xffff)),
+        }
+    }
+
     fn is_io(&self) -> bool {
         !self.category(NOTIFY) && !self.category(PASSTHROUGH)
     }
@@ -124,26 +130,6 @@ pub(crate) fn open(
     context: &mut Context,
 ) -> Result<Box<dyn Records>, SourceError> {
     open_all(vec![input], options, context)
-}
-
-/// The files of the CPUs of a recording, if `path` names one without being a file itself.
-pub(crate) fn cpus_of(path: &Path) -> Vec<PathBuf> {
-    if path.exists() {
-        return Vec::new();
-    }
-    let file = |cpu: u32| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(format!(".{cpu}"));
-        PathBuf::from(name)
-    };
-    (0..).map(file).take_while(|file| file.is_file()).collect()
-}
-
-/// The files of a trace: those of all CPUs of a recording, or the one at this path.
-#[must_use]
-pub fn files(path: &Path) -> Vec<PathBuf> {
-    let cpus = cpus_of(path);
-    if cpus.is_empty() { vec![path.to_owned()] } else { cpus }
 }
 
 /// Opens the files of all CPUs of a recording. The file of an idle CPU is empty.
@@ -228,10 +214,10 @@ impl Cpu {
                 return Err(damaged("its magic number is missing".into()));
             }
             if raw.action & 0xffff != action || !raw.is_io() {
-                context.stats.pass_over(Skip::Event);
+                context.leave_out(raw.name());
                 continue;
             }
-            let (start, sectors) = sectors_extent(raw.sector, u64::from(raw.bytes.div_ceil(512)))
+            let extent = sectors_extent(raw.sector, u64::from(raw.bytes.div_ceil(512)))
                 .map_err(|fault| damaged(fault.message().to_owned()))?;
             let kind = match () {
                 () if raw.category(DISCARD) => IoKind::Discard,
@@ -244,15 +230,16 @@ impl Cpu {
             };
             self.device = Some((raw.device, volume));
             let at = i128::from(raw.time) * 1_000;
-            let flush = Record { at, line, part: 0, start: 0, sectors: 0, volume, kind: IoKind::Flush };
-            match (raw.category(FLUSH), sectors) {
+            let flush = Record { line, ..Record::flush(at, volume) };
+            let request = Record { line, ..Record::new(at, kind, extent, volume) };
+            match (raw.category(FLUSH), extent.sectors) {
                 (true, 0) => return Ok(Some(flush)),
                 (false, 0) => context.stats.pass_over(Skip::Empty),
                 (true, _) => {
-                    self.pending = Some(Record { start, sectors, kind, ..flush });
+                    self.pending = Some(request);
                     return Ok(Some(flush));
                 }
-                (false, _) => return Ok(Some(Record { start, sectors, kind, ..flush })),
+                (false, _) => return Ok(Some(request)),
             }
         }
     }

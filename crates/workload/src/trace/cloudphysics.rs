@@ -1,8 +1,12 @@
-//! CloudPhysics traces in CSV: `version,microseconds,opcode,bytes,sector`, with the opcode in hexadecimal.
+//! CloudPhysics traces in CSV: `version,microseconds,opcode,bytes,sector`, with the opcode in hexadecimal; and the copies
+//! that come with libCacheSim, which have whole seconds.
+//!
+//! Both have one layout. A file whose first requests share a tick of its clock on average has seconds: more than a
+//! million requests a second would arrive otherwise.
 
 use super::format::{Head, is_number};
 use super::record::{Context, Record, Skip};
-use super::text::{Fault, Fields, LineFormat, Parsed, present, printable, whole};
+use super::text::{Fault, Fields, LineFormat, Parsed, parse_whole, present, printable, whole};
 use super::units::Units;
 use super::vscsi;
 use super::{Format, TraceOptions};
@@ -11,8 +15,27 @@ use super::{Format, TraceOptions};
 pub(super) const SAMPLE: &str =
     "version,time,op,size,lbn\n1,5633898368802,2a,512,42932745\n1,5633898611441,28,4096,42932746\n";
 
+/// The same layout in seconds.
+pub(super) const SECONDS: &str = "version,time,op,size,lbn\n1,5633898,2a,512,42932745\n1,5633898,28,4096,42932746\n\
+     1,5633898,2a,512,42932747\n1,5633898,2a,6656,40409911\n1,5633899,2a,6144,31954535\n1,5633899,2a,57344,6238199\n\
+     1,5633899,2a,4096,6160447\n1,5633899,2a,4096,6160431\n1,5633900,2a,2048,42600911\n1,5633900,2a,8192,26185655\n\
+     1,5633901,2a,512,1313767\n1,5633901,28,512,1313768\n1,5633901,28,512,1313769\n1,5633901,28,512,1313770\n\
+     1,5633902,28,512,1313771\n1,5633902,28,512,1313772\n";
+
 pub(crate) struct CloudPhysics {
     units: Units,
+}
+
+/// Requests that tell the unit of times.
+const FEW: usize = 16;
+
+/// True for the layout with times in seconds.
+pub(crate) fn looks_seconds(head: &Head<'_>) -> bool {
+    let times: Vec<u64> =
+        head.lines().filter_map(|line| Fields::new(line, b',').nth(1)).filter_map(parse_whole).collect();
+    let ticks = times.iter().max().zip(times.iter().min()).map(|(last, first)| last - first);
+    let shared = times.len() >= FEW && ticks.is_some_and(|ticks| ticks > 0 && ticks < times.len() as u64);
+    shared && looks(head)
 }
 
 pub(crate) fn looks(head: &Head<'_>) -> bool {
@@ -52,20 +75,28 @@ impl LineFormat for CloudPhysics {
         let bytes = whole(fields.next(), "size")?;
         let sector = whole(fields.next(), "sector")?;
         let op = opcode(op).ok_or_else(|| Fault::new(format!("the opcode is not hexadecimal: `{}`", printable(op))))?;
-        let Some(kind) = vscsi::kind(op) else { return Ok(Parsed::Skip(Skip::Event)) };
+        let Some(kind) = vscsi::kind(op) else { return Ok(Parsed::Skip(context.leave_out(vscsi::OTHER_COMMANDS))) };
         if bytes == 0 {
             return Ok(Parsed::Skip(Skip::Empty));
         }
-        let (start, sectors) = self.units.extent(sector, bytes)?;
-        Ok(Parsed::Request(Record { at, line: 0, part: 0, start, sectors, volume: context.volumes.id(b""), kind }))
+        let extent = self.units.extent(sector, bytes)?;
+        Ok(Parsed::Request(Record::new(at, kind, extent, context.volumes.id(b""))))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::Format;
-    use super::super::testing::{fault, read};
+    use super::super::testing::{detected, fault, read};
     use base::io::IoKind;
+
+    #[test]
+    fn a_clock_that_many_requests_share_counts_seconds() {
+        assert_eq!(detected(super::SECONDS), Some(Format::LibCacheSim));
+        assert_eq!(detected(super::SAMPLE), Some(Format::CloudPhysics));
+        let (records, _) = read(Format::LibCacheSim, super::SECONDS);
+        assert_eq!(records[15].at - records[0].at, 4_000_000_000_000);
+    }
 
     #[test]
     fn opcodes_are_scsi_in_hexadecimal() {

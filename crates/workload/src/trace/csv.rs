@@ -9,11 +9,11 @@ use base::io::IoKind;
 use super::columns::{Columns, Delimiter, Place};
 use super::format::Head;
 use super::record::{Context, Record, Skip};
-use super::text::{Fault, LineFormat, Parsed, parse_whole, present, printable, whole};
+use super::text::{Fault, LineFormat, Parsed, present, printable, whole};
 use super::{Format, TraceOptions};
 
 /// More columns than any table has.
-const MOST: usize = 1_000;
+pub(crate) const MOST: usize = 1_000;
 
 /// A small valid file with the default names of columns.
 pub(super) const SAMPLE: &str = "time,op,offset,size\n1000,w,16,4096\n2500,r,0x40,512\n3000,R,0x10,\"1024\"\n";
@@ -65,6 +65,12 @@ pub(crate) fn fields(line: &[u8], delimiter: u8) -> impl Iterator<Item = &[u8]> 
 }
 
 impl Csv {
+    /// A reader of these columns.
+    pub(crate) fn new(columns: Columns) -> Self {
+        let header = columns.header;
+        Self { columns, at: None, header }
+    }
+
     fn split<'a>(&self, line: &'a [u8]) -> Split<'a> {
         match self.columns.delimiter {
             Delimiter::Blanks => Split::Blanks(super::text::Words::new(line)),
@@ -150,10 +156,8 @@ impl LineFormat for Csv {
     const LAYOUT: &'static str = "the columns named with --columns";
 
     fn start(_: &Head<'_>, _: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
-        let columns = options.columns.clone().unwrap_or_default();
-        let header = columns.header;
-        let mut csv = Self { columns, at: None, header };
-        if !header {
+        let mut csv = Self::new(options.columns.clone().unwrap_or_default());
+        if !csv.header {
             csv.at = Some(csv.find(b"")?);
         }
         Ok(csv)
@@ -181,6 +185,14 @@ impl LineFormat for Csv {
                 }
             }
         }
+        self.request([time, op, offset, size, volume], context)
+    }
+}
+
+impl Csv {
+    /// The request of these fields: time, operation, offset, size, volume.
+    pub(crate) fn request(&self, fields: [Option<&[u8]>; 5], context: &mut Context) -> Result<Parsed, Fault> {
+        let [time, op, offset, size, volume] = fields;
         let units = self.columns.units;
         let at_ps = match time {
             Some(text) if self.columns.decimal_comma && text.contains(&b',') => {
@@ -190,100 +202,40 @@ impl LineFormat for Csv {
             time => units.time(time, "time")?,
         };
         let kind = self.kind(present(op, "operation")?)?;
-        let volume = match at.volume {
+        let volume = match self.columns.volume {
             Some(_) => context.volumes.id(present(volume, "volume")?),
             None => context.volumes.id(b""),
         };
         if kind == IoKind::Flush {
-            return Ok(Parsed::Request(Record { at: at_ps, line: 0, part: 0, start: 0, sectors: 0, volume, kind }));
+            return Ok(Parsed::Request(Record::flush(at_ps, volume)));
         }
-        let (start, sectors) = units.extent(number(offset, "offset")?, number(size, "size")?)?;
-        if sectors == 0 {
+        let extent = units.extent(number(offset, "offset")?, number(size, "size")?)?;
+        if extent.sectors == 0 {
             return Ok(Parsed::Skip(Skip::Empty));
         }
-        Ok(Parsed::Request(Record { at: at_ps, line: 0, part: 0, start, sectors, volume, kind }))
+        Ok(Parsed::Request(Record::new(at_ps, kind, extent, volume)))
     }
 }
 
-/// A guess for a CSV of unknown columns: a description with a guess for each column, and whether it is usable.
-pub(crate) fn suggestion(line: &[u8]) -> (String, bool) {
-    let generic = || (super::columns::EXAMPLE.to_owned(), false);
-    let count = |delimiter: Delimiter| match delimiter {
-        Delimiter::Blanks => super::text::Words::new(line).take(MOST).count(),
-        delimiter => fields(line, delimiter.byte()).take(MOST).count(),
-    };
-    // The delimiter that yields the most columns; the first in the list wins a tie.
-    let best = Delimiter::ALL.into_iter().rev().max_by_key(|delimiter| count(*delimiter));
-    let Some(delimiter) = best.filter(|delimiter| count(*delimiter) >= 4) else { return generic() };
-    let cells: Vec<String> = match delimiter {
-        Delimiter::Blanks => super::text::Words::new(line).take(MOST).map(printable).collect(),
-        delimiter => fields(line, delimiter.byte()).take(MOST).map(printable).collect(),
-    };
-    let is_value = |cell: &str| {
-        let point = cell.replacen(',', ".", 1);
-        super::format::is_number(point.as_bytes()) || number(Some(cell.as_bytes()), "").is_ok()
-    };
-    let header = !cells.iter().any(|cell| is_value(cell));
-    let mut found: [Option<usize>; 4] = [None; 4];
-    if header {
-        const WORDS: [&[&str]; 4] = [
-            &["time", "ts", "stamp", "arriv", "date", "clock"],
-            &["op", "rw", "type", "cmd", "command", "dir", "kind", "action"],
-            &["offset", "lba", "lbn", "sector", "addr", "block", "start", "pos"],
-            &["size", "len", "bytes", "count", "sectors"],
-        ];
-        for (slot, words) in found.iter_mut().zip(WORDS) {
-            // The first word that equals a column's name, otherwise the first one that occurs in a name.
-            let has = |n: usize, word: &str| cells[n].to_ascii_lowercase().contains(word);
-            let exact = |n: usize, word: &str| cells[n].eq_ignore_ascii_case(word);
-            *slot = words
-                .iter()
-                .find_map(|word| (0..cells.len()).find(|n| exact(*n, word)))
-                .or_else(|| words.iter().find_map(|word| (0..cells.len()).find(|n| has(*n, word))));
-        }
-    } else {
-        let numbers: Vec<usize> = (0..cells.len()).filter(|n| is_value(&cells[*n])).collect();
-        let letters = |n: &usize| matches!(cells[*n].as_bytes(), [b'R' | b'r' | b'W' | b'w', rest @ ..] if rest.iter().all(u8::is_ascii_alphabetic));
-        found[1] = (0..cells.len()).find(letters);
-        found[0] = numbers.iter().copied().find(|n| cells[*n].contains(['.', ','])).or(numbers.first().copied());
-        let mut rest = numbers.into_iter().filter(|n| Some(*n) != found[0]);
-        (found[2], found[3]) = (rest.next(), rest.next());
+/// The positions of columns in a header line: for each, the first field that has one of its names, in either case. `None`
+/// if a column is missing.
+pub(crate) fn positions<const COLUMNS: usize, const NAMES: usize>(
+    line: &[u8],
+    delimiter: u8,
+    names: &[[&str; NAMES]; COLUMNS],
+) -> Option<[usize; COLUMNS]> {
+    let cells: Vec<&[u8]> = fields(line, delimiter).take(MOST).collect();
+    let mut positions = [0; COLUMNS];
+    for (position, names) in positions.iter_mut().zip(names) {
+        let is = |cell: &&[u8]| names.iter().any(|name| cell.eq_ignore_ascii_case(name.as_bytes()));
+        *position = cells.iter().position(is)?;
     }
-    let [Some(time), Some(op), Some(offset), Some(size)] = found else { return generic() };
-    let name = |n: usize| {
-        let safe = header && !cells[n].contains([',', ':', '=', '?']) && parse_whole(cells[n].as_bytes()).is_none();
-        if safe { cells[n].clone() } else { (n + 1).to_string() }
-    };
-    // Names often end with their unit of measure.
-    let lower = |n: usize| cells[n].to_ascii_lowercase();
-    let time_unit =
-        ["ns", "us", "ms"].into_iter().find(|unit| header && lower(time).trim_end_matches(')').ends_with(unit));
-    let time_unit = time_unit.unwrap_or(if cells[time].contains('.') { "s" } else { "us" });
-    let unit = |n: usize| {
-        let sectors = header && ["lba", "lbn", "sector"].iter().any(|word| lower(n).contains(word));
-        if sectors { "512B" } else { "B" }
-    };
-    let mut text = format!(
-        "time={}:{time_unit},op={},offset={}:{},size={}:{}",
-        name(time),
-        name(op),
-        name(offset),
-        unit(offset),
-        name(size),
-        unit(size)
-    );
-    if delimiter != Delimiter::Comma {
-        text.push_str(&format!(",delimiter={}", delimiter.name()));
-    }
-    let named = header && [time, op, offset, size].into_iter().any(|n| name(n) == cells[n]);
-    if header && !named {
-        text.push_str(",header=yes");
-    }
-    (text, true)
+    Some(positions)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::profile::suggestion;
     use super::super::testing::file;
     use super::super::{Format, TraceInfo, TraceOptions, info, open};
     use super::*;
@@ -357,7 +309,10 @@ mod tests {
     #[test]
     fn the_error_of_an_unknown_format_names_the_csv_option() {
         for (text, wanted) in [
-            ("when,op,LBA,bytes\n5,RD,1,2\n", "--columns 'time=ts:us,op=rw,offset=lba:512B,size=len:B' (with its own"),
+            (
+                "when,op,LBA,bytes\n5,RD,1,2\n",
+                "--columns 'time=when:us,op=op,offset=LBA:512B,size=bytes:B' (correct its",
+            ),
             (
                 "id|timestamp|rw|offset|length\n1|5|R|0|512\n",
                 "--columns 'time=timestamp:us,op=rw,offset=offset:B,size=length:B,delimiter=bar'",
@@ -375,7 +330,7 @@ mod tests {
         }
         // The suggestion is usable as it is.
         let text = "id|timestamp|rw|offset|length\n1|5|R|0|512\n2|9|W|512|512\n";
-        let (columns, own) = suggestion(b"id|timestamp|rw|offset|length");
+        let (columns, own) = suggestion(&Head::of(text.as_bytes()));
         let info: TraceInfo = info(file(text.as_bytes()).path(), &options(&columns)).unwrap();
         assert!(own && info.requests == 2 && info.format == "csv");
     }

@@ -58,12 +58,12 @@ impl LineFormat for Disksim {
         let start = whole(words.next(), "sector")?;
         let size = whole(words.next(), "size")?;
         let flags = flags(present(words.next(), "flags")?)?;
-        let (start, sectors) = self.units.extent(start, size)?;
-        if sectors == 0 {
+        let extent = self.units.extent(start, size)?;
+        if extent.sectors == 0 {
             return Ok(Parsed::Skip(Skip::Empty));
         }
         let kind = if flags & 1 == 1 { IoKind::Read } else { IoKind::Write };
-        Ok(Parsed::Request(Record { at, line: 0, part: 0, start, sectors, volume: context.volumes.id(device), kind }))
+        Ok(Parsed::Request(Record::new(at, kind, extent, context.volumes.id(device))))
     }
 }
 

@@ -105,8 +105,8 @@ impl LineFormat for Fiu {
         let sector = whole(sector, "sector")?;
         let size = whole(sectors, "size")?;
         let (major, minor) = (whole(major, "major number")?, whole(minor, "minor number")?);
-        let (start, sectors) = self.units.extent(sector, size)?;
-        if sectors == 0 {
+        let extent = self.units.extent(sector, size)?;
+        if extent.sectors == 0 {
             return Ok(Parsed::Skip(Skip::Empty));
         }
         self.device.clear();
@@ -114,7 +114,7 @@ impl LineFormat for Fiu {
         std::io::Write::write_fmt(&mut self.device, format_args!("{major},{minor}"))
             .map_err(|error| Fault::new(error.to_string()))?;
         let volume = context.volumes.id(&self.device);
-        Ok(Parsed::Request(Record { at, line: 0, part: 0, start, sectors, volume, kind }))
+        Ok(Parsed::Request(Record::new(at, kind, extent, volume)))
     }
 }
 

@@ -4,9 +4,14 @@ use super::input::{BYTE_ORDER_MARK, HEAD, Input};
 use super::record::{Context, Records};
 use super::units::{SizeUnit, TimeUnit, Units};
 use super::{
-    Event, TraceOptions, blkparse, blkreplay, blktrace, cloudphysics, csv, disksim, fiu, iolog, msr, nexus5, parquet,
+    Event, TraceOptions, alibaba, blkparse, blkreplay, blktrace, bpftrace, cloudphysics, csv, disksim, disksim_valid,
+    fiu,
 };
-use super::{guess, spc, systor, tencent, text, vscsi, wpa};
+use super::{
+    iolog, msr, nexus5, oracle_general, parquet, profile, snoop, spc, survey, systor, tencent, text, thesios,
+    tracepoints, vscsi,
+};
+use super::{table, wiscsee, wpa};
 use crate::SourceError;
 
 type Open = fn(Input, Format, &TraceOptions, &mut Context) -> Result<Box<dyn Records>, SourceError>;
@@ -60,6 +65,9 @@ macro_rules! formats {
     };
 }
 
+/// The first remedy for a format that is not known.
+const NAME_IT: &str = "name it with --format (`flashloom trace formats` lists them)";
+
 const SECTOR: SizeUnit = SizeUnit::SECTOR;
 const BYTE: SizeUnit = SizeUnit::BYTE;
 
@@ -76,13 +84,24 @@ formats! {
         None, blktrace::looks, blktrace::open, Some(blktrace::sample());
     Vscsi, "vscsi", "CloudPhysics vscsi binary, versions 1 and 2",
         None, vscsi::looks, vscsi::open, Some(vscsi::sample());
-    Iolog, "iolog", "fio iolog, versions 2 (no times: closed loop) and 3 (us)",
+    Iolog, "iolog", "fio iolog, versions 2 (waits in ms from the start, or no times) and 3 (us)",
         None, iolog::looks, text::open::<iolog::Iolog>, lines(iolog::SAMPLE);
     Blkreplay, "blkreplay", "blkreplay .load: `s ; sector ; sectors ; op ; ...`",
         units(TimeUnit::Second, SECTOR, SECTOR), blkreplay::looks, text::open::<blkreplay::Blkreplay>,
         lines(blkreplay::SAMPLE);
     Wpa, "wpa", "Windows Performance Analyzer's disk table as CSV",
         None, wpa::looks, text::open::<wpa::Wpa>, lines(wpa::SAMPLE);
+    DisksimLog, "disksim-log", "DiskSim's log of a simulation as CSV: diskCtlrTimeBegin (ms), devno[1], blkno[1] ...",
+        units(TimeUnit::Millisecond, SECTOR, SECTOR), disksim_valid::looks_log, text::open::<disksim_valid::DisksimLog>,
+        lines(disksim_valid::LOG);
+    Thesios, "thesios", "Google's Thesios CSV: filename, file_offset, op_type, disk_io_size_bytes, start_time (s) ...",
+        units(TimeUnit::Second, BYTE, BYTE), thesios::looks, text::open::<thesios::Thesios>, lines(thesios::SAMPLE);
+    Alibaba, "alibaba", "Alibaba block traces of 2020: device,R|W,byte,bytes,us",
+        units(TimeUnit::Microsecond, BYTE, BYTE), alibaba::looks, text::open::<alibaba::Alibaba>,
+        lines(alibaba::SAMPLE);
+    LibCacheSim, "libcachesim", "libCacheSim's copies of cloudphysics: version,s,SCSI opcode,bytes,sector",
+        units(TimeUnit::Second, SECTOR, BYTE), cloudphysics::looks_seconds, text::open::<cloudphysics::CloudPhysics>,
+        lines(cloudphysics::SECONDS);
     CloudPhysics, "cloudphysics", "CloudPhysics CSV: version,us,SCSI opcode,bytes,sector",
         units(TimeUnit::Microsecond, SECTOR, BYTE), cloudphysics::looks, text::open::<cloudphysics::CloudPhysics>,
         lines(cloudphysics::SAMPLE);
@@ -97,6 +116,17 @@ formats! {
         lines(tencent::SAMPLE);
     Blkparse, "blkparse", "the text that blkparse prints",
         None, blkparse::looks, text::open::<blkparse::Blkparse>, lines(blkparse::SAMPLE);
+    Tracepoints, "tracepoints", "Linux tracepoints as text (ftrace, trace-cmd, perf script): block and nvme events",
+        None, tracepoints::looks, text::open::<tracepoints::Tracepoints>, lines(tracepoints::SAMPLE);
+    Snoop, "snoop", "biosnoop (bcc) and iosnoop (perf-tools): the columns COMM, T, SECTOR, BYTES, LAT(ms) ...",
+        None, snoop::looks, text::open::<snoop::Snoop>, lines(snoop::SAMPLE);
+    Bpftrace, "bpftrace", "what bpftrace prints as pairs: [time] ... rwbs=RWBS sector=SECTOR bytes=BYTES",
+        None, bpftrace::looks, text::open::<bpftrace::Bpftrace>, lines(bpftrace::SAMPLE);
+    Wiscsee, "wiscsee", "WiscSee's events: pid [action] read|write|discard byte bytes s wait True|False",
+        None, wiscsee::looks, text::open::<wiscsee::Wiscsee>, lines(wiscsee::SAMPLE);
+    DisksimValidate, "disksim-validate", "DiskSim's validation traces: R|W Hit|Miss sector sectors service(us) wait(us)",
+        None, disksim_valid::looks_validate, text::open::<disksim_valid::DisksimValidate>,
+        lines(disksim_valid::VALIDATE);
     Fiu, "fiu", "FIU SRCMap/IODedup: ns pid process sector sectors R|W major minor hash",
         units(TimeUnit::Nanosecond, SECTOR, SECTOR), fiu::looks, text::open::<fiu::Fiu>, lines(fiu::SAMPLE);
     Nexus5, "nexus5", "Nexus 5 log: sector sectors bytes type arrival(s) ...",
@@ -112,8 +142,11 @@ formats! {
     DisksimPages, "disksim-pages", "DiskSim ASCII with sizes in 4 KiB pages; never detected",
         units(TimeUnit::Millisecond, SECTOR, SizeUnit::PAGE), never, text::open::<disksim::Disksim>,
         lines(disksim::PAGES);
-    Csv, "csv", "any CSV, its columns named with --columns; never detected",
-        None, never, text::open::<csv::Csv>, lines(csv::SAMPLE);
+    OracleGeneral, "oracle-general", "libCacheSim's oracleGeneral binary: s u32, object u64, bytes u32, next i64",
+        units(TimeUnit::Second, SECTOR, BYTE), oracle_general::looks, oracle_general::open,
+        Some(oracle_general::sample());
+    Csv, "csv", "any CSV or Parquet, its columns named with --columns; never detected",
+        None, never, table::open, lines(csv::SAMPLE);
 }
 
 fn lines(text: &str) -> Option<Vec<u8>> {
@@ -157,25 +190,19 @@ impl Format {
         let Ok(head) = input.head() else {
             return SourceError::new("cannot be read", "check the file").in_file(&path);
         };
-        let names: Vec<_> = Self::ALL.iter().map(|format| format.name()).collect();
-        let names = names.join(", ");
         let head = Head::of(head);
         if head.is_binary() {
-            let remedy =
-                format!("name it with --format ({names}), or convert it to CSV and name the columns with --columns");
+            let remedy = format!("{NAME_IT}, or convert it to CSV and name the columns with --columns");
             return SourceError::new("the format is not known, and the file is not text", remedy).in_file(&path);
         }
-        let (seen, suggested) = match head.lines().next() {
-            Some(line) => (format!("the first line is `{}`", text::printable(line)), csv::suggestion(line)),
-            None if head.is_idle() => ("it has only blank lines and comments".to_owned(), csv::suggestion(b"")),
-            None => ("its first line does not end".to_owned(), csv::suggestion(b"")),
+        let seen = match head.lines().next() {
+            Some(line) => format!("the first line is `{}`", text::printable(line)),
+            None if head.is_idle() => "it has only blank lines and comments".to_owned(),
+            None => "its first line does not end".to_owned(),
         };
-        let (columns, own) = suggested;
+        let (columns, own) = profile::suggestion(&head);
         let fit = if own { "correct its columns and units" } else { "with its own columns and units" };
-        let remedy = format!(
-            "name it with --format ({names}), or name its columns, for example --columns '{columns}' ({fit}; see \
-             `flashloom trace formats`)"
-        );
+        let remedy = format!("{NAME_IT}, or name its columns, for example --columns '{columns}' ({fit})");
         SourceError::new(format!("the format is not known: {seen}"), remedy).in_file(&path)
     }
 
@@ -186,7 +213,9 @@ impl Format {
         options: &TraceOptions,
         context: &mut Context,
     ) -> Result<Box<dyn Records>, SourceError> {
-        if let (None, Some(option)) = (self.units(), options.units.option()) {
+        // The waits of an iolog have a unit that its reader checks.
+        let waits = self == Self::Iolog && options.units.address.is_none() && options.units.size.is_none();
+        if let (None, Some(option), false) = (self.units(), options.units.option(), waits) {
             let remedy = match self {
                 Self::Csv => "write the unit behind the column in --columns: time=COLUMN:us",
                 _ => "leave it out, or name another format with --format",
@@ -194,9 +223,10 @@ impl Format {
             let message = format!("{option} has no effect: {self} states its units");
             return Err(SourceError::new(message, remedy).in_file(input.path()));
         }
-        if options.event != Event::default() && !matches!(self, Self::Blktrace | Self::Blkparse) {
+        let several = matches!(self, Self::Blktrace | Self::Blkparse | Self::Tracepoints | Self::Wiscsee);
+        if options.event != Event::default() && !several {
             let message = format!("--event has no effect: {self} has one record for each request");
-            let remedy = "leave it out; files of blktrace and blkparse have several events";
+            let remedy = "leave it out; files of blktrace, blkparse and tracepoints have several events";
             return Err(SourceError::new(message, remedy).in_file(input.path()));
         }
         self.opener()(input, self, options, context)
@@ -210,7 +240,7 @@ impl Format {
         options: &TraceOptions,
         context: &mut Context,
     ) -> Result<Box<dyn Records>, SourceError> {
-        guess::survey(self, detected, &mut input, options, context)?;
+        survey::survey(self, detected, &mut input, options, context)?;
         self.open(input, options, context)
     }
 }
@@ -237,6 +267,11 @@ impl<'a> Head<'a> {
         lines.all(|line| line.is_empty() || line.starts_with(b"#"))
     }
 
+    /// True if these are all bytes of the file.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.raw.len() < HEAD
+    }
+
     /// True if it is not text.
     fn is_binary(&self) -> bool {
         self.raw.contains(&0)
@@ -244,7 +279,7 @@ impl<'a> Head<'a> {
 
     /// The lines that are neither blank nor comments, without a last line that may be cut.
     pub(crate) fn lines(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
-        let whole = if self.raw.len() >= HEAD {
+        let whole = if !self.is_whole() {
             self.raw.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1)
         } else {
             self.raw.len()

@@ -8,8 +8,9 @@ use base::io::{Io, IoKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::guess::{self, Doubt, SizeReading, TimeReading};
+use super::doubt::Doubt;
 use super::pass::Pass;
+use super::readings::{self, SizeReading, TimeReading};
 use super::record::{Context, TraceStats};
 use super::stored::TraceFile;
 use super::{Format, TraceOptions};
@@ -227,8 +228,8 @@ impl Sums {
         let (mut times, mut sizes) = (Vec::new(), Vec::new());
         if let Some(units) = format.units().map(|own| options.units.over(own)).filter(|_| !context.doubts.is_empty()) {
             let bytes = share(moved * 512, reads.requests + writes.requests);
-            times = guess::time_readings(units.time, span_s, rate_per_s);
-            sizes = guess::size_readings(units.size, bytes, rate_per_s);
+            times = readings::time_readings(units.time, span_s, rate_per_s);
+            sizes = readings::size_readings(units.size, bytes, rate_per_s);
         }
         let counts = self.volumes.into_iter().chain(std::iter::repeat(0));
         TraceInfo {

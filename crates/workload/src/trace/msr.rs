@@ -1,10 +1,12 @@
 //! MSR Cambridge (SNIA IOTTA 388): `file time,host,disk,Read|Write,byte,bytes,response`.
 //!
 //! Times are Windows file times, 100 ns each. Host and disk together (`hm,0`) name the volume. The response time, in
-//! the same unit, is that of the disks of 2007 and ignored.
+//! the same unit, is that of the disks of 2007 and ignored. Tools of others write a header line with the names of the
+//! columns, which may occur again where files were joined.
 
 use base::io::IoKind;
 
+use super::csv::positions;
 use super::format::{Head, is_number};
 use super::record::{Context, Record, Skip};
 use super::text::{Fault, Fields, LineFormat, Parsed, present, printable, whole};
@@ -21,10 +23,27 @@ pub(crate) struct Msr {
 
 pub(crate) fn looks(head: &Head<'_>) -> bool {
     head.any_line(|line| {
+        if is_header(line) {
+            return true;
+        }
         let fields: Vec<_> = Fields::new(line, b',').take(7).collect();
         matches!(fields[..], [at, _, disk, op, offset, size, ..]
             if [at, disk, offset, size].into_iter().all(is_number) && kind(op).is_some())
     })
+}
+
+/// True for a line with the names of the columns.
+fn is_header(line: &[u8]) -> bool {
+    const NAMES: [[&str; 2]; 6] = [
+        ["timestamp", "time"],
+        ["hostname", "host"],
+        ["disknumber", "disk_number"],
+        ["type", "op"],
+        ["offset", "byteoffset"],
+        ["size", "length"],
+    ];
+    let first = line.first().is_some_and(|byte| !byte.is_ascii_digit());
+    first && positions(line, b',', &NAMES).is_some()
 }
 
 #[inline]
@@ -46,6 +65,9 @@ impl LineFormat for Msr {
     }
 
     fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
+        if is_header(line) {
+            return Ok(Parsed::Skip(Skip::Header));
+        }
         let mut fields = Fields::new(line, b',');
         let at = self.units.time(fields.next(), "time")?;
         let host = present(fields.next(), "host")?;
@@ -60,19 +82,19 @@ impl LineFormat for Msr {
         if bytes == 0 {
             return Ok(Parsed::Skip(Skip::Empty));
         }
-        let (start, sectors) = self.units.extent(offset, bytes)?;
+        let extent = self.units.extent(offset, bytes)?;
         // Host and disk are adjacent, so that the name of the volume is a slice of the line.
         let from = host.as_ptr() as usize - line.as_ptr() as usize;
         let to = disk.as_ptr() as usize - line.as_ptr() as usize + disk.len();
         let volume = context.volumes.id(&line[from..to]);
-        Ok(Parsed::Request(Record { at, line: 0, part: 0, start, sectors, volume, kind }))
+        Ok(Parsed::Request(Record::new(at, kind, extent, volume)))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::Format;
-    use super::super::testing::{fault, read};
+    use super::super::testing::{detected, fault, read};
     use super::*;
 
     #[test]
@@ -85,6 +107,15 @@ mod tests {
         assert_eq!((records[0].start, records[0].sectors), (1, 9));
         assert_eq!((records[1].start, records[1].sectors, records[1].kind), (8, 1, IoKind::Write));
         assert_eq!(context.volumes.names(), ["alpha,2"]);
+    }
+
+    #[test]
+    fn a_header_may_stand_before_each_part() {
+        let part =
+            "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n128166000000000001,a,2,Read,0,4096,77\n";
+        assert_eq!(detected(part), Some(Format::Msr));
+        let (records, context) = read(Format::Msr, &part.repeat(2));
+        assert_eq!((records.len(), context.stats.headers), (2, 2));
     }
 
     #[test]

@@ -55,11 +55,11 @@ impl LineFormat for Nexus5 {
         if sectors.checked_mul(512) != Some(bytes) {
             return Err(Fault::new(format!("the sizes differ: {sectors} sectors are not {bytes} bytes")));
         }
-        let (start, sectors) = sectors_extent(start, sectors)?;
-        if sectors == 0 {
+        let extent = sectors_extent(start, sectors)?;
+        if extent.sectors == 0 {
             return Ok(Parsed::Skip(Skip::Empty));
         }
-        Ok(Parsed::Request(Record { at, line: 0, part: 0, start, sectors, volume: context.volumes.id(b""), kind }))
+        Ok(Parsed::Request(Record::new(at, kind, extent, context.volumes.id(b""))))
     }
 }
 

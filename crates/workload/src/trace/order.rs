@@ -58,6 +58,7 @@ impl Ordered {
             match self.records.next(context) {
                 Ok(Some(record)) => {
                     context.stats.requests += 1;
+                    context.stats.widened += u64::from(record.widened);
                     if !context.volumes.wants(record.volume) {
                         context.stats.other_volumes += 1;
                         continue;
@@ -86,7 +87,7 @@ impl Ordered {
         }
         let back = self.newest - at;
         if back > self.tolerance || at < self.released {
-            return Err(self.late(&record, back));
+            return Err(self.late(&record, back, context));
         }
         context.stats.worst_inversion_ps = context.stats.worst_inversion_ps.max(back as u64);
         let place = self.held.partition_point(|held| held.at <= at);
@@ -95,7 +96,7 @@ impl Ordered {
     }
 
     #[cold]
-    fn late(&self, record: &Record, back: i128) -> SourceError {
+    fn late(&self, record: &Record, back: i128, context: &Context) -> SourceError {
         let back = u64::try_from(back).map_or_else(|_| "more than 213 days".into(), |ps| Span::from_ps(ps).to_string());
         let tolerance = Span::from_ps(self.tolerance as u64);
         let (why, remedy) = if self.newest - record.at > self.tolerance {
@@ -105,6 +106,7 @@ impl Ordered {
         };
         let message = format!("the time is {back} earlier than that of a previous request; {why}");
         let remedy = format!("{remedy}, or correct the time stamp, or cut the file here if it joins two recordings");
+        let remedy = context.with_doubts(&remedy);
         match self.records.path_of(record.part) {
             Some(path) if self.records.is_binary() => {
                 SourceError::new(format!("record {}: {message}", record.line), remedy).in_file(path)
@@ -117,6 +119,7 @@ impl Ordered {
 
 #[cfg(test)]
 mod tests {
+    use super::super::record::Extent;
     use super::super::volume::Volumes;
     use super::*;
     use base::io::IoKind;
@@ -128,7 +131,8 @@ mod tests {
         fn next(&mut self, context: &mut Context) -> Result<Option<Record>, SourceError> {
             self.1 += 1;
             let volume = context.volumes.id(b"");
-            let record = |at| Record { at, line: self.1, part: 0, start: 0, sectors: 1, volume, kind: IoKind::Read };
+            let extent = Extent { sectors: 1, ..Extent::default() };
+            let record = |at| Record { line: self.1, ..Record::new(at, IoKind::Read, extent, volume) };
             Ok(self.0.next().map(record))
         }
     }

@@ -3,7 +3,7 @@
 //! [`FIELDS`] are its columns, those of a recording [`RECORDED`]; a file of another tool may leave out `volume`.
 //!
 //! Columns are found by name and others are ignored, so that any tool may write such a file. The key `flashloom.pacing`
-//! (`open` or `closed:DEPTH`) has the pacing of the source. Files written by Flashloom have a [checksum](super::seal),
+//! (`open`, `closed:DEPTH` or `replay:DEPTH`) has the pacing of the source. Files written by Flashloom have a [checksum](super::seal),
 //! which is checked before any decoding.
 
 use std::fs::File;
@@ -17,10 +17,10 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 
 use super::format::Head;
 use super::input::{Input, open_file};
-use super::record::{Context, Record, Records, Skip};
+use super::record::{Context, Extent, Record, Records, Skip};
 use super::seal::{self, Seal};
 use super::text::{Fault, sectors_extent};
-use super::{Format, TraceOptions};
+use super::{Format, TraceOptions, profile};
 use crate::field::{Field, UnitOfMeasure, Values};
 use crate::{Pacing, SourceError};
 
@@ -54,24 +54,30 @@ pub const FIELDS: [Field; 5] = [AT, KIND, LBA, SECTORS, VOLUME];
 pub const RECORDED: [Field; 7] = [AT, KIND, LBA, SECTORS, VOLUME, LATENCY, STATUS];
 /// The key of the pacing.
 pub(crate) const PACING: &str = "flashloom.pacing";
-const REMEDY: &str = "write or fetch the file again (with another tool: uncompressed or with zstd)";
+pub(crate) const REMEDY: &str = "write or fetch the file again (with another tool: uncompressed or with zstd)";
 /// Rows decoded at once.
 const BATCH: usize = 8192;
 
+/// The first bytes of a Parquet file.
+pub(crate) const MAGIC: &[u8] = b"PAR1";
+
 pub(crate) fn looks(head: &Head<'_>) -> bool {
-    head.raw.starts_with(b"PAR1")
+    head.raw.starts_with(MAGIC)
 }
 
 pub(crate) fn pacing_text(pacing: Pacing) -> String {
     match pacing {
         Pacing::Open => "open".to_owned(),
         Pacing::Closed { depth } => format!("closed:{depth}"),
+        Pacing::Replay { depth } => format!("replay:{depth}"),
     }
 }
 
 fn parse_pacing(text: &str) -> Option<Pacing> {
+    let depth = |text: &str| text.parse().ok().filter(|depth| *depth > 0);
     match text.split_once(':') {
-        Some(("closed", depth)) => depth.parse().ok().filter(|depth| *depth > 0).map(|depth| Pacing::Closed { depth }),
+        Some(("closed", text)) => depth(text).map(|depth| Pacing::Closed { depth }),
+        Some(("replay", text)) => depth(text).map(|depth| Pacing::Replay { depth }),
         _ => (text == "open").then_some(Pacing::Open),
     }
 }
@@ -164,10 +170,13 @@ pub(crate) fn open(
     };
     let needed = |name: &str, physical: PhysicalType| {
         find(name, physical).ok_or_else(|| {
-            refuse(
-                format!("there is no column `{name}` of type {physical}"),
-                "a trace has the columns at_ps, kind, lba, sectors and perhaps volume: write it with `trace convert`",
-            )
+            let there: Vec<String> = (0..schema.num_columns()).map(|n| schema.column(n).path().string()).collect();
+            let (columns, _) = profile::suggestion(&Head::of(there.join(",").as_bytes()));
+            let remedy = format!(
+                "name its columns with --columns, for example --columns '{columns}' (with its own columns and units); it has {}",
+                there.join(", ")
+            );
+            refuse(format!("there is no column `{name}` of type {physical}"), &remedy)
         })
     };
     let at = needed("at_ps", PhysicalType::INT64)?;
@@ -245,7 +254,7 @@ impl Parquet {
         };
         let raw = group.at.values[n];
         let at = if self.columns.at_signed { i128::from(raw) } else { i128::from(raw as u64) };
-        let mut extent = (0, 0);
+        let mut extent = Extent::default();
         if kind != IoKind::Flush {
             let start = positive(group.lba.values[n], "lba")?;
             let sectors = positive(group.sectors.values[n], "number of sectors")?;
@@ -254,8 +263,7 @@ impl Parquet {
                 return Ok(Some(Err(Skip::Empty)));
             }
         }
-        let (start, sectors) = extent;
-        Ok(Some(Ok(Record { at, line: self.row, part: 0, start, sectors, volume, kind })))
+        Ok(Some(Ok(Record { line: self.row, ..Record::new(at, kind, extent, volume) })))
     }
 }
 

@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use base::io::Io;
 use base::units::{Lba, Sectors, Time};
 
+use super::archive::Archive;
+use super::doubt::Doubt;
 use super::order::Ordered;
 use super::record::{Context, Record};
 use super::stored::{Inputs, TraceFile};
-use super::{Format, TraceOptions, archive, blktrace};
+use super::{Format, TraceOptions, blktrace, cpus};
 use crate::{Pacing, SourceError};
 
 /// A request of a pass, in the address space of its volume.
@@ -39,16 +41,30 @@ impl Pass {
     pub(crate) fn open(file: &TraceFile, options: &TraceOptions, context: &mut Context) -> Result<Self, SourceError> {
         let (format, records) = match file.inputs()? {
             Inputs::One(mut input) => {
-                if archive::looks(input.head()?) {
-                    archive::open(input, options, context)?
+                if let Some(archive) = Archive::of(input.head()?) {
+                    archive.open(input, options, context)?
                 } else {
                     let named = options.known_format()?;
                     let format = named.map_or_else(|| Format::detect(&mut input), Ok)?;
+                    let siblings = cpus::siblings(file.path()).filter(|_| format == Format::Blktrace);
+                    if let Some(files) = siblings {
+                        context.doubt(Doubt::Cpus { files: files as u64 });
+                    }
                     (format, format.open_surveyed(named.is_none(), input, options, context)?)
                 }
             }
             Inputs::Cpus(inputs) => (Format::Blktrace, blktrace::open_all(inputs, options, context)?),
         };
+        if options.strict
+            && let Some(doubt) = context.doubts.first()
+        {
+            let more = match context.doubts.len() {
+                1 => String::new(),
+                count => format!(" (and {} more doubts)", count - 1),
+            };
+            let remedy = "leave out --strict to read it with this note";
+            return Err(SourceError::new(format!("{doubt}{more}"), remedy).in_file(&file.shown()));
+        }
         Ok(Self {
             path: file.shown(),
             binary: records.is_binary(),
@@ -140,8 +156,9 @@ impl Pass {
             self.error(
                 (record.part, record.line),
                 format!("it comes {days} days after the first request; simulated time ends after 213"),
-                "if somebody set the clock during the recording, shorten the gap with --gap-limit, or cut the file \
-                 here",
+                context.with_doubts(
+                    "if somebody set the clock during the recording, shorten the gap with --gap-limit, or cut the file here",
+                ),
             )
         })
     }

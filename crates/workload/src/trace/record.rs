@@ -1,15 +1,25 @@
 //! The record of every format, and the counts of skipped input.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use base::io::IoKind;
 use base::units::Span;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use super::guess::Doubt;
+use super::doubt::Doubt;
 use super::volume::Volumes;
 use crate::{Pacing, SourceError};
+
+/// The sectors of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Extent {
+    pub(crate) start: u64,
+    pub(crate) sectors: u32,
+    /// True if the file names bytes that are no whole sectors, and the extent has the sectors that they touch.
+    pub(crate) widened: bool,
+}
 
 /// One request as the file has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +37,23 @@ pub(crate) struct Record {
     /// Index of its file: see [`Records::path_of`].
     pub(crate) part: u16,
     pub(crate) kind: IoKind,
+    /// True if the file names bytes that are no whole sectors: see [`Extent`].
+    pub(crate) widened: bool,
+}
+
+impl Record {
+    /// A request. The reader fills in its place in the file.
+    #[inline]
+    pub(crate) fn new(at: i128, kind: IoKind, extent: Extent, volume: u32) -> Self {
+        let Extent { start, sectors, widened } = extent;
+        Self { at, line: 0, start, sectors, volume, part: 0, kind, widened }
+    }
+
+    /// A flush.
+    #[inline]
+    pub(crate) fn flush(at: i128, volume: u32) -> Self {
+        Self::new(at, IoKind::Flush, Extent::default(), volume)
+    }
 }
 
 /// A file in some format; it yields records in the order of the file.
@@ -71,6 +98,18 @@ impl Context {
             self.doubts.push(doubt);
         }
     }
+
+    /// A remedy for wrong times, with the doubts about the trace: one of them may be the cause.
+    pub(crate) fn with_doubts(&self, remedy: &str) -> String {
+        let doubts = self.doubts.iter().map(|doubt| format!("; note: {doubt}"));
+        std::iter::once(remedy.to_owned()).chain(doubts).collect()
+    }
+
+    /// Counts an event that is no request, by its kind.
+    pub(crate) fn leave_out(&mut self, kind: &str) -> Skip {
+        self.stats.leave_out(kind);
+        Skip::Event
+    }
 }
 
 /// The reason that a line or record yields no request.
@@ -79,6 +118,7 @@ pub(crate) enum Skip {
     Blank,
     Comment,
     Header,
+    /// An event that [`Context::leave_out`] has counted.
     Event,
     Empty,
 }
@@ -96,6 +136,12 @@ pub struct TraceStats {
     pub headers: u64,
     /// Events that are not requests: other actions of blktrace, other SCSI commands, opening and closing of files.
     pub other_events: u64,
+    /// The same events by their kind: pairs of the kind and the number of its events.
+    #[serde(serialize_with = "pairs")]
+    #[schemars(with = "Vec<(String, u64)>")]
+    pub left_out: BTreeMap<String, u64>,
+    /// Requests whose bytes are no whole sectors; they were widened to the sectors that they touch.
+    pub widened: u64,
     /// Reads, writes and discards of length zero.
     pub empty: u64,
     /// Requests of volumes that were not selected.
@@ -124,8 +170,15 @@ pub struct TraceStats {
     pub event: Option<char>,
 }
 
+/// Writes a map as pairs: the kinds are not known beforehand, and a schema lists the keys of every object.
+fn pairs<S: Serializer>(counts: &BTreeMap<String, u64>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(counts)
+}
+
 /// The share of a recording from which on a note gives it beside the number of requests.
 const MUCH: f64 = 0.01;
+/// Kinds of events that a note names.
+const KINDS: usize = 8;
 
 impl TraceStats {
     #[inline]
@@ -134,9 +187,27 @@ impl TraceStats {
             Skip::Blank => self.blank += 1,
             Skip::Comment => self.comments += 1,
             Skip::Header => self.headers += 1,
-            Skip::Event => self.other_events += 1,
+            Skip::Event => {}
             Skip::Empty => self.empty += 1,
         }
+    }
+
+    pub(crate) fn leave_out(&mut self, kind: &str) {
+        self.other_events += 1;
+        match self.left_out.get_mut(kind) {
+            Some(count) => *count += 1,
+            None => drop(self.left_out.insert(kind.to_owned(), 1)),
+        }
+    }
+
+    /// The events that are no requests, most frequent kind first.
+    fn left_out(&self) -> String {
+        let mut kinds: Vec<(&str, u64)> = self.left_out.iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
+        kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let more = kinds.len().saturating_sub(KINDS);
+        let named: Vec<String> = kinds.iter().take(KINDS).map(|(kind, count)| format!("{count} {kind}")).collect();
+        let more = if more > 0 { format!(" and {more} more kinds") } else { String::new() };
+        format!("other events, skipped: {} ({}{more})", self.other_events, named.join(", "))
     }
 
     /// The counts that are not zero, in words. Blank lines, comments and headers are omitted as ordinary.
@@ -148,6 +219,7 @@ impl TraceStats {
             (self.wrapped_stamps, "wrapped time stamps, corrected".into()),
             (self.restamped, "wrong time stamps, corrected".into()),
             (self.empty, "requests without length, skipped".into()),
+            (self.widened, "requests that are no whole sectors, widened to the sectors that they touch".into()),
             (self.other_volumes, "requests of other volumes, skipped".into()),
             (self.shortened_gaps, "idle gaps, shortened".into()),
             (self.wrapped_addresses, "requests beyond the capacity, wrapped around".into()),
@@ -162,7 +234,7 @@ impl TraceStats {
         };
         let mut notes: Vec<String> = counts.map(|(count, what)| format!("{what}: {count}{}", share(count))).collect();
         if self.other_events > 0 {
-            notes.push(format!("other events, skipped: {}", self.other_events));
+            notes.push(self.left_out());
         }
         if self.members > 1 {
             notes.push(format!("files of the archive, merged by time: {}", self.members));

@@ -17,6 +17,16 @@ fn folder() -> Option<PathBuf> {
     Some(folder)
 }
 
+/// Inputs of users that were misread or refused; `None` if they are absent.
+fn failing(name: &str) -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/failing").join(name);
+    if !path.exists() {
+        println!("skipped: ../shared/failing/{name} is absent");
+        return None;
+    }
+    Some(path)
+}
+
 /// Known numbers of a sample: requests, reads, volumes, inversions, and the span in seconds.
 struct Sample {
     path: &'static str,
@@ -41,8 +51,8 @@ const fn sample(
 }
 
 use Format::{
-    Blkparse, Blkreplay, Blktrace, CloudPhysics, Disksim, DisksimPages, Fiu, Iolog, Mqsim, Msr, Nexus5, Spc, Systor,
-    Tencent, Vscsi, Wpa,
+    Alibaba, Blkparse, Blkreplay, Blktrace, CloudPhysics, Csv, Disksim, DisksimPages, Fiu, Iolog, LibCacheSim, Mqsim,
+    Msr, Nexus5, Spc, Systor, Tencent, Thesios, Tracepoints, Vscsi, Wpa,
 };
 
 // Counted by another reader in another language: see the README beside the samples. Comments explain differences.
@@ -189,4 +199,60 @@ fn the_cpus_of_a_recording_agree_with_the_issues_another_reader_found() {
     assert!(missing.is_empty(), "{} issues are missing, the first {:?}", missing.len(), missing[0]);
     assert_eq!((source.stats().members, source.stats().strangers.len()), (8, 0));
     println!("{} issues", ours.len());
+}
+
+/// An input of a user, and what is in it: requests, reads, volumes, and the span in milliseconds.
+const INPUTS: [(&str, Format, [u64; 4]); 7] = [
+    ("alibaba.csv", Alibaba, [6, 2, 5, 0]),
+    ("thesios.csv", Thesios, [7, 3, 5, 63]),
+    ("libcachesim-cloudphysics-seconds.csv", LibCacheSim, [2_999, 0, 1, 779_000]),
+    ("blkparse-pc-events.txt", Blkparse, [673, 161, 1, 449]),
+    ("ftrace.txt", Tracepoints, [4, 0, 1, 6_965]),
+    ("perfscript.txt", Tracepoints, [2, 2, 1, 0]),
+    // fio takes 1.9 s: it replays the waits from its own start, 0.1 s before the job's.
+    ("iolog-v2-waits.iolog", Iolog, [10, 10, 1, 1_800]),
+];
+
+#[test]
+fn inputs_that_were_misread_or_refused_are_read() {
+    for (name, format, wanted) in INPUTS {
+        let Some(path) = failing(name) else { continue };
+        let info = info(&path, &TraceOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+        let volumes = info.volumes.len() as u64;
+        let found = [info.requests, info.reads.requests, volumes, (info.span_s * 1e3) as u64];
+        assert_eq!((info.format, found), (format.name(), wanted), "{name}");
+    }
+}
+
+#[test]
+fn what_an_input_leaves_open_is_doubted() {
+    let doubts = |name: &str, columns: Option<&str>, format: Option<Format>| {
+        let columns = columns.map(|columns| columns.parse().unwrap());
+        let options = TraceOptions { columns, format, ..TraceOptions::default() };
+        Some(open(&failing(name)?, &options).unwrap_or_else(|error| panic!("{error}")).doubts().to_vec())
+    };
+    let seconds = "libcachesim-cloudphysics-seconds.csv";
+    if let Some(told) = doubts(seconds, None, None) {
+        assert!(matches!(told[..], [Doubt::TimeUnit { format: LibCacheSim, .. }]), "{told:?}");
+    }
+    if let Some(told) = doubts(seconds, None, Some(CloudPhysics)) {
+        assert!(matches!(told[..], [Doubt::Rate { format: CloudPhysics, .. }]), "{told:?}");
+    }
+    if let Some(told) = doubts("alibaba.csv", Some("time=1:us,op=2,offset=3:B,size=4:B"), None) {
+        assert!(matches!(&told[..], [Doubt::Column { role: "time", likely, .. }] if likely == "5"), "{told:?}");
+    }
+    let sectors = "time=1:s,op=2,offset=3:512B,size=4:B,delimiter=blanks";
+    let bytes = "time=1:s,op=2,offset=3:B,size=4:B,delimiter=blanks";
+    if let Some(told) = doubts("blkparse-f-short.txt", Some(bytes), None) {
+        assert!(matches!(told[..], [Doubt::Alignment { format: Csv, .. }]), "{told:?}");
+        assert_eq!(doubts("blkparse-f-short.txt", Some(sectors), None), Some(Vec::new()));
+        let error = info(&failing("blkparse-f-short.txt").unwrap(), &TraceOptions::default()).unwrap_err();
+        assert!(error.remedy().contains(sectors), "{error}");
+    }
+    if let Some(path) = failing("foreign-columns.parquet") {
+        let columns = "time=timestamp:us,op=op,offset=offset:B,size=size:B".parse().unwrap();
+        let read = info(&path, &TraceOptions { columns: Some(columns), ..TraceOptions::default() });
+        let read = read.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((read.requests, read.reads.requests, read.doubts), (3, 2, Vec::new()));
+    }
 }

@@ -5,8 +5,8 @@ use std::path::Path;
 use base::io::{Io, IoKind};
 use base::units::{Lba, Time};
 
+use super::doubt::Doubt;
 use super::extent::{Misfit, Placer};
-use super::guess::Doubt;
 use super::pass::{Pass, Timed};
 use super::record::Context;
 use super::stored::TraceFile;

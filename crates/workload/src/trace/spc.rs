@@ -46,8 +46,8 @@ impl LineFormat for Spc {
         if bytes == 0 {
             return Ok(Parsed::Skip(Skip::Empty));
         }
-        let (start, sectors) = self.units.extent(start, bytes)?;
-        Ok(Parsed::Request(Record { at, line: 0, part: 0, start, sectors, volume: context.volumes.id(asu), kind }))
+        let extent = self.units.extent(start, bytes)?;
+        Ok(Parsed::Request(Record::new(at, kind, extent, context.volumes.id(asu))))
     }
 }
 

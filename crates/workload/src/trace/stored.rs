@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::input::{Input, open_file};
 use super::source::{TraceSource, open_from};
-use super::{TraceOptions, blktrace};
+use super::{TraceOptions, cpus};
 use crate::SourceError;
 
 /// The path that means standard input.
@@ -143,7 +143,7 @@ impl TraceFile {
     #[must_use]
     pub fn is_missing(&self) -> bool {
         let is_there = |path: &Path| path.symlink_metadata().is_ok() || path.try_exists().is_err();
-        self.kept.is_none() && !self.is_stdin() && !blktrace::files(&self.path).iter().any(|file| is_there(file))
+        self.kept.is_none() && !self.is_stdin() && !cpus::files(&self.path).iter().any(|file| is_there(file))
     }
 
     fn is_stdin(&self) -> bool {
@@ -190,7 +190,7 @@ impl TraceFile {
             return Ok(vec![self.stream()?]);
         }
         let open = |path: &PathBuf| -> Result<Box<dyn Read + Send>, SourceError> { Ok(Box::new(open_file(path)?)) };
-        blktrace::files(&self.path).iter().map(open).collect()
+        cpus::files(&self.path).iter().map(open).collect()
     }
 
     /// The files of the trace, each ready to be read from its beginning: one, or those of the CPUs of a recording.
@@ -201,7 +201,7 @@ impl TraceFile {
         if self.is_once() {
             return Input::stream(self.shown(), self.stream()?).map(Inputs::One);
         }
-        match &blktrace::cpus_of(&self.path)[..] {
+        match &cpus::cpus_of(&self.path)?[..] {
             [] => Input::open(&self.path).map(Inputs::One),
             cpus => cpus.iter().map(|cpu| Input::open(cpu)).collect::<Result<_, _>>().map(Inputs::Cpus),
         }

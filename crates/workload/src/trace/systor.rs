@@ -59,8 +59,8 @@ impl LineFormat for Systor {
         if bytes == 0 {
             return Ok(Parsed::Skip(Skip::Empty));
         }
-        let (start, sectors) = self.units.extent(offset, bytes)?;
-        Ok(Parsed::Request(Record { at, line: 0, part: 0, start, sectors, volume: context.volumes.id(lun), kind }))
+        let extent = self.units.extent(offset, bytes)?;
+        Ok(Parsed::Request(Record::new(at, kind, extent, context.volumes.id(lun))))
     }
 }
 

@@ -1,9 +1,11 @@
 //! Tencent cloud block storage (SNIA IOTTA 27917): `seconds,sector,sectors,0 read|1 write,volume`.
 //!
-//! Time stamps are whole seconds: requests of one second arrive together, in the order of the file.
+//! Time stamps are whole seconds: requests of one second arrive together, in the order of the file. A header line with
+//! the names of the columns may stand before them.
 
 use base::io::IoKind;
 
+use super::csv::positions;
 use super::format::{Head, is_number};
 use super::record::{Context, Record, Skip};
 use super::text::{Fault, Fields, LineFormat, Parsed, present, printable, whole};
@@ -19,9 +21,19 @@ pub(crate) struct Tencent {
 
 pub(crate) fn looks(head: &Head<'_>) -> bool {
     head.any_line(|line| {
+        if is_header(line) {
+            return true;
+        }
         let fields: Vec<_> = Fields::new(line, b',').take(6).collect();
         fields.len() == 5 && fields.iter().all(|field| is_number(field)) && matches!(fields[3], b"0" | b"1")
     })
+}
+
+/// True for a line with the names of the columns.
+pub(crate) fn is_header(line: &[u8]) -> bool {
+    const NAMES: [&str; 5] = ["timestamp", "offset", "size", "iotype", "volumeid"];
+    let first = line.first().is_some_and(|byte| !byte.is_ascii_digit());
+    first && positions(line, b',', &NAMES.map(|name| [name])).is_some()
 }
 
 impl LineFormat for Tencent {
@@ -32,6 +44,9 @@ impl LineFormat for Tencent {
     }
 
     fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
+        if is_header(line) {
+            return Ok(Parsed::Skip(Skip::Header));
+        }
         let mut fields = Fields::new(line, b',');
         let at = self.units.time(fields.next(), "time")?;
         let start = whole(fields.next(), "sector")?;
@@ -44,11 +59,11 @@ impl LineFormat for Tencent {
             }
         };
         let volume = present(fields.next(), "volume")?;
-        let (start, sectors) = self.units.extent(start, sectors)?;
-        if sectors == 0 {
+        let extent = self.units.extent(start, sectors)?;
+        if extent.sectors == 0 {
             return Ok(Parsed::Skip(Skip::Empty));
         }
-        Ok(Parsed::Request(Record { at, line: 0, part: 0, start, sectors, volume: context.volumes.id(volume), kind }))
+        Ok(Parsed::Request(Record::new(at, kind, extent, context.volumes.id(volume))))
     }
 }
 
@@ -64,6 +79,8 @@ mod tests {
         assert_eq!(records[0].kind, IoKind::Write);
         assert_eq!(records[1].kind, IoKind::Read);
         assert_eq!(context.volumes.names(), ["17", "18"]);
+        let titled = "Timestamp,Offset,Size,IOType,VolumeID\n1538000000,64,8,1,17\n";
+        assert_eq!(read(Format::Tencent, titled).0.len(), 1);
         assert!(fault(Format::Tencent, "1538000000,64,8,2,17\n").contains("neither 0"));
     }
 }

@@ -16,10 +16,22 @@ pub(crate) fn file(bytes: &[u8]) -> tempfile::NamedTempFile {
 
 /// The records of a file, in the order of the file.
 pub(crate) fn try_read(format: Format, bytes: &[u8]) -> Result<(Vec<Record>, Context), SourceError> {
+    try_read_bytes(format, bytes, &TraceOptions::default())
+}
+
+/// The same with options.
+pub(crate) fn try_read_with(
+    format: Format,
+    text: &str,
+    options: &TraceOptions,
+) -> Result<(Vec<Record>, Context), SourceError> {
+    try_read_bytes(format, text.as_bytes(), options)
+}
+
+fn try_read_bytes(format: Format, bytes: &[u8], options: &TraceOptions) -> Result<(Vec<Record>, Context), SourceError> {
     let file = file(bytes);
-    let options = TraceOptions::default();
-    let mut context = Context::new(&options);
-    let mut records = format.open(Input::open(file.path())?, &options, &mut context)?;
+    let mut context = Context::new(options);
+    let mut records = format.open(Input::open(file.path())?, options, &mut context)?;
     let mut out = Vec::new();
     while let Some(record) = records.next(&mut context)? {
         out.push(record);

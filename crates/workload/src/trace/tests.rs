@@ -59,7 +59,7 @@ fn an_empty_trace_is_an_error() {
 fn an_unknown_format_is_named_by_its_first_line() {
     let error = error("# x\nhello world\n", &defaults());
     assert!(error.message().contains("`hello world`"), "{error}");
-    assert!(error.remedy().contains("disksim-pages"), "{error}");
+    assert!(error.remedy().contains("`flashloom trace formats` lists them"), "{error}");
 }
 
 #[test]

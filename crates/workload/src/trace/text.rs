@@ -2,7 +2,7 @@
 
 use super::format::Head;
 use super::input::Input;
-use super::record::{Context, Record, Records, Skip};
+use super::record::{Context, Extent, Record, Records, Skip};
 use super::{Format, TraceOptions};
 use crate::{Pacing, SourceError};
 
@@ -115,7 +115,7 @@ impl<F: LineFormat> Records for Text<F> {
                 Ok(Parsed::FlushThen(mut record)) => {
                     record.line = self.input.count();
                     self.pending = Some(record);
-                    return Ok(Some(Record { kind: base::io::IoKind::Flush, start: 0, sectors: 0, ..record }));
+                    return Ok(Some(Record { line: record.line, ..Record::flush(record.at, record.volume) }));
                 }
                 Ok(Parsed::Skip(skip)) => context.stats.pass_over(skip),
                 Err(fault) => {
@@ -350,21 +350,22 @@ fn parse_fraction(text: &[u8], digits: u32) -> Option<i128> {
 /// The sectors that contain some bytes. An extent that is not made of whole sectors grows to the sectors it touches, as
 /// in a device.
 #[inline]
-pub(crate) fn bytes_extent(offset: u64, bytes: u64) -> Result<(u64, u32), Fault> {
+pub(crate) fn bytes_extent(offset: u64, bytes: u64) -> Result<Extent, Fault> {
     let start = offset / 512;
     if bytes == 0 {
-        return Ok((start, 0));
+        return Ok(Extent { start, ..Extent::default() });
     }
     let Some(end) = offset.checked_add(bytes) else { return Err(too_far(offset, bytes)) };
-    sectors_extent(start, end.div_ceil(512) - start)
+    let extent = sectors_extent(start, end.div_ceil(512) - start)?;
+    Ok(Extent { widened: !(offset | bytes).is_multiple_of(512), ..extent })
 }
 
 /// A checked extent in sectors: it must end within 2^64 bytes and be shorter than 2 TiB.
 #[inline]
-pub(crate) fn sectors_extent(start: u64, sectors: u64) -> Result<(u64, u32), Fault> {
+pub(crate) fn sectors_extent(start: u64, sectors: u64) -> Result<Extent, Fault> {
     const LAST: u64 = u64::MAX / 512;
     match (u32::try_from(sectors), start.checked_add(sectors)) {
-        (Ok(sectors), Some(end)) if end <= LAST => Ok((start, sectors)),
+        (Ok(sectors), Some(end)) if end <= LAST => Ok(Extent { start, sectors, widened: false }),
         (Err(_), _) => Err(Fault::new(format!("the size of {sectors} sectors is beyond the 2 TiB of any one request"))),
         _ => Err(too_far(start, sectors)),
     }
@@ -420,10 +421,12 @@ mod tests {
 
     #[test]
     fn bytes_are_widened_to_the_sectors_they_touch() {
-        assert_eq!(bytes_extent(0, 1), Ok((0, 1)));
-        assert_eq!(bytes_extent(511, 2), Ok((0, 2)));
-        assert_eq!(bytes_extent(1024, 512), Ok((2, 1)));
-        assert_eq!(bytes_extent(1025, 0), Ok((2, 0)));
+        let extent = |start, sectors, widened| Ok(Extent { start, sectors, widened });
+        assert_eq!(bytes_extent(0, 1), extent(0, 1, true));
+        assert_eq!(bytes_extent(511, 2), extent(0, 2, true));
+        assert_eq!(bytes_extent(1024, 512), extent(2, 1, false));
+        assert_eq!(bytes_extent(1024, 500), extent(2, 1, true));
+        assert_eq!(bytes_extent(1025, 0), extent(2, 0, false));
         assert!(bytes_extent(u64::MAX, 2).is_err());
         assert!(sectors_extent(0, 1 << 32).is_err());
         assert!(sectors_extent(u64::MAX / 512, 1).is_err());

@@ -7,6 +7,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::record::Extent;
 use super::text::{Fault, bytes_extent, sectors_extent, ticks};
 use crate::SourceError;
 
@@ -170,7 +171,7 @@ impl Units {
 
     /// The sectors that contain an extent.
     #[inline]
-    pub(crate) fn extent(self, address: u64, size: u64) -> Result<(u64, u32), Fault> {
+    pub(crate) fn extent(self, address: u64, size: u64) -> Result<Extent, Fault> {
         if self.address == SizeUnit::SECTOR && self.size == SizeUnit::SECTOR {
             return sectors_extent(address, size);
         }
@@ -242,9 +243,10 @@ mod tests {
     #[test]
     fn extents_scale_by_their_units() {
         let units = |address, size| Units::new(TimeUnit::Second, address, size);
-        assert_eq!(units(SizeUnit::SECTOR, SizeUnit::PAGE).extent(10, 2), Ok((10, 16)));
-        assert_eq!(units(SizeUnit::PAGE, SizeUnit::PAGE).extent(10, 2), Ok((80, 16)));
-        assert_eq!(units(SizeUnit::BYTE, SizeUnit::BYTE).extent(1000, 100), Ok((1, 2)));
+        let extent = |start, sectors, widened| Ok(Extent { start, sectors, widened });
+        assert_eq!(units(SizeUnit::SECTOR, SizeUnit::PAGE).extent(10, 2), extent(10, 16, false));
+        assert_eq!(units(SizeUnit::PAGE, SizeUnit::PAGE).extent(10, 2), extent(80, 16, false));
+        assert_eq!(units(SizeUnit::BYTE, SizeUnit::BYTE).extent(1000, 100), extent(1, 2, true));
         assert!(units(SizeUnit::PAGE, SizeUnit::PAGE).extent(u64::MAX, 1).is_err());
         assert!(units(SizeUnit::BYTE, SizeUnit::PAGE).extent(0, u64::MAX).is_err());
     }

@@ -28,6 +28,9 @@ struct Vscsi {
     version: Version,
 }
 
+/// The kind of events that a trace of SCSI commands leaves out.
+pub(crate) const OTHER_COMMANDS: &str = "SCSI commands that neither read nor write";
+
 /// The kind of a SCSI opcode, if it is a read or a write.
 pub(crate) fn kind(opcode: u16) -> Option<IoKind> {
     match opcode {
@@ -118,7 +121,7 @@ impl Records for Vscsi {
                 return Err(damaged("its version mark is missing".into()));
             }
             let Some(kind) = kind(command) else {
-                context.stats.pass_over(Skip::Event);
+                context.leave_out(OTHER_COMMANDS);
                 continue;
             };
             if bytes == 0 {
@@ -126,11 +129,12 @@ impl Records for Vscsi {
                 continue;
             }
             let extent = sector.checked_mul(512).map(|offset| bytes_extent(offset, u64::from(bytes)));
-            let Some(Ok((start, sectors))) = extent else {
+            let Some(Ok(extent)) = extent else {
                 return Err(damaged(format!("sector {sector} is beyond 2^64 bytes")));
             };
             let at = i128::from(time) * TICK;
-            return Ok(Some(Record { at, line, part: 0, start, sectors, volume: context.volumes.id(b""), kind }));
+            let record = Record::new(at, kind, extent, context.volumes.id(b""));
+            return Ok(Some(Record { line, ..record }));
         }
     }
 

@@ -165,7 +165,7 @@ impl LineFormat for Wpa {
             None => context.volumes.id(b""),
         };
         if kind == IoKind::Flush {
-            return Ok(Parsed::Request(Record { at, line: 0, part: 0, start: 0, sectors: 0, volume, kind }));
+            return Ok(Parsed::Request(Record::flush(at, volume)));
         }
         // Bytes have no decimals: every mark separates thousands.
         let size = whole(Some(plain(present(size, "Size")?, 0, &mut self.scratch)), "Size")?;
@@ -174,11 +174,11 @@ impl LineFormat for Wpa {
             Some(offset) => offset,
             None => whole(Some(plain(field, 0, &mut self.scratch)), "Min Offset")?,
         };
-        let (start, sectors) = table.units.extent(offset, size)?;
-        if sectors == 0 {
+        let extent = table.units.extent(offset, size)?;
+        if extent.sectors == 0 {
             return Ok(Parsed::Skip(Skip::Empty));
         }
-        Ok(Parsed::Request(Record { at, line: 0, part: 0, start, sectors, volume, kind }))
+        Ok(Parsed::Request(Record::new(at, kind, extent, volume)))
     }
 }
 
