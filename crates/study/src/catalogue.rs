@@ -10,7 +10,7 @@ use crate::config::{Fault, Faults, did_you_mean};
 
 pub use device::{Device, device, device_from};
 pub use study::study;
-pub use workload::{Stage, Workload, WorkloadError, WorkloadFile, workload};
+pub use workload::{ConcurrentJobs, Stage, Workload, WorkloadError, WorkloadFile, workload};
 
 /// The text of the built-in one with this name; `None` for a file.
 ///

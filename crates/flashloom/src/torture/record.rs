@@ -15,6 +15,10 @@ use crate::exit::{Failure, note};
 pub(super) fn play(spec: &TortureSpec, device: &Device, workload: &Path, to: &Path) -> Result<(), Failure> {
     let mut opened = catalogue::workload(workload)?.open(&TraceOptions::default(), device.capacity(), spec.seed)?;
     opened.notes.iter().for_each(note);
+    if opened.stages.iter().any(|stage| stage.beside.is_some()) {
+        let message = "has jobs that run at the same time, each at its own pace; give a file with one of them";
+        return Err(Failure::Input(format!("{}: {message}", workload.display())));
+    }
     let failed = |error: PlayError| Failure::Input(format!("{}: {error}", workload.display()));
     let file = File::create_new(to).map_err(|error| unwritable(to, &error))?;
     let mut play = Play::begin(device, spec.seed, &spec.precondition, BufWriter::new(file)).map_err(failed)?;
