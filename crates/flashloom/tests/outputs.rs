@@ -346,6 +346,20 @@ fn a_command_ended_by_a_signal_leaves_no_output() {
     }
 }
 
+/// A limit of the size of files ends a command with a message, and not with a signal.
+#[test]
+fn a_file_that_exceeds_the_limit_of_its_size_is_named() {
+    let place = place();
+    let mut shell = Command::new("sh");
+    shell.env(NO_STORE.0, NO_STORE.1).current_dir(place.0.path());
+    shell.args(["-c", "ulimit -f 1; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_flashloom")]);
+    let output = shell.args(["run", "d.toml", "w.toml", "--quiet", "--report", "r.html"]).output().expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{:?}: {said}", output.status);
+    assert!(said.contains("r.html: cannot be written: File too large") && said.contains("ulimit -f"), "{said}");
+    assert!(!place.path("r.html").exists());
+}
+
 /// A folder holds the result of one run or of another, never a part or a mixture, whenever the program is killed.
 #[test]
 #[cfg(target_os = "linux")]

@@ -25,10 +25,10 @@ pub(super) fn stages(name: &str, jobs: &[Job], notes: &mut Vec<Note>, faults: &m
     let mut groups: Vec<Vec<Member<'_>>> = Vec::new();
     for written in jobs {
         let Some(parsed) = job(written, notes, faults) else { continue };
+        let group = groups.last().map_or(&[][..], Vec::as_slice);
+        let begins = begins_a_stage(written, &parsed.begin, group, jobs, faults);
         match groups.last_mut() {
-            Some(group) if !begins_a_stage(written, &parsed.begin, group, jobs, faults) => {
-                group.push((written, parsed))
-            }
+            Some(group) if !begins => group.push((written, parsed)),
             _ => groups.push(vec![(written, parsed)]),
         }
     }
@@ -82,20 +82,21 @@ fn begins_a_stage(job: &Job, begin: &StartRule, group: &[Member<'_>], jobs: &[Jo
         StartRule::WithOthers => false,
         StartRule::AfterAll => true,
         StartRule::AfterJob(name) => {
-            let runs = |member: &Member<'_>| member.0.name == *name;
-            if group.iter().all(runs) {
-                return true;
+            let is_earlier = |other: &Job| other.line < job.line && other.name == *name;
+            if !jobs.iter().any(is_earlier) {
+                let message = format!("no job [{name}] stands before this one");
+                faults.add(job.path_of("wait_for"), message, "write the name of an earlier job");
+                return false;
             }
-            let fault = match jobs.iter().take_while(|other| other.line < job.line).any(|other| other.name == *name) {
-                false => (format!("no job [{name}] stands before this one"), "write the name of an earlier job"),
-                true if !group.iter().any(runs) => return false,
-                true => (
-                    format!("other jobs run beside [{name}], which this job does not wait for: not supported"),
-                    "write stonewall to wait for all of them",
-                ),
-            };
-            faults.add(job.path_of("wait_for"), fault.0, fault.1);
-            false
+            let waits_for = |member: &Member<'_>| member.0.name == *name;
+            let (any, all) = (group.iter().any(waits_for), group.iter().all(waits_for));
+            if any && !all {
+                let message =
+                    format!("other jobs run beside [{name}], which this job does not wait for: not supported");
+                faults.add(job.path_of("wait_for"), message, "write stonewall to wait for all of them");
+            }
+            // A job of an earlier stage has ended.
+            any && all
         }
     }
 }
