@@ -5,7 +5,8 @@ use std::io::BufWriter;
 use std::path::Path;
 
 use serve::torture::{Play, PlayError, TortureSpec};
-use study::catalogue::{self, Device};
+use study::catalogue::{self, Device, Stage};
+use workload::Pacing;
 use workload::trace::TraceOptions;
 
 use super::unwritable;
@@ -17,6 +18,14 @@ pub(super) fn play(spec: &TortureSpec, device: &Device, workload: &Path, to: &Pa
     opened.notes.iter().for_each(note);
     if opened.stages.iter().any(|stage| stage.beside.is_some()) {
         let message = "has jobs that run at the same time, each at its own pace; give a file with one of them";
+        return Err(Failure::Input(format!("{}: {message}", workload.display())));
+    }
+    let pauses = |stage: &Stage| {
+        let source = &stage.source;
+        source.think().is_some() || !source.start().is_zero() && source.pacing() != Pacing::Open
+    };
+    if opened.stages.iter().any(pauses) {
+        let message = "has pauses or a delay, which a recording does not make; leave out `think` and `start`";
         return Err(Failure::Input(format!("{}: {message}", workload.display())));
     }
     let failed = |error: PlayError| Failure::Input(format!("{}: {error}", workload.display()));

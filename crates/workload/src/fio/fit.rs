@@ -66,11 +66,12 @@ impl Workload {
             };
             let start = stream.region.start.map_or(0, bytes);
             if start >= all {
-                let key =
-                    ["offset_increment", "offset"].into_iter().find(|key| job.get(key).is_some()).unwrap_or("offset");
+                let keys = ["offset_increment", "offset"];
+                let key = keys.into_iter().find(|key| job.get(key).is_some()).unwrap_or("offset");
                 let message = format!("a job begins at {}, beyond the drive's {}", Bytes::new(start), Bytes::new(all));
                 faults.add(job.path_of(key), message, "choose a larger drive, or make it smaller");
-                continue;
+                // Its further clones begin there, too.
+                break;
             }
             if stream.region.size.is_none_or(|size| start.saturating_add(bytes(size)) <= all) {
                 continue;
