@@ -4,6 +4,7 @@ mod cluster;
 mod compare;
 mod convert;
 mod ctl;
+mod foreign;
 mod serve;
 mod store;
 mod torture;
@@ -24,7 +25,7 @@ use workload::{MOST_DEPTH, Pacing};
 
 use crate::failures::FailuresArgs;
 use crate::lists::Schema;
-use crate::options::{FlowArg, flow, interval, jobs, positive, seeds, whole};
+use crate::options::{FlowArg, flow, interval, jobs, positive, requests, seeds, whole};
 use crate::progress::{Show, Tell};
 
 pub(crate) use self::serve::ServeArgs;
@@ -47,7 +48,8 @@ pub(crate) struct Cli {
 impl Cli {
     /// Reads arguments, the first of which is the name of the program.
     pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
-        Self::from_arg_matches(&Self::definition().try_get_matches_from(arguments)?)
+        let matches = Self::definition().try_get_matches_from(arguments).map_err(foreign::explained)?;
+        Self::from_arg_matches(&matches)
     }
 
     /// The definition of the commands and their options.
@@ -360,7 +362,7 @@ pub(crate) struct PaceArgs {
 
     /// Stop after this many requests. A described workload with fewer `requests` goes on up to this number; a trace ends
     /// where it ends, and a note says so
-    #[arg(long, value_name = "N", value_parser = whole(1, u64::MAX))]
+    #[arg(long, value_name = "N", value_parser = requests)]
     pub(crate) limit: Option<u64>,
 }
 

@@ -29,6 +29,7 @@ pub fn command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 pub fn command_with(arguments: impl IntoIterator<Item = OsString>, workers: Option<&dyn Cluster>) -> u8 {
     exit::sweep_on_panic();
     exit::sweep_on_interrupt();
+    exit::survive_file_size_limit();
     let arguments = match Cli::read(arguments) {
         Ok(arguments) => arguments,
         Err(answer) => return exit::no_command(&answer),

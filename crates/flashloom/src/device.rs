@@ -68,6 +68,25 @@ pub(crate) fn resolved(path: &Path, device: &Device) -> String {
     format!("device {name} ({from}): {host} for the host of {raw} of {} on {dies} dies", resolved.part.name)
 }
 
+/// The device of a run, with the keys that the command line changes.
+pub(crate) fn device_of(args: &RunArgs) -> Result<Device, Failure> {
+    let opened = changed(args).and_then(|document| open_device(&document));
+    opened.map_err(|failure| if are_swapped(args) { swapped(args) } else { failure })
+}
+
+/// True if the user wrote the workload in the place of the drive, and the drive in that of the workload.
+fn are_swapped(args: &RunArgs) -> bool {
+    let is_drive = |path: &Path| catalogue::device(path).and_then(|document| catalogue::device_from(&document)).is_ok();
+    is_drive(&args.workload) && catalogue::workload(&args.device).is_ok_and(|workload| !workload.is_missing())
+}
+
+fn swapped(args: &RunArgs) -> Failure {
+    let (drive, workload) = (args.workload.display(), args.device.display());
+    let message =
+        format!("{workload} is a workload, and {drive} is a drive; write the drive first: {drive} {workload}");
+    Failure::Input(message)
+}
+
 /// The device file of a run, with the keys that the command line changes: those of `--set`, and the weights of queues.
 pub(crate) fn changed(args: &RunArgs) -> Result<Document, Failure> {
     let mut document = document(&args.device, &args.set)?;

@@ -204,6 +204,20 @@ pub(crate) fn sweep_on_interrupt() {
     }
 }
 
+/// Lets a write beyond the limit of a file's size (`ulimit -f`) fail with an error, which names the file. Without a handler
+/// the signal would end the program without a word.
+#[cfg(unix)]
+pub(crate) fn survive_file_size_limit() {
+    let heard = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    if let Err(error) = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, heard) {
+        note(format_args!("cannot install the handler of SIGXFSZ: {error}"));
+    }
+}
+
+/// No other system has such a signal.
+#[cfg(not(unix))]
+pub(crate) fn survive_file_size_limit() {}
+
 /// Removes half-written files on a panic and exits with [`BUG`], also where panics abort.
 pub(crate) fn sweep_on_panic() {
     let report = std::panic::take_hook();

@@ -199,6 +199,19 @@ where
     }
 }
 
+/// A number of requests, which may end with k, M or G: 10k is 10,000.
+pub(crate) fn requests(text: &str) -> Result<u64, BadValue> {
+    const UNITS: [(char, u64); 3] = [('k', 1_000), ('M', 1_000_000), ('G', 1_000_000_000)];
+    let unit = UNITS.iter().find_map(|(unit, size)| Some((text.strip_suffix(*unit)?, *size)));
+    let (digits, size) = unit.unwrap_or((text, 1));
+    let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+    let number = digits.parse::<u64>().ok().filter(|number| plain && *number > 0);
+    number.and_then(|number| number.checked_mul(size)).ok_or_else(|| {
+        let most = u64::MAX;
+        BadValue(format!("`{text}` is not a number of requests from 1 to {most}: write e.g. 2000 or 2k"))
+    })
+}
+
 /// The number of runs at once.
 pub(crate) fn jobs(text: &str) -> Result<NonZeroUsize, BadValue> {
     let most = 65_536;
@@ -244,6 +257,11 @@ mod tests {
     #[test]
     fn whole_numbers_are_parsed_in_their_range() {
         assert_eq!(whole(1, u32::MAX)("32"), Ok(32));
+        assert_eq!((requests("7"), requests("10k"), requests("2M")), (Ok(7), Ok(10_000), Ok(2_000_000)));
+        for wrong in ["0", "0k", "k", "-1", "+1", "1.5k", "10K", "10kB", "99999999999999G"] {
+            let said = requests(wrong).expect_err(wrong).to_string();
+            assert!(said.starts_with(&format!("`{wrong}` is not a number of requests")), "{said}");
+        }
         assert_eq!(jobs("2").map(NonZeroUsize::get), Ok(2));
         for wrong in ["", "0", "-1", "x", "1.5", "4294967296", "99999999999999999999999"] {
             let error = whole(1, u32::MAX)(wrong).expect_err(wrong).to_string();

@@ -19,7 +19,7 @@ use study::watch::Watch;
 use study::watch::timeline::Timeline;
 
 use crate::args::{Form, OutputArgs, RunArgs};
-use crate::device::{changed, open_device, resolved};
+use crate::device::{device_of, resolved};
 use crate::exit::{Failure, note, print, say};
 use crate::machine;
 use crate::progress::{Bars, now};
@@ -69,7 +69,7 @@ fn watch(output: &OutputArgs) -> Option<Watch> {
 pub(crate) fn perform(args: &RunArgs, watch: Option<Watch>, results: &mut dyn Write) -> Result<Outcome, Failure> {
     let tell = args.output.notices();
     tell.check()?;
-    let device = open_device(&changed(args)?)?;
+    let device = device_of(args)?;
     tell.done(|| resolved(&args.device, &device));
     let mut session = session(args, &device, None);
     if let Some(watch) = watch {

@@ -69,9 +69,18 @@ impl StoreArgs {
         if self.no_store {
             return Ok(None);
         }
-        let given = self.store.clone().filter(|_| self.url().is_none());
-        let Some(folder) = given.or_else(default_store) else { return Ok(None) };
-        Ok(Some(Store::open(&folder)?.limit(self.states)))
+        if let Some(given) = self.store.clone().filter(|_| self.url().is_none()) {
+            return Ok(Some(Store::open(&given)?.limit(self.states)));
+        }
+        let Some(folder) = default_store() else { return Ok(None) };
+        // Nobody asked for this store, and the results are the same without it.
+        Ok(match Store::open(&folder) {
+            Ok(store) => Some(store.limit(self.states)),
+            Err(error) => {
+                note(format_args!("{error}; no result is kept"));
+                None
+            }
+        })
     }
 }
 

@@ -143,10 +143,10 @@ fn impossible_workloads_are_refused() {
     refused("\"50%\"", "\"150%\"", &["w.toml:6: stream[0].reads"]);
     place.refused(&["run", "d.toml", "w.toml", "--depth", "0"], &["--depth"]);
 
-    place.write("j.fio", "[global]\nrw=randread\nbs=4k\nsize=1m\n[job]\nverify=crc32c\n");
-    place.refused(&["run", "d.toml", "j.fio"], &["j.fio", "line 6, [job] verify"]);
-    place.write("j.fio", "[job]\nrw=randread\nbs=4k\nsize=1t\n");
-    place.refused(&["run", "d.toml", "j.fio"], &["j.fio", "line 1, [job] size"]);
+    place.write("j.fio", "[global]\nrw=randread\nbs=4k\nsize=1m\n[job]\nlatency_target=5\n");
+    place.refused(&["run", "d.toml", "j.fio"], &["j.fio", "line 6, [job] latency_target"]);
+    place.write("j.fio", "[job]\nrw=randread\nbs=4k\noffset=1t\n");
+    place.refused(&["run", "d.toml", "j.fio"], &["j.fio", "line 4, [job] offset"]);
 }
 
 #[test]

@@ -346,6 +346,55 @@ fn a_command_ended_by_a_signal_leaves_no_output() {
     }
 }
 
+/// A limit of the size of files ends a command with a message, and not with a signal.
+#[test]
+fn a_file_that_exceeds_the_limit_of_its_size_is_named() {
+    let place = place();
+    let mut shell = Command::new("sh");
+    shell.env(NO_STORE.0, NO_STORE.1).current_dir(place.0.path());
+    shell.args(["-c", "ulimit -f 1; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_flashloom")]);
+    let output = shell.args(["run", "d.toml", "w.toml", "--quiet", "--report", "r.html"]).output().expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{:?}: {said}", output.status);
+    assert!(said.contains("r.html: cannot be written: File too large") && said.contains("ulimit -f"), "{said}");
+    assert!(!place.path("r.html").exists());
+}
+
+/// A folder holds the result of one run or of another, never a part or a mixture, whenever the program is killed.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_killed_command_leaves_the_old_result_or_the_new_one() {
+    let place = place();
+    let run =
+        |seed: &'static str, out: &'static str| ["run", "d.toml", "w.toml", "--quiet", "--seed", seed, "--out", out];
+    place.done(&run("1", "old"));
+    place.done(&run("2", "new"));
+    let set = |folder: &str| -> std::collections::BTreeMap<_, _> {
+        let entries = fs::read_dir(place.path(folder)).expect("a folder").flatten();
+        // The command has the name of the folder.
+        let others = entries.filter(|entry| entry.file_name() != "command.txt");
+        others.map(|entry| (entry.file_name(), fs::read(entry.path()).expect("a file"))).collect()
+    };
+    let (old, new) = (set("old"), set("new"));
+    assert_ne!(old, new);
+    let is_hidden = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with(".flashloom-");
+    for number in 0..8 {
+        place.done(&run("1", "out"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_flashloom"));
+        command.env(NO_STORE.0, NO_STORE.1).args(run("2", "out")).current_dir(place.0.path());
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        let begins = || fs::read_dir(place.0.path()).expect("there").flatten().any(|entry| is_hidden(&entry));
+        while !begins() && child.try_wait().expect("it runs").is_none() {
+            std::thread::yield_now();
+        }
+        (0..number * 40).for_each(|_| std::thread::yield_now());
+        child.kill().expect("SIGKILL is sent");
+        child.wait().expect("it ends");
+        let left = set("out");
+        assert!(left == old || left == new, "{number}: {:?}", left.keys());
+    }
+}
+
 /// The file system of the build folder may have no nameless files; the next command removes named ones too.
 #[test]
 fn the_next_command_removes_the_files_of_a_killed_one() {

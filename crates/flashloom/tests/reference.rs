@@ -108,6 +108,7 @@ fn pages() -> Vec<(&'static str, String)> {
         ("columns", pages::columns()),
         ("exit-codes", pages::exit_codes(&printed(&["--help"]))),
         ("formats", pages::formats()),
+        ("fio-options", pages::fio_options()),
     ]
 }
 

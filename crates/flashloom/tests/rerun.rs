@@ -60,8 +60,16 @@ fn the_command_in_a_result_folder_gives_the_same_result() {
     let dir = place.path();
     let trace = "128166372003061629,h,0,Write,1048576,8192,0\n128166372016853766,h,0,Read,1048576,4096,0\n\
                  128166373016853766,h,0,Write,4096000000,16384,0\n";
-    for (name, text) in [("d.toml", DEVICE), ("w.toml", WORKLOAD), ("s.toml", SCRIPT), ("j.fio", JOB), ("t.csv", trace)]
-    {
+    let jobs = "[global]\nbs=4k\nsize=1m\nrw=randrw\n[a]\n[b]\nrate_iops=500\nstartdelay=3ms\n[c]\nthinktime=200\n\
+                [d]\nstonewall\nzonemode=strided\nzonesize=32k\nzoneskip=32k\nend_fsync=1\nverify=md5\n";
+    for (name, text) in [
+        ("d.toml", DEVICE),
+        ("w.toml", WORKLOAD),
+        ("s.toml", SCRIPT),
+        ("j.fio", JOB),
+        ("k.fio", jobs),
+        ("t.csv", trace),
+    ] {
         fs::write(dir.join(name), text).expect("written");
     }
     for (number, options) in [
@@ -72,6 +80,7 @@ fn the_command_in_a_result_folder_gives_the_same_result() {
         "w.toml --flow w.toml,queue=1,depth=3,name=b --flow s.toml --fairness --series 1ms",
         "s.toml --open",
         "j.fio",
+        "k.fio",
         "t.csv --format msr --extent wrap --repeat 3 --gap-limit 12.345ms --skip 1 --tolerance 2s",
     ]
     .into_iter()

@@ -75,6 +75,28 @@ fn fio_stages_run_one_after_another() {
 }
 
 #[test]
+fn jobs_of_fio_with_their_own_pace_have_their_own_results() {
+    let place = place();
+    let jobs = "[global]\nbs=4k\nsize=4m\nverify=crc32c ; as --verify\n[fill]\nrw=write\n[readers]\nstonewall\nrw=randread\n\
+                [late]\nrw=randwrite\nrate_iops=2000\nstartdelay=5ms\nnumber_ios=20\n[pausing]\nthinktime=1ms\nnumber_ios=10\n";
+    fs::write(place.path("j.fio"), jobs).expect("written");
+    let json = place.json(&["run", "d.toml", "j.fio", "--json", "--out", "out"]);
+    let names: Vec<_> = json[1]["flows"].as_array().expect("flows").iter().map(|flow| flow["name"].as_str()).collect();
+    assert_eq!(names, [Some("readers"), Some("late"), Some("pausing")]);
+    let requests = |flow: usize| json[1]["flows"][flow]["requests"].as_u64();
+    assert_eq!((requests(0), requests(1), requests(2)), (Some(1024), Some(20), Some(10)));
+    assert!(json[1]["verified"]["sectors"].as_u64().is_some_and(|sectors| sectors >= 8192), "{}", json[1]["verified"]);
+    // A flow beside another workload has all of its jobs.
+    fs::write(place.path("k.fio"), "[a]\nsize=1m\n[b]\nsize=1m\nrate_iops=1000\n").expect("written");
+    let json = place.json(&["run", "d.toml", "w.toml", "--flow", "k.fio", "--limit", "2k", "--json"]);
+    let names: Vec<_> = json["flows"].as_array().expect("flows").iter().map(|flow| flow["name"].as_str()).collect();
+    assert_eq!(names, [Some("w"), Some("k a"), Some("k b")]);
+    let output = place.flashloom(&["run", "d.toml", "w.toml", "--flow", "k.fio", "--fairness"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && said.contains("k: has jobs that run at the same time"), "{said}");
+}
+
+#[test]
 fn flows_run_at_once_and_have_their_own_results() {
     let place = place();
     let queues = "--set host.queue=[{channels=[0]},{channels=[1]}]";

@@ -187,6 +187,41 @@ fn a_store_that_cannot_be_written_is_an_error_that_says_what_to_do() {
     assert!(output.status.code() == Some(2) && said.contains("name one with --store DIR"), "{said}");
 }
 
+/// A default store that cannot be written costs the results that it would have kept, and nothing else.
+#[test]
+#[cfg(unix)]
+fn a_study_runs_without_the_default_store_if_that_cannot_be_written() {
+    let place = place(2);
+    place.write("file", "mine");
+    let wanted = place.printed(&["study", "s.toml", "--no-store", "--json"]);
+    for (variable, value) in
+        [("HOME", "/proc".into()), ("HOME", place.path("file")), ("FLASHLOOM_STORE", place.path("file"))]
+    {
+        let mut command = program();
+        command.current_dir(place.0.path()).env_remove("FLASHLOOM_STORE").env_remove("XDG_CACHE_HOME");
+        let output = command.env(variable, &value).args(["study", "s.toml", "--json"]).output().expect("it starts");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!((output.status.code(), output.stdout), (Some(0), wanted.clone().into_bytes()), "{said}");
+        assert!(said.contains("note: ") && said.contains("the store of results cannot be written"), "{said}");
+        assert!(!said.contains("run a study first"), "{said}");
+    }
+    assert_eq!(place.read("file"), "mine");
+}
+
+#[test]
+fn a_folder_in_the_place_of_a_file_of_the_store_is_named() {
+    let place = place(2);
+    let first = place.printed(&["study", "s.toml", "--store", "store", "--json"]);
+    let point = place.path("store").join(files(&place.path("store")).keys().next().expect("a result"));
+    fs::remove_file(&point).expect("it is there");
+    fs::create_dir(&point).expect("a folder");
+    let output = place.flashloom(&["study", "s.toml", "--store", "store", "--json"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && output.stdout == first.into_bytes(), "{said}");
+    let name = point.file_name().expect("a name").to_string_lossy().into_owned();
+    assert!(said.contains(&format!("{name}: is a folder in the place of a file of the store of results")), "{said}");
+}
+
 #[test]
 fn results_are_listed_and_shown_and_their_runs_done_again() {
     let place = place(3);

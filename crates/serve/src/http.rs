@@ -7,11 +7,13 @@
 mod body;
 mod host;
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -24,12 +26,14 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
 use crate::server::race;
 use body::Body;
 
-/// Connections at a time; further ones wait.
+/// Connections at a time. A further one takes the place of the one that has been silent for longest, or waits if each has
+/// asked for something.
 const CONNECTIONS: usize = 64;
 /// Answers that are worked on at a time.
 const THREADS: usize = 4;
@@ -167,30 +171,49 @@ impl Drop for HttpServer {
     }
 }
 
+/// A connection whose request has not come yet, unless `has_asked` says so.
+struct SilentConnection {
+    task: AbortHandle,
+    has_asked: Arc<AtomicBool>,
+}
+
 async fn accept(listener: &tokio::net::TcpListener, site: &Arc<dyn Site>) {
     let slots = Arc::new(Semaphore::new(CONNECTIONS));
+    // In order of their beginning.
+    let mut silent: VecDeque<SilentConnection> = VecDeque::new();
     loop {
-        let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
-        match listener.accept().await {
-            Err(_) => tokio::time::sleep(RETRY).await,
-            Ok((stream, _)) => {
-                let site = Arc::clone(site);
-                tokio::spawn(async move {
-                    talk(stream, site).await;
-                    drop(slot);
-                });
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(_) => {
+                tokio::time::sleep(RETRY).await;
+                continue;
             }
+        };
+        silent.retain(|one| !one.has_asked.load(Ordering::Relaxed) && !one.task.is_finished());
+        if slots.available_permits() == 0
+            && let Some(longest) = silent.pop_front()
+        {
+            longest.task.abort();
         }
+        let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
+        let (site, has_asked) = (Arc::clone(site), Arc::new(AtomicBool::new(false)));
+        let asked = Arc::clone(&has_asked);
+        let task = tokio::spawn(async move {
+            talk(stream, site, asked).await;
+            drop(slot);
+        });
+        silent.push_back(SilentConnection { task: task.abort_handle(), has_asked });
     }
 }
 
 /// Answers the request of a connection.
-async fn talk(stream: TcpStream, site: Arc<dyn Site>) {
+async fn talk(stream: TcpStream, site: Arc<dyn Site>, has_asked: Arc<AtomicBool>) {
     // Events are short, and none is to wait for the next.
     let _ = stream.set_nodelay(true);
     let kept = Mutex::new(None);
     let lock = &|| kept.lock().unwrap_or_else(PoisonError::into_inner);
     let service = service_fn(|request| {
+        has_asked.store(true, Ordering::Relaxed);
         let site = Arc::clone(&site);
         async move {
             let answer = match question(&request) {

@@ -8,8 +8,8 @@
 //! A connection has room for [`Limits::requests`] requests and [`Limits::bytes`] bytes of data, from a request's first byte to
 //! the last byte of its reply; if one of them is used up, the server reads no further. Connections share no room, so none
 //! waits because another one does not read its replies. The bound for all is the product with [`Limits::connections`].
-//! Limits of time end a handshake that takes too long, that of TLS included, and a connection whose client takes no byte of a reply. A write
-//! whose payload does not arrive as a whole never reaches the drive.
+//! Limits of time end a handshake that takes too long, that of TLS included, and a connection whose client takes no byte of a reply, or
+//! sends no byte of a request that it has begun. A write whose payload does not arrive as a whole never reaches the drive.
 
 mod connection;
 mod halves;
@@ -79,7 +79,8 @@ pub struct Limits {
     pub bytes: Bytes,
     /// The time until a client has chosen an export.
     pub handshake: Duration,
-    /// The time in which a client takes no byte of a reply, or through TLS less than 64 KiB.
+    /// The time in which a client takes no byte of a reply, or through TLS less than 64 KiB, or sends no byte of a request
+    /// that it has begun.
     pub stall: Duration,
     /// The time that a server which is stopped gives the requests under way.
     pub shutdown: Duration,

@@ -129,6 +129,34 @@ fn a_client_that_does_not_read_is_given_up_and_harms_nobody() {
 }
 
 #[test]
+fn a_client_that_stalls_inside_a_request_gives_its_place_to_others() {
+    let memory = Memory::new(1 << 20, 8);
+    let limits = Limits { connections: 2, stall: Duration::from_millis(100), ..patient() };
+    let served = Served::one(&memory, limits);
+    let write = [head(WRITE, 0, 7, 0, 4096), vec![5; 100]].concat();
+    // Within the payload of a write, of a write that is refused, and within the head.
+    let refused = [head(WRITE, 0, 7, 1 << 40, 4096), vec![5; 100]].concat();
+    for begun in [&write[..], &refused, &write[..10]] {
+        let stalled = [(); 2].map(|()| {
+            let mut client = Client::new(served.socket(), "");
+            client.raw().write_all(begun).expect("sent");
+            client
+        });
+        // Both places are taken until the two are given up.
+        let mut other = Client::new(served.socket(), "");
+        assert_eq!(other.call((READ, 0), (0, 512), &[]), [0; 512]);
+        drop(stalled);
+    }
+    await_end(&served, "the client began a request and did not send the rest");
+    // One that is silent between two requests stays.
+    let mut idle = Client::new(served.socket(), "");
+    let mut stalled = Client::new(served.socket(), "");
+    stalled.raw().write_all(&write).expect("sent");
+    until_closed(stalled.raw());
+    assert_eq!(idle.call((READ, 0), (0, 512), &[]), [0; 512], "nothing of the write has reached the drive");
+}
+
+#[test]
 fn a_client_that_sends_a_payload_byte_by_byte_is_served() {
     let memory = Memory::new(1 << 20, 7);
     let served = Served::one(&memory, patient());

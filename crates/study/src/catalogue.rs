@@ -10,7 +10,7 @@ use crate::config::{Fault, Faults, did_you_mean};
 
 pub use device::{Device, device, device_from};
 pub use study::study;
-pub use workload::{Stage, Workload, WorkloadError, WorkloadFile, workload};
+pub use workload::{ConcurrentJobs, Stage, Workload, WorkloadError, WorkloadFile, workload};
 
 /// The text of the built-in one with this name; `None` for a file.
 ///
@@ -31,6 +31,12 @@ fn named<'a>(path: &Path, kind: &str, command: &str, all: &[(&str, &'a str)]) ->
     if meant.is_empty() && (path.extension().is_some() || elsewhere) {
         return Ok(None);
     }
+    let written = path.with_extension("toml");
+    let meant = if path.extension().is_none() && written.is_file() {
+        format!("did you mean `{}`? otherwise ", written.display())
+    } else {
+        meant
+    };
     let fault = Fault {
         path: Some(path.to_owned()),
         line: None,

@@ -14,6 +14,7 @@ mod growing;
 mod inputs;
 mod kind;
 mod place;
+mod set;
 mod staged;
 mod system;
 
@@ -25,10 +26,10 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 pub use error::OutputError;
-pub use folder::{MARK, OutFolder, STUDY_MARK};
+pub use folder::OutFolder;
 pub use growing::Growing;
 use inputs::Inputs;
-pub use kind::{COLUMNS, JOURNAL, JUNIT, Kind, MANUAL, PAGE, REQUESTS, TEXT, TIMELINE};
+pub use kind::{COLUMNS, JOURNAL, JUNIT, Kind, MANUAL, MARK, PAGE, REQUESTS, STUDY_MARK, TEXT, TIMELINE};
 use place::{Before, Place, find, permit, unwritable};
 use staged::Staged;
 pub(crate) use staged::{clear, write_whole};

@@ -200,6 +200,9 @@ impl<'a> Runner<'a> {
         P: Payload<S>,
     {
         let pacing = checked(self.pacing.unwrap_or_else(|| source.pacing()), self.queue, drive.queues())?;
+        if pacing != Pacing::Open && (source.think().is_some() || !source.start().is_zero()) {
+            return self.run_pausing(pacing, drive, source, payload, measure);
+        }
         let until = time::until(drive.counters().at, source.duration());
         let (queue, settle) = (self.queue, self.settle);
         let mut flight = Flight::new(self.rules, drive, payload, measure, 0);
@@ -208,6 +211,28 @@ impl<'a> Runner<'a> {
             Pacing::Replay { depth } => flight.open(source, queue, Some(depth))?,
             Pacing::Open => flight.open(source, queue, None)?,
         }
+        flight.finish(pacing, settle, Vec::new())
+    }
+
+    /// Runs a closed loop that begins late or pauses, which is that of several flows with only one.
+    fn run_pausing<S, D, W, P>(
+        self,
+        pacing: Pacing,
+        drive: &mut D,
+        mut source: &mut W,
+        payload: &mut P,
+        measure: fn(&mut D, Time),
+    ) -> Result<RunResult, RunError>
+    where
+        D: Drive<S>,
+        W: Source + ?Sized,
+        P: Payload<S>,
+    {
+        let (queue, settle) = (self.queue, self.settle);
+        let flows = vec![Flow { name: String::new(), source: &mut source, pacing: Some(pacing), queue }];
+        let mut several = Several::new(flows, drive.counters().at, self.rules.first_tag, self.rules.time_scale);
+        let mut flight = Flight::new(self.rules, drive, payload, measure, 0);
+        flight.several(&mut several)?;
         flight.finish(pacing, settle, Vec::new())
     }
 

@@ -55,6 +55,7 @@ use std::sync::atomic::AtomicBool;
 use base::units::{Bytes, Sectors, Span};
 use flash::nand::{Sector, Stamp};
 use ssd::{Drive, Memory, Precondition, Ssd};
+use workload::Source;
 use workload::trace::TraceOptions;
 
 use crate::catalogue::{Device, WorkloadError, WorkloadFile};
@@ -63,7 +64,7 @@ use crate::memory::{self, Limit, Need};
 use crate::oracle::{Blank, Oracle, Payload};
 use crate::plan::RunSpec;
 use crate::reconcile::reconcile;
-use crate::run::{self, RequestLog, RunResult, Runner, Window};
+use crate::run::{RequestLog, RunResult, Runner, Window};
 use crate::summary::About;
 use crate::watch::{Watch, Watcher};
 use crate::worn::WornOut;
@@ -162,6 +163,8 @@ impl<'a> Session<'a> {
             let numbered = (2..).map(|n: u32| format!("{}-{n}", flow.name)).find(|name| !taken(name));
             flow.name = numbered.unwrap_or_default();
         }
+        // A workload that asks for a check of its data gets one.
+        self.settings.verify |= flow.verifies;
         self.flows.push(flow);
         self
     }
@@ -261,7 +264,7 @@ impl<'a> Session<'a> {
         self
     }
 
-    /// Ends the session with [`RunError::Interrupted`](run::RunError::Interrupted) soon after this becomes true: within
+    /// Ends the session with [`RunError::Interrupted`](crate::run::RunError::Interrupted) soon after this becomes true: within
     /// some thousand requests or mapping units of preconditioning. A Ctrl-C handler may set it.
     #[must_use]
     pub fn interrupt(mut self, interrupt: &'a AtomicBool) -> Self {
@@ -493,7 +496,8 @@ impl<'a> Session<'a> {
     {
         let At { stage, next_tag, about } = at;
         let others = load.others.iter().flat_map(|flow| &flow.parts);
-        let hint: Option<u64> = std::iter::once(&*part).chain(others).map(|part| part.source.len_hint()).sum();
+        let sources = std::iter::once(&*part).chain(others).flat_map(Part::sources);
+        let hint: Option<u64> = sources.map(Source::len_hint).sum();
         let requests = match (hint, self.settings.window.stop) {
             (Some(hint), Stop::Requests(limit)) => Some(hint.min(limit)),
             (None, Stop::Requests(limit)) => Some(limit),
@@ -520,14 +524,13 @@ impl<'a> Session<'a> {
             runner = runner.time_scale(factor);
         }
         let measure = |drive: &mut D, at| Inspect::measure(drive, at);
-        let result = if load.others.is_empty() && self.alone.is_none() {
+        let result = if load.others.is_empty() && self.alone.is_none() && part.beside.is_none() {
             if let Some(pacing) = load.pacing {
                 runner = runner.pacing(pacing);
             }
             runner.queue(load.queue).run_observed(drive, &mut *part.source, payload, measure)
         } else {
-            let (pacing, queue) = (load.pacing, load.queue);
-            let mut flows = vec![run::Flow { name: about.workload.clone(), source: &mut *part.source, pacing, queue }];
+            let mut flows = part.running(&about.workload, None, load.pacing, load.queue);
             flows.extend(load.others.iter_mut().flat_map(Flow::running));
             runner.run_flows_observed(drive, flows, payload, measure)
         };

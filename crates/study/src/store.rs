@@ -84,7 +84,7 @@ impl Store {
     /// # Errors
     /// If it is not there.
     pub fn find(folder: &Path) -> Result<Self, StoreError> {
-        let fail = |error| StoreError::new(folder, error);
+        let fail = |error| StoreError::missing(folder, error);
         let folder = std::path::absolute(folder).map_err(fail)?;
         fs::read_dir(folder.join(POINTS)).map_err(fail)?;
         Ok(Self { folder, limit: DEFAULT_LIMIT })

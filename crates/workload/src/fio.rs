@@ -1,23 +1,33 @@
 //! fio job files, as far as they describe requests.
 //!
-//! [`parse`] turns a job file into stages. Each stage is a [`GeneratorSpec`] and begins when all requests of the
-//! previous one have completed, as `stonewall` asks. Jobs between two stonewalls run at the same time: they become the
-//! streams of one stage and share one queue, whose depth is the sum of theirs.
+//! [`parse`] turns a job file into stages. Each [`Stage`] begins when all requests of the previous one have completed, as
+//! `stonewall` asks. Jobs between two stonewalls run at the same time: those that only keep requests outstanding become
+//! the streams of one [`GeneratorSpec`] and share one queue, whose depth is the sum of theirs; a job with a rate, a pause
+//! or a delay of its own is a workload beside them.
 //!
-//! Every option of fio belongs to one of three classes. It is honoured, it has no meaning for a simulated device and
-//! appears in the notes, or it is an error that names the option. No option is ignored silently. The semantics are
-//! those of fio's HOWTO and `io_u.c`: sizes are binary by default (`4k` is 4,096 bytes), random offsets visit every
-//! block once per pass unless `norandommap` is given, and reads and writes of a sequential mix have separate positions.
+//! Every option of fio has one [`Treatment`](options::Treatment): it is honoured, it does not change the requests and
+//! appears in the notes, or it is an error that names the option and the reason. No option is ignored silently. The
+//! semantics are those of fio's HOWTO and `io_u.c`: sizes are binary by default (`4k` is 4,096 bytes), random offsets
+//! visit every block once per pass unless `norandommap` is given, reads and writes of a sequential mix have separate
+//! positions, and a job that is larger than its block device uses all of the device.
 
-mod convert;
+mod address;
+mod engines;
+mod expression;
 mod file;
+mod fit;
 mod job;
+mod mode;
 mod options;
+mod pace;
+mod region;
+mod sizes;
+mod stages;
 #[cfg(test)]
 mod tests;
 mod value;
 
-use base::units::Sectors;
+use file::Job;
 
 use crate::fault::Faults;
 use crate::generate::GeneratorSpec;
@@ -27,38 +37,36 @@ use base::fault::Fault;
 #[derive(Clone, Debug, PartialEq)]
 pub struct FioFile {
     /// The stages, which run one after another.
-    pub stages: Vec<GeneratorSpec>,
+    pub stages: Vec<Stage>,
     /// Notes for a reader of the results: options without meaning here, and deviations of a simulated device from fio.
     pub notes: Vec<Note>,
-    /// The line and name of the job of every stream of every stage.
-    places: Vec<Vec<String>>,
+    /// True if a job asks fio to verify its data.
+    pub verifies: bool,
+}
+
+/// The jobs between two stonewalls.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stage {
+    /// The file's name, and those of the jobs if there are several stages.
+    pub name: String,
+    /// The workloads, which begin together.
+    pub workloads: Vec<Workload>,
+}
+
+/// Jobs that share a queue, or a job with a queue of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workload {
+    /// The requests.
+    pub spec: GeneratorSpec,
+    /// The job of every stream.
+    places: Vec<Job>,
 }
 
 impl FioFile {
-    /// Checks the stages against a device of `capacity` sectors, as in [`GeneratorSpec::validate`].
-    ///
-    /// # Errors
-    /// All faults at once, with the line, job and option of each.
-    pub fn validate(&self, capacity: Sectors) -> Result<(), Vec<Fault>> {
-        let mut faults = Faults::default();
-        for (stage, places) in self.stages.iter().zip(&self.places) {
-            for fault in stage.validate(capacity).err().unwrap_or_default() {
-                let path = place(&fault.path, places).unwrap_or(fault.path);
-                faults.add(path, fault.message, fault.remedy);
-            }
-        }
-        faults.or(())
+    /// The descriptions of all workloads, stage by stage.
+    pub fn specs(&self) -> impl Iterator<Item = &GeneratorSpec> {
+        self.stages.iter().flat_map(|stage| &stage.workloads).map(|workload| &workload.spec)
     }
-}
-
-/// The place in the job file from which the key `path` of a description comes.
-fn place(path: &str, places: &[String]) -> Option<String> {
-    const OPTIONS: [(&str, &str); 4] =
-        [("region.start", "offset"), ("region.size", "size"), ("total", "io_size"), ("align", "blockalign")];
-    let (index, key) = path.strip_prefix("stream[")?.split_once("].")?;
-    let job = places.get(index.parse::<usize>().ok()?)?;
-    let option = OPTIONS.iter().find(|(name, _)| *name == key).map_or(key, |(_, option)| option);
-    Some(format!("{job} {option}"))
 }
 
 /// A deviation from a job file, and its reason.
@@ -89,10 +97,37 @@ pub fn parse(name: &str, text: &str) -> Result<FioFile, Vec<Fault>> {
     let mut faults = Faults::default();
     let mut notes = Vec::new();
     let jobs = file::jobs(text, &mut faults);
-    let stages = convert::stages(name, &jobs, &mut notes, &mut faults);
+    let verifies =
+        |job: &Job| job.get("verify").is_some_and(|setting| !options::is_off("verify", setting.value.as_deref()));
+    let verifies = jobs.iter().any(verifies);
+    let stages = stages::stages(name, &jobs, &mut notes, &mut faults);
     // Every job reads its defaults; one note about each is enough.
     notes.sort_by_key(|note| note.line);
     notes.dedup();
-    let (stages, places) = stages.into_iter().unzip();
-    faults.or(FioFile { stages, notes, places })
+    faults.or(FioFile { stages, notes, verifies })
+}
+
+/// A row of the reference of fio's options.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OptionRow {
+    /// The option and its aliases.
+    pub names: Vec<&'static str>,
+    /// What becomes of it: `honoured`, `noted` or `refused`.
+    pub treatment: &'static str,
+    /// What an honoured option decides; the reason of another, and the remedy of a refused one.
+    pub text: String,
+}
+
+/// What becomes of every option of fio, in the order of the reference.
+#[must_use]
+pub fn option_rows() -> Vec<OptionRow> {
+    let row = |option: options::FioOption| {
+        let (treatment, text) = match option.treatment {
+            options::Treatment::Honoured(what) => ("honoured", what.to_owned()),
+            options::Treatment::Noted(reason) => ("noted", reason.to_owned()),
+            options::Treatment::Refused(reason, remedy) => ("refused", format!("{reason}; {remedy}")),
+        };
+        OptionRow { names: option.names().collect(), treatment, text }
+    };
+    options::all().map(row).collect()
 }

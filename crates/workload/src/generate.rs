@@ -39,6 +39,7 @@ mod resolve;
 mod sizes;
 mod spec;
 mod stream;
+mod stride;
 #[cfg(test)]
 mod tests;
 mod zipf;
@@ -47,5 +48,6 @@ pub use builtin::builtin;
 pub use generator::Generator;
 pub use quantity::{Amount, ParseQuantityError, RequestRate, SizeRange};
 pub use spec::{
-    AddressSpec, ArrivalSpec, FlushSpec, GeneratorSpec, RegionSpec, SequentialSpec, SizeSpec, StreamSpec, ZoneSpec,
+    AddressSpec, ArrivalSpec, FlushSpec, GeneratorSpec, RegionSpec, SequentialSpec, SizeSpec, StreamSpec, StrideOrder,
+    ThinkSpec, ZoneSpec,
 };

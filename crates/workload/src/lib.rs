@@ -13,5 +13,5 @@ mod source;
 pub mod trace;
 mod unreadable;
 
-pub use source::{Arrival, MOST_DEPTH, Pacing, Source, SourceError};
+pub use source::{Arrival, MOST_DEPTH, Pacing, Source, SourceError, Think};
 pub use unreadable::unreadable;

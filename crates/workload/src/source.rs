@@ -35,6 +35,15 @@ pub enum Pacing {
     },
 }
 
+/// The pauses of a closed loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Think {
+    /// The length of a pause. It begins when all outstanding requests have completed.
+    pub time: Span,
+    /// Requests from one pause to the next.
+    pub every: u32,
+}
+
 /// A stream of requests in the order of their arrival.
 pub trait Source {
     /// The next request; `None` at the end.
@@ -80,6 +89,16 @@ pub trait Source {
     fn duration(&self) -> Option<Span> {
         None
     }
+
+    /// The simulated time before the first request of a closed loop. Times of arrival include it.
+    fn start(&self) -> Span {
+        Span::ZERO
+    }
+
+    /// The pauses of a closed loop.
+    fn think(&self) -> Option<Think> {
+        None
+    }
 }
 
 impl<W: Source + ?Sized> Source for &mut W {
@@ -113,6 +132,14 @@ impl<W: Source + ?Sized> Source for &mut W {
 
     fn duration(&self) -> Option<Span> {
         (**self).duration()
+    }
+
+    fn start(&self) -> Span {
+        (**self).start()
+    }
+
+    fn think(&self) -> Option<Think> {
+        (**self).think()
     }
 }
 

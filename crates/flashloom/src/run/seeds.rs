@@ -16,7 +16,7 @@ use workload::trace::files as files_of;
 
 use super::{Workloads, failure, flows, idle, program, session, stem};
 use crate::args::{Form, RunArgs};
-use crate::device::{changed, open_device};
+use crate::device::device_of;
 use crate::exit::{Failure, note, print, say};
 use crate::flows::named;
 use crate::machine;
@@ -27,7 +27,7 @@ use crate::store::from_store;
 pub(super) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure> {
     of_one_run(args)?;
     args.output.notices().check()?;
-    let device = open_device(&changed(args)?)?;
+    let device = device_of(args)?;
     let seeds = seeds_from(args.seed, args.seeds);
     let first = session(args, &device, None);
     first.check().map_err(|error| failure(&error, &first.about()))?;

@@ -74,10 +74,8 @@ where
 {
     let (args, mut results) = (args(arguments), Vec::new());
     let device = Device { name: "drive".into(), ..crate::device::device(Path::new("demo"), &[])? };
-    let stages = (1..=stages)
-        .map(|n| Stage { name: format!("part {n}"), source: Box::new(mix()), measured: Default::default() })
-        .collect();
-    let flow = Flow::new(Workload { stages, config: toml::Table::new(), notes: Vec::new() }).named("mix");
+    let stages = (1..=stages).map(|n| Stage::alone(format!("part {n}"), mix())).collect();
+    let flow = Flow::new(Workload::of(stages, toml::Table::new())).named("mix");
     let session = session(&args, &device, None).flow(flow.pacing(args.issue.pacing()));
     report(&args, session, |session| session.run_on(&mut drive, payload), &mut results)?;
     Ok(String::from_utf8(results).expect("text"))

@@ -5,7 +5,8 @@ use std::io::BufWriter;
 use std::path::Path;
 
 use serve::torture::{Play, PlayError, TortureSpec};
-use study::catalogue::{self, Device};
+use study::catalogue::{self, Device, Stage};
+use workload::Pacing;
 use workload::trace::TraceOptions;
 
 use super::unwritable;
@@ -15,6 +16,18 @@ use crate::exit::{Failure, note};
 pub(super) fn play(spec: &TortureSpec, device: &Device, workload: &Path, to: &Path) -> Result<(), Failure> {
     let mut opened = catalogue::workload(workload)?.open(&TraceOptions::default(), device.capacity(), spec.seed)?;
     opened.notes.iter().for_each(note);
+    if opened.stages.iter().any(|stage| stage.beside.is_some()) {
+        let message = "has jobs that run at the same time, each at its own pace; give a file with one of them";
+        return Err(Failure::Input(format!("{}: {message}", workload.display())));
+    }
+    let pauses = |stage: &Stage| {
+        let source = &stage.source;
+        source.think().is_some() || !source.start().is_zero() && source.pacing() != Pacing::Open
+    };
+    if opened.stages.iter().any(pauses) {
+        let message = "has pauses or a delay, which a recording does not make; leave out `think` and `start`";
+        return Err(Failure::Input(format!("{}: {message}", workload.display())));
+    }
     let failed = |error: PlayError| Failure::Input(format!("{}: {error}", workload.display()));
     let file = File::create_new(to).map_err(|error| unwritable(to, &error))?;
     let mut play = Play::begin(device, spec.seed, &spec.precondition, BufWriter::new(file)).map_err(failed)?;

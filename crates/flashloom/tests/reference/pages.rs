@@ -6,6 +6,7 @@ use flash::backend::{Cause, Op};
 use report::catalogue::tables;
 use report::table::UnitOfMeasure;
 use study::metric::{Metric, catalogue, meaning_of_cause, meaning_of_op};
+use workload::fio;
 use workload::trace::Format;
 
 /// A line of a table.
@@ -117,6 +118,29 @@ pub(crate) fn formats() -> String {
         let line = sample.as_ref().and_then(|text| text.lines().max_by_key(numbers));
         let line = line.map_or_else(|| "binary".to_owned(), |line| format!("`{}`", line.replace('`', "'")));
         row(&mut text, &[&format!("`{}`", format.name()), format.about(), &units, &line]);
+    }
+    text
+}
+
+/// Every option of fio.
+pub(crate) fn fio_options() -> String {
+    let mut text = String::from(
+        "# Options of fio\n\nWhat becomes of each option of an [fio job file](../feed-it.md#an-fio-job). An option that decides \
+         which requests are made is honoured as fio does it, or refused with the reason. Every other option is ignored, and \
+         named in a note. A value that turns an option off (`0`, `none`) is always accepted.\n",
+    );
+    let all = fio::option_rows();
+    for (treatment, title, column) in [
+        ("honoured", "Honoured", "What it decides"),
+        ("refused", "Refused", "Why, and what to do"),
+        ("noted", "Ignored, with a note", "Why"),
+    ] {
+        let _ = write!(text, "\n## {title}\n");
+        head(&mut text, &["Option", column]);
+        for option in all.iter().filter(|option| option.treatment == treatment) {
+            let names: Vec<String> = option.names.iter().map(|name| format!("`{name}`")).collect();
+            row(&mut text, &[&names.join(", "), &option.text]);
+        }
     }
     text
 }

@@ -74,14 +74,14 @@ fn refused(faults: &[base::fault::Fault]) -> Verdict {
 
 fn jobs(input: &[u8], seed: u64, _: &Scratch) -> Verdict {
     let text = String::from_utf8_lossy(input);
-    let file = match fio::parse("fuzz", &text) {
+    let mut file = match fio::parse("fuzz", &text) {
         Ok(file) => file,
         Err(faults) => return refused(&faults),
     };
-    if let Err(faults) = file.validate(CAPACITY) {
+    if let Err(faults) = file.fit(CAPACITY) {
         return refused(&faults);
     }
-    let made = file.stages.iter().try_for_each(|stage| Generator::new(stage, CAPACITY, seed).map(|_| ()));
+    let made = file.specs().try_for_each(|spec| Generator::new(spec, CAPACITY, seed).map(|_| ()));
     made.map_or_else(|faults| refused(&faults), |()| Verdict::Taken)
 }
 

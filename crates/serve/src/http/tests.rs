@@ -137,3 +137,23 @@ fn a_stream_goes_on_until_it_is_ended() {
     let _ = stream.read_to_string(&mut rest);
     assert!(TcpStream::connect(at).is_err(), "it is closed");
 }
+
+#[test]
+fn slow_clients_make_nobody_wait() {
+    let server = server(Echo);
+    let connect = || {
+        let mut stream = TcpStream::connect(server.address()).expect("somebody listens");
+        stream.write_all(b"GET / HT").expect("sent");
+        stream
+    };
+    // Three times as many as there is room for; none of them ends its request.
+    let slow: Vec<TcpStream> = (0..3 * CONNECTIONS).map(|_| connect()).collect();
+    let mut stream = TcpStream::connect(server.address()).expect("somebody listens");
+    // Less than the limit of time of any of the others.
+    stream.set_read_timeout(Some(HEAD / 2)).expect("a socket");
+    stream.write_all(b"GET / HTTP/1.1\r\n\r\n").expect("sent");
+    let mut text = String::new();
+    stream.read_to_string(&mut text).expect("an answer");
+    assert!(text.starts_with("HTTP/1.1 200 "), "{text}");
+    drop(slow);
+}

@@ -124,6 +124,15 @@ impl Protocol {
         }
     }
 
+    /// True while the payload of a write is on its way.
+    #[must_use]
+    pub const fn is_in_payload(&self) -> bool {
+        match &self.phase {
+            Phase::Transmission(requests) => requests.is_in_payload(),
+            Phase::Handshake(_) | Phase::Over(_) => false,
+        }
+    }
+
     fn end(&mut self, end: End) -> Event {
         self.phase = Phase::Over(end);
         Event::End(end)

@@ -90,6 +90,11 @@ impl Transmission {
         Self { phase: Phase::Head, capacity: capacity.bytes().get(), structured, allocation }
     }
 
+    /// True while the payload of a write is on its way.
+    pub(super) const fn is_in_payload(&self) -> bool {
+        !matches!(self.phase, Phase::Head)
+    }
+
     pub(super) fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Step {
         match &mut self.phase {
             Phase::Head => match input.first_chunk() {

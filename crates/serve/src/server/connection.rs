@@ -39,6 +39,8 @@ pub enum Ended {
     Tls(io::Error),
     /// The client took no byte of a reply for too long.
     Stalled,
+    /// The client sent no byte of a request that it had begun for too long.
+    Unfinished,
     /// The drive lost a request, as it does if its power is cut.
     Lost,
     /// The drive's connections were ended, see [`super::Hangup`].
@@ -57,6 +59,7 @@ impl fmt::Display for Ended {
             Self::Handshake => f.write_str("the client chose no export in time"),
             Self::Tls(error) => write!(f, "the TLS handshake failed: {error}"),
             Self::Stalled => f.write_str("the client does not read its replies"),
+            Self::Unfinished => f.write_str("the client began a request and did not send the rest"),
             Self::Lost => f.write_str("the drive lost a request"),
             Self::HungUp => f.write_str("the drive's connections were ended"),
             Self::Stopped => f.write_str("the server was stopped"),
@@ -293,10 +296,17 @@ async fn read_requests(
             None if taken > 0 => {}
             None => {
                 intake.submit();
-                match input.fill(reader).await {
-                    Ok(true) => {}
-                    Ok(false) => return Ended::Gone,
-                    Err(error) => return error.into(),
+                // Between requests a client may be silent for as long as it likes; within one, others wait for its place.
+                let is_within = protocol.is_in_payload() || !input.waiting().is_empty();
+                let filled = match is_within {
+                    true => timeout(limits.stall, input.fill(reader)).await,
+                    false => Ok(input.fill(reader).await),
+                };
+                match filled {
+                    Ok(Ok(true)) => {}
+                    Ok(Ok(false)) => return Ended::Gone,
+                    Ok(Err(error)) => return error.into(),
+                    Err(_) => return Ended::Unfinished,
                 }
             }
             Some(Event::Payload(bytes)) => payload = Some(intake.admit(bytes).await),

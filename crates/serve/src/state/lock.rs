@@ -1,18 +1,23 @@
 //! One process at a time: a lock of the operating system, which ends with its process.
+//!
+//! The directory itself is locked, so that nobody who deletes the file `lock` lets a second process in. The file names the
+//! process, and is locked as well: an older version of this program looks at the file only.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 
-/// The file that is locked; it names the process that has the lock.
+/// The file that names the process that has the lock.
 pub(super) const NAME: &str = "lock";
 
 /// The lock on a directory.
 #[derive(Debug)]
 pub(super) struct Lock {
     _file: File,
+    _folder: File,
 }
 
 /// The reason that a directory is not locked.
@@ -30,20 +35,34 @@ impl From<io::Error> for Refusal {
 
 impl Lock {
     pub(super) fn take(dir: &Path) -> Result<Self, Refusal> {
-        let path = dir.join(NAME);
-        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        let folder = File::open(dir)?;
+        let is_free = match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => true,
+            Err(Errno::WOULDBLOCK) => false,
+            // A file system that locks files only, as over a network.
+            Err(Errno::BADF | Errno::INVAL | Errno::OPNOTSUPP | Errno::NOLCK) => true,
+            Err(error) => return Err(Refusal::Io(error.into())),
+        };
+        let mut file = OpenOptions::new().read(true).write(true).create(is_free).truncate(false).open(dir.join(NAME));
+        if !is_free {
+            return Err(Refusal::Taken(file.as_mut().ok().and_then(owner)));
+        }
+        let mut file = file?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
-            Err(error) if error == rustix::io::Errno::WOULDBLOCK => {
-                let mut text = String::new();
-                file.read_to_string(&mut text)?;
-                return Err(Refusal::Taken(text.trim().parse().ok()));
-            }
+            Err(Errno::WOULDBLOCK) => return Err(Refusal::Taken(owner(&mut file))),
             Err(error) => return Err(Refusal::Io(error.into())),
         }
         file.set_len(0)?;
         file.rewind()?;
         writeln!(file, "{}", std::process::id())?;
-        Ok(Self { _file: file })
+        Ok(Self { _file: file, _folder: folder })
     }
+}
+
+/// The process that the file names.
+fn owner(file: &mut File) -> Option<u32> {
+    let mut text = String::new();
+    file.read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
 }

@@ -95,7 +95,8 @@ impl Spec {
         let host = &self.host;
         let count = host.queues.map_or(host.queue.len().max(1), |queues| queues as usize);
         let weighted = host.arbitration == QueueArbitration::Weighted;
-        let even = host.burst == 1 && host.queue.iter().all(|queue| queue.weight.unwrap_or(1) == 1);
+        // A weight that is written counts, even one of 1: a sweep of weights contains the point at which all are equal.
+        let even = host.burst == 1 && host.queue.iter().all(|queue| queue.weight.is_none());
         let whole = |buffer: &BufferSpec| {
             buffer.policy == BufferPolicy::Superblock && buffer.low != BufferSpec::new(buffer.size).low
         };
@@ -109,7 +110,7 @@ impl Spec {
             .remedy("leave it out, or give host.link a rate"),
             Idle::new("host.burst", count == 1 && host.burst > 1, "there is one queue").remedy(more),
             Idle::new("host.arbitration", weighted && count == 1, "there is one queue").remedy(more),
-            Idle::new("host.arbitration", weighted && count > 1 && even, "all queues weigh the same")
+            Idle::new("host.arbitration", weighted && count > 1 && even, "no queue has a weight")
                 .remedy("leave it out, or give a queue in [[host.queue]] a weight"),
             Idle::new(
                 "buffer.low",
@@ -145,7 +146,7 @@ mod tests {
             (
                 "",
                 "host = { queues = 2, arbitration = \"weighted\" }",
-                "host.arbitration: has no effect here: all queues weigh the same",
+                "host.arbitration: has no effect here: no queue has a weight",
             ),
             (
                 "",

@@ -1,20 +1,22 @@
 //! From the name of a workload to requests that can be run.
 
+mod stages;
+
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use base::units::{Exact, SECTOR, Sectors};
-use schemars::JsonSchema;
-use serde::Deserialize;
 use workload::generate::{Generator, GeneratorSpec, StreamSpec, builtin};
 use workload::measure::Measured;
 use workload::script::{Script, ScriptSpec};
 use workload::trace::{TraceFile, TraceOptions};
-use workload::{Source, SourceError, fio};
+use workload::{Source, SourceError};
+
+use stages::{Stages, described, jobs};
 
 use super::named;
-use crate::config::{Document, Fault, Faults, text};
+use crate::config::{Document, Faults, text};
 use crate::run::Window;
 
 /// A stage of a workload. It begins when all requests of the stage before it have completed.
@@ -25,6 +27,16 @@ pub struct Stage {
     pub source: Box<dyn Source>,
     /// What its description says of its measurement.
     pub measured: Measured,
+    /// Other requests that begin with the stage; if there are some, the results have all of them by name.
+    pub beside: Option<ConcurrentJobs>,
+}
+
+/// The jobs of a stage that run at the same time, each at its own pace.
+pub struct ConcurrentJobs {
+    /// The name of the job that makes the stage's own requests.
+    pub own: String,
+    /// The names and requests of the other jobs.
+    pub others: Vec<(String, Box<dyn Source>)>,
 }
 
 /// An opened workload.
@@ -35,6 +47,8 @@ pub struct Workload {
     pub config: toml::Table,
     /// Notes for a reader of the results.
     pub notes: Vec<String>,
+    /// True if the description asks for a check of all data.
+    pub verifies: bool,
 }
 
 /// The reason that a workload cannot be opened.
@@ -99,6 +113,21 @@ pub fn workload(path: &Path) -> Result<WorkloadFile, Faults> {
         (Some("toml"), None) => WorkloadFile::Described(Document::read(path)?),
         (_, None) => WorkloadFile::Trace(TraceFile::at(path)),
     })
+}
+
+impl Stage {
+    /// A stage whose requests are those of one source, all of which are measured.
+    pub fn alone(name: String, source: impl Source + 'static) -> Self {
+        Self { name, source: Box::new(source), measured: Measured::default(), beside: None }
+    }
+}
+
+impl Workload {
+    /// A workload without notes.
+    #[must_use]
+    pub const fn of(stages: Vec<Stage>, config: toml::Table) -> Self {
+        Self { stages, config, notes: Vec::new(), verifies: false }
+    }
 }
 
 impl WorkloadFile {
@@ -223,13 +252,11 @@ impl WorkloadFile {
             Self::Described(document) if document.table().contains_key("request") => {
                 let (spec, script) = document.decode_and(|spec: &ScriptSpec| Script::new(spec, capacity))?;
                 let config = toml::Table::try_from(&spec).expect("a description can be written");
-                let stage = Stage { name: spec.name, source: Box::new(script), measured: Measured::default() };
-                Ok(Workload { stages: vec![stage], config, notes: Vec::new() })
+                Ok(Workload::of(vec![Stage::alone(spec.name, script)], config))
             }
             Self::Described(document) if document.table().contains_key("stage") => {
-                let (Stages { stage }, opened) =
-                    document.decode_and(|stages: &Stages| serial(&stages.stage, capacity, seed))?;
-                Ok(Workload { stages: opened, config: table(&stage), notes: Vec::new() })
+                let (stages, opened) = document.decode_and(|stages: &Stages| stages.open(capacity, seed))?;
+                Ok(Workload::of(opened, stages.table()))
             }
             Self::Described(document) => {
                 let (spec, generator) =
@@ -241,8 +268,8 @@ impl WorkloadFile {
                     None if window.ends_workloads() => generator.endless(),
                     None => generator,
                 };
-                let stage = Stage { name: spec.name.clone(), source: Box::new(generator), measured };
-                Ok(Workload { stages: vec![stage], config: table(&[spec]), notes: Vec::new() })
+                let stage = Stage { measured, ..Stage::alone(spec.name.clone(), generator) };
+                Ok(Workload::of(vec![stage], described(&spec)))
             }
             Self::Jobs(path, text) => jobs(path, text, capacity, seed),
             Self::Listed(spec) => {
@@ -252,8 +279,7 @@ impl WorkloadFile {
                 let mut config = toml::Table::new();
                 config.insert("name".into(), spec.name.clone().into());
                 config.insert("requests".into(), toml::Value::Integer(spec.requests.len() as i64));
-                let stage = Stage { name: spec.name.clone(), source: Box::new(script), measured: Measured::default() };
-                Ok(Workload { stages: vec![stage], config, notes: Vec::new() })
+                Ok(Workload::of(vec![Stage::alone(spec.name.clone(), script)], config))
             }
             Self::Trace(file) => {
                 let options = TraceOptions { capacity: Some(capacity), ..options.clone() };
@@ -272,8 +298,7 @@ impl WorkloadFile {
                 config.extend(reading(&options));
                 let notes =
                     source.doubts().iter().map(|doubt| format!("{}: {doubt}", file.shown().display())).collect();
-                let stage = Stage { name: file.name(), source: Box::new(source), measured: Measured::default() };
-                Ok(Workload { stages: vec![stage], config, notes })
+                Ok(Workload { notes, ..Workload::of(vec![Stage::alone(file.name(), source)], config) })
             }
         }
     }
@@ -289,39 +314,6 @@ pub(crate) struct Most {
 /// Sectors that hold so many bytes.
 fn sectors(bytes: u64) -> Sectors {
     Sectors::new(bytes.div_ceil(SECTOR.get()))
-}
-
-/// The generators of a job file with several stages, as results write them.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct Stages {
-    /// The generators.
-    stage: Vec<GeneratorSpec>,
-}
-
-fn serial(specs: &[GeneratorSpec], capacity: Sectors, seed: u64) -> Result<Vec<Stage>, Vec<base::fault::Fault>> {
-    if specs.is_empty() {
-        let remedy = "describe at least one as [[stage]], with the keys of a workload";
-        return Err(vec![base::fault::Fault::new(
-            "stage",
-            "there is no stage: the workload would issue no \
-                                                          request",
-            remedy,
-        )]);
-    }
-    let mut stages = Vec::new();
-    for (number, spec) in (0_u64..).zip(specs) {
-        // Jobs with equal descriptions must draw different requests.
-        let generator = Generator::new(spec, capacity, seed.wrapping_add(number << 32)).map_err(|faults| {
-            let inside = |fault: base::fault::Fault| {
-                let path = if specs.len() > 1 { format!("stage[{number}].{}", fault.path) } else { fault.path };
-                base::fault::Fault::new(path, fault.message, fault.remedy)
-            };
-            faults.into_iter().map(inside).collect::<Vec<_>>()
-        })?;
-        stages.push(Stage { name: spec.name.clone(), source: Box::new(generator), measured: spec.measured() });
-    }
-    Ok(stages)
 }
 
 /// The options with which a trace was read: `skip`, `repeat` and `extent`, and others that differ from the defaults.
@@ -348,35 +340,6 @@ fn reading(options: &TraceOptions) -> toml::Table {
     note("repeat", i64::from(options.repeat).into());
     note("extent", options.extent.name().into());
     table
-}
-
-fn table(specs: &[GeneratorSpec]) -> toml::Table {
-    let described: Vec<toml::Value> =
-        specs.iter().map(|spec| toml::Value::try_from(spec).expect("a description can be written")).collect();
-    match <[toml::Value; 1]>::try_from(described) {
-        Ok([toml::Value::Table(only)]) => only,
-        Ok([other]) => toml::Table::from_iter([("stage".to_owned(), other)]),
-        Err(all) => toml::Table::from_iter([("stage".to_owned(), toml::Value::Array(all))]),
-    }
-}
-
-fn jobs(path: &Path, text: &str, capacity: Sectors, seed: u64) -> Result<Workload, WorkloadError> {
-    let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
-    let faults = |faults: Vec<base::fault::Fault>| {
-        let fault = |fault: base::fault::Fault| Fault {
-            path: Some(path.to_owned()),
-            line: None,
-            key: fault.path,
-            message: fault.message,
-            remedy: fault.remedy,
-        };
-        Faults(faults.into_iter().map(fault).collect())
-    };
-    let file = fio::parse(&name, text).map_err(faults)?;
-    file.validate(capacity).map_err(faults)?;
-    let stages = serial(&file.stages, capacity, seed).map_err(faults)?;
-    let notes = file.notes.iter().map(|note| format!("{}: {note}", path.display())).collect();
-    Ok(Workload { stages, config: table(&file.stages), notes })
 }
 
 #[cfg(test)]

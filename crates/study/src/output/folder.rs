@@ -1,7 +1,4 @@
-//! The folder of `--out`. Its files get their names together, when all are complete.
-//!
-//! In an existing folder, the file that marks a result is removed first and named last, so that files of two runs never
-//! look like one result. Other files stay.
+//! The folder of `--out`. Its files get their names together, when all are complete ([`super::set`]). Other files stay.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -9,29 +6,13 @@ use std::path::{Path, PathBuf};
 
 use super::error::OutputError;
 use super::inputs::Inputs;
-use super::kind::Kind;
+use super::kind::{Kind, MARK, STUDY_MARK, kind_of};
 use super::place::{Before, permit, unwritable};
+use super::set::FileSet;
 use super::staged::Staged;
-
-/// The file that marks a folder with the result of a run.
-pub const MARK: &str = "summary.json";
-/// The file that marks a folder with the result of studies.
-pub const STUDY_MARK: &str = "study.json";
 
 /// The prefix of the folders of stages.
 const STAGE: &str = "stage-";
-
-/// The kind of a result file with this name.
-fn kind_of(name: &str) -> Option<Kind> {
-    match name.rsplit_once('/').map_or(name, |(_, name)| name) {
-        MARK | STUDY_MARK => Some(Kind::Results),
-        "report.html" => Some(Kind::Page),
-        "table.txt" | "claims.txt" | "command.txt" => Some(Kind::Text),
-        name if name.ends_with(".toml") => Some(Kind::Text),
-        name if name.ends_with(".parquet") => Some(Kind::Columns),
-        _ => None,
-    }
-}
 
 /// The folder of a result.
 #[derive(Debug)]
@@ -146,49 +127,26 @@ impl OutFolder {
         let earlier = self.earlier()?;
         let shown = self.shown.clone();
         let failed = |error: io::Error| unwritable(&shown, &error);
-        let made = !self.path.is_dir();
-        if made {
-            fs::create_dir(&self.path).map_err(failed)?;
-        }
-        let path = self.path.clone();
-        let named = self.replace(&earlier, &before);
-        if let Err(error) = named {
-            if made {
-                // The folder holds only files of this run.
-                let _ = fs::remove_dir_all(path);
-            }
-            return Err(failed(error));
-        }
+        let forced = self.replace(&earlier, &before).map_err(failed)?;
         let mut notes = Vec::new();
         if !earlier.is_empty() {
             notes.push(format!("{}: replaced an earlier result ({})", shown.display(), earlier.join(", ")));
         }
-        notes.extend(named.unwrap_or_default().iter().filter_map(|name| Before::Forced.note(&shown.join(name))));
+        notes.extend(forced.iter().filter_map(|name| Before::Forced.note(&shown.join(name))));
         Ok(notes)
     }
 
-    /// Replaces the files. Returns those replaced by `--force`.
+    /// Replaces the files as a set. Returns those replaced by `--force`.
     fn replace(self, earlier: &[String], before: &[Before]) -> io::Result<Vec<String>> {
-        let is_mark = |name: &&String| [MARK, STUDY_MARK].contains(&&***name);
-        let stays = |name: &&String| self.files.iter().any(|(new, _)| new == *name);
-        for name in earlier.iter().filter(is_mark).chain(earlier.iter().filter(|name| !is_mark(name) && !stays(name))) {
-            fs::remove_file(self.path.join(name))?;
-            if let Some((stage, _)) = name.split_once('/') {
-                // A folder with other files stays.
-                let _ = fs::remove_dir(self.path.join(stage));
-            }
-        }
+        let mut set = FileSet::create(&self.path)?;
         let mut forced = Vec::new();
         for ((name, staged), before) in self.files.into_iter().zip(before) {
-            let to = self.path.join(&name);
-            if let Some(inner) = to.parent().filter(|inner| !inner.is_dir()) {
-                fs::create_dir(inner)?;
-            }
-            staged.publish(&to, *before != Before::Nothing)?;
             if *before == Before::Forced {
-                forced.push(name);
+                forced.push(name.clone());
             }
+            set.add(name, staged, &self.path)?;
         }
+        set.publish(&self.path, earlier)?;
         Ok(forced)
     }
 }

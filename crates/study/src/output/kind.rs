@@ -181,6 +181,23 @@ fn footer(file: &mut File) -> io::Result<Vec<u8>> {
     Ok(footer)
 }
 
+/// The file that marks a folder with the result of a run.
+pub const MARK: &str = "summary.json";
+/// The file that marks a folder with the result of studies.
+pub const STUDY_MARK: &str = "study.json";
+
+/// The kind of a result file with this name.
+pub(super) fn kind_of(name: &str) -> Option<Kind> {
+    match name.rsplit_once('/').map_or(name, |(_, name)| name) {
+        MARK | STUDY_MARK => Some(Kind::Results),
+        "report.html" => Some(Kind::Page),
+        "table.txt" | "claims.txt" | "command.txt" => Some(Kind::Text),
+        name if name.ends_with(".toml") => Some(Kind::Text),
+        name if name.ends_with(".parquet") => Some(Kind::Columns),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -27,6 +27,7 @@ const WRITABLE: &str = "choose a path that exists and is writable";
 pub(super) fn unwritable(path: &Path, error: &io::Error) -> OutputError {
     let remedy = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free space there, or choose another path",
+        io::ErrorKind::FileTooLarge => "raise the limit of a file's size (ulimit -f), or choose another file system",
         io::ErrorKind::BrokenPipe => "keep the reader of the pipe open until Flashloom has written all data",
         _ => WRITABLE,
     };

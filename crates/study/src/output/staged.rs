@@ -1,8 +1,9 @@
 //! A file that gets its name when it is complete.
 //!
 //! On file systems that support it, the file has no name until then, and no end of the program leaves anything behind.
-//! Elsewhere it has a hidden name beside its destination. A signal or a panic removes the hidden name ([`sweep`]).
-//! After SIGKILL the next run that writes to the folder removes it: a running program locks its files.
+//! Elsewhere it has a hidden name beside its destination, and so has a set of files. A signal or a panic
+//! removes the hidden names ([`sweep`]). After SIGKILL the next run that writes to the folder removes them: a running
+//! program locks its files.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek};
@@ -34,7 +35,7 @@ pub(super) fn naming() -> MutexGuard<'static, ()> {
 /// Removes all incomplete files; for a panic hook.
 pub fn sweep() {
     // They are temporary files: if one cannot be removed, no remedy is possible here.
-    locked(&HIDDEN).drain(..).for_each(|path| drop(fs::remove_file(path)));
+    locked(&HIDDEN).drain(..).for_each(|path| drop(remove(&path)));
 }
 
 /// The same for a signal that ends the program. It waits for the naming that is in progress and prevents any other.
@@ -43,14 +44,19 @@ pub fn sweep_for_good() {
     sweep();
 }
 
-/// Removes hidden files of programs that no longer run, and returns their lengths.
+/// Removes a hidden file or folder.
+fn remove(path: &Path) -> io::Result<()> {
+    if fs::symlink_metadata(path)?.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
+}
+
+/// Removes hidden files and folders of programs that no longer run, and returns their lengths.
 pub(crate) fn clear(folder: &Path) -> Vec<u64> {
     let mut removed = Vec::new();
     let Ok(entries) = fs::read_dir(folder) else { return removed };
     for entry in entries.flatten() {
         let name = entry.file_name();
         let ours = name.to_str().is_some_and(|name| name.starts_with(FIRST) && name.ends_with(LAST));
-        if !ours || !entry.file_type().is_ok_and(|of| of.is_file()) {
+        if !ours || !entry.file_type().is_ok_and(|of| of.is_file() || of.is_dir()) {
             continue;
         }
         if let Ok(file) = File::open(entry.path())
@@ -58,7 +64,7 @@ pub(crate) fn clear(folder: &Path) -> Vec<u64> {
         {
             let length = file.metadata().map_or(0, |meta| meta.len());
             // If the file is gone, another program was faster.
-            if fs::remove_file(entry.path()).is_ok() {
+            if remove(&entry.path()).is_ok() {
                 removed.push(length);
             }
         }
@@ -76,15 +82,40 @@ pub(crate) fn write_whole(to: &Path, fill: impl FnOnce(&File) -> io::Result<()>)
     staged.name(to, true)
 }
 
-/// A hidden name. Dropping it removes the name.
+/// A hidden name of a file or folder. Dropping it removes what has the name.
 #[derive(Debug)]
-struct Hidden(PathBuf);
+pub(super) struct Hidden(PathBuf);
 
 impl Hidden {
     fn new(folder: &Path) -> Self {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         Self(folder.join(format!("{FIRST}{}-{number}{LAST}", std::process::id())))
+    }
+
+    /// A new folder with a hidden name.
+    pub(super) fn folder(home: &Path) -> io::Result<Self> {
+        clear(home);
+        loop {
+            let hidden = Self::new(home);
+            match fs::create_dir(&hidden.0) {
+                Ok(()) => {
+                    locked(&HIDDEN).push(hidden.0.clone());
+                    return Ok(hidden);
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// What had the name has another one now.
+    pub(super) fn forget(&self) {
+        locked(&HIDDEN).retain(|path| *path != self.0);
     }
 
     fn create(&self) -> io::Result<File> {
@@ -99,7 +130,7 @@ impl Drop for Hidden {
         let mut hidden = locked(&HIDDEN);
         if let Some(at) = hidden.iter().position(|path| *path == self.0) {
             hidden.swap_remove(at);
-            let _ = fs::remove_file(&self.0);
+            let _ = remove(&self.0);
         }
     }
 }

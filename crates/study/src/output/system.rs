@@ -64,6 +64,11 @@ mod unix {
     pub(crate) fn has_name(file: &File) -> bool {
         file.metadata().is_ok_and(|meta| meta.nlink() > 0)
     }
+
+    /// True if two folders lie on one file system.
+    pub(crate) fn is_same_device(one: &Path, other: &Path) -> bool {
+        matches!((one.metadata(), other.metadata()), (Ok(one), Ok(other)) if one.dev() == other.dev())
+    }
 }
 
 #[cfg(not(unix))]
@@ -99,9 +104,30 @@ mod unix {
     pub(crate) fn has_name(_: &File) -> bool {
         true
     }
+
+    pub(crate) fn is_same_device(one: &Path, other: &Path) -> bool {
+        other.parent() == Some(one)
+    }
 }
 
-pub(super) use unix::{FileId, has_name, identity, lock, may_be_shared, sort, stream};
+pub(super) use unix::{FileId, has_name, identity, is_same_device, lock, may_be_shared, sort, stream};
+
+/// Exchanges the names of two folders at once; false where the system or the file system cannot.
+#[cfg(target_os = "linux")]
+pub(super) fn exchange(one: &Path, other: &Path) -> io::Result<bool> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    use rustix::io::Errno;
+    match renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE) {
+        Ok(()) => Ok(true),
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::XDEV | Errno::BUSY) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn exchange(_: &Path, _: &Path) -> io::Result<bool> {
+    Ok(false)
+}
 
 /// A nameless file in this folder, which vanishes with the program; `None` where files need names.
 #[cfg(target_os = "linux")]

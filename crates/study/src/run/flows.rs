@@ -5,9 +5,9 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use base::io::Io;
 use base::steps;
-use base::units::Time;
+use base::units::{Span, Time};
 use ssd::{Completion, Drive, QueueId, Tag};
-use workload::{Pacing, Source};
+use workload::{Pacing, Source, Think};
 
 use super::coming::Coming;
 use super::error::{RunError, too_late};
@@ -41,6 +41,7 @@ struct State<'a> {
     pacing: Pacing,
     /// The time at which a closed loop ends.
     until: Time,
+    pause: Pause,
     /// The next request of an open loop or a replay.
     next: Option<Io>,
     /// True if the next request of a replay is due and waits for a completion.
@@ -53,6 +54,22 @@ struct State<'a> {
     /// The next requests of a closed loop.
     coming: Coming,
     collected: Collected,
+}
+
+/// The pauses of a closed loop.
+struct Pause {
+    think: Option<Think>,
+    /// Requests since the last pause.
+    since: u32,
+    /// True until the flow is woken.
+    is_on: bool,
+}
+
+impl Pause {
+    /// True if a pause is due as soon as all requests of the flow have completed.
+    fn is_due(&self) -> bool {
+        self.think.is_some_and(|think| self.since >= think.every)
+    }
 }
 
 /// The flow of each request in flight, by tag. Tags are assigned in order and return in nearly that order.
@@ -77,7 +94,7 @@ impl Window {
 /// All flows of a run.
 pub(super) struct Several<'a> {
     flows: Vec<State<'a>>,
-    /// The times of the next requests of open loops.
+    /// The times of the next requests of open loops, and those at which closed loops begin or end a pause.
     due: BinaryHeap<Reverse<(Time, usize)>>,
     window: Window,
     /// The flows whose requests have just completed, in order of completion.
@@ -92,6 +109,7 @@ impl<'a> Several<'a> {
     pub(super) fn new(flows: Vec<Flow<'a>>, start: Time, first: Tag, scale: Option<f64>) -> Self {
         let state = |flow: Flow<'a>| State {
             pacing: flow.pacing(),
+            pause: Pause { think: flow.source.think(), since: 0, is_on: false },
             until: until(start, flow.source.duration()),
             flow,
             next: None,
@@ -130,11 +148,23 @@ impl<'a> Several<'a> {
         self.due.peek().map(|Reverse(due)| *due)
     }
 
-    /// Removes the request that is due.
-    fn take_due(&mut self) -> Io {
+    /// Removes the request that is due; `None` if a closed loop is due, which pauses no longer.
+    fn take_due(&mut self) -> Option<Io> {
         steps::count();
         let Reverse((_, i)) = self.due.pop().expect("it is due");
-        self.flows[i].next.take().expect("it is due")
+        let State { next, pause, .. } = &mut self.flows[i];
+        pause.is_on = false;
+        next.take()
+    }
+
+    /// Lets a closed loop pause, unless it has ended when the pause is over.
+    fn pause(&mut self, i: usize, from: Time, span: Span) {
+        let State { pause, over, until, .. } = &mut self.flows[i];
+        (pause.is_on, pause.since) = (true, 0);
+        match arrival(from, Time::from_ps(span.as_ps()), None).filter(|at| at < until) {
+            Some(at) => self.due.push(Reverse((at, i))),
+            None => *over = true,
+        }
     }
 
     /// Holds the request that is due until a request of its flow completes, if as many are outstanding as its replay
@@ -163,6 +193,7 @@ impl<'a> Several<'a> {
         self.window.flows.push_back(Some(i as u16));
         self.flows[i].outstanding += 1;
         self.flows[i].issued += 1;
+        self.flows[i].pause.since = self.flows[i].pause.since.saturating_add(1);
         self.flows[i].collected.submitted += 1;
     }
 }
@@ -200,6 +231,13 @@ impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
                 several.fetch(i, self.now)?;
             }
         }
+        for i in 0..several.flows.len() {
+            let State { flow, pacing, .. } = &several.flows[i];
+            let delay = flow.source.start();
+            if matches!(pacing, Pacing::Closed { .. }) && !delay.is_zero() {
+                several.pause(i, self.now, delay);
+            }
+        }
         // Closed loops submit one request each by turns, so that none has an advantage.
         let mut more = true;
         while more {
@@ -216,7 +254,10 @@ impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
                 if several.hold_due() {
                     continue;
                 }
-                let io = several.take_due();
+                let Some(io) = several.take_due() else {
+                    while self.refill(several, i)? {}
+                    continue;
+                };
                 self.submit(io, several.flows[i].flow.queue)?;
                 several.submitted(i);
                 self.submitted(i);
@@ -245,7 +286,7 @@ impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
     /// false if it submitted none.
     fn refill(&mut self, several: &mut Several<'_>, i: usize) -> Result<bool, RunError> {
         steps::count();
-        let State { flow, pacing, until, over, outstanding, coming, held, next, .. } = &mut several.flows[i];
+        let State { flow, pacing, until, over, outstanding, coming, pause, held, next, .. } = &mut several.flows[i];
         if let Some(io) = next.take_if(|_| std::mem::take(held)) {
             if self.left == 0 || self.now >= self.stop_at {
                 return Ok(false);
@@ -257,7 +298,13 @@ impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
             return Ok(true);
         }
         let Pacing::Closed { depth } = *pacing else { return Ok(false) };
-        if *over || *outstanding >= u64::from(depth) {
+        if *over || pause.is_on || *outstanding >= u64::from(depth) {
+            return Ok(false);
+        }
+        if let Some(think) = pause.think.filter(|_| pause.is_due()) {
+            if *outstanding == 0 {
+                several.pause(i, self.now, think.time);
+            }
             return Ok(false);
         }
         *over = !self.submit_next(&mut *flow.source, coming, flow.queue, *until)?;

@@ -14,6 +14,9 @@ impl Session<'_> {
         if self.flows.len() < 2 {
             return Err(SessionError::NoNeighbour);
         }
+        if let Some(flow) = self.flows.iter().find(|flow| flow.has_jobs_beside()) {
+            return Err(SessionError::JobsBeside { workload: flow.name.clone() });
+        }
         self.flows.iter().map(Flow::again).collect()
     }
 

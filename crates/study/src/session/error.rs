@@ -26,6 +26,11 @@ pub enum SessionError {
     },
     /// There is one workload, which has nothing to be compared with.
     NoNeighbour,
+    /// A workload has jobs that run at the same time, so that it is no flow of its own.
+    JobsBeside {
+        /// The workload.
+        workload: String,
+    },
     /// The requests of a workload can be read only once, so it cannot run alone, too.
     Once {
         /// The workload.
@@ -90,6 +95,7 @@ impl SessionError {
         match self {
             Self::Run { workload, .. }
             | Self::Books { workload, .. }
+            | Self::JobsBeside { workload }
             | Self::Once { workload }
             | Self::Again { workload, .. } => Some(workload),
             _ => None,
@@ -104,6 +110,11 @@ impl fmt::Display for SessionError {
             Self::NoNeighbour => {
                 f.write_str("fairness compares several workloads with each of them alone; add another workload")
             }
+            Self::JobsBeside { workload } => write!(
+                f,
+                "{workload}: has jobs that run at the same time, and fairness compares single flows; put each job into a \
+                 file of its own and add it with --flow"
+            ),
             Self::Once { workload } => write!(
                 f,
                 "{workload}: its requests can be read only once, and it has to run alone, too; open it with \

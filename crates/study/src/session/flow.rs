@@ -7,7 +7,7 @@ use workload::trace::TraceOptions;
 use workload::{Pacing, Source};
 
 use super::error::SessionError;
-use crate::catalogue::{Stage, Workload, WorkloadError, WorkloadFile};
+use crate::catalogue::{ConcurrentJobs, Stage, Workload, WorkloadError, WorkloadFile};
 use crate::run::{self, Window};
 
 /// A workload that runs on a drive, alone or beside others.
@@ -22,6 +22,8 @@ pub struct Flow<'a> {
     pub(super) queue: QueueId,
     /// What it was opened from; `None` if a caller made its source.
     origin: Option<Origin>,
+    /// True if its description asks for a check of all data.
+    pub(super) verifies: bool,
 }
 
 /// What a flow is opened from, and can be opened from again.
@@ -41,17 +43,48 @@ pub(super) struct Part<'a> {
     pub(super) source: Box<dyn Source + 'a>,
     /// What its description says of its measurement.
     pub(super) measured: Measured,
+    /// Other requests that begin with the stage.
+    pub(super) beside: Option<ConcurrentJobs>,
+}
+
+impl<'a> Part<'a> {
+    /// All its requests, as the runner takes them. One workload has `name`; several have their own names, behind
+    /// `within` if that is given.
+    pub(super) fn running(
+        &mut self,
+        name: &str,
+        within: Option<&str>,
+        pacing: Option<Pacing>,
+        queue: QueueId,
+    ) -> Vec<run::Flow<'_>> {
+        let named = |own: &str| within.map_or_else(|| own.to_owned(), |within| format!("{within} {own}"));
+        let Some(ConcurrentJobs { own, others }) = &mut self.beside else {
+            return vec![run::Flow { name: name.to_owned(), source: &mut *self.source, pacing, queue }];
+        };
+        let mut all = vec![run::Flow { name: named(own), source: &mut *self.source, pacing, queue }];
+        for (name, source) in others {
+            all.push(run::Flow { name: named(name), source: &mut **source, pacing, queue });
+        }
+        all
+    }
+
+    /// Everything that makes requests.
+    pub(super) fn sources(&self) -> impl Iterator<Item = &dyn Source> {
+        let others = self.beside.iter().flat_map(|beside| &beside.others).map(|(_, source)| &**source as &dyn Source);
+        std::iter::once(&*self.source as &dyn Source).chain(others)
+    }
 }
 
 impl<'a> Flow<'a> {
     /// An opened workload, named after its first stage.
     #[must_use]
     pub fn new(workload: Workload) -> Self {
-        let Workload { stages, config, notes } = workload;
+        let Workload { stages, config, notes, verifies } = workload;
         let name = stages.first().map(|stage| stage.name.clone()).unwrap_or_default();
-        let part = |Stage { name, source, measured }| Part { name, source, measured };
+        let part = |Stage { name, source, measured, beside }| Part { name, source, measured, beside };
         let parts = stages.into_iter().map(part).collect();
-        Self { name, parts, config, doubts: notes, pacing: None, queue: QueueId::default(), origin: None }
+        let (pacing, queue, origin) = (None, QueueId::default(), None);
+        Self { name, parts, config, doubts: notes, pacing, queue, origin, verifies }
     }
 
     /// Opens a workload.
@@ -82,9 +115,10 @@ impl<'a> Flow<'a> {
     #[must_use]
     pub fn of(name: impl Into<String>, source: impl Source + 'a) -> Self {
         let name = name.into();
-        let parts = vec![Part { name: name.clone(), source: Box::new(source), measured: Measured::default() }];
+        let (source, measured, beside) = (Box::new(source), Measured::default(), None);
+        let parts = vec![Part { name: name.clone(), source, measured, beside }];
         let (config, doubts) = (toml::Table::new(), Vec::new());
-        Self { name, parts, config, doubts, pacing: None, queue: QueueId::default(), origin: None }
+        Self { name, parts, config, doubts, pacing: None, queue: QueueId::default(), origin: None, verifies: false }
     }
 
     /// Sets the name that results use.
@@ -142,8 +176,8 @@ impl<'a> Flow<'a> {
     /// True if each completion triggers the next request; false if requests have times of arrival.
     #[must_use]
     pub fn is_closed_loop(&self) -> bool {
-        let pacing = |part: &Part<'_>| self.pacing.unwrap_or_else(|| part.source.pacing());
-        self.parts.iter().all(|part| matches!(pacing(part), Pacing::Closed { .. }))
+        let pacing = |source: &dyn Source| self.pacing.unwrap_or_else(|| source.pacing());
+        self.parts.iter().flat_map(Part::sources).all(|source| matches!(pacing(source), Pacing::Closed { .. }))
     }
 
     /// The part of a run with this flow as the first that is measured: what the session leaves open, the first stage says.
@@ -157,11 +191,16 @@ impl<'a> Flow<'a> {
         notes.map(|note| format!("{}: {note}", self.name))
     }
 
+    /// True if a stage has several jobs at the same time, each with its own pace.
+    pub(super) fn has_jobs_beside(&self) -> bool {
+        self.parts.iter().any(|part| part.beside.is_some())
+    }
+
     /// The flow as the runner takes it, if it has a stage.
-    pub(super) fn running(&mut self) -> Option<run::Flow<'_>> {
+    pub(super) fn running(&mut self) -> Vec<run::Flow<'_>> {
         let Self { name, pacing, queue, .. } = self;
-        let source = &mut *self.parts.first_mut()?.source;
-        Some(run::Flow { name: name.clone(), source, pacing: *pacing, queue: *queue })
+        let part = self.parts.first_mut();
+        part.map_or_else(Vec::new, |part| part.running(name, Some(&*name), *pacing, *queue))
     }
 }
 

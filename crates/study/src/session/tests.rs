@@ -346,9 +346,10 @@ fn stages_follow_each_other_and_stop_together() {
             name: name.into(),
             source: Box::new(mixture(&device, 100, EIGHT)),
             measured: Default::default(),
+            beside: None,
         };
         let stages = vec![stage("one"), stage("two")];
-        let workload = catalogue::Workload { stages, config: toml::Table::new(), notes: Vec::new() };
+        let workload = catalogue::Workload::of(stages, toml::Table::new());
         let mut records: Vec<Record> = Vec::new();
         let session = Session::new(&device).flow(Flow::new(workload)).warm_up(WarmUp::Requests(20)).stop(stop);
         let outcome = session.verify(true).log(&mut records).run().unwrap_or_else(|error| panic!("{error}"));

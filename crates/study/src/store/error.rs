@@ -10,21 +10,41 @@ use super::row::RowError;
 #[derive(Debug)]
 pub struct StoreError {
     path: PathBuf,
+    purpose: Purpose,
     error: io::Error,
 }
 
+/// What fails.
+#[derive(Debug)]
+enum Purpose {
+    Find,
+    Write,
+}
+
 impl StoreError {
+    /// The file or folder at `path` cannot be written.
     pub(super) fn new(path: &Path, error: io::Error) -> Self {
-        Self { path: path.to_owned(), error }
+        Self { path: path.to_owned(), purpose: Purpose::Write, error }
+    }
+
+    /// There is no store at `path` to be read.
+    pub(super) fn missing(path: &Path, error: io::Error) -> Self {
+        Self { path: path.to_owned(), purpose: Purpose::Find, error }
     }
 }
 
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (path, error) = (self.path.display(), &self.error);
+        if matches!(self.purpose, Purpose::Find) {
+            let why =
+                if error.kind() == io::ErrorKind::NotFound { String::new() } else { format!(" to be read: {error}") };
+            let remedy = "choose its folder with --store, or run a study first";
+            return write!(f, "{path}: there is no store of results{why}; {remedy}");
+        }
         match error.kind() {
-            io::ErrorKind::NotFound => {
-                write!(f, "{path}: there is no store of results; choose its folder with --store, or run a study first")
+            _ if self.path.is_dir() && error.kind() == io::ErrorKind::IsADirectory => {
+                write!(f, "{path}: is a folder in the place of a file of the store of results; remove it")
             }
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => write!(
                 f,

@@ -46,7 +46,7 @@ impl Store {
             }
         }
         self.merge_studies(from)?;
-        self.merge_timings(from).map_err(|error| StoreError::new(&self.folder, error))
+        self.merge_timings(from)
     }
 
     /// Takes over which results belong to a study, for the studies that are not here.

@@ -12,6 +12,7 @@ use std::time::SystemTime;
 use base::units::Bytes;
 
 use super::digest::Digest;
+use super::error::StoreError;
 use super::{STATES, Store};
 use crate::output::write_whole;
 
@@ -79,12 +80,18 @@ impl Store {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn put_state(&self, digest: Digest, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-        write_whole(&self.state_path(digest), |file| {
+    pub fn put_state(
+        &self,
+        digest: Digest,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), StoreError> {
+        let path = self.state_path(digest);
+        let written = write_whole(&path, |file| {
             let mut out = BufWriter::new(file);
             write(&mut out)?;
             out.flush()
-        })?;
+        });
+        written.map_err(|error| StoreError::new(&path, error))?;
         trim(&self.folder, self.limit);
         Ok(())
     }

@@ -547,3 +547,22 @@ fn a_merge_takes_studies_and_times_and_leaves_results_of_other_versions() {
     assert_eq!((outcome.stored, times(&into)), (points.len(), before.1));
     assert!(into.store.is_same(&into.store.clone()) && !into.store.is_same(&from.store));
 }
+
+#[test]
+fn every_flipped_bit_of_a_result_is_noticed() {
+    let place = Place::new();
+    place.run(STUDY);
+    let digest = place.store.contents().points[0].digest;
+    let Row { key, summary } = place.store.row(digest).expect("sound").expect("there");
+    let bytes = Row::bytes(&key, &summary);
+    assert_eq!(bytes, fs::read(place.store.path(digest)).expect("there"));
+    assert_eq!(Row::parse(bytes.clone()).expect("sound").summary, summary);
+    let unnoticed = |at: &usize| {
+        let mut bytes = bytes.clone();
+        bytes[*at] ^= 1 << (at % 8);
+        Row::parse(bytes).is_ok()
+    };
+    let step = (bytes.len() / 400).max(1) | 1;
+    let missed: Vec<usize> = (0..bytes.len()).step_by(step).filter(unnoticed).collect();
+    assert!(missed.is_empty(), "{} of {}: {missed:?}", missed.len(), bytes.len() / step);
+}

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::Write;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Store;
 use super::digest::Digest;
+use super::error::StoreError;
 use crate::summary::Summary;
 
 /// The file.
@@ -97,7 +98,7 @@ impl Store {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn put_timing(&self, timing: &Timing) -> io::Result<()> {
+    pub fn put_timing(&self, timing: &Timing) -> Result<(), StoreError> {
         self.append(&[line(timing)])
     }
 
@@ -116,16 +117,18 @@ impl Store {
     }
 
     /// Appends lines at once, so that those of several programs do not mix.
-    fn append(&self, lines: &[String]) -> io::Result<()> {
+    fn append(&self, lines: &[String]) -> Result<(), StoreError> {
         if lines.is_empty() {
             return Ok(());
         }
-        let mut file = File::options().append(true).create(true).open(self.folder.join(FILE))?;
-        file.write_all(lines.concat().as_bytes())
+        let path = self.folder.join(FILE);
+        let file = File::options().append(true).create(true).open(&path);
+        let written = file.and_then(|mut file| file.write_all(lines.concat().as_bytes()));
+        written.map_err(|error| StoreError::new(&path, error))
     }
 
     /// Takes over how long the runs of another store took, but for those that are here.
-    pub(super) fn merge_timings(&self, from: &Self) -> io::Result<()> {
+    pub(super) fn merge_timings(&self, from: &Self) -> Result<(), StoreError> {
         let mut there: BTreeSet<Digest> = self.lines().map(|timing| timing.digest).collect();
         let new: Vec<String> =
             from.lines().filter(|timing| there.insert(timing.digest)).map(|timing| line(&timing)).collect();

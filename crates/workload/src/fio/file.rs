@@ -1,6 +1,6 @@
 //! The syntax of job files: sections, options, comments, and the defaults of `[global]`.
 
-use super::options::canonical;
+use super::options;
 use crate::fault::Faults;
 
 /// One option as written.
@@ -10,8 +10,10 @@ pub(super) struct Setting {
     pub(super) line: u64,
     /// Its section.
     pub(super) section: String,
-    /// Its canonical name in fio's manual.
+    /// The name in fio's manual, which an alias leads to.
     pub(super) key: String,
+    /// The name as written.
+    pub(super) written: String,
     /// Its value; `None` for an option without a value, which is a true boolean.
     pub(super) value: Option<String>,
 }
@@ -19,7 +21,13 @@ pub(super) struct Setting {
 impl Setting {
     /// The place of the setting, as faults name it.
     pub(super) fn path(&self) -> String {
-        format!("line {}, [{}] {}", self.line, self.section, self.key)
+        format!("line {}, [{}] {}", self.line, self.section, self.written)
+    }
+
+    /// True if fio would replace a part of the value: by a variable of its environment, or by a number of the machine.
+    pub(super) fn is_computed(&self) -> bool {
+        const WORDS: [&str; 4] = ["${", "$pagesize", "$mb_memory", "$ncpus"];
+        self.value.as_deref().is_some_and(|value| WORDS.iter().any(|word| value.contains(word)))
     }
 }
 
@@ -38,10 +46,25 @@ impl Job {
         self.settings.iter().find(|setting| setting.key == key)
     }
 
+    /// The place of the job, as faults name it.
+    pub(super) fn path(&self) -> String {
+        format!("line {}, [{}]", self.line, self.name)
+    }
+
+    /// The place of `key`, or of the job if the job does not have the option.
+    pub(super) fn path_of(&self, key: &str) -> String {
+        self.get(key).map_or_else(|| format!("{} {key}", self.path()), Setting::path)
+    }
+
     fn set(&mut self, setting: Setting) {
         self.settings.retain(|old| old.key != setting.key);
         self.settings.push(setting);
     }
+}
+
+/// A line without its comment, which begins with `;` or `#` wherever that stands, and without the blanks around it.
+fn stripped(line: &str) -> &str {
+    line.split([';', '#']).next().unwrap_or_default().trim_matches(|c: char| c.is_whitespace() || c.is_control())
 }
 
 /// The jobs in the order of the file. The `[global]` sections above a job are its defaults.
@@ -52,17 +75,20 @@ pub(super) fn jobs(text: &str, faults: &mut Faults) -> Vec<Job> {
     let mut section = None;
     for (index, raw) in text.lines().enumerate() {
         let line = index as u64 + 1;
-        let written = raw.trim();
-        if written.is_empty() || written.starts_with([';', '#']) {
+        let written = stripped(raw);
+        if written.is_empty() {
             continue;
         }
-        if let Some(name) = written.strip_prefix('[') {
-            let Some(name) = name.strip_suffix(']').map(str::trim).filter(|name| !name.is_empty()) else {
+        if let Some(rest) = written.strip_prefix('[') {
+            let name = rest.strip_suffix(']').map(str::trim).filter(|name| !name.is_empty());
+            let Some(name) = name else {
                 faults.add(format!("line {line}"), format!("`{written}` is not a section"), "write [name of the job]");
                 continue;
             };
-            section = Some(name == "global");
-            if name != "global" {
+            // fio compares the first six letters only.
+            let is_global = name.starts_with("global");
+            section = Some(is_global);
+            if !is_global {
                 jobs.push(Job { line, name: name.to_owned(), settings: global.settings.clone() });
             }
             continue;
@@ -73,27 +99,18 @@ pub(super) fn jobs(text: &str, faults: &mut Faults) -> Vec<Job> {
             continue;
         };
         let job = if in_global { &mut global } else { jobs.last_mut().expect("a section has begun") };
-        let (key, value) = match written.split_once('=') {
-            Some((key, value)) => (key.trim_end(), Some(value.trim_start().to_owned())),
-            None => (written, None),
+        let (name, value) = match written.split_once('=') {
+            Some((name, value)) => (name.trim_end(), Some(value.trim_start().to_owned())),
+            None => match written.split_once(char::is_whitespace) {
+                Some(("include", file)) => ("include", Some(file.trim_start().to_owned())),
+                _ => (written, None),
+            },
         };
-        let setting = Setting { line, section: job.name.clone(), key: canonical(key).to_owned(), value };
-        if key.split_whitespace().next() == Some("include") {
-            faults.add(setting.path(), "other files are not included", "paste the file's options here");
-        } else if let Some(value) = setting.value.as_deref().filter(|v| v.contains("${") || is_computed(v)) {
-            let message = format!("`{value}` is a variable or an expression, which Flashloom does not evaluate");
-            faults.add(setting.path(), message, "write the number itself");
-        } else {
-            job.set(setting);
-        }
+        let key = options::find(name).map_or(name, |option| option.name).to_owned();
+        job.set(Setting { line, section: job.name.clone(), key, written: name.to_owned(), value });
     }
     if jobs.is_empty() {
         faults.add("line 1", "the file has no job", "add a section [name] below [global]");
     }
     jobs
-}
-
-/// True for keywords that fio replaces, and for arithmetic in parentheses.
-fn is_computed(value: &str) -> bool {
-    value.contains("$pagesize") || value.contains("$mb_memory") || value.contains("$ncpus") || value.starts_with('(')
 }

@@ -1,71 +1,74 @@
-//! The options of fio and their classes.
+//! Every option of fio, with its aliases and what becomes of it here. The reader, the notes and the reference page are
+//! made from these tables.
 
-/// The class of an option.
+use super::engines;
+
+/// What becomes of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
-    /// The option is honoured.
-    Honoured,
-    /// The option has no meaning for a simulated device; a note gives the reason.
-    Meaningless(&'static str),
-    /// The option would change the requests and is not supported; with the remedy.
-    Unsupported(&'static str),
-    /// fio has no such option, or this table does not know it.
-    Unknown,
+pub(super) enum Treatment {
+    /// The option decides which requests are made, and does so here; with what it decides.
+    Honoured(&'static str),
+    /// The option does not change which requests are made; a note gives the reason.
+    Noted(&'static str),
+    /// The option changes the requests in a way that is not supported, for this reason; with the remedy.
+    Refused(&'static str, &'static str),
 }
 
-/// Alternative names of options, each with the canonical one.
-const ALIASES: &[(&str, &str)] = &[
-    ("readwrite", "rw"),
-    ("blocksize", "bs"),
-    ("blocksize_range", "bsrange"),
-    ("blocksize_unaligned", "bs_unaligned"),
-    ("ba", "blockalign"),
-    ("io_limit", "io_size"),
-    ("wait_for_previous", "stonewall"),
-    ("fill_fs", "fill_device"),
-    ("iomem", "mem"),
-    ("mem_align", "iomem_align"),
-    ("ss", "steadystate"),
-    ("start_delay", "startdelay"),
-    ("iodepth_batch_complete", "iodepth_batch_complete_min"),
-];
-
-/// The canonical name of `key` in fio's manual.
-pub(super) fn canonical(key: &str) -> &str {
-    ALIASES.iter().find(|(alias, _)| *alias == key).map_or(key, |(_, first)| first)
-}
-
-/// Options that are honoured.
-pub(super) const HONOURED: &[&str] = &[
-    "blockalign",
-    "bs",
-    "bsrange",
-    "bssplit",
-    "fdatasync",
-    "fsync",
-    "io_size",
-    "ioengine",
-    "iodepth",
-    "kb_base",
-    "loops",
-    "norandommap",
-    "number_ios",
-    "numjobs",
-    "offset",
-    "offset_increment",
-    "percentage_random",
-    "ramp_time",
-    "random_distribution",
-    "rate_iops",
-    "rate_process",
-    "runtime",
-    "rw",
-    "rw_sequencer",
-    "rwmixread",
-    "rwmixwrite",
-    "size",
-    "stonewall",
-    "time_based",
+/// Options that are honoured, with their aliases, and what they decide.
+const HONOURED: &[(&str, &str)] = &[
+    ("rw|readwrite", "the kinds of requests, and whether addresses are sequential, with holes, or random"),
+    ("rw_sequencer", "`sequential` only: how the runs of `rw=randread:8` go on"),
+    ("rwmixread", "share of reads in a mix"),
+    ("rwmixwrite", "share of writes in a mix"),
+    ("bs|blocksize", "the size of requests, for each kind"),
+    ("bsrange|blocksize_range", "a range of sizes"),
+    ("bssplit", "sizes with their shares"),
+    ("blockalign|ba", "the alignment of random addresses"),
+    ("kb_base", "whether `k` is 1024 or 1000"),
+    ("size", "the region, and the amount of data if `io_size` does not say it"),
+    ("io_size|io_limit", "the amount of data"),
+    ("filesize", "the size of each file, and so the region"),
+    ("nrfiles|nr_files", "files of a job: equal parts of its region, which take turns"),
+    ("file_service_type", "which file is next"),
+    ("openfiles", "with 1, one file after another"),
+    ("filename", "a list `a:b` has as many files; where they lie is not asked"),
+    ("offset|fileoffset", "the start of the region"),
+    ("offset_increment", "the distance between the regions of clones"),
+    ("fill_device|fill_fs", "the region is all of the drive"),
+    ("number_ios", "the most requests"),
+    ("loops", "how often the job is repeated"),
+    ("numjobs", "clones of a job"),
+    ("norandommap", "random addresses may repeat within a pass"),
+    ("percentage_random", "how often a random request goes to a new address"),
+    ("random_distribution", "`random`, `zipf`, `pareto`, `zoned`"),
+    ("zonemode", "`none` or `strided`"),
+    ("zonesize", "the data that a zone receives before the next zone's turn"),
+    ("zonerange", "the length of a zone"),
+    ("zoneskip", "the distance between zones"),
+    ("iodepth", "requests outstanding of each clone"),
+    ("ioengine", "whether `iodepth` counts: synchronous engines keep one request outstanding"),
+    ("rate", "bytes per second, as arrivals by the clock"),
+    ("rate_iops", "requests per second, as arrivals by the clock"),
+    ("rate_process", "arrivals at equal or at exponential intervals"),
+    ("thinktime", "the pause of a job without a rate, once its requests have completed"),
+    ("thinktime_blocks", "requests from one pause to the next"),
+    ("fsync", "a flush after so many writes"),
+    ("fdatasync", "a flush after so many writes"),
+    ("write_barrier", "a flush after so many writes"),
+    ("sync", "a flush after each write"),
+    ("writefua", "a flush after each write"),
+    ("end_fsync", "a flush behind the last request of a job that ends by its amount of data"),
+    ("fsync_on_close", "a flush behind the last request of a job that ends by its amount of data"),
+    ("startdelay", "how much later than the first job of its stage a job begins"),
+    ("runtime|timeout", "the longest time of a job"),
+    ("time_based", "the job goes on until `runtime` is over"),
+    ("ramp_time", "the time before the measurement"),
+    ("ramp_size", "the data before the measurement"),
+    ("stonewall|wait_for_previous", "the job begins when all before it have ended"),
+    ("wait_for", "the job begins when the named one has ended, if no other job runs beside that"),
+    ("flow", "the job's share of the requests of all jobs with its `flow_id`"),
+    ("flow_id", "the jobs that share requests by `flow`"),
+    ("verify", "Flashloom checks all data itself, as with `--verify`; fio's own verifying reads are not made"),
 ];
 
 const FILES: &str = "every job works on the one simulated device, without files";
@@ -74,15 +77,32 @@ const DATA: &str = "the simulated device ignores the content of data";
 const SEED: &str = "the seed of the run decides all randomness, and every run can be repeated";
 const REPORT: &str = "the study, not the workload, defines reports";
 const CACHE: &str = "requests go straight to the device: there is no page cache";
+const ENGINE: &str = "it says how an engine of fio reaches its device; the requests are the same";
+const HINT: &str = "requests have no priorities and no hints here; they are the same otherwise";
+const VERIFY: &str = "Flashloom's own check takes the place of fio's, and needs no settings";
+const QUEUE: &str = "the queue is refilled as soon as a request completes";
+const OVERLAP: &str = "the device completes overlapping requests in the order of their submission anyway";
+const WHOLE: &str = "the device carries out every request as a whole while it has power";
+const JUDGE: &str = "the requests are the same, and the results show whether the drive is fast enough";
+const INERT: &str = "fio itself ignores it";
+const ONLY_FLOW: &str = "the jobs of a flow draw their requests by shares, so none has to wait for another";
+const ONLY_EXIT: &str = "it says what `exitall` ends";
+const ONLY_ZBD: &str = "it counts with zonemode=zbd only";
+const ONLY_LATENCY: &str = "it counts with `latency_target` only";
+const ONLY_STEADY: &str = "it counts with `steadystate` only";
+const ONLY_REPLAY: &str = "it counts with `read_iolog` only";
+const ONLY_TRIM: &str = "it counts with `trim_percentage` only";
+const ONLY_SPRANDOM: &str = "it counts with `sprandom` only";
+const ONLY_SEQUENCE: &str = "it counts with random_distribution=sequence only";
 
-/// Options without meaning, by reason.
-const MEANINGLESS: &[(&str, &[&str])] = &[
+/// Options that do not change which requests are made, by reason.
+const NOTED: &[(&str, &[&str])] = &[
     (
         FILES,
         &[
             "directory",
-            "filename",
             "filename_format",
+            "filetype",
             "unique_filename",
             "lockfile",
             "fallocate",
@@ -94,19 +114,20 @@ const MEANINGLESS: &[(&str, &[&str])] = &[
             "unlink",
             "unlink_each_loop",
             "overwrite",
-            "openfiles",
             "fadvise_hint",
             "ioscheduler",
             "allow_create",
             "file_append",
+            "end_syncfs",
         ],
     ),
-    (CACHE, &["direct", "buffered", "invalidate", "pre_read"]),
+    (CACHE, &["direct", "buffered", "invalidate", "pre_read", "sync_file_range", "uncached", "readfua"]),
     (
         HOST,
         &[
             "thread",
             "nice",
+            "comm",
             "cpus_allowed",
             "cpus_allowed_policy",
             "cpumask",
@@ -117,24 +138,21 @@ const MEANINGLESS: &[(&str, &[&str])] = &[
             "cgroup",
             "cgroup_weight",
             "cgroup_nodelete",
-            "mem",
-            "iomem_align",
+            "mem|iomem",
+            "iomem_align|mem_align",
             "hugepage-size",
+            "hugepage",
             "lockmem",
             "clocksource",
+            "job_start_clock_id",
             "gtod_reduce",
             "gtod_cpu",
-            "hipri",
-            "sqthread_poll",
-            "sqthread_poll_cpu",
-            "fixedbufs",
-            "registerfiles",
-            "nonvectored",
-            "userspace_reap",
-            "force_async",
+            "gpu_dev_id",
             "exec_prerun",
             "exec_postrun",
-            "hugepage",
+            "io_submit_mode",
+            "thinktime_spin",
+            "thinkcycles",
         ],
     ),
     (
@@ -152,7 +170,7 @@ const MEANINGLESS: &[(&str, &[&str])] = &[
             "dedupe_global",
         ],
     ),
-    (SEED, &["randrepeat", "allrandrepeat", "randseed", "random_generator", "softrandommap"]),
+    (SEED, &["randrepeat|allrandrepeat", "randseed", "random_generator", "softrandommap"]),
     (
         REPORT,
         &[
@@ -166,16 +184,19 @@ const MEANINGLESS: &[(&str, &[&str])] = &[
             "write_lat_log",
             "write_hist_log",
             "write_iops_log",
+            "write_iolog",
+            "log_entries",
             "log_avg_msec",
             "log_hist_msec",
             "log_hist_coarseness",
-            "log_max_value",
+            "log_window_value|log_max_value",
             "log_offset",
+            "log_issue_time",
             "log_compression",
             "log_compression_cpus",
             "log_store_compressed",
-            "log_unix_epoch",
-            "log_alternate_epoch",
+            "log_alternate_epoch|log_unix_epoch",
+            "log_alternate_epoch_clock_id",
             "log_prio",
             "block_error_percentiles",
             "bwavgtime",
@@ -184,8 +205,7 @@ const MEANINGLESS: &[(&str, &[&str])] = &[
             "disable_lat",
             "disable_clat",
             "disable_slat",
-            "disable_bw_measurement",
-            "disable_bw",
+            "disable_bw_measurement|disable_bw",
             "slat_percentiles",
             "clat_percentiles",
             "lat_percentiles",
@@ -203,151 +223,189 @@ const MEANINGLESS: &[(&str, &[&str])] = &[
             "output-format",
             "continue_on_error",
             "ignore_error",
-            "max_latency",
-            "write_iolog",
+            "exitall_on_error",
         ],
     ),
-];
-
-const SEPARATE: &str = "delete it; the study decides this, not the workload";
-const WARM: &str = "delete it: all jobs of a stage begin together; ramp_time= leaves a beginning unmeasured";
-const TRACE: &str = "replay the trace itself: see the trace formats";
-
-/// Options that would change the requests, with the remedy.
-const UNSUPPORTED: &[(&str, &[&str])] = &[
-    (WARM, &["startdelay"]),
+    (JUDGE, &["max_latency", "rate_min|ratemin", "rate_iops_min", "rate_cycle|ratecycle"]),
     (
-        "use rate_iops to space requests in time",
-        &["thinktime", "thinktime_spin", "thinktime_blocks", "thinktime_blocks_type", "thinktime_iotime", "rate"],
-    ),
-    (
-        "delete it",
+        QUEUE,
         &[
-            "rate_min",
-            "rate_iops_min",
-            "rate_cycle",
-            "rate_ignore_thinktime",
-            "latency_target",
-            "latency_window",
-            "latency_percentile",
-            "latency_run",
-            "steadystate",
-            "steadystate_duration",
-            "steadystate_ramp_time",
-        ],
-    ),
-    (
-        "delete it: the queue is refilled as soon as a request completes",
-        &[
-            "iodepth_batch",
-            "iodepth_batch_submit",
-            "iodepth_batch_complete_min",
+            "iodepth_batch|iodepth_batch_submit",
+            "iodepth_batch_complete_min|iodepth_batch_complete",
             "iodepth_batch_complete_max",
             "iodepth_low",
-            "io_submit_mode",
-            "serialize_overlap",
         ],
     ),
+    (OVERLAP, &["serialize_overlap"]),
+    (WHOLE, &["atomic"]),
     (
-        TRACE,
-        &[
-            "read_iolog",
-            "read_iolog_chunked",
-            "merge_blktrace_file",
-            "replay_no_stall",
-            "replay_time_scale",
-            "replay_redirect",
-            "replay_align",
-            "replay_scale",
-            "replay_skip",
-        ],
-    ),
-    (
-        "delete it: the simulated device is not zoned",
-        &[
-            "zonemode",
-            "zonerange",
-            "zonesize",
-            "zonecapacity",
-            "zoneskip",
-            "read_beyond_wp",
-            "max_open_zones",
-            "job_max_open_zones",
-            "ignore_zone_limits",
-            "zone_reset_threshold",
-            "zone_reset_frequency",
-        ],
-    ),
-    (
-        "delete it and run with --verify, which checks every sector",
-        &[
-            "verify",
-            "do_verify",
-            "verify_only",
-            "verify_offset",
-            "verify_interval",
-            "verify_pattern",
-            "verify_fatal",
-            "verify_dump",
-            "verify_async",
-            "verify_backlog",
-            "verify_backlog_batch",
-            "verify_state_save",
-            "verify_state_load",
-            "experimental_verify",
-            "trim_percentage",
-            "trim_verify_zero",
-            "trim_backlog",
-            "trim_backlog_batch",
-        ],
-    ),
-    (
-        "write the jobs with offset= and size= of their own",
-        &["nrfiles", "file_service_type", "filesize", "opendir", "offset_align", "fill_device", "create_only"],
-    ),
-    ("write fsync=1 after the last write in a stage of its own", &["end_fsync", "fsync_on_close"]),
-    ("use fsync= instead", &["sync", "write_barrier", "sync_file_range"]),
-    ("use bssplit= with sizes that are multiples of a sector", &["bs_unaligned", "bs_is_seq_rand"]),
-    ("use stonewall instead", &["wait_for", "exitall", "exit_what", "exitall_on_error"]),
-    ("use TOML streams with shares instead", &["flow", "flow_id", "flow_sleep", "flow_watermark"]),
-    (
-        "delete it: the simulated host queue has no priorities and no hints",
+        HINT,
         &[
             "prio",
             "prioclass",
             "priohint",
             "cmdprio_percentage",
             "cmdprio_class",
+            "cmdprio_hint",
             "cmdprio",
             "cmdprio_bssplit",
-            "cmdprio_hint",
             "write_hint",
-            "md_per_io_size",
-            "num_range",
             "fdp",
-            "dataplacement",
+            "dataplacement|data_placement",
+            "plid_select|fdp_pli_select",
+            "plids|fdp_pli",
+            "dp_scheme",
+            "stream_id",
         ],
     ),
-    (SEPARATE, &["cpuload", "cpuchunks", "hostname", "port", "protocol", "listen"]),
+    (
+        VERIFY,
+        &[
+            "do_verify",
+            "verify_policy",
+            "verify_offset",
+            "verify_interval",
+            "verify_pattern",
+            "verify_pattern_interval",
+            "verify_fatal",
+            "verify_dump",
+            "verify_async",
+            "verify_async_cpus",
+            "verify_backlog",
+            "verify_backlog_batch",
+            "verify_state_save",
+            "verify_state_load",
+            "verify_write_sequence",
+            "verify_header_seed",
+            "verifysort",
+            "verifysort_nr",
+            "experimental_verify",
+            "trim_verify_zero",
+        ],
+    ),
+    (ENGINE, engines::OPTIONS),
+    (INERT, &["rwmixcycle", "percentage_sequential", "flow_watermark"]),
+    (ONLY_FLOW, &["flow_sleep"]),
+    (ONLY_EXIT, &["exit_what"]),
+    (
+        ONLY_ZBD,
+        &[
+            "zonecapacity",
+            "read_beyond_wp",
+            "max_open_zones",
+            "job_max_open_zones",
+            "ignore_zone_limits",
+            "zone_reset_threshold",
+            "zone_reset_frequency",
+            "recover_zbd_write_error",
+            "write_zone_remainder",
+        ],
+    ),
+    (ONLY_LATENCY, &["latency_window", "latency_percentile", "latency_run"]),
+    (
+        ONLY_STEADY,
+        &["steadystate_duration|ss_dur", "steadystate_ramp_time|ss_ramp", "steadystate_check_interval|ss_interval"],
+    ),
+    (
+        ONLY_REPLAY,
+        &[
+            "read_iolog_chunked",
+            "replay_no_stall",
+            "replay_time_scale",
+            "replay_redirect",
+            "replay_align",
+            "replay_scale",
+            "replay_skip",
+            "merge_blktrace_scalars",
+            "merge_blktrace_iters",
+        ],
+    ),
+    (ONLY_TRIM, &["trim_backlog", "trim_backlog_batch"]),
+    (ONLY_SPRANDOM, &["spr_num_regions", "spr_op", "spr_cs"]),
+    (ONLY_SEQUENCE, &["random_sequence_stride"]),
 ];
 
-/// The class of the option with this canonical name.
-pub(super) fn class(key: &str) -> Class {
-    let within = |table: &'static [(&str, &[&str])]| table.iter().find(|(_, keys)| keys.contains(&key));
-    if HONOURED.contains(&key) {
-        Class::Honoured
-    } else if let Some((reason, _)) = within(MEANINGLESS) {
-        Class::Meaningless(reason)
-    } else if let Some((remedy, _)) = within(UNSUPPORTED) {
-        Class::Unsupported(remedy)
-    } else {
-        Class::Unknown
+const DELETE: &str = "delete it";
+const COMMANDS: &str = "write a job for each kind of request, with rw=write or rw=trim";
+
+/// Options that change the requests in a way that is not supported, each with the reason and the remedy. A value that
+/// turns the option off is accepted.
+const REFUSED: &[(&str, &str, &str)] = &[
+    ("include", "other files are not included", "paste the file's options here"),
+    ("read_iolog", "the job replays a log, which is a trace", "run the log itself: flashloom run DEVICE LOG"),
+    ("merge_blktrace_file", "the job merges traces", "give the traces to flashloom trace convert"),
+    ("create_only", "the job creates files and makes no request", "delete it to make the job's requests"),
+    ("opendir", "the job reads the files that it finds in a folder, whose sizes are not known here", "give `size`"),
+    ("thinktime_iotime", "a pause by the clock is not supported", "write thinktime_blocks="),
+    ("thinktime_blocks_type", "pauses are counted by requests", DELETE),
+    ("rate_ignore_thinktime", "a rate and a pause in one job are not supported", DELETE),
+    ("latency_target", "fio searches for a depth, so the requests depend on its measurements", "write the iodepth"),
+    ("steadystate|ss", "fio ends the job when its own rule is met", "delete it and run with --until steady"),
+    ("exitall", "fio ends all jobs when the first one ends", "give the jobs a runtime"),
+    ("bs_unaligned|blocksize_unaligned", "sizes that are no multiples of each other", "write bssplit="),
+    ("bs_is_seq_rand", "sizes by the address pattern", "write a sequential and a random job"),
+    ("offset_align", "a rounded start of the region is not supported", "write the offset itself in bytes"),
+    ("sprandom", "fio's preconditioning by regions is not supported", "run with --precondition random:1"),
+    ("trim_percentage", "discards of verified blocks are not supported", COMMANDS),
+    ("verify_only", "the job reads what another run of fio has written", "write the data in an earlier stage"),
+    ("num_range", "a discard of several ranges in one command is not supported", "delete it: one range each"),
+    ("write_mode", "commands other than writes are not supported", COMMANDS),
+    ("read_mode", "commands other than reads are not supported", COMMANDS),
+    ("sg_write_mode", "commands other than writes are not supported", COMMANDS),
+    ("libblkio_write_zeroes_on_trim", "commands that write zeros are not supported", COMMANDS),
+];
+
+/// An option, as the reference has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FioOption {
+    pub(super) name: &'static str,
+    aliases: &'static str,
+    pub(super) treatment: Treatment,
+}
+
+impl FioOption {
+    fn new(names: &'static str, treatment: Treatment) -> Self {
+        let (name, aliases) = names.split_once('|').unwrap_or((names, ""));
+        Self { name, aliases, treatment }
+    }
+
+    /// All names, the first one of which is that of fio's manual.
+    pub(super) fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        std::iter::once(self.name).chain(self.aliases.split('|').filter(|alias| !alias.is_empty()))
     }
 }
 
-/// The honoured option that the user probably meant.
-pub(super) fn nearest(key: &str) -> Option<&'static str> {
-    base::suggest::nearest(key, HONOURED)
+/// All options, honoured ones first.
+pub(super) fn all() -> impl Iterator<Item = FioOption> {
+    let honoured = HONOURED.iter().map(|(names, what)| FioOption::new(names, Treatment::Honoured(what)));
+    let noted =
+        NOTED.iter().flat_map(|(reason, all)| all.iter().map(|names| FioOption::new(names, Treatment::Noted(reason))));
+    let refused =
+        REFUSED.iter().map(|(names, reason, remedy)| FioOption::new(names, Treatment::Refused(reason, remedy)));
+    honoured.chain(noted).chain(refused)
+}
+
+/// The option that has this name or alias.
+pub(super) fn find(name: &str) -> Option<FioOption> {
+    all().find(|option| option.names().any(|known| known == name))
+}
+
+/// The option that the user probably meant.
+pub(super) fn nearest(name: &str) -> Option<&'static str> {
+    let names: Vec<&'static str> = all().flat_map(|option| option.names()).collect();
+    base::suggest::nearest(name, &names)
+}
+
+/// True if this value of the option asks for nothing special.
+pub(super) fn is_off(option: &str, value: Option<&str>) -> bool {
+    let off: &[&str] = match option {
+        "num_range" => &["1"],
+        "write_mode" | "sg_write_mode" => &["write"],
+        "read_mode" => &["read"],
+        "thinktime_blocks_type" => &["complete", "issue"],
+        _ => &["0", "false", "none", "off"],
+    };
+    value.is_some_and(|value| off.contains(&value.trim()))
 }
 
 #[cfg(test)]
@@ -355,18 +413,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_fio_option_is_in_one_class() {
-        let tables = MEANINGLESS.iter().chain(UNSUPPORTED).flat_map(|(_, keys)| keys.iter());
-        let mut all: Vec<_> = HONOURED.iter().chain(tables).collect();
-        all.sort_unstable();
-        assert!(all.windows(2).all(|pair| pair[0] != pair[1]), "twice: {all:?}");
-        assert!(all.iter().all(|key| canonical(key) == **key), "an alias in a table");
+    fn every_fio_option_is_in_one_table_once() {
+        let mut names: Vec<&str> = all().flat_map(|option| option.names()).collect();
+        names.sort_unstable();
+        let twice: Vec<_> = names.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+        assert!(twice.is_empty(), "{twice:?}");
+    }
+
+    #[test]
+    fn an_alias_leads_to_the_option_of_the_manual() {
+        for (alias, name) in
+            [("timeout", "runtime"), ("blocksize", "bs"), ("ratemin", "rate_min"), ("ss", "steadystate")]
+        {
+            assert_eq!(find(alias).map(|option| option.name), Some(name));
+        }
+        assert_eq!(find("no_such_option"), None);
     }
 
     #[test]
     fn a_misspelt_option_is_recognised() {
         assert_eq!(nearest("iodeph"), Some("iodepth"));
         assert_eq!(nearest("rwmixraed"), Some("rwmixread"));
+        assert_eq!(nearest("threads"), Some("thread"));
         assert_eq!(nearest("something_else"), None);
     }
 }

@@ -1,5 +1,7 @@
 //! Tests of whole job files.
 
+mod requests;
+
 use base::io::IoKind;
 use base::units::{Bytes, Ratio, Sectors, Span};
 
@@ -14,17 +16,20 @@ use crate::{Arrival, Source, measure};
 const CAPACITY: Sectors = Sectors::new(1 << 21);
 
 fn good(text: &str) -> FioFile {
-    let file = parse("t", text).unwrap_or_else(|faults| panic!("{faults:#?}"));
-    for stage in &file.stages {
-        stage.validate(CAPACITY).unwrap_or_else(|faults| panic!("{faults:#?}"));
-    }
+    let mut file = parse("t", text).unwrap_or_else(|faults| panic!("{faults:#?}"));
+    file.fit(CAPACITY).unwrap_or_else(|faults| panic!("{faults:#?}"));
     file
 }
 
+/// The descriptions of all workloads.
+fn specs(text: &str) -> Vec<GeneratorSpec> {
+    good(text).specs().cloned().collect()
+}
+
 fn one(options: &str) -> GeneratorSpec {
-    let mut file = good(&format!("[job]\n{}", options.replace(' ', "\n")));
-    assert_eq!(file.stages.len(), 1);
-    file.stages.remove(0)
+    let mut specs = specs(&format!("[job]\n{}", options.replace(' ', "\n")));
+    assert_eq!(specs.len(), 1);
+    specs.remove(0)
 }
 
 fn stream(options: &str) -> StreamSpec {
@@ -40,7 +45,7 @@ fn run(spec: &GeneratorSpec) -> Vec<Arrival> {
 fn the_examples_run() {
     for (name, text) in builtin().iter().filter(|(name, _)| name.ends_with(".fio")) {
         let file = good(text);
-        for stage in &file.stages {
+        for stage in file.specs() {
             assert!(run(stage).iter().all(|a| a.io.end().get() <= CAPACITY.get()), "{name}");
             let count = run(stage).len();
             assert!(count >= 1000, "{name}: {count}");
@@ -84,7 +89,7 @@ fn random_offsets_visit_every_block_once_with_a_random_map() {
     assert!(!visited("rw=randrw size=4m norandommap").into_iter().eq(0..1024));
     assert!(!visited("rw=randread size=4m norandommap=0 blockalign=4k").into_iter().eq(0..1024));
     let file = good("[job]\nrw=randread\nbssplit=4k/50:8k/\nsize=4m");
-    assert_eq!(file.stages[0].streams[0].address, AddressSpec::Uniform {});
+    assert_eq!(file.specs().next().map(|spec| &spec.streams[0].address), Some(&AddressSpec::Uniform {}));
     assert!(file.notes.iter().any(|note| note.reason.contains("more than once")), "{:?}", file.notes);
 }
 
@@ -116,8 +121,8 @@ fn sizes_are_parsed_as_fio_parses_them() {
     let range = stream("rw=write bsrange=4k-64k").write_sizes;
     assert_eq!(range[0].size, SizeRange { min: Bytes::new(4096), max: Bytes::new(65_536) });
     assert_eq!(
-        stream("bs=4k kb_base=1000 size=8000k rw=read bs=4ki").region.size,
-        Some(Amount::Bytes(Bytes::new(8_000_000)))
+        stream("bs=4k kb_base=1000 size=8192k rw=read bs=4ki").region.size,
+        Some(Amount::Bytes(Bytes::new(8_192_000)))
     );
     assert_eq!(stream("blocksize=1m").read_sizes[0].size, exactly(1024));
 }
@@ -162,6 +167,7 @@ fn depths_and_rates_become_arrivals() {
     assert_eq!(one("iodepth=4 numjobs=3 ioengine=libaio").arrivals, closed(12));
     let ArrivalSpec::Fixed { rate } = one("rate_iops=1k").arrivals else { panic!("no fixed rate") };
     assert!((rate.per_second() - 1024.0).abs() < 1e-9, "fio's k is 1024 here too");
+    assert!(one("rate_iops=100 numjobs=2").streams[1].share.is_some());
     let ArrivalSpec::Poisson { rate } = one("rate_iops=500 rate_process=poisson numjobs=2").arrivals else {
         panic!("no poisson rate")
     };
@@ -174,20 +180,21 @@ fn jobs_run_together_or_one_after_another() {
         "[global]\nioengine=libaio\nsize=1m\n[a]\niodepth=3\n[b]\nrw=randwrite\n[c]\nstonewall\niodepth=2\nnumjobs=2\noffset_increment=8m",
     );
     assert_eq!(file.stages.len(), 2);
-    let shares: Vec<_> = file.stages[0].streams.iter().map(|s| s.share.unwrap().get()).collect();
-    assert_eq!((shares, &file.stages[0].arrivals), (vec![0.75, 0.25], &ArrivalSpec::Closed { depth: 4 }));
-    assert_eq!(file.stages[0].name, "t: a and b");
-    let starts: Vec<_> = file.stages[1].streams.iter().map(|s| s.region.start).collect();
+    let specs: Vec<&GeneratorSpec> = file.specs().collect();
+    let shares: Vec<_> = specs[0].streams.iter().map(|s| s.share.unwrap().get()).collect();
+    assert_eq!((shares, &specs[0].arrivals), (vec![0.75, 0.25], &ArrivalSpec::Closed { depth: 4 }));
+    assert_eq!((file.stages[0].name.as_str(), specs[0].name.as_str()), ("t: a and b", "t: a and b"));
+    let starts: Vec<_> = specs[1].streams.iter().map(|s| s.region.start).collect();
     assert_eq!(starts, [Some(Amount::Bytes(Bytes::new(0))), Some(Amount::Bytes(Bytes::new(8 << 20)))]);
     assert!(file.notes.iter().any(|note| note.reason.contains("share one queue of 4")), "{:?}", file.notes);
 }
 
 #[test]
 fn later_settings_and_jobs_override_the_defaults() {
-    let file = good(
+    let specs = specs(
         "; a comment\n# another\n[global]\nbs=8k\niodepth = 2\n[a]\nbs=16k\nbs=32k\n[global]\niodepth=4\n[b]\nstonewall\n",
     );
-    let of = |i: usize| (file.stages[i].streams[0].read_sizes[0].size.min.get() >> 10, file.stages[i].arrivals.clone());
+    let of = |i: usize| (specs[i].streams[0].read_sizes[0].size.min.get() >> 10, specs[i].arrivals.clone());
     assert_eq!(of(0), (32, ArrivalSpec::Closed { depth: 2 }));
     assert_eq!(of(1), (8, ArrivalSpec::Closed { depth: 4 }));
 }
@@ -207,55 +214,56 @@ fn notes_name_each_meaningless_option_once() {
 }
 
 #[test]
-fn every_bad_file_has_one_clear_message() {
+fn every_bad_file_has_one_clear_message_with_its_line() {
     for (text, path, word) in [
         ("", "line 1", "no job"),
         ("[global]\nbs=4k", "line 1", "no job"),
         ("bs=4k\n[a]", "line 1", "before the first section"),
         ("[a]\n[b", "line 2", "not a section"),
         ("[a]\niodeph=4", "line 2, [a] iodeph", "did you mean `iodepth`?"),
-        ("[a]\nfrobnicate=4", "line 2, [a] frobnicate", "not known"),
-        ("[global]\nverify=md5\n[a]\n[b]", "line 2, [global] verify", "not supported; delete it and run with --verify"),
-        ("[a]\nstartdelay=5", "line 2, [a] startdelay", "ramp_time="),
-        ("[global]\nramp_time=5\n[a]\nrw=read\n[b]\nramp_time=6\n", "line 5, [b] ramp_time", "stonewall"),
-        ("[a]\nthinktime=5", "line 2, [a] thinktime", "rate_iops"),
-        ("[a]\nzonemode=zbd", "line 2, [a] zonemode", "not zoned"),
-        ("[a]\nnrfiles=4", "line 2, [a] nrfiles", "offset="),
-        ("[a]\ninclude x.fio", "line 2, [a] include x.fio", "paste"),
-        ("[a]\nsize=${SIZE}", "line 2, [a] size", "write the number itself"),
-        ("[a]\nsize=8*$mb_memory", "line 2, [a] size", "write the number itself"),
-        ("[a]\nsize=(4*8)", "line 2, [a] size", "write the number itself"),
+        ("[a]\nfrobnicate=4", "line 2, [a] frobnicate", "fio has no such option"),
+        ("[a]\nstartdelay=5-10", "line 2, [a] startdelay", "random delay"),
+        ("[global]\nramp_time=5\n[a]\nrw=read\n[b]\nramp_time=6\n", "line 6, [b] ramp_time", "stonewall"),
+        ("[a]\nthinktime=5\nrate_iops=5", "line 2, [a] thinktime", "a pause in a job with a rate"),
+        ("[a]\nzonemode=zbd", "line 2, [a] zonemode", "zonemode=none"),
+        ("[a]\nzonemode=strided", "line 1, [a] zonesize", "zonemode=strided needs it"),
+        ("[a]\nnrfiles=4\nfile_service_type=zipf:1.2", "line 3, [a] file_service_type", "roundrobin"),
+        ("[a]\nfilesize=4k-1m", "line 2, [a] filesize", "random sizes"),
+        ("[a]\ninclude x.fio", "line 2, [a] include", "paste"),
+        ("[a]\nsize=${SIZE}", "line 2, [a] size", "write the value itself"),
+        ("[a]\nsize=8*$mb_memory", "line 2, [a] size", "write the value itself"),
+        ("[a]\nsize=1z", "line 2, [a] size", "zonemode=zbd"),
         ("[a]\nrw=randwalk", "line 2, [a] rw", "randread"),
-        ("[a]\nrw=write:4k", "line 2, [a] rw", "holes"),
+        ("[a]\nrw=write:100", "line 2, [a] rw", "4.098KiB apart"),
+        ("[a]\nrw=rw:4k", "line 2, [a] rw", "a mix"),
         ("[a]\nrw=randread:x", "line 2, [a] rw", "randread:8"),
         ("[a]\nrw=randread:8\nrw_sequencer=identical", "line 3, [a] rw_sequencer", "not supported"),
         ("[a]\nbs=4q", "line 2, [a] bs", "`4q` is not a size"),
         ("[a]\nbs=1000", "line 2, [a] bs", "multiples of 512"),
         ("[a]\nbs", "line 2, [a] bs", "no value"),
-        ("[a]\nbsrange=4k-10k", "line 2, [a] bsrange", "not a multiple of 4KiB"),
-        ("[a]\nbssplit=4k/50:8k/60", "line 2, [a] bssplit", "sum to 100"),
-        ("[a]\nbssplit=4k/50:8k/40", "line 2, [a] bssplit", "sum to 100"),
+        ("[a]\nbssplit=4k/50:8k/60", "line 2, [a] bssplit", "at most 100"),
         ("[a]\nrw=randrw\nrwmixread=101", "line 3, [a] rwmixread", "between 0 and 100"),
         ("[a]\nrw=randread\nrandom_distribution=normal:20", "line 3, [a] random_distribution", "zipf:theta"),
         ("[a]\nrw=randread\nrandom_distribution=zipf", "line 3, [a] random_distribution", "zipf:theta"),
         ("[a]\nrw=randread\nrandom_distribution=zipf:1.2:0.5", "line 3, [a] random_distribution", "not supported"),
         ("[a]\nrw=randread\nrandom_distribution=zoned:60/10:30/90", "line 3, [a] random_distribution", "not supported"),
-        ("[a]\nrw=randrw\npercentage_random=50,60", "line 3, [a] percentage_random", "two jobs"),
         ("[a]\niodepth=0", "line 2, [a] iodepth", "between 1 and 65536"),
         ("[a]\nnumjobs=0", "line 2, [a] numjobs", "between 1"),
-        ("[a]\nioengine=net", "line 2, [a] ioengine", "block device"),
-        ("[a]\ntime_based", "line 2, [a] time_based", "add runtime="),
+        ("[a]\nioengine=net", "line 2, [a] ioengine", "sends data over a network"),
+        ("[a]\nioengine=libaoi", "line 2, [a] ioengine", "is no engine of fio"),
         ("[a]\ntime_based=yes\nruntime=1", "line 2, [a] time_based", "0 or 1"),
         ("[a]\nruntime=1y", "line 2, [a] runtime", "10m"),
         ("[a]\nloops=2\nnumber_ios=5", "line 2, [a] loops", "multiply"),
-        ("[a]\nfsync=1\nfdatasync=1\nrw=write", "line 3, [a] fdatasync", "give one"),
-        ("[a]\nrw=randrw\nrate_iops=100", "line 3, [a] rate_iops", "separately"),
-        ("[a]\nrate_iops=100\n[b]", "line 1, [a]", "some have none"),
-        ("[a]\nrate_iops=100\nnumjobs=2", "line 1, [a]", "rate_process=poisson"),
-        ("[a]\nruntime=1\n[b]\nruntime=2", "line 3, [b] runtime", "stonewall"),
+        ("[a]\nfsync=2\nfdatasync=3\nrw=write", "line 3, [a] fdatasync", "give one"),
+        ("[a]\nrw=randrw\nrate_iops=100,", "line 3, [a] rate_iops", "writes have no rate"),
+        ("[a]\nrate=1m\nrate_iops=100", "line 3, [a] rate_iops", "exclude each other"),
+        ("[a]\nexitall", "line 2, [a] exitall", "the first one ends"),
+        ("[a]\nlatency_target=10", "line 2, [a] latency_target", "searches for a depth"),
+        ("[a]\nwait_for=z", "line 2, [a] wait_for", "no job [z]"),
+        ("[a]\n[b]\n[c]\nwait_for=a", "line 4, [c] wait_for", "other jobs run beside [a]"),
+        ("[a]\nflow=1\nruntime=1\n[b]\nflow=2", "line 4, [b] runtime", "by their weights"),
         ("[a]\nrate_process=bursty", "line 2, [a] rate_process", "poisson"),
         ("[a]\noffset=1%\noffset_increment=1m\nnumjobs=2", "line 3, [a] offset_increment", "alike"),
-        ("[a]\nblockalign=1k,2k\nrw=randrw", "line 2, [a] blockalign", "one value"),
         ("[a]\nkb_base=1001", "line 2, [a] kb_base", "1000 or 1024"),
     ] {
         let faults = parse("t", text).map(|file| panic!("{text}: {file:?}")).unwrap_err();
@@ -267,18 +275,9 @@ fn every_bad_file_has_one_clear_message() {
 
 #[test]
 fn all_faults_of_a_fio_file_are_reported_at_once() {
-    let faults = parse("t", "[a]\nverify=md5\nbs=4q\n[b]\niodepth=0\n[c]\nfrob=1\n").unwrap_err();
+    let faults = parse("t", "[a]\nexitall\nbs=4q\n[b]\niodepth=0\n[c]\nfrob=1\n").unwrap_err();
     assert_eq!(faults.len(), 4, "{faults:#?}");
     // A fault of a default appears once, not once per job.
     let faults = parse("t", "[global]\nbs=4q\n[a]\n[b]\n[c]\n").unwrap_err();
     assert_eq!(faults.len(), 1, "{faults:#?}");
-}
-
-#[test]
-fn faults_that_depend_on_the_device_name_the_job() {
-    let file = parse("t", "[a]\nsize=1m\n[b]\nsize=2g\n[c]\nstonewall\noffset=3g\n").unwrap();
-    let found: Vec<String> = file.validate(CAPACITY).unwrap_err().iter().map(ToString::to_string).collect();
-    assert_eq!(found.len(), 2, "{found:#?}");
-    assert!(found[0].starts_with("line 3, [b] size: the region ends beyond the capacity of 1GiB;"), "{found:#?}");
-    assert!(found[1].starts_with("line 5, [c] offset: the region ends beyond"), "{found:#?}");
 }

@@ -2,12 +2,17 @@
 
 use base::units::Span;
 
+use super::expression::evaluate;
+
 /// Prefixes of sizes, with the power of their base.
 const PREFIXES: [(char, u32); 5] = [('k', 1), ('m', 2), ('g', 3), ('t', 4), ('p', 5)];
 
 /// fio's `int` with a unit of data. With the default `kb_base` of 1024, `4k` is 4,096 and `4ki` is 4,000, which is
 /// fio's convention and contradicts the standard. With 1000 it is the other way round.
 pub(super) fn bytes(text: &str, kb_base: u64) -> Option<u64> {
+    if text.trim_start().starts_with('(') {
+        return evaluate(text, &|operand| bytes(operand, kb_base));
+    }
     let lower = text.trim().to_ascii_lowercase();
     let (radix, rest) = lower.strip_prefix("0x").map_or((10, lower.as_str()), |rest| (16, rest));
     let digits = rest.find(|c: char| !c.is_digit(radix)).unwrap_or(rest.len());
@@ -30,9 +35,17 @@ pub(super) fn bytes(text: &str, kb_base: u64) -> Option<u64> {
     number.checked_mul(base.checked_pow(power)?)
 }
 
-/// An integer without a unit.
+/// An integer, which in fio may have the prefix of a size: `10k` requests are 10,240.
 pub(super) fn whole(text: &str) -> Option<u64> {
-    text.trim().parse().ok()
+    bytes(text, 1024)
+}
+
+/// A distance in bytes with a sign.
+pub(super) fn signed_bytes(text: &str, kb_base: u64) -> Option<i64> {
+    match text.trim().strip_prefix('-') {
+        Some(rest) => bytes(rest, kb_base)?.try_into().ok().map(|n: i64| -n),
+        None => bytes(text, kb_base)?.try_into().ok(),
+    }
 }
 
 /// A percentage between 0 and 100, with or without the sign.
@@ -53,12 +66,17 @@ pub(super) fn boolean(value: Option<&str>) -> Option<bool> {
 
 /// A time; without a unit, seconds.
 pub(super) fn time(text: &str) -> Option<Span> {
+    time_in(text, "s")
+}
+
+/// A time; a number without a unit has `default`.
+pub(super) fn time_in(text: &str, default: &str) -> Option<Span> {
     let lower = text.trim().to_ascii_lowercase();
     let digits = lower.find(|c: char| !c.is_ascii_digit()).unwrap_or(lower.len());
     let number: u64 = lower[..digits].parse().ok()?;
     let seconds = 1_000_000_000_000u64;
-    let unit = match lower[digits..].trim() {
-        "" | "s" | "sec" => seconds,
+    let unit = match Some(lower[digits..].trim()).filter(|unit| !unit.is_empty()).unwrap_or(default) {
+        "s" | "sec" => seconds,
         "d" => 86_400 * seconds,
         "h" => 3_600 * seconds,
         "m" => 60 * seconds,
@@ -83,6 +101,24 @@ pub(super) fn per_kind<T: Clone>(text: &str, default: &T, parse: impl Fn(&str) -
     let last = values.last().expect("a text has at least one part").clone();
     values.resize(3, last);
     values.try_into().ok()
+}
+
+/// Items with percentages, `a/70:b/30`; blank ones share the remainder equally. `None` if they exceed 100 % by more than
+/// the rounding of percentages with a blank one.
+pub(super) fn shared(text: &str) -> Option<Vec<(&str, f64)>> {
+    let mut parts = Vec::new();
+    for part in text.split(':') {
+        let (thing, share) = part.split_once('/').unwrap_or((part, ""));
+        parts.push((thing, if share.trim().is_empty() { None } else { Some(percent(share)?) }));
+    }
+    let given: f64 = parts.iter().filter_map(|(_, share)| *share).sum();
+    let blanks = parts.iter().filter(|(_, share)| share.is_none()).count();
+    if given > 100.0 + 1e-6 && blanks != 1 {
+        return None;
+    }
+    let each = if blanks > 0 { (100.0 - given).max(0.0) / blanks as f64 } else { 0.0 };
+    let whole = given.max(100.0);
+    Some(parts.into_iter().map(|(thing, share)| (thing, share.unwrap_or(each) / whole)).collect())
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use libm::{floor, log, pow};
 
 use super::permute::Permutation;
 use super::stream::{Alike, KINDS};
+use super::stride::Stride;
 use super::zipf::Zipf;
 
 /// The address units of a region, in sectors.
@@ -67,6 +68,7 @@ pub(super) enum Pattern {
     Pareto { exponent: f64, spread: Option<Permutation> },
     Zoned { zones: Vec<Zone>, spread: Option<Permutation> },
     Window { units: u64, first: u64, period: Option<u64>, left: u64 },
+    Strided(Stride),
 }
 
 impl Pattern {
@@ -136,6 +138,7 @@ impl Addresses {
                 turn[kind] = if chosen + 1 == slices.len() { 0 } else { chosen + 1 };
                 return slices[chosen].advance(kind, sectors);
             }
+            Pattern::Strided(stride) => return Lba::new(start + stride.draw(kind, sectors, rng)),
             Pattern::Zipf { ranks, spread: s } => spread(s, ranks.draw(rng)),
             Pattern::Pareto { exponent, spread: s } => {
                 let unit = floor(count as f64 * pow(rng.unit(), *exponent)) as u64;

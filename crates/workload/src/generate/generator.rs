@@ -8,7 +8,7 @@ use super::arrivals::{Arrivals, Process};
 use super::resolve;
 use super::spec::GeneratorSpec;
 use super::stream::{Left, Others, Stream};
-use crate::{Arrival, Pacing, Source, SourceError};
+use crate::{Arrival, Pacing, Source, SourceError, Think};
 use base::fault::Fault;
 
 /// Requests that are drawn together.
@@ -24,7 +24,11 @@ pub struct Generator {
     pub(super) choice: Rng,
     pub(super) arrivals: Arrivals,
     pub(super) left: Left,
+    /// The end, counted from the beginning of the workload.
     pub(super) duration: Option<Span>,
+    /// The time before the first request.
+    pub(super) start: Span,
+    pub(super) think: Option<Think>,
     /// The requests that arrive at `now` after the most recent one.
     pub(super) with: Others,
     pub(super) now: Time,
@@ -108,7 +112,7 @@ impl Generator {
             return Ok(None);
         }
         let Some(chosen) = self.choose() else { return Ok(None) };
-        let Some(now) = self.arrivals.next() else {
+        let Some(now) = self.arrivals.next().and_then(|at| later(at, self.start)) else {
             if self.duration.is_some() {
                 // Simulated time ends here, and the workload with it.
                 self.left.requests = Some(0);
@@ -168,6 +172,11 @@ impl Generator {
     }
 }
 
+/// `at`, moved by `start`; `None` behind the end of simulated time.
+fn later(at: Time, start: Span) -> Option<Time> {
+    at.as_ps().checked_add(start.as_ps()).map(Time::from_ps)
+}
+
 impl Source for Generator {
     #[inline]
     fn next(&mut self) -> Result<Option<Arrival>, SourceError> {
@@ -208,6 +217,14 @@ impl Source for Generator {
 
     fn duration(&self) -> Option<Span> {
         self.duration
+    }
+
+    fn start(&self) -> Span {
+        self.start
+    }
+
+    fn think(&self) -> Option<Think> {
+        self.think
     }
 
     fn len_hint(&self) -> Option<u64> {

@@ -2,7 +2,7 @@
 //! once.
 
 use base::engine::Rng;
-use base::units::{Bytes, Ratio, SECTOR, Sectors, Time};
+use base::units::{Bytes, Ratio, SECTOR, Sectors, Span, Time};
 
 use super::address::{Addresses, Pattern, Units, Zone};
 use super::arrivals::{Arrivals, Process, mean_burst};
@@ -10,9 +10,13 @@ use super::generator::{Ahead, Generator};
 use super::permute::Permutation;
 use super::quantity::Amount;
 use super::sizes::{Bar, Sizes};
-use super::spec::{AddressSpec, ArrivalSpec, FlushSpec, GeneratorSpec, SequentialSpec, SizeSpec, StreamSpec};
+use super::spec::{
+    AddressSpec, ArrivalSpec, FlushSpec, GeneratorSpec, SequentialSpec, SizeSpec, StreamSpec, StrideOrder, ThinkSpec,
+};
 use super::stream::{Continue, Flushes, Kinds, Left, Runs, Stream};
+use super::stride::{Layout, Stride};
 use super::zipf::Zipf;
+use crate::Think;
 use crate::fault::Faults;
 use base::fault::Fault;
 
@@ -61,6 +65,8 @@ pub(super) fn generator(spec: &GeneratorSpec, capacity: Sectors, seed: u64) -> R
         let mut scope = Scope { path: format!("stream[{i}]"), faults: &mut faults, seed, index: i };
         streams.extend(scope.stream(stream, capacity, weights[i]));
     }
+    let start = spec.start.unwrap_or_default();
+    let think = think(spec, &mut faults);
     let Some(process) = process else { return Err(faults.or(()).expect_err("arrivals were at fault")) };
     streams.retain(|stream| stream.weight > 0.0);
     let generator = Generator {
@@ -69,12 +75,32 @@ pub(super) fn generator(spec: &GeneratorSpec, capacity: Sectors, seed: u64) -> R
         choice: Rng::stream(seed, "workload.streams"),
         arrivals: Arrivals::new(process, Rng::stream(seed, "workload.arrivals")),
         left,
-        duration: spec.duration,
+        duration: spec.duration.map(|duration| end(start, duration)),
+        start,
+        think,
         with: [None; 2],
         now: Time::ZERO,
         ahead: Ahead::default(),
     };
     faults.or(generator)
+}
+
+/// The end of a workload that begins after `start`.
+fn end(start: Span, duration: Span) -> Span {
+    Span::from_ps(start.as_ps().saturating_add(duration.as_ps()))
+}
+
+/// The pauses, which only a closed loop has.
+fn think(spec: &GeneratorSpec, faults: &mut Faults) -> Option<Think> {
+    let ThinkSpec { time, every } = spec.think?;
+    if !matches!(spec.arrivals, ArrivalSpec::Closed { .. }) {
+        let message = "has no effect: these arrivals do not wait for completions";
+        faults.add("think", message, "leave it out, or write arrivals = { kind = \"closed\", depth = 1 }");
+    }
+    if every == 0 {
+        faults.add("think.every", "a pause after every zero requests", "write at least 1");
+    }
+    (!time.is_zero()).then_some(Think { time, every })
 }
 
 fn arrivals(spec: &ArrivalSpec, faults: &mut Faults) -> Option<Process> {
@@ -332,7 +358,10 @@ impl Scope<'_> {
     }
 
     fn flags(&mut self, spec: &StreamSpec, writes: f64) {
-        let sequence = matches!(spec.address, AddressSpec::Sequential { .. } | AddressSpec::Shuffled {});
+        let sequence = matches!(
+            spec.address,
+            AddressSpec::Sequential { .. } | AddressSpec::Shuffled {} | AddressSpec::Strided { .. }
+        );
         if spec.sequential.is_some() && sequence {
             let message = "runs have no effect: this pattern fixes the order of addresses";
             self.add("sequential", message, "delete it, or choose another pattern");
@@ -351,6 +380,9 @@ impl Scope<'_> {
             Some(FlushSpec::Every(0)) => self.add("flush.every", "a flush after every zero writes", "write at least 1"),
             Some(FlushSpec::Share(p)) if p.get() > 1.0 => {
                 self.add("flush.share", format!("a probability of {p}"), "write at most 100%");
+            }
+            Some(FlushSpec::End) if spec.requests.is_none() && spec.total.is_none() => {
+                self.add("flush", "the stream has no end of its own", "give it `requests` or `total`");
             }
             _ => {}
         }
@@ -372,6 +404,7 @@ impl Scope<'_> {
         match spec {
             None => Flushes::Never,
             Some(FlushSpec::Every(every)) => Flushes::Every { every, left: every },
+            Some(FlushSpec::End) => Flushes::End,
             Some(FlushSpec::Share(p)) => Flushes::Chance { p: p.get(), rng: self.rng("flushes") },
         }
     }
@@ -439,6 +472,15 @@ impl Scope<'_> {
                 let zones: Vec<_> = zones.iter().map(|zone| (zone.space.get(), zone.access.get())).collect();
                 self.zones("address.zones", &zones, *scrambled, units)?
             }
+            AddressSpec::Strided { zone, step, bytes, order, backwards } => {
+                let layout = self.layout([*zone, *step, bytes.unwrap_or(*zone)], *backwards, units)?;
+                if *order == StrideOrder::Shuffled && (smallest != largest || smallest != units.length) {
+                    let message = "a shuffled order needs requests of one size, equal to `align`";
+                    self.add("address.order", message, "give one size and leave `align` out, or use \"uniform\"");
+                }
+                room = (layout.zone, "address.zone");
+                Pattern::Strided(Stride::new(layout, *order, &mut self.rng("stride")))
+            }
             AddressSpec::WorkingSet { size: amount, period } => {
                 let sectors = match amount {
                     Amount::Bytes(bytes) => bytes.get() / SECTOR.get(),
@@ -463,6 +505,25 @@ impl Scope<'_> {
             self.add(room.1, message, "make the region larger, or the requests (`size`) smaller");
         }
         (self.faults.len() == before).then_some(pattern)
+    }
+
+    /// The zones of a strided pattern: the length of each, the distance between their starts, and what each receives.
+    fn layout(&mut self, [zone, step, bytes]: [Bytes; 3], backwards: bool, units: Units) -> Option<Layout> {
+        let before = self.faults.len();
+        let unit = units.length * SECTOR.get();
+        for (key, value) in [("zone", zone), ("step", step), ("bytes", bytes)] {
+            if value.get() == 0 || !value.get().is_multiple_of(unit) {
+                let message = format!("{value} is zero, or not a multiple of `align`");
+                self.add(&format!("address.{key}"), message, format!("write a multiple of {}", Bytes::new(unit)));
+            }
+        }
+        let [zone, step, bytes] = [zone, step, bytes].map(|size| size.get() / SECTOR.get());
+        if zone > units.sectors() {
+            let room = Bytes::new(units.sectors() * SECTOR.get());
+            self.add("address.zone", format!("the zone is larger than the region of {room}"), "make it smaller");
+        }
+        let layout = Layout { zone, step, bytes, backwards, unit: units.length, region: units.sectors() };
+        (self.faults.len() == before).then_some(layout)
     }
 
     /// Zones by their shares of the region and of the requests.

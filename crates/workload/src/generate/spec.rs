@@ -45,6 +45,12 @@ pub struct GeneratorSpec {
     /// The length of a round of `until`. The default writes a tenth of the capacity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round: Option<measure::Amount>,
+    /// Issue the first request after this much simulated time. `duration` counts from that moment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<Span>,
+    /// The pauses of a closed loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think: Option<ThinkSpec>,
     /// The times of arrival.
     pub arrivals: ArrivalSpec,
     /// The streams, interleaved at random by their shares.
@@ -89,6 +95,17 @@ pub enum ArrivalSpec {
         /// Mean requests per second, idle times included.
         rate: RequestRate,
     },
+}
+
+/// The pauses of a closed loop, as a user makes them who reads an answer before asking again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ThinkSpec {
+    /// The length of a pause. It begins when all outstanding requests have completed.
+    pub time: Span,
+    /// Requests from one pause to the next.
+    #[serde(default = "one")]
+    pub every: u32,
 }
 
 /// One stream of requests: their kinds, sizes and addresses.
@@ -238,6 +255,22 @@ pub enum AddressSpec {
         #[serde(default)]
         scrambled: bool,
     },
+    /// Zones at equal distances. One zone at a time receives requests; behind the last zone the first one follows.
+    Strided {
+        /// The length of a zone.
+        zone: Bytes,
+        /// The distance from the start of a zone to the start of the next.
+        step: Bytes,
+        /// Bytes that a zone receives before the next zone's turn. Default: the length of a zone.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bytes: Option<Bytes>,
+        /// The order of addresses within a zone.
+        #[serde(default, skip_serializing_if = "StrideOrder::is_sequential")]
+        order: StrideOrder,
+        /// The next zone lies before the current one, not behind it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        backwards: bool,
+    },
     /// All address units equally likely within a window that moves.
     WorkingSet {
         /// The window's size; a share is of the region.
@@ -246,6 +279,25 @@ pub enum AddressSpec {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         period: Option<u64>,
     },
+}
+
+/// The order of addresses within a zone of the pattern `strided`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StrideOrder {
+    /// Consecutive addresses; at the end of the zone the sequence starts over.
+    #[default]
+    Sequential,
+    /// All address units equally likely.
+    Uniform,
+    /// Every address unit once per pass, in a new order in each pass. All sizes equal `align`.
+    Shuffled,
+}
+
+impl StrideOrder {
+    fn is_sequential(&self) -> bool {
+        *self == Self::Sequential
+    }
 }
 
 /// One zone of the region.
@@ -276,6 +328,8 @@ pub enum FlushSpec {
     Every(u32),
     /// After each write with this probability.
     Share(Ratio),
+    /// After the stream's last request, if its own `requests` or `total` ends the stream.
+    End,
 }
 
 const fn one() -> u32 {

@@ -91,14 +91,22 @@ impl Runs {
 #[derive(Clone, Debug)]
 pub(super) enum Flushes {
     Never,
-    Every { every: u32, left: u32 },
-    Chance { p: f64, rng: Rng },
+    Every {
+        every: u32,
+        left: u32,
+    },
+    Chance {
+        p: f64,
+        rng: Rng,
+    },
+    /// Behind the stream's last request.
+    End,
 }
 
 impl Flushes {
     fn after_write(&mut self) -> bool {
         match self {
-            Self::Never => false,
+            Self::Never | Self::End => false,
             Self::Every { every, left } => {
                 *left -= 1;
                 let due = *left == 0;
@@ -182,10 +190,12 @@ impl Stream {
         };
         self.left.take(sectors);
         let io = Io { kind: KINDS[kind], start, sectors: Sectors::new(sectors) };
+        let is_last = matches!(self.flushes, Flushes::End) && self.left.is_over();
         if io.kind != IoKind::Write {
+            others[0] = is_last.then_some(Io::FLUSH);
             return io;
         }
-        let flush = self.flushes.after_write().then_some(Io::FLUSH);
+        let flush = (is_last || self.flushes.after_write()).then_some(Io::FLUSH);
         if self.discard_first {
             *others = [Some(io), flush];
             return Io { kind: IoKind::Discard, ..io };

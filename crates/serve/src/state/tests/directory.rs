@@ -156,6 +156,10 @@ fn a_directory_is_locked_while_its_drive_is_served() {
     let says = format!("is in use by process {}; end that one first, or choose another directory", std::process::id());
     let second = refused(open(home.path()));
     assert!(second.contains(&says), "{second}");
+    fs::remove_file(home.path().join("lock")).expect("the file is there");
+    let second = refused(open(home.path()));
+    assert!(second.contains("is in use; end that one first"), "{second}");
+    assert!(!home.path().join("lock").exists(), "whoever is refused writes nothing");
     drop(first);
     open(home.path()).expect("the lock has gone with its owner");
 }

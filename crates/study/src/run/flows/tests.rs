@@ -146,3 +146,57 @@ fn closed_flows_that_draw_ahead_go_on_with_their_next_request() {
         assert_eq!(submitted.collect::<Vec<_>>(), *drawn);
     }
 }
+
+fn described(keys: &str) -> Generator {
+    let text = format!(
+        "name = \"w\"\n{keys}\narrivals = {{ kind = \"closed\", depth = 2 }}\n[[stream]]\nreads = \"100%\"\n\
+         sizes = [{{ size = \"4KiB\" }}]\naddress = {{ pattern = \"uniform\" }}\n"
+    );
+    let spec = GeneratorSpec::from_toml(&text).expect("a description");
+    Generator::new(&spec, drive().capacity(), 5).expect("it is sound")
+}
+
+/// The requests of a workload that runs alone, in order of submission.
+fn alone(keys: &str) -> Vec<Record> {
+    let mut log = Vec::new();
+    let result = Runner::new().log(&mut log).run(&mut drive(), &mut described(keys), &mut Blank).expect("it runs");
+    assert!(result.flows.is_empty(), "it is no flow among others");
+    log.sort_by_key(|record| record.tag);
+    log
+}
+
+#[test]
+fn a_pause_begins_when_all_requests_before_it_have_completed() {
+    let log = alone("requests = 16\nthink = { time = \"1ms\", every = 4 }");
+    assert_eq!(log.len(), 16);
+    for batches in log.chunks(4).collect::<Vec<_>>().windows(2) {
+        let ended = batches[0].iter().map(|record| record.end).max().expect("requests");
+        assert_eq!(batches[1][0].arrival - ended, Span::from_ms(1));
+        assert_eq!(batches[1][1].arrival, batches[1][0].arrival, "the queue is filled at once");
+    }
+}
+
+#[test]
+fn a_late_closed_loop_begins_after_its_delay_and_ends_after_its_duration() {
+    let log = alone("start = \"5ms\"\nduration = \"2ms\"");
+    assert_eq!(log[0].arrival, Time::ZERO + Span::from_ms(5));
+    assert!(log.iter().all(|record| record.arrival < Time::ZERO + Span::from_ms(7)));
+    assert!(log.len() > 10, "{}", log.len());
+}
+
+#[test]
+fn flows_that_begin_late_or_pause_run_beside_others() {
+    let (mut late, mut pausing) =
+        (described("requests = 8\nstart = \"3ms\""), described("requests = 6\nthink = { time = \"2ms\" }"));
+    let (mut steady, mut log) = (closed(IoKind::Write, 500, 4), Vec::new());
+    let flow = |name: &str, source| Flow { name: name.to_owned(), source, pacing: None, queue: QueueId::new(0) };
+    let flows =
+        vec![flow("late", &mut late as &mut dyn Source), flow("pausing", &mut pausing), flow("steady", &mut steady)];
+    let result = Runner::new().log(&mut log).run_flows(&mut drive(), flows, &mut Blank).expect("it runs");
+    reconcile(&result).expect("the books balance");
+    assert_eq!(result.flows.iter().map(|flow| flow.completed).collect::<Vec<_>>(), [8, 6, 500]);
+    assert_eq!(result.flows[0].started, Time::ZERO + Span::from_ms(3));
+    let mut pauses: Vec<Time> = log.iter().filter(|record| record.flow == 1).map(|record| record.arrival).collect();
+    pauses.sort_unstable();
+    assert!(pauses.windows(2).all(|pair| pair[1] - pair[0] > Span::from_ms(2)), "{pauses:?}");
+}

@@ -1,0 +1,121 @@
+//! Workloads of several stages: fio job files, and their resolved descriptions.
+
+use std::path::Path;
+
+use base::fault::Fault as Unplaced;
+use base::units::Sectors;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use workload::fio;
+use workload::generate::{Generator, GeneratorSpec};
+
+use super::{ConcurrentJobs, Stage, Workload, WorkloadError};
+use crate::config::{Fault, Faults};
+
+/// The generators of a job file with several stages, as results write them.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Stages {
+    /// The number of generators of each stage, which begin together. Default: each is a stage of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    together: Vec<usize>,
+    /// The generators, in the order of their stages.
+    stage: Vec<GeneratorSpec>,
+}
+
+impl Stages {
+    fn of(file: &fio::FioFile) -> Self {
+        let counts: Vec<usize> = file.stages.iter().map(|stage| stage.workloads.len()).collect();
+        let together = if counts.iter().all(|count| *count == 1) { Vec::new() } else { counts };
+        Self { together, stage: file.specs().cloned().collect() }
+    }
+
+    /// The description, which is that of the generator if there is only one.
+    pub(super) fn table(&self) -> toml::Table {
+        match &self.stage[..] {
+            [only] => described(only),
+            _ => toml::Table::try_from(self).expect("a description can be written"),
+        }
+    }
+
+    /// Opens all generators.
+    pub(super) fn open(&self, capacity: Sectors, seed: u64) -> Result<Vec<Stage>, Vec<Unplaced>> {
+        let count = self.stage.len();
+        if count == 0 {
+            let message = "there is no stage: the workload would issue no request";
+            let remedy = "describe at least one as [[stage]], with the keys of a workload";
+            return Err(vec![Unplaced::new("stage", message, remedy)]);
+        }
+        let each = vec![1; count];
+        let together = if self.together.is_empty() { &each } else { &self.together };
+        if together.contains(&0) || together.iter().try_fold(0_usize, |sum, n| sum.checked_add(*n)) != Some(count) {
+            let message = format!("the numbers do not divide the {count} generators of [[stage]]");
+            return Err(vec![Unplaced::new("together", message, "write numbers above zero that sum to theirs")]);
+        }
+        let mut stages = Vec::with_capacity(together.len());
+        let mut first = 0;
+        for (number, size) in (0_u64..).zip(together) {
+            // Jobs with equal descriptions must draw different requests.
+            let seed = seed.wrapping_add(number << 32);
+            let opened = self.stage[first..first + size].iter().zip(0_u64..).map(|(spec, job)| {
+                let generator = Generator::new(spec, capacity, seed.wrapping_add(job << 48));
+                generator.map_err(|faults| placed(faults, (count > 1).then_some(first + job as usize)))
+            });
+            let opened = opened.collect::<Result<Vec<_>, _>>()?;
+            stages.push(stage(&self.stage[first..first + size], opened));
+            first += size;
+        }
+        Ok(stages)
+    }
+}
+
+/// The faults of the generator of this number, or of the only one.
+fn placed(faults: Vec<Unplaced>, number: Option<usize>) -> Vec<Unplaced> {
+    let inside = |fault: Unplaced| match number {
+        Some(number) => Unplaced::new(format!("stage[{number}].{}", fault.path), fault.message, fault.remedy),
+        None => fault,
+    };
+    faults.into_iter().map(inside).collect()
+}
+
+/// A stage of these generators.
+fn stage(specs: &[GeneratorSpec], opened: Vec<Generator>) -> Stage {
+    let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
+    let mut opened = opened.into_iter();
+    let own = opened.next().expect("a stage has a generator");
+    let named = |(spec, generator): (&GeneratorSpec, Generator)| {
+        (spec.name.clone(), Box::new(generator) as Box<dyn workload::Source>)
+    };
+    let others: Vec<_> = specs[1..].iter().zip(opened).map(named).collect();
+    let beside = (!others.is_empty()).then(|| ConcurrentJobs { own: names[0].to_owned(), others });
+    Stage { measured: specs[0].measured(), beside, ..Stage::alone(names.join(" and "), own) }
+}
+
+/// The description of a generator.
+pub(super) fn described(spec: &GeneratorSpec) -> toml::Table {
+    toml::Table::try_from(spec).expect("a description can be written")
+}
+
+/// Opens a fio job file.
+pub(super) fn jobs(path: &Path, text: &str, capacity: Sectors, seed: u64) -> Result<Workload, WorkloadError> {
+    let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
+    let faults = |faults: Vec<Unplaced>| {
+        let fault = |fault: Unplaced| Fault {
+            path: Some(path.to_owned()),
+            line: None,
+            key: fault.path,
+            message: fault.message,
+            remedy: fault.remedy,
+        };
+        Faults(faults.into_iter().map(fault).collect())
+    };
+    let mut file = fio::parse(&name, text).map_err(faults)?;
+    file.fit(capacity).map_err(faults)?;
+    let described = Stages::of(&file);
+    let mut stages = described.open(capacity, seed).map_err(faults)?;
+    for (stage, written) in stages.iter_mut().zip(&file.stages) {
+        stage.name.clone_from(&written.name);
+    }
+    let notes = file.notes.iter().map(|note| format!("{}: {note}", path.display())).collect();
+    Ok(Workload { notes, verifies: file.verifies, ..Workload::of(stages, described.table()) })
+}
