@@ -14,7 +14,7 @@ use workload::trace::TraceOptions;
 use super::reference::{RUNS, Run};
 
 /// Each version of the model: the digest of the reference table, and that of the results of small runs.
-const VERSIONS: [(u32, &str, &str); 9] = [
+const VERSIONS: [(u32, &str, &str); 8] = [
     (
         1,
         "71e37885e0d285732e2c73cb0b23ab84a15c8eecf6176c3567a373a684d72818",
@@ -59,12 +59,6 @@ const VERSIONS: [(u32, &str, &str); 9] = [
     // A full write buffer hands over what the dies can take; results count what succeeded.
     (
         8,
-        "6d3ba04b11b403c9026a557c9b82b1248040a680626d8c7630e0a76c6fa3a44f",
-        "1ba39fb87a09aeff00170c754640a9542f6d6c00bd5ad007e6ae8219b7c30b63",
-    ),
-    // An iolog with waits is replayed by them; libCacheSim's CSV counts seconds. No run of the tables reads a trace.
-    (
-        9,
         "6d3ba04b11b403c9026a557c9b82b1248040a680626d8c7630e0a76c6fa3a44f",
         "1ba39fb87a09aeff00170c754640a9542f6d6c00bd5ad007e6ae8219b7c30b63",
     ),
