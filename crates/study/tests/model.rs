@@ -74,7 +74,7 @@ fn results() -> Digest {
     let mut devices = std::collections::BTreeSet::new();
     runs.retain(|run| devices.insert(run.device));
     assert!(runs.len() > 20, "every family");
-    let summaries = runs.iter().map(|run| run.summary(REQUESTS)).chain([overloaded()]);
+    let summaries = runs.iter().map(|run| run.summary(REQUESTS)).chain([overloaded(), replayed()]);
     let texts = summaries.map(|summary| serde_json::to_string(&summary).expect("JSON") + "\n");
     Digest::of(texts.collect::<String>().as_bytes())
 }
@@ -94,6 +94,24 @@ fn overloaded() -> Summary {
     let summary = outcome.first().summary();
     assert!(summary.validity.overload.is_some(), "{:?}", summary.validity);
     summary
+}
+
+/// A log of fio that waits: how traces become requests is a part of the model, too.
+const IOLOG: &str = "fio version 2 iolog\n/dev/a add\n/dev/a open\n/dev/a write 0 8192\n/dev/a wait 2 0\n\
+    /dev/a read 4096 4096\n/dev/a wait 5 0\n/dev/a write 65536 4096\n/dev/a close\n";
+
+/// The result of this log.
+fn replayed() -> Summary {
+    let device = catalogue::device(Path::new("demo")).and_then(|of| catalogue::device_from(&of));
+    let device = device.unwrap_or_else(|faults| panic!("{faults}"));
+    let folder = tempfile::tempdir().expect("a directory");
+    let path = folder.path().join("waits.iolog");
+    std::fs::write(&path, IOLOG).expect("written");
+    let session = Session::new(&device).seed(1);
+    let file = catalogue::workload(&path).unwrap_or_else(|faults| panic!("{faults}"));
+    let flow = session.open(&file, &TraceOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    let outcome = session.flow(flow).run().unwrap_or_else(|error| panic!("{error}"));
+    outcome.first().summary()
 }
 
 #[test]
