@@ -112,8 +112,7 @@ impl Reader<'_> {
         if !mode.random || !differ {
             return Some(vec![self.stream(plan, kinds, region)?]);
         }
-        let streams: Option<Vec<_>> = kinds.iter().map(|kind| self.stream(plan, &[*kind], region)).collect();
-        Some(streams?)
+        kinds.iter().map(|kind| self.stream(plan, &[*kind], region)).collect()
     }
 
     /// A stream of these kinds of requests.
