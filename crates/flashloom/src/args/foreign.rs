@@ -47,8 +47,9 @@ pub(super) fn explained(mut error: clap::Error) -> clap::Error {
     let name = option.split(['=', ' ']).next().unwrap_or_default();
     let tip = FOREIGN.iter().find(|(names, _)| names.contains(&name)).map(|(_, tip)| StyledStr::from(*tip));
     if let Some(tip) = tip {
-        // An option that is merely spelt alike would mislead.
-        error.insert(ContextKind::SuggestedArg, ContextValue::None);
+        // An option that is merely spelt alike would mislead, and so would the usage with it.
+        error.remove(ContextKind::SuggestedArg);
+        error.remove(ContextKind::Usage);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
     }
     error
@@ -80,7 +81,7 @@ mod tests {
             (&["--direct=1"], "in an fio job file (FILE.fio)"),
         ] {
             let text = said(arguments);
-            assert!(text.contains("tip: ") && text.contains(wanted) && !text.contains("similar"), "{text}");
+            assert!(text.contains(wanted) && text.matches("tip:").count() == 1 && !text.contains("Usage"), "{text}");
         }
         assert!(said(&["--dept", "4"]).contains("'--depth'"), "a slip is answered with the option");
     }

@@ -192,7 +192,9 @@ impl Reader<'_> {
         }
         for key in ["end_fsync", "fsync_on_close"] {
             if !self.flag(key) {
-            } else if ends_itself {
+                continue;
+            }
+            if ends_itself {
                 given.push((key, FlushSpec::End));
             } else if has_writes {
                 self.remark(&[key], "the job ends by its time, without a flush behind its last request");
