@@ -5,6 +5,8 @@
 //! request to an object is always a later one. The object of a block trace is the first sector of the request; that of a
 //! cache of keys is a hash, which is no address. There are no operations: all requests are taken for reads.
 
+use std::collections::HashSet;
+
 use base::io::IoKind;
 
 use super::doubt::Doubt;
@@ -61,7 +63,18 @@ pub(crate) fn looks(head: &Head<'_>) -> bool {
         sound
     };
     let sizes = records.iter().any(|record| Fields::of(record).size > 0);
-    records.len() >= FEW && sizes && records.iter().enumerate().all(fits)
+    records.len() >= FEW && sizes && records.iter().enumerate().all(fits) && repeats_are_announced(records)
+}
+
+/// True if each record whose object comes again among these says so.
+fn repeats_are_announced(records: &[[u8; BYTES]]) -> bool {
+    let mut later = HashSet::new();
+    let among = 1..=records.len() as i64;
+    records
+        .iter()
+        .rev()
+        .map(Fields::of)
+        .all(|Fields { object, next, .. }| later.insert(object) || among.contains(&next))
 }
 
 struct OracleGeneral {
@@ -137,7 +150,9 @@ mod tests {
     fn other_binary_files_are_not_taken_for_it() {
         let back = [record(10, 1, 512, -1), record(9, 2, 512, -1), record(11, 3, 512, -1)].concat();
         let earlier = [record(10, 1, 512, -1), record(10, 2, 512, 1), record(11, 3, 512, -1)].concat();
-        for bytes in [back, earlier, vec![0; 4096], vec![0xff; 4096]] {
+        let alike = b"\x00\xff\x80\x13".repeat(200);
+        let silent = [record(10, 1, 512, -1), record(11, 1, 512, -1), record(12, 3, 512, -1)].concat();
+        for bytes in [back, earlier, alike, silent, vec![0; 4096], vec![0xff; 4096]] {
             assert_ne!(detected_bytes(&bytes), Some(Format::OracleGeneral));
         }
     }
