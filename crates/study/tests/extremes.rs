@@ -337,6 +337,7 @@ fn every_number_of_a_workload_is_refused_or_draws() {
              sizes = [{{ size = '4KiB' }}]\naddress = {{ {address} }}\n{stream}\n"
         )
     };
+    let thinking = |text: String| text.replacen("[[stream]]", "think = { time = '1ms', every = 3 }\n[[stream]]", 1);
     let closed = "kind = 'closed', depth = 4";
     let bursts = "kind = 'bursts', length = 20.0, gap = '1ms', rate = '14/s'";
     let kinds = "discards = '10%'\nread_sizes = [{ size = '4KiB' }]\nwrite_sizes = [{ size = '4KiB' }]\ndiscard_sizes = [{ size = '4KiB' }]";
@@ -359,6 +360,7 @@ fn every_number_of_a_workload_is_refused_or_draws() {
         ("sequential", base(closed, "", "pattern = 'sequential', streams = 2")),
         ("zoned", base(closed, "", zones)),
         ("kinds", base(closed, kinds, "pattern = 'uniform'")),
+        ("strided", thinking(base(closed, "", "pattern = 'strided', zone = '64KiB', step = '256KiB'"))),
     ];
     sweep(schema_for!(GeneratorSpec).as_value(), &bases, &[], generate);
 }

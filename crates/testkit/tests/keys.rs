@@ -243,7 +243,7 @@ fn a_builtin_device_resolves_the_same_after_being_written() {
 }
 
 /// Workloads that have every key.
-pub(crate) const WORKLOADS: [&str; 4] = [
+pub(crate) const WORKLOADS: [&str; 5] = [
     r#"name = "w"
     requests = 300
     duration = "70ms"
@@ -306,6 +306,16 @@ pub(crate) const WORKLOADS: [&str; 4] = [
     sizes = [{ size = "8KiB" }]
     address = { pattern = "uniform" }
     "#,
+    r#"name = "w"
+    requests = 200
+    start = "1ms"
+    arrivals = { kind = "closed", depth = 3 }
+    think = { time = "2ms", every = 10 }
+    [[stream]]
+    reads = "30%"
+    sizes = [{ size = "8KiB" }]
+    address = { pattern = "strided", zone = "64KiB", step = "256KiB", bytes = "128KiB", order = "uniform", backwards = true }
+    "#,
 ];
 
 /// All requests of a workload; `None` if its description is refused.
@@ -314,6 +324,7 @@ fn asked(description: &Value) -> Option<(GeneratorSpec, String)> {
     let drawn = |spec: &GeneratorSpec| {
         let mut generator = Generator::new(spec, Sectors::new(8192), 5).ok()?;
         let mut all = format!("{:?} {:?}", generator.pacing(), generator.duration());
+        all += &format!("{:?} {:?}", generator.start(), generator.think());
         for _ in 0..2_000 {
             let Some(arrival) = generator.next().ok()? else { break };
             all += &format!("{arrival:?}");
