@@ -94,9 +94,15 @@ const KINDS: [Kind; 5] = [
         within: SHIPPED,
         members: formats,
         uses: &[
-            ("crates/workload/src/trace/guess.rs", "Tencent", "five bare numbers have many readings"),
-            ("crates/workload/src/trace/guess.rs", "Disksim", "no file of it says its units"),
-            ("crates/workload/src/trace/guess.rs", "Mqsim", "no file of it says its units"),
+            ("crates/workload/src/trace/survey.rs", "Tencent", "five bare numbers have many readings"),
+            ("crates/workload/src/trace/survey.rs", "Disksim", "no file of it says its units"),
+            ("crates/workload/src/trace/survey.rs", "Mqsim", "no file of it says its units"),
+            ("crates/workload/src/trace/survey.rs", "LibCacheSim", "no file of it says its unit of time"),
+            ("crates/workload/src/trace/survey.rs", "Thesios", "requests of files have any alignment"),
+            ("crates/workload/src/trace/survey.rs", "Parquet", "our own columns leave nothing open"),
+            ("crates/workload/src/trace/survey.rs", "Csv", "its columns are named by the user"),
+            ("crates/workload/src/trace/doubt.rs", "LibCacheSim", "why its times have the unit that they have"),
+            ("crates/workload/src/trace/doubt.rs", "Csv", "its columns are corrected in --columns"),
             ("crates/workload/src/trace/archive.rs", "Blktrace", "its CPUs are files of their own"),
             ("crates/workload/src/trace/pass.rs", "Blktrace", "its CPUs are files of their own"),
             ("crates/workload/src/trace.rs", "Csv", "its columns are named by the user"),
@@ -197,7 +203,7 @@ fn formats(registry: &str) -> Vec<Member> {
         // The module that reads the format, which is its own file.
         let open = rest.rsplit_once("open")?.1.trim_start_matches("::<");
         let module = open.split("::").next()?;
-        let module = if module.starts_with(',') { name.to_lowercase() } else { module.to_owned() };
+        let module = if module.starts_with(',') { snake(name) } else { module.to_owned() };
         Some(Member {
             name: name.to_owned(),
             words: vec![format!("Format::{name}"), format!("\"{}\"", quoted(rest)?)],
