@@ -314,7 +314,7 @@ pub(crate) const WORKLOADS: [&str; 5] = [
     [[stream]]
     reads = "30%"
     sizes = [{ size = "8KiB" }]
-    address = { pattern = "strided", zone = "64KiB", step = "256KiB", bytes = "128KiB", order = "uniform", backwards = true }
+    address = { pattern = "strided", zone = "64KiB", step = "256KiB", bytes = "128KiB", backwards = true }
     "#,
 ];
 
