@@ -5,7 +5,7 @@
 //! the streams of one [`GeneratorSpec`] and share one queue, whose depth is the sum of theirs; a job with a rate, a pause
 //! or a delay of its own is a workload beside them.
 //!
-//! Every option of fio has one [`Treatment`](options::Treatment): it is honoured, it does not change the requests and
+//! Every option of fio has one treatment (`options.rs`): it is honoured, it does not change the requests and
 //! appears in the notes, or it is an error that names the option and the reason. No option is ignored silently. The
 //! semantics are those of fio's HOWTO and `io_u.c`: sizes are binary by default (`4k` is 4,096 bytes), random offsets
 //! visit every block once per pass unless `norandommap` is given, reads and writes of a sequential mix have separate

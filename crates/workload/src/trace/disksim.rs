@@ -6,7 +6,7 @@
 //!   `disksim`, so that the user has to name it.
 //!
 //! Detection takes a file with a decimal point in its times for `disksim`, and one without for `mqsim`. This is a
-//! guess, because microseconds look alike. A note reports it (see [`super::guess`]), and `--time-unit` and
+//! guess, because microseconds look alike. A note reports it (see [`super::survey`]), and `--time-unit` and
 //! `--size-unit` name other units. Flags above bit 0 are DiskSim's hints and ignored. Each device is a volume.
 
 use base::io::IoKind;

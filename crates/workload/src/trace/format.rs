@@ -19,6 +19,8 @@ type Open = fn(Input, Format, &TraceOptions, &mut Context) -> Result<Box<dyn Rec
 macro_rules! formats {
     ($($name:ident, $text:literal, $about:literal, $units:expr, $looks:expr, $open:expr, $sample:expr;)*) => {
         /// A format of trace files.
+        // Brackets in the description of a line are no links.
+        #[allow(rustdoc::broken_intra_doc_links)]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Format {
             $(#[doc = $about] $name,)*
