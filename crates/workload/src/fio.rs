@@ -112,13 +112,13 @@ pub fn parse(name: &str, text: &str) -> Result<FioFile, Vec<Fault>> {
 pub struct OptionRow {
     /// The option and its aliases.
     pub names: Vec<&'static str>,
-    /// What becomes of it: `honoured`, `noted` or `refused`.
+    /// `honoured`, `noted` or `refused`.
     pub treatment: &'static str,
-    /// What an honoured option decides; the reason of another, and the remedy of a refused one.
+    /// The effect of an honoured option, the reason why another is noted, or the reason and the remedy of a refused one.
     pub text: String,
 }
 
-/// What becomes of every option of fio, in the order of the reference.
+/// The treatment of every option of fio, in the order of the reference.
 #[must_use]
 pub fn option_rows() -> Vec<OptionRow> {
     let row = |option: options::FioOption| {

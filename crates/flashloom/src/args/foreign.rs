@@ -63,7 +63,7 @@ mod tests {
 
     use super::*;
 
-    /// What the command says of `run demo oltp` with these further arguments.
+    /// The message of `flashloom run demo oltp` with these further arguments.
     fn said(arguments: &[&str]) -> String {
         let all = ["flashloom", "run", "demo", "oltp"].iter().chain(arguments).map(Into::into);
         Cli::read(all).map(drop).expect_err("refused").to_string()

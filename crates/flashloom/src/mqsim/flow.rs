@@ -73,7 +73,7 @@ fn counts(drive: &XmlFile<'_>) -> [Option<u64>; 4] {
     RESOURCES.map(|(_, name)| count(name))
 }
 
-/// What any of these flows has, of each kind.
+/// The channels, chips, dies and planes that any of these flows has.
 pub(super) fn union<'a>(flows: impl Iterator<Item = &'a Resources> + Clone) -> Resources {
     std::array::from_fn(|of| {
         let mut all: Vec<u64> = flows.clone().flat_map(|flow| flow[of].iter().copied()).collect();

@@ -1,4 +1,4 @@
-//! What the flows of all scenarios ask of the drive: submission queues, a cache, and a part of the array.
+//! Demands of the flows of all scenarios on the drive: submission queues, a cache, and a part of the array.
 
 use super::flow::{Flow, RESOURCES, Resources, union};
 use super::sheet::Sheet;
@@ -12,7 +12,7 @@ pub(super) struct Queues {
     caches_writes: bool,
     /// True if flows with the same number differ between scenarios.
     differ: bool,
-    /// What any flow has; nothing without flows, where the drive has the whole array.
+    /// The channels, chips, dies and planes that any flow has. `None` without flows: the drive has the whole array.
     used: Option<Resources>,
 }
 

@@ -1,6 +1,6 @@
 //! One process at a time: a lock of the operating system, which ends with its process.
 //!
-//! The directory itself is locked, so that nobody who deletes the file `lock` lets a second process in. The file names the
+//! The directory itself is locked, so that deleting the file `lock` lets no second process in. The file names the
 //! process, and is locked as well: an older version of this program looks at the file only.
 
 use std::fs::{File, OpenOptions};

@@ -1,9 +1,9 @@
 //! A set of files that appears in its folder as a whole, whatever ends the program.
 //!
 //! The files get their names in a hidden folder first. A result in a new folder then is one rename. Where a folder exists,
-//! the two folders exchange their names at once, and files of others are linked into the new one before. That needs a
-//! folder that nobody's working directory is known to be, on a file system that can exchange names, with nothing but files
-//! beside the result. Elsewhere the files move one by one, those that mark a result last.
+//! the two folders exchange their names at once, and files of others are linked into the new one before. The exchange has
+//! three conditions: this program's working directory is not in the folder, the file system can exchange names, and beside the
+//! result there are only files. Otherwise the files move one by one, those that mark a result last.
 
 use std::fs::{self, File};
 use std::io;

@@ -113,7 +113,7 @@ impl Hidden {
         &self.0
     }
 
-    /// What had the name has another one now.
+    /// The file that had the name has another one now.
     pub(super) fn forget(&self) {
         locked(&HIDDEN).retain(|path| *path != self.0);
     }

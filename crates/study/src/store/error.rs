@@ -14,7 +14,7 @@ pub struct StoreError {
     error: io::Error,
 }
 
-/// What fails.
+/// The operation that failed.
 #[derive(Debug)]
 enum Purpose {
     Find,

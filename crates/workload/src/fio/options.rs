@@ -3,7 +3,7 @@
 
 use super::engines;
 
-/// What becomes of an option.
+/// The treatment of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Treatment {
     /// The option decides which requests are made, and does so here; with what it decides.
