@@ -402,6 +402,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         &mut self.media
     }
 
+    /// True if collection goes before the commands of the host at the dies.
+    #[must_use]
+    #[inline]
+    pub const fn collects_first(&self) -> bool {
+        matches!(self.arbitration.commands, Order::CollectionFirst)
+    }
+
     /// The times of commands and transfers.
     #[must_use]
     pub const fn timing(&self) -> &Timing {

@@ -103,6 +103,7 @@ fn values_that_differ_are_other_values_of_the_drive() {
         ("Data_Cache_Capacity", "0", "Data_Cache_Capacity has no counterpart: no cache"),
         ("Plane_Allocation_Scheme", "PDWC", "order = \"plane-die-chip-channel\""),
         ("Plane_Allocation_Scheme", "F", "policy = \"least-loaded\""),
+        ("Preemptible_GC_Enabled", "false", "commands = \"collection-first\""),
         ("GC_Block_Selection_Policy", "FIFO", "policy = \"fifo\""),
         ("GC_Block_Selection_Policy", "RANDOM_PP", "policy = \"random\""),
         ("Use_Copyback_for_GC", "true", "copy-back = true"),

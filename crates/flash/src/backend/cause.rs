@@ -63,6 +63,13 @@ impl Cause {
     pub const ALL: [Self; Self::COUNT] =
         [Self::Host, Self::Gc, Self::Merge, Self::Wear, Self::Map, Self::Flush, Self::Pad, Self::Recovery];
 
+    /// True for the data of the host and its padding. All other commands are the FTL's own.
+    #[must_use]
+    #[inline]
+    pub const fn is_of_host(self) -> bool {
+        matches!(self, Self::Host | Self::Flush | Self::Pad)
+    }
+
     /// The name in reports and files.
     #[must_use]
     pub const fn name(self) -> &'static str {

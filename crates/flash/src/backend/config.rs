@@ -53,7 +53,7 @@ impl Transfer {
 
 impl Order {
     /// All of them.
-    pub const EVERY: [Self; 2] = [Self::Fifo, Self::ReadFirst];
+    pub const EVERY: [Self; 3] = [Self::Fifo, Self::ReadFirst, Self::CollectionFirst];
 }
 
 impl BusOrder {
@@ -70,6 +70,11 @@ pub enum Order {
     Fifo,
     /// Host reads before everything else; nothing is interrupted (Dirik & Jacob, "Queueing and Read Priority").
     ReadFirst,
+    /// Commands of the FTL before those of the host: collection, merges, wear levelling, rescue and translation pages. Then
+    /// host reads, then host writes. A collection that has begun on a die keeps it until the victim is erased, which is
+    /// called garbage collection without preemption. It keeps the free space that was asked for, and a host request may
+    /// wait for a whole victim.
+    CollectionFirst,
 }
 
 /// The order of waiting transfers on a channel.
@@ -318,6 +323,7 @@ mod tests {
         let order = |order: &Order| match order {
             Order::Fifo => 0,
             Order::ReadFirst => 1,
+            Order::CollectionFirst => 2,
         };
         let bus = |order: &BusOrder| match order {
             BusOrder::Fifo => 0,
@@ -326,7 +332,7 @@ mod tests {
             BusOrder::ReadFirst => 3,
         };
         assert!(Controllers::EVERY.iter().map(controllers).eq(0..5));
-        assert!(Order::EVERY.iter().map(order).eq(0..2));
+        assert!(Order::EVERY.iter().map(order).eq(0..3));
         assert!(BusOrder::EVERY.iter().map(bus).eq(0..4));
     }
 }

@@ -267,7 +267,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
         if present > 0 {
             turns.rotate_left(present);
-            let class = self.commands[first].class.under(self.arbitration.commands);
+            let class = self.arbitration.commands.queue(Class::Other, self.commands[first].cause);
             let Self { dies, commands, .. } = self;
             let state = &mut dies[die as usize];
             state.queue.clear();

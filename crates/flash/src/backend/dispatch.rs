@@ -4,7 +4,7 @@ use crate::nand::Sector;
 use base::engine::{EventQueue, Handle};
 use base::units::Time;
 
-use super::{Backend, Class, Command, Controllers, Event, List, Observer, Stop, Transfer};
+use super::{Backend, Cause, Class, Command, Controllers, Event, List, Observer, Stop, Transfer};
 
 /// The controller of host reads, if there are foreground and background controllers.
 pub(super) const FOREGROUND: u32 = 0;
@@ -38,20 +38,21 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         } else {
             self.dies[self.commands[first].die.index()].unfinished += entry.remaining;
         }
-        self.send_to_controller(now, list, self.commands[first].die.get(), events);
+        let &Command { die, cause, .. } = &self.commands[first];
+        self.send_to_controller(now, list, (die.get(), cause), events);
     }
 
-    /// Lets a list have its controller, now or later. `die` is that of its first command.
+    /// Lets a list have its controller, now or later. The die and the cause are those of its first command.
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller for commands and one for copies.
     pub(super) fn send_to_controller<E: From<Event> + Copy>(
         &mut self,
         now: Time,
         list: Handle<List>,
-        die: u32,
+        (die, cause): (u32, Cause),
         events: &mut EventQueue<E>,
     ) {
-        let class = self.lists[list].class.under(self.arbitration.commands);
+        let class = self.arbitration.commands.queue(self.lists[list].class, cause);
         let controller = match self.controllers_kind {
             Controllers::None => return self.dispatch(now, list, events),
             Controllers::PerDie => die,
@@ -239,7 +240,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             self.interrupt_run(now, die, events);
         }
         let command = &self.commands[handle];
-        let class = command.class.under(self.arbitration.commands);
+        let class = self.arbitration.commands.queue(command.class, command.cause);
         let die = command.die.index();
         self.dies[die].queue.push(&mut self.commands, class, handle);
         self.notify(now, handle, Stop::Ready);

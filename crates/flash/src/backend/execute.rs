@@ -6,24 +6,10 @@ use base::units::{Span, Time};
 
 use super::dispatch::FOREGROUND;
 use super::planted::Bug;
-use super::queue::CLASSES;
-use super::{
-    Backend, Class, Command, Controllers, Event, Observer, Op, Order, Phase, Primitive, Resource, Stage, Stop, Transfer,
-};
+use super::{Backend, Command, Controllers, Event, Observer, Op, Phase, Primitive, Resource, Stage, Stop, Transfer};
 
 /// The processor's number in the event hash, where dies and channels count from zero on.
 const PROCESSOR: u64 = u64::MAX - 1;
-
-impl Class {
-    /// The queue of this class under an order.
-    #[inline]
-    pub(super) const fn under(self, order: Order) -> usize {
-        match (order, self) {
-            (Order::Fifo, _) | (Order::ReadFirst, Self::HostRead) => 0,
-            (Order::ReadFirst, Self::Other) => CLASSES - 1,
-        }
-    }
-}
 
 impl<S: Sector, O: Observer> Backend<S, O> {
     /// Lets an idle die begin the first command that waits for it.

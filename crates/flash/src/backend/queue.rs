@@ -2,8 +2,23 @@
 
 use base::engine::{Handle, Slab};
 
+use super::{Cause, Class, Order};
+
 /// Classes of service; a lower number goes first.
-pub(super) const CLASSES: usize = 2;
+pub(super) const CLASSES: usize = 3;
+
+impl Order {
+    /// The queue of a command or a list of this class and cause.
+    #[inline]
+    pub(super) const fn queue(self, class: Class, cause: Cause) -> usize {
+        match (self, class) {
+            (Self::Fifo, _) | (Self::ReadFirst, Class::HostRead) => 0,
+            (Self::CollectionFirst, _) if !cause.is_of_host() => 0,
+            (Self::CollectionFirst, Class::HostRead) => 1,
+            (Self::ReadFirst | Self::CollectionFirst, Class::Other) => CLASSES - 1,
+        }
+    }
+}
 
 /// An item that waits in at most one queue.
 pub(super) trait Links: Sized {

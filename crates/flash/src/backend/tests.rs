@@ -317,6 +317,38 @@ fn a_read_overtakes_waiting_programs_under_read_first() {
 }
 
 #[test]
+fn collection_overtakes_reads_and_reads_overtake_writes_under_collection_first() {
+    let ends = |commands| {
+        let mut bench = Shape {
+            controllers: Controllers::None,
+            arbitration: Arbitration { commands, ..Arbitration::default() },
+            cache: false,
+            ..Shape::default()
+        }
+        .build();
+        for superblock in [0, 2] {
+            let list = bench.list(Op::Program, superblock, 0, 1);
+            bench.submit(list);
+        }
+        bench.run();
+        // One program is under way; a write, a read and a copy of collection wait.
+        for (op, superblock) in [(Op::Program, 1), (Op::Program, 3), (Op::Read, 0)] {
+            let list = bench.list(op, superblock, 0, 1);
+            bench.submit(list);
+        }
+        let copy = bench.backend.open_list(Class::Other, 2);
+        let read = bench.backend.add_read(copy, Cause::Gc, SuperblockId::new(2));
+        let psn = bench.backend.geometry().slot(SuperblockId::new(2), 0).get();
+        bench.backend.push_slot(read, slot(psn, psn));
+        bench.submit(copy);
+        bench.run().into_iter().map(|(tag, _)| tag).collect::<Vec<_>>()
+    };
+    assert_eq!(ends(Order::Fifo), [1, 3, 0, 2]);
+    assert_eq!(ends(Order::ReadFirst), [1, 0, 3, 2]);
+    assert_eq!(ends(Order::CollectionFirst), [1, 2, 0, 3]);
+}
+
+#[test]
 fn dj13_queueing_example_has_its_mean_waits() {
     // DJ13: read x, write 4x. First come, first served: mean (4 + 5)/2 = 4.5x; read first: (1 + 5)/2 = 3x.
     let mean = |commands| {

@@ -85,14 +85,17 @@ fn arbitration(drive: &Group<'_, '_>, likeness: Likeness, sheet: &mut Sheet) {
         Likeness::Mqsim => "data-first",
         Likeness::Controller => "read-first",
     };
-    sheet.line(&format!("arbitration = {{ commands = \"read-first\", bus = \"{bus}\" }}"), name);
+    let preemptible = !drive.has("Preemptible_GC_Enabled") || drive.flag("Preemptible_GC_Enabled");
+    let (commands, order) = match preemptible {
+        true => ("read-first", "host reads go first at the dies; copies and host writes take turns"),
+        false => ("collection-first", "collection goes first at the dies, then host reads"),
+    };
+    let of = format!("{name}, Preemptible_GC_Enabled");
+    sheet.line(&format!("arbitration = {{ commands = \"{commands}\", bus = \"{bus}\" }}"), &of);
     let others = match policy {
         "" => String::new(),
         policy => format!(", and transactions are not ordered {policy}"),
     };
-    let why = format!(
-        "host reads go first at the dies, all else in order; where collection is not preemptible MQSim collects before it \
-         serves any request of the chip{others}"
-    );
+    let why = format!("{order}; all else in order{others}");
     sheet.approximated(name, &why);
 }

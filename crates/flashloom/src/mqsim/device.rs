@@ -12,7 +12,7 @@ use super::xml::{Group, XmlFile};
 const DIMENSIONS: [(char, &str); 4] = [('C', "channel"), ('W', "chip"), ('D', "die"), ('P', "plane")];
 
 /// Parameters that MQSim has and Flashloom has not, each with the reason. Some versions of MQSim lack some of them.
-const WITHOUT: [(&str, &str); 16] = [
+const WITHOUT: [(&str, &str); 15] = [
     ("Seed", "the seed is an option of a run: --seed"),
     ("Enabled_Preconditioning", "the state of a drive is an option of a run: --precondition"),
     ("IO_Queue_Depth", "a submission queue takes any number of requests"),
@@ -23,8 +23,7 @@ const WITHOUT: [(&str, &str); 16] = [
     ("Data_Cache_DRAM_tRCD", "RAM has a rate, and no rows"),
     ("Data_Cache_DRAM_tCL", "RAM has a rate, and no rows"),
     ("Data_Cache_DRAM_tRP", "RAM has a rate, and no rows"),
-    ("Preemptible_GC_Enabled", "garbage collection and host writes take turns"),
-    ("GC_Hard_Threshold", "it ends the preemption of garbage collection, which there is not"),
+    ("GC_Hard_Threshold", "collection that is preemptible takes turns with writes at any number of free blocks"),
     ("Preferred_suspend_erase_time_for_read", "no operation of the flash is suspended"),
     // So MQSim writes it.
     ("Prefered_suspend_erase_time_for_read", "no operation of the flash is suspended"),
@@ -42,7 +41,7 @@ pub(super) fn device(file: &XmlFile<'_>, name: &str, (queues, likeness): (&Queue
     part(&drive, &flash, (name, likeness), sheet);
     link(&host, &drive, queues, sheet);
     cache(&drive, &flash, (queues, likeness), sheet);
-    ftl(&drive, &flash, likeness, sheet);
+    ftl(&drive, &flash, (queues, likeness), sheet);
     for name in ["Enable_ResponseTime_Logging", "ResponseTime_Logging_Period_Length"] {
         if host.has(name) {
             sheet.without(name, "the course of a run is an option of the run: --series INTERVAL");
@@ -252,7 +251,7 @@ fn cache(drive: &Group<'_, '_>, flash: &Group<'_, '_>, (queues, likeness): (&Que
     sheet.approximated("Data_Cache_Capacity", why);
 }
 
-fn ftl(drive: &Group<'_, '_>, flash: &Group<'_, '_>, likeness: Likeness, sheet: &mut Sheet) {
+fn ftl(drive: &Group<'_, '_>, flash: &Group<'_, '_>, (queues, likeness): (&Queues, Likeness), sheet: &mut Sheet) {
     sheet.table("[ftl]");
     let is_page = drive.choice("Address_Mapping", &[("PAGE_LEVEL", true), ("HYBRID", false)]).unwrap_or(true);
     sheet.line("kind = \"page\"", "Address_Mapping");
@@ -272,7 +271,7 @@ fn ftl(drive: &Group<'_, '_>, flash: &Group<'_, '_>, likeness: Likeness, sheet: 
     placement(drive, flash, likeness, sheet);
     sheet.table("[ftl.map]");
     let capacity = drive.count("CMT_Capacity", "2097152");
-    if drive.has("Ideal_Mapping_Table") && drive.flag("Ideal_Mapping_Table") {
+    if is_ideal(drive) {
         sheet.line("kind = \"ram\"", "Ideal_Mapping_Table");
         sheet.without("CMT_Capacity", "the whole map is in RAM");
     } else {
@@ -285,7 +284,7 @@ fn ftl(drive: &Group<'_, '_>, flash: &Group<'_, '_>, likeness: Likeness, sheet: 
                    another size";
         sheet.approximated("CMT_Capacity", why);
     }
-    collection(drive, flash, likeness, sheet);
+    collection(drive, flash, (queues, likeness), sheet);
     sheet.table("[ftl.wear]");
     sheet.line(&format!("dynamic = {}", drive.flag("Dynamic_Wearleveling_Enabled")), "Dynamic_Wearleveling_Enabled");
     let threshold = drive.count("Static_Wearleveling_Threshold", "100");
@@ -330,11 +329,29 @@ fn placement(drive: &Group<'_, '_>, flash: &Group<'_, '_>, likeness: Likeness, s
     }
 }
 
+/// True if the whole map is in RAM.
+fn is_ideal(drive: &Group<'_, '_>) -> bool {
+    drive.has("Ideal_Mapping_Table") && drive.flag("Ideal_Mapping_Table")
+}
+
 /// MQSim collects up to so many blocks of a plane at once, and so starts with at most as many free ones
 /// (`max_ongoing_gc_reqs_per_plane`, a constant in `SSD_Device`).
 const AT_ONCE: u64 = 10;
 
-fn collection(drive: &Group<'_, '_>, flash: &Group<'_, '_>, likeness: Likeness, sheet: &mut Sheet) {
+/// Blocks of each plane that MQSim keeps open and the converted drive does not. MQSim has one for data, one for copies and one
+/// for translation pages of each flow, the last also where the whole map is in RAM. The converted drive has one for data and
+/// one for copies, and gives blocks to translation pages if there are any.
+fn idle_blocks(is_ideal: bool, flows: usize) -> u64 {
+    let each = if is_ideal { 3 } else { 2 };
+    each * flows as u64 - 2
+}
+
+fn collection(
+    drive: &Group<'_, '_>,
+    flash: &Group<'_, '_>,
+    (queues, likeness): (&Queues, Likeness),
+    sheet: &mut Sheet,
+) {
     sheet.table("[ftl.gc]");
     let blocks = flash.count("Block_No_Per_Plane", "2048");
     let share = drive.number("GC_Exec_Threshold", "0.05");
@@ -344,9 +361,13 @@ fn collection(drive: &Group<'_, '_>, flash: &Group<'_, '_>, likeness: Likeness, 
     let threshold = ((share * blocks as f64) as u64).max(1);
     match likeness {
         Likeness::Mqsim => {
-            let below = threshold.max(AT_ONCE);
-            let of = "GC_Exec_Threshold x Block_No_Per_Plane, and at least 10: MQSim starts below it";
-            sheet.line(&format!("start = {}", below - 1), of);
+            let idle = idle_blocks(is_ideal(drive), queues.count());
+            let below = threshold.max(AT_ONCE) + idle;
+            let mut of = "GC_Exec_Threshold x Block_No_Per_Plane, and at least 10: MQSim starts below it".to_owned();
+            if idle > 0 {
+                of += &format!(", and keeps {idle} more open");
+            }
+            sheet.line(&format!("start = {}", below - 1), &of);
             sheet.line(&format!("stop = {below}"), "GC_Exec_Threshold: MQSim stops at it");
             let pages = flash.count("Page_No_Per_Block", "256").min(1 << 16);
             sheet.line(&format!("parallel = {pages}"), "MQSim asks for all pages of a block at once");

@@ -221,10 +221,15 @@ impl PageFtl {
         }
         // With time off, no program in progress makes space for a write that waits.
         let hurries = std::mem::take(&mut self.stalled) && !flash.backend.is_timed();
+        // A collection that this write makes due goes first, too, and the write waits for it.
+        let collects_first = flash.backend.is_timed() && flash.backend.collects_first();
         let mut touched = std::mem::take(&mut self.touched);
         touched.retain(|pool| {
             let held = self.is_held(*pool);
             if !held {
+                if collects_first {
+                    self.start_gc(flash, owners, *pool);
+                }
                 if hurries || !self.hold(flash, *pool) {
                     self.send(flash, *pool);
                 }
