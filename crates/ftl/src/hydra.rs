@@ -4,6 +4,11 @@
 //! superblock ([`address`]). A [`merge`] copies the old superblock and the new sectors into another superblock. Reads
 //! go to the old superblock until a log record on flash names the new one ([`journal`]). A merge leaves no garbage. The
 //! write buffer decides how many rows one merge writes.
+//!
+//! A merge is an erase, the rows and a log record. Until the record is durable, reads go to the source, a second merge of the
+//! superblock waits, and so does the acknowledgement; a source becomes free after its last reader. A read is one list that goes chip
+//! by chip: the next page in the superchip waits for this page, because a controller works on one superchip at a time. The FTL takes
+//! no more writes than controllers can begin. A mount reads the reserved areas and not the rows: a target without a record is free.
 
 mod address;
 mod area;

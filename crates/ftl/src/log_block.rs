@@ -8,6 +8,15 @@
 //!
 //! The spare area of a page tells what it holds, so a data block needs no state for each page; discarded pages are
 //! [kept apart](Holes). A superblock is one block, and a die is one chip.
+//!
+//! Rules that keep data and progress:
+//!
+//! * The log has precedence. A page written while its logical block is merged goes to a log block and stays there; a merge takes
+//!   only the pages that it has copied out of the log.
+//! * A merge is a job on one log block and makes one data block after another. It erases the old data block before it makes the next,
+//!   and nothing is written to the new block in place until then, so a power cut never leaves more blocks in use than before.
+//! * The host never gets one block for each job and two more, nor one for each logical block with pages in the log and no data block.
+//! * A list that others wait for is submitted first, and a controller that may choose takes no list before the one it waits for.
 
 mod address;
 mod allocate;

@@ -9,6 +9,17 @@
 //! tables, which mount rebuilds from the spare areas (Sec. 3.1). So the FTL serves requests one after another, each
 //! after the cleaning, folding and spare-area scans that it needs. A step is one command list on one of the two arrays.
 //! A [stack of tasks](task) holds the work under way on both arrays ([disk]); waiting [requests] begin tasks.
+//!
+//! Rules that keep the newest data:
+//!
+//! * A page written to the MLC flash takes along its sectors in the SLC flash, so nothing there is older than the page. The page's version
+//!   is the host's, or the newest of its sectors. At a mount an SLC sector counts unless its page is newer.
+//! * One version has one content. If the tail is cleaned between two appends of a write, the page that leaves the SLC flash has the
+//!   write's version, and also takes the sectors that the write has yet to append (`Disk::interrupted`).
+//! * Every place in the log is older than those nearer to the head, and the tail is erased first, so no older copy of a sector outlives a
+//!   newer one.
+//! * Three spare blocks are kept for folds: one to copy into, and two in its place if it fails. A fold to SLC mode has two targets; with
+//!   too few spare blocks it has one, in full mode.
 
 mod blocks;
 mod cache;

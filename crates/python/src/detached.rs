@@ -1,4 +1,7 @@
 //! Long work beside the interpreter: its lock is free meanwhile, Ctrl-C ends the work, and a panic is an exception.
+//!
+//! The caller's thread gives the interpreter's lock up and looks for signals every 10 ms, with the lock. An exception of a handler or of a
+//! callback sets the session's interruption. The profile `wheel` unwinds, so that a panic ends the run's thread alone.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};

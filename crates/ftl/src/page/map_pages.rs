@@ -1,4 +1,9 @@
 //! The number of translation pages of a map, and the superblocks reserved for them.
+//!
+//! Each plane group gives a fixed number of its superblocks to a second pool, which holds translation pages: their room and a
+//! quarter, the three that every pool needs, and one or two that may fail. The free superblocks come from the group and return to it
+//! when they are erased, so both pools wear alike. With a shared log the second pool has two superblocks if its pages fill no more
+//! than half of one.
 
 use base::units::DieId;
 use flash::nand::Geometry;

@@ -3,6 +3,24 @@
 //! [`Mapping::Ram`] answers at once. [`Mapping::MapUnit`] answers later: the question stores the work, and
 //! [`super::answer`] continues it. A table in RAM (the global translation directory) maps the translation pages
 //! themselves.
+//!
+//! A read asks for at most 16 neighbours of one translation page at once, and pins the places in the order of the answers. A
+//! write is programmed first; then the map unit gets an `Update`, and the write is acknowledged after the answer. A part of a
+//! mapping unit is looked up before it is placed. A discard is an update to nowhere. A copy is entered on the condition that the
+//! mapping unit is still where it was copied from (`CondUpdate`); if not, the copy is garbage.
+//!
+//! Questions of the host and of the collector take effect in no fixed order, so between the end of a program and the answer
+//! either copy may be the current one:
+//!
+//! | hazard | rule |
+//! | --- | --- |
+//! | no entry leads to the new place yet, and its superblock is erased | a place is valid from the end of its program, beside the old one; only an answer gives a place up |
+//! | the superblock is collected, and the copy races with the update | a superblock stays *full*, and is no candidate, until each mapping unit programmed there has its answer |
+//! | the victim is erased while the map still leads there | a copied mapping unit pins its victim until the `CondUpdate` is answered |
+//! | a copy fails its condition, and the old place is given up with it | a failed condition gives nothing up: the write that superseded the place does |
+//! | a read's place is erased before the read | answers are handled in the order in which they took effect, and a look-up pins at once |
+//! | the rest of a mapping unit is read from a place that was given up while the write waited | the map unit is asked again if the slot is invalid or its superblock was erased since |
+//! | a pool is given up, or a write refused, although an answer will make room | neither happens while an answer is outstanding; the last answer wakes all waiting writes |
 
 use base::units::{Lpn, Psn, SuperblockId, Time};
 use flash::backend::{Observer, Slot};

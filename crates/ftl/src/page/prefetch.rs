@@ -3,6 +3,9 @@
 //! Programs with the same program time end in the order in which they began. So when one ends, the next ones are known,
 //! and their map entries can be on their way while other events are handled. Earlier than that the caches would lose
 //! them again: some hundred programs are under way.
+//!
+//! The third and the sixth of the coming ends are prefetched if a program has one slot, the first and the second if it has many. With
+//! time off a program ends soon after it began, and its data is prefetched as its units are drawn, written or gathered.
 
 use base::engine::Handle;
 use base::units::{Lpn, Psn};

@@ -6,6 +6,10 @@
 //! group: data collection needs answers of the map unit, and these may wait for stores of translation pages, so space
 //! for translation pages must never wait for data collection. If blocks have failed until that pool has no space, the
 //! page goes to any log with room. Third, its content is an image in the media.
+//!
+//! The media keep at most two versions of a page's image: the durable one and one under way. A copy has the content of its
+//! original, and a torn image is not found again. At a mount a page whose image contradicts the spare areas is stale; it is written
+//! again before the map unit begins and before the device takes a request.
 
 use base::engine::Handle;
 use base::units::{Lpn, Psn};

@@ -2,6 +2,13 @@
 //!
 //! The caller hands in the simulated time. [`Core::submit`] takes a job, [`Core::next_event`] says when to come back, and
 //! [`Core::advance`] gives the answers that are due. So tests drive it with a clock of their own.
+//!
+//! * A job arrives when it was submitted ([`inbox`](super::inbox) notes the time), not when the thread of the drive takes it.
+//! * Simulated time begins with the first job, because a replay of the recording begins there.
+//! * A recording replays rows of one time without an event between them. A request that would come at the time of an earlier one, after the
+//!   drive has handled an event, therefore comes a picosecond later.
+//! * What follows a completion, such as the flush behind a write with forced unit access, is a request of the recording.
+//! * A question for allocation is none: [`ssd::Ssd::may_hold`] looks into the buffer and the map at the drive's present time.
 
 use std::collections::VecDeque;
 use std::io;

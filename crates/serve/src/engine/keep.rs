@@ -1,4 +1,9 @@
 //! A served drive whose flash is in files: how it is made, and what its thread asks of the files.
+//!
+//! The thread of the drive settles with its files once for all answers of a moment, so that the flushes of one moment share a
+//! synchronisation. Files that cannot be written are a power cut at that moment: from the first failure on every answer is a failure. The
+//! directory is locked before the drive is made, because preparing one may take minutes. A drive that is found in its directory takes the
+//! time of a power-on; one that was just prepared does not.
 
 use flash::nand::Bytes512;
 use ssd::Ssd;

@@ -1,4 +1,7 @@
 //! One connection: requests in, replies out, in any order.
+//!
+//! TLS is outside of NBD's state machine: `Protocol` says when it begins, ends the connection if plain bytes follow, and forgets what was
+//! said before. The connection passes it decrypted bytes.
 
 use std::fmt;
 use std::io;
