@@ -1,6 +1,7 @@
 //! Integration tests in one program, because each program would be linked separately.
 
 mod anecdotes;
+mod changelog;
 mod extremes;
 mod failures;
 mod measured;
