@@ -5,6 +5,7 @@ mod circles;
 mod conformance;
 mod growth;
 mod keys;
+mod map;
 mod memory;
 mod newcomers;
 mod priority;
