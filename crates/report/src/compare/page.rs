@@ -9,7 +9,8 @@ use study::metric::Dimension;
 use study::summary::{Curve, Summary};
 
 use super::{explained, flows, lead};
-use crate::figure::{Axis, Chart, Figure, Line, Number, Part, Scale, Stack};
+use crate::cumulated::cumulated;
+use crate::figure::{Axis, Chart, Figure, Line, Number, Part, Scale, Stack, Step, interval};
 use crate::page::{Block, Cell, Page, Row as Cells, Section, Table};
 use crate::sides::{Side, sides};
 
@@ -21,9 +22,10 @@ pub fn page(program: &Program, comparison: &Comparison) -> Page {
     let by_percentile = |heading: &str, kind| {
         Some(latency(comparison, kind)).filter(has_lines).map(|chart| Figure::new(heading, &*note, chart))
     };
+    let first = [by_percentile("Reads", "read"), by_percentile("Writes", "write")];
     let figures = [
-        by_percentile("Reads", "read"),
-        by_percentile("Writes", "write"),
+        cumulated("Share of reads by latency", &latency(comparison, "read")),
+        cumulated("Share of writes by latency", &latency(comparison, "write")),
         Some(Figure::new("Flash data by cause", "Mapping units programmed, by cause.", programmed(comparison))),
         Some(Figure::new("Array time by cause", "Busy time of the dies.", worked(comparison))),
     ];
@@ -39,7 +41,12 @@ pub fn page(program: &Program, comparison: &Comparison) -> Page {
             heading: "Results".into(),
             note: format!("{} {COST}.", comparison.explain_marks()),
             above: tables.chain(flows::tables(comparison)).map(Block::Table).collect(),
-            figures: figures.into_iter().flatten().chain(sides.iter().map(Side::figure)).collect(),
+            figures: first
+                .into_iter()
+                .flatten()
+                .chain(sides.iter().flat_map(Side::figures))
+                .chain(figures.into_iter().flatten())
+                .collect(),
             below: sides.iter().map(|side| Block::Table(side.table(AXIS))).collect(),
         }],
         result: comparison.json(),
@@ -85,8 +92,12 @@ fn latency(comparison: &Comparison, kind: &str) -> Chart {
             return Some(spread(row.device.as_str(), colour, curve));
         }
         let curves = row.runs.iter().filter_map(|run| Some(&run.kinds.get(kind)?.latency_curve));
-        let points: Vec<_> = Curve::together(curves).points().map(|point| point.map(Number)).collect();
-        (!points.is_empty()).then(|| Line::new(row.device.as_str(), colour, points))
+        let curve = Curve::together(curves);
+        // The fastest requests are a share of all, too: the curve begins at zero.
+        let first = curve.points().next().map(|[_, us]| [0.0, us]);
+        let points: Vec<_> = first.into_iter().chain(curve.points()).map(|point| point.map(Number)).collect();
+        let step = Some(Step::Start);
+        (!points.is_empty()).then(|| Line { step, ..Line::new(row.device.as_str(), colour, points) })
     };
     Chart::Lines {
         x: Axis::new("share of requests that are at least as fast", Dimension::Share, Scale::Nines),
@@ -97,12 +108,15 @@ fn latency(comparison: &Comparison, kind: &str) -> Chart {
 
 /// The curve of a drive over the seeds with its band.
 pub(crate) fn spread(name: &str, colour: usize, curve: &CurveSpread) -> Line {
-    let least = curve.mean_us.iter().copied().fold(f64::MAX, f64::min);
-    // The axis is logarithmic and has no zero, which an interval of few seeds may reach.
-    let range = |(share, _, [low, high]): (f64, f64, [f64; 2])| [share, low.max(least), high].map(Number);
+    let points = curve.share.iter().zip(&curve.mean_us).zip(&curve.half_width_us);
+    let range = |((share, mean), half): ((&f64, &f64), &f64)| {
+        let [low, high] = interval(*mean, *half, false);
+        [Number(*share), low, high]
+    };
     let is_wide = curve.half_width_us.iter().any(|half| *half > 0.0);
     Line {
-        spread: if is_wide { curve.points().map(range).collect() } else { Vec::new() },
+        step: Some(Step::Start),
+        spread: if is_wide { points.map(range).collect() } else { Vec::new() },
         ..Line::new(name, colour, curve.points().map(|(share, mean, _)| [share, mean].map(Number)).collect())
     }
 }

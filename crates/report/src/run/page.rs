@@ -250,7 +250,7 @@ mod tests {
             let Chart::Heat { edges, rows, .. } = named(page, "Busy over time") else { panic!("a heat map") };
             let link = rows.iter().find(|row| row.name == "link").expect("a link");
             let spans = edges.windows(2).map(|two| two[1].0 - two[0].0);
-            let busy: f64 = spans.zip(&link.shares).map(|(span, share)| span * share.0).sum();
+            let busy: f64 = spans.zip(&link.values).map(|(span, share)| span * share.0).sum();
             let (whole, link) = (edges[edges.len() - 1].0, summary.utilisation.link);
             assert!((busy / whole - link).abs() < 1e-9, "{} drawn, {link} counted", busy / whole);
 

@@ -5,6 +5,7 @@ use study::metric::{Dimension, Metric};
 use study::plan::{FigureSpec, FlashArray};
 use study::summary::{EraseRange, Summary};
 
+use super::against;
 use super::charts::{View, labels, shown};
 use crate::figure::{Axis, Chart, Figure, Line, Number, Part, Scale, Stack};
 
@@ -18,6 +19,8 @@ fn figure<'a>(outcome: &'a Outcome, spec: &'a FigureSpec) -> impl Iterator<Item 
         parts(outcome, spec).into_iter().collect()
     } else if !spec.erases_of.is_empty() {
         spec.erases_of.iter().filter_map(|array| erases(outcome, spec, *array)).collect()
+    } else if let Some(x) = &spec.against {
+        against::described(outcome, spec, x)
     } else {
         numbers(outcome, spec)
     };

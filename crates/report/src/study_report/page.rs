@@ -5,6 +5,7 @@ use serde::Serialize;
 use study::execute::{Claim, Outcome, Program, SCHEMA, Verdict};
 use study::metric::Metric;
 
+use super::against::of_load;
 use super::charts::{by_metric, times};
 use super::described::described;
 use super::lead::lead;
@@ -165,7 +166,12 @@ fn section(outcome: &Outcome, is_one_of_several: bool, only_figures: bool) -> Se
         let heading = if is_one_of_several { format!("The file of {}", spec.name) } else { "The study's file".into() };
         below.push(Block::Text { heading, text: config.to_string(), open: false });
     }
-    let drawn = if only_figures || !spec.figures.is_empty() { Vec::new() } else { by_metric(outcome) };
+    let drawn = if only_figures || !spec.figures.is_empty() {
+        Vec::new()
+    } else {
+        // What a load does comes first: a paper that varies the load draws it.
+        of_load(outcome).into_iter().chain(by_metric(outcome)).collect()
+    };
     let left_out = drawn.len().saturating_sub(MOST_CHARTS);
     let note = match left_out {
         0 => String::new(),
