@@ -165,7 +165,8 @@ fn check(drawn: &Value, data: &Value, at: &str) {
             assert!(text.contains(&bare(name)), "{at}: {name} is not shown in {text}");
         }
         let mut entries = match figure["chart"].as_str() {
-            Some("courses" | "lines") => list(&figure["lines"], "name"),
+            Some("courses" | "lines" | "paths") => list(&figure["lines"], "name"),
+            Some("areas") => list(&figure["layers"], "name"),
             Some("stacks") => {
                 figure["rows"].as_array().expect("rows").iter().flat_map(|row| list(&row["parts"], "name")).collect()
             }

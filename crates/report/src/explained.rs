@@ -211,3 +211,38 @@ pub fn request_rows(legs: &[OneLeg]) -> Table {
     table.text("at", "The die or the channel", legs().map(|leg| leg.at.clone().unwrap_or_default()));
     table
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn band(latency_us: f64, parts_us: &[(&'static str, f64)], behind: &[(&'static str, f64)], meanwhile: &[(&'static str, f64)]) -> Band {
+        Band {
+            band: ALL,
+            requests: 10,
+            latency_us,
+            parts_us: parts_us.to_vec(),
+            behind_us: behind.to_vec(),
+            ahead_us: Vec::new(),
+            meanwhile_us: meanwhile.to_vec(),
+        }
+    }
+
+    #[test]
+    fn the_bar_of_a_band_says_what_its_requests_waited_for() {
+        let parts = [("queue", 50.0), ("die-wait", 30.0), ("array", 20.0)];
+        let slow = band(100.0, &parts, &[("gc", 25.0), ("host", 5.0)], &[("gc", 10.0)]);
+        let stack = stack_of_waits("slow".into(), &slow);
+        let parts: Vec<_> = stack.parts.iter().map(|part| (part.name.as_str(), part.value.0)).collect();
+        let wanted = [("no wait: served itself", 0.2), ("host", 0.05), ("gc", 0.35), ("waits without flash work", 0.4)];
+        assert_eq!(parts.len(), wanted.len(), "{parts:?}");
+        for ((name, share), (wanted, of)) in parts.into_iter().zip(wanted) {
+            assert!(name == wanted && (share - of).abs() < 1e-9, "{name} {share}, not {wanted} {of}");
+        }
+        let fast = band(20.0, &[("array", 20.0)], &[], &[]);
+        let explained = |band| [Explained { kind: "read", bands: vec![band] }];
+        let headings = |band| figures(&explained(band)).into_iter().map(|figure| figure.heading).collect::<Vec<_>>();
+        assert_eq!(headings(slow), ["What was waited for: read", "Where the time went: read"]);
+        assert_eq!(headings(fast), ["Where the time went: read"], "nothing waited");
+    }
+}

@@ -184,6 +184,8 @@ mod tests {
         let comparison = compared(&["compare-dirik"], RunSpec::default());
         let Chart::Lines { lines, .. } = latency(&comparison, "read") else { panic!("lines") };
         let [line] = &lines[..] else { panic!("one drive") };
+        // The curve has all requests: it begins with the fastest, at zero.
+        assert_eq!((line.points[0][0].0, line.points[0][1]), (0.0, line.points[1][1]));
         assert!(line.points.len() > 20, "{} points", line.points.len());
         assert!(line.points.is_sorted_by(|a, b| a[0].0 <= b[0].0 && a[1].0 <= b[1].0), "it rises");
     }
@@ -222,6 +224,8 @@ mod tests {
         }
         let page = page(&Program::default(), &comparison);
         let bars = page.sections[0].figures.iter().filter(|of| of.heading.starts_with("Where the time went"));
+        let waits = page.sections[0].figures.iter().filter(|of| of.heading.starts_with("What was waited for"));
+        assert!(waits.count() >= 3, "requests wait on both drives");
         assert_eq!(bars.count(), 5, "all, the slowest, and flushes, which wait for their turn on Chang's");
         let json: serde_json::Value = serde_json::from_str(&page.result).expect("JSON");
         let html = page.html();

@@ -200,8 +200,10 @@ mod tests {
             let headings: Vec<_> = page.sections[0].figures.iter().map(|figure| figure.heading.as_str()).collect();
             let wanted = [
                 "Latency",
+                "Share of requests by latency",
                 "Throughput",
                 "Latency over time",
+                "Work of the dies over time",
                 "Write amplification",
                 "Busy over time",
                 "Busy dies",

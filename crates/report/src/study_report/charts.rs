@@ -344,3 +344,26 @@ pub(super) fn times(outcome: &Outcome) -> Vec<Figure> {
     let all: Vec<Seen<'_>> = all.collect();
     all.chunks(MOST_BARS).flat_map(|part| sides(part).iter().flat_map(Side::figures).collect::<Vec<_>>()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use testkit::small::STUDY;
+
+    use super::*;
+    use crate::testing::studied;
+
+    #[test]
+    fn no_latency_is_drawn_below_zero() {
+        let mut outcome = studied(STUDY);
+        // Two seeds that are far apart: half the width of the interval exceeds the mean.
+        let reads = outcome.runs[1][0].kinds.get_mut("read").expect("reads");
+        *reads.latency_us.get_mut("mean").expect("a mean") *= 9.0;
+        let metric: Metric = "read.mean".parse().expect("a metric");
+        let spread = outcome.spread(1, &metric).expect("two seeds");
+        assert!(spread.half_width > Some(spread.mean), "{spread:?}");
+        let view = View { outcome: &outcome, metric: &metric, unit: Dimension::Time, x: Some(0), by: None, figure: None };
+        let Chart::Courses { lines, .. } = &view.panels()[0].chart else { panic!("quantities") };
+        let [low, high] = lines[0].spread[1].expect("a spread");
+        assert!(low.0 == 0.0 && high.0 > spread.mean, "{low:?} to {high:?}");
+    }
+}

@@ -186,6 +186,27 @@ mod tests {
     }
 
     #[test]
+    fn a_figure_against_a_metric_goes_through_the_points_of_its_axis() {
+        let against = "[[figure]]\ntitle = \"Hockey stick\"\nmetrics = [\"read.mean\", \"write.mean\"]\n\
+            along = \"depth\"\nagainst = \"rate\"\nwhere = { banks = [1, 4] }\n";
+        let outcome = studied(&[STUDY, DEPTHS, against].concat());
+        let [(_, one), (_, four)] = &described(&outcome)[..] else { panic!("a panel for each number of banks") };
+        assert_eq!((one.note.as_str(), four.note.as_str()), ("banks 1", "banks 4"));
+        let Chart::Paths { x, y, lines } = &four.chart else { panic!("paths") };
+        assert_eq!((x.unit, y.label.as_str()), (Dimension::Rate, "read.mean, write.mean"));
+        let names: Vec<_> = lines.iter().map(|line| (line.name.as_str(), line.colour)).collect();
+        assert_eq!(names, [("read.mean", 0), ("write.mean", crate::figure::COLOURS)]);
+        let number = |point: usize, metric: &str| outcome.value(point, &metric.parse().expect("a metric"));
+        for (i, point) in [4, 5].into_iter().enumerate() {
+            assert_eq!(outcome.labels(point)[0].as_str(), "4");
+            let stop = &lines[1].points[i];
+            assert_eq!(stop.name, outcome.labels(point)[1].as_str());
+            assert_eq!(stop.at.map(|at| Some(at.0)), [number(point, "rate"), number(point, "write.mean")]);
+            assert!(stop.spread.is_some_and(|[low, high]| low.0 >= 0.0 && low.0 < high.0), "two seeds");
+        }
+    }
+
+    #[test]
     fn erase_counts_are_drawn_by_the_number_of_the_block() {
         let mut outcome = studied(&[STUDY, FIGURES.rsplit_once("[[figure]]").expect("several").1].join("[[figure]]"));
         let range = |blocks, min, mean, max| EraseRange { blocks, min, mean, max };

@@ -233,8 +233,17 @@ mod tests {
         let claims = claims(&outcomes);
         let page = page(&program, &outcomes, &claims, Charts::Each);
         let [_, study] = &page.sections[..] else { panic!("claims and a study") };
-        assert_eq!(study.figures.len(), 2);
-        let Chart::Courses { x, y, lines, .. } = &study.figures[1].chart else { panic!("courses") };
+        // The depth is a load; too few requests support a 99th percentile.
+        let headings: Vec<&str> = study.figures.iter().map(|figure| figure.heading.as_str()).collect();
+        let [read, write] = ["read", "write"].map(|kind| format!("Latency of {kind}s against the achieved rate"));
+        assert_eq!(headings[..2], [read.as_str(), write.as_str()]);
+        let Chart::Paths { x, y, lines } = &study.figures[0].chart else { panic!("paths") };
+        assert_eq!((x.unit, y.unit, lines.len()), (Dimension::PerSecond, Dimension::Time, 3));
+        assert_eq!(lines[2].name, "banks 4, read.mean");
+        let value = |metric: &str| outcomes[0].value(5, &metric.parse().expect("a metric")).expect("measured");
+        let stop = &lines[2].points[1];
+        assert_eq!((stop.name.as_str(), stop.at.map(|at| at.0)), ("4", [value("requests-per-s"), value("read.mean")]));
+        let Chart::Courses { x, y, lines, .. } = &study.figures[3].chart else { panic!("courses") };
         assert_eq!((x.label.as_str(), x.names.join(" "), y.unit), ("banks", "1 2 4".to_owned(), Dimension::Time));
         assert_eq!(lines.iter().map(|line| line.name.as_str()).collect::<Vec<_>>(), ["depth 1", "depth 4"]);
         let metric = &outcomes[0].plan.spec.metrics[1];
