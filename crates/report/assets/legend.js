@@ -46,8 +46,10 @@ const legend = (() => {
     if (chart === "heat" || chart === "grid") {
       const { cover, unit, label } = chart === "heat" ? figure.colours : { cover: [0, 1], unit: "share", label: "busy" };
       const mix = (share) => "color-mix(in srgb, var(--busy) " + share + "%, var(--idle))";
+      const at = (share) => cover[0] + ((cover[1] - cover[0]) * share) / 100;
+      const text = (value) => (value === 0 && unit === "share" ? "0%" : numbers.tick(unit, value));
       const step = (share) => ({
-        name: numbers.tick(unit, cover[0] + ((cover[1] - cover[0]) * share) / 100) + " " + label,
+        name: text(at(share)) + " " + label,
         swatch: swatch('<rect x="1" y="1" width="20" height="10" stroke="var(--soft)" style="fill:' + mix(share) + '"/>'),
         toggles: false,
       });

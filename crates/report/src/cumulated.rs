@@ -12,8 +12,7 @@ pub(crate) fn cumulated(heading: &str, by_percentile: &Chart) -> Option<Figure> 
     let lines: Vec<Line> = lines.iter().map(exchanged).collect();
     (!lines.is_empty()).then(|| {
         let share = Axis::new("share of the requests", Dimension::Share, Scale::Linear);
-        let y_axis = Axis { to: Some(Number(1.0)), ..share };
-        Figure::new(heading, NOTE, Chart::Lines { x: y.clone(), y: y_axis, lines })
+        Figure::new(heading, NOTE, Chart::Lines { x: y.clone(), y: share, lines })
     })
 }
 
