@@ -38,7 +38,11 @@ pub fn tables() -> Vec<ResultFile> {
             "`run --out DIR` writes it: a row for each bin of each histogram that is not empty.",
             histograms(&[]).fields(),
         ),
-        file("series.parquet", "`run --out DIR` writes it: a row for each interval of the run.", series(&[], None).fields()),
+        file(
+            "series.parquet",
+            "`run --out DIR` writes it: a row for each interval of the run.",
+            series(&[], None).fields(),
+        ),
         file(
             "busy.parquet",
             "`run --out DIR` writes it: a row for each channel and each die in each interval of the run.",

@@ -211,7 +211,8 @@ pub(crate) fn series(intervals: &[Interval<'_>], draw: Option<&PowerDraw>) -> Ta
     }
     add_causes(&mut table, intervals);
     let energy = |i: &Interval<'_>| Some(draw?.between(i.from, i.to).as_joules()).filter(|joules| joules.is_finite());
-    let drawn = "Energy of the flash arrays and their channels in the interval, empty if the parts have no electrical figures";
+    let drawn =
+        "Energy of the flash arrays and their channels in the interval, empty if the parts have no electrical figures";
     table.number("energy_j", UnitOfMeasure::Joules, drawn, intervals.iter().map(energy));
     let free = "Free blocks at the end of the interval";
     table.count("free_blocks", UnitOfMeasure::None, free, counted.iter().map(|c| c.free_blocks));
@@ -227,7 +228,8 @@ fn add_causes(table: &mut Table, intervals: &[Interval<'_>]) {
     };
     for cause in Cause::ALL {
         let time = |i: &Interval<'_>| Some(array_time_by(i.from, i.to)[cause as usize].as_us_f64());
-        let meaning = format!("Time that the arrays of all dies worked for the cause `{}`, summed over the dies", cause.name());
+        let meaning =
+            format!("Time that the arrays of all dies worked for the cause `{}`, summed over the dies", cause.name());
         let column = Column::Number(intervals.iter().map(time).collect());
         add(format!("array_{}_us", cause.name()), Values::Number, UnitOfMeasure::Microseconds, meaning, column);
     }

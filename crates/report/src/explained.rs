@@ -45,7 +45,8 @@ const SERVED: [Part; 4] = [Part::Link, Part::Array, Part::Transfer, Part::Decode
 
 /// A bar for a band of requests, divided by what the flash did while the requests waited.
 pub(crate) fn stack_of_waits(name: String, band: &Band) -> Stack {
-    let time = |times: &Times, cause: Cause| times.iter().find(|(name, _)| *name == cause.name()).map_or(0.0, |of| of.1);
+    let time =
+        |times: &Times, cause: Cause| times.iter().find(|(name, _)| *name == cause.name()).map_or(0.0, |of| of.1);
     let own: f64 = SERVED.into_iter().map(|part| band.part_us(part)).sum();
     let behind = |cause: Cause| time(&band.behind_us, cause) + time(&band.meanwhile_us, cause);
     let known: f64 = Cause::ALL.into_iter().map(behind).sum();
@@ -216,7 +217,12 @@ pub fn request_rows(legs: &[OneLeg]) -> Table {
 mod tests {
     use super::*;
 
-    fn band(latency_us: f64, parts_us: &[(&'static str, f64)], behind: &[(&'static str, f64)], meanwhile: &[(&'static str, f64)]) -> Band {
+    fn band(
+        latency_us: f64,
+        parts_us: &[(&'static str, f64)],
+        behind: &[(&'static str, f64)],
+        meanwhile: &[(&'static str, f64)],
+    ) -> Band {
         Band {
             band: ALL,
             requests: 10,

@@ -304,7 +304,10 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     /// The energy of the SLC array's commands.
     #[must_use]
     pub fn slc_energy(&self, account: &flash::backend::Account) -> Energy {
-        self.resolved.slc_array.as_ref().map_or(Energy::default(), |slc_array| array_energy(&slc_array.part, 1, account))
+        self.resolved
+            .slc_array
+            .as_ref()
+            .map_or(Energy::default(), |slc_array| array_energy(&slc_array.part, 1, account))
     }
 
     /// The electrical figures of the flash, which turn counters into energy without the drive.

@@ -44,9 +44,8 @@ fn worked(report: &Report<'_>) -> Option<Chart> {
         array_time_by(from, to).map(|time| if whole > 0.0 { time.as_us_f64() / whole } else { 0.0 })
     };
     let shares: Vec<[f64; Cause::COUNT]> = columns.iter().map(shares).collect();
-    let part = |cause: Cause| {
-        (cause.name(), cause as usize, shares.iter().map(|column| column[cause as usize]).collect())
-    };
+    let part =
+        |cause: Cause| (cause.name(), cause as usize, shares.iter().map(|column| column[cause as usize]).collect());
     let layers = layers(Cause::ALL.into_iter().map(part));
     let y = Axis::new("share of the time of the dies", Dimension::Share, Scale::Linear);
     (!layers.is_empty()).then(|| Chart::Areas { x: time_axis(report), y, edges: edges(report, &columns), layers })

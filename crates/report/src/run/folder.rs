@@ -67,9 +67,8 @@ fn fill_stage(folder: &mut OutFolder, inside: &str, report: &Report<'_>, summary
     let Report { about, result, erase_counts, power_draw, .. } = report;
     let name = |name: &str| format!("{inside}{name}");
     folder.add(&name("latencies.parquet"), |out| write_histograms(out, about, result).map_err(io::Error::other))?;
-    folder.add(&name("series.parquet"), |out| {
-        write_series(out, about, result, *power_draw).map_err(io::Error::other)
-    })?;
+    folder
+        .add(&name("series.parquet"), |out| write_series(out, about, result, *power_draw).map_err(io::Error::other))?;
     folder.add(&name("busy.parquet"), |out| write_busy(out, about, result).map_err(io::Error::other))?;
     if !result.flows.is_empty() && result.detailed.is_some() {
         let name = name("series-flows.parquet");

@@ -22,7 +22,8 @@ pub(super) fn figure(report: &Report<'_>) -> Option<Figure> {
     let is_known = points.iter().any(|[_, milliwatts]| milliwatts.0 > 0.0);
     let y = Axis::new("power of the flash in mW", Dimension::Plain, Scale::Linear);
     let lines = vec![Line::new("power", 0, points)];
-    let note = "Mean power of the flash arrays and their channels in each interval. The controller's power is not modelled.";
+    let note =
+        "Mean power of the flash arrays and their channels in each interval. The controller's power is not modelled.";
     is_known.then(|| Figure::new("Power over time", note, Chart::Lines { x: time_axis(report), y, lines }))
 }
 

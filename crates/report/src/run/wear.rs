@@ -14,7 +14,8 @@ const BARS: u32 = 40;
 pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
     let counts = report.erase_counts;
     let histogram = histogram(counts);
-    let histogram = histogram.map(|chart| Figure::new("Erases", "Erase counts of the blocks at the end of the run.", chart));
+    let histogram =
+        histogram.map(|chart| Figure::new("Erases", "Erase counts of the blocks at the end of the run.", chart));
     let map = report.geometry.and_then(|geometry| map(geometry, counts));
     let map = map.map(|(chart, merged)| {
         let mean = match merged {
@@ -75,7 +76,8 @@ fn map(geometry: &Geometry, counts: &[u32]) -> Option<(Chart, [usize; 2])> {
     };
     let rows: Vec<HeatRow> = (0..rows).step_by(down).map(row).collect();
     let edges = (0..blocks).step_by(across).chain([blocks]).map(|block| Number(block as f64)).collect();
-    let x = Axis { to: Some(Number(blocks as f64)), ..Axis::new("block of the plane", Dimension::Count, Scale::Linear) };
+    let x =
+        Axis { to: Some(Number(blocks as f64)), ..Axis::new("block of the plane", Dimension::Count, Scale::Linear) };
     let of_all = || rows.iter().flat_map(|row| &row.values).map(|value| value.0);
     let cover = Some([of_all().fold(f64::MAX, f64::min), of_all().fold(0.0, f64::max)].map(Number));
     let colours = Axis { cover, ..Axis::new("erases", Dimension::Count, Scale::Linear) };
@@ -120,7 +122,9 @@ mod tests {
     fn many_blocks_are_merged_and_keep_their_mean() {
         let geometry = geometry(1, 400);
         let counts: Vec<u32> = (0..geometry.block_count()).map(|block| block % 5).collect();
-        let (Chart::Heat { rows, edges, .. }, merged) = map(&geometry, &counts).expect("its counts") else { panic!("heat") };
+        let (Chart::Heat { rows, edges, .. }, merged) = map(&geometry, &counts).expect("its counts") else {
+            panic!("heat")
+        };
         assert_eq!((merged, rows[0].values.len(), edges.len()), ([1, 3], 134, 135));
         assert_eq!(edges.last(), Some(&Number(400.0)));
         assert_eq!(rows[0].values[1].0, (3.0 + 4.0 + 0.0) / 3.0);

@@ -34,7 +34,8 @@ pub(super) fn described(outcome: &Outcome, spec: &FigureSpec, x: &Metric) -> Vec
     of.panels().into_iter().map(|(name, chart)| (vec![name], chart)).collect()
 }
 
-const NOTE: &str = "The mean and the 99th percentile against the rate that the drive reached. A line goes through the points of";
+const NOTE: &str =
+    "The mean and the 99th percentile against the rate that the drive reached. A line goes through the points of";
 
 /// Latencies against the achieved rate, if an axis of the study is a load: of reads and of writes a figure for each combination
 /// of points on the axes that are not drawn.
@@ -87,9 +88,8 @@ impl Against<'_> {
         let axes = &self.outcome.plan.axes;
         let points = shown(self.outcome, self.figure);
         let is_drawn = |axis: usize| axis == self.along || Some(axis) == self.by;
-        let others: Vec<usize> = (0..axes.len())
-            .filter(|axis| !is_drawn(*axis) && labels(self.outcome, &points, *axis).len() > 1)
-            .collect();
+        let others: Vec<usize> =
+            (0..axes.len()).filter(|axis| !is_drawn(*axis) && labels(self.outcome, &points, *axis).len() > 1).collect();
         let mut panels: Vec<(Vec<&Label>, Vec<Path>)> = Vec::new();
         for point in points {
             let at = self.outcome.labels(point);

@@ -361,7 +361,8 @@ mod tests {
         let metric: Metric = "read.mean".parse().expect("a metric");
         let spread = outcome.spread(1, &metric).expect("two seeds");
         assert!(spread.half_width > Some(spread.mean), "{spread:?}");
-        let view = View { outcome: &outcome, metric: &metric, unit: Dimension::Time, x: Some(0), by: None, figure: None };
+        let view =
+            View { outcome: &outcome, metric: &metric, unit: Dimension::Time, x: Some(0), by: None, figure: None };
         let Chart::Courses { lines, .. } = &view.panels()[0].chart else { panic!("quantities") };
         let [low, high] = lines[0].spread[1].expect("a spread");
         assert!(low.0 == 0.0 && high.0 > spread.mean, "{low:?} to {high:?}");

@@ -129,8 +129,7 @@ mod tests {
     #[test]
     fn a_share_keeps_its_latency_in_front_of_a_gap() {
         // One request of 14.9 us, 98 of 15 us, and one of 150 us.
-        let ps: Vec<u64> =
-            [vec![14_900_000], vec![15_000_000; 98], vec![150_000_000]].concat();
+        let ps: Vec<u64> = [vec![14_900_000], vec![15_000_000; 98], vec![150_000_000]].concat();
         let curve = curve(&ps);
         let median = curve.at(0.5).expect("requests");
         assert!((14.9..15.1).contains(&median), "{median} us: {curve:?}");
