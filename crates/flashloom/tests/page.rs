@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::common::{ALL_KINDS, buffered, program};
 
 /// Charts of the page: nine, and the parts of the latency of reads, writes, flushes and discards.
-const FIGURES: usize = 16;
+const FIGURES: usize = 24;
 
 /// The browser, if there is one.
 pub(crate) fn chromium() -> Option<&'static str> {
