@@ -87,6 +87,9 @@ const names = (() => {
     const { x, y, lines, marks } = figure;
     const drawn = placing(y, measured(figure));
     const below = placed(of, x);
+    const upright = scaled(of, y, covered(figure, drawn), 50, drawn.foot);
+    // At the left edge, also where a quantity of zero, or of one on a logarithmic axis, stands further to the right.
+    upright.axisLine = Object.assign({}, upright.axisLine, { onZero: false });
     return common(of, {
       height: tall(of) + Math.max(0, below.below - 46),
       grid: grid(of, { bottom: below.below }),
@@ -99,7 +102,7 @@ const names = (() => {
         },
       }),
       xAxis: below.axis,
-      yAxis: scaled(of, y, covered(figure, drawn), 50, drawn.foot),
+      yAxis: upright,
       series: lines
         .map((line) =>
           Object.assign(
