@@ -250,7 +250,10 @@ fn figures_have_their_numbers_and_the_values_that_the_source_states() {
     // In the order of the numbers, and where the time went behind them; no chart for each metric.
     assert_eq!(headings[..2], ["Fig. 2(b): Reads by victim", "Fig. 10: Reads by depth"]);
     assert!(
-        headings[2..].iter().all(|heading| heading.starts_with("Where the time went")) && headings.len() > 2,
+        headings[2..]
+            .iter()
+            .all(|heading| heading.starts_with("Where the time went") || heading.starts_with("What was waited for"))
+            && headings.len() > 2,
         "{headings:?}"
     );
     let marks = &data["figures"][0]["marks"];
@@ -453,9 +456,12 @@ fn paper_is_filled_and_cuts_nothing() {
         );
         let pages = base64(pdf["data"].as_str().expect("a file"));
         let pages = pages.windows(12).filter(|at| *at == b"/Type /Page\n").count();
-        // What may not break across pages costs at most one page more than if everything broke anywhere.
+        // What may not break across pages costs at most a quarter more than if everything broke anywhere.
         let least = (height / PAPER.1).ceil() as usize;
-        assert!((least..=least + 1).contains(&pages), "{name}: {pages} pages, {least} are enough for {height} points");
+        assert!(
+            (least..=least + least.div_ceil(4)).contains(&pages),
+            "{name}: {pages} pages, {least} are enough for {height} points"
+        );
     }
 }
 

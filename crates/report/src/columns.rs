@@ -238,7 +238,7 @@ fn add_causes(table: &mut Table, intervals: &[Interval<'_>]) {
         let meaning =
             format!("Mapping units programmed and copied for the cause `{}`, without those of SLC flash", cause.name());
         let column = Column::Count(intervals.iter().map(units).collect());
-        add(format!("programmed_{}", cause.name()), Values::Count, UnitOfMeasure::None, meaning, column);
+        add(format!("program_slots_{}", cause.name()), Values::Count, UnitOfMeasure::None, meaning, column);
     }
 }
 
@@ -263,7 +263,7 @@ pub(crate) fn busy(intervals: &[Interval<'_>]) -> Table {
     let begin = "Begin of the interval in simulated time";
     table.count("from_ps", UnitOfMeasure::Picoseconds, begin, rows.iter().map(|(i, ..)| i.from.at.as_ps()));
     table.count("to_ps", UnitOfMeasure::Picoseconds, "End of the interval", rows.iter().map(|(i, ..)| i.to.at.as_ps()));
-    table.text("resource", "`channel` or `die`", rows.iter().map(|(_, name, ..)| *name));
+    table.text("kind", "`channel` or `die`", rows.iter().map(|(_, name, ..)| *name));
     let number = "Number of the channel or the die, from zero";
     table.count("number", UnitOfMeasure::None, number, rows.iter().map(|(_, _, number, _)| *number));
     let share = "Share of the interval for which it was busy";
