@@ -122,7 +122,7 @@ impl Against<'_> {
         let scale = scale(self.figure, all);
         let chart = |(fixed, lines): (Vec<&Label>, Vec<Path>)| {
             let said = others.iter().zip(&fixed).map(|(axis, label)| format!("{} {label}", axes[*axis].0));
-            let x = Axis::new(self.x.title(), self.x.dimension(), Scale::Linear);
+            let x = Axis::new(self.x.to_string(), self.x.dimension(), Scale::Linear);
             let names: Vec<String> = self.metrics.iter().map(ToString::to_string).collect();
             let y = Axis::new(names.join(", "), self.metrics[0].dimension(), scale);
             // A line through one point is none.
