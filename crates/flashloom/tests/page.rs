@@ -12,8 +12,8 @@ use serde_json::Value;
 
 use crate::common::{ALL_KINDS, buffered, program};
 
-/// Charts of the page: nine, and the parts of the latency of reads, writes, flushes and discards.
-const FIGURES: usize = 16;
+/// Charts of the page: sixteen, and what was waited for and where the time went, by kind of request.
+const FIGURES: usize = 24;
 
 /// The browser, if there is one.
 pub(crate) fn chromium() -> Option<&'static str> {
@@ -287,7 +287,7 @@ fn charts_zoom_together_show_values_and_print_in_light_colours() {
     let found: Value = serde_json::from_str(found.split_once('<').expect("its end").0).expect("what was found");
     let all = |key: &str, wanted: Value| {
         let ranges = found[key].as_array().expect(key);
-        assert!(ranges.len() == 7 && ranges.iter().all(|range| *range == wanted), "{key}: {found}");
+        assert!(ranges.len() == 9 && ranges.iter().all(|range| *range == wanted), "{key}: {found}");
     };
     all("zoomed", serde_json::json!([20, 30]));
     all("restored", serde_json::json!([0, 100]));

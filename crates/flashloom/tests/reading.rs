@@ -30,7 +30,7 @@ values = ["greedy", "random", "cost-benefit", "fifo"]
 [[axis]]
 name = "depth"
 key = "run.depth"
-values = [1, 2, 4]
+values = [1, 2, 8]
 "#;
 
 const FIGURE: &str = r#"
@@ -41,8 +41,8 @@ metrics = ["read.mean"]
 along = "victim of garbage collection"
 by = "depth"
 paper = [
-    { at = { "victim of garbage collection" = "greedy", depth = 4 }, value = "300us", source = "Sec. 1" },
-    { at = { "victim of garbage collection" = "random", depth = 4 }, between = ["200us", "400us"], source = "Sec. 2" },
+    { at = { "victim of garbage collection" = "greedy", depth = 8 }, value = "300us", source = "Sec. 1" },
+    { at = { "victim of garbage collection" = "random", depth = 8 }, between = ["200us", "400us"], source = "Sec. 2" },
 ]
 [[figure]]
 number = "Fig. 10"
@@ -165,7 +165,8 @@ fn check(drawn: &Value, data: &Value, at: &str) {
             assert!(text.contains(&bare(name)), "{at}: {name} is not shown in {text}");
         }
         let mut entries = match figure["chart"].as_str() {
-            Some("courses" | "lines") => list(&figure["lines"], "name"),
+            Some("courses" | "lines" | "paths") => list(&figure["lines"], "name"),
+            Some("areas") => list(&figure["layers"], "name"),
             Some("stacks") => {
                 figure["rows"].as_array().expect("rows").iter().flat_map(|row| list(&row["parts"], "name")).collect()
             }
@@ -188,6 +189,8 @@ fn check(drawn: &Value, data: &Value, at: &str) {
             })
             .collect();
         for (i, (text, place)) in texts.iter().enumerate() {
+            // No number of these pages can be negative, so no axis goes below zero for the sake of an interval.
+            assert!(!text.starts_with('-') || text.len() == 1, "{at}: {text} is drawn");
             assert!(
                 place[0] >= svg[0] - 1.0 && place[2] <= svg[2] + 1.0,
                 "{at}: `{text}` is cut at {place:?} of {svg:?}"
@@ -247,7 +250,10 @@ fn figures_have_their_numbers_and_the_values_that_the_source_states() {
     // In the order of the numbers, and where the time went behind them; no chart for each metric.
     assert_eq!(headings[..2], ["Fig. 2(b): Reads by victim", "Fig. 10: Reads by depth"]);
     assert!(
-        headings[2..].iter().all(|heading| heading.starts_with("Where the time went")) && headings.len() > 2,
+        headings[2..]
+            .iter()
+            .all(|heading| heading.starts_with("Where the time went") || heading.starts_with("What was waited for"))
+            && headings.len() > 2,
         "{headings:?}"
     );
     let marks = &data["figures"][0]["marks"];
@@ -260,13 +266,55 @@ fn figures_have_their_numbers_and_the_values_that_the_source_states() {
         return new Promise((done) => setTimeout(() => done(of.querySelector('table').innerText), 50)); })[0]";
     let text = browser.eval(table);
     let text = text.as_str().expect("a table");
-    assert!(text.contains("300us for 4 (Sec. 1)") && text.contains("200us to 400us for 4 (Sec. 2)"), "{text}");
+    assert!(text.contains("300us for 8 (Sec. 1)") && text.contains("200us to 400us for 8 (Sec. 2)"), "{text}");
     let words = browser.eval("document.querySelector('[data-figure]').getAttribute('aria-label')");
     assert!(words.as_str().is_some_and(|words| words.contains("2 stated values beside them")), "{words}");
     // A study without figures has titles in words.
     let html = fs::read_to_string(study).expect("there");
     assert!(html.contains("<h3>Mean response time of reads</h3>") && !html.contains("<h3>read.mean</h3>"));
     assert_eq!(html.matches("reading</h").count(), 1, "the title stands once");
+}
+
+#[test]
+fn quantities_stand_at_their_numbers_and_values_behind_their_intervals() {
+    let Some(program) = chromium() else { return };
+    let [.., study, figures] = pages();
+    let mut browser = Browser::start(program);
+    browser.open(figures, DESKTOP);
+    let drawn = browser.eval(DRAWN);
+    // The depths of 1, 2 and 8 in the second figure, on a logarithmic axis: 2 stands at a third of the way.
+    assert_eq!(data(figures)["figures"][1]["x"]["places"]["scale"], "log");
+    let middle = |name: &str| {
+        let texts = drawn[1]["texts"].as_array().expect("texts").iter();
+        let at = texts.filter(|of| of[0] == name).map(|of| [1, 3].map(|i| of[i].as_f64().expect("a number")));
+        at.map(|[left, right]| f64::midpoint(left, right)).next().expect(name)
+    };
+    let share = (middle("2") - middle("1")) / (middle("8") - middle("1"));
+    assert!((share - 1.0 / 3.0).abs() < 0.02, "{share}");
+    // The whiskers of bars are strokes in the colour of the text, and no value lies on one of them.
+    browser.open(study, DESKTOP);
+    let whiskers = browser.eval(
+        "[...document.querySelectorAll('[data-figure] svg')].map((svg) => {
+           const box = (of) => { const { left, right, top, bottom } = of.getBoundingClientRect(); return [left, top, right, bottom]; };
+           const ink = getComputedStyle(document.documentElement).getPropertyValue('--ink').trim();
+           return [[...svg.querySelectorAll('path')].filter((of) => of.getAttribute('stroke') === ink && of.getAttribute('stroke-width') === '1.2').map(box),
+             [...svg.querySelectorAll('text')].map((of) => [of.textContent, ...box(of)])]; })",
+    );
+    let mut seen = 0;
+    for chart in whiskers.as_array().expect("charts") {
+        let (strokes, texts) = (chart[0].as_array().expect("boxes"), chart[1].as_array().expect("texts"));
+        seen += strokes.len();
+        let numbers = |of: &[Value]| of.iter().filter_map(Value::as_f64).collect::<Vec<_>>();
+        for stroke in strokes.iter().filter_map(Value::as_array) {
+            let stroke = numbers(stroke);
+            for text in texts.iter().filter_map(Value::as_array) {
+                let place = numbers(&text[1..]);
+                let crosses = (0..2).all(|i| stroke[i] < place[i + 2] - 0.5 && stroke[i + 2] > place[i] + 0.5);
+                assert!(!crosses, "{} lies on a whisker at {stroke:?}", text[0]);
+            }
+        }
+    }
+    assert!(seen > 6, "{seen} strokes of whiskers");
 }
 
 #[test]
@@ -408,9 +456,12 @@ fn paper_is_filled_and_cuts_nothing() {
         );
         let pages = base64(pdf["data"].as_str().expect("a file"));
         let pages = pages.windows(12).filter(|at| *at == b"/Type /Page\n").count();
-        // What may not break across pages costs at most one page more than if everything broke anywhere.
+        // What may not break across pages costs at most a quarter more than if everything broke anywhere.
         let least = (height / PAPER.1).ceil() as usize;
-        assert!((least..=least + 1).contains(&pages), "{name}: {pages} pages, {least} are enough for {height} points");
+        assert!(
+            (least..=least + least.div_ceil(4)).contains(&pages),
+            "{name}: {pages} pages, {least} are enough for {height} points"
+        );
     }
 }
 

@@ -171,7 +171,14 @@ impl Outcome {
     /// The course of the run, one row for each interval; with percentiles if the run has `series`.
     #[getter]
     fn series(&self) -> PyResult<Table> {
-        self.table(tables::series)
+        let measured = self.first()?;
+        Ok(Table::new(tables::series(&measured.result, measured.power_draw.as_ref()))?)
+    }
+
+    /// The busy share of each channel and die, one row for each of them and each interval.
+    #[getter]
+    fn busy(&self) -> PyResult<Table> {
+        self.table(tables::busy)
     }
 
     /// The course of each flow, of a run with several flows and `series`.

@@ -102,13 +102,32 @@ const axes = (() => {
   }
 
   // The scale is part of the axis's name where it is not linear: panels beside each other may differ.
-  const titled = ({ label, scale }) => label + (scale === "log" ? " (log scale)" : "");
+  const titled = ({ label, scale }, foot) =>
+    label + (scale === "log" ? " (log scale" + (foot === undefined ? ")" : ", 0 at its foot)") : "");
 
-  // An axis of numbers; `values` are all the values on it, `cover` what panels beside it have.
-  function scaled(of, { label, unit, scale, to, cover }, values, gap) {
+  // Where an axis with these values draws a number, and the end of a spread. A logarithmic axis has no place for zero: values of
+  // zero stand at its foot, a decade below the least other value, and a spread that reaches down to zero is cut there, or at
+  // the least value if there is no foot.
+  function placing({ scale }, values) {
+    const missing = (value) => value === null || value === undefined;
+    if (scale !== "log") {
+      const at = (value) => (missing(value) ? null : scale === "nines" ? nines(value) : value);
+      return { at, end: at };
+    }
+    const positive = values.filter((value) => value > 0);
+    const least = positive.length ? Math.min(...positive) : 1;
+    const foot = values.includes(0) ? Math.pow(10, Math.floor(Math.log10(least)) - 1) : undefined;
+    const at = (value) => (value > 0 ? value : value === 0 && foot !== undefined ? foot : null);
+    const end = (value) => (missing(value) ? null : value > 0 ? value : foot === undefined ? least : foot);
+    return { at, end, foot };
+  }
+
+  // An axis of numbers; `values` are all the values on it as they are placed, `cover` what panels beside it have, `foot` where
+  // a logarithmic axis has zero.
+  function scaled(of, { label, unit, scale, to, cover }, values, gap, foot) {
     const known = values.concat(cover || []).filter((value) => value !== null && (scale !== "log" || value > 0));
     const most = Math.max(...known, 0);
-    const all = axis(of, titled({ label, scale }), { nameGap: gap });
+    const all = axis(of, titled({ label, scale }, foot), { nameGap: gap });
     if (scale === "nines") {
       // 90, 99, 99.9 ... percent, and 50, 95, 99.5 ... if there is room.
       const end = most || 2;
@@ -122,7 +141,7 @@ const axes = (() => {
       Object.assign(all.axisTick, { customValues });
       return Object.assign(all, { type: "value", min: 0, max: end, splitLine: { show: false } });
     }
-    all.axisLabel.formatter = (value) => tick(unit, value);
+    all.axisLabel.formatter = (value) => tick(unit, value === foot ? 0 : value);
     if (scale === "log") {
       const [from, end] = known.length ? [Math.min(...known), most] : [1, 10];
       return Object.assign(all, {
@@ -163,6 +182,46 @@ const axes = (() => {
     return { axis, below: longest + 34 };
   }
 
+  // A horizontal axis of quantities at their numbers, with a mark and a name for each. Gives the axis, the place of a name, the
+  // name nearest to a place, and the room below. Where neighbours have no room beside each other, names are turned, and left
+  // out where even turned names have none.
+  function placed(of, { label, names, places: { at, scale } }) {
+    const position = scale === "log" ? Math.log10 : (value) => value;
+    const all = at.map(position);
+    const order = all.map((_, i) => i).sort((a, b) => all[a] - all[b]);
+    const [least, most] = [all[order[0]], all[order[order.length - 1]]];
+    const free = (most - least) * 0.05;
+    const pixels = (of.width - 84) / (most - least + 2 * free);
+    const apart = (a, b) => Math.abs(all[a] - all[b]) * pixels;
+    const half = (i) => widest([names[i]]) / 2;
+    const pairs = order.slice(1).map((i, k) => [order[k], i]);
+    const turned = pairs.some(([a, b]) => apart(a, b) < half(a) + half(b) + 8);
+    const shown = [];
+    for (const i of order) {
+      const before = shown[shown.length - 1];
+      if (before === undefined || apart(before, i) >= (turned ? FONT + 2 : half(before) + half(i) + 8)) shown.push(i);
+    }
+    const longest = Math.min(turned ? widest(names) : FONT, 120);
+    const nearest = (place) => order.reduce((best, i) => (Math.abs(all[i] - place) < Math.abs(all[best] - place) ? i : best));
+    const of_axis = axis(of, titled({ label, scale }), {
+      type: "value",
+      nameGap: longest + 14,
+      min: least - free,
+      max: most + free,
+      splitLine: { show: false },
+    });
+    Object.assign(of_axis.axisLabel, {
+      customValues: shown.map((i) => all[i]),
+      formatter: (place) => names[nearest(place)],
+      hideOverlap: false,
+      rotate: turned ? 90 : 0,
+      width: turned ? 120 : undefined,
+      overflow: "truncate",
+    });
+    of_axis.axisTick = Object.assign({ show: true, customValues: order.map((i) => all[i]) }, of_axis.axisTick);
+    return { axis: of_axis, at: (i) => all[i], nearest, below: longest + 34 };
+  }
+
   // A vertical axis of names, each of them shown, wrapped if it is long. Gives the axis and the room left of it.
   function listed(of, names, { tall, extra }) {
     const left = Math.min(Math.round(of.width * 0.42), Math.max(64, widest(names) + 14));
@@ -172,5 +231,5 @@ const axes = (() => {
     return { axis, left, tall: Math.max(tall, lines * (FONT + 1) + 8) };
   }
 
-  return { PALETTE, NARROW, look, colour, shade, inkOn, tip, scaled, category, named, listed };
+  return { PALETTE, NARROW, look, colour, shade, inkOn, tip, placing, scaled, category, named, placed, listed, widest };
 })();

@@ -2,106 +2,16 @@
 "use strict";
 
 const charts = (() => {
-  const { show, tick, nines, share, percentile } = numbers;
-  const { PALETTE, NARROW, look, colour, shade, inkOn, tip, scaled, category, named, listed } = axes;
-
-  // --- options of all charts ---
-
-  // The slider, the box tool, and the wheel with Ctrl zoom: the wheel alone must still scroll the page.
-  function zoom(of, axes) {
-    if (of.printing) return [];
-    const inside = {
-      type: "inside",
-      zoomOnMouseWheel: "ctrl",
-      moveOnMouseMove: false,
-      moveOnMouseWheel: false,
-      preventDefaultMouseMove: false,
-      filterMode: "none",
-    };
-    const slider = {
-      type: "slider",
-      bottom: 4,
-      height: 14,
-      filterMode: "none",
-      brushSelect: false,
-      showDetail: false,
-      showDataShadow: false,
-      borderColor: of.line,
-      fillerColor: of.line,
-      backgroundColor: "transparent",
-      moveHandleSize: 0,
-      handleStyle: { color: of.card, borderColor: of.soft },
-    };
-    return [Object.assign({}, inside, axes), Object.assign({}, slider, axes)];
-  }
-
-  function tools(of, axes) {
-    if (of.printing) return { show: false };
-    const style = { borderColor: of.soft };
-    const box = {
-      title: { zoom: "zoom into a box", back: "zoom back" },
-      filterMode: "none",
-      brushStyle: { color: of.line, opacity: 0.5 },
-    };
-    // Above the edge, because ECharts keeps room for the titles of the icons there.
-    return {
-      right: 0,
-      top: -10,
-      itemSize: 13,
-      iconStyle: style,
-      emphasis: { iconStyle: { borderColor: of.ink, textFill: of.ink } },
-      feature: Object.assign(
-        axes && of.width >= NARROW ? { dataZoom: Object.assign(box, axes) } : {},
-        axes ? { restore: { title: "show all" } } : {},
-        { saveAsImage: { title: "save as SVG", type: "svg", backgroundColor: of.card, name: "flashloom" } },
-      ),
-    };
-  }
-
-  // The description for screen readers is made of the figure (describe.js): that of ECharts reads out positions on the
-  // axis, which on a scale by nines are logarithms.
-  function common(of, more) {
-    return Object.assign(
-      {
-        animation: false,
-        aria: { enabled: more.hatches === true, label: { enabled: false } },
-        backgroundColor: "transparent",
-        textStyle: { fontFamily: getComputedStyle(document.body).fontFamily, color: of.ink },
-      },
-      more,
-    );
-  }
-
-  const tooltip = (of, more) =>
-    Object.assign(
-      {
-        confine: true,
-        backgroundColor: of.card,
-        borderColor: of.line,
-        textStyle: { color: of.ink, fontSize: 12 },
-        axisPointer: { type: "line", lineStyle: { color: of.soft } },
-      },
-      more,
-    );
-
-  const grid = (of, more) =>
-    Object.assign({ left: 66, right: 18, top: of.printing ? 10 : 26, bottom: of.printing ? 46 : 68 }, more);
-  const tall = (of) => (of.printing ? 200 : 280);
-
-  // Series beyond the palette are hatched or dashed.
-  const hatched = (of) => ({ color: of.card, dashArrayX: [1, 0], dashArrayY: [2, 4], rotation: -Math.PI / 4 });
-  const SYMBOLS = ["circle", "rect", "triangle", "diamond", "emptyCircle", "emptyRect", "emptyTriangle", "emptyDiamond"];
-  const symbol = (number) => SYMBOLS[number % SYMBOLS.length];
-
-  const stroke = (of, number) => ({
-    itemStyle: { color: colour(of, number) },
-    lineStyle: { color: colour(of, number), width: 2, type: number < PALETTE ? "solid" : "dashed" },
-  });
+  const { show, tick, share, percentile } = numbers;
+  const { PALETTE, look, colour, shade, inkOn, tip, placing, scaled, category, named, listed, widest } = axes;
+  const { zoom, tools, common, tooltip, grid, tall, hatched, stroke, symbol, SYMBOLS } = options;
+  const { courses, band, whiskers } = names;
 
   // Rows of rectangles along an axis. A cell has its start, its end, its row, and a value that `fill` turns into a
   // colour. `inset` is the free space above and below it, and `wide` gives its drawn width.
   function rows(of, { name, axis, names, tall, cells, inset, wide, fill, formatter }) {
     const renderItem = (_, api) => {
+      if (Number.isNaN(api.value(3))) return undefined;
       const [left, middle] = api.coord([api.value(0), api.value(2)]);
       const [right] = api.coord([api.value(1), api.value(2)]);
       const height = api.size([0, 1])[1];
@@ -113,7 +23,7 @@ const charts = (() => {
     };
     return common(of, {
       height: Math.round(tall * names.length) + (of.printing ? 56 : 88),
-      grid: grid(of, { left: 84 }),
+      grid: grid(of, { left: Math.max(84, widest(names) + 12) }),
       toolbox: tools(of, { yAxisIndex: "none" }),
       dataZoom: zoom(of, { xAxisIndex: 0 }),
       tooltip: tooltip(of, { formatter }),
@@ -131,21 +41,25 @@ const charts = (() => {
 
   const CHARTS = {
     lines({ x, y, lines }, of) {
-      const place = x.scale === "nines" ? nines : (value) => value;
-      const drawn = (value) => (y.scale === "log" && value <= 0 ? null : value);
-      const all = lines.map((line) => line.points.map(([x, y]) => [place(x), y === null ? null : drawn(y)]));
+      const across = placing(x, lines.flatMap((line) => line.points.map(([at]) => at)));
+      const up = placing(y, lines.flatMap((line) => line.points.map(([, value]) => value)));
+      const all = lines.map((line) => line.points.map(([at, value]) => [across.at(at), up.at(value)]));
       const flat = all.flat();
-      const over = (value) => (x.scale === "nines" ? percentile(share(value)) + " of requests" : show(x.unit, value));
+      const over = (value) =>
+        x.scale === "nines" ? percentile(share(value)) + " of requests" : show(x.unit, value === across.foot ? 0 : value);
       const few = flat.length < 3 * lines.length;
-      // The value of each line at a place: that of its next point. Lines need not have points in common.
+      // The value of each line at a place. Lines need not have points in common: it is that of the next point, or of the
+      // one before where the line keeps its value up to the next.
       const at = (value) =>
-        lines
-          .map((line, i) => [line, all[i].find(([x]) => x >= value - 1e-12)])
-          .filter(([, point]) => point)
-          .map(([line, point]) => [colour(of, line.colour), line.name, show(y.unit, point[1])]);
-      const ranges = lines.flatMap((line) => line.spread || []).flatMap(([, low, high]) => [low, high]);
+        lines.flatMap((line, i) => {
+          const next = all[i].findIndex(([place]) => place > value + 1e-12);
+          const first = all[i].findIndex(([place]) => place >= value - 1e-12);
+          const found = line.step === "end" ? (next < 0 ? all[i].length : next) - 1 : first;
+          return found < 0 ? [] : [[colour(of, line.colour), line.name, show(y.unit, line.points[found][1])]];
+        });
+      const ends = lines.flatMap((line) => line.spread || []).flatMap(([, low, high]) => [up.end(low), up.end(high)]);
       return common(of, {
-        timed: x.scale !== "nines",
+        timed: isTime(x),
         height: tall(of),
         grid: grid(of),
         toolbox: tools(of, { yAxisIndex: "none" }),
@@ -154,14 +68,15 @@ const charts = (() => {
           trigger: "axis",
           formatter: (rows) => tip(over(rows[0].axisValue), at(rows[0].axisValue)),
         }),
-        xAxis: scaled(of, x, flat.map(([x]) => x), 26),
-        yAxis: scaled(of, y, flat.map(([, y]) => y).concat(ranges.map(drawn)), 50),
+        xAxis: scaled(of, x, flat.map(([place]) => place), 26, across.foot),
+        yAxis: scaled(of, y, flat.map(([, value]) => value).concat(ends), 50, up.foot),
         series: lines.flatMap((line, i) => {
           const course = Object.assign(
             {
               type: "line",
               name: line.name,
               data: all[i],
+              step: line.step || false,
               showSymbol: few,
               symbolSize: 6,
               connectNulls: false,
@@ -169,14 +84,98 @@ const charts = (() => {
             },
             stroke(of, line.colour),
           );
-          const spread = (line.spread || []).map(([x, low, high]) => [place(x), drawn(low), drawn(high)]);
+          const spread = (line.spread || []).map(([place, low, high]) => [across.at(place), up.end(low), up.end(high)]);
           return spread.length ? [course, band(of, line, spread)] : [course];
         }),
       });
     },
 
-    courses(figure, of) {
-      return figure.x.ordered ? along(figure, of) : apart(figure, of);
+    courses,
+
+    paths({ x, y, lines }, of) {
+      const stops = lines.flatMap((line) => line.points);
+      const across = placing(x, stops.map((stop) => stop.at[0]));
+      const up = placing(y, stops.map((stop) => stop.at[1]));
+      const ends = stops.flatMap((stop) => (stop.spread || []).map(up.end));
+      const whisker = (line) => (stop) =>
+        stop.spread ? [[across.at(stop.at[0]), up.end(stop.spread[0]), up.end(stop.spread[1]), line.colour]] : [];
+      return common(of, {
+        height: tall(of),
+        grid: grid(of),
+        toolbox: tools(of, { yAxisIndex: "none" }),
+        dataZoom: zoom(of, { xAxisIndex: 0 }),
+        tooltip: tooltip(of, {
+          trigger: "item",
+          formatter: ({ seriesName, dataIndex }) => {
+            const line = lines.find((one) => one.name === seriesName);
+            const { name, at } = line.points[dataIndex];
+            return tip(line.name, [[colour(of, line.colour), name, show(y.unit, at[1])], ["", x.label, show(x.unit, at[0])]]);
+          },
+        }),
+        xAxis: scaled(of, x, stops.map((stop) => across.at(stop.at[0])), 26, across.foot),
+        yAxis: scaled(of, y, stops.map((stop) => up.at(stop.at[1])).concat(ends), 50, up.foot),
+        series: lines
+          .map((line) =>
+            Object.assign(
+              {
+                type: "line",
+                name: line.name,
+                data: line.points.map(({ at }) => [across.at(at[0]), up.at(at[1])]),
+                symbol: symbol(line.colour),
+                symbolSize: 7,
+                emphasis: { disabled: true },
+              },
+              stroke(of, line.colour),
+            ),
+          )
+          .concat(lines.flatMap((line) => whiskers(of, line.name, line.points.flatMap(whisker(line)), false))),
+      });
+    },
+
+    // Each layer is an area from zero up to the sum of the layers up to it, painted from the top, so that the lower ones
+    // cover the rest of it.
+    areas({ x, y, edges, layers }, of, hidden) {
+      const shown = layers.filter((layer) => !hidden.has(layer.name));
+      const sums = shown.map(() => []);
+      edges.slice(1).forEach((_, i) => {
+        let sum = 0;
+        shown.forEach((layer, k) => sums[k].push((sum += layer.values[i] || 0)));
+      });
+      const whole = (i) => (sums.length ? sums[sums.length - 1][i] : 0);
+      const within = (place) => Math.max(0, Math.min(edges.length - 2, edges.filter((edge) => edge <= place).length - 1));
+      const series = shown.map((layer, k) => ({
+        type: "line",
+        name: layer.name,
+        data: edges.map((edge, i) => [edge, sums[k][Math.min(i, sums[k].length - 1)]]),
+        step: "end",
+        showSymbol: false,
+        lineStyle: { width: 0 },
+        itemStyle: Object.assign({ color: colour(of, layer.colour) }, layer.colour < PALETTE ? {} : { decal: hatched(of) }),
+        areaStyle: { color: colour(of, layer.colour), opacity: 1, origin: "start" },
+        emphasis: { disabled: true },
+        z: 2 + layers.length - k,
+      }));
+      const most = edges.slice(1).map((_, i) => layers.reduce((sum, layer) => sum + (layer.values[i] || 0), 0));
+      return common(of, {
+        timed: isTime(x),
+        hatches: layers.some((layer) => layer.colour >= PALETTE),
+        height: tall(of),
+        grid: grid(of),
+        toolbox: tools(of, { yAxisIndex: "none" }),
+        dataZoom: zoom(of, { xAxisIndex: 0 }),
+        tooltip: tooltip(of, {
+          trigger: "axis",
+          formatter: ([{ axisValue }]) => {
+            const i = within(axisValue);
+            const row = (layer) => [colour(of, layer.colour), layer.name, show(y.unit, layer.values[i])];
+            const heading = show(x.unit, edges[i]) + " to " + show(x.unit, edges[i + 1]);
+            return tip(heading, shown.map(row).reverse().concat([["", "all", show(y.unit, whole(i))]]));
+          },
+        }),
+        xAxis: scaled(of, x, edges, 26),
+        yAxis: scaled(of, y, most, 50),
+        series: series.reverse(),
+      });
     },
 
     stacks({ x, rows }, of) {
@@ -252,28 +251,30 @@ const charts = (() => {
       });
     },
 
-    heat({ x, edges, rows: all }, of) {
+    heat({ x, edges, colours, rows: all }, of) {
+      const [least, most] = colours.cover;
+      const part = (value) => (most > least ? (value - least) / (most - least) : 0.5);
       const options = rows(of, {
-        name: "busy",
+        name: colours.label,
         axis: Object.assign(scaled(of, x, edges, 26), { splitLine: { show: false } }),
         names: all.map((row) => row.name),
         tall: Math.min(22, Math.max(7, 300 / all.length)),
-        cells: all.flatMap((row, i) => row.shares.map((share, j) => [edges[j], edges[j + 1], i, share])),
+        cells: all.flatMap((row, i) => row.values.map((value, j) => [edges[j], edges[j + 1], i, value])),
         inset: 0.5,
         // Slightly wider, so that neighbours leave no gap.
         wide: (width) => width + 0.4,
-        fill: (share) => shade(of, share),
-        formatter: ({ value: [from, to, row, share] }) =>
-          tip(all[row].name, [["", show(x.unit, from) + " to " + show(x.unit, to), show("share", share) + " busy"]]),
+        fill: (value) => shade(of, part(value)),
+        formatter: ({ value: [from, to, row, value] }) =>
+          tip(all[row].name, [["", between(x, from, to), show(colours.unit, value) + " " + colours.label]]),
       });
-      return Object.assign(options, { timed: true });
+      return Object.assign(options, { timed: isTime(x) });
     },
 
     // The colours go from nothing to the whole, as those of a heat map: 37 % is never painted as all.
     grid({ x, y, values }, of) {
       const style = (share) => ({ itemStyle: { color: shade(of, share) }, label: { color: inkOn(of, share) } });
       const cell = (i, share, j) => Object.assign({ value: [j, i, share] }, style(share));
-      const below = named(of, x, { position: "bottom", axisTick: { show: false } });
+      const below = named(of, Object.assign({ ordered: true }, x), { position: "bottom", axisTick: { show: false } });
       const labelled = (of.width - 84) / x.names.length > 42;
       return common(of, {
         height: Math.min(420, Math.max(34 * y.names.length, 60)) + 26 + below.below,
@@ -324,158 +325,23 @@ const charts = (() => {
     },
   };
 
+  // True for an axis of simulated time: all of them zoom together. A latency is a time, too, but its axis does not end with the run.
+  const isTime = (x) => x.unit === "time" && x.to !== undefined;
+
+  // A range of an axis: of time, or of things that are numbered.
+  const between = (x, from, to) => (x.unit === "time" ? show(x.unit, from) + " to " + show(x.unit, to) : range(x, [from, to]));
+
   // The name of a bar: the numbers of its range.
   const range = (x, [from, to]) =>
     to - from > 1 ? tick(x.unit, from) + "-" + tick(x.unit, to - 1) : tick(x.unit, from);
 
-  // --- charts over names ---
-
-  // A band from low to high around a line.
-  function band(of, { name, colour: number }, points) {
-    const renderItem = (params, api) => {
-      if (params.dataIndex > 0) return undefined;
-      const known = points.filter(([, low, high]) => low !== null && high !== null);
-      const edge = (at) => known.map((point) => api.coord([point[0], point[at]]));
-      const shape = { points: edge(1).concat(edge(2).reverse()) };
-      return { type: "polygon", shape, style: { fill: colour(of, number), opacity: 0.18 }, silent: true };
-    };
-    return { type: "custom", name, data: points, silent: true, clip: true, encode: { x: 0, y: [1, 2] }, renderItem };
-  }
-
-  // The spread of each value as a bar with two ends, and the values that the source states as hollow diamonds, or as
-  // brackets around a range. `across` is true if the values go along the horizontal axis.
-  function beside(of, { lines, marks, y }, across) {
-    const drawn = (value) => (y.scale === "log" && value <= 0 ? null : value);
-    const item = (place, low, high, number, kind) => [place, drawn(low), drawn(high), number, kind];
-    const spreads = lines.flatMap((line) =>
-      (line.spread || []).map((range, i) => (range ? item(i, range[0], range[1], line.colour, 0) : null)),
-    );
-    const stated = (marks || []).map((mark) => item(mark.at, mark.low, mark.high, mark.colour, 1));
-    const all = spreads.concat(stated).filter((one) => one && one[1] !== null && one[2] !== null);
-    if (!all.length) return [];
-    const renderItem = (_, api) => {
-      const at = (value) => api.coord(across ? [value, api.value(0)] : [api.value(0), value]);
-      const [from, to] = [at(api.value(1)), at(api.value(2))];
-      const stated = api.value(4) === 1;
-      const style = { stroke: stated ? of.ink : colour(of, api.value(3)), lineWidth: stated ? 1.5 : 1.2, fill: "none" };
-      const wing = stated ? 6 : 4;
-      const line = ([x1, y1], [x2, y2]) => ({ type: "line", shape: { x1, y1, x2, y2 }, style });
-      const end = ([x, y]) => (across ? line([x, y - wing], [x, y + wing]) : line([x - wing, y], [x + wing, y]));
-      if (stated && api.value(1) === api.value(2)) {
-        const [x, y] = from;
-        const points = [[x - wing, y], [x, y - wing], [x + wing, y], [x, y + wing]];
-        return { type: "polygon", shape: { points }, style, z2: 9 };
-      }
-      return { type: "group", children: [line(from, to), end(from), end(to)] };
-    };
-    const encode = across ? { x: [1, 2], y: 0 } : { x: 0, y: [1, 2] };
-    return [{ type: "custom", name: "spread and stated values", data: all, encode, silent: true, clip: false, z: 9, renderItem }];
-  }
-
-  // All the values that an axis has to cover.
-  const covered = ({ lines, marks }) =>
-    lines
-      .flatMap((line) => line.values.concat((line.spread || []).flatMap((range) => range || [])))
-      .concat((marks || []).flatMap((mark) => [mark.low, mark.high]));
-
-  // The rows of a tooltip at the name with this number.
-  const rowsAt = ({ y, lines, marks }, of, at) =>
-    lines
-      .map((line) => [colour(of, line.colour), line.name, valueOf(y, line, at)])
-      .concat((marks || []).filter((mark) => mark.at === at).map((mark) => ["", mark.name, mark.says]));
-
-  // A value with its spread.
-  function valueOf(y, line, at) {
-    const range = (line.spread || [])[at];
-    const text = show(y.unit, line.values[at]);
-    return range ? text + " (" + show(y.unit, range[0]) + " to " + show(y.unit, range[1]) + ")" : text;
-  }
-
-  // Quantities in order: a line for each series.
-  function along(figure, of) {
-    const { x, y, lines } = figure;
-    const drawn = (value) => (y.scale === "log" && value !== null && value <= 0 ? null : value);
-    const below = named(of, x, { boundaryGap: x.names.length < 3 || lines.some((line) => line.spread) });
-    return common(of, {
-      height: tall(of) + Math.max(0, below.below - 46),
-      grid: grid(of, { bottom: below.below }),
-      toolbox: tools(of),
-      tooltip: tooltip(of, {
-        trigger: "axis",
-        formatter: (rows) => tip(x.label + " " + rows[0].axisValue, rowsAt(figure, of, rows[0].dataIndex)),
-      }),
-      xAxis: below.axis,
-      yAxis: scaled(of, y, covered(figure).map(drawn), 50),
-      series: lines
-        .map((line) =>
-          Object.assign(
-            {
-              type: "line",
-              name: line.name,
-              data: line.values.map(drawn),
-              symbolSize: 7,
-              symbol: symbol(line.colour),
-              emphasis: { disabled: true },
-            },
-            stroke(of, line.colour),
-          ),
-        )
-        .concat(beside(of, figure, false)),
-    });
-  }
-
-  // Names without an order: a row for each, with a bar for each series, or a mark where bars would be too many or would
-  // have no zero to begin at.
-  function apart(figure, of) {
-    const { x, y, lines } = figure;
-    const bars = y.scale === "linear" && lines.length <= 3 && !(figure.marks || []).length;
-    const drawn = (value) => (y.scale === "log" && value !== null && value <= 0 ? null : value);
-    const list = listed(of, x.names, {
-      tall: bars ? 12 * lines.length + 12 : 24,
-      extra: { splitLine: { show: !bars, lineStyle: { color: of.line } } },
-    });
-    const style = (line) =>
-      bars
-        ? {
-            type: "bar",
-            barMaxWidth: 16,
-            data: line.values.map(drawn),
-            label: { show: true, position: "right", color: of.ink, fontSize: 10, formatter: ({ value }) => show(y.unit, value) },
-          }
-        : {
-            type: "line",
-            data: line.values.map((value, i) => [drawn(value), i]),
-            symbolSize: 9,
-            symbol: symbol(line.colour),
-            showSymbol: true,
-          };
-    const unjoined = bars ? {} : { lineStyle: { width: 0, opacity: 0 } };
-    return common(of, {
-      height: list.tall * x.names.length + 76,
-      grid: grid(of, { left: list.left, right: bars ? 52 : 24, bottom: 46 }),
-      toolbox: tools(of),
-      tooltip: tooltip(of, {
-        trigger: "axis",
-        axisPointer: { type: "shadow", axis: "y", shadowStyle: { color: of.line, opacity: 0.4 } },
-        formatter: (rows) => tip(x.label + " " + x.names[rows[0].dataIndex], rowsAt(figure, of, rows[0].dataIndex)),
-      }),
-      xAxis: scaled(of, y, covered(figure).map(drawn), 26),
-      yAxis: list.axis,
-      series: lines
-        .map((line) =>
-          Object.assign({ name: line.name, emphasis: { disabled: true } }, stroke(of, line.colour), style(line), unjoined),
-        )
-        .concat(beside(of, figure, true)),
-    });
-  }
-
   // The options of a figure of this width without the series in `hidden`. `height` and `timed` (over simulated time) are
   // for report.js, not ECharts.
-  function options(figure, width, printing, hidden) {
-    const all = CHARTS[figure.chart](figure, look(width, printing));
+  function drawn(figure, width, printing, hidden) {
+    const all = CHARTS[figure.chart](figure, look(width, printing), hidden);
     const shown = all.series.filter((series) => !hidden.has(series.name));
     return Object.assign(all, { series: shown });
   }
 
-  return { options, range, PALETTE, SYMBOLS };
+  return { options: drawn, range, between, PALETTE, SYMBOLS };
 })();

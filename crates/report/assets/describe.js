@@ -22,14 +22,21 @@ const describe = (() => {
       between(x, lines.flatMap((one) => one.points.map(([at]) => at))) +
       `. ${few(lines.map((one) => line(y, one.name, one.points.map(([, value]) => value))))}.`,
     courses: ({ x, y, lines, marks }) =>
-      `${x.ordered ? "Line chart" : "Chart"} of ${y.label}${scale(y)} by ${x.label}: ${few(x.names)}. ` +
+      `${x.places ? "Line chart" : "Chart"} of ${y.label}${scale(y)} by ${x.label}: ${few(x.names)}. ` +
       `${few(lines.map((one) => line(y, one.name, one.values)))}.` +
       (marks && marks.length ? ` ${marks.length} stated ${marks.length === 1 ? "value" : "values"} beside them.` : ""),
     stacks: ({ x, rows }) =>
       `Bars of ${x.label}, divided into parts. ${few(rows.map((row) => row.name + " " + whole(x, row)))}.`,
-    heat: ({ x, edges, rows }) =>
-      `Shares of time for which each resource was busy, over ${x.label} ${between(x, edges)}. ` +
-      `${few(rows.map((row) => line({ unit: "share" }, row.name, row.shares)))}.`,
+    paths: ({ x, y, lines }) =>
+      `Lines of ${y.label}${scale(y)} by ${x.label}${scale(x)}, ` +
+      between(x, lines.flatMap((one) => one.points.map((stop) => stop.at[0]))) +
+      `. ${few(lines.map((one) => line(y, one.name, one.points.map((stop) => stop.at[1]))))}.`,
+    areas: ({ x, y, edges, layers }) =>
+      `Stacked areas of ${y.label} over ${x.label} ${between(x, edges)}. ` +
+      `${few(layers.map((layer) => line(y, layer.name, layer.values)))}.`,
+    heat: ({ x, edges, colours, rows }) =>
+      `Colours for ${colours.label}, by row and ${x.label} ${between(x, edges)}. ` +
+      `${few(rows.map((row) => line(colours, row.name, row.values)))}.`,
     grid: ({ x, y, values }) =>
       `Shares of time for which each die was busy, by ${y.label} and ${x.label}, ` +
       between({ unit: "share" }, values.flat()) +
@@ -69,12 +76,28 @@ const describe = (() => {
           row.parts.map((part) => ({ series: part.name, data, says: `${row.name}, ${part.name}: ${show(x.unit, part.value)}` })),
         ),
       ),
-    heat: ({ x, edges, rows }) =>
-      rows.map(({ name, shares }, row) =>
-        shares.map((value, i) => ({
-          series: "busy",
-          data: row * shares.length + i,
-          says: `${name}, ${show(x.unit, edges[i])} to ${show(x.unit, edges[i + 1])}: ${show("share", value)} busy`,
+    paths: ({ x, y, lines }) =>
+      lines.map(({ name, points }) =>
+        points.map((stop, data) => ({
+          series: name,
+          data,
+          says: `${name}, ${stop.name}, ${on(x, stop.at[0])}: ${show(y.unit, stop.at[1])}${spread(y, stop.spread)}`,
+        })),
+      ),
+    areas: ({ x, y, edges, layers }) =>
+      layers.map(({ name, values }) =>
+        values.map((value, i) => ({
+          series: name,
+          data: i,
+          says: `${name}, ${charts.between(x, edges[i], edges[i + 1])}: ${show(y.unit, value)}`,
+        })),
+      ),
+    heat: ({ x, edges, colours, rows }) =>
+      rows.map(({ name, values }, row) =>
+        values.map((value, i) => ({
+          series: colours.label,
+          data: row * values.length + i,
+          says: `${name}, ${charts.between(x, edges[i], edges[i + 1])}: ${show(colours.unit, value)} ${colours.label}`,
         })),
       ),
     grid: ({ x, y, values }) =>
@@ -120,12 +143,29 @@ const describe = (() => {
       const part = (row) => (name) => row.parts.filter((one) => one.name === name).map((one) => show(x.unit, one.value))[0] || "-";
       return { header: [""].concat(names, ["all"]), rows: rows.map((row) => [row.name].concat(names.map(part(row)), [whole(x, row)])) };
     },
-    heat: ({ rows }) => ({
-      header: ["", "least busy", "mean", "most busy"],
-      rows: rows.map(({ name, shares }) => {
-        const all = known(shares);
+    paths: ({ x, y, lines }) => ({
+      header: ["", "point", x.label, y.label],
+      rows: lines.flatMap(({ name, points }) =>
+        points.map((stop) => {
+          const range = stop.spread ? ` (${spread(y, stop.spread).slice(2)})` : "";
+          return [name, stop.name, on(x, stop.at[0]), show(y.unit, stop.at[1]) + range];
+        }),
+      ),
+    }),
+    areas: ({ x, y, edges, layers }) => ({
+      header: [x.label].concat(layers.map((layer) => layer.name), ["all"]),
+      rows: edges.slice(1).map((to, i) => {
+        const values = layers.map((layer) => layer.values[i]);
+        const all = values.reduce((sum, value) => sum + value, 0);
+        return [charts.between(x, edges[i], to)].concat(values.concat([all]).map((value) => show(y.unit, value)));
+      }),
+    }),
+    heat: ({ colours, rows }) => ({
+      header: ["", `least ${colours.label}`, "mean", `most ${colours.label}`],
+      rows: rows.map(({ name, values }) => {
+        const all = known(values);
         const mean = all.reduce((sum, value) => sum + value, 0) / Math.max(1, all.length);
-        return [name].concat([Math.min(...all), mean, Math.max(...all)].map((value) => show("share", value)));
+        return [name].concat([Math.min(...all), mean, Math.max(...all)].map((value) => show(colours.unit, value)));
       }),
     }),
     grid: ({ x, y, values }) => ({

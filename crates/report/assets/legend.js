@@ -29,11 +29,11 @@ const legend = (() => {
     };
     const of = (list, draw) => list.map(({ name, colour }) => ({ name, swatch: draw(colour), toggles: true }));
     const { chart, lines, rows } = figure;
-    if (chart === "lines") return lines.length > 1 ? of(lines, line) : [];
+    if (chart === "lines" || chart === "paths") return lines.length > 1 ? of(lines, line) : [];
     if (chart === "courses") {
-      const bars = !figure.x.ordered && figure.y.scale === "linear" && lines.length <= 3 && !(figure.marks || []).length;
+      const bars = names.isBars(figure);
       const named = lines.length > 1 || (figure.marks || []).length;
-      const all = named ? of(lines, (number) => (bars ? block(number) : point(number, figure.x.ordered))) : [];
+      const all = named ? of(lines, (number) => (bars ? block(number) : point(number, Boolean(figure.x.places)))) : [];
       const diamond = swatch('<path d="M11 1L16 6L11 11L6 6Z" fill="none" stroke="var(--ink)" stroke-width="1.5"/>');
       const stated = new Set((figure.marks || []).map((mark) => mark.name));
       return all.concat([...stated].map((name) => ({ name, swatch: diamond, toggles: false })));
@@ -42,14 +42,18 @@ const legend = (() => {
       const parts = new Map(rows.flatMap((row) => row.parts).map((part) => [part.name, part]));
       return of([...parts.values()].sort((a, b) => a.colour - b.colour), block);
     }
+    if (chart === "areas") return of(figure.layers, block);
     if (chart === "heat" || chart === "grid") {
+      const { cover, unit, label } = chart === "heat" ? figure.colours : { cover: [0, 1], unit: "share", label: "busy" };
       const mix = (share) => "color-mix(in srgb, var(--busy) " + share + "%, var(--idle))";
+      const at = (share) => cover[0] + ((cover[1] - cover[0]) * share) / 100;
+      const text = (value) => (value === 0 && unit === "share" ? "0%" : numbers.tick(unit, value));
       const step = (share) => ({
-        name: share + "% busy",
+        name: text(at(share)) + " " + label,
         swatch: swatch('<rect x="1" y="1" width="20" height="10" stroke="var(--soft)" style="fill:' + mix(share) + '"/>'),
         toggles: false,
       });
-      return [0, 25, 50, 75, 100].map(step);
+      return (cover[1] > cover[0] ? [0, 25, 50, 75, 100] : [50]).map(step);
     }
     if (chart === "lanes") {
       const causes = new Map();

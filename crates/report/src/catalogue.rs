@@ -5,7 +5,7 @@ use serde::Serialize;
 use workload::field::{Field, UnitOfMeasure, Values};
 use workload::trace::{FIELDS as TRACE, RECORDED};
 
-use crate::columns::{erases, flow_series, histograms, series};
+use crate::columns::{busy, erases, flow_series, histograms, series};
 use crate::requests;
 use crate::run::seeds_fields;
 use crate::study_report;
@@ -38,7 +38,16 @@ pub fn tables() -> Vec<ResultFile> {
             "`run --out DIR` writes it: a row for each bin of each histogram that is not empty.",
             histograms(&[]).fields(),
         ),
-        file("series.parquet", "`run --out DIR` writes it: a row for each interval of the run.", series(&[]).fields()),
+        file(
+            "series.parquet",
+            "`run --out DIR` writes it: a row for each interval of the run.",
+            series(&[], None).fields(),
+        ),
+        file(
+            "busy.parquet",
+            "`run --out DIR` writes it: a row for each channel and each die in each interval of the run.",
+            busy(&[]).fields(),
+        ),
         file(
             "series-flows.parquet",
             "`run --flow ... --out DIR` writes it: a row for each flow in each interval of the run.",
@@ -184,7 +193,7 @@ mod tests {
     use testkit::small;
 
     use super::*;
-    use crate::columns::{whole, write_erases, write_flow_series, write_histograms, write_series};
+    use crate::columns::{whole, write_busy, write_erases, write_flow_series, write_histograms, write_series};
     use crate::run;
     use crate::testing::{recorded_flows, settled, studied};
 
@@ -235,9 +244,10 @@ mod tests {
     fn every_file_has_the_columns_that_are_listed() {
         let (about, result) = (About::default(), settled(small::mixed()));
         written(&listed("latencies.parquet"), |out| write_histograms(out, &about, &result));
-        written(&listed("series.parquet"), |out| write_series(out, &about, &result));
+        written(&listed("series.parquet"), |out| write_series(out, &about, &result, None));
+        written(&listed("busy.parquet"), |out| write_busy(out, &about, &result));
         let flows = recorded_flows();
-        written(&listed("series.parquet"), |out| write_series(out, &about, &flows));
+        written(&listed("series.parquet"), |out| write_series(out, &about, &flows, None));
         written(&listed("series-flows.parquet"), |out| write_flow_series(out, &about, &flows));
         written(&listed("erases.parquet"), |out| write_erases(out, &about, &[1, 2]));
         written(&listed("--requests FILE"), |out| whole(out, &about, &requests::table(&[])));

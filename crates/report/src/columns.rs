@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use base::io::IoKind;
-use flash::backend::Op;
+use flash::backend::{Cause, Op};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::Result;
@@ -12,10 +12,11 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
+use ssd::PowerDraw;
 
 use study::output::COLUMNS;
-use study::run::{KindResult, RunResult, rate, since, write_amplification};
-use study::series::Interval;
+use study::run::{KindResult, RunResult, array_time_by, programmed_by, rate, since, write_amplification};
+use study::series::{Interval, Series};
 use study::summary::{About, busy_dies, mean, percentile, share, shares};
 use workload::field::{message, metadata};
 
@@ -140,7 +141,7 @@ pub(crate) fn write_erases(out: impl Write + Send, about: &About, counts: &[u32]
 }
 
 /// The course of a run, one row per interval.
-pub(crate) fn series(intervals: &[Interval<'_>]) -> Table {
+pub(crate) fn series(intervals: &[Interval<'_>], draw: Option<&PowerDraw>) -> Table {
     let counted: Vec<_> = intervals.iter().map(|interval| since(interval.to, interval.from)).collect();
     let each = || intervals.iter().zip(&counted);
     let mut table = Table::default();
@@ -208,11 +209,79 @@ pub(crate) fn series(intervals: &[Interval<'_>]) -> Table {
     for ((op, name), meaning) in Op::ALL.into_iter().zip(names).zip(meanings) {
         table.count(name, UnitOfMeasure::None, meaning, counted.iter().map(|c| c.flash.op(op).commands));
     }
+    add_causes(&mut table, intervals);
+    let energy = |i: &Interval<'_>| Some(draw?.between(i.from, i.to).as_joules()).filter(|joules| joules.is_finite());
+    let drawn =
+        "Energy of the flash arrays and their channels in the interval, empty if the parts have no electrical figures";
+    table.number("energy_j", UnitOfMeasure::Joules, drawn, intervals.iter().map(energy));
     let free = "Free blocks at the end of the interval";
     table.count("free_blocks", UnitOfMeasure::None, free, counted.iter().map(|c| c.free_blocks));
     let bad = "Bad blocks at the end of the interval";
     table.count("bad_blocks", UnitOfMeasure::None, bad, counted.iter().map(|c| c.bad_blocks));
     table
+}
+
+/// The work of the flash in each interval by cause: array time, and mapping units programmed.
+fn add_causes(table: &mut Table, intervals: &[Interval<'_>]) {
+    let mut add = |name: String, values, unit, meaning: String, column: Column| {
+        table.push(Field::named(name, values, unit, meaning), column);
+    };
+    for cause in Cause::ALL {
+        let time = |i: &Interval<'_>| Some(array_time_by(i.from, i.to)[cause as usize].as_us_f64());
+        let meaning =
+            format!("Time that the arrays of all dies worked for the cause `{}`, summed over the dies", cause.name());
+        let column = Column::Number(intervals.iter().map(time).collect());
+        add(format!("array_{}_us", cause.name()), Values::Number, UnitOfMeasure::Microseconds, meaning, column);
+    }
+    for cause in Cause::ALL {
+        let units = |i: &Interval<'_>| programmed_by(i.from, i.to)[cause as usize];
+        let meaning =
+            format!("Mapping units programmed and copied for the cause `{}`, without those of SLC flash", cause.name());
+        let column = Column::Count(intervals.iter().map(units).collect());
+        add(format!("program_slots_{}", cause.name()), Values::Count, UnitOfMeasure::None, meaning, column);
+    }
+}
+
+/// The busy share of each die and each channel, one row for each of them and each interval. They are a table of their own and
+/// not columns of [`series`], because a column holds one number in each of the formats of a table, and because the number of
+/// columns must not depend on the drive.
+pub(crate) fn busy(intervals: &[Interval<'_>]) -> Table {
+    type Busy = fn(&ssd::Counters) -> &[base::units::Span];
+    const RESOURCES: [(&str, Busy); 2] =
+        [("channel", |counters| &counters.channel_busy), ("die", |counters| &counters.die_busy)];
+    let rows: Vec<_> = intervals
+        .iter()
+        .flat_map(|i| {
+            let of = move |(name, busy): (&'static str, Busy)| {
+                let pairs = busy(i.to).iter().zip(busy(i.from)).enumerate();
+                pairs.map(move |(number, (to, from))| (i, name, number as u64, share(*to - *from, i.span())))
+            };
+            RESOURCES.into_iter().flat_map(of)
+        })
+        .collect();
+    let mut table = Table::default();
+    let begin = "Begin of the interval in simulated time";
+    table.count("from_ps", UnitOfMeasure::Picoseconds, begin, rows.iter().map(|(i, ..)| i.from.at.as_ps()));
+    table.count("to_ps", UnitOfMeasure::Picoseconds, "End of the interval", rows.iter().map(|(i, ..)| i.to.at.as_ps()));
+    table.text("kind", "`channel` or `die`", rows.iter().map(|(_, name, ..)| *name));
+    let number = "Number of the channel or the die, from zero";
+    table.count("number", UnitOfMeasure::None, number, rows.iter().map(|(_, _, number, _)| *number));
+    let share = "Share of the interval for which it was busy";
+    table.number("busy", UnitOfMeasure::Share, share, rows.iter().map(|(.., share)| Some(*share)));
+    table
+}
+
+/// The [`busy`] table of a run, with the intervals of its [`series`].
+pub(crate) fn run_busy(result: &RunResult) -> Table {
+    busy(&of(result).intervals().collect::<Vec<_>>())
+}
+
+/// Writes [`run_busy`].
+///
+/// # Errors
+/// If the file cannot be written.
+pub(crate) fn write_busy(out: impl Write + Send, about: &About, result: &RunResult) -> Result<()> {
+    whole(out, about, &run_busy(result))
 }
 
 /// The percentiles of an interval.
@@ -223,17 +292,26 @@ const QUANTILES: [(&str, f64, &str); 3] = [
 ];
 
 /// The [`series`] of a run: the detailed one, if the run has it.
-pub(crate) fn run_series(result: &RunResult) -> Table {
-    let of = result.detailed.as_ref().map_or(&result.series, |(_, series)| series);
-    series(&of.intervals().collect::<Vec<_>>())
+pub(crate) fn run_series(result: &RunResult, draw: Option<&PowerDraw>) -> Table {
+    series(&of(result).intervals().collect::<Vec<_>>(), draw)
+}
+
+/// The detailed series of a run, or its coarse one.
+fn of(result: &RunResult) -> &Series {
+    result.detailed.as_ref().map_or(&result.series, |(_, series)| series)
 }
 
 /// Writes [`run_series`].
 ///
 /// # Errors
 /// If the file cannot be written.
-pub(crate) fn write_series(out: impl Write + Send, about: &About, result: &RunResult) -> Result<()> {
-    whole(out, about, &run_series(result))
+pub(crate) fn write_series(
+    out: impl Write + Send,
+    about: &About,
+    result: &RunResult,
+    draw: Option<&PowerDraw>,
+) -> Result<()> {
+    whole(out, about, &run_series(result, draw))
 }
 
 /// The course of each flow, one row for each flow and interval.
@@ -284,8 +362,7 @@ pub(crate) fn flow_series(names: &[&str], intervals: &[Interval<'_>]) -> Table {
 /// The [`flow_series`] of a run; without rows unless it has several flows and a detailed series.
 pub(crate) fn run_flow_series(result: &RunResult) -> Table {
     let names: Vec<&str> = result.flows.iter().map(|flow| flow.name.as_str()).collect();
-    let series = result.detailed.as_ref().map_or(&result.series, |(_, series)| series);
-    flow_series(&names, &series.intervals().collect::<Vec<_>>())
+    flow_series(&names, &of(result).intervals().collect::<Vec<_>>())
 }
 
 /// Writes [`run_flow_series`].

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use flash::backend::Cause;
+
 use study::caution::{Caution, cautions};
 use study::metric::Dimension;
 use study::summary::Summary;
@@ -17,6 +19,9 @@ use super::table::{Table, UnitOfMeasure};
 /// The width of a terminal.
 const WIDTH: usize = 80;
 
+const WAITS: &str = "The share of the latency in which requests waited while the flash worked, by the cause of that work. The number \
+                     after the bar is the mean latency.";
+
 const NOTE: &str = "The share of each part in the latency. The number after the bar is the mean latency.";
 
 /// A bar for a band of requests, divided by where their time went.
@@ -30,21 +35,55 @@ pub(crate) fn stack_of_parts(name: String, band: &Band) -> Stack {
     Stack { name, parts, label: Some(Dimension::Time.show(band.latency_us)) }
 }
 
+/// The colour of the time in which a request waits for nothing, and of waits without a known cause: hatched, because the
+/// causes take the plain colours.
+const OWN: usize = Cause::COUNT;
+const UNKNOWN: usize = 2 * Cause::COUNT - 1;
+
+/// The parts in which a request is served itself.
+const SERVED: [Part; 4] = [Part::Link, Part::Array, Part::Transfer, Part::Decode];
+
+/// A bar for a band of requests, divided by what the flash did while the requests waited.
+pub(crate) fn stack_of_waits(name: String, band: &Band) -> Stack {
+    let time =
+        |times: &Times, cause: Cause| times.iter().find(|(name, _)| *name == cause.name()).map_or(0.0, |of| of.1);
+    let own: f64 = SERVED.into_iter().map(|part| band.part_us(part)).sum();
+    let behind = |cause: Cause| time(&band.behind_us, cause) + time(&band.meanwhile_us, cause);
+    let known: f64 = Cause::ALL.into_iter().map(behind).sum();
+    let piece = |name: &str, colour, us: f64| Piece { name: name.into(), colour, value: Number(us / band.latency_us) };
+    let own_piece = piece("no wait: served itself", OWN, own);
+    let causes = Cause::ALL.into_iter().map(|cause| piece(cause.name(), cause as usize, behind(cause)));
+    let rest = piece("waits without flash work", UNKNOWN, (band.latency_us - own - known).max(0.0));
+    // A part of less than a thousandth cannot be seen.
+    let parts = std::iter::once(own_piece).chain(causes).chain([rest]).filter(|part| part.value.0 >= 0.001).collect();
+    Stack { name, parts, label: Some(Dimension::Time.show(band.latency_us)) }
+}
+
+/// The bars as a figure; `None` if no request waited for as much as a hundredth of its time.
+pub(crate) fn waited_for(of: &str, rows: Vec<Stack>) -> Option<Figure> {
+    let waits = |row: &Stack| row.parts.iter().filter(|part| part.colour != OWN).map(|part| part.value.0).sum::<f64>();
+    let x = Axis { to: Some(Number(1.0)), ..Axis::new("share of the latency", Dimension::Share, Scale::Linear) };
+    rows.iter()
+        .any(|row| waits(row) >= 0.01)
+        .then(|| Figure::new(format!("What was waited for: {of}"), WAITS, Chart::Stacks { x, rows }))
+}
+
 /// The bars as a figure of shares, because the slowest requests take a thousand times as long as the others.
 pub(crate) fn parts_of_time(of: &str, rows: Vec<Stack>) -> Figure {
     let x = Axis { to: Some(Number(1.0)), ..Axis::new("share of the latency", Dimension::Share, Scale::Linear) };
     Figure::new(format!("Where the time went: {of}"), NOTE, Chart::Stacks { x, rows })
 }
 
-/// A figure for each kind of request, a bar for each band of percentiles.
+/// The figures for each kind of request, a bar for each band of percentiles: what was waited for, and where the time went.
 pub(crate) fn figures(explained: &[Explained]) -> Vec<Figure> {
-    let figure = |of: &Explained| {
+    let figures = |of: &Explained| {
         // A kind of requests that takes no time has no parts.
-        let bands = of.bands.iter().filter(|band| band.latency_us > 0.0);
-        let rows: Vec<Stack> = bands.map(|band| stack_of_parts(band.band.into(), band)).collect();
-        (!rows.is_empty()).then(|| parts_of_time(of.kind, rows))
+        let bands = || of.bands.iter().filter(|band| band.latency_us > 0.0);
+        let waits = waited_for(of.kind, bands().map(|band| stack_of_waits(band.band.into(), band)).collect());
+        let rows: Vec<Stack> = bands().map(|band| stack_of_parts(band.band.into(), band)).collect();
+        waits.into_iter().chain((!rows.is_empty()).then(|| parts_of_time(of.kind, rows))).collect::<Vec<_>>()
     };
-    explained.iter().filter_map(figure).collect()
+    explained.iter().flat_map(figures).collect()
 }
 
 /// The bands as text: the time of each part, and the causes of the waits.
@@ -172,4 +211,44 @@ pub fn request_rows(legs: &[OneLeg]) -> Table {
     table.text("part", "The part of the time", legs().map(|leg| leg.part));
     table.text("at", "The die or the channel", legs().map(|leg| leg.at.clone().unwrap_or_default()));
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn band(
+        latency_us: f64,
+        parts_us: &[(&'static str, f64)],
+        behind: &[(&'static str, f64)],
+        meanwhile: &[(&'static str, f64)],
+    ) -> Band {
+        Band {
+            band: ALL,
+            requests: 10,
+            latency_us,
+            parts_us: parts_us.to_vec(),
+            behind_us: behind.to_vec(),
+            ahead_us: Vec::new(),
+            meanwhile_us: meanwhile.to_vec(),
+        }
+    }
+
+    #[test]
+    fn the_bar_of_a_band_says_what_its_requests_waited_for() {
+        let parts = [("queue", 50.0), ("die-wait", 30.0), ("array", 20.0)];
+        let slow = band(100.0, &parts, &[("gc", 25.0), ("host", 5.0)], &[("gc", 10.0)]);
+        let stack = stack_of_waits("slow".into(), &slow);
+        let parts: Vec<_> = stack.parts.iter().map(|part| (part.name.as_str(), part.value.0)).collect();
+        let wanted = [("no wait: served itself", 0.2), ("host", 0.05), ("gc", 0.35), ("waits without flash work", 0.4)];
+        assert_eq!(parts.len(), wanted.len(), "{parts:?}");
+        for ((name, share), (wanted, of)) in parts.into_iter().zip(wanted) {
+            assert!(name == wanted && (share - of).abs() < 1e-9, "{name} {share}, not {wanted} {of}");
+        }
+        let fast = band(20.0, &[("array", 20.0)], &[], &[]);
+        let explained = |band| [Explained { kind: "read", bands: vec![band] }];
+        let headings = |band| figures(&explained(band)).into_iter().map(|figure| figure.heading).collect::<Vec<_>>();
+        assert_eq!(headings(slow), ["What was waited for: read", "Where the time went: read"]);
+        assert_eq!(headings(fast), ["Where the time went: read"], "nothing waited");
+    }
 }

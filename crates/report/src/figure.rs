@@ -4,6 +4,8 @@ use serde::{Serialize, Serializer};
 
 use study::metric::Dimension;
 
+use crate::quantity;
+
 /// Number of colours in the palette; a series takes the colour of its number, modulo this.
 pub const COLOURS: usize = 8;
 
@@ -58,12 +60,34 @@ pub enum Chart {
         /// The rows, from the top.
         rows: Vec<Stack>,
     },
-    /// Shares over time: rows from pale (0) to full colour (1).
+    /// Lines over a numeric axis whose points have names, in the order of the names: latency against the achieved rate.
+    Paths {
+        /// The horizontal axis.
+        x: Axis,
+        /// The vertical axis.
+        y: Axis,
+        /// The lines.
+        lines: Vec<Path>,
+    },
+    /// Parts of a whole over a numeric axis, stacked: each part has a value for each interval.
+    Areas {
+        /// The horizontal axis.
+        x: Axis,
+        /// The vertical axis.
+        y: Axis,
+        /// The left edge of each interval, and the right edge of the last.
+        edges: Vec<Number>,
+        /// The parts, from the bottom.
+        layers: Vec<Layer>,
+    },
+    /// Values as colours, by row and by range of a numeric axis.
     Heat {
         /// The horizontal axis.
         x: Axis,
         /// The left edge of each column, and the right edge of the last.
         edges: Vec<Number>,
+        /// What the colours stand for; pale is the least number that the axis covers, full colour the greatest.
+        colours: Axis,
         /// The rows, from the top.
         rows: Vec<HeatRow>,
     },
@@ -137,26 +161,49 @@ pub struct Names {
     pub label: String,
     /// The names in order.
     pub names: Vec<String>,
-    /// True for quantities in order, whose values a line may join. Other names have nothing between them.
-    pub ordered: bool,
+    /// Where the names stand, if they are quantities of one kind, whose values a line may join. Other names stand in rows
+    /// and have nothing between them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub places: Option<Places>,
+}
+
+/// The positions of quantities on an axis.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Places {
+    /// The number of each quantity.
+    pub at: Vec<Number>,
+    /// How the axis maps these numbers to positions.
+    pub scale: Scale,
 }
 
 impl Names {
-    /// An axis of names; quantities of one kind, such as `1` and `2` or `25MB/s` and `50MB/s`, are in order.
+    /// An axis of names.
     pub fn new(label: impl Into<String>, names: Vec<String>) -> Self {
-        let ordered = names.len() > 1 && names.iter().all(|name| is_quantity(name));
-        Self { label: label.into(), names, ordered }
+        Self { label: label.into(), names, places: None }
+    }
+
+    /// An axis of labels: quantities of one kind, such as `1` and `2` or `25MB/s` and `50MB/s`, stand at their numbers.
+    pub fn of_labels(label: impl Into<String>, names: Vec<String>) -> Self {
+        let places = quantity::numbers(&names).map(Places::new);
+        Self { places, ..Self::new(label, names) }
     }
 }
 
-/// True for a number, alone or with a unit of measure behind it.
-fn is_quantity(name: &str) -> bool {
-    let number = name.trim_start_matches(['-', '+']);
-    let end = number.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | ',' | '_')).unwrap_or(number.len());
-    let unit = number[end..].strip_prefix(' ').unwrap_or(&number[end..]);
-    number.starts_with(|c: char| c.is_ascii_digit())
-        && unit.len() <= 6
-        && unit.chars().all(|c| c.is_ascii_alphabetic() || matches!(c, '%' | '/'))
+impl Places {
+    /// These numbers, no two of them equal, on a logarithmic scale if that keeps the closest neighbours further apart than
+    /// a linear scale.
+    fn new(numbers: Vec<f64>) -> Self {
+        let mut sorted = numbers.clone();
+        sorted.sort_by(f64::total_cmp);
+        // The least distance of two neighbours as a share of the axis.
+        let least = |place: fn(f64) -> f64| {
+            let whole = place(sorted[sorted.len() - 1]) - place(sorted[0]);
+            sorted.windows(2).map(|two| (place(two[1]) - place(two[0])) / whole).fold(f64::MAX, f64::min)
+        };
+        let is_log = sorted[0] > 0.0 && least(f64::ln) > least(|number| number) * 1.001;
+        let scale = if is_log { Scale::Log } else { Scale::Linear };
+        Self { at: numbers.into_iter().map(Number).collect(), scale }
+    }
 }
 
 /// One line over a numeric axis.
@@ -171,13 +218,68 @@ pub struct Line {
     /// The spread of its values: horizontal position, from and to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub spread: Vec<[Number; 3]>,
+    /// Which point a value between two points is that of; without it the line goes straight from point to point.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<Step>,
+}
+
+/// A line of steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Step {
+    /// Between two points stands the value of the right one.
+    Start,
+    /// Between two points stands the value of the left one.
+    End,
 }
 
 impl Line {
     /// A line without a spread.
     pub fn new(name: impl Into<String>, colour: usize, points: Vec<[Number; 2]>) -> Self {
-        Self { name: name.into(), colour, points, spread: Vec::new() }
+        Self { name: name.into(), colour, points, spread: Vec::new(), step: None }
     }
+}
+
+/// One line whose points have names.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Path {
+    /// Its name in the legend.
+    pub name: String,
+    /// The number of its colour.
+    pub colour: usize,
+    /// Its points in the order of the line.
+    pub points: Vec<Stop>,
+}
+
+/// A point with a name.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Stop {
+    /// The name.
+    pub name: String,
+    /// The horizontal and the vertical position.
+    pub at: [Number; 2],
+    /// The spread of the vertical position, from and to, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spread: Option<[Number; 2]>,
+}
+
+/// One part of a whole over an axis.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Layer {
+    /// Its name in the legend.
+    pub name: String,
+    /// The number of its colour.
+    pub colour: usize,
+    /// Its value in each interval.
+    pub values: Vec<Number>,
+}
+
+/// The ends of the 95 % interval of a mean. A quantity that cannot be negative has no end below zero, although half the
+/// width of an interval of few seeds may exceed the mean.
+#[must_use]
+pub fn interval(mean: f64, half_width: f64, can_be_negative: bool) -> [Number; 2] {
+    let low = mean - half_width;
+    [if can_be_negative { low } else { low.max(0.0) }, mean + half_width].map(Number)
 }
 
 /// One line over an axis of names.
@@ -239,8 +341,8 @@ pub struct Part {
 pub struct HeatRow {
     /// The name of the row.
     pub name: String,
-    /// A share for each column.
-    pub shares: Vec<Number>,
+    /// A value for each column; one that is no number is not drawn.
+    pub values: Vec<Number>,
 }
 
 /// One row of a chart of lanes.
@@ -316,18 +418,33 @@ mod tests {
     }
 
     #[test]
-    fn quantities_are_in_order_and_names_are_not() {
-        let ordered = |names: &[&str]| Names::new("x", names.iter().map(ToString::to_string).collect()).ordered;
-        for names in
-            [&["1", "2", "16"][..], &["25MB/s", "50MB/s"], &["0", "1 MiB", "15 MiB"], &["7%", "20%"], &["65,536", "4"]]
-        {
-            assert!(ordered(names), "{names:?}");
+    fn quantities_stand_at_their_numbers_and_names_in_rows() {
+        let places = |names: &[&str]| {
+            let names = names.iter().map(ToString::to_string).collect();
+            let places = Names::of_labels("x", names).places?;
+            Some((places.at.iter().map(|number| number.0).collect::<Vec<_>>(), places.scale))
+        };
+        let (linear, log) = (Scale::Linear, Scale::Log);
+        for (names, numbers, scale) in [
+            (&["1", "2", "16"][..], vec![1.0, 2.0, 16.0], log),
+            (&["25MB/s", "50MB/s", "75MB/s"], vec![25e6, 50e6, 75e6], linear),
+            (&["7%", "20%"], vec![0.07, 0.2], linear),
+            (&["0", "1 MiB", "15 MiB"], vec![0.0, 1_048_576.0, 15.0 * 1_048_576.0], linear),
+            (&["4k", "48k", "1M"], vec![4e3, 48e3, 1e6], log),
+            (&["65,536", "4"], vec![65_536.0, 4.0], linear),
+        ] {
+            assert_eq!(places(names), Some((numbers, scale)), "{names:?}");
         }
-        for names in
-            [&["1x1", "1x2"][..], &["greedy", "random"], &["256 MB", "none"], &["5"], &["4 units", "8 banks in all"]]
-        {
-            assert!(!ordered(names), "{names:?}");
+        for names in [&["1x1", "1x2"][..], &["greedy", "random"], &["256 MB", "none"], &["5"], &["1", "1.0"]] {
+            assert_eq!(places(names), None, "{names:?}");
         }
+    }
+
+    #[test]
+    fn an_interval_of_what_cannot_be_negative_ends_at_zero() {
+        assert_eq!(interval(2.0, 3.0, false), [0.0, 5.0].map(Number));
+        assert_eq!(interval(2.0, 3.0, true), [-1.0, 5.0].map(Number));
+        assert_eq!(interval(4.0, 3.0, false), [1.0, 7.0].map(Number));
     }
 
     #[test]

@@ -16,9 +16,11 @@ use super::words::Words;
 const STYLE: &str = concat!(include_str!("../assets/colours.css"), include_str!("../assets/report.css"));
 const LIBRARY: &str = include_str!("../assets/echarts.min.js");
 /// Each uses those before it.
-const SCRIPTS: [&str; 6] = [
+const SCRIPTS: [&str; 8] = [
     include_str!("../assets/numbers.js"),
     include_str!("../assets/axes.js"),
+    include_str!("../assets/options.js"),
+    include_str!("../assets/names.js"),
     include_str!("../assets/charts.js"),
     include_str!("../assets/legend.js"),
     include_str!("../assets/describe.js"),
@@ -360,7 +362,7 @@ mod tests {
         assert_eq!(json["figures"].as_array().map(Vec::len), Some(2));
         assert_eq!(json["figures"][1]["x"]["label"], "a </script> b");
         assert_eq!(json["result"]["a"]["us"], 1500.0);
-        assert_eq!((rest.matches("</script>").count(), html.matches("</script>").count()), (7, 8));
+        assert_eq!((rest.matches("</script>").count(), html.matches("</script>").count()), (9, 10));
         assert!(html.contains("data-figure=\"0\"") && html.contains("data-figure=\"1\""));
     }
 

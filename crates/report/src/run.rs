@@ -1,11 +1,14 @@
 //! A run: its table, its page and its folder.
 
+mod by_cause;
 mod fairness;
 mod figures;
 mod folder;
+mod intervals;
 mod lead;
 mod over_time;
 mod page;
+mod power;
 mod rerun;
 mod rounds;
 mod rows;
@@ -13,6 +16,7 @@ mod seeds;
 mod seeds_folder;
 mod seeds_page;
 mod table;
+mod wear;
 
 pub use folder::{fill, names};
 pub use page::page;

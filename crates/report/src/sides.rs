@@ -6,8 +6,8 @@ use study::text::duration;
 use study::watch::explain::{ALL, Band, Explained};
 use study::watch::journey::Part;
 
-use super::explained::{parts_of_time, stack_of_parts};
-use super::figure::Figure;
+use super::explained::{parts_of_time, stack_of_parts, stack_of_waits, waited_for};
+use super::figure::{Figure, Stack};
 use super::grid::grid;
 use super::page::{Cell, Row, Table};
 
@@ -90,9 +90,12 @@ impl Side<'_> {
         }
     }
 
-    /// As a figure with a bar for each result.
-    pub(crate) fn figure(&self) -> Figure {
-        let stacks = self.results.iter().map(|(name, band, _)| stack_of_parts((*name).to_owned(), band)).collect();
-        parts_of_time(&self.heading(), stacks)
+    /// As figures with a bar for each result: what was waited for, and where the time went.
+    pub(crate) fn figures(&self) -> Vec<Figure> {
+        let stacks = |stack: fn(String, &Band) -> Stack| {
+            self.results.iter().map(|(name, band, _)| stack((*name).to_owned(), band)).collect()
+        };
+        let waits = waited_for(&self.heading(), stacks(stack_of_waits));
+        waits.into_iter().chain([parts_of_time(&self.heading(), stacks(stack_of_parts))]).collect()
     }
 }

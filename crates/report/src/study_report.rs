@@ -1,5 +1,6 @@
 //! Studies: their tables, their page and their folder.
 
+mod against;
 mod charts;
 mod claims;
 mod described;

@@ -1,5 +1,6 @@
 //! The tables of a run in memory, for faces that hand them on. They have the columns of its Parquet files.
 
+use ssd::PowerDraw;
 use study::run::{Record, RunResult};
 
 use crate::columns;
@@ -11,10 +12,17 @@ pub fn latencies(result: &RunResult) -> Table {
     columns::run_histograms(result)
 }
 
-/// The course of the run, one row per interval, as in `series.parquet`: the detailed one, if the run has it.
+/// The course of the run, one row per interval, as in `series.parquet`: the detailed one, if the run has it. `draw` gives the
+/// energy of each interval.
 #[must_use]
-pub fn series(result: &RunResult) -> Table {
-    columns::run_series(result)
+pub fn series(result: &RunResult, draw: Option<&PowerDraw>) -> Table {
+    columns::run_series(result, draw)
+}
+
+/// The busy share of each channel and die, one row for each of them and each interval, as in `busy.parquet`.
+#[must_use]
+pub fn busy(result: &RunResult) -> Table {
+    columns::run_busy(result)
 }
 
 /// The course of each flow, one row for each flow and interval, as in `series-flows.parquet`; without rows unless the run

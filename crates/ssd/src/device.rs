@@ -5,12 +5,13 @@ use std::collections::VecDeque;
 use base::engine::{EventHash, EventQueue, Handle};
 use base::io::{Io, IoKind};
 use base::units::{Energy, Lpn, Sectors, Time};
-use flash::backend::{Backend, Observer, Op};
-use flash::nand::{Faults, Media, Part, Sector};
+use flash::backend::{Backend, Observer};
+use flash::nand::{Faults, Geometry, Media, Sector};
 use ftl::{AnyFtl, Event, Flash, Ftl, HostEvent, MergeCounters, Mount};
 
 use crate::buffer::{Buffer, Entry};
 use crate::host::{Active, Clients, Extent, Link, Queues, Ram, Status};
+use crate::power_draw::{PowerDraw, array_energy};
 use crate::spec::ReadTransfer;
 use crate::{Completion, Counters, Drive, History, Request, Resolved, SlcArrayCounters};
 
@@ -297,13 +298,28 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     /// All chips of a gang take part. A copy-back counts with the program current.
     #[must_use]
     pub fn energy(&self, account: &flash::backend::Account) -> Energy {
-        energy(&self.resolved.part, self.resolved.gang, account)
+        array_energy(&self.resolved.part, self.resolved.gang, account)
     }
 
     /// The energy of the SLC array's commands.
     #[must_use]
     pub fn slc_energy(&self, account: &flash::backend::Account) -> Energy {
-        self.resolved.slc_array.as_ref().map_or(Energy::default(), |slc_array| energy(&slc_array.part, 1, account))
+        self.resolved
+            .slc_array
+            .as_ref()
+            .map_or(Energy::default(), |slc_array| array_energy(&slc_array.part, 1, account))
+    }
+
+    /// The electrical figures of the flash, which turn counters into energy without the drive.
+    #[must_use]
+    pub fn power_draw(&self) -> PowerDraw {
+        PowerDraw::of(&self.resolved)
+    }
+
+    /// The shape of the flash array, without an SLC array.
+    #[must_use]
+    pub const fn geometry(&self) -> &Geometry {
+        &self.resolved.geometry
     }
 
     /// Checks all invariants that hold between two events. Slow: for tests.
@@ -403,20 +419,6 @@ const RAM: u64 = 1 << 41;
 /// The seed of the SLC array's faults.
 pub(crate) const fn slc_seed(seed: u64) -> u64 {
     seed.rotate_left(17) ^ 0x534C_4320
-}
-
-fn energy(part: &Part, gang: u32, account: &flash::backend::Account) -> Energy {
-    let electrical = &part.electrical;
-    let ops = Op::ALL.into_iter().map(|op| {
-        let current = match op {
-            Op::Read => electrical.read_current,
-            Op::Program | Op::CopyBack => electrical.program_current,
-            Op::Erase => electrical.erase_current,
-        };
-        let tally = account.op(op);
-        Energy::of(electrical.voltage, current, tally.array) * f64::from(gang) + part.bus_energy(tally.bytes)
-    });
-    ops.sum()
 }
 
 impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {

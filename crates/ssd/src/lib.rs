@@ -17,6 +17,7 @@ mod history;
 mod host;
 mod memory;
 mod power;
+mod power_draw;
 mod precondition;
 mod snapshot;
 mod spec;
@@ -36,6 +37,7 @@ pub use history::History;
 pub use host::{Completeness, Completion, Drive, QueueId, Request, Status, Tag};
 pub use memory::{Memory, Purpose};
 pub use power::Recovery;
+pub use power_draw::PowerDraw;
 pub use precondition::{ParsePreconditionError, Precondition, Preconditioned};
 pub use spec::{
     ALTERNATIVES, BufferPolicy, BufferSpec, Cost, Duplex, FlushPolicy, HostSpec, LinkSpec, QueueArbitration, QueueSpec,

@@ -56,7 +56,7 @@ impl CurveSpread {
     }
 }
 
-/// The shares at which some run has a point, up to the last that all have.
+/// Zero and the shares at which some run has a point, up to the last that all have.
 fn shares(runs: &[&Curve]) -> Vec<f64> {
     let last = |run: &&Curve| run.points().last().map_or(0.0, |[share, _]| share);
     let end = runs.iter().map(last).fold(1.0, f64::min);
@@ -64,7 +64,8 @@ fn shares(runs: &[&Curve]) -> Vec<f64> {
     all.retain(|share| *share < end);
     all.sort_by(f64::total_cmp);
     let nines = |share: f64| -(1.0 - share).log10();
-    let mut kept: Vec<f64> = Vec::new();
+    // The fastest requests are a share of all, too: each curve begins at zero.
+    let mut kept: Vec<f64> = (end > 0.0).then_some(0.0).into_iter().collect();
     for share in all {
         if kept.last().is_none_or(|before| nines(share) >= nines(*before) + APART) {
             kept.push(share);
@@ -88,14 +89,14 @@ mod tests {
         let (a, b) = (curve([10.0, 20.0, 40.0]), Curve { us: vec![12.0, 60.0], requests: vec![60, 100] });
         let both = CurveSpread::of(&[&a, &b]).expect("two runs");
         // The last of a hundred requests stands at 1 - 1/200. 90 % of the second run's requests took up to 60 us.
-        assert_eq!(both.share, [0.5, 0.6, 0.9, 0.995]);
-        assert_eq!(both.mean_us, [11.0, 16.0, 40.0, 50.0]);
+        assert_eq!(both.share, [0.0, 0.5, 0.6, 0.9, 0.995]);
+        assert_eq!(both.mean_us, [11.0, 11.0, 16.0, 40.0, 50.0]);
         // Two values that differ by d have a standard error of d/2.
-        for (half, apart) in both.half_width_us.iter().zip([2.0, 8.0, 40.0, 20.0]) {
+        for (half, apart) in both.half_width_us.iter().zip([2.0, 2.0, 8.0, 40.0, 20.0]) {
             assert!((half - student_t(1) * apart / 2.0).abs() < 1e-9, "{both:?}");
         }
         let (share, mean, [low, high]) = both.points().next().expect("points");
-        assert!((share, mean) == (0.5, 11.0) && (low + high - 22.0).abs() < 1e-9);
+        assert!((share, mean) == (0.0, 11.0) && (low + high - 22.0).abs() < 1e-9);
     }
 
     #[test]
@@ -117,6 +118,6 @@ mod tests {
         assert_eq!(CurveSpread::of(&[&one]), None);
         assert_eq!(CurveSpread::of(&[&one, &Curve::default()]), None, "a run without such requests");
         let same = CurveSpread::of(&[&one, &one, &one]).expect("three runs");
-        assert_eq!(same.half_width_us, [0.0; 3]);
+        assert_eq!(same.half_width_us, [0.0; 4]);
     }
 }

@@ -2,8 +2,8 @@
 
 use base::units::{Energy, Span, Time};
 use flash::backend::{Account, Op};
-use flash::nand::Sector;
-use ssd::{Counters, History, Ssd};
+use flash::nand::{Geometry, Sector};
+use ssd::{Counters, History, PowerDraw, Ssd};
 
 use crate::watch::explain::Explained;
 use crate::watch::timeline::Timeline;
@@ -51,6 +51,16 @@ pub trait Inspect {
         Vec::new()
     }
 
+    /// The shape of the flash array, without an SLC array, if the drive has one.
+    fn geometry(&self) -> Option<Geometry> {
+        None
+    }
+
+    /// The electrical figures of the flash, if they are known.
+    fn power_draw(&self) -> Option<PowerDraw> {
+        None
+    }
+
     /// The time that a mount would take after a power cut now, if the drive has one.
     fn mount_time(&self) -> Option<Span> {
         None
@@ -95,6 +105,14 @@ impl<S: Sector, O: Watcher, F: ftl::Ftl> Inspect for Ssd<S, O, F> {
 
     fn slc_erase_counts(&self) -> Vec<u32> {
         self.slc_erase_counts()
+    }
+
+    fn geometry(&self) -> Option<Geometry> {
+        Some(self.geometry().clone())
+    }
+
+    fn power_draw(&self) -> Option<PowerDraw> {
+        Some(self.power_draw())
     }
 
     fn mount_time(&self) -> Option<Span> {

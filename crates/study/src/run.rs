@@ -32,8 +32,10 @@ pub use course::{Course, MOST_INTERVALS};
 pub use error::RunError;
 pub use flows::Flow;
 pub use record::{Progress, Record, RequestLog};
-pub(crate) use result::write_amplification_by;
-pub use result::{Arrivals, Delay, FlowResult, KindResult, RunResult, rate, since, write_amplification};
+pub use result::{
+    Arrivals, Delay, FlowResult, KindResult, RunResult, array_time_by, programmed_by, rate, since, write_amplification,
+    write_amplification_by,
+};
 pub(crate) use rounds::part;
 pub use rules::{Steady, Stop, WarmUp};
 pub(crate) use window::Window;

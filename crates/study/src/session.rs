@@ -425,6 +425,8 @@ impl<'a> Session<'a> {
                 explained: drive.explained(),
                 erase_counts: drive.erase_counts(),
                 slc_erase_counts: drive.slc_erase_counts(),
+                geometry: drive.geometry(),
+                power_draw: drive.power_draw(),
                 mount: drive.mount_time(),
                 verified: payload.verified(),
                 about,

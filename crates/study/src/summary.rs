@@ -16,9 +16,10 @@ use std::collections::BTreeMap;
 use base::io::IoKind;
 use base::units::{Energy, Span};
 use flash::backend::Cause;
+use flash::nand::Geometry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use ssd::Status;
+use ssd::{PowerDraw, Status};
 use workload::Pacing;
 
 use crate::histogram::{Histogram, PERCENTILES};
@@ -76,6 +77,10 @@ pub struct Report<'a> {
     pub erase_counts: &'a [u32],
     /// That of every block of the SLC array; empty without one.
     pub slc_erase_counts: &'a [u32],
+    /// The shape of the flash array, without an SLC array, if known.
+    pub geometry: Option<&'a Geometry>,
+    /// The electrical figures of the flash, if known.
+    pub power_draw: Option<&'a PowerDraw>,
     /// The time that a mount would take after a power cut at the end, if known.
     pub mount: Option<Span>,
     /// Energy spent during the run, by name; empty if unknown.
@@ -98,6 +103,8 @@ impl<'a> Report<'a> {
             explained: &[],
             erase_counts: &[],
             slc_erase_counts: &[],
+            geometry: None,
+            power_draw: None,
             mount: None,
             energy: &[],
             verified: None,

@@ -9,7 +9,8 @@ use study::metric::Dimension;
 use study::summary::{Curve, Summary};
 
 use super::{explained, flows, lead};
-use crate::figure::{Axis, Chart, Figure, Line, Number, Part, Scale, Stack};
+use crate::cumulated::cumulated;
+use crate::figure::{Axis, Chart, Figure, Line, Number, Part, Scale, Stack, Step, interval};
 use crate::page::{Block, Cell, Page, Row as Cells, Section, Table};
 use crate::sides::{Side, sides};
 
@@ -21,9 +22,10 @@ pub fn page(program: &Program, comparison: &Comparison) -> Page {
     let by_percentile = |heading: &str, kind| {
         Some(latency(comparison, kind)).filter(has_lines).map(|chart| Figure::new(heading, &*note, chart))
     };
+    let first = [by_percentile("Reads", "read"), by_percentile("Writes", "write")];
     let figures = [
-        by_percentile("Reads", "read"),
-        by_percentile("Writes", "write"),
+        cumulated("Share of reads by latency", &latency(comparison, "read")),
+        cumulated("Share of writes by latency", &latency(comparison, "write")),
         Some(Figure::new("Flash data by cause", "Mapping units programmed, by cause.", programmed(comparison))),
         Some(Figure::new("Array time by cause", "Busy time of the dies.", worked(comparison))),
     ];
@@ -39,7 +41,12 @@ pub fn page(program: &Program, comparison: &Comparison) -> Page {
             heading: "Results".into(),
             note: format!("{} {COST}.", comparison.explain_marks()),
             above: tables.chain(flows::tables(comparison)).map(Block::Table).collect(),
-            figures: figures.into_iter().flatten().chain(sides.iter().map(Side::figure)).collect(),
+            figures: first
+                .into_iter()
+                .flatten()
+                .chain(sides.iter().flat_map(Side::figures))
+                .chain(figures.into_iter().flatten())
+                .collect(),
             below: sides.iter().map(|side| Block::Table(side.table(AXIS))).collect(),
         }],
         result: comparison.json(),
@@ -85,8 +92,12 @@ fn latency(comparison: &Comparison, kind: &str) -> Chart {
             return Some(spread(row.device.as_str(), colour, curve));
         }
         let curves = row.runs.iter().filter_map(|run| Some(&run.kinds.get(kind)?.latency_curve));
-        let points: Vec<_> = Curve::together(curves).points().map(|point| point.map(Number)).collect();
-        (!points.is_empty()).then(|| Line::new(row.device.as_str(), colour, points))
+        let curve = Curve::together(curves);
+        // The fastest requests are a share of all, too: the curve begins at zero.
+        let first = curve.points().next().map(|[_, us]| [0.0, us]);
+        let points: Vec<_> = first.into_iter().chain(curve.points()).map(|point| point.map(Number)).collect();
+        let step = Some(Step::Start);
+        (!points.is_empty()).then(|| Line { step, ..Line::new(row.device.as_str(), colour, points) })
     };
     Chart::Lines {
         x: Axis::new("share of requests that are at least as fast", Dimension::Share, Scale::Nines),
@@ -97,12 +108,15 @@ fn latency(comparison: &Comparison, kind: &str) -> Chart {
 
 /// The curve of a drive over the seeds with its band.
 pub(crate) fn spread(name: &str, colour: usize, curve: &CurveSpread) -> Line {
-    let least = curve.mean_us.iter().copied().fold(f64::MAX, f64::min);
-    // The axis is logarithmic and has no zero, which an interval of few seeds may reach.
-    let range = |(share, _, [low, high]): (f64, f64, [f64; 2])| [share, low.max(least), high].map(Number);
+    let points = curve.share.iter().zip(&curve.mean_us).zip(&curve.half_width_us);
+    let range = |((share, mean), half): ((&f64, &f64), &f64)| {
+        let [low, high] = interval(*mean, *half, false);
+        [Number(*share), low, high]
+    };
     let is_wide = curve.half_width_us.iter().any(|half| *half > 0.0);
     Line {
-        spread: if is_wide { curve.points().map(range).collect() } else { Vec::new() },
+        step: Some(Step::Start),
+        spread: if is_wide { points.map(range).collect() } else { Vec::new() },
         ..Line::new(name, colour, curve.points().map(|(share, mean, _)| [share, mean].map(Number)).collect())
     }
 }
@@ -170,6 +184,8 @@ mod tests {
         let comparison = compared(&["compare-dirik"], RunSpec::default());
         let Chart::Lines { lines, .. } = latency(&comparison, "read") else { panic!("lines") };
         let [line] = &lines[..] else { panic!("one drive") };
+        // The curve has all requests: it begins with the fastest, at zero.
+        assert_eq!(line.points[0][0].0, 0.0);
         assert!(line.points.len() > 20, "{} points", line.points.len());
         assert!(line.points.is_sorted_by(|a, b| a[0].0 <= b[0].0 && a[1].0 <= b[1].0), "it rises");
     }
@@ -181,7 +197,7 @@ mod tests {
         for (line, row) in lines.iter().zip(&comparison.rows) {
             assert_eq!(line.spread.len(), line.points.len(), "{}", line.name);
             for (point, range) in line.points.iter().zip(&line.spread) {
-                assert!(point[0] == range[0] && range[1].0 > 0.0, "{point:?} {range:?}");
+                assert!(point[0] == range[0] && range[1].0 >= 0.0, "{point:?} {range:?}");
                 assert!(range[1].0 <= point[1].0 && point[1].0 <= range[2].0, "{point:?} {range:?}");
             }
             // It passes through the mean of the runs.
@@ -208,6 +224,8 @@ mod tests {
         }
         let page = page(&Program::default(), &comparison);
         let bars = page.sections[0].figures.iter().filter(|of| of.heading.starts_with("Where the time went"));
+        let waits = page.sections[0].figures.iter().filter(|of| of.heading.starts_with("What was waited for"));
+        assert!(waits.count() >= 3, "requests wait on both drives");
         assert_eq!(bars.count(), 5, "all, the slowest, and flushes, which wait for their turn on Chang's");
         let json: serde_json::Value = serde_json::from_str(&page.result).expect("JSON");
         let html = page.html();

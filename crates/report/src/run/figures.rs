@@ -7,34 +7,30 @@ use ssd::Counters;
 
 use study::histogram::Histogram;
 use study::metric::Dimension;
-use study::run::{FlowResult, rate, since, write_amplification};
+use study::run::{FlowResult, rate, since};
 use study::series::Interval;
 use study::summary::{Report, shares};
 
-use super::{over_time, rounds};
+use super::intervals::{HEAT_ROWS, columns, edges, elapsed, time_axis};
+use super::{by_cause, over_time, power, rounds, wear};
+use crate::cumulated::cumulated;
 use crate::explained;
 use crate::figure::{Axis, COLOURS, Chart, Figure, HeatRow, Line, Names, Number, Part, Scale, Stack};
 use crate::lanes::lanes;
-
-/// The most rows of a heat map; more are merged with their neighbours.
-const HEAT_ROWS: usize = 64;
-
-/// The most columns of a heat map; more are merged with their neighbours.
-const HEAT_COLUMNS: usize = 160;
-
-/// The most bars of a histogram.
-const BARS: u32 = 40;
 
 /// Steps along each axis in the line of a distribution: more than a screen shows.
 const STEPS: f64 = 400.0;
 
 /// All figures, in the order of the page.
 pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
+    let by_percentile = latency(report);
+    let shares = cumulated("Share of requests by latency", &by_percentile);
     let mut all = vec![Figure::new(
         "Latency",
         "By percentile: the slowest request in ten, in a hundred, in a thousand.",
-        latency(report),
+        by_percentile,
     )];
+    all.extend(shares);
     if !report.result.flows.is_empty() {
         let note = "Latency by percentile, for each workload that ran at the same time.";
         all.push(Figure::new("Latency by flow", note, by_flow(report)));
@@ -44,10 +40,8 @@ pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
     all.push(Figure::new("Throughput", "Bytes moved per second of simulated time.", throughput(report)));
     all.extend(over_time::figures(report));
     all.push(Figure::new("Latency over time", "Mean of each interval.", latency_over_time(report)));
-    if let Some(chart) = amplification(report) {
-        let note = "Mapping units programmed per mapping unit written, over each hundredth of the writes.";
-        all.push(Figure::new("Write amplification", note, chart));
-    }
+    all.extend(by_cause::figures(report));
+    all.extend(power::figure(report));
     all.push(Figure::new("Busy over time", "Share of time for which each resource was busy.", utilisation(report)));
     if let Some(chart) = dies(report) {
         all.push(Figure::new("Busy dies", "Share of the run for which each die was busy.", chart));
@@ -66,20 +60,8 @@ pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
         let note = format!("Activity of channels and dies in the window of the timeline, by cause.{rest}");
         all.push(Figure::new("Timeline", note, chart));
     }
-    if let Some(chart) = erases(report.erase_counts) {
-        all.push(Figure::new("Erases", "Erase counts of the blocks at the end of the run.", chart));
-    }
+    all.extend(wear::figures(report));
     all
-}
-
-/// Simulated microseconds from the start of the run.
-fn elapsed(report: &Report<'_>, counters: &Counters) -> f64 {
-    counters.at.saturating_since(report.result.before.at).as_us_f64()
-}
-
-fn time_axis(report: &Report<'_>) -> Axis {
-    let to = Some(Number(elapsed(report, &report.result.after)));
-    Axis { to, ..Axis::new("simulated time", Dimension::Time, Scale::Linear) }
 }
 
 /// The position of a share on an axis of nines.
@@ -157,26 +139,6 @@ fn latency_over_time(report: &Report<'_>) -> Chart {
     Chart::Lines { x: time_axis(report), y: Axis::new("mean latency", Dimension::Time, Scale::Log), lines }
 }
 
-fn amplification(report: &Report<'_>) -> Option<Chart> {
-    report.result.write_amplification()?;
-    // Intervals with few writes are merged with the next: their own ratio is noise.
-    let slots = |counters: &Counters| {
-        let left = counters.host_slots.saturating_sub(counters.refused_slots);
-        left.saturating_sub(counters.absorbed_slots)
-    };
-    let (mut from, mut points) = (&report.result.before, Vec::new());
-    let enough = (slots(&report.result.after) - slots(from)).div_ceil(100).max(1);
-    for interval in report.result.series.intervals() {
-        if slots(interval.to) >= slots(from) + enough {
-            points.push([elapsed(report, interval.to).into(), write_amplification(from, interval.to).into()]);
-            from = interval.to;
-        }
-    }
-    let lines = vec![Line::new("write amplification", 1, points)];
-    let y = Axis::new("write amplification", Dimension::Plain, Scale::Linear);
-    Some(Chart::Lines { x: time_axis(report), y, lines })
-}
-
 fn utilisation(report: &Report<'_>) -> Chart {
     type Busy = fn(&Counters) -> &[Span];
     let mut groups: Vec<(&str, Busy)> = vec![
@@ -207,19 +169,12 @@ fn utilisation(report: &Report<'_>) -> Chart {
                 let spans: Vec<Span> = (first..last).map(|i| busy(to)[i] - busy(from)[i]).collect();
                 Number(shares(&spans, to.at - from.at).iter().sum::<f64>() / spans.len() as f64)
             };
-            rows.push(HeatRow { name, shares: columns.iter().map(share).collect() });
+            rows.push(HeatRow { name, values: columns.iter().map(share).collect() });
         }
     }
-    let ends = columns.iter().map(|(_, to)| elapsed(report, to));
-    let edges = std::iter::once(0.0).chain(ends).map(Number).collect();
-    Chart::Heat { x: time_axis(report), edges, rows }
-}
-
-/// The counters at both ends of each interval; many intervals are merged with their neighbours.
-fn columns<'a>(report: &Report<'a>) -> Vec<(&'a Counters, &'a Counters)> {
-    let intervals: Vec<Interval<'_>> = report.result.series.intervals().collect();
-    let together = intervals.len().div_ceil(HEAT_COLUMNS).max(1);
-    intervals.chunks(together).map(|chunk| (chunk[0].from, chunk[chunk.len() - 1].to)).collect()
+    let cover = Some([0.0, 1.0].map(Number));
+    let colours = Axis { cover, ..Axis::new("busy", Dimension::Share, Scale::Linear) };
+    Chart::Heat { x: time_axis(report), edges: edges(report, &columns), colours, rows }
 }
 
 /// The channels' dies as rows, in the order of `DieId`: channel, chip, die. `None` without dies.
@@ -261,21 +216,4 @@ fn stacked(report: &Report<'_>, x: Axis, value: impl Fn(Tally) -> f64) -> Chart 
     };
     let rows = Op::ALL.into_iter().map(row).filter(|row| !row.parts.is_empty()).collect();
     Chart::Stacks { x, rows }
-}
-
-/// A histogram of the blocks' erase counts; `None` without blocks.
-fn erases(counts: &[u32]) -> Option<Chart> {
-    let (least, most) = (*counts.iter().min()?, *counts.iter().max()?);
-    let width = (most - least + 1).div_ceil(BARS);
-    let mut blocks = vec![0u64; ((most - least) / width + 1) as usize];
-    counts.iter().for_each(|count| blocks[((count - least) / width) as usize] += 1);
-    let bar = |(i, blocks): (usize, &u64)| {
-        let from = f64::from(least) + i as f64 * f64::from(width);
-        [from, from + f64::from(width), *blocks as f64].map(Number)
-    };
-    Some(Chart::Bars {
-        x: Axis::new("erases of a block", Dimension::Count, Scale::Linear),
-        y: Axis::new("blocks", Dimension::Count, Scale::Linear),
-        bars: blocks.iter().enumerate().map(bar).collect(),
-    })
 }

@@ -9,13 +9,14 @@ use study::summary::{Report, Summary};
 use super::page::page;
 use super::rerun;
 use super::table::table;
-use crate::columns::{write_erases, write_flow_series, write_histograms, write_series};
+use crate::columns::{write_busy, write_erases, write_flow_series, write_histograms, write_series};
 
 /// The HTML page.
 const PAGE: &str = "report.html";
 
 /// All files that a stage may have.
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 9] = [
+    "busy.parquet",
     "config.toml",
     "erases.parquet",
     "latencies.parquet",
@@ -63,10 +64,12 @@ pub fn fill(folder: &mut OutFolder, stages: &[(Report<'_>, &Summary)]) -> Result
 }
 
 fn fill_stage(folder: &mut OutFolder, inside: &str, report: &Report<'_>, summary: &Summary) -> Result<(), OutputError> {
-    let Report { about, result, erase_counts, .. } = report;
+    let Report { about, result, erase_counts, power_draw, .. } = report;
     let name = |name: &str| format!("{inside}{name}");
     folder.add(&name("latencies.parquet"), |out| write_histograms(out, about, result).map_err(io::Error::other))?;
-    folder.add(&name("series.parquet"), |out| write_series(out, about, result).map_err(io::Error::other))?;
+    folder
+        .add(&name("series.parquet"), |out| write_series(out, about, result, *power_draw).map_err(io::Error::other))?;
+    folder.add(&name("busy.parquet"), |out| write_busy(out, about, result).map_err(io::Error::other))?;
     if !result.flows.is_empty() && result.detailed.is_some() {
         let name = name("series-flows.parquet");
         folder.add(&name, |out| write_flow_series(out, about, result).map_err(io::Error::other))?;
@@ -106,6 +109,7 @@ mod tests {
         }
         assert_eq!(held(dir.path()), ["result"]);
         let wanted = [
+            "busy.parquet",
             "config.toml",
             "erases.parquet",
             "latencies.parquet",
@@ -121,6 +125,8 @@ mod tests {
         let rows = |name: &str| open(name).metadata().file_metadata().num_rows() as usize;
         assert_eq!(rows("erases.parquet"), 3);
         assert_eq!(rows("series.parquet"), result.series.intervals().len());
+        // Four servers, each a channel and a die.
+        assert_eq!(rows("busy.parquet"), 8 * result.series.intervals().len());
         assert!(open("series.parquet").get_row_iter(None).expect("rows").all(|row| row.is_ok()));
         let json: serde_json::Value =
             serde_json::from_str(&fs::read_to_string(path.join(MARK)).expect("there")).expect("JSON");

@@ -200,8 +200,10 @@ mod tests {
             let headings: Vec<_> = page.sections[0].figures.iter().map(|figure| figure.heading.as_str()).collect();
             let wanted = [
                 "Latency",
+                "Share of requests by latency",
                 "Throughput",
                 "Latency over time",
+                "Work of the dies over time",
                 "Write amplification",
                 "Busy over time",
                 "Busy dies",
@@ -250,7 +252,7 @@ mod tests {
             let Chart::Heat { edges, rows, .. } = named(page, "Busy over time") else { panic!("a heat map") };
             let link = rows.iter().find(|row| row.name == "link").expect("a link");
             let spans = edges.windows(2).map(|two| two[1].0 - two[0].0);
-            let busy: f64 = spans.zip(&link.shares).map(|(span, share)| span * share.0).sum();
+            let busy: f64 = spans.zip(&link.values).map(|(span, share)| span * share.0).sum();
             let (whole, link) = (edges[edges.len() - 1].0, summary.utilisation.link);
             assert!((busy / whole - link).abs() < 1e-9, "{} drawn, {link} counted", busy / whole);
 

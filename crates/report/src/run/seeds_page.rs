@@ -8,6 +8,7 @@ use study::text::count;
 use super::seeds::{is_hidden, rows, seeds_table};
 use crate::cautions;
 use crate::compare::{BAND, spread};
+use crate::cumulated::cumulated;
 use crate::figure::{Axis, Chart, Course, Figure, Names, Number, Scale};
 use crate::page::{Block, Cell, Lead, Page, Row, Section, Table};
 use crate::sentence::{sentence, several, unsupported};
@@ -79,15 +80,18 @@ fn dimension(name: &str) -> Dimension {
     name.parse::<Metric>().map_or(Dimension::Plain, |metric| metric.dimension())
 }
 
-/// The latencies by percentile, with their bands.
-fn percentiles(of: &Repeated) -> Option<Figure> {
+/// The latencies by percentile with their bands, and as shares of the requests.
+fn percentiles(of: &Repeated) -> Vec<Figure> {
     let line = |(colour, kind): (usize, &&str)| Some(spread(kind, colour, of.latency_curves.get(*kind)?));
     let lines: Vec<_> = DRAWN.iter().enumerate().filter_map(line).collect();
-    (!lines.is_empty()).then(|| {
-        let x = Axis::new("share of requests that are at least as fast", Dimension::Share, Scale::Nines);
-        let y = Axis::new("latency", Dimension::Time, Scale::Log);
-        Figure::new("Latency by percentile", BAND, Chart::Lines { x, y, lines })
-    })
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    let x = Axis::new("share of requests that are at least as fast", Dimension::Share, Scale::Nines);
+    let y = Axis::new("latency", Dimension::Time, Scale::Log);
+    let chart = Chart::Lines { x, y, lines };
+    let shares = cumulated("Share of requests by latency", &chart);
+    [Figure::new("Latency by percentile", BAND, chart)].into_iter().chain(shares).collect()
 }
 
 /// The values of each seed, where they differ.
@@ -100,7 +104,7 @@ fn by_seed(of: &Repeated) -> Vec<Figure> {
         };
         let lines: Vec<Course> = names.iter().enumerate().filter_map(course).collect();
         let unit = dimension(names.first()?);
-        let x = Names::new("seed", of.seeds.iter().map(ToString::to_string).collect());
+        let x = Names::of_labels("seed", of.seeds.iter().map(ToString::to_string).collect());
         let y = Axis::new(*label, unit, Scale::Linear);
         (!lines.is_empty()).then(|| {
             Figure::new(*heading, "One value for each seed.", Chart::Courses { x, y, lines, marks: Vec::new() })
@@ -164,7 +168,7 @@ mod tests {
         assert!(page.lead.caution[0].starts_with("In 3 of 3 runs: no steady state"), "{:?}", page.lead);
         let headings: Vec<&str> = page.sections[0].figures.iter().map(|of| of.heading.as_str()).collect();
         // Equal runs differ in nothing but what the test changed.
-        assert_eq!(headings, ["Latency by percentile", "Rate of each seed"]);
+        assert_eq!(headings, ["Latency by percentile", "Share of requests by latency", "Rate of each seed"]);
         let json: serde_json::Value = serde_json::from_str(&page.result).expect("JSON");
         let html = page.html();
         let of: Vec<&str> = html.split("data-of=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();

@@ -9,7 +9,7 @@ use study::plan::{Assignment, FigureScale, FigureSpec, Label, Relation, ScoreSpe
 use study::spread::Interval;
 use study::watch::explain::Explained;
 
-use crate::figure::{Axis, COLOURS, Chart, Course, Figure, Mark, Names, Number, Scale};
+use crate::figure::{Axis, COLOURS, Chart, Course, Figure, Mark, Names, Number, Scale, interval};
 use crate::sides::{Seen, Side, sides};
 
 /// The most bars of a figure about the parts of the latency.
@@ -118,9 +118,12 @@ impl View<'_> {
                 here.iter().zip(&there).map(|(here, there)| relation.of(*here, *there)).collect()
             }
         };
-        let half = Interval::of(&values?)?.half_width;
+        let values = values?;
+        let half = Interval::of(&values)?.half_width;
         let value = self.value(point).filter(|_| half > 0.0)?;
-        Some([value - half, value + half].map(Number))
+        // Only a difference can be below zero where the value and those of all seeds are above it.
+        let is_difference = matches!(self.relation(), Some(Relation::LessThan(_)));
+        Some(interval(value, half, is_difference || value < 0.0 || values.iter().any(|value| *value < 0.0)))
     }
 
     /// The point whose number stands beside that of this one.
@@ -194,21 +197,15 @@ impl View<'_> {
             measured > 0 && measured + marks.len() > 1
         };
         let panels: Vec<_> = panels.into_iter().map(marked).filter(compares).collect();
-        let measured = panels.iter().flat_map(|(_, courses, _)| courses).flat_map(|course| &course.values);
-        let stated = panels.iter().flat_map(|(_, _, marks)| marks).flat_map(|mark| [&mark.low, &mark.high]);
+        let measured = || panels.iter().flat_map(|(_, courses, _)| courses).flat_map(|course| &course.values);
+        let stated = || panels.iter().flat_map(|(_, _, marks)| marks).flat_map(|mark| [&mark.low, &mark.high]);
         let spread = panels
             .iter()
             .flat_map(|(_, courses, _)| courses)
             .flat_map(|course| course.spread.iter().flatten().flatten());
-        let all = measured.chain(stated).chain(spread).map(|value| value.0).filter(|value| value.is_finite());
+        let scale = scale(self.figure, measured().chain(stated()).map(|value| value.0));
+        let all = measured().chain(stated()).chain(spread).map(|value| value.0).filter(|value| value.is_finite());
         let (least, most) = all.fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(v), b.max(v)));
-        let wide = least > 0.0 && most > WIDE * least;
-        let scale = match self.figure.and_then(|figure| figure.scale) {
-            Some(FigureScale::Log) => Scale::Log,
-            Some(FigureScale::Linear) => Scale::Linear,
-            None if wide => Scale::Log,
-            None => Scale::Linear,
-        };
         let cover = (panels.len() > 1).then_some([Number(least), Number(most)]);
         let measured = names.map_or_else(
             || vec![self.outcome.plan.spec.device.display().to_string()],
@@ -218,7 +215,7 @@ impl View<'_> {
         let x = self.x.map_or("device", |x| axes[x].0.as_str());
         let panel = |(name, lines, marks)| {
             let y = Axis { cover, ..Axis::new(self.label(), self.unit, scale) };
-            Panel { name, chart: Chart::Courses { x: Names::new(x, names.clone()), y, lines, marks } }
+            Panel { name, chart: Chart::Courses { x: Names::of_labels(x, names.clone()), y, lines, marks } }
         };
         panels.into_iter().map(panel).collect()
     }
@@ -295,6 +292,19 @@ impl View<'_> {
     }
 }
 
+/// The scale that the figure asks for, or that suits these numbers. Their spread does not count: an interval that reaches
+/// down to zero makes no axis linear.
+pub(super) fn scale(figure: Option<&FigureSpec>, numbers: impl Iterator<Item = f64>) -> Scale {
+    let known = numbers.filter(|number| number.is_finite());
+    let (least, most) = known.fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(v), b.max(v)));
+    match figure.and_then(|figure| figure.scale) {
+        Some(FigureScale::Log) => Scale::Log,
+        Some(FigureScale::Linear) => Scale::Linear,
+        None if least > 0.0 && most > WIDE * least => Scale::Log,
+        None => Scale::Linear,
+    }
+}
+
 /// True if the figure shows the point.
 fn is_shown(outcome: &Outcome, figure: Option<&FigureSpec>, point: usize) -> bool {
     let pairs = || outcome.axes().zip(outcome.labels(point));
@@ -332,5 +342,29 @@ pub(super) fn times(outcome: &Outcome) -> Vec<Figure> {
     let seen = |(name, explained)| Seen { name, explained, at: String::new() };
     let all = all.iter().map(|(name, explained)| seen((name.as_str(), explained.as_slice())));
     let all: Vec<Seen<'_>> = all.collect();
-    all.chunks(MOST_BARS).flat_map(|part| sides(part).iter().map(Side::figure).collect::<Vec<_>>()).collect()
+    all.chunks(MOST_BARS).flat_map(|part| sides(part).iter().flat_map(Side::figures).collect::<Vec<_>>()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::small::STUDY;
+
+    use super::*;
+    use crate::testing::studied;
+
+    #[test]
+    fn no_latency_is_drawn_below_zero() {
+        let mut outcome = studied(STUDY);
+        // Two seeds that are far apart: half the width of the interval exceeds the mean.
+        let reads = outcome.runs[1][0].kinds.get_mut("read").expect("reads");
+        *reads.latency_us.get_mut("mean").expect("a mean") *= 9.0;
+        let metric: Metric = "read.mean".parse().expect("a metric");
+        let spread = outcome.spread(1, &metric).expect("two seeds");
+        assert!(spread.half_width > Some(spread.mean), "{spread:?}");
+        let view =
+            View { outcome: &outcome, metric: &metric, unit: Dimension::Time, x: Some(0), by: None, figure: None };
+        let Chart::Courses { lines, .. } = &view.panels()[0].chart else { panic!("quantities") };
+        let [low, high] = lines[0].spread[1].expect("a spread");
+        assert!(low.0 == 0.0 && high.0 > spread.mean, "{low:?} to {high:?}");
+    }
 }

@@ -5,6 +5,7 @@ use study::metric::{Dimension, Metric};
 use study::plan::{FigureSpec, FlashArray};
 use study::summary::{EraseRange, Summary};
 
+use super::against;
 use super::charts::{View, labels, shown};
 use crate::figure::{Axis, Chart, Figure, Line, Number, Part, Scale, Stack};
 
@@ -18,6 +19,8 @@ fn figure<'a>(outcome: &'a Outcome, spec: &'a FigureSpec) -> impl Iterator<Item 
         parts(outcome, spec).into_iter().collect()
     } else if !spec.erases_of.is_empty() {
         spec.erases_of.iter().filter_map(|array| erases(outcome, spec, *array)).collect()
+    } else if let Some(x) = &spec.against {
+        against::described(outcome, spec, x)
     } else {
         numbers(outcome, spec)
     };
@@ -180,6 +183,29 @@ mod tests {
         assert!(lines[0].values.len() == 2 && !lines[0].values[1].0.is_finite());
         let said: Vec<_> = marks.iter().map(|mark| (mark.at, mark.says.as_str())).collect();
         assert_eq!(said, [(0, "4.00 (Sec. 1)"), (1, "3.00 (Sec. 2)")]);
+    }
+
+    #[test]
+    fn a_figure_against_a_metric_goes_through_the_points_of_its_axis() {
+        let against = "[[figure]]\ntitle = \"Hockey stick\"\nmetrics = [\"read.mean\", \"write.mean\"]\n\
+            along = \"depth\"\nagainst = \"rate\"\nwhere = { banks = [1, 4] }\n";
+        let outcome = studied(&[STUDY, DEPTHS, against].concat());
+        let [(_, one), (_, four)] = &described(&outcome)[..] else { panic!("a panel for each number of banks") };
+        assert_eq!((one.note.as_str(), four.note.as_str()), ("banks 1", "banks 4"));
+        let Chart::Paths { x, y, lines } = &four.chart else { panic!("paths") };
+        assert_eq!((x.unit, y.label.as_str()), (Dimension::Rate, "read.mean, write.mean"));
+        let names: Vec<_> = lines.iter().map(|line| (line.name.as_str(), line.colour)).collect();
+        assert_eq!(names, [("read.mean", 0), ("write.mean", crate::figure::COLOURS)]);
+        let number = |point: usize, metric: &str| outcome.value(point, &metric.parse().expect("a metric"));
+        for (i, point) in [4, 5].into_iter().enumerate() {
+            assert_eq!(outcome.labels(point)[0].as_str(), "4");
+            let stop = &lines[1].points[i];
+            assert_eq!(stop.name, outcome.labels(point)[1].as_str());
+            assert_eq!(stop.at.map(|at| Some(at.0)), [number(point, "rate"), number(point, "write.mean")]);
+        }
+        let spreads: Vec<_> = lines.iter().flat_map(|line| &line.points).filter_map(|stop| stop.spread).collect();
+        assert!(!spreads.is_empty(), "two seeds differ somewhere");
+        assert!(spreads.iter().all(|[low, high]| low.0 >= 0.0 && low.0 < high.0), "{spreads:?}");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use serde::Serialize;
 use study::execute::{Claim, Outcome, Program, SCHEMA, Verdict};
 use study::metric::Metric;
 
+use super::against::of_load;
 use super::charts::{by_metric, times};
 use super::described::described;
 use super::lead::lead;
@@ -165,7 +166,12 @@ fn section(outcome: &Outcome, is_one_of_several: bool, only_figures: bool) -> Se
         let heading = if is_one_of_several { format!("The file of {}", spec.name) } else { "The study's file".into() };
         below.push(Block::Text { heading, text: config.to_string(), open: false });
     }
-    let drawn = if only_figures || !spec.figures.is_empty() { Vec::new() } else { by_metric(outcome) };
+    let drawn = if only_figures || !spec.figures.is_empty() {
+        Vec::new()
+    } else {
+        // What a load does comes first: a paper that varies the load draws it.
+        of_load(outcome).into_iter().chain(by_metric(outcome)).collect()
+    };
     let left_out = drawn.len().saturating_sub(MOST_CHARTS);
     let note = match left_out {
         0 => String::new(),
@@ -227,8 +233,17 @@ mod tests {
         let claims = claims(&outcomes);
         let page = page(&program, &outcomes, &claims, Charts::Each);
         let [_, study] = &page.sections[..] else { panic!("claims and a study") };
-        assert_eq!(study.figures.len(), 2);
-        let Chart::Courses { x, y, lines, .. } = &study.figures[1].chart else { panic!("courses") };
+        // The depth is a load; too few requests support a 99th percentile.
+        let headings: Vec<&str> = study.figures.iter().map(|figure| figure.heading.as_str()).collect();
+        let [read, write] = ["read", "write"].map(|kind| format!("Latency of {kind}s against the achieved rate"));
+        assert_eq!(headings[..2], [read.as_str(), write.as_str()]);
+        let Chart::Paths { x, y, lines } = &study.figures[0].chart else { panic!("paths") };
+        assert_eq!((x.unit, y.unit, lines.len()), (Dimension::PerSecond, Dimension::Time, 3));
+        assert_eq!(lines[2].name, "banks 4, read.mean");
+        let value = |metric: &str| outcomes[0].value(5, &metric.parse().expect("a metric")).expect("measured");
+        let stop = &lines[2].points[1];
+        assert_eq!((stop.name.as_str(), stop.at.map(|at| at.0)), ("4", [value("requests-per-s"), value("read.mean")]));
+        let Chart::Courses { x, y, lines, .. } = &study.figures[3].chart else { panic!("courses") };
         assert_eq!((x.label.as_str(), x.names.join(" "), y.unit), ("banks", "1 2 4".to_owned(), Dimension::Time));
         assert_eq!(lines.iter().map(|line| line.name.as_str()).collect::<Vec<_>>(), ["depth 1", "depth 4"]);
         let metric = &outcomes[0].plan.spec.metrics[1];

@@ -41,6 +41,10 @@ pub struct FigureSpec {
     /// study's device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub along: Option<String>,
+    /// A metric on the horizontal axis, e.g. `requests-per-s`: lines through the points of the axis `along`, in its order, one
+    /// line for each metric and each point of the axis `by`. Latency against the achieved rate is such a figure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<Metric>,
     /// The axis whose points are lines or bars of different colours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
@@ -176,6 +180,7 @@ impl FigureSpec {
                 faults.push(Fault::new(format!("{key}.score.times"), "is not above zero", "write e.g. times = 300"));
             }
         }
+        faults.extend(self.against_faults(key));
         for (i, stated) in self.stated.iter().enumerate() {
             faults.extend(stated.faults(&format!("{key}.paper[{i}]"), self, axes));
         }
@@ -201,12 +206,33 @@ impl FigureSpec {
                 idle.extend(self.score.as_ref().map(|_| "score"));
                 idle.extend(self.scale.map(|_| "scale"));
                 idle.extend((!self.stated.is_empty()).then_some("paper"));
+                idle.extend(self.against.as_ref().map(|_| "against"));
                 idle.extend(self.along.as_ref().filter(|_| kind == "erases-of").map(|_| "along"));
                 let all =
                     idle.into_iter().map(|name| fault(name, format!("has no effect on `{kind}`"), "leave it out"));
                 all.flatten().collect()
             }
         }
+    }
+
+    /// A figure against a metric draws the metrics themselves, on one vertical axis.
+    fn against_faults(&self, key: &str) -> Vec<Fault> {
+        if self.against.is_none() || self.metrics.is_empty() {
+            return Vec::new();
+        }
+        let mut idle: Vec<&str> = self.relations().iter().map(Relation::key).collect();
+        idle.extend(self.score.as_ref().map(|_| "score"));
+        idle.extend((!self.stated.is_empty()).then_some("paper"));
+        let no_effect =
+            |name| Fault::new(format!("{key}.{name}"), "has no effect on a figure `against` a metric", "leave it out");
+        let mut faults: Vec<Fault> = idle.into_iter().map(no_effect).collect();
+        for (i, metric) in self.metrics.iter().enumerate() {
+            if metric.dimension() != self.metrics[0].dimension() {
+                let message = format!("has another dimension than `{}`", self.metrics[0]);
+                faults.push(Fault::new(format!("{key}.metrics[{i}]"), message, "draw it in a figure of its own"));
+            }
+        }
+        faults
     }
 
     fn axis_faults(&self, key: &str, axes: &[(String, Vec<Label>)]) -> Vec<Fault> {

@@ -2,7 +2,7 @@
 
 use base::io::IoKind;
 use base::units::{Bytes, Sectors, Span, Time};
-use flash::backend::{Cause, Op};
+use flash::backend::{Account, Cause, Op};
 use ssd::{Completion, Counters, QueueId, Status};
 use workload::Pacing;
 
@@ -462,13 +462,31 @@ fn slc_units(from: &Counters, to: &Counters) -> f64 {
 
 /// The parts of the write amplification by cause of the programs, and that of the SLC flash of a hybrid drive. Zero
 /// parts are left out.
-pub(crate) fn write_amplification_by(from: &Counters, to: &Counters) -> Vec<(&'static str, f64)> {
-    let flash = to.flash.since(&from.flash);
+#[must_use]
+pub fn write_amplification_by(from: &Counters, to: &Counters) -> Vec<(&'static str, f64)> {
     let Some(host) = host_slots(from, to) else { return Vec::new() };
-    let part = |cause| flash.of(Op::Program, cause).slots + flash.of(Op::CopyBack, cause).slots;
-    let parts = Cause::ALL.into_iter().map(|cause| (cause.name(), part(cause)));
+    let parts = Cause::ALL.map(Cause::name).into_iter().zip(programmed_by(from, to));
     let parts = parts.map(|(name, slots)| (name, slots as f64)).chain([("slc", slc_units(from, to))]);
     parts.filter(|(_, units)| *units > 0.0).map(|(name, units)| (name, units / host as f64)).collect()
+}
+
+/// Mapping units programmed and copied between two snapshots, by cause, without those of an SLC array.
+#[must_use]
+pub fn programmed_by(from: &Counters, to: &Counters) -> [u64; Cause::COUNT] {
+    let flash = to.flash.since(&from.flash);
+    Cause::ALL.map(|cause| flash.of(Op::Program, cause).slots + flash.of(Op::CopyBack, cause).slots)
+}
+
+/// The time that the arrays of all dies worked between two snapshots, by cause, those of an SLC array included.
+#[must_use]
+pub fn array_time_by(from: &Counters, to: &Counters) -> [Span; Cause::COUNT] {
+    let slc_array = from.slc_array.as_ref().zip(to.slc_array.as_ref());
+    let slc_array = slc_array.map(|(from, to)| to.flash.since(&from.flash));
+    let accounts = [Some(to.flash.since(&from.flash)), slc_array];
+    Cause::ALL.map(|cause| {
+        let of = |account: &Account| Op::ALL.map(|op| account.of(op, cause).array);
+        accounts.iter().flatten().flat_map(of).fold(Span::ZERO, |sum, span| sum + span)
+    })
 }
 
 /// Mapping units that the host wrote, that the drive did not refuse and that no buffer absorbed; `None` if zero. A write may be

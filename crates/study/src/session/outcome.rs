@@ -1,6 +1,8 @@
 //! The outcome of a session.
 
 use base::units::{Energy, Span};
+use flash::nand::Geometry;
+use ssd::PowerDraw;
 
 use crate::oracle::Verified;
 use crate::run::{FlowResult, RunResult};
@@ -24,6 +26,10 @@ pub struct Measurement {
     pub erase_counts: Vec<u32>,
     /// That of every block of the SLC array; empty without one.
     pub slc_erase_counts: Vec<u32>,
+    /// The shape of the flash array, without an SLC array, if known.
+    pub geometry: Option<Geometry>,
+    /// The electrical figures of the flash, if known.
+    pub power_draw: Option<PowerDraw>,
     /// The time that a mount would take after a power cut at the end, if known.
     pub mount: Option<Span>,
     /// Energy spent, by name; empty if unknown.
@@ -58,6 +64,8 @@ impl Measurement {
             explained: &self.explained,
             erase_counts: &self.erase_counts,
             slc_erase_counts: &self.slc_erase_counts,
+            geometry: self.geometry.as_ref(),
+            power_draw: self.power_draw.as_ref(),
             mount: self.mount,
             energy: &self.energy,
             verified: self.verified,

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::histogram::Histogram;
 
-/// Points of a curve are at least this factor apart, about 116 in each decade: more than a chart shows. Each is exact, as
-/// are the ends.
+/// Points of a curve are about this factor apart, at most 232 in each decade: more than a chart shows. Each is exact, as are
+/// the ends, and a latency that is left out lies at most four hundredths below the next point.
 const APART: f64 = 1.02;
 
 /// How many requests took at most how long: the points of the histogram.
@@ -25,17 +25,28 @@ impl Curve {
         let mut curve = Self::default();
         let (Some(least), Some(most)) = (histogram.min(), histogram.max()) else { return curve };
         let mut requests = 0;
+        let mut left_out: Option<(f64, u64)> = None;
         let mut bins = histogram.bins().peekable();
         while let Some(bin) = bins.next() {
-            requests += bin.count;
             let is_last = bins.peek().is_none();
             let us = if is_last { most } else { bin.up_to.clamp(least, most) }.as_us_f64();
+            // Requests in front of a gap keep their own latency. Otherwise they would seem to take as long as those behind it.
+            if let Some((before, requests)) = left_out.filter(|(before, _)| us >= before * APART) {
+                curve.push(before, requests);
+            }
+            requests += bin.count;
+            left_out = Some((us, requests));
             if is_last || curve.us.last().is_none_or(|before| us >= before * APART) {
-                curve.us.push(us);
-                curve.requests.push(requests);
+                curve.push(us, requests);
+                left_out = None;
             }
         }
         curve
+    }
+
+    fn push(&mut self, us: f64, requests: u64) {
+        self.us.push(us);
+        self.requests.push(requests);
     }
 
     /// The curve of all requests of several runs.
@@ -113,6 +124,19 @@ mod tests {
         assert_eq!(curve.requests.last(), Some(&50_000));
         let last = curve.points().last().expect("points");
         assert!((last[0] - (1.0 - 0.5 / 50_000.0)).abs() < 1e-12, "{last:?}");
+    }
+
+    #[test]
+    fn a_share_keeps_its_latency_in_front_of_a_gap() {
+        // One request of 14.9 us, 98 of 15 us, and one of 150 us.
+        let ps: Vec<u64> = [vec![14_900_000], vec![15_000_000; 98], vec![150_000_000]].concat();
+        let curve = curve(&ps);
+        let median = curve.at(0.5).expect("requests");
+        assert!((14.9..15.1).contains(&median), "{median} us: {curve:?}");
+        assert_eq!((curve.requests[curve.requests.len() - 2], curve.at(1.0)), (99, Some(150.0)), "{curve:?}");
+        // Buffered writes may take no time at all.
+        let none = self::curve(&[[0; 99].as_slice(), &[5_000_000]].concat());
+        assert_eq!((none.us, none.requests), (vec![0.0, 5.0], vec![99, 100]));
     }
 
     #[test]

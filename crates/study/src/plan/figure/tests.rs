@@ -79,6 +79,17 @@ fn a_figure_names_axes_and_metrics_of_its_study() {
         ),
         (
             "scale = \"log\"",
+            "against = \"requests-per-s\"",
+            "figure[0].paper: has no effect on a figure `against` a metric; leave it out",
+        ),
+        (
+            "metrics = [\"read.mean\"]",
+            "against = \"rate\"\nmetrics = [\"read.mean\", \"waf\"]",
+            "figure[0].metrics[1]: has another dimension than `read.mean`; draw it in a figure of its own",
+        ),
+        ("scale = \"log\"", "against = \"rat\"", "`rat` is not a metric; did you mean `rate`?"),
+        (
+            "scale = \"log\"",
             "score = { over = \"bank\", unit = 1, times = 0 }",
             "figure[0].score.unit: is none of the metric; write a quantity of the metric",
         ),
