@@ -22,8 +22,9 @@ use crate::studies::{fits, planned};
 const BY_DEFAULT: &str = "fill";
 
 /// What that state means for the results.
-const FILLED_ONLY: &str = "drives begin filled once in order, and nothing of that was overwritten: garbage collection and merges may \
-                           begin late or not at all; --precondition fill,random:x1 or fill,steady compares used drives, none new ones";
+const FILLED_ONLY: &str = "drives begin filled once in order, and nothing of that was overwritten: garbage collection and \
+                           merges may begin late or not at all; --precondition fill,random:x1 or fill,steady compares \
+                           used drives, --precondition none new ones";
 
 /// Runs `flashloom compare`.
 pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(), Failure> {

@@ -186,14 +186,12 @@ fn differences(a: &[f64], b: &[f64]) -> Option<Vec<f64>> {
 /// difference does not contain zero. `None` if the spread is unknown.
 #[must_use]
 pub fn differs(a: &[f64], b: &[f64]) -> Option<bool> {
-    differs_among(a, b, 1)
+    differs_with_error(a, b, 1.0 - CONFIDENCE)
 }
 
-/// As [`differs`], for one of `comparisons` that are made together: the probability that any of them finds a difference where
-/// there is none is 5 % at most (Bonferroni; Law, section 10.2).
+/// As [`differs`], but the interval misses the mean difference with the probability `error`.
 #[must_use]
-pub fn differs_among(a: &[f64], b: &[f64], comparisons: usize) -> Option<bool> {
-    let error = (1.0 - CONFIDENCE) / comparisons.max(1) as f64;
+pub fn differs_with_error(a: &[f64], b: &[f64], error: f64) -> Option<bool> {
     Interval::with_error(&differences(a, b)?, error).map(|difference| !difference.contains(0.0))
 }
 
