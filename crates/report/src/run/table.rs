@@ -440,7 +440,10 @@ mod tests {
             summary.outcomes.insert(Status::ReadOnly.name(), 7);
             let text = table(&summary);
             let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-            assert!(words.contains("TBW 21.4TB; the host had written 12.3GB when the drive became read-only"), "{text}");
+            assert!(
+                words.contains("TBW 21.4TB; the host had written 12.3GB when the drive became read-only"),
+                "{text}"
+            );
             summary.endurance = None;
             assert!(!table(&summary).contains("endurance"));
         });
