@@ -25,11 +25,11 @@ help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: ## Compare the disks of the papers under a recorded workload and check every byte (results in out/demo)
+demo: ## Compare used drives of the five papers, with three seeds, and check every byte (results in out/demo)
 	@mkdir -p out
 	@# With the features of the tests (crates/align), so that nothing is compiled twice.
 	$(CARGO) build -p flashloom -p flashloom-align
-	target/debug/flashloom compare workloads/recorded/programs.parquet --depth 8 --verify --no-store --out out/demo
+	target/debug/flashloom compare mixed-70-30-4k small-dirik small-hydra small-chang small-sung small-fmmu --precondition fill,random:x0.75 --depth 8 --warm-up 6000 --measure 55000 --seeds 3 --verify --no-store --out out/demo
 
 .PHONY: serve-demo
 serve-demo: ## Serve a drive, cut its power under SQLite on ext4, count what comes back, and picture its live page (Linux, root; nbdfuse, sqlite3, e2fsprogs; Chromium for out/serve-demo.png)

@@ -13,10 +13,18 @@ use workload::trace::{ExtentRule, VolumeRule, files};
 use crate::args::{CompareArgs, Form};
 use crate::exit::{Failure, note, print, say};
 use crate::flows::named;
-use crate::progress::Bar;
+use crate::progress::{Bar, Show};
 use crate::run::{program, stem};
 use crate::store::from_store;
 use crate::studies::{fits, planned};
+
+/// The state of the drives if the command line names none, in the form of `--precondition`.
+const BY_DEFAULT: &str = "fill";
+
+/// What that state means for the results.
+const FILLED_ONLY: &str = "drives begin filled once in order, and nothing of that was overwritten: garbage collection and \
+                           merges may begin late or not at all; --precondition fill,random:x1 or fill,steady compares \
+                           used drives, --precondition none new ones";
 
 /// Runs `flashloom compare`.
 pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(), Failure> {
@@ -58,6 +66,9 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
     execute::keep_pipes(&mut plan).map_err(|error| Failure::study(&error))?;
     let doubts = execute::doubts(&plan).map_err(|error| Failure::study(&error))?;
     doubts.iter().for_each(note);
+    if args.precondition.is_none() && args.measured.until.is_none() && tell.show != Show::None {
+        note(FILLED_ONLY);
+    }
     tell.done(|| planned(&plan, args.study.jobs));
     let bar = Bar::steps(&format!("compare {} drives", devices.len()), tell);
     let progress = |done, all| bar.step(done, all);
@@ -89,7 +100,8 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
 
 /// How each drive is run.
 fn how(args: &CompareArgs) -> Result<RunSpec, Failure> {
-    let steps = args.precondition.iter().filter(|step| *step != "none");
+    let steps = args.precondition.clone().unwrap_or_else(|| vec![BY_DEFAULT.to_owned()]);
+    let steps = steps.iter().filter(|step| *step != "none");
     let precondition = steps.map(|step| {
         let parsed = step.parse();
         parsed.map_err(|error| Failure::Input(format!("--precondition {step}: {error}")))

@@ -92,17 +92,23 @@ fn the_command_of_make_demo_runs() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let makefile = fs::read_to_string(format!("{root}/Makefile")).expect("a Makefile");
     let command = makefile.lines().find_map(|line| line.split_once("target/debug/flashloom ")).expect("the demo").1;
-    let trace = command.split(' ').find(|word| word.ends_with(".parquet")).expect("a recorded workload");
-    let here = command.replace(trace, &format!("{root}/{trace}"));
+    // New drives and few requests, because using five drives takes a while.
+    let quick = [("--precondition", "none"), ("--warm-up", "5"), ("--measure", "60"), ("--seeds", "2")];
+    let words: Vec<&str> = command.split(' ').collect();
+    let value = |i: usize| quick.iter().find(|(option, _)| i > 0 && words[i - 1] == *option).map(|(_, value)| *value);
+    let here = words.iter().enumerate().map(|(i, word)| value(i).unwrap_or(word));
+    for (option, _) in quick {
+        assert!(words.contains(&option), "drives are used and measured with several seeds: {option}");
+    }
     let dir = tempfile::tempdir().expect("a directory");
     let mut run = program();
     fs::create_dir(dir.path().join("out")).expect("a directory");
-    // New drives and the first requests, because filling five drives takes a while.
-    let run = run.current_dir(dir.path()).args(here.split(' ')).args(["--precondition", "none", "--limit", "60"]);
+    let run = run.current_dir(dir.path()).args(here);
     let output = run.output().expect("it starts");
     let (table, errors) = said(&output);
     assert!(output.status.success(), "{errors}");
-    assert!(table.contains("5 drives under programs, 60 requests each"), "{table}");
+    assert!(table.contains("5 drives under mixed-70-30-4k, 60 requests each"), "{table}");
+    assert!(["dirik", "hydra", "chang", "sung", "fmmu"].iter().all(|name| table.contains(&format!("\n{name} "))));
     assert!(table.contains("\nverified: "), "{table}");
     assert!(errors.contains("report: out/demo/report.html"), "{errors}");
     assert!(dir.path().join("out/demo/report.html").is_file());

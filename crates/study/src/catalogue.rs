@@ -4,7 +4,7 @@ mod device;
 mod study;
 mod workload;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::config::{Fault, Faults, did_you_mean};
 
@@ -28,15 +28,11 @@ fn named<'a>(path: &Path, kind: &str, command: &str, all: &[(&str, &'a str)]) ->
     // With an extension, or in a folder of no built-in name, the user meant a file.
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let elsewhere = folder.is_some() && !all.iter().any(|(name, _)| Path::new(name).parent() == folder);
-    if meant.is_empty() && (path.extension().is_some() || elsewhere) {
+    let beside = beside(path);
+    if beside.is_none() && meant.is_empty() && (path.extension().is_some() || elsewhere) {
         return Ok(None);
     }
-    let written = path.with_extension("toml");
-    let meant = if path.extension().is_none() && written.is_file() {
-        format!("did you mean `{}`? otherwise ", written.display())
-    } else {
-        meant
-    };
+    let meant = beside.map_or(meant, |file| format!("did you mean `{}`? otherwise ", file.display()));
     let fault = Fault {
         path: Some(path.to_owned()),
         line: None,
@@ -45,6 +41,12 @@ fn named<'a>(path: &Path, kind: &str, command: &str, all: &[(&str, &'a str)]) ->
         remedy: format!("{meant}check its name; `flashloom {command}` lists those that do"),
     };
     Err(fault.into())
+}
+
+/// The file that a name without an extension stands for, if there is one.
+fn beside(path: &Path) -> Option<PathBuf> {
+    let written = path.with_extension("toml");
+    (path.extension().is_none() && written.is_file()).then_some(written)
 }
 
 #[cfg(test)]

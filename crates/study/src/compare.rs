@@ -1,6 +1,7 @@
 //! Compares several drives under one workload.
 
 mod best;
+mod columns;
 mod explained;
 mod flows;
 mod marks;
@@ -9,25 +10,23 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use base::io::IoKind;
-use base::units::SECTOR;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::catalogue::Device;
 use crate::caution::{Caution, cautions};
 use crate::config::{Document, Fault, Faults};
 use crate::curves::CurveSpread;
 use crate::execute::Outcome;
-use crate::metric::{Dimension, Metric};
 use crate::plan::{AxisSpec, Failures, Label, Plan, Point, PointSpec, RunSpec, StudySpec};
 use crate::schema;
 use crate::spread::Spread;
 use crate::summary::Summary;
-use crate::text::{count, duration, memory, percent_above_zero, rate};
 use crate::watch::explain::Explained;
 
 use best::Candidate;
+use columns::columns;
 
+pub use columns::{COST, Column, FLASH, LATENCIES};
 pub use explained::{SLOWEST, explained};
 pub use flows::{FAIRNESS, FLOW, FlowColumn, FlowRow, FlowTable, MEANING};
 
@@ -103,13 +102,16 @@ fn twin(devices: &[PathBuf]) -> Option<&Path> {
     devices.iter().enumerate().find(alike).map(|(_, device)| &**device)
 }
 
-/// The drive's name in the comparison: its file's name or its built-in name, without the prefix `compare-`.
+/// The folders of built-in drives that are one design each on a common array: their names add nothing in a comparison.
+const COMMON: [&str; 2] = ["compare-", "small-"];
+
+/// The drive's name in the comparison: its file's name or its built-in name, without a prefix of [`COMMON`].
 fn name(device: &Path) -> String {
     let text = match device.extension() {
         Some(_) => device.file_stem().unwrap_or(device.as_os_str()).to_string_lossy(),
         None => device.as_os_str().to_string_lossy(),
     };
-    text.strip_prefix("compare-").unwrap_or(&text).to_owned()
+    COMMON.iter().find_map(|folder| text.strip_prefix(folder)).unwrap_or(&text).to_owned()
 }
 
 /// The metrics of the charts and of the Parquet file.
@@ -124,186 +126,6 @@ const METRICS: [&str; 10] = [
     "waf",
     "commands.erase",
     "energy",
-];
-
-/// A column of the comparison.
-pub struct Column {
-    /// The key in JSON, with its unit of measure.
-    pub key: &'static str,
-    /// The heading.
-    pub heading: &'static str,
-    of: fn(&Summary, &Device) -> Option<f64>,
-    /// Formats a value.
-    pub show: fn(f64) -> String,
-    /// The dimension in which a value with its interval is written; its unit of measure is that of `show`.
-    dimension: Dimension,
-    /// True if a higher value is better.
-    more: bool,
-}
-
-/// A latency of a run; `None` for a percentile that too few requests support.
-fn latency(summary: &Summary, kind: &str, of: &str) -> Option<f64> {
-    let hidden = summary.validity.unsupported.get(kind).is_some_and(|keys| keys.contains(&of));
-    summary.kinds.get(kind)?.latency_us.get(of).copied().filter(|_| !hidden)
-}
-
-/// A metric of a run by its name.
-fn metric(summary: &Summary, name: &str) -> Option<f64> {
-    name.parse::<Metric>().expect("a constant, valid name").of(summary)
-}
-
-/// The columns of the drives' speed.
-pub const LATENCIES: [Column; 8] = [
-    Column {
-        key: "read_mean_us",
-        heading: "read mean",
-        of: |s, _| latency(s, "read", "mean"),
-        show: duration,
-        dimension: Dimension::Time,
-        more: false,
-    },
-    Column {
-        key: "read_p99_us",
-        heading: "p99",
-        of: |s, _| latency(s, "read", "p99"),
-        show: duration,
-        dimension: Dimension::Time,
-        more: false,
-    },
-    Column {
-        key: "read_p99_9_us",
-        heading: "p99.9",
-        of: |s, _| latency(s, "read", "p99_9"),
-        show: duration,
-        dimension: Dimension::Time,
-        more: false,
-    },
-    Column {
-        key: "write_mean_us",
-        heading: "write mean",
-        of: |s, _| latency(s, "write", "mean"),
-        show: duration,
-        dimension: Dimension::Time,
-        more: false,
-    },
-    Column {
-        key: "write_p99_us",
-        heading: "p99",
-        of: |s, _| latency(s, "write", "p99"),
-        show: duration,
-        dimension: Dimension::Time,
-        more: false,
-    },
-    Column {
-        key: "write_p99_9_us",
-        heading: "p99.9",
-        of: |s, _| latency(s, "write", "p99_9"),
-        show: duration,
-        dimension: Dimension::Time,
-        more: false,
-    },
-    Column {
-        key: "requests_per_s",
-        heading: "req/s",
-        of: |s, _| s.requests_per_s,
-        show: count,
-        dimension: Dimension::Count,
-        more: true,
-    },
-    Column {
-        key: "bytes_per_s",
-        heading: "rate",
-        of: |s, _| metric(s, "rate"),
-        show: rate,
-        dimension: Dimension::Rate,
-        more: true,
-    },
-];
-
-/// The key of the column of failed requests.
-const FAILED: &str = "failed";
-
-/// A note on the last column.
-pub const COST: &str = "Cost is that of the flash alone, in GiB of MLC flash";
-
-/// The columns of flash, energy and RAM.
-pub const FLASH: [Column; 9] = [
-    Column {
-        key: FAILED,
-        heading: "failed",
-        of: |s, _| Some(s.validity.failed),
-        show: percent_above_zero,
-        dimension: Dimension::Share,
-        more: false,
-    },
-    Column {
-        key: "write_amplification",
-        heading: "WAF",
-        of: |s, _| s.write_amplification,
-        show: |value| format!("{value:.2}"),
-        dimension: Dimension::Plain,
-        more: false,
-    },
-    Column {
-        key: "erases",
-        heading: "erases",
-        // With those of the SLC flash of a hybrid drive.
-        of: |s, _| metric(s, "commands.erase").map(|all| all + metric(s, "slc.commands.erase").unwrap_or(0.0)),
-        show: count,
-        dimension: Dimension::Count,
-        more: false,
-    },
-    Column {
-        key: "erase_deviation",
-        heading: "wear spread",
-        of: |s, _| s.erases.as_ref().map(|erases| erases.deviation),
-        show: |value| format!("{value:.2}"),
-        dimension: Dimension::Plain,
-        more: false,
-    },
-    Column {
-        key: "energy_j_per_gb",
-        heading: "energy",
-        of: |s, _| metric(s, "energy-per-sector").map(|joules| joules / SECTOR.get() as f64 * 1e9),
-        show: |value| format!("{value:.3}J/GB"),
-        dimension: Dimension::Plain,
-        more: false,
-    },
-    Column {
-        key: "table_ram_bytes",
-        heading: "tables",
-        of: |_, device| Some(device.resolved.table_ram().get() as f64),
-        show: memory,
-        dimension: Dimension::Count,
-        more: false,
-    },
-    Column {
-        key: "buffer_ram_bytes",
-        heading: "buffer",
-        of: |_, device| Some(device.resolved.buffer_ram().get() as f64),
-        show: memory,
-        dimension: Dimension::Count,
-        more: false,
-    },
-    Column {
-        key: "flash_bytes",
-        heading: "flash",
-        of: |_, device| {
-            let second = device.resolved.slc_array.as_ref().map_or(0, |second| second.capacity().get());
-            Some((device.resolved.raw_capacity().get() + second) as f64)
-        },
-        show: memory,
-        dimension: Dimension::Count,
-        more: false,
-    },
-    Column {
-        key: "cost_gib_mlc",
-        heading: "cost",
-        of: |s, _| s.cost,
-        show: |value| format!("{value:.2}"),
-        dimension: Dimension::Plain,
-        more: false,
-    },
 ];
 
 /// One drive: its values under the keys of the columns.
@@ -322,9 +144,10 @@ pub struct Row {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("propertyNames" = schema::keys(IoKind::ALL.map(IoKind::name))))]
     pub latency_curves: BTreeMap<&'static str, CurveSpread>,
-    /// The keys of the columns in which the drive is better than every other: by more than the spread over the seeds, if
-    /// there are several, and as the numbers are printed. A drive that failed more than one request in a thousand is better
-    /// in none, unless failures were allowed.
+    /// The keys of the columns in which the drive may be the best: it has the best mean, or the seeds cannot tell it from
+    /// the drive that has (paired t-tests; with 95 % confidence the best drive of a column is among those that name it).
+    /// With one seed only columns that no run changes are named. A drive that failed more than one request in a thousand is
+    /// best in none, unless failures were allowed.
     pub best: Vec<&'static str>,
     /// False if more than one request in a thousand failed, and failures were not allowed: the drive is best in no column.
     pub is_comparable: bool,
@@ -351,31 +174,6 @@ pub struct Comparison {
     pub flows: Vec<FlowTable>,
 }
 
-fn columns() -> impl Iterator<Item = &'static Column> {
-    LATENCIES.iter().chain(&FLASH)
-}
-
-impl Column {
-    /// True if a table of these rows shows the column: a row has a value, and, in the column of failed requests, one has
-    /// failed.
-    #[must_use]
-    pub fn is_shown(&self, rows: &[Row]) -> bool {
-        rows.iter().filter_map(|row| row.values.get(self.key)).any(|value| self.key != FAILED || *value > 0.0)
-    }
-
-    /// The value of a row as text, with its interval if there are several seeds; `None` if the row has no such value.
-    #[must_use]
-    pub fn text(&self, row: &Row) -> Option<String> {
-        let interval = row.spread.get(self.key).and_then(Spread::interval).filter(|interval| interval.half_width > 0.0);
-        match interval {
-            // Its text has the unit of measure.
-            Some(interval) if self.key == "energy_j_per_gb" => Some(format!("{}J/GB", interval.show(self.dimension))),
-            Some(interval) => Some(interval.show(self.dimension)),
-            None => row.values.get(self.key).map(|value| (self.show)(*value)),
-        }
-    }
-}
-
 impl Comparison {
     /// The comparison of the outcome of [`plan`]: means over the seeds.
     #[must_use]
@@ -383,7 +181,7 @@ impl Comparison {
         let points = || outcome.plan.points.iter().zip(&outcome.runs);
         let of = |point: &Point, runs: &[Summary]| -> BTreeMap<&'static str, Spread> {
             let value = |column: &'static Column| {
-                let values: Option<Vec<f64>> = runs.iter().map(|run| (column.of)(run, &point.device)).collect();
+                let values: Option<Vec<f64>> = runs.iter().map(|run| column.of(run, &point.device)).collect();
                 Some((column.key, Spread::of(values?)?))
             };
             columns().filter_map(value).collect()
@@ -411,7 +209,7 @@ impl Comparison {
                 Some(Candidate { row, spread })
             };
             let candidates: Vec<_> = all.iter().enumerate().filter_map(candidate).collect();
-            if let Some(row) = best::best(&candidates, column.more, column.show) {
+            for row in column.order().best(&candidates) {
                 rows[row].best.push(column.key);
             }
         }
@@ -453,7 +251,9 @@ impl Comparison {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalogue::Device;
     use crate::execute;
+    use crate::metric::Dimension;
 
     fn compared(devices: &[&str], limit: u64) -> Comparison {
         compared_as(devices, RunSpec { limit: Some(limit), ..RunSpec::default() })
@@ -501,6 +301,21 @@ mod tests {
     }
 
     #[test]
+    fn the_small_drives_have_one_array_and_the_spare_share_of_the_others() {
+        let resolved = |name: String| Device::open(name).unwrap_or_else(|faults| panic!("{faults}")).resolved;
+        for name in NORMALISED.map(|name| name.replace("compare-", "")) {
+            let [small, large] = ["small", "compare"].map(|folder| resolved(format!("{folder}-{name}")));
+            assert_eq!(small.raw_capacity().get(), large.raw_capacity().get() / 16, "{name}");
+            assert_eq!(small.capacity().get(), large.capacity().get() / 16, "{name}");
+            assert_eq!((&small.part, small.host.queue_depth), (&large.part, large.host.queue_depth), "{name}");
+            assert_eq!(small.host.link, large.host.link, "{name}");
+            let chips =
+                |drive: &ssd::Resolved| drive.spec.flash.chips * drive.spec.flash.channels * drive.spec.flash.gang;
+            assert_eq!((chips(&small), chips(&large)), (8, 16), "{name}");
+        }
+    }
+
+    #[test]
     #[allow(clippy::float_cmp)] // The very same numbers, not computed twice.
     fn every_column_marks_its_best_drive() {
         let comparison = compared(&["compare-dirik", "compare-fmmu", "mix-buffered-page"], 300);
@@ -515,9 +330,10 @@ mod tests {
                 .filter(|row| row.best.contains(&column.key))
                 .map(|row| row.values[column.key])
                 .collect();
-            let better = |a: f64, b: f64| if column.more { a > b } else { a < b };
-            assert!(best.len() < 2, "{}: {values:?}", column.key);
-            assert!(best.iter().all(|best| values.iter().all(|value| !better(*value, *best))), "{}", column.key);
+            let better = |a: f64, b: f64| if column.order().more { a > b } else { a < b };
+            assert!(best.len() < values.len(), "{}: {values:?}: all may be the best", column.key);
+            let is_best = |value: &f64| values.iter().all(|other| !better(*other, *value));
+            assert!(best.is_empty() || best.iter().any(is_best), "{}: {values:?}, not {best:?}", column.key);
         }
         assert!(comparison.rows.iter().map(|row| row.best.len()).sum::<usize>() > 0, "some differ beyond the spread");
         assert!(comparison.rows.iter().all(|row| !row.best.contains(&"flash_bytes")), "they have the same flash");
@@ -571,7 +387,7 @@ mod tests {
     #[test]
     fn a_drive_is_named_after_its_file() {
         assert_eq!(name(Path::new("devices/mine.toml")), "mine");
-        assert_eq!(name(Path::new("compare-sung")), "sung");
+        assert_eq!(["compare-sung", "small-sung"].map(|text| name(Path::new(text))), ["sung", "sung"]);
         assert_eq!(name(Path::new("demo")), "demo");
     }
 }

@@ -63,7 +63,7 @@ impl std::error::Error for ParseMetricError {}
 /// All names from which an error message suggests the closest one.
 fn names() -> Vec<String> {
     let of = |group: &'static str, all: &'static [&'static str]| all.iter().map(move |stat| format!("{group}.{stat}"));
-    let plain = "mean accumulated requests-per-s rate simulated failed unmapped unreadable-copies mount verified waf cost energy \
+    let plain = "mean accumulated requests-per-s rate simulated failed unmapped unreadable-copies mount verified waf waf-bytes tbw cost energy \
                  energy-per-sector";
     let mut names: Vec<String> = plain.split(' ').map(ToOwned::to_owned).collect();
     names.extend(FairStat::ALL.map(|(name, _)| name.to_owned()));
@@ -81,7 +81,7 @@ fn names() -> Vec<String> {
 }
 
 /// The forms a metric can take.
-pub const HELP: [&str; 28] = [
+pub const HELP: [&str; 29] = [
     "mean (over all reads and writes)",
     "accumulated (the response times of all reads and writes together)",
     "KIND.STAT with read, write, flush or discard and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
@@ -99,7 +99,8 @@ pub const HELP: [&str; 28] = [
     "unreadable-copies (mapping units stored again although their data could not be read)",
     "mount (time of a mount's reads after a power cut at the end)",
     "verified (reads that were checked, if `run.verify` is set)",
-    "waf",
+    "waf (in mapping units), waf-bytes (in bytes)",
+    "tbw (bytes that the host can write until the flash reaches its rated cycles, at this write amplification)",
     "cost (of the flash, in GiB of MLC flash)",
     "energy",
     "energy-per-sector (read or written)",
@@ -138,6 +139,8 @@ enum Name {
     Mount,
     Verified,
     Amplification,
+    AmplificationInBytes,
+    TotalBytesWritten,
     Cost,
     Energy,
     EnergyPerSector,
@@ -195,6 +198,8 @@ impl Name {
             ["mount"] => Some(Self::Mount),
             ["verified"] => Some(Self::Verified),
             ["waf"] => Some(Self::Amplification),
+            ["waf-bytes"] => Some(Self::AmplificationInBytes),
+            ["tbw"] => Some(Self::TotalBytesWritten),
             ["cost"] => Some(Self::Cost),
             ["energy"] => Some(Self::Energy),
             ["energy-per-sector"] => Some(Self::EnergyPerSector),
@@ -243,6 +248,7 @@ impl Name {
             Self::Verified
             | Self::Outcome(_)
             | Self::UnreadableCopies
+            | Self::TotalBytesWritten
             | Self::Kind(_, Stat::Requests | Stat::Failed | Stat::Bytes)
             | Self::Erases(_)
             | Self::Merges(_)
@@ -250,7 +256,7 @@ impl Name {
             | Self::Slots(..) => Dimension::Count,
             Self::RequestsPerSecond | Self::Kind(_, Stat::RequestsPerSecond) => Dimension::PerSecond,
             Self::Rate | Self::Kind(_, Stat::Rate) => Dimension::Rate,
-            Self::Amplification | Self::Cost | Self::Fairness(_) => Dimension::Plain,
+            Self::Amplification | Self::AmplificationInBytes | Self::Cost | Self::Fairness(_) => Dimension::Plain,
             Self::Flow(_, stat) => stat.dimension(),
             Self::Energy | Self::EnergyPerSector => Dimension::Energy,
             Self::Busy(_) | Self::Failed | Self::Unmapped => Dimension::Share,
@@ -279,6 +285,8 @@ impl Name {
             Self::Mount => summary.mount_us,
             Self::Verified => summary.verified.as_ref().and_then(|of| of.get("reads")).map(|reads| *reads as f64),
             Self::Amplification => summary.write_amplification,
+            Self::AmplificationInBytes => summary.byte_write_amplification,
+            Self::TotalBytesWritten => summary.endurance.as_ref().map(|endurance| endurance.tbw_bytes),
             Self::Cost => summary.cost,
             Self::Energy => summary.energy.as_ref().map(|energy| energy.total_j),
             Self::EnergyPerSector => {

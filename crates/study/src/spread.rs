@@ -30,10 +30,16 @@ const MOST_FREEDOM: usize = 10_000;
 /// If `freedom` is zero.
 #[must_use]
 pub fn student_t(freedom: usize) -> f64 {
+    student_t_beyond(freedom, 1.0 - CONFIDENCE)
+}
+
+/// The number that a t-distributed quantity with `freedom` degrees of freedom exceeds in absolute value with the probability
+/// `error`.
+fn student_t_beyond(freedom: usize, error: f64) -> f64 {
     assert!(freedom > 0, "one value has no spread");
     let t = StudentsT::new(0.0, 1.0, freedom.min(MOST_FREEDOM) as f64).expect("the parameters are positive");
     // To six decimals: what platforms' logarithms differ in does not reach a result.
-    (t.inverse_cdf(0.5 + CONFIDENCE / 2.0) * 1e6).round() * 1e-6
+    (t.inverse_cdf(1.0 - error / 2.0) * 1e6).round() * 1e-6
 }
 
 /// A mean with its 95 % confidence interval: `mean - half_width` to `mean + half_width`.
@@ -52,9 +58,14 @@ impl Interval {
     /// of its spread.
     #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
+        Self::with_error(values, 1.0 - CONFIDENCE)
+    }
+
+    /// The interval that misses the mean with the probability `error`.
+    fn with_error(values: &[f64], error: f64) -> Option<Self> {
         let n = values.len();
         let freedom = n.checked_sub(1).filter(|freedom| *freedom > 0)?;
-        let half_width = student_t(freedom) * deviation(values)? / (n as f64).sqrt();
+        let half_width = student_t_beyond(freedom, error) * deviation(values)? / (n as f64).sqrt();
         Some(Self { mean: mean(values)?, half_width, n: n as u32 })
     }
 
@@ -163,18 +174,25 @@ pub fn deviation(values: &[f64]) -> Option<f64> {
 /// interval); `None` with fewer than two seeds, or different numbers of them.
 #[must_use]
 pub fn difference(a: &[f64], b: &[f64]) -> Option<Interval> {
-    if a.len() != b.len() {
-        return None;
-    }
-    let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| b - a).collect();
-    Interval::of(&differences)
+    Interval::of(&differences(a, b)?)
+}
+
+/// The differences `b - a` of values measured with the same seeds; `None` if there are different numbers of them.
+fn differences(a: &[f64], b: &[f64]) -> Option<Vec<f64>> {
+    (a.len() == b.len()).then(|| a.iter().zip(b).map(|(a, b)| b - a).collect())
 }
 
 /// True if two numbers measured with the same seeds differ by more than their spread: the 95 % interval of the mean
 /// difference does not contain zero. `None` if the spread is unknown.
 #[must_use]
 pub fn differs(a: &[f64], b: &[f64]) -> Option<bool> {
-    difference(a, b).map(|difference| !difference.contains(0.0))
+    differs_with_error(a, b, 1.0 - CONFIDENCE)
+}
+
+/// As [`differs`], but the interval misses the mean difference with the probability `error`.
+#[must_use]
+pub fn differs_with_error(a: &[f64], b: &[f64], error: f64) -> Option<bool> {
+    Interval::with_error(&differences(a, b)?, error).map(|difference| !difference.contains(0.0))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod commands;
 mod curve;
+mod endurance;
 mod failures;
 mod fairness;
 mod log;
@@ -32,6 +33,7 @@ use crate::watch::timeline::Timeline;
 
 pub use commands::FlashRow;
 pub use curve::Curve;
+pub use endurance::{Array, EnduranceSummary, amplifications_differ};
 pub use failures::FAILURES;
 pub use fairness::{FairnessSummary, Slowdown};
 pub use log::LogSummary;
@@ -56,6 +58,8 @@ pub struct About {
     pub workload: String,
     /// The cost of the device's flash, if known.
     pub cost: Option<ssd::Cost>,
+    /// The flash array of the device, if known.
+    pub array: Option<Array>,
     /// The resolved configuration: tables for the device, the workload and the run.
     pub config: toml::Table,
 }
@@ -164,6 +168,9 @@ pub struct Summary {
     #[schemars(extend("propertyNames" = schema::keys(Cause::ALL.map(Cause::name).into_iter().chain(["slc"]))))]
     #[serde(deserialize_with = "name::values")]
     pub write_amplification_by: BTreeMap<Name, f64>,
+    /// Bytes programmed on all flash, filling included, per byte that the writes of the host carried (metric `waf-bytes`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub byte_write_amplification: Option<f64>,
     /// Mapping units that writes of the host asked for.
     pub host_slots: u64,
     /// Of these, the number that the drive refused.
@@ -204,6 +211,9 @@ pub struct Summary {
     pub bad_blocks: u64,
     /// The distribution of erase counts at the end.
     pub erases: Option<Erases>,
+    /// The rated endurance of the flash and what the run used of it, if the run erased blocks and all writes go to one array.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub endurance: Option<EnduranceSummary>,
     /// The time of a mount's reads, in microseconds, after a power cut at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mount_us: Option<f64>,
@@ -485,6 +495,7 @@ impl Summary {
         let Report { about, result, .. } = report;
         let counted = result.counters();
         let span = result.after.at - result.before.at;
+        let erases = erases(report.erase_counts);
         let energy = |energies: &[(String, Energy)]| Energies {
             total_j: energies.iter().map(|(_, energy)| energy.as_joules()).sum(),
             by_name_j: energies.iter().map(|(name, energy)| (name.clone(), energy.as_joules())).collect(),
@@ -512,6 +523,7 @@ impl Summary {
             write_amplification_by: crate::run::write_amplification_by(&result.before, &result.after)
                 .into_iter()
                 .collect(),
+            byte_write_amplification: endurance::amplification(report),
             host_slots: counted.host_slots,
             refused_slots: counted.refused_slots,
             absorbed_slots: counted.absorbed_slots,
@@ -538,7 +550,8 @@ impl Summary {
             cost: about.cost.map(|cost| cost.total()),
             free_blocks: counted.free_blocks,
             bad_blocks: counted.bad_blocks,
-            erases: erases(report.erase_counts),
+            endurance: EnduranceSummary::new(report, erases.as_ref()),
+            erases,
             mount_us: report.mount.map(Span::as_us_f64),
             energy: (!report.energy.is_empty()).then(|| energy(report.energy)),
             verified: report.verified.map(|Verified { reads, sectors, adopted, uncorrectable }| {

@@ -68,6 +68,14 @@ pub fn capacities(times: f64) -> String {
     }
 }
 
+/// Bytes on a drive, in decimal units.
+#[must_use]
+pub fn decimal_bytes(bytes: f64) -> String {
+    let units = [(1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
+    let found = units.into_iter().find(|(size, _)| bytes >= *size);
+    found.map_or_else(|| format!("{bytes:.0}B"), |(size, unit)| format!("{}{unit}", digits(bytes / size)))
+}
+
 /// Bytes per second with three significant digits.
 #[must_use]
 pub fn rate(bytes_per_s: f64) -> String {
@@ -96,6 +104,12 @@ mod tests {
             [rate(0.0), rate(999.0), rate(123_456.0), rate(1_234_567.0), rate(2.5e9)],
             ["-", "999B/s", "123kB/s", "1.23MB/s", "2.50GB/s"]
         );
+    }
+
+    #[test]
+    fn bytes_on_a_drive_have_decimal_units() {
+        let shown = [512.0, 4_096.0, 2.0e12, 21.44e15].map(decimal_bytes);
+        assert_eq!(shown, ["512B", "4.10kB", "2.00TB", "21.4PB"]);
     }
 
     #[test]

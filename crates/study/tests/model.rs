@@ -14,7 +14,7 @@ use workload::trace::TraceOptions;
 use super::reference::{RUNS, Run};
 
 /// Each version of the model: the digest of the reference table, and that of the results of small runs.
-const VERSIONS: [(u32, &str, &str); 9] = [
+const VERSIONS: [(u32, &str, &str); 10] = [
     (
         1,
         "71e37885e0d285732e2c73cb0b23ab84a15c8eecf6176c3567a373a684d72818",
@@ -67,6 +67,12 @@ const VERSIONS: [(u32, &str, &str); 9] = [
         9,
         "6d3ba04b11b403c9026a557c9b82b1248040a680626d8c7630e0a76c6fa3a44f",
         "a936cc23571b32c77b7430d7b1fd4c5d5f0dc2b49f53607ce632bac1d9c5945c",
+    ),
+    // Results have the write amplification in bytes and the endurance.
+    (
+        10,
+        "6d3ba04b11b403c9026a557c9b82b1248040a680626d8c7630e0a76c6fa3a44f",
+        "727b31625b834d2fdb4531a39694e5ccbbeff0da99962fdfcd9f4813b2c6ffcf",
     ),
 ];
 

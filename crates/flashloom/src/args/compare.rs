@@ -24,9 +24,9 @@ pub(crate) struct CompareArgs {
     #[arg(long, conflicts_with = "devices")]
     pub(crate) as_published: bool,
 
-    /// Bring each drive into a state first, as in `flashloom run`; `none` for new drives
-    #[arg(long, value_name = "STEP", value_delimiter = ',', default_value = "fill")]
-    pub(crate) precondition: Vec<String>,
+    /// Bring each drive into a state first, as in `flashloom run`; `none` for new drives, by default `fill`
+    #[arg(long, value_name = "STEP", value_delimiter = ',')]
+    pub(crate) precondition: Option<Vec<String>>,
 
     #[command(flatten)]
     pub(crate) issue: IssueArgs,

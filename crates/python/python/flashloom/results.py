@@ -92,6 +92,21 @@ class Delayed(Record):
     """Their number."""
 
 
+class EnduranceSummary(Record):
+    """What a run used of the flash's rated endurance, and what the host could write until all of it is used."""
+
+    rated_cycles: int
+    """Program/erase cycles that the part is rated for."""
+    tbw_bytes: float
+    """Bytes that the host can write in the drive's life (metric `tbw`): data bytes of the flash times
+    `rated_cycles` by `byte_write_amplification`."""
+    used: float
+    """The mean erase count of the blocks at the end by `rated_cycles`: what the drive's life, preconditioning
+    included, has used."""
+    written_bytes: int
+    """Bytes that the host wrote since the run began, warm-up included; preconditioning does not count."""
+
+
 class Energies(Record):
     """Energy spent during the run."""
 
@@ -587,12 +602,18 @@ class Summary(Record):
     """Of these, the number that a buffer absorbed."""
     bad_blocks: int
     """Bad blocks at the end."""
+    byte_write_amplification: Optional[float]
+    """Bytes programmed on all flash, filling included, per byte that the writes of the host carried (metric `waf-
+    bytes`)."""
     commit: str
     """Commit of the program."""
     cost: Optional[float]
     """The cost of the flash, in GiB of MLC flash; no other part of the device is counted."""
     device: str
     """Name of the device."""
+    endurance: Optional[EnduranceSummary]
+    """The rated endurance of the flash and what the run used of it, if the run erased blocks and all writes go to
+    one array."""
     energy: Optional[Energies]
     """Energy spent."""
     erases: Optional[Erases]

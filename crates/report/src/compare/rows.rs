@@ -58,7 +58,8 @@ fn table(rows: &[Row]) -> Table {
         let halves = rows.iter().map(|row| row.spread.get(column.key)?.half_width).collect();
         push(&mut table, field(column), values, halves);
     }
-    let best = "The columns in which the drive is best, separated by blanks";
+    let best =
+        "The columns in which the drive may be the best: no other is told from it as better; separated by blanks";
     table.text("best", best, rows.iter().map(|row| row.best.join(" ")));
     table
 }
@@ -86,6 +87,7 @@ fn meaning(key: &str) -> &'static str {
         "requests_per_s" => "Reads and writes that succeeded per simulated second",
         "failed" => "Share of the requests that failed; no other number is about them",
         "bytes_per_s" => "Bytes read and written per simulated second",
+        "byte_write_amplification" => "Write amplification in bytes (metric `waf-bytes`)",
         "write_amplification" => "Mapping units programmed per mapping unit that the host wrote and no buffer absorbed",
         "erases" => "Erases, those of an SLC flash included",
         "erase_deviation" => "Standard deviation of the erase counts of the blocks",

@@ -45,9 +45,13 @@ fn part(of: &Comparison, columns: &'static [Column]) -> String {
 
 fn shown(of: &Comparison, columns: &[&Column]) -> String {
     // A heading such as `p99` stands alone only beside the column that it belongs to.
-    let kind = |column: &Column| column.key.split('_').next().filter(|kind| ["read", "write"].contains(kind));
-    let heading = |(i, column): (usize, &&Column)| match kind(column) {
-        Some(kind) if i == 0 && column.heading.starts_with('p') => format!("{kind} {}", column.heading),
+    let owner = |column: &Column| match (column.key.split('_').next()?, column.heading) {
+        (kind @ ("read" | "write"), heading) if heading.starts_with('p') => Some(kind),
+        ("byte", _) => Some("WAF"),
+        _ => None,
+    };
+    let heading = |(i, column): (usize, &&Column)| match owner(column) {
+        Some(owner) if i == 0 => format!("{owner} {}", column.heading),
         _ => column.heading.to_owned(),
     };
     let header: Vec<String> = [AXIS.to_owned()].into_iter().chain(columns.iter().enumerate().map(heading)).collect();

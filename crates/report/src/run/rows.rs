@@ -97,6 +97,9 @@ fn table(rows: &[Row<'_>]) -> Table {
         waf,
         rows.iter().map(|row| row.summary.write_amplification),
     );
+    let waf = "Write amplification in bytes of the whole run (metric `waf-bytes`)";
+    let of = rows.iter().map(|row| row.summary.byte_write_amplification);
+    table.number("byte_write_amplification", UnitOfMeasure::None, waf, of);
     let failed = "Share of the requests that failed, of the whole run";
     table.number("failed", UnitOfMeasure::Share, failed, rows.iter().map(|row| Some(row.summary.validity.failed)));
     let unmapped = "Share of the mapping units that reads asked for and that held no data, of the whole run";

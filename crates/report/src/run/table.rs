@@ -4,10 +4,13 @@ use std::fmt::Write as _;
 
 use base::units::{Bytes, Energy, SECTOR, Span};
 use flash::backend::Cause;
+use ssd::Status;
 
 use study::metric::Dimension;
-use study::summary::{FAILURES, Latencies, LogSummary, MapSummary, SlcMlcSummary, Summary, mean};
-use study::text::{capacities, count, duration, percent, percent_above_zero, rate};
+use study::summary::{
+    FAILURES, Latencies, LogSummary, MapSummary, SlcMlcSummary, Summary, amplifications_differ, mean,
+};
+use study::text::{capacities, count, decimal_bytes, duration, percent, percent_above_zero, rate};
 use study::validity::BEYOND;
 
 use super::fairness::fairness;
@@ -153,6 +156,7 @@ fn levels(summary: &Summary) -> Vec<String> {
         let parts: Vec<_> = Cause::ALL.into_iter().map(Cause::name).chain(["slc"]).filter_map(part).collect();
         let parts = if parts.len() > 1 { format!(" = {}", parts.join(" + ")) } else { String::new() };
         lines.push(format!("write amplification {waf:.3}{parts}"));
+        lines.extend(in_bytes(waf, summary));
     }
     if let Some(line) = written(summary) {
         lines.push(line);
@@ -207,6 +211,7 @@ fn levels(summary: &Summary) -> Vec<String> {
         let worn = format!("{min} to {max}, mean {:.2}, deviation {:.2}", erases.mean, erases.deviation);
         lines.push(format!("erases per block: {worn} ({blocks} blocks, {} bad)", summary.bad_blocks));
     }
+    lines.extend(endurance(summary));
     if let Some(energy) = &summary.energy {
         let parts: Vec<_> =
             energy.by_name_j.iter().map(|(name, joules)| format!("{name} {}", Energy::from_joules(*joules))).collect();
@@ -245,6 +250,30 @@ fn wrapped(text: &str) -> String {
         line += word;
     }
     lines + &line
+}
+
+/// The write amplification in bytes, where it differs from that in mapping units, and why it does.
+fn in_bytes(units: f64, summary: &Summary) -> Option<String> {
+    let bytes = summary.byte_write_amplification.filter(|bytes| amplifications_differ(units, *bytes))?;
+    let why = if bytes > units { "writes are smaller than mapping units" } else { "the buffer absorbed writes" };
+    Some(format!("write amplification in bytes {bytes:.3}: {why}"))
+}
+
+/// What the flash can take, and what the host wrote until the drive refused a write.
+fn endurance(summary: &Summary) -> Option<String> {
+    let of = summary.endurance.as_ref()?;
+    let refused = summary.outcomes.get(Status::ReadOnly.name()).is_some_and(|requests| *requests > 0);
+    let end = if refused {
+        format!("; the host had written {} when the drive became read-only", decimal_bytes(of.written_bytes as f64))
+    } else {
+        String::new()
+    };
+    let used = percent_above_zero(of.used);
+    let tbw = decimal_bytes(of.tbw_bytes);
+    Some(wrapped(&format!(
+        "endurance: {used} of {} rated cycles used; at this write amplification TBW {tbw}{end}",
+        of.rated_cycles
+    )))
 }
 
 /// How much was written, and whether the drive was in steady state.
@@ -379,6 +408,45 @@ mod tests {
             table(&summary)
         });
         assert!(text.contains("\nmeans at 95 %: latency 123.4 \u{b1} 2.5us, requests 45.7 \u{b1} 0.5k/s\n"), "{text}");
+    }
+
+    #[test]
+    fn byte_write_amplification_stands_beside_that_in_units_where_they_differ() {
+        let line = |units: f64, bytes: f64| {
+            reported(&settled(small::mixed()), &[1, 3], |_, summary| {
+                let mut summary = summary.clone();
+                (summary.write_amplification, summary.byte_write_amplification) = (Some(units), Some(bytes));
+                let text = table(&summary);
+                text.lines().find(|line| line.starts_with("write amplification in bytes")).map(ToOwned::to_owned)
+            })
+        };
+        let small = "write amplification in bytes 6.612: writes are smaller than mapping units";
+        assert_eq!(line(1.529, 6.612).as_deref(), Some(small));
+        let absorbed = "write amplification in bytes 0.900: the buffer absorbed writes";
+        assert_eq!(line(1.0, 0.9).as_deref(), Some(absorbed));
+        assert_eq!(line(1.529, 1.530), None, "they are alike");
+    }
+
+    #[test]
+    fn the_table_of_a_worn_run_says_what_the_flash_can_take() {
+        use study::summary::EnduranceSummary;
+        reported(&settled(small::mixed()), &[1, 3], |_, summary| {
+            let of =
+                EnduranceSummary { rated_cycles: 3_000, used: 0.25, written_bytes: 12_340_000_000, tbw_bytes: 21.4e12 };
+            let mut summary = Summary { endurance: Some(of), ..summary.clone() };
+            let line = "\nendurance: 25.0% of 3000 rated cycles used; at this write amplification TBW";
+            let text = table(&summary);
+            assert!(text.contains(line) && text.contains("21.4TB\n") && fits(&text), "{text}");
+            summary.outcomes.insert(Status::ReadOnly.name(), 7);
+            let text = table(&summary);
+            let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(
+                words.contains("TBW 21.4TB; the host had written 12.3GB when the drive became read-only"),
+                "{text}"
+            );
+            summary.endurance = None;
+            assert!(!table(&summary).contains("endurance"));
+        });
     }
 
     #[test]

@@ -57,6 +57,7 @@ pub fn write_all(
             device: spec.device.display().to_string(),
             workload: spec.workload.display().to_string(),
             cost: None,
+            array: None,
             config,
         };
         dir.add(&name(spec, "parquet"), |out| whole(out, &about, &points(outcome)).map_err(io::Error::other))?;

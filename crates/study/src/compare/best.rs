@@ -1,11 +1,15 @@
-//! The best drive of a column: the rule of the star.
+//! The drives of a column that may be the best: the rule of the star.
 //!
-//! A star says that a drive is better than each of the others. So equal values have none, and neither has a best mean that
-//! cannot be told from another by the runs. All drives run with the same seeds and thus see the same requests, so the runs
-//! are compared in pairs (paired-t, see [`crate::spread`]). With one seed nothing is known of the spread; then only the values
-//! themselves, as they are printed, must differ.
+//! The marked drives are a confidence set of the best one: the drive with the best mean, and each that the runs cannot tell
+//! from it. All drives run with the same seeds and thus see the same requests, so the runs are compared in pairs (paired-t,
+//! see [`crate::spread`]). A column of k drives takes k - 1 such comparisons, each of which asks only whether the other drive
+//! is worse. So each has the one-sided error 5 % / (k - 1) (Bonferroni), at most the 2.5 % of a 95 % interval, and the best
+//! drive is among the marked ones with 95 % confidence. Values that are printed alike are not told apart either.
+//!
+//! A column in which no drive can be told from the best has no mark. So with one seed, which says nothing of the spread, the
+//! only marks are in columns that no run changes.
 
-use crate::spread::{self, Spread};
+use crate::spread::{self, CONFIDENCE, Spread};
 
 /// The values of one drive in a column.
 pub(super) struct Candidate<'a> {
@@ -14,51 +18,92 @@ pub(super) struct Candidate<'a> {
     pub(super) spread: &'a Spread,
 }
 
-/// The row of the best drive, if there is one that is better than all others that have a value.
-pub(super) fn best(candidates: &[Candidate<'_>], more: bool, show: fn(f64) -> String) -> Option<usize> {
-    let cost = |of: &Spread| if more { -of.mean } else { of.mean };
-    let best = candidates.iter().min_by(|a, b| cost(a.spread).total_cmp(&cost(b.spread)))?;
-    let mut others = candidates.iter().filter(|other| other.row != best.row).peekable();
-    others.peek()?;
-    let is_better = |other: &Candidate<'_>| {
-        let differs = spread::differs(&best.spread.values, &other.spread.values).unwrap_or(true);
-        differs && show(best.spread.mean) != show(other.spread.mean)
-    };
-    others.all(is_better).then_some(best.row)
+/// What a column says of its values.
+#[derive(Clone, Copy)]
+pub(super) struct Order {
+    /// True if a higher value is better.
+    pub(super) more: bool,
+    /// True if the description of the drive alone determines the value.
+    pub(super) is_fixed: bool,
+    /// Formats a value.
+    pub(super) show: fn(f64) -> String,
+}
+
+impl Order {
+    /// The rows of the drives that may be the best; none if that is all of them.
+    pub(super) fn best(self, candidates: &[Candidate<'_>]) -> Vec<usize> {
+        let cost = |of: &Spread| if self.more { -of.mean } else { of.mean };
+        let Some(best) = candidates.iter().min_by(|a, b| cost(a.spread).total_cmp(&cost(b.spread))) else {
+            return Vec::new();
+        };
+        let comparisons = candidates.len().saturating_sub(1).max(1);
+        // Of a two-sided interval half of the error lies on the side of worse values.
+        let error = (1.0 - CONFIDENCE) * f64::min(1.0, 2.0 / comparisons as f64);
+        let may_be_best =
+            |other: &&Candidate<'_>| other.row == best.row || !self.differs(best.spread, other.spread, error);
+        let marked: Vec<usize> = candidates.iter().filter(may_be_best).map(|candidate| candidate.row).collect();
+        if marked.len() < candidates.len() { marked } else { Vec::new() }
+    }
+
+    fn differs(self, best: &Spread, other: &Spread, error: f64) -> bool {
+        let runs_differ = || spread::differs_with_error(&best.values, &other.values, error).unwrap_or(false);
+        (self.show)(best.mean) != (self.show)(other.mean) && (self.is_fixed || runs_differ())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn star(rows: &[&[f64]], more: bool) -> Option<usize> {
+    fn stars_of(rows: &[&[f64]], more: bool, is_fixed: bool) -> Vec<usize> {
         let spreads: Vec<Spread> = rows.iter().map(|values| Spread::of(values.to_vec()).expect("values")).collect();
         let candidates = spreads.iter().enumerate().map(|(row, spread)| Candidate { row, spread });
-        best(&candidates.collect::<Vec<_>>(), more, |value| format!("{value:.1}"))
+        let order = Order { more, is_fixed, show: |value| format!("{value:.1}") };
+        order.best(&candidates.collect::<Vec<_>>())
+    }
+
+    fn stars(rows: &[&[f64]], more: bool) -> Vec<usize> {
+        stars_of(rows, more, false)
     }
 
     #[test]
     fn the_best_of_different_values_has_the_star() {
-        assert_eq!(star(&[&[3.0], &[2.0], &[4.0]], false), Some(1));
-        assert_eq!(star(&[&[3.0], &[2.0], &[4.0]], true), Some(2));
-        assert_eq!(star(&[&[3.0, 3.1], &[2.0, 2.1]], false), Some(1));
+        let rows: [&[f64]; 3] = [&[3.0, 3.1, 3.2], &[2.0, 2.1, 2.2], &[4.0, 4.1, 4.2]];
+        assert_eq!((stars(&rows, false), stars(&rows, true)), (vec![1], vec![2]));
     }
 
     #[test]
-    fn equal_values_share_no_star() {
-        assert_eq!(star(&[&[2.0], &[2.0], &[2.0]], false), None);
-        assert_eq!(star(&[&[2.0], &[2.0], &[3.0]], false), None, "the two best are equal");
-        assert_eq!(star(&[&[2.01], &[2.04], &[3.0]], false), None, "they print alike");
-        assert_eq!((star(&[&[2.0]], false), star(&[], false)), (None, None), "better than nobody");
+    fn one_seed_gives_no_star_to_what_a_run_measures() {
+        let rows: [&[f64]; 3] = [&[3.0], &[2.0], &[4.0]];
+        assert!(stars(&rows, false).is_empty(), "the spread is not known");
+        assert_eq!(stars_of(&rows, false, true), [1], "the description has no spread");
     }
 
     #[test]
-    fn a_difference_within_the_spread_has_no_star() {
+    fn values_that_are_printed_alike_share_the_star() {
+        let fixed = |rows: &[&[f64]]| stars_of(rows, false, true);
+        assert!(fixed(&[&[2.0], &[2.0], &[2.0]]).is_empty(), "all are alike");
+        assert_eq!(fixed(&[&[2.0], &[2.0], &[3.0]]), [0, 1]);
+        assert_eq!(fixed(&[&[2.01], &[2.04], &[3.0]]), [0, 1]);
+        assert!(fixed(&[&[2.0]]).is_empty() && fixed(&[]).is_empty(), "there is nothing to compare");
+    }
+
+    #[test]
+    fn a_drive_that_the_seeds_cannot_tell_from_the_best_shares_its_star() {
         // Means of 2 and 3, but the seeds disagree on the order.
-        assert_eq!(star(&[&[1.0, 2.0, 3.0], &[4.0, 2.0, 3.0]], false), None);
+        assert!(stars(&[&[1.0, 2.0, 3.0], &[4.0, 2.0, 3.0]], false).is_empty());
         // The spread over the seeds is as large, and every seed has the same order.
-        assert_eq!(star(&[&[1.0, 2.0, 3.0], &[2.0, 3.0, 4.1]], false), Some(0));
+        assert_eq!(stars(&[&[1.0, 2.0, 3.0], &[2.0, 3.0, 4.1]], false), [0]);
         // The third is as good as the first.
-        assert_eq!(star(&[&[1.0, 2.0, 3.0], &[2.0, 3.0, 4.1], &[1.2, 1.9, 3.2]], false), None);
+        assert_eq!(stars(&[&[1.0, 2.0, 3.0], &[2.0, 3.0, 4.1], &[1.2, 1.9, 3.2]], false), [0, 2]);
+    }
+
+    #[test]
+    fn more_drives_need_a_larger_difference() {
+        // t is 5.20 with two degrees of freedom: beyond the 4.30 of one comparison, within the 6.21 of four.
+        let (best, other): (&[f64], &[f64]) = (&[1.0, 1.0, 1.0], &[1.8, 2.2, 2.6]);
+        let far: &[f64] = &[90.0, 90.0, 90.0];
+        assert_eq!(stars(&[best, other], false), [0]);
+        assert_eq!(stars(&[best, other, far, far, far], false), [0, 1]);
     }
 }

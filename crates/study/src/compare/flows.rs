@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::best::{self, Candidate};
+use super::best::{Candidate, Order};
 use crate::execute::Outcome;
 use crate::metric::{Dimension, Metric};
 use crate::plan::Point;
@@ -79,8 +79,8 @@ pub struct FlowRow {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("propertyNames" = schema::keys(FLOW.iter().chain(&FAIRNESS).map(|column| column.key))))]
     pub spread: BTreeMap<&'static str, Spread>,
-    /// The keys of the columns in which the drive is better than every other: by more than the spread over the seeds, if
-    /// there are several, and as the numbers are printed.
+    /// The keys of the columns in which the drive may be the best: it has the best mean, or the seeds cannot tell it from
+    /// the drive that has. Empty with one seed.
     pub best: Vec<&'static str>,
 }
 
@@ -139,7 +139,8 @@ impl FlowTable {
                 Some(Candidate { row, spread })
             };
             let candidates: Vec<_> = all.iter().enumerate().filter_map(candidate).collect();
-            if let Some(row) = best::best(&candidates, column.more, column.show) {
+            let order = Order { more: column.more, is_fixed: false, show: column.show };
+            for row in order.best(&candidates) {
                 table.rows[row].best.push(column.key);
             }
         }

@@ -9,12 +9,13 @@ impl Comparison {
     #[must_use]
     pub fn explain_marks(&self) -> String {
         match self.seeds() {
-            0 | 1 => "The mark is on a value better than all others in its column. All are from one seed, which says nothing of \
-                      their spread; --seeds 5 measures it."
+            0 | 1 => "The mark is only in columns that no run changes. All other values are from one seed, which says nothing of \
+                      their spread; --seeds 5 measures the spread, and marks the best of each column."
                 .into(),
             seeds => format!(
-                "\u{b1} is the 95 % interval of the mean over {seeds} seeds (Student's t). The mark is on a value better than \
-                 all others in its column by more than the spread (paired t-test at 95 %)."
+                "\u{b1} is the 95 % interval of the mean over {seeds} seeds (Student's t). The mark is on the best value of a column \
+                 and on each value that cannot be told from the best: with 95 % confidence the best drive is among the marked \
+                 ones (paired t-tests over the seeds, Bonferroni). A column without a mark tells no drive from the best."
             ),
         }
     }

@@ -88,7 +88,7 @@ pub const fn meaning_of_cause(cause: Cause) -> &'static str {
 
 type Meaning = (&'static str, &'static str);
 
-const ALL: [Meaning; 15] = [
+const ALL: [Meaning; 17] = [
     ("mean", "Mean response time of reads and writes, from submission to completion"),
     ("accumulated", "Sum of the response times of all reads and writes"),
     ("requests-per-s", "Reads and writes that succeeded per simulated second"),
@@ -104,6 +104,17 @@ const ALL: [Meaning; 15] = [
         "waf",
         "Write amplification: mapping units programmed on all flash per mapping unit that the host wrote, that the drive did not \
          refuse and that no buffer absorbed",
+    ),
+    (
+        "waf-bytes",
+        "Write amplification in bytes: bytes programmed on all flash, filling included, per byte that the writes of the host \
+         carried. It differs from `waf` where writes are smaller than a mapping unit, because a program stores whole units, and \
+         where a buffer absorbs writes, because their bytes count here",
+    ),
+    (
+        "tbw",
+        "Bytes that the host can write in the drive's life, if every block reaches its part's rated cycles and `waf-bytes` stays \
+         as it is; with runs that erase blocks and one flash array only",
     ),
     ("cost", "Price of the flash, in GiB of MLC flash"),
     ("energy", "Energy of the flash, if the part states its currents"),

@@ -421,6 +421,30 @@ impl RunResult {
         rate(self.kind(kind).sectors.bytes(), self.span())
     }
 
+    /// Mapping units programmed on all flash, filling included.
+    #[must_use]
+    pub fn programmed_units(&self) -> f64 {
+        programmed(&self.before, &self.after)
+    }
+
+    /// Bytes that the writes of the host carried; those that failed do not count.
+    #[must_use]
+    pub fn written(&self) -> Bytes {
+        written(&self.before, &self.after)
+    }
+
+    /// The same with the warm-up.
+    #[must_use]
+    pub fn written_with_warm_up(&self) -> Bytes {
+        written(&self.at_rest, &self.after)
+    }
+
+    /// Blocks erased.
+    #[must_use]
+    pub fn erases(&self) -> u64 {
+        self.after.flash.since(&self.before.flash).op(Op::Erase).commands
+    }
+
     /// Write amplification over the run; `None` if nothing was written.
     #[must_use]
     pub fn write_amplification(&self) -> Option<f64> {
@@ -450,9 +474,19 @@ pub fn rate(bytes: Bytes, span: Span) -> Option<f64> {
 /// it, so that a short interval can have a divisor of zero.
 #[must_use]
 pub fn write_amplification(from: &Counters, to: &Counters) -> Option<f64> {
+    host_slots(from, to).map(|host| programmed(from, to) / host as f64)
+}
+
+/// Mapping units programmed on all flash between two snapshots of the counters.
+fn programmed(from: &Counters, to: &Counters) -> f64 {
     let flash = to.flash.since(&from.flash);
-    let written = (flash.op(Op::Program).slots + flash.op(Op::CopyBack).slots) as f64 + slc_units(from, to);
-    host_slots(from, to).map(|host| written / host as f64)
+    (flash.op(Op::Program).slots + flash.op(Op::CopyBack).slots) as f64 + slc_units(from, to)
+}
+
+/// Bytes that the writes of the host carried between two snapshots of the counters.
+fn written(from: &Counters, to: &Counters) -> Bytes {
+    let write = index(IoKind::Write);
+    Sectors::new(to.sectors[write] - from.sectors[write]).bytes()
 }
 
 /// Mapping units programmed on the SLC array.

@@ -9,7 +9,7 @@ use super::settings::Settings;
 use crate::catalogue::Device;
 use crate::plan::Until;
 use crate::run::{Steady, Stop, WarmUp};
-use crate::summary::About;
+use crate::summary::{About, Array};
 
 /// The resolved device, workloads and session settings.
 pub(super) fn about(device: &Device, settings: &Settings, flows: &[Flow<'_>]) -> About {
@@ -32,6 +32,7 @@ pub(super) fn about(device: &Device, settings: &Settings, flows: &[Flow<'_>]) ->
         device: device.name.clone(),
         workload: flows.first().map(|flow| flow.name.clone()).unwrap_or_default(),
         cost: Some(device.resolved.cost()),
+        array: Some(Array::of(&device.resolved)),
         config,
     }
 }
