@@ -75,9 +75,9 @@ fn drives_are_compared() {
     let (data, _) = data.split_once("</script>").expect("its end");
     let data: serde_json::Value = serde_json::from_str(data).expect("JSON");
     assert_eq!(data["result"], json);
-    // Latencies of reads and of writes, what the flash did, and where the time went: of reads and of the slowest of
-    // them, of writes, which are too few for a slowest in a hundred, and of flushes.
-    assert_eq!(data["figures"].as_array().map(Vec::len), Some(4 + 4));
+    // Latencies of reads and of writes, by percentile and as distributions, and what the flash did. Where the time went: of reads and
+    // of the slowest of them, of writes, which are too few for a slowest in a hundred, and of flushes. Writes and flushes waited.
+    assert_eq!(data["figures"].as_array().map(Vec::len), Some(6 + 4 + 2));
     assert!(
         json["rows"][0]["explained"][1]["bands"][0]["parts_us"]["array"].is_number(),
         "{}",

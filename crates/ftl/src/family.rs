@@ -231,6 +231,12 @@ pub trait Family: Sync {
         false
     }
 
+    /// True if copies never share a block with host data, unless they are programmed in the order in which they come. Then copies
+    /// may go before host writes at the dies.
+    fn separates_copies(&self) -> bool {
+        false
+    }
+
     /// The flash array as this family sees it.
     fn geometry(&self, site: &Site<'_>, faults: &mut Faults) -> Option<Geometry>;
 

@@ -72,7 +72,7 @@ const VERSIONS: [(u32, &str, &str); 10] = [
     (
         10,
         "6d3ba04b11b403c9026a557c9b82b1248040a680626d8c7630e0a76c6fa3a44f",
-        "727b31625b834d2fdb4531a39694e5ccbbeff0da99962fdfcd9f4813b2c6ffcf",
+        "7bd478e85d9dbf945d84e423cc64ff8e5a985354b2fcfc7c0b3e32fae88f8041",
     ),
 ];
 

@@ -68,8 +68,11 @@ pub fn draw_device(rng: &mut Rng, faults: bool) -> Spec {
         spec = or_superblocks(or_log_blocks(or_hydra(spec, &mut later), &mut later), &mut later);
         spec = or_two_arrays(spec, &mut Rng::stream(rng.clone().bits(), "swarm.chang"));
         spec = or_sample(spec, &mut Rng::stream(rng.clone().bits(), "swarm.samples"));
-        // Other families refuse paired pages.
+        // Other families refuse paired pages and collection before host writes.
         spec.flash.paired_pages &= spec.ftl.kind == FtlKind::Page;
+        if spec.ftl.kind != FtlKind::Page && spec.flash.arbitration.commands == Order::CollectionFirst {
+            spec.flash.arbitration.commands = Order::Fifo;
+        }
         if let Some(part) = spec.flash.custom_part.as_mut().filter(|_| spec.flash.paired_pages) {
             part.cell = Cell::Mlc;
         }

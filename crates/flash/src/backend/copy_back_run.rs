@@ -267,7 +267,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
         if present > 0 {
             turns.rotate_left(present);
-            let class = self.arbitration.commands.queue(Class::Other, self.commands[first].cause);
+            let class = self.arbitration.commands.queue(Class::Other, self.commands[first].collects());
             let Self { dies, commands, .. } = self;
             let state = &mut dies[die as usize];
             state.queue.clear();

@@ -29,8 +29,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let Self { copies, dies, .. } = self;
         let of_list = copies.dies_of(at);
         of_list.iter().for_each(|(die, steps)| dies[*die as usize].unfinished += steps);
-        let (first, cause) = (of_list[0].0, self.copies.of(at.set).cause);
-        self.send_to_controller(now, list, (first, cause), events);
+        let first = of_list[0].0;
+        self.send_to_controller(now, list, (first, true), events);
     }
 
     /// Carries a list of a set out at once, with time off.

@@ -4,7 +4,7 @@ use crate::nand::Sector;
 use base::engine::{EventQueue, Handle};
 use base::units::Time;
 
-use super::{Backend, Cause, Class, Command, Controllers, Event, List, Observer, Stop, Transfer};
+use super::{Backend, Class, Command, Controllers, Event, List, Observer, Stop, Transfer};
 
 /// The controller of host reads, if there are foreground and background controllers.
 pub(super) const FOREGROUND: u32 = 0;
@@ -38,21 +38,21 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         } else {
             self.dies[self.commands[first].die.index()].unfinished += entry.remaining;
         }
-        let &Command { die, cause, .. } = &self.commands[first];
-        self.send_to_controller(now, list, (die.get(), cause), events);
+        let command = &self.commands[first];
+        self.send_to_controller(now, list, (command.die.get(), command.collects()), events);
     }
 
-    /// Lets a list have its controller, now or later. The die and the cause are those of its first command.
+    /// Lets a list have its controller, now or later. The die and whether it collects are those of its first command.
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller for commands and one for copies.
     pub(super) fn send_to_controller<E: From<Event> + Copy>(
         &mut self,
         now: Time,
         list: Handle<List>,
-        (die, cause): (u32, Cause),
+        (die, collects): (u32, bool),
         events: &mut EventQueue<E>,
     ) {
-        let class = self.arbitration.commands.queue(self.lists[list].class, cause);
+        let class = self.arbitration.commands.queue(self.lists[list].class, collects);
         let controller = match self.controllers_kind {
             Controllers::None => return self.dispatch(now, list, events),
             Controllers::PerDie => die,
@@ -240,7 +240,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             self.interrupt_run(now, die, events);
         }
         let command = &self.commands[handle];
-        let class = self.arbitration.commands.queue(command.class, command.cause);
+        let class = self.arbitration.commands.queue(command.class, command.collects());
         let die = command.die.index();
         self.dies[die].queue.push(&mut self.commands, class, handle);
         self.notify(now, handle, Stop::Ready);

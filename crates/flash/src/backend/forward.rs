@@ -9,11 +9,11 @@ use base::engine::{EventQueue, Handle};
 use base::units::Time;
 
 use super::queue::CLASSES;
-use super::{Arbitration, Backend, BusOrder, Cause, Class, Command, Event, Observer, Order, Stage};
+use super::{Arbitration, Backend, BusOrder, Class, Command, Event, Observer, Order, Stage};
 
 /// The queues of host reads and of all other commands, under either order.
-const FIRST: usize = Order::ReadFirst.queue(Class::HostRead, Cause::Host);
-const LAST: usize = Order::ReadFirst.queue(Class::Other, Cause::Host);
+const FIRST: usize = Order::ReadFirst.queue(Class::HostRead, false);
+const LAST: usize = Order::ReadFirst.queue(Class::Other, false);
 const _: () = assert!(FIRST < LAST && LAST < CLASSES);
 
 impl Arbitration {
@@ -28,7 +28,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     pub(super) fn urgency(&self, handle: Handle<Command>) -> usize {
         let command = &self.commands[handle];
         let awaited = self.forwards && self.host_read_waits(command.die.get());
-        if awaited { FIRST } else { Order::ReadFirst.queue(command.class, command.cause) }
+        if awaited { FIRST } else { Order::ReadFirst.queue(command.class, false) }
     }
 
     fn host_read_waits(&self, die: u32) -> bool {

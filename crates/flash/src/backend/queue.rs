@@ -2,21 +2,31 @@
 
 use base::engine::{Handle, Slab};
 
-use super::{Cause, Class, Order};
+use super::{Class, Command, Op, Order};
+use crate::nand::Stream;
 
 /// Classes of service; a lower number goes first.
 pub(super) const CLASSES: usize = 3;
 
 impl Order {
-    /// The queue of a command or a list of this class and cause.
+    /// The queue of a command or a list of this class. `collects`: it is one of those that [`Order::CollectionFirst`] prefers.
     #[inline]
-    pub(super) const fn queue(self, class: Class, cause: Cause) -> usize {
+    pub(super) const fn queue(self, class: Class, collects: bool) -> usize {
         match (self, class) {
             (Self::Fifo, _) | (Self::ReadFirst, Class::HostRead) => 0,
-            (Self::CollectionFirst, _) if !cause.is_of_host() => 0,
+            (Self::CollectionFirst, _) if collects => 0,
             (Self::CollectionFirst, Class::HostRead) => 1,
             (Self::ReadFirst | Self::CollectionFirst, Class::Other) => CLASSES - 1,
         }
+    }
+}
+
+impl Command {
+    /// True for a command that the FTL needs for itself. Programs of the stream of host data are none, whatever their cause:
+    /// programs of one block keep their order.
+    #[inline]
+    pub(super) fn collects(&self) -> bool {
+        !self.cause.is_of_host() && !(self.op == Op::Program && self.stream == Stream::Host)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use base::fault::Faults;
 use base::units::SECTOR;
+use flash::backend::Order;
 use flash::nand::Geometry;
 use ftl::{DiscardSpec, Site};
 
@@ -53,6 +54,16 @@ impl Spec {
             let message = "a power cut would damage pages that this FTL has acknowledged: it writes the pages of a word \
                            line one after another";
             faults.add(path, message, "leave it out, or set ftl.kind = \"page\", which writes whole word lines");
+        }
+    }
+
+    /// Checks that copies may go before host writes.
+    pub(super) fn check_order(&self, faults: &mut Faults) {
+        let first = self.flash.arbitration.commands == Order::CollectionFirst;
+        if first && !self.ftl.kind.family().separates_copies() {
+            let message = "this FTL programs copies and host data into one block, in the order in which they come";
+            let remedy = "use \"fifo\" or \"read-first\", or set ftl.kind = \"page\"";
+            faults.add("flash.arbitration.commands", message, remedy);
         }
     }
 

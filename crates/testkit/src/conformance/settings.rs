@@ -454,6 +454,10 @@ pub fn settings() -> Vec<Setting> {
     book.times();
     book.checkpoints();
     settings = for_every_map(book.settings, Book::starts_at_zero);
+    // Other families refuse to put collection first.
+    let is_refused =
+        |spec: &Spec| spec.ftl.kind != FtlKind::Page && spec.flash.arbitration.commands == Order::CollectionFirst;
+    settings.retain(|setting| !is_refused(&setting.spec));
     settings.iter_mut().for_each(|setting| leave_out_idle(&mut setting.spec));
     settings
 }
