@@ -1,5 +1,6 @@
 //! The numbers of a run under stable keys that include their units of measure.
 
+mod about;
 mod commands;
 mod curve;
 mod endurance;
@@ -31,6 +32,7 @@ use crate::schema;
 use crate::watch::explain::Explained;
 use crate::watch::timeline::Timeline;
 
+pub use about::About;
 pub use commands::FlashRow;
 pub use curve::Curve;
 pub use endurance::{Array, EnduranceSummary, amplifications_differ};
@@ -42,27 +44,6 @@ pub use merges::MergeSummary;
 pub use series::{CompletedSummary, FlowIntervalSummary, IntervalSummary, SeriesSummary, busy_dies, percentile};
 pub use slc::{EraseRange, SlcMlcSummary};
 pub use validity::{OverloadSummary, RoundSummary, SteadySummary, ValiditySummary, WarmUpSummary};
-
-/// The provenance of a result; every result file includes it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct About {
-    /// Version of the program.
-    pub version: String,
-    /// Commit of the program.
-    pub commit: String,
-    /// Seed of all random streams.
-    pub seed: u64,
-    /// Name of the device.
-    pub device: String,
-    /// Name of the workload.
-    pub workload: String,
-    /// The cost of the device's flash, if known.
-    pub cost: Option<ssd::Cost>,
-    /// The flash array of the device, if known.
-    pub array: Option<Array>,
-    /// The resolved configuration: tables for the device, the workload and the run.
-    pub config: toml::Table,
-}
 
 /// The input of all reports of a run.
 #[derive(Clone, Copy, Debug)]

@@ -70,8 +70,8 @@ pub fn draw_device(rng: &mut Rng, faults: bool) -> Spec {
         spec = or_sample(spec, &mut Rng::stream(rng.clone().bits(), "swarm.samples"));
         // Other families refuse paired pages and collection before host writes.
         spec.flash.paired_pages &= spec.ftl.kind == FtlKind::Page;
-        if spec.ftl.kind != FtlKind::Page && spec.flash.arbitration.commands == Order::CollectionFirst {
-            spec.flash.arbitration.commands = Order::Fifo;
+        if spec.ftl.kind == FtlKind::Page && Rng::stream(rng.clone().bits(), "swarm.collection").chance(0.25) {
+            spec.flash.arbitration.commands = Order::CollectionFirst;
         }
         if let Some(part) = spec.flash.custom_part.as_mut().filter(|_| spec.flash.paired_pages) {
             part.cell = Cell::Mlc;
@@ -180,7 +180,7 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
             },
             ecc: Rng::stream(rng.clone().bits(), "swarm.ecc").chance(0.15).then(ecc),
             arbitration: Arbitration {
-                commands: pick(rng, &Order::EVERY),
+                commands: pick(rng, &Order::EVERY[..2]),
                 bus: or_later(pick(rng, &BusOrder::EVERY[..3]), &mut later, &BusOrder::EVERY),
                 hold: later.chance(0.1),
                 between_pages: Rng::stream(rng.clone().bits(), "swarm.pages").chance(0.7),

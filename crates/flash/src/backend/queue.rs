@@ -22,11 +22,12 @@ impl Order {
 }
 
 impl Command {
-    /// True for a command that the FTL needs for itself. Programs of the stream of host data are none, whatever their cause:
-    /// programs of one block keep their order.
+    /// True for a command that the FTL needs for itself. What is programmed in the stream of host data is none, whatever its
+    /// cause: programs of one block keep their order.
     #[inline]
     pub(super) fn collects(&self) -> bool {
-        !self.cause.is_of_host() && !(self.op == Op::Program && self.stream == Stream::Host)
+        let programs = matches!(self.op, Op::Program | Op::CopyBack);
+        !self.cause.is_of_host() && !(programs && self.stream == Stream::Host)
     }
 }
 

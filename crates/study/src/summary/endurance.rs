@@ -122,8 +122,8 @@ mod tests {
         assert!((endurance.used - 2.0 / 3_000.0).abs() < 1e-12, "{endurance:?}");
         assert!((endurance.tbw_bytes * amplification / (3_000.0 * f64::from(1 << 20)) - 1.0).abs() < 1e-12);
         assert_eq!(endurance.written_bytes, found.kinds["write"].bytes, "there was no warm-up");
-        let hybrid = summary(&result, Array { takes_all_writes: false, ..ARRAY });
-        assert_eq!(hybrid.endurance, None, "each array has an endurance of its own");
+        let two_arrays = summary(&result, Array { takes_all_writes: false, ..ARRAY });
+        assert_eq!(two_arrays.endurance, None, "each array has an endurance of its own");
         let unworn = settled(small::mixed());
         if unworn.erases() == 0 {
             assert_eq!(summary(&unworn, ARRAY).endurance, None, "nothing was erased");

@@ -2,6 +2,7 @@
 
 mod channels;
 mod checkpoints;
+mod collection;
 mod hydra;
 mod pairs;
 mod reserve;
@@ -259,7 +260,7 @@ impl Book {
         });
         self.part("two chips on a channel", |_, flash| (flash.channels, flash.chips) = (1, 2));
         for controllers in Controllers::EVERY {
-            for commands in Order::EVERY {
+            for commands in [Order::Fifo, Order::ReadFirst] {
                 self.part(&format!("controllers {controllers:?}, {commands:?}"), |_, flash| {
                     (flash.controllers, flash.arbitration.commands) = (controllers, commands);
                     (flash.channels, flash.chips) = (1, 2);
@@ -279,7 +280,7 @@ impl Book {
                 (flash.channels, flash.chips) = (1, 2);
             });
         }
-        for commands in Order::EVERY {
+        for commands in [Order::Fifo, Order::ReadFirst] {
             self.part(&format!("software controllers, {commands:?}"), |_, flash| {
                 flash.software_controllers = Some("50us".parse().expect("a time"));
                 (flash.arbitration.commands, flash.controllers) = (commands, Controllers::Background(2));
@@ -454,10 +455,7 @@ pub fn settings() -> Vec<Setting> {
     book.times();
     book.checkpoints();
     settings = for_every_map(book.settings, Book::starts_at_zero);
-    // Other families refuse to put collection first.
-    let is_refused =
-        |spec: &Spec| spec.ftl.kind != FtlKind::Page && spec.flash.arbitration.commands == Order::CollectionFirst;
-    settings.retain(|setting| !is_refused(&setting.spec));
+    settings = for_every_map(settings, Book::collection_first);
     settings.iter_mut().for_each(|setting| leave_out_idle(&mut setting.spec));
     settings
 }

@@ -1,0 +1,24 @@
+//! The provenance of a result.
+
+use super::Array;
+
+/// The provenance of a result; every result file includes it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct About {
+    /// Version of the program.
+    pub version: String,
+    /// Commit of the program.
+    pub commit: String,
+    /// Seed of all random streams.
+    pub seed: u64,
+    /// Name of the device.
+    pub device: String,
+    /// Name of the workload.
+    pub workload: String,
+    /// The cost of the device's flash, if known.
+    pub cost: Option<ssd::Cost>,
+    /// The flash array of the device, if known.
+    pub array: Option<Array>,
+    /// The resolved configuration: tables for the device, the workload and the run.
+    pub config: toml::Table,
+}
