@@ -231,8 +231,8 @@ pub trait Family: Sync {
         false
     }
 
-    /// True if copies never share a block with host data, unless they are programmed in the order in which they come. Then copies
-    /// may go before host writes at the dies.
+    /// True if copies never share a block with host data, but for `ftl.gc.shared-log`. Then copies may go before host writes at the
+    /// dies.
     fn separates_copies(&self) -> bool {
         false
     }

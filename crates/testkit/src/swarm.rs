@@ -70,7 +70,8 @@ pub fn draw_device(rng: &mut Rng, faults: bool) -> Spec {
         spec = or_sample(spec, &mut Rng::stream(rng.clone().bits(), "swarm.samples"));
         // Other families refuse paired pages and collection before host writes.
         spec.flash.paired_pages &= spec.ftl.kind == FtlKind::Page;
-        if spec.ftl.kind == FtlKind::Page && Rng::stream(rng.clone().bits(), "swarm.collection").chance(0.25) {
+        let separate = spec.ftl.kind == FtlKind::Page && !spec.ftl.gc.shared_log;
+        if separate && Rng::stream(rng.clone().bits(), "swarm.collection").chance(0.25) {
             spec.flash.arbitration.commands = Order::CollectionFirst;
         }
         if let Some(part) = spec.flash.custom_part.as_mut().filter(|_| spec.flash.paired_pages) {

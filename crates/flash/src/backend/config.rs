@@ -73,7 +73,7 @@ pub enum Order {
     /// Commands of the FTL before those of the host: copies and erases of collection, wear levelling and rescue, and reads of
     /// translation pages. Then host reads, then host writes. A collection that has begun on a die keeps it until the victim is
     /// erased, which is called garbage collection without preemption. It keeps the free space that was asked for, and a host
-    /// request may wait for a whole victim. Only the page-mapped FTL takes it.
+    /// request may wait for a whole victim. Only the page-mapped FTL takes it, and not with a shared log.
     CollectionFirst,
 }
 

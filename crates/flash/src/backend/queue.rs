@@ -26,8 +26,7 @@ impl Command {
     /// cause: programs of one block keep their order.
     #[inline]
     pub(super) fn collects(&self) -> bool {
-        let programs = matches!(self.op, Op::Program | Op::CopyBack);
-        !self.cause.is_of_host() && !(programs && self.stream == Stream::Host)
+        !self.cause.is_of_host() && !(self.op == Op::Program && self.stream == Stream::Host)
     }
 }
 

@@ -59,11 +59,16 @@ impl Spec {
 
     /// Checks that copies may go before host writes.
     pub(super) fn check_order(&self, faults: &mut Faults) {
-        let first = self.flash.arbitration.commands == Order::CollectionFirst;
-        if first && !self.ftl.kind.family().separates_copies() {
+        if self.flash.arbitration.commands != Order::CollectionFirst {
+            return;
+        }
+        let path = "flash.arbitration.commands";
+        if !self.ftl.kind.family().separates_copies() {
             let message = "this FTL programs copies and host data into one block, in the order in which they come";
-            let remedy = "use \"fifo\" or \"read-first\", or set ftl.kind = \"page\"";
-            faults.add("flash.arbitration.commands", message, remedy);
+            faults.add(path, message, "use \"fifo\" or \"read-first\", or set ftl.kind = \"page\"");
+        } else if self.ftl.gc.shared_log {
+            let message = "a shared log takes copies and host data in the order in which they come";
+            faults.add(path, message, "use \"fifo\" or \"read-first\", or leave ftl.gc.shared-log out");
         }
     }
 

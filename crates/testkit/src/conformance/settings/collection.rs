@@ -16,9 +16,8 @@ impl Book {
                 (spec.flash.channels, spec.flash.chips) = (1, 2);
             });
         }
-        self.add("collection first, buffered, a shared log", |spec| {
+        self.add("collection first, buffered, copy-back", |spec| {
             spec.flash.arbitration.commands = Order::CollectionFirst;
-            spec.ftl.gc.shared_log = true;
             spec.ftl.gc.copy_back = true;
             spec.buffer = Some(buffer(8, 0.5, 0.25));
         });
