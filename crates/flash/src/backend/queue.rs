@@ -26,7 +26,8 @@ impl Command {
     /// cause: programs of one block keep their order.
     #[inline]
     pub(super) fn collects(&self) -> bool {
-        !self.cause.is_of_host() && !(self.op == Op::Program && self.stream == Stream::Host)
+        let keeps_order = self.op == Op::Program && self.stream == Stream::Host;
+        !keeps_order && !self.cause.is_of_host()
     }
 }
 

@@ -185,7 +185,7 @@ mod tests {
         let Chart::Lines { lines, .. } = latency(&comparison, "read") else { panic!("lines") };
         let [line] = &lines[..] else { panic!("one drive") };
         // The curve has all requests: it begins with the fastest, at zero.
-        assert_eq!(line.points[0][0].0, 0.0);
+        assert_eq!(line.points[0][0], Number(0.0));
         assert!(line.points.len() > 20, "{} points", line.points.len());
         assert!(line.points.is_sorted_by(|a, b| a[0].0 <= b[0].0 && a[1].0 <= b[1].0), "it rises");
     }

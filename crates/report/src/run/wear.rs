@@ -127,6 +127,6 @@ mod tests {
         };
         assert_eq!((merged, rows[0].values.len(), edges.len()), ([1, 3], 134, 135));
         assert_eq!(edges.last(), Some(&Number(400.0)));
-        assert_eq!(rows[0].values[1].0, (3.0 + 4.0 + 0.0) / 3.0);
+        assert_eq!(rows[0].values[1], Number((3.0 + 4.0 + 0.0) / 3.0));
     }
 }
