@@ -71,9 +71,10 @@ pub enum Order {
     /// Host reads before everything else; nothing is interrupted (Dirik & Jacob, "Queueing and Read Priority").
     ReadFirst,
     /// Commands of the FTL before those of the host: copies and erases of collection, wear levelling and rescue, and reads of
-    /// translation pages. Then host reads, then host writes. A collection that has begun on a die keeps it until the victim is
-    /// erased, which is called garbage collection without preemption. It keeps the free space that was asked for, and a host
-    /// request may wait for a whole victim. Only the page-mapped FTL takes it, and not with a shared log.
+    /// translation pages. Then host reads, then host writes. A host command begins only when no such command waits for the die.
+    /// With `ftl.gc.parallel` at the pages of a block a host request waits for nearly a whole victim: garbage collection that is
+    /// not preemptible. Collection keeps up with the free space that `ftl.gc.start` asks for. Only the page-mapped FTL takes this
+    /// order, and not with a shared log.
     CollectionFirst,
 }
 
