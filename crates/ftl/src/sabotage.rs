@@ -136,6 +136,8 @@ pub enum Sabotage {
     CacheOverwritten,
     /// A program that has let a host read pass between two pages of its data goes on with the page after the next.
     PageSkipped,
+    /// Where collection goes first, a program of the FTL's own overtakes host data that goes to the same block before it.
+    BlockReordered,
     /// Codewords in a decoder's pipeline come out although the power has failed meanwhile.
     CodewordsOutlivePower,
     /// Another source than the seed decides.
@@ -144,7 +146,7 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 66] = [
+    pub const EVERY: [Self; 67] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -209,6 +211,7 @@ impl Sabotage {
         Self::PairingIgnored,
         Self::CacheOverwritten,
         Self::PageSkipped,
+        Self::BlockReordered,
         Self::CodewordsOutlivePower,
         Self::Undetermined,
     ];
@@ -242,6 +245,7 @@ impl Planted {
         match self.bug {
             Some(Sabotage::CacheOverwritten) => Some(flash::backend::Bug::CacheOverwritten),
             Some(Sabotage::PageSkipped) => Some(flash::backend::Bug::PageSkipped),
+            Some(Sabotage::BlockReordered) => Some(flash::backend::Bug::BlockReordered),
             Some(Sabotage::CodewordsOutlivePower) => Some(flash::backend::Bug::CodewordsOutlivePower),
             _ => None,
         }

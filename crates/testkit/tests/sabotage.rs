@@ -195,6 +195,7 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         Sabotage::RewrittenVouched | Sabotage::OpenVouched => vec![at(CHECKPOINTS, "power cuts, full")],
         Sabotage::PairingIgnored => vec![at(&["paired pages"], "power cuts, full")],
         Sabotage::CodewordsOutlivePower => vec![at(&["decoders PerChannel"], "program failures")],
+        Sabotage::BlockReordered => vec![at(&["collection first, checkpoints"], "integrity")],
         Sabotage::PageSkipped => vec![at(PAGES, "books"), at(PAGES, "integrity")],
         // A unit test finds it: the suite has no tenants confined to a part of the dies.
         Sabotage::ConfinementForgotten => Vec::new(),

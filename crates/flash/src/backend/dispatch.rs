@@ -4,6 +4,7 @@ use crate::nand::Sector;
 use base::engine::{EventQueue, Handle};
 use base::units::Time;
 
+use super::planted::Bug;
 use super::{Backend, Class, Command, Controllers, Event, List, Observer, Stop, Transfer};
 
 /// The controller of host reads, if there are foreground and background controllers.
@@ -240,7 +241,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             self.interrupt_run(now, die, events);
         }
         let command = &self.commands[handle];
-        let class = self.arbitration.commands.queue(command.class, command.collects());
+        let reordered = self.planted.is(Bug::BlockReordered) && !command.cause.is_of_host();
+        let class = self.arbitration.commands.queue(command.class, command.collects() || reordered);
         let die = command.die.index();
         self.dies[die].queue.push(&mut self.commands, class, handle);
         self.notify(now, handle, Stop::Ready);

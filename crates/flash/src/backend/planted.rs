@@ -7,6 +7,8 @@ pub enum Bug {
     CacheOverwritten,
     /// A program of whose data a page has let a host read pass goes on with the page after the next.
     PageSkipped,
+    /// Under collection first, a program of the FTL's own overtakes host data that goes to the same block before it.
+    BlockReordered,
     /// Codewords in a decoder's pipeline come out although the power has failed meanwhile.
     CodewordsOutlivePower,
 }

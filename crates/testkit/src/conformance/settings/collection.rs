@@ -1,7 +1,8 @@
 //! Settings in which collection goes before the commands of the host.
 
+use base::units::Bytes;
 use flash::backend::{Controllers, Order};
-use ssd::MapSpec;
+use ssd::{CheckpointSpec, MapSpec};
 
 use super::{Book, buffer};
 
@@ -21,5 +22,13 @@ impl Book {
             spec.ftl.gc.copy_back = true;
             spec.buffer = Some(buffer(8, 0.5, 0.25));
         });
+        if self.map == MapSpec::Ram {
+            // Their pages lie among host data.
+            self.add("collection first, checkpoints", |spec| {
+                spec.flash.arbitration.commands = Order::CollectionFirst;
+                spec.flash.controllers = Controllers::None;
+                spec.ftl.checkpoint = Some(CheckpointSpec { every: Bytes::new(16 << 10) });
+            });
+        }
     }
 }
