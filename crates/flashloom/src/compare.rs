@@ -21,7 +21,7 @@ use crate::studies::{fits, planned};
 /// The state of the drives if the command line names none, in the form of `--precondition`.
 const BY_DEFAULT: &str = "fill";
 
-/// What that state means for the results.
+/// The meaning of the state [`BY_DEFAULT`] for the results.
 const FILLED_ONLY: &str = "drives begin filled once in order, and nothing of that was overwritten: garbage collection and \
                            merges may begin late or not at all; --precondition fill,random:x1 or fill,steady compares \
                            used drives, --precondition none new ones";

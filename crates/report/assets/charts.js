@@ -4,7 +4,7 @@
 const charts = (() => {
   const { show, tick, share, percentile } = numbers;
   const { PALETTE, look, colour, shade, inkOn, tip, placing, scaled, category, named, listed, widest } = axes;
-  const { zoom, tools, common, tooltip, grid, tall, hatched, stroke, symbol, SYMBOLS } = options;
+  const { zoom, tools, common, plot, tooltip, grid, tall, hatched, stroke, symbol, SYMBOLS } = options;
   const { courses, band, whiskers } = names;
 
   // Rows of rectangles along an axis. A cell has its start, its end, its row, and a value that `fill` turns into a
@@ -21,11 +21,9 @@ const charts = (() => {
         style: { fill: fill(api.value(3)) },
       };
     };
-    return common(of, {
+    return plot(of, {
       height: Math.round(tall * names.length) + (of.printing ? 56 : 88),
       grid: grid(of, { left: Math.max(84, widest(names) + 12) }),
-      toolbox: tools(of, { yAxisIndex: "none" }),
-      dataZoom: zoom(of, { xAxisIndex: 0 }),
       tooltip: tooltip(of, { formatter }),
       xAxis: axis,
       yAxis: category(of, { label: "", names }, 0, {
@@ -58,12 +56,8 @@ const charts = (() => {
           return found < 0 ? [] : [[colour(of, line.colour), line.name, show(y.unit, line.points[found][1])]];
         });
       const ends = lines.flatMap((line) => line.spread || []).flatMap(([, low, high]) => [up.end(low), up.end(high)]);
-      return common(of, {
+      return plot(of, {
         timed: isTime(x),
-        height: tall(of),
-        grid: grid(of),
-        toolbox: tools(of, { yAxisIndex: "none" }),
-        dataZoom: zoom(of, { xAxisIndex: 0 }),
         tooltip: tooltip(of, {
           trigger: "axis",
           formatter: (rows) => tip(over(rows[0].axisValue), at(rows[0].axisValue)),
@@ -99,11 +93,7 @@ const charts = (() => {
       const ends = stops.flatMap((stop) => (stop.spread || []).map(up.end));
       const whisker = (line) => (stop) =>
         stop.spread ? [[across.at(stop.at[0]), up.end(stop.spread[0]), up.end(stop.spread[1]), line.colour]] : [];
-      return common(of, {
-        height: tall(of),
-        grid: grid(of),
-        toolbox: tools(of, { yAxisIndex: "none" }),
-        dataZoom: zoom(of, { xAxisIndex: 0 }),
+      return plot(of, {
         tooltip: tooltip(of, {
           trigger: "item",
           formatter: ({ seriesName, dataIndex }) => {
@@ -156,13 +146,9 @@ const charts = (() => {
         z: 2 + layers.length - k,
       }));
       const most = edges.slice(1).map((_, i) => layers.reduce((sum, layer) => sum + (layer.values[i] || 0), 0));
-      return common(of, {
+      return plot(of, {
         timed: isTime(x),
         hatches: layers.some((layer) => layer.colour >= PALETTE),
-        height: tall(of),
-        grid: grid(of),
-        toolbox: tools(of, { yAxisIndex: "none" }),
-        dataZoom: zoom(of, { xAxisIndex: 0 }),
         tooltip: tooltip(of, {
           trigger: "axis",
           formatter: ([{ axisValue }]) => {

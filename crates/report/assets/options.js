@@ -85,6 +85,21 @@ const options = (() => {
     Object.assign({ left: 66, right: 18, top: of.printing ? 10 : 26, bottom: of.printing ? 46 : 68 }, more);
   const tall = (of) => (of.printing ? 200 : 280);
 
+  // A chart between two axes that zooms along the horizontal one.
+  const plot = (of, more) =>
+    common(
+      of,
+      Object.assign(
+        {
+          height: tall(of),
+          grid: grid(of),
+          toolbox: tools(of, { yAxisIndex: "none" }),
+          dataZoom: zoom(of, { xAxisIndex: 0 }),
+        },
+        more,
+      ),
+    );
+
   // Series beyond the palette are hatched or dashed.
   const hatched = (of) => ({ color: of.card, dashArrayX: [1, 0], dashArrayY: [2, 4], rotation: -Math.PI / 4 });
   const SYMBOLS = ["circle", "rect", "triangle", "diamond", "emptyCircle", "emptyRect", "emptyTriangle", "emptyDiamond"];
@@ -95,5 +110,5 @@ const options = (() => {
     lineStyle: { color: colour(of, number), width: 2, type: number < PALETTE ? "solid" : "dashed" },
   });
 
-  return { zoom, tools, common, tooltip, grid, tall, hatched, stroke, symbol, SYMBOLS };
+  return { zoom, tools, common, plot, tooltip, grid, tall, hatched, stroke, symbol, SYMBOLS };
 })();

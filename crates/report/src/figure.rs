@@ -86,7 +86,7 @@ pub enum Chart {
         x: Axis,
         /// The left edge of each column, and the right edge of the last.
         edges: Vec<Number>,
-        /// What the colours stand for; pale is the least number that the axis covers, full colour the greatest.
+        /// The quantity that the colours show; pale is the least number that the axis covers, full colour the greatest.
         colours: Axis,
         /// The rows, from the top.
         rows: Vec<HeatRow>,

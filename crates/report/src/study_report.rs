@@ -1,12 +1,12 @@
 //! Studies: their tables, their page and their folder.
 
-mod against;
 mod charts;
 mod claims;
 mod described;
 mod folder;
 mod junit;
 mod lead;
+mod metric_plot;
 mod page;
 mod points;
 mod series;

@@ -209,7 +209,7 @@ impl Comparison {
                 Some(Candidate { row, spread })
             };
             let candidates: Vec<_> = all.iter().enumerate().filter_map(candidate).collect();
-            for row in column.order().best(&candidates) {
+            for row in column.ranking().best(&candidates) {
                 rows[row].best.push(column.key);
             }
         }
@@ -334,7 +334,7 @@ mod tests {
                 .filter(|row| row.best.contains(&column.key))
                 .map(|row| row.values[column.key])
                 .collect();
-            let better = |a: f64, b: f64| if column.order().more { a > b } else { a < b };
+            let better = |a: f64, b: f64| if column.ranking().more { a > b } else { a < b };
             assert!(best.is_empty() || best.len() < values.len(), "{}: {values:?}: all may be the best", column.key);
             let is_best = |value: &f64| values.iter().all(|other| !better(*other, *value));
             assert!(best.is_empty() || best.iter().any(is_best), "{}: {values:?}, not {best:?}", column.key);

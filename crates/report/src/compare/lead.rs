@@ -11,7 +11,7 @@ struct Subject {
     key: &'static str,
     /// The sentence about the best drive, up to the drive's name.
     best: &'static str,
-    /// What the worst drive did, e.g. `had the longest mean read latency`.
+    /// The sentence about the worst drive, without its name, e.g. `had the longest mean read latency`.
     worst: &'static str,
     /// True if a higher value is better.
     more: bool,

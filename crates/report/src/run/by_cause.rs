@@ -1,4 +1,4 @@
-//! What the flash worked for, over the time of a run: its array time and the write amplification by cause.
+//! Array time and write amplification by cause, over the time of a run.
 
 use flash::backend::Cause;
 use ssd::Counters;

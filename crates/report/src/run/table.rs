@@ -259,7 +259,7 @@ fn in_bytes(units: f64, summary: &Summary) -> Option<String> {
     Some(format!("write amplification in bytes {bytes:.3}: {why}"))
 }
 
-/// What the flash can take, and what the host wrote until the drive refused a write.
+/// The used share of the rated cycles, TBW, and the bytes that the host wrote until the drive refused a write.
 fn endurance(summary: &Summary) -> Option<String> {
     let of = summary.endurance.as_ref()?;
     let refused = summary.outcomes.get(Status::ReadOnly.name()).is_some_and(|requests| *requests > 0);

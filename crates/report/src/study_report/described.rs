@@ -5,8 +5,8 @@ use study::metric::{Dimension, Metric};
 use study::plan::{FigureSpec, FlashArray};
 use study::summary::{EraseRange, Summary};
 
-use super::against;
 use super::charts::{View, labels, shown};
+use super::metric_plot;
 use crate::figure::{Axis, Chart, Figure, Line, Number, Part, Scale, Stack};
 
 /// The figures that the study describes, each with its number.
@@ -20,7 +20,7 @@ fn figure<'a>(outcome: &'a Outcome, spec: &'a FigureSpec) -> impl Iterator<Item 
     } else if !spec.erases_of.is_empty() {
         spec.erases_of.iter().filter_map(|array| erases(outcome, spec, *array)).collect()
     } else if let Some(x) = &spec.against {
-        against::described(outcome, spec, x)
+        metric_plot::described(outcome, spec, x)
     } else {
         numbers(outcome, spec)
     };

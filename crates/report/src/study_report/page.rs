@@ -5,10 +5,10 @@ use serde::Serialize;
 use study::execute::{Claim, Outcome, Program, SCHEMA, Verdict};
 use study::metric::Metric;
 
-use super::against::of_load;
 use super::charts::{by_metric, times};
 use super::described::described;
 use super::lead::lead;
+use super::metric_plot::of_load;
 use super::tables::{band, calibrated, said_below, says_calibration, shown_metrics};
 use crate::figure::{Chart, Figure};
 use crate::page::{Block, Cell, Page, Row, Section, Table};

@@ -4,9 +4,8 @@
 //! The file only grows. It begins with the device, so it is read without other files. Each record has a checksum. A
 //! journal whose program died ends within a record or without its last one: what is whole before that is used.
 //!
-//! It has both sides: what clients asked and were answered, from which the promises follow, and what the drive was given, from which its
-//! events follow. So a replay does not know how a server makes requests of the drive, and a drive that lies is a replay without some of
-//! them. No event lies between two requests of one time: the recording delays the second by a picosecond.
+//! The journal has both sides. Requests of clients and their answers give the promises; requests to the drive give its events. So a
+//! replay does not know how a server makes requests of the drive, and a drive that lies is a replay without some of the requests. No event lies between two requests of one time: the recording delays the second by a picosecond.
 
 mod frame;
 mod read;

@@ -18,9 +18,9 @@ pub(super) struct Candidate<'a> {
     pub(super) spread: &'a Spread,
 }
 
-/// What a column says of its values.
+/// How the values of a column rank: the direction, and whether runs change them.
 #[derive(Clone, Copy)]
-pub(super) struct Order {
+pub(super) struct Ranking {
     /// True if a higher value is better.
     pub(super) more: bool,
     /// True if the description of the drive alone determines the value.
@@ -29,7 +29,7 @@ pub(super) struct Order {
     pub(super) show: fn(f64) -> String,
 }
 
-impl Order {
+impl Ranking {
     /// The rows of the drives that may be the best; none if that is all of them.
     pub(super) fn best(self, candidates: &[Candidate<'_>]) -> Vec<usize> {
         let cost = |of: &Spread| if self.more { -of.mean } else { of.mean };
@@ -58,8 +58,8 @@ mod tests {
     fn stars_of(rows: &[&[f64]], more: bool, is_fixed: bool) -> Vec<usize> {
         let spreads: Vec<Spread> = rows.iter().map(|values| Spread::of(values.to_vec()).expect("values")).collect();
         let candidates = spreads.iter().enumerate().map(|(row, spread)| Candidate { row, spread });
-        let order = Order { more, is_fixed, show: |value| format!("{value:.1}") };
-        order.best(&candidates.collect::<Vec<_>>())
+        let ranking = Ranking { more, is_fixed, show: |value| format!("{value:.1}") };
+        ranking.best(&candidates.collect::<Vec<_>>())
     }
 
     fn stars(rows: &[&[f64]], more: bool) -> Vec<usize> {

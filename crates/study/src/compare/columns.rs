@@ -3,7 +3,7 @@
 use base::units::SECTOR;
 
 use super::Row;
-use super::best::Order;
+use super::best::Ranking;
 use crate::catalogue::Device;
 use crate::metric::{Dimension, Metric};
 use crate::spread::Spread;
@@ -235,9 +235,9 @@ impl Column {
         (self.of)(summary, device)
     }
 
-    /// What the column says of its values.
-    pub(super) const fn order(&self) -> Order {
-        Order { more: self.more, is_fixed: self.is_fixed, show: self.show }
+    /// How the values of the column rank.
+    pub(super) const fn ranking(&self) -> Ranking {
+        Ranking { more: self.more, is_fixed: self.is_fixed, show: self.show }
     }
 
     /// True if a table of these rows shows the column: a row has a value that says something. A share of failed requests does

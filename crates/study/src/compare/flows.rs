@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::best::{Candidate, Order};
+use super::best::{Candidate, Ranking};
 use crate::execute::Outcome;
 use crate::metric::{Dimension, Metric};
 use crate::plan::Point;
@@ -139,8 +139,8 @@ impl FlowTable {
                 Some(Candidate { row, spread })
             };
             let candidates: Vec<_> = all.iter().enumerate().filter_map(candidate).collect();
-            let order = Order { more: column.more, is_fixed: false, show: column.show };
-            for row in order.best(&candidates) {
+            let ranking = Ranking { more: column.more, is_fixed: false, show: column.show };
+            for row in ranking.best(&candidates) {
                 table.rows[row].best.push(column.key);
             }
         }

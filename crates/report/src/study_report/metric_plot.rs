@@ -8,8 +8,8 @@ use study::spread::Spread;
 use super::charts::{labels, scale, shown};
 use crate::figure::{Axis, COLOURS, Chart, Figure, Number, Path, Scale, Stop, interval};
 
-/// What a chart draws against what.
-struct Against<'a> {
+/// A chart of metrics over another metric.
+struct MetricPlot<'a> {
     outcome: &'a Outcome,
     /// The horizontal axis.
     x: &'a Metric,
@@ -30,7 +30,7 @@ pub(super) fn described(outcome: &Outcome, spec: &FigureSpec, x: &Metric) -> Vec
     };
     let Some(along) = axis(&spec.along) else { return Vec::new() };
     let by = axis(&spec.by);
-    let of = Against { outcome, x, metrics: &spec.metrics, along, by, figure: Some(spec) };
+    let of = MetricPlot { outcome, x, metrics: &spec.metrics, along, by, figure: Some(spec) };
     of.panels().into_iter().map(|(name, chart)| (vec![name], chart)).collect()
 }
 
@@ -49,7 +49,7 @@ pub(super) fn of_load(outcome: &Outcome) -> Vec<Figure> {
     let x = metric("requests-per-s".into());
     let figures = |kind: &str| {
         let metrics = ["mean", "p99"].map(|stat| metric(format!("{kind}.{stat}")));
-        let of = Against { outcome, x: &x, metrics: &metrics, along, by, figure: None };
+        let of = MetricPlot { outcome, x: &x, metrics: &metrics, along, by, figure: None };
         let heading = format!("Latency of {kind}s against the achieved rate");
         let panels = of.panels().into_iter().map(|(name, chart)| {
             let place = if name.is_empty() { String::new() } else { format!(" {name}.") };
@@ -72,7 +72,7 @@ fn load(outcome: &Outcome) -> Option<usize> {
     loads.max_by_key(|axis| outcome.plan.axes[*axis].1.len())
 }
 
-impl Against<'_> {
+impl MetricPlot<'_> {
     /// The spread of a metric at a point, unless too few requests support it in one of the runs.
     fn spread(&self, point: usize, metric: &Metric) -> Option<Spread> {
         let name = metric.to_string();
