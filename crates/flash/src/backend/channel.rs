@@ -47,6 +47,9 @@ impl Command {
 #[derive(Clone, Debug)]
 pub(super) struct Channel {
     pub(super) current: Option<Handle<Command>>,
+    /// A transfer has ended, and the channel has not yet chosen the next: a command that asks for the channel meanwhile
+    /// waits with the others.
+    pub(super) chooses: bool,
     pub(super) queue: Queue<Command>,
     /// The cause of the command whose transfer began last.
     pub(super) last: Option<Cause>,
@@ -72,6 +75,7 @@ impl Channel {
     pub(super) fn new(quiet: QuietReads) -> Self {
         Self {
             current: None,
+            chooses: false,
             queue: Queue::default(),
             last: None,
             meter: Meter::default(),
@@ -85,7 +89,14 @@ impl Channel {
     /// True if a command may begin a transfer: no other command has the channel.
     #[inline]
     pub(super) fn is_free_for(&self, handle: Handle<Command>) -> bool {
-        self.current.is_none_or(|current| current == handle)
+        !self.chooses && self.current.is_none_or(|current| current == handle)
+    }
+
+    /// Takes the channel from its command. The channel chooses the next transfer when the end of this one has had all its
+    /// effects, so that the next command of a die that has become free is among those to choose from.
+    #[inline]
+    pub(super) const fn free(&mut self) {
+        (self.current, self.chooses) = (None, true);
     }
 
     /// Lets a command wait in a queue.
@@ -96,9 +107,10 @@ impl Channel {
         }
     }
 
-    /// Takes the command that goes next.
+    /// Chooses the command that goes next.
     #[inline]
-    pub(super) fn take_next(&mut self, rules: &Rules, commands: &Slab<Command>) -> Option<Handle<Command>> {
+    pub(super) fn choose(&mut self, rules: &Rules, commands: &Slab<Command>) -> Option<Handle<Command>> {
+        self.chooses = false;
         let next = self.queue.pop(commands)?;
         if rules.by_pages && commands[next].class == Class::HostRead {
             self.host_reads -= 1;
@@ -220,7 +232,7 @@ impl Channel {
     pub(super) fn cut(&mut self, now: Time) {
         self.meter.end(now);
         self.bytes = Bytes::default();
-        self.current = None;
+        (self.current, self.chooses) = (None, false);
         self.queue.clear();
         self.host_reads = 0;
         self.last = None;

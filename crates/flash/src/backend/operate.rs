@@ -286,8 +286,37 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     fn array_done<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
         let handle = self.charge_array(now, number);
         if self.rules.arbitration.hold {
-            self.charge_channel(now, self.channel_of(handle));
+            return self.held_array_done(now, number, handle, events);
         }
+        self.go_on_behind_array(now, number, handle, events);
+    }
+
+    /// The array is done of a command that has kept its channel meanwhile.
+    #[cold]
+    #[inline(never)]
+    fn held_array_done<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        number: u32,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) {
+        let channel = self.channel_of(handle);
+        self.charge_channel(now, channel);
+        self.go_on_behind_array(now, number, handle, events);
+        self.next_transfer(now, channel, events);
+    }
+
+    /// What follows the work of an array, or the status that says so.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // One caller that every command passes, and a rare one.
+    fn go_on_behind_array<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        number: u32,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) {
         if self.rules.reads_status && self.awaits_status(now, number, handle, events) {
             return;
         }
@@ -365,12 +394,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let command = &mut self.work.commands[handle];
         command.state = State::Done;
         let (op, cause) = (command.op, command.cause);
-        let die = &mut self.dies[command.die.index()];
-        die.unfinished -= 1;
-        let channel = die.channel;
+        self.dies[command.die.index()].unfinished -= 1;
         // A read whose data is decoded has left its channel before.
         if self.rules.arbitration.hold && !self.is_decoded(op) {
-            self.free_channel(now, channel, events);
+            let channel = self.channel_of(handle);
+            self.channels[channel as usize].free();
         }
         if let Some(controller) = self.end_in_list(now, handle, events) {
             self.vacate(now, controller, cause, events);

@@ -139,12 +139,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         handle
     }
 
-    /// Frees a channel and begins the next transfer.
+    /// Begins the next transfer of a channel that chooses.
     #[inline]
-    pub(super) fn free_channel<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
+    pub(super) fn next_transfer<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
         let channel = &mut self.channels[number as usize];
-        channel.current = None;
-        if let Some(next) = channel.take_next(&self.rules, &self.work.commands) {
+        if !channel.chooses {
+            return;
+        }
+        if let Some(next) = channel.choose(&self.rules, &self.work.commands) {
             self.transfer(now, number, next, events);
         }
     }
@@ -185,8 +187,22 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             return;
         }
         if !self.rules.arbitration.hold {
-            self.free_channel(now, number, events);
+            self.channels[number as usize].free();
         }
+        self.go_on_behind_transfer(now, number, handle, events);
+        self.next_transfer(now, number, events);
+    }
+
+    /// What follows a transfer of a command on its die.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // One caller, which every transfer passes.
+    fn go_on_behind_transfer<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        number: u32,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) {
         let command = &self.work.commands[handle];
         let (die_number, state) = (command.die.get(), command.state);
         let die = &mut self.dies[die_number as usize];
@@ -278,7 +294,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         events: &mut EventQueue<E>,
     ) {
         if self.rules.arbitration.hold {
-            self.free_channel(now, channel, events);
+            self.channels[channel as usize].free();
         }
         self.work.commands[handle].ready = now;
         let Some(decoders) = &mut self.decoders else { return };

@@ -43,16 +43,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     ) {
         let channel = &mut self.channels[number as usize];
         let (_, load) = channel.end(now);
-        channel.current = None;
-        if channel.queue.is_empty() && self.rules.arbitration.bus != BusOrder::ReadFirst {
-            // The order of the channel's queue has nothing to choose from.
-            if let Some(next) = self.next_quiet(now, number, events) {
-                self.transfer(now, number, next, events);
-            }
-        } else {
-            self.settle(now, number, events);
-            self.free_channel(now, number, events);
-        }
+        channel.free();
         let command = &mut self.work.commands[handle];
         command.state = State::Done;
         let &mut Command { cause, die, count, .. } = command;
@@ -77,6 +68,17 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
         if self.dies[die.index()].array.is_none() {
             self.next_command(now, die.get(), events);
+        }
+        let channel = &mut self.channels[number as usize];
+        if channel.queue.is_empty() && self.rules.arbitration.bus != BusOrder::ReadFirst {
+            // The order of the queue has nothing to choose from.
+            channel.chooses = false;
+            if let Some(next) = self.next_quiet(now, number, events) {
+                self.transfer(now, number, next, events);
+            }
+        } else {
+            self.settle(now, number, events);
+            self.next_transfer(now, number, events);
         }
     }
 }
