@@ -138,13 +138,14 @@ fn buffer() -> ssd::BufferSpec {
     toml::from_str("size = \"32MiB\"").unwrap_or_else(|error| panic!("a built-in description: {error}"))
 }
 
-/// FMMU-V2 with pages of 4 KiB, programmed one by one.
+/// FMMU-V2 with pages of 4 KiB, programmed one by one, and without command cycles, as the bare loops have none.
 fn small_pages() -> Part {
     let mut part = Part::preset("FMMU-V2").expect("a part that comes with Flashloom");
     part.name = "FMMU-V2 with 4 KiB pages".to_owned();
     part.geometry.page = Bytes::new(4096);
     part.geometry.spare = Bytes::new(384);
     part.timing.one_shot = 1;
+    part.bus.command = Span::ZERO;
     part.timing.program = vec![Span::from_us(390)];
     part.features.multi_plane = false;
     part

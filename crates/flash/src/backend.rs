@@ -29,6 +29,7 @@ mod queue;
 mod rules;
 mod status;
 mod submit;
+mod suspend;
 #[cfg(test)]
 mod tests;
 mod transfer;
@@ -45,6 +46,7 @@ pub use fast::{CopySet, HostPage};
 pub use observe::{Level, Moment, Observer, Phase, Primitive, RequestStep, Resource, Stop};
 pub use payload::{Payload, SlotContent};
 pub use planted::Bug;
+pub use suspend::{StopPoint, SuspendSpec, SuspensionReads, SuspensionTarget};
 
 use crate::nand::{Geometry, Media, Sector};
 use base::engine::{EventQueue, Handle};
@@ -155,7 +157,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             payload: Payload::with_scratch(geometry.sectors),
             controllers,
             processor: Processor::new(config.software),
-            dies: (0..geometry.die_count()).map(|die| Die::new(die / dies_of_channel)).collect(),
+            dies: (0..geometry.die_count()).map(|die| Die::of(&rules, die / dies_of_channel)).collect(),
             channels: (0..links).map(|_| Channel::new(fast::reads_of_channel(config, dies_of_channel))).collect(),
             decoders: DecoderPool::new(config, geometry, links),
             fast,
@@ -182,7 +184,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         // Assumes one command per die under way, or those of a few requests.
         let commands = dies.max(64) * (size_of::<Command>() as u64 + size_of::<List>() as u64 + slots * slot);
         // The description holds a second copy of the timing tables.
-        dies * size_of::<Die>() as u64
+        dies * Die::memory(config)
             + u64::from(links) * size_of::<Channel>() as u64
             + ControllerPool::memory(config.controllers, geometry)
             + commands

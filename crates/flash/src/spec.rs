@@ -4,12 +4,13 @@ mod controllers;
 mod ecc;
 mod part;
 mod slc_array;
+mod suspend;
 
 use base::units::{Bytes, LaneRate, Rate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Arbitration, Completion, Controllers, Transfer};
+use crate::backend::{Arbitration, Completion, Controllers, SuspendSpec, Transfer};
 use crate::nand::{CustomPart, FaultSpec};
 
 pub use ecc::{DecodeSpec, EccSpec};
@@ -96,6 +97,9 @@ pub struct FlashSpec {
     /// Arbitration: the order of waiting lists, commands and transfers.
     #[serde(default)]
     pub arbitration: Arbitration,
+    /// Suspension of programs and erases for reads; if missing, every operation of an array works to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspend: Option<SuspendSpec>,
     /// Injected faults; none by default.
     #[serde(default)]
     pub faults: FaultSpec,

@@ -69,9 +69,11 @@ const SLOW: &str = "lane-rate = \"200MB/s\"";
 /// Parts and arrays whose reads may end quietly, one for each thing that the ends meet.
 fn drives() -> Vec<Resolved> {
     let two = "custom-part = { like = \"FMMU-V2\", timing = { read = [\"30us\", \"61us\"] } }";
+    let no_cycles = "custom-part = { like = \"FMMU-V2\", bus = { command = \"0us\" } }";
     let pages = "custom-part = { like = \"FMMU-V2\", timing = { one_shot = 1, program = [\"200us\"] } }";
     vec![
         drive(FMMU, SLOW, ""),
+        drive(no_cycles, SLOW, ""),
         drive(FMMU, &format!("{SLOW}\ncontrollers = \"none\""), ""),
         drive(two, SLOW, ""),
         drive(pages, &format!("{SLOW}\ncontrollers = \"none\""), "discard = \"durable\""),

@@ -25,6 +25,12 @@ pub struct Tally {
     pub bus: Span,
     /// Time decoders took its codewords in.
     pub decode: Span,
+    /// Suspensions of its operations.
+    pub suspensions: u64,
+    /// Time for which its operations stood still.
+    pub suspended: Span,
+    /// Time the array took to stop and to go on; part of `array`.
+    pub suspend_overhead: Span,
 }
 
 impl AddAssign for Tally {
@@ -36,6 +42,9 @@ impl AddAssign for Tally {
         self.array += rhs.array;
         self.bus += rhs.bus;
         self.decode += rhs.decode;
+        self.suspensions += rhs.suspensions;
+        self.suspended += rhs.suspended;
+        self.suspend_overhead += rhs.suspend_overhead;
     }
 }
 
@@ -50,6 +59,9 @@ impl Sub for Tally {
             array: self.array - rhs.array,
             bus: self.bus - rhs.bus,
             decode: self.decode - rhs.decode,
+            suspensions: self.suspensions - rhs.suspensions,
+            suspended: self.suspended - rhs.suspended,
+            suspend_overhead: self.suspend_overhead - rhs.suspend_overhead,
         }
     }
 }
@@ -114,6 +126,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             if let Some(handle) = die.array {
                 let command = &self.work.commands[handle];
                 account.at(command.op, command.cause).array += die.meter.worked(now);
+            }
+            if let Some((op, cause, since)) = die.suspension.as_ref().and_then(|suspension| suspension.standing()) {
+                account.at(op, cause).suspended += now - since;
             }
         }
         for channel in &self.channels {

@@ -173,6 +173,8 @@ pub(super) enum State {
     DataIn,
     /// The array works, or is done and waits for the register.
     Array,
+    /// The array has stopped, and goes on later.
+    Suspended,
     /// Command cycles and data cross the channel into a register that holds a page already: the second phase of a
     /// copy-back.
     Patch,
@@ -191,7 +193,7 @@ impl State {
             Self::Status => Primitive::Status,
             Self::DataIn | Self::Patch => Primitive::DataIn,
             Self::DataOut => Primitive::DataOut,
-            Self::Queued | Self::CommandCycles | Self::Array | Self::Done => Primitive::Command,
+            Self::Queued | Self::CommandCycles | Self::Array | Self::Suspended | Self::Done => Primitive::Command,
         }
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::nand::{Geometry, Part};
 use base::units::{Bytes, Rate, SECTOR, Span};
 
-use super::Ecc;
+use super::{Ecc, SuspendSpec};
 
 /// Controllers: each executes one command list at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -311,6 +311,8 @@ pub struct Config {
     pub ecc: Option<Ecc>,
     /// The arbitration.
     pub arbitration: Arbitration,
+    /// Suspension of programs and erases, if there is any.
+    pub suspend: Option<SuspendSpec>,
     /// The processor time for each command of a background list, if the controllers are software; hardware
     /// controllers take none (Seong et al., Sec. 4.2.3).
     pub software: Option<Span>,

@@ -7,7 +7,9 @@ use base::units::Time;
 
 use super::meter::Meter;
 use super::queue::Queue;
-use super::{Cause, Command};
+use super::suspend::Suspension;
+use super::rules::Rules;
+use super::{Cause, Command, Config};
 
 /// A die.
 #[derive(Clone, Debug)]
@@ -31,12 +33,14 @@ pub(super) struct Die {
     pub(super) meter: Meter,
     /// The number of the work whose status is polled.
     pub(super) watch: u16,
+    /// Where programs or erases may be suspended: how far that of this die is.
+    pub(super) suspension: Option<Box<Suspension>>,
     /// Commands for this die in lists of controllers that hold their chips (see `controllers`).
     pub(super) held_by: u32,
 }
 
 impl Die {
-    pub(super) fn new(channel: u32) -> Self {
+    fn new(channel: u32) -> Self {
         Self {
             channel,
             array: None,
@@ -50,7 +54,19 @@ impl Die {
             meter: Meter::default(),
             watch: 0,
             held_by: 0,
+            suspension: None,
         }
+    }
+
+    /// A die under these rules.
+    pub(super) fn of(rules: &Rules, channel: u32) -> Self {
+        Self { suspension: rules.suspend.map(|_| Box::default()), ..Self::new(channel) }
+    }
+
+    /// Bytes that a die takes.
+    pub(super) fn memory(config: &Config) -> u64 {
+        let suspension = if config.suspend.is_some() { size_of::<Suspension>() } else { 0 };
+        (size_of::<Self>() + suspension) as u64
     }
 
     /// True if no command has the array or the register.
@@ -62,7 +78,13 @@ impl Die {
     /// True if no command has the die, and none waits for it.
     #[inline]
     pub(super) fn is_idle(&self) -> bool {
-        self.is_free() && self.queue.is_empty()
+        self.is_free() && self.queue.is_empty() && !self.is_suspended()
+    }
+
+    /// True if an operation of the array is suspended.
+    #[inline]
+    pub(super) fn is_suspended(&self) -> bool {
+        self.suspension.as_ref().is_some_and(|suspension| suspension.is_suspended())
     }
 
     /// Takes the page that waits in the register for an array that has ended: its program is the next of the array.
@@ -86,7 +108,8 @@ impl Die {
     /// Forgets all commands, at a power cut.
     pub(super) fn cut(&mut self, now: Time) {
         self.meter.end(now);
-        let Self { channel, meter, watch, .. } = *self;
-        *self = Self { meter, watch: watch.wrapping_add(1), ..Self::new(channel) };
+        let &mut Self { channel, meter, watch, .. } = self;
+        let suspension = self.suspension.as_ref().map(|_| Box::default());
+        *self = Self { meter, watch: watch.wrapping_add(1), suspension, ..Self::new(channel) };
     }
 }

@@ -65,6 +65,7 @@ impl<S> Fast<S> {
             && !rules.reads_status
             && rules.polls.is_none()
             && !rules.timing.cache_across
+            && rules.suspend.is_none()
             && !observed;
         let plain_copies = silent && rules.data_only && !rules.intervenes() && config.ecc.is_none();
         let copy_backs =
@@ -98,7 +99,7 @@ pub(super) fn reads_of_channel(config: &Config, dies: u32) -> QuietReads {
 }
 
 impl Config {
-    /// True if a read is an array time and a transfer, and nothing but the channel waits for the end of its array: no
+    /// True if a read is command cycles, an array time and a transfer, and nothing but the channel waits for the end of its array: no
     /// status, no forwarder or software, no data that crosses lists, no error correction.
     pub(super) fn has_plain_reads(&self) -> bool {
         let own = matches!(self.controllers, Controllers::None | Controllers::PerDie);
@@ -112,6 +113,5 @@ impl Config {
             && !timing.cache_across
             && timing.cache_read.is_none()
             && timing.cycles.status.is_zero()
-            && timing.command.is_zero()
     }
 }

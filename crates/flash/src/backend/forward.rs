@@ -54,7 +54,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 (command.ready, command.state) = (now, State::Queued);
                 let state = &mut self.dies[die as usize];
                 (state.array, state.register) = (None, None);
-                state.queue.push_front(&mut self.work.commands, LAST, handle);
+                let class = self.class_at_die(handle);
+                self.dies[die as usize].queue.push_front(&mut self.work.commands, class, handle);
                 return self.next_command(now, die, events);
             }
             self.channels[channel].queue.push(&mut self.work.commands, FIRST, handle);

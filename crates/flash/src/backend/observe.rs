@@ -38,6 +38,10 @@ pub enum Primitive {
     Program,
     /// An array erases.
     Erase,
+    /// An array stops a program or an erase.
+    Suspend,
+    /// An array goes on with a program or an erase.
+    Resume,
     /// An array reads and then programs what it read.
     CopyBack,
     /// A decoder takes a codeword in.

@@ -73,9 +73,15 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             if self.rules.timing.cache_across {
                 self.load_cache(now, number, events);
             }
+            if self.rules.suspend.is_some() {
+                self.suspend(now, number, events);
+            }
             return;
         }
-        let Some(head) = die.queue.peek() else { return };
+        if die.is_suspended() && self.resume(now, number, events) {
+            return;
+        }
+        let Some(head) = self.dies[number as usize].queue.peek() else { return };
         if self.rules.issues && !self.processor.issues(now, head, &mut self.work.commands, events) {
             return;
         }
@@ -97,9 +103,6 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             if let Some(cause) = die.last {
                 self.work.lists[command.list].waited_for.insert(cause);
             }
-        }
-        if self.fast.plain_reads && command.op == Op::Read {
-            return self.begin_read(now, handle, events);
         }
         if command.behind > 0 && !self.media.cannot_fail() {
             self.split_run(handle);
@@ -128,6 +131,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         handle: Handle<Command>,
         events: &mut EventQueue<E>,
     ) {
+        if self.fast.plain_reads && self.work.commands[handle].op == Op::Read {
+            return self.begin_read(now, handle, events);
+        }
         self.execute_after(now, handle, Span::ZERO, events);
     }
 
@@ -226,6 +232,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             until,
         });
         let die = &mut self.dies[number as usize];
+        if let Some(suspension) = &mut die.suspension {
+            suspension.work(handle, command, from, until);
+        }
         die.array = Some(handle);
         let generation = die.meter.begin(now, until);
         if self.rules.arbitration.hold {
@@ -285,6 +294,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     fn array_done<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
         let handle = self.charge_array(now, number);
+        if self.rules.suspend.is_some() && self.stands_still(now, number, handle, events) {
+            return;
+        }
         if self.rules.arbitration.hold {
             return self.held_array_done(now, number, handle, events);
         }

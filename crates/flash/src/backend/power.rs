@@ -4,6 +4,7 @@ use crate::nand::Sector;
 use base::engine::Handle;
 use base::units::Time;
 
+use super::suspend::Tear;
 use super::{Backend, Command, List, Observer, Op, State};
 
 impl<S: Sector, O: Observer> Backend<S, O> {
@@ -49,8 +50,12 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.cut_serial(now);
         let copying = self.copies_being_programmed(now);
         for (number, die) in self.dies.iter_mut().enumerate() {
-            if let Some(handle) = die.torn_by_cut(now, &self.work.commands) {
+            let array = die.torn_by_cut(now, &self.work.commands).map(|handle| {
                 let &Command { op, target, count, .. } = &self.work.commands[handle];
+                Tear { op, target, count }
+            });
+            let suspended = die.suspension.as_ref().and_then(|suspension| suspension.tear);
+            for Tear { op, target, count } in suspended.into_iter().chain(array) {
                 match op {
                     Op::Read => {}
                     Op::Program | Op::CopyBack => self.media.tear_program(target, count),

@@ -6,7 +6,7 @@ use base::units::{Bytes, Span, SuperblockId};
 use super::channel::Load;
 use super::planted::Planted;
 use super::work::Work;
-use super::{Arbitration, BusOrder, Command, Completion, Config, Op, Order, State, Timing};
+use super::{Arbitration, BusOrder, Command, Completion, Config, Op, Order, State, SuspendSpec, Timing};
 use crate::nand::{Geometry, Media, Mode, Sector};
 
 /// The rules of a backend.
@@ -28,6 +28,8 @@ pub(super) struct Rules {
     pub(super) page_slots: u32,
     /// Controllers are software: the processor issues the commands of background lists.
     pub(super) issues: bool,
+    /// Programs or erases are suspended.
+    pub(super) suspend: Option<SuspendSpec>,
     /// Lists finish as soon as they are submitted, if this is false.
     pub(super) timed: bool,
     pub(super) planted: Planted,
@@ -57,6 +59,7 @@ impl Rules {
             data_only: timing.is_data_only(),
             page_slots: geometry.slots * timing.gang,
             issues: config.software.is_some(),
+            suspend: config.suspend,
             timed: true,
             planted: Planted::default(),
         }
@@ -122,7 +125,7 @@ impl Rules {
             State::DataIn | State::Patch => self.timing.before_data_in(pages()),
             State::Status => self.timing.cycles.status,
             State::DataOut => self.timing.around_data_out(pages()),
-            State::Queued | State::Array | State::Done => Span::ZERO,
+            State::Queued | State::Array | State::Suspended | State::Done => Span::ZERO,
         }
     }
 

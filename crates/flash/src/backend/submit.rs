@@ -261,6 +261,17 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.next_command(now, die.get(), events);
     }
 
+    /// The queue of a command at its die.
+    #[inline]
+    pub(super) fn class_at_die(&self, handle: Handle<Command>) -> usize {
+        let command = &self.work.commands[handle];
+        if let Some(suspend) = &self.rules.suspend {
+            return suspend.queue(command);
+        }
+        let reordered = self.rules.planted.is(Bug::BlockReordered) && !command.cause.is_of_host();
+        self.rules.arbitration.commands.queue(command.class, command.collects() || reordered)
+    }
+
     #[inline]
     pub(super) fn enqueue<E: From<Event> + Copy>(
         &mut self,
@@ -274,11 +285,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if self.fast.copy_back_runs.is_under_way(die) {
             self.interrupt_run(now, die, events);
         }
-        let command = &self.work.commands[handle];
-        let reordered = self.rules.planted.is(Bug::BlockReordered) && !command.cause.is_of_host();
-        let class = self.rules.arbitration.commands.queue(command.class, command.collects() || reordered);
-        let die = command.die.index();
-        self.dies[die].queue.push(&mut self.work.commands, class, handle);
+        let class = self.class_at_die(handle);
+        self.dies[die as usize].queue.push(&mut self.work.commands, class, handle);
         self.notify(now, handle, Stop::Ready);
     }
 }

@@ -20,6 +20,7 @@ mod serial;
 mod serial_pages;
 mod software;
 mod status;
+mod suspend;
 
 /// A bench: a backend with its event queue and clock.
 struct Bench<S = ()> {
@@ -69,6 +70,7 @@ impl Shape {
             completion: Completion::default(),
             ecc: None,
             arbitration: self.arbitration,
+            suspend: None,
             software: None,
         };
         Bench::new(geometry, &config, 1)

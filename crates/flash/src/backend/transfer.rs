@@ -241,7 +241,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 }
                 self.next_command(now, die_number, events);
             }
-            State::Queued | State::Array | State::Done => unreachable!("nothing crosses a channel in this state"),
+            State::Queued | State::Array | State::Suspended | State::Done => unreachable!("nothing crosses a channel in this state"),
         }
     }
 

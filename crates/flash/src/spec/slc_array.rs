@@ -163,6 +163,7 @@ impl SlcSpec {
             completion: Completion::default(),
             ecc: None,
             arbitration: Arbitration::default(),
+            suspend: None,
             software: None,
         };
         Some(ResolvedSlcArray { part, geometry, backend })

@@ -116,6 +116,10 @@ impl Family for SlcMlcFamily {
                 "leave software-controllers and arbitration out",
             );
         }
+        if site.flash.suspend.is_some() {
+            let message = "this FTL runs one command list at a time: no read comes while an array works";
+            faults.add("flash.suspend", message, "leave it out");
+        }
         if site.flash.transfer != Transfer::default() {
             faults.add("flash.transfer", "this FTL runs one command list at a time", "leave it out");
         }

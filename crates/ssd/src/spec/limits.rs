@@ -57,8 +57,9 @@ impl Spec {
         }
     }
 
-    /// Checks that copies may go before host writes.
+    /// Checks that commands of one block keep their order, whoever goes first.
     pub(super) fn check_order(&self, faults: &mut Faults) {
+        self.check_suspend(faults);
         if self.flash.arbitration.commands != Order::CollectionFirst {
             return;
         }
@@ -69,6 +70,16 @@ impl Spec {
         } else if self.ftl.gc.shared_log {
             let message = "a shared log takes copies and host data in the order in which they come";
             faults.add(path, message, "use \"fifo\" or \"read-first\", or leave ftl.gc.shared-log out");
+        }
+    }
+
+    /// Checks that host writes may go before copies, if they go into suspended erases.
+    fn check_suspend(&self, faults: &mut Faults) {
+        let writes = self.flash.suspend.is_some_and(|suspend| suspend.writes);
+        if writes && (!self.ftl.kind.family().separates_copies() || self.ftl.gc.shared_log) {
+            let message = "copies and host data go into one block here, in the order in which they come";
+            let remedy = "leave it out, or set ftl.kind = \"page\" without ftl.gc.shared-log";
+            faults.add("flash.suspend.writes", message, remedy);
         }
     }
 

@@ -140,6 +140,7 @@ impl Spec {
             completion: self.flash.completion,
             ecc,
             arbitration: self.flash.arbitration,
+            suspend: self.flash.suspend,
             software: self.flash.software_controllers.or_else(|| family.software_controllers(&self.ftl)),
         };
         let array = Array {
@@ -227,6 +228,7 @@ impl Spec {
             faults.positive(path, value.unwrap_or(1));
         }
         self.flash.check_controllers(faults);
+        self.flash.check_suspend(faults);
         self.check_limits(faults);
         if self.flash.width == 0 || !self.flash.width.is_multiple_of(8) {
             let width = self.flash.width;

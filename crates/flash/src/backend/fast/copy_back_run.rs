@@ -423,6 +423,7 @@ mod tests {
             completion: Default::default(),
             ecc: None,
             arbitration: Arbitration::default(),
+            suspend: None,
             software: None,
         };
         let mut media = Media::new(geometry, 100, 1, Faults::new(&FaultSpec::default(), seed));

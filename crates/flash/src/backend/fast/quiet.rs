@@ -93,7 +93,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.each_boundary(now, |at, die, _| hash.add(at, u64::from(die) << 2));
         for (number, die) in (0u32..).zip(&self.dies) {
             // The end of any other array at work is an event to come.
-            let reads = |handle: Handle<Command>| self.work.commands[handle].op == Op::Read;
+            let reads = |handle: Handle<Command>| {
+                let command = &self.work.commands[handle];
+                command.op == Op::Read && command.state == State::Array
+            };
             if self.fast.plain_reads && die.array.is_some_and(reads) && !die.meter.works(now) {
                 hash.add(die.meter.until(), u64::from(number) << 2);
             }

@@ -8,7 +8,7 @@ use base::units::Time;
 use crate::backend::{Backend, BusOrder, Command, Event, Observer, Op, State};
 
 impl<S: Sector, O: Observer> Backend<S, O> {
-    /// The array of an idle die begins a read.
+    /// The array of a die begins a read.
     #[inline]
     pub(in crate::backend) fn begin_read<E: From<Event> + Copy>(
         &mut self,
@@ -18,14 +18,12 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     ) {
         let command = &mut self.work.commands[handle];
         (command.effected, command.state) = (true, State::Array);
-        let (number, cause, list) = (command.die.get(), command.cause, command.list);
-        self.work.lists[list].start(now);
-        self.prefetch_next(handle);
+        let number = command.die.get();
         let (time, _) = self.array_work(handle);
         self.read(handle);
         let until = now + self.rules.timing.cycles.busy + time;
         let die = &mut self.dies[number as usize];
-        (die.last, die.array) = (Some(cause), Some(handle));
+        die.array = Some(handle);
         let generation = die.meter.begin(now, until);
         if !self.ends_quietly(handle, (until, generation), events) {
             events.push(until, Event::Array { die: number, generation }.into());

@@ -17,6 +17,7 @@ fn bench(mbps: u64, across: bool, program_copy: u64, arbitration: Arbitration) -
         completion: Completion::default(),
         ecc: None,
         arbitration,
+        suspend: None,
         software: None,
     };
     Bench::new(geometry, &config, 1)

@@ -27,6 +27,7 @@ fn bench(channels: u32, chips: u32, codeword: f64, decoders: Decoders) -> Bench 
         completion: Completion::default(),
         ecc: Some(ecc),
         arbitration: Arbitration::default(),
+        suspend: None,
         software: None,
     };
     Bench::new(geometry, &config, 1)
@@ -198,6 +199,7 @@ fn rebuilt(backend: Backend<(), Vec<Phase>>, decoders: Decoders) -> Backend<(), 
         completion: Completion::default(),
         ecc,
         arbitration: Arbitration::default(),
+        suspend: None,
         software: None,
     };
     Backend::new(backend.media, &config, Vec::new())

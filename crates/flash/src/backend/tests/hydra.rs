@@ -64,6 +64,7 @@ impl Hydra {
             completion: Completion::default(),
             ecc: None,
             arbitration: self.arbitration,
+            suspend: None,
             software: self.software,
         };
         let mut bench = Bench::new(geometry, &config, seed);

@@ -13,6 +13,8 @@ fn letter(phase: &Phase) -> char {
         Primitive::Erase => 'e',
         Primitive::CopyBack => 'b',
         Primitive::Decode => 'd',
+        Primitive::Suspend => '>',
+        Primitive::Resume => '<',
     };
     if phase.cause == Cause::Host { letter } else { letter.to_ascii_uppercase() }
 }

@@ -26,6 +26,7 @@ fn the_backend_takes_the_memory_it_predicts() {
                 completion: Completion::default(),
                 ecc: None,
                 arbitration: Arbitration::default(),
+                suspend: None,
                 software: None,
             };
             let mut bench = Bench::<Stamp>::new(geometry.clone(), &config, 1);

@@ -18,6 +18,7 @@ fn backend<S: Sector>() -> Backend<S, ()> {
         completion: Completion::default(),
         ecc: None,
         arbitration: Arbitration::default(),
+        suspend: None,
         software: None,
     };
     let media = Media::new(geometry, 100, 1, Faults::new(&FaultSpec::default(), 7));

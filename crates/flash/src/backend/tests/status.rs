@@ -15,7 +15,7 @@ fn bench(chips: u32, completion: Completion, across: bool) -> Bench {
     let arbitration = Arbitration::default();
     let controllers = Controllers::None;
     let config =
-        Config { timing, controllers, transfer: Transfer::Bus, completion, ecc: None, arbitration, software: None };
+        Config { timing, controllers, transfer: Transfer::Bus, completion, ecc: None, arbitration, suspend: None, software: None };
     Bench::new(geometry, &config, 1)
 }
 

@@ -1,0 +1,505 @@
+//! Suspension: the array of a die stops a program or an erase for reads, and goes on with it afterwards.
+//!
+//! A drive that leaves a read behind an erase of 3.5 ms has a tail of 3.5 ms. So a command that may suspend asks an array
+//! at work to stop. The array stops at once, or at the end of a step (a pulse of the program or the erase); or it gives up
+//! the step under way and repeats it later. Stopping takes time, then the die serves the commands that may suspend, one
+//! after another, and when none waits the operation goes on. A die has at most one suspended operation.
+//!
+//! ```text
+//! work -- asked --> stops (to a step's end, and the time to suspend) --> suspended -- no read waits --> resumes --> work
+//! ```
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use base::engine::{EventQueue, Handle};
+use base::units::{Span, Time};
+
+use super::{Backend, Cause, Class, Command, Event, Observer, Op, Phase, Primitive, Resource, State};
+use crate::nand::{Sector, Stream, Target};
+
+/// The operations that may be suspended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SuspensionTarget {
+    /// Programs and erases.
+    #[default]
+    Both,
+    /// Erases.
+    Erases,
+    /// Programs.
+    Programs,
+}
+
+/// The reads that may suspend an operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SuspensionReads {
+    /// Those that the host waits for.
+    #[default]
+    Host,
+    /// All: those of collection and of maps, too.
+    All,
+}
+
+/// Where an operation stops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StopPoint {
+    /// At once, wherever the operation is. It loses nothing.
+    #[default]
+    AnyTime,
+    /// At the end of the step under way (Kim et al., USENIX ATC 2019: safe points of the erase loop).
+    Steps,
+    /// At once, and the step under way is lost and repeated (Wu and He, FAST 2012: cancellation).
+    Cancel,
+}
+
+/// Suspension of programs and erases for reads. The commands that may suspend go first in the queue of their die.
+///
+/// No data sheet of a NAND part with these times was found in public. The defaults are those of MQSim's configuration;
+/// the numbers of steps are assumed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct SuspendSpec {
+    /// The operations that may be suspended.
+    pub operations: SuspensionTarget,
+    /// The reads that may suspend them.
+    pub reads: SuspensionReads,
+    /// Whether host writes suspend an erase, too: their program goes into the suspended erase. They then go before all
+    /// other commands but the reads.
+    pub writes: bool,
+    /// Where an operation stops.
+    pub stop: StopPoint,
+    /// Steps of a program, all equally long.
+    #[schemars(range(min = 1))]
+    pub program_steps: u32,
+    /// Steps of an erase, all equally long.
+    #[schemars(range(min = 1))]
+    pub erase_steps: u32,
+    /// Time from the stop of a program to the first read.
+    pub program_time: Span,
+    /// Time from the stop of an erase to the first read.
+    pub erase_time: Span,
+    /// Time before a program goes on.
+    pub program_resume: Span,
+    /// Time before an erase goes on.
+    pub erase_resume: Span,
+    /// Suspensions of one operation at most; any number if missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    /// Time that an operation must work between two suspensions.
+    pub progress: Span,
+    /// The longest time in all that one operation stands still: behind it the operation goes on although reads wait.
+    /// The read under way ends first. Without limit if missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longest: Option<Span>,
+    /// An operation with at most this time left is not suspended. Nor is one that would end before it has stopped.
+    pub threshold: Span,
+}
+
+impl Default for SuspendSpec {
+    fn default() -> Self {
+        Self {
+            operations: SuspensionTarget::default(),
+            reads: SuspensionReads::default(),
+            writes: false,
+            stop: StopPoint::default(),
+            program_steps: 8,
+            erase_steps: 5,
+            program_time: Span::from_us(100),
+            erase_time: Span::from_us(700),
+            program_resume: Span::ZERO,
+            erase_resume: Span::ZERO,
+            limit: None,
+            progress: Span::ZERO,
+            longest: None,
+            threshold: Span::ZERO,
+        }
+    }
+}
+
+impl SuspendSpec {
+    /// True if operations of this kind may be suspended.
+    const fn covers(&self, op: Op) -> bool {
+        match op {
+            Op::Program => !matches!(self.operations, SuspensionTarget::Erases),
+            Op::Erase => !matches!(self.operations, SuspensionTarget::Programs),
+            Op::Read | Op::CopyBack => false,
+        }
+    }
+
+    /// The queue of a command: reads that may suspend, then host writes that may, then all others.
+    pub(super) fn queue(&self, command: &Command) -> usize {
+        let reads = command.op == Op::Read
+            && (command.class == Class::HostRead || matches!(self.reads, SuspensionReads::All));
+        let writes = self.writes && command.op == Op::Program && command.stream == Stream::Host;
+        match (reads, writes) {
+            (true, _) => 0,
+            (_, true) => 1,
+            _ => 2,
+        }
+    }
+
+    /// The last queue whose commands may suspend an operation.
+    const fn last_queue(&self, op: Op) -> usize {
+        (self.writes && matches!(op, Op::Erase)) as usize
+    }
+
+    const fn times(&self, op: Op) -> (Span, Span, u32) {
+        match op {
+            Op::Erase => (self.erase_time, self.erase_resume, self.erase_steps),
+            _ => (self.program_time, self.program_resume, self.program_steps),
+        }
+    }
+}
+
+/// An operation that the array of a die can stop: how far it is.
+#[derive(Clone, Copy, Debug)]
+struct Operation {
+    command: Handle<Command>,
+    op: Op,
+    /// Its work in all, and what of it was done before the phase under way.
+    total: Span,
+    done: Span,
+    /// When the work of the phase under way begins.
+    from: Time,
+    suspensions: u32,
+    /// Time for which it has stood still.
+    stood: Span,
+}
+
+/// What the array does with its operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum ArrayState {
+    /// It works, or has no operation that may be suspended.
+    #[default]
+    Works,
+    /// It has been asked to stop.
+    Stops,
+    /// It stands still since this time.
+    Suspended(Time),
+}
+
+/// A suspended operation, as a power cut finds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Tear {
+    pub(super) op: Op,
+    pub(super) target: Target,
+    pub(super) count: u32,
+}
+
+/// The suspension of a die's operation.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Suspension {
+    operation: Option<Operation>,
+    state: ArrayState,
+    /// What a power cut tears beside the operation that the array works on.
+    pub(super) tear: Option<Tear>,
+    /// The cause, to charge the time for which the operation stands still.
+    cause: Option<Cause>,
+}
+
+/// An array is to stop: when its work ends, and when it is free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct StopTimes {
+    pub(super) work_until: Time,
+    pub(super) free_at: Time,
+}
+
+/// An operation goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Resumption {
+    pub(super) command: Handle<Command>,
+    pub(super) delay: Span,
+    pub(super) left: Span,
+    /// How long it has stood still this time.
+    pub(super) stood: Span,
+}
+
+impl Suspension {
+    /// An array begins an operation, or goes on with the one that was suspended: work from `from` to `until`.
+    pub(super) fn work(&mut self, handle: Handle<Command>, command: &Command, from: Time, until: Time) {
+        if let Some(operation) = self.operation.as_mut().filter(|operation| operation.command == handle) {
+            operation.from = from;
+            return;
+        }
+        // A program that goes into a suspended erase is not suspended itself.
+        if matches!(self.state, ArrayState::Suspended(_)) {
+            return;
+        }
+        let (total, done, suspensions, stood) = (until - from, Span::ZERO, 0, Span::ZERO);
+        self.operation = Some(Operation { command: handle, op: command.op, total, done, from, suspensions, stood });
+        self.cause = Some(command.cause);
+    }
+
+    /// The array is done with a command.
+    pub(super) fn end(&mut self, handle: Handle<Command>) {
+        self.operation.take_if(|operation| operation.command == handle);
+    }
+
+    /// The last queue whose commands go while the operation is suspended; `None` if none is.
+    pub(super) fn serves(&self, rules: &SuspendSpec) -> Option<usize> {
+        let operation = self.operation?;
+        matches!(self.state, ArrayState::Suspended(_)).then(|| rules.last_queue(operation.op))
+    }
+
+    /// True if an operation is suspended.
+    #[inline]
+    pub(super) const fn is_suspended(&self) -> bool {
+        matches!(self.state, ArrayState::Suspended(_))
+    }
+
+    /// A command of this queue waits while the array works on `array`: has the array stop, if the rules allow it.
+    pub(super) fn ask(&mut self, now: Time, rules: &SuspendSpec, array: Handle<Command>, queue: usize) -> Option<StopTimes> {
+        let operation = self.operation.as_mut().filter(|operation| operation.command == array)?;
+        let Operation { op, total, done, from, suspensions, stood, .. } = *operation;
+        let (time, _, steps) = rules.times(op);
+        let worn_out = rules.limit.is_some_and(|limit| suspensions >= limit)
+            || rules.longest.is_some_and(|longest| stood >= longest);
+        if self.state != ArrayState::Works || !rules.covers(op) || queue > rules.last_queue(op) || worn_out {
+            return None;
+        }
+        let earliest = now.max(if suspensions > 0 { from + rules.progress } else { from });
+        let worked = done + (earliest - from);
+        let step = Span::from_ps(total.as_ps().div_ceil(u64::from(steps)).max(1));
+        let (work_until, kept) = match rules.stop {
+            StopPoint::AnyTime => (earliest, worked),
+            StopPoint::Steps => {
+                let end = step * worked.as_ps().div_ceil(step.as_ps());
+                (earliest + (end - worked), end)
+            }
+            StopPoint::Cancel => (earliest, step * (worked.as_ps() / step.as_ps())),
+        };
+        let end = from + (total - done);
+        let stop = StopTimes { work_until, free_at: work_until + time };
+        if work_until + rules.threshold >= end || stop.free_at >= end {
+            return None;
+        }
+        operation.done = kept;
+        operation.suspensions += 1;
+        self.state = ArrayState::Stops;
+        Some(stop)
+    }
+
+    /// The array is free, if it was to stop: its operation stands still from now on.
+    pub(super) fn stand_still(&mut self, now: Time, command: &Command) -> bool {
+        if self.state != ArrayState::Stops {
+            return false;
+        }
+        self.state = ArrayState::Suspended(now);
+        self.tear = Some(Tear { op: command.op, target: command.target, count: command.count });
+        true
+    }
+
+    /// True if the operation must go on although reads wait.
+    pub(super) fn is_overdue(&self, now: Time, rules: &SuspendSpec) -> bool {
+        let (Some(operation), ArrayState::Suspended(since)) = (&self.operation, self.state) else { return false };
+        rules.longest.is_some_and(|longest| operation.stood + (now - since) >= longest)
+    }
+
+    /// The operation goes on, if it is suspended.
+    pub(super) fn resume(&mut self, now: Time, rules: &SuspendSpec) -> Option<Resumption> {
+        let (Some(operation), ArrayState::Suspended(since)) = (&mut self.operation, self.state) else { return None };
+        let stood = now - since;
+        operation.stood += stood;
+        (self.state, self.tear) = (ArrayState::Works, None);
+        let (_, delay, _) = rules.times(operation.op);
+        Some(Resumption { command: operation.command, delay, left: operation.total - operation.done, stood })
+    }
+
+    /// The operation that stands still: its kind, its cause and since when.
+    pub(super) fn standing(&self) -> Option<(Op, Cause, Time)> {
+        let (Some(operation), ArrayState::Suspended(since)) = (&self.operation, self.state) else { return None };
+        Some((operation.op, self.cause?, since))
+    }
+}
+
+impl<S: Sector, O: Observer> Backend<S, O> {
+    /// Has the array of an occupied die stop, if a command waits that may suspend its operation. While the register is
+    /// occupied the array is not stopped: the page there waits for it.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn suspend<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
+        let Self { dies, rules, work, observer, .. } = self;
+        let die = &mut dies[number as usize];
+        let (Some(array), None, Some(head)) = (die.array, die.register, die.queue.peek()) else { return };
+        let (Some(spec), Some(suspension)) = (&rules.suspend, &mut die.suspension) else { return };
+        let queue = spec.queue(&work.commands[head]);
+        let Some(StopTimes { work_until, free_at }) = suspension.ask(now, spec, array, queue) else { return };
+        let command = &work.commands[array];
+        let phase = Phase {
+            resource: Resource::Array(number),
+            die: number,
+            primitive: Primitive::Suspend,
+            op: command.op,
+            cause: command.cause,
+            command: array.number().get(),
+            ready: work_until,
+            from: work_until,
+            until: free_at,
+        };
+        observer.shortened(phase.resource, number, phase.command, work_until);
+        observer.phase(phase);
+        let tally = self.account.at(command.op, command.cause);
+        tally.suspensions += 1;
+        tally.suspend_overhead += free_at - work_until;
+        let generation = die.meter.reschedule(free_at);
+        events.push(free_at, Event::Array { die: number, generation }.into());
+    }
+
+    /// A phase of an array is over: true if its operation is suspended from now on.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn stands_still<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        number: u32,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) -> bool {
+        let die = &mut self.dies[number as usize];
+        let Some(suspension) = &mut die.suspension else { return false };
+        let command = &mut self.work.commands[handle];
+        if !suspension.stand_still(now, command) {
+            suspension.end(handle);
+            return false;
+        }
+        command.state = State::Suspended;
+        die.array = None;
+        self.next_command(now, number, events);
+        true
+    }
+
+    /// Called for a free die whose operation is suspended: lets it go on if no command waits that may go before. Returns
+    /// true if it does.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn resume<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) -> bool {
+        let Self { dies, rules, work, account, observer, .. } = self;
+        let die = &mut dies[number as usize];
+        let (Some(spec), Some(suspension)) = (&rules.suspend, &mut die.suspension) else { return false };
+        let next = die.queue.peek().map(|head| spec.queue(&work.commands[head]));
+        if suspension.serves(spec) >= next && next.is_some() && !suspension.is_overdue(now, spec) {
+            return false;
+        }
+        let Some(Resumption { command: handle, delay, left, stood }) = suspension.resume(now, spec) else { return false };
+        let command = &mut work.commands[handle];
+        command.wait += stood;
+        let tally = account.at(command.op, command.cause);
+        tally.suspended += stood;
+        tally.suspend_overhead += delay;
+        die.last = Some(command.cause);
+        let primitive = if command.op == Op::Erase { Primitive::Erase } else { Primitive::Program };
+        if !delay.is_zero() {
+            observer.phase(Phase {
+                resource: Resource::Array(number),
+                die: number,
+                primitive: Primitive::Resume,
+                op: command.op,
+                cause: command.cause,
+                command: handle.number().get(),
+                ready: now,
+                from: now,
+                until: now + delay,
+            });
+        }
+        self.start_array(now, handle, (delay, left), primitive, (None, events));
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::engine::Slab;
+    use base::units::{DieId, SuperblockId};
+
+    const fn at(us: u64) -> Time {
+        Time::from_ps(us * 1_000_000)
+    }
+
+    /// A die whose array has begun an erase of 1 ms at time 0.
+    fn erase() -> (Suspension, Handle<Command>, Command) {
+        let mut lists = Slab::default();
+        let list = lists.insert(super::super::List::new(Class::Other, 0, 0));
+        let target = Target { superblock: SuperblockId::new(0), offset: 0 };
+        let command = Command::new(Op::Erase, Cause::Gc, DieId::new(0), target, Stream::Host, list, Class::Other);
+        let handle = Slab::default().insert(command.clone());
+        let mut suspension = Suspension::default();
+        suspension.work(handle, &command, at(0), at(1000));
+        (suspension, handle, command)
+    }
+
+    fn rules(stop: StopPoint) -> SuspendSpec {
+        SuspendSpec { stop, erase_time: Span::from_us(10), erase_resume: Span::from_us(5), ..SuspendSpec::default() }
+    }
+
+    /// Suspends the erase at 250 us and lets it go on at 400 us: when its work stops, and what is left.
+    fn stop_and_go(rules: &SuspendSpec) -> Option<(StopTimes, Span)> {
+        let (mut suspension, handle, command) = erase();
+        let stop = suspension.ask(at(250), rules, handle, 0)?;
+        assert_eq!(suspension.ask(at(251), rules, handle, 0), None, "it stops already");
+        assert!(suspension.stand_still(stop.free_at, &command) && suspension.is_suspended());
+        let on = suspension.resume(at(500), rules).expect("it is suspended");
+        assert_eq!((on.command, on.delay, on.stood), (handle, Span::from_us(5), at(500) - stop.free_at));
+        assert!(!suspension.is_suspended() && suspension.tear.is_none());
+        Some((stop, on.left))
+    }
+
+    #[test]
+    fn an_operation_stops_at_once_or_behind_a_step_or_loses_the_step() {
+        let stop = |until| StopTimes { work_until: at(until), free_at: at(until + 10) };
+        let left = Span::from_us;
+        assert_eq!(stop_and_go(&rules(StopPoint::AnyTime)), Some((stop(250), left(750))));
+        // Five steps of 200 us.
+        assert_eq!(stop_and_go(&rules(StopPoint::Steps)), Some((stop(400), left(600))));
+        assert_eq!(stop_and_go(&rules(StopPoint::Cancel)), Some((stop(250), left(800))));
+    }
+
+    #[test]
+    fn an_operation_that_is_about_to_end_is_left_alone() {
+        let (suspension, handle, _) = erase();
+        let asked = |us, rules: &SuspendSpec| { suspension }.ask(at(us), rules, handle, 0).is_some();
+        let any = rules(StopPoint::AnyTime);
+        assert!(asked(989, &any) && !asked(990, &any), "stopping takes 10 us");
+        let threshold = SuspendSpec { threshold: Span::from_us(300), ..any };
+        assert!(asked(699, &threshold) && !asked(700, &threshold));
+        let last = rules(StopPoint::Steps);
+        assert!(asked(800, &last) && !asked(801, &last), "the last step ends with the erase");
+        assert!(!asked(100, &SuspendSpec { operations: SuspensionTarget::Programs, ..any }));
+    }
+
+    #[test]
+    fn limits_bound_how_often_and_how_long_an_operation_stands_still() {
+        let (mut suspension, handle, command) = erase();
+        let rules = SuspendSpec {
+            limit: Some(2),
+            progress: Span::from_us(50),
+            longest: Some(Span::from_us(200)),
+            ..rules(StopPoint::AnyTime)
+        };
+        let first = suspension.ask(at(100), &rules, handle, 0).expect("the first");
+        assert!(suspension.stand_still(first.free_at, &command));
+        assert!(!suspension.is_overdue(at(309), &rules) && suspension.is_overdue(at(310), &rules));
+        let on = suspension.resume(at(200), &rules).expect("suspended");
+        suspension.work(handle, &command, at(200) + on.delay, at(200) + on.delay + on.left);
+        let second = suspension.ask(at(210), &rules, handle, 0).expect("the second");
+        assert_eq!(second.work_until, at(255), "50 us of work behind 5 us to resume");
+        assert!(suspension.stand_still(second.free_at, &command));
+        let on = suspension.resume(at(300), &rules).expect("suspended");
+        assert_eq!(on.left, Span::from_us(1000 - 100 - 50));
+        suspension.work(handle, &command, at(300) + on.delay, at(300) + on.delay + on.left);
+        assert_eq!(suspension.ask(at(500), &rules, handle, 0), None, "two suspensions are the limit");
+    }
+
+    #[test]
+    fn host_writes_go_into_an_erase_only_if_told() {
+        let (suspension, handle, _) = erase();
+        let asked = |rules: &SuspendSpec, queue| { suspension }.ask(at(100), rules, handle, queue).is_some();
+        let reads = rules(StopPoint::AnyTime);
+        let writes = SuspendSpec { writes: true, ..reads };
+        assert_eq!([asked(&reads, 0), asked(&reads, 1)], [true, false]);
+        assert_eq!([asked(&writes, 0), asked(&writes, 1), asked(&writes, 2)], [true, true, false]);
+    }
+}

@@ -1,0 +1,41 @@
+//! Checks of the suspension in a description.
+
+use base::fault::Faults;
+
+use super::FlashSpec;
+use crate::backend::{Completion, Controllers, Order};
+
+impl FlashSpec {
+    /// Checks that reads reach a die at work, and that the values have an effect.
+    pub fn check_suspend(&self, faults: &mut Faults) {
+        let Some(suspend) = &self.suspend else { return };
+        let path = "flash.suspend";
+        match self.controllers {
+            Controllers::PerDie | Controllers::PerChannel => {
+                let message = "a controller executes one list at a time, so no read reaches a die that works for another list";
+                faults.add(path, message, "leave it out, or set flash.controllers = \"none\" or { background = 2 }");
+            }
+            Controllers::None | Controllers::Shared(_) | Controllers::Background(_) => {}
+        }
+        if self.arbitration.hold {
+            let message = "with flash.arbitration.hold a command keeps its channel, and no read reaches a die at work";
+            faults.add(path, message, "leave it out, or flash.arbitration.hold");
+        }
+        if self.arbitration.commands == Order::CollectionFirst {
+            let message = "commands that may suspend go first at the dies, and flash.arbitration.commands has collection first";
+            faults.add(path, message, "leave it out, or use \"fifo\" or \"read-first\" there");
+        }
+        if self.completion != Completion::ReadyBusy {
+            let message = "a controller that polls the status does not see that an array has stopped";
+            faults.add(path, message, "leave it out, or flash.completion");
+        }
+        for (key, steps) in [("program-steps", suspend.program_steps), ("erase-steps", suspend.erase_steps)] {
+            if steps == 0 {
+                faults.add(&format!("{path}.{key}"), "is 0", "use at least 1");
+            }
+        }
+        if suspend.limit == Some(0) {
+            faults.add(&format!("{path}.limit"), "is 0: no operation is ever suspended", "leave flash.suspend out");
+        }
+    }
+}
