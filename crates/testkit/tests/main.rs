@@ -1,6 +1,7 @@
 //! The suites over all crates. They are one program, because linking each by itself would take longer.
 
 mod allocations;
+mod channel_order;
 mod circles;
 mod conformance;
 mod growth;
