@@ -8,3 +8,10 @@ for (const code of document.querySelectorAll("pre > code")) {
     code.parentElement.before(caption);
   }
 }
+
+// A block or a table that scrolls sideways takes the focus, so that the arrow keys scroll it.
+for (const box of document.querySelectorAll("pre > code, .table-wrapper")) {
+  if (box.scrollWidth > box.clientWidth) {
+    box.tabIndex = 0;
+  }
+}

@@ -24,6 +24,9 @@ const BUG: u8 = 101;
 /// Exit code after an interruption: what shells use for a program that Ctrl-C ended.
 const INTERRUPTED: u8 = 130;
 
+/// The most characters in a line of the help, which breaks longer ones without their indent.
+const WIDTH: usize = 100;
+
 /// Every exit code and its meaning.
 pub(crate) const CODES: [(u8, &str); 5] = [
     (0, "The command succeeded"),
@@ -39,8 +42,21 @@ pub(crate) const CODES: [(u8, &str); 5] = [
 
 /// The exit codes as the help lists them.
 pub(crate) fn codes() -> String {
-    let lines: String = CODES.iter().map(|(code, meaning)| format!("  {code:<4} {meaning}\n")).collect();
-    format!("Exit codes:\n{lines}")
+    let mut text = String::from("Exit codes:\n");
+    for (code, meaning) in CODES {
+        let mut line = format!("  {code:<4}");
+        for word in meaning.split(' ') {
+            if line.len() + 1 + word.len() > WIDTH {
+                text.push_str(&line);
+                line = format!("\n{:6}", "");
+            }
+            line.push(' ');
+            line.push_str(word);
+        }
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text
 }
 
 /// Why a command failed.

@@ -87,14 +87,24 @@ pub(crate) fn columns() -> String {
 /// Every exit code, from the help text of the command.
 pub(crate) fn exit_codes(help: &str) -> String {
     let mut text = String::from(
-        "# Exit codes\n\nA result goes to the standard output, messages go to the standard error. The exit code says whose \
-         fault an end is.\n",
+        "# Exit codes\n\nA result goes to the standard output, messages go to the standard error. The exit code says \
+         why a command ended.\n",
     );
     head(&mut text, &["Code", "Meaning"]);
     let (_, listed) = help.split_once("Exit codes:\n").expect("the help lists the exit codes");
+    let mut codes: Vec<(&str, String)> = Vec::new();
     for line in listed.lines().take_while(|line| line.starts_with("  ")) {
-        let (code, meaning) = line.trim().split_once(' ').expect("a code and its meaning");
-        row(&mut text, &[&format!("`{code}`"), meaning.trim()]);
+        match codes.last_mut() {
+            // A long meaning goes on below itself.
+            Some((_, meaning)) if line.starts_with("   ") => *meaning += &format!(" {}", line.trim()),
+            _ => {
+                let (code, meaning) = line.trim().split_once(' ').expect("a code and its meaning");
+                codes.push((code, meaning.trim().to_owned()));
+            }
+        }
+    }
+    for (code, meaning) in codes {
+        row(&mut text, &[&format!("`{code}`"), &meaning]);
     }
     text
 }
