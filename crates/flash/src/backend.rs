@@ -33,6 +33,7 @@ mod suspend;
 #[cfg(test)]
 mod tests;
 mod transfer;
+mod variation;
 mod work;
 
 pub use account::{Account, Tally};
@@ -47,6 +48,7 @@ pub use observe::{Level, Moment, Observer, Phase, Primitive, RequestStep, Resour
 pub use payload::{Payload, SlotContent};
 pub use planted::Bug;
 pub use suspend::{StopPoint, SuspendSpec, SuspensionReads, SuspensionTarget};
+pub use variation::VariationSpec;
 
 use crate::nand::{Geometry, Media, Sector};
 use base::engine::{EventQueue, Handle};

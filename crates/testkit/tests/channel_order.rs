@@ -164,6 +164,7 @@ fn backend(shape: &Shape, ends: usize) -> Vec<Time> {
         ecc: None,
         arbitration: Arbitration { commands: Order::Fifo, bus: shape.order, ..Arbitration::default() },
         suspend: None,
+        variation: None,
         software: None,
     };
     let media = Media::new(geometry.clone(), 100, 1, Faults::new(&FaultSpec::default(), 1));

@@ -258,20 +258,34 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let command = &self.work.commands[handle];
         let (geometry, timing) = (self.media.geometry(), &self.rules.timing);
         let row_of = |offset| geometry.page_and_plane(offset).0;
-        let source = || geometry.locate(self.work.slots[self.work.first_slot(handle)].psn).1;
+        let source = || geometry.locate(self.work.slots[self.work.first_slot(handle)].psn);
+        let target = command.target.superblock;
+        // Commands of several slots may be on several planes.
+        let plane_of = |offset| (command.count == 1).then(|| geometry.page_and_plane(offset).1);
+        let vary = |op, time, superblock, plane| self.rules.vary(&self.media, (op, time), (superblock, plane));
         match command.op {
-            Op::Erase => (timing.erase, Primitive::Erase),
-            Op::Program => (self.rules.program_time(command, row_of(command.target.offset)), Primitive::Program),
+            Op::Erase => (vary(Op::Erase, timing.erase, target, None), Primitive::Erase),
+            Op::Program => {
+                let time = self.rules.program_time(command, row_of(command.target.offset));
+                (vary(Op::Program, time, target, plane_of(command.target.offset)), Primitive::Program)
+            }
             Op::CopyBack => {
-                let read = timing.read_time(row_of(source()));
+                let (from, offset) = source();
+                let read = vary(Op::Read, timing.read_time(row_of(offset)), from, plane_of(offset));
                 if command.sectors > 0 {
                     return (read, Primitive::Read);
                 }
-                (read + timing.program_time(row_of(command.target.offset)), Primitive::CopyBack)
+                let program = timing.program_time(row_of(command.target.offset));
+                let plane = plane_of(command.target.offset);
+                (read + vary(Op::Program, program, target, plane), Primitive::CopyBack)
             }
             Op::Read => {
-                let page = if timing.read.len() == 1 { 0 } else { row_of(source()) };
-                let time = self.rules.read_time(&self.media, command.target.superblock, page);
+                let page = if timing.read.len() == 1 { 0 } else { row_of(source().1) };
+                let time = self.rules.read_time(&self.media, target, page);
+                let time = match self.rules.variation {
+                    None => time,
+                    Some(_) => vary(Op::Read, time, target, plane_of(source().1)),
+                };
                 let time = match timing.cache_read {
                     // In cache mode the page moves to the cache register before its transfer.
                     Some(copy) if self.streams(handle) => time + copy,

@@ -6,7 +6,7 @@ use base::units::{Bytes, Span, SuperblockId};
 use super::channel::Load;
 use super::planted::Planted;
 use super::work::Work;
-use super::{Arbitration, BusOrder, Command, Completion, Config, Op, Order, State, SuspendSpec, Timing};
+use super::{Arbitration, BusOrder, Command, Completion, Config, Op, Order, State, SuspendSpec, Timing, VariationSpec};
 use crate::nand::{Geometry, Media, Mode, Sector};
 
 /// The rules of a backend.
@@ -30,6 +30,8 @@ pub(super) struct Rules {
     pub(super) issues: bool,
     /// Programs or erases are suspended.
     pub(super) suspend: Option<SuspendSpec>,
+    /// Array times differ between blocks.
+    pub(super) variation: Option<VariationSpec>,
     /// Lists finish as soon as they are submitted, if this is false.
     pub(super) timed: bool,
     pub(super) planted: Planted,
@@ -60,6 +62,7 @@ impl Rules {
             page_slots: geometry.slots * timing.gang,
             issues: config.software.is_some(),
             suspend: config.suspend,
+            variation: config.variation,
             timed: true,
             planted: Planted::default(),
         }
@@ -86,6 +89,20 @@ impl Rules {
         match self.timing.slc_mode {
             Some(times) if command.mode == Mode::Slc => times.program,
             _ => self.timing.program_time(page),
+        }
+    }
+
+    /// Array time of an operation on one plane of a superblock, or on all its planes, where the part says `time`.
+    #[inline]
+    pub(super) fn vary<S: Sector>(
+        &self,
+        media: &Media<S>,
+        operation: (Op, Span),
+        place: (SuperblockId, Option<u32>),
+    ) -> Span {
+        match &self.variation {
+            None => operation.1,
+            Some(variation) => variation.time(media, operation, place),
         }
     }
 

@@ -131,8 +131,8 @@ impl SuspendSpec {
 
     /// The queue of a command: reads that may suspend, then host writes that may, then all others.
     pub(super) fn queue(&self, command: &Command) -> usize {
-        let reads = command.op == Op::Read
-            && (command.class == Class::HostRead || matches!(self.reads, SuspensionReads::All));
+        let reads =
+            command.op == Op::Read && (command.class == Class::HostRead || matches!(self.reads, SuspensionReads::All));
         let writes = self.writes && command.op == Op::Program && command.stream == Stream::Host;
         match (reads, writes) {
             (true, _) => 0,
@@ -251,7 +251,13 @@ impl Suspension {
     }
 
     /// A command of this queue waits while the array works on `array`: has the array stop, if the rules allow it.
-    pub(super) fn ask(&mut self, now: Time, rules: &SuspendSpec, array: Handle<Command>, queue: usize) -> Option<StopTimes> {
+    pub(super) fn ask(
+        &mut self,
+        now: Time,
+        rules: &SuspendSpec,
+        array: Handle<Command>,
+        queue: usize,
+    ) -> Option<StopTimes> {
         let operation = self.operation.as_mut().filter(|operation| operation.command == array)?;
         let Operation { op, total, done, from, suspensions, stood, .. } = *operation;
         let (time, _, steps) = rules.times(op);
@@ -383,7 +389,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if suspension.serves(spec) >= next && next.is_some() && !suspension.is_overdue(now, spec) {
             return false;
         }
-        let Some(Resumption { command: handle, delay, left, stood }) = suspension.resume(now, spec) else { return false };
+        let Some(Resumption { command: handle, delay, left, stood }) = suspension.resume(now, spec) else {
+            return false;
+        };
         let command = &mut work.commands[handle];
         command.wait += stood;
         let tally = account.at(command.op, command.cause);

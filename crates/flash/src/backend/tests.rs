@@ -71,6 +71,7 @@ impl Shape {
             ecc: None,
             arbitration: self.arbitration,
             suspend: None,
+            variation: None,
             software: None,
         };
         Bench::new(geometry, &config, 1)

@@ -68,7 +68,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     fn shorten<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
         let Self { channels, rules, work, .. } = self;
         let channel = &mut channels[number as usize];
-        let Some(handle) = channel.current.filter(|_| channel.is_crossed_by_pages(rules, &work.commands)) else { return };
+        let Some(handle) = channel.current.filter(|_| channel.is_crossed_by_pages(rules, &work.commands)) else {
+            return;
+        };
         let command = &work.commands[handle];
         if let Some((at, generation)) = channel.shorten(now, rules, command) {
             self.observer.shortened(Resource::Channel(number), command.die.get(), handle.number().get(), at);
@@ -226,8 +228,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 die.register = None;
                 // The first phase changed the media.
                 let row = self.media.geometry().page_and_plane(command.target.offset).0;
+                let superblock = (command.target.superblock, None);
+                let program = (Op::Program, self.rules.timing.program_time(row));
+                let time = (self.rules.timing.cycles.busy, self.rules.vary(&self.media, program, superblock));
                 self.work.commands[handle].patched = true;
-                let time = (self.rules.timing.cycles.busy, self.rules.timing.program_time(row));
                 self.start_array(now, handle, time, Primitive::Program, (None, events));
             }
             State::DataOut => {
@@ -241,7 +245,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 }
                 self.next_command(now, die_number, events);
             }
-            State::Queued | State::Array | State::Suspended | State::Done => unreachable!("nothing crosses a channel in this state"),
+            State::Queued | State::Array | State::Suspended | State::Done => {
+                unreachable!("nothing crosses a channel in this state")
+            }
         }
     }
 

@@ -164,6 +164,7 @@ impl SlcSpec {
             ecc: None,
             arbitration: Arbitration::default(),
             suspend: None,
+            variation: None,
             software: None,
         };
         Some(ResolvedSlcArray { part, geometry, backend })

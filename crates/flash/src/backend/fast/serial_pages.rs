@@ -7,8 +7,8 @@ use crate::nand::{Sector, Stream, Target};
 use base::engine::Handle;
 use base::units::{Lpn, Psn, Span, SuperblockId};
 
-use crate::backend::effect::is_compared;
 use super::serial::Times;
+use crate::backend::effect::is_compared;
 use crate::backend::{Backend, Cause, List, Observer, Op, Slot};
 
 /// A page that is read or programmed.
@@ -62,7 +62,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[must_use]
     pub fn takes_serial_pages(&self) -> bool {
         let one_slot = self.work.slots_per_command == 1 && self.media.geometry().slots == 1;
-        let plain = !O::LISTENS && self.decoders.is_none() && (!S::PRESENT || S::FOLLOWS && !self.media.has_store());
+        let plain = !O::LISTENS
+            && self.rules.variation.is_none()
+            && self.decoders.is_none()
+            && (!S::PRESENT || S::FOLLOWS && !self.media.has_store());
         plain && one_slot && self.media.cannot_fail() && self.media.is_all_readable()
     }
 

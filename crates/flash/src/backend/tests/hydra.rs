@@ -65,6 +65,7 @@ impl Hydra {
             ecc: None,
             arbitration: self.arbitration,
             suspend: None,
+            variation: None,
             software: self.software,
         };
         let mut bench = Bench::new(geometry, &config, seed);

@@ -19,6 +19,7 @@ fn backend<S: Sector>() -> Backend<S, ()> {
         ecc: None,
         arbitration: Arbitration::default(),
         suspend: None,
+        variation: None,
         software: None,
     };
     let media = Media::new(geometry, 100, 1, Faults::new(&FaultSpec::default(), 7));

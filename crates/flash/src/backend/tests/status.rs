@@ -14,8 +14,17 @@ fn bench(chips: u32, completion: Completion, across: bool) -> Bench {
     timing.cache_across = across;
     let arbitration = Arbitration::default();
     let controllers = Controllers::None;
-    let config =
-        Config { timing, controllers, transfer: Transfer::Bus, completion, ecc: None, arbitration, suspend: None, software: None };
+    let config = Config {
+        timing,
+        controllers,
+        transfer: Transfer::Bus,
+        completion,
+        ecc: None,
+        arbitration,
+        suspend: None,
+        variation: None,
+        software: None,
+    };
     Bench::new(geometry, &config, 1)
 }
 
