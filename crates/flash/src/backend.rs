@@ -43,7 +43,7 @@ pub use config::{
     Arbitration, BusOrder, Completion, Config, ConfigError, Controllers, Cycles, ModeTimes, Order, Timing, Transfer,
 };
 pub use decoders::{Decoders, Ecc};
-pub use fast::{CopySet, HostPage};
+pub use fast::CopySet;
 pub use observe::{Level, Moment, Observer, Phase, Primitive, RequestStep, Resource, Stop};
 pub use payload::{Payload, SlotContent};
 pub use planted::Bug;

@@ -13,21 +13,6 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.work.open(class, tag)
     }
 
-    /// Opens a list of one read of one slot.
-    #[inline]
-    pub fn open_read(
-        &mut self,
-        list: (Class, u32),
-        cause: Cause,
-        superblock: SuperblockId,
-        slot: Slot,
-    ) -> Handle<List> {
-        let die = self.geometry().die_of(superblock);
-        let list = self.work.open_read(list, cause, (die, Target { superblock, offset: 0 }), slot);
-        self.make_room_for_payload();
-        list
-    }
-
     /// Adds a read of slots in one row of a superblock; [`Backend::push_slot`] names them.
     #[inline]
     pub fn add_read(&mut self, list: Handle<List>, cause: Cause, superblock: SuperblockId) -> Handle<Command> {

@@ -79,12 +79,6 @@ impl List {
         }
     }
 
-    /// Takes its only command.
-    #[inline]
-    pub(super) const fn take_alone(&mut self, command: Handle<Command>) {
-        (self.first, self.last, self.remaining) = (Some(command), Some(command), 1);
-    }
-
     /// The copies that it consists of, if it has no commands.
     #[inline]
     pub(super) fn copies(&self) -> Option<ListPart> {

@@ -13,7 +13,6 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// moment is not modelled.
     pub fn save(&mut self, now: Time, lists: &[Handle<List>]) {
         self.settle_runs(now);
-        lists.iter().for_each(|list| self.write_serial_pages_out(*list));
         self.media.faults_mut().suspend(true);
         let mut more = true;
         while std::mem::take(&mut more) {

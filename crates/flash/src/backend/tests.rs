@@ -17,7 +17,6 @@ mod memory;
 mod pages;
 mod refuse;
 mod serial;
-mod serial_pages;
 mod software;
 mod status;
 mod suspend;

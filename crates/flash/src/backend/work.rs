@@ -50,25 +50,6 @@ impl Work {
         self.lists.insert(List::new(class, tag, self.failures.reported()))
     }
 
-    /// Opens a list of one read of one slot, as most reads are, in one step.
-    #[inline]
-    pub(super) fn open_read(
-        &mut self,
-        (class, tag): (Class, u32),
-        cause: Cause,
-        (die, target): (DieId, Target),
-        slot: Slot,
-    ) -> Handle<List> {
-        let list = self.open(class, tag);
-        let command = Command::new(Op::Read, cause, die, target, Stream::Host, list, class);
-        let command = self.commands.insert(Command { count: 1, ..command });
-        self.make_room();
-        self.lists[list].take_alone(command);
-        let place = self.first_slot(command);
-        self.slots[place] = slot;
-        list
-    }
-
     /// Adds a command to the end of a list.
     #[inline]
     pub(super) fn add(

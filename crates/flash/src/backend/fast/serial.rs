@@ -9,7 +9,6 @@ use crate::nand::Sector;
 use base::engine::{EventHash, Handle};
 use base::units::{Span, SuperblockId, Time};
 
-use super::serial_pages::SerialPages;
 use crate::backend::{
     Backend, Cause, Command, List, Moment, Observer, Op, Phase, Primitive, Resource, State, Stop, Timing,
 };
@@ -22,29 +21,16 @@ struct Serial {
 }
 
 /// Serial lists: one of them at a time is under way.
-#[derive(Clone, Debug)]
-pub(in crate::backend) struct SerialLists<S> {
+#[derive(Clone, Debug, Default)]
+pub(in crate::backend) struct SerialLists {
     current: Option<Serial>,
     /// The times of its commands.
     times: Vec<Times>,
-    /// Its pages without commands.
-    pub(super) pages: SerialPages<S>,
 }
 
-impl<S> Default for SerialLists<S> {
-    fn default() -> Self {
-        Self { current: None, times: Vec::new(), pages: SerialPages::default() }
-    }
-}
-
-impl<S> SerialLists<S> {
+impl SerialLists {
     pub(in crate::backend) const fn is_under_way(&self) -> bool {
         self.current.is_some()
-    }
-
-    /// Forgets the pages, at a power cut.
-    pub(super) fn clear(&mut self) {
-        self.pages.clear();
     }
 }
 
@@ -199,23 +185,18 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 return None;
             }
         }
-        let has_pages = self.has_serial_pages(list);
         let mut next = self.work.lists[list].first;
-        assert!(next.is_some() || has_pages, "a list of at least one command");
+        assert!(next.is_some(), "a list of at least one command");
         if !self.rules.timed {
             while let Some(command) = next {
                 next = self.work.commands[command].sibling;
                 self.carry_out(command);
             }
-            if has_pages {
-                self.carry_out_serial_pages();
-            }
             self.work.finished.push_back(list);
             return None;
         }
         self.fast.serial.current = Some(Serial { list, since: now });
-        let pages = if has_pages { self.time_of_serial_pages() } else { Span::ZERO };
-        Some(now + self.time_commands(list) + pages)
+        Some(now + self.time_commands(list))
     }
 
     /// Computes the times of a list's commands. Returns their sum.
@@ -250,10 +231,6 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 self.time_commands(list);
             }
         }
-        if !self.media.cannot_fail() && self.has_serial_pages(list) {
-            self.write_serial_pages_out(list);
-            self.time_commands(list);
-        }
         let mut next = self.work.lists[list].first;
         let all = std::mem::take(&mut self.fast.serial.times);
         for times in &all {
@@ -265,9 +242,6 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
         commands += all.len() as u64;
         self.fast.serial.times = all;
-        if self.has_serial_pages(list) {
-            commands += self.end_serial_pages();
-        }
         hash.add(now, commands << 3 | 4);
         self.work.finished.push_back(list);
     }
@@ -335,7 +309,6 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if let Some(copies) = self.work.lists[list].copies() {
             self.write_out::<crate::backend::Event>(copies.set, None);
         }
-        self.write_serial_pages_out(list);
         // Faults are off: without power, no one learns that a command failed at this very moment.
         self.media.faults_mut().suspend(true);
         let mut from = since;
