@@ -60,6 +60,7 @@ pub(crate) fn describe(text: &str) -> (AnyConfig, Array, Option<Array>) {
             completion: described.flash.completion,
             ecc,
             arbitration: described.flash.arbitration,
+            suspend: None,
             software: None,
         },
         gang,

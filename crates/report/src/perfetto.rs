@@ -48,6 +48,8 @@ pub(super) const fn label_of(primitive: Primitive) -> &'static str {
         Primitive::Read => "read",
         Primitive::Program => "program",
         Primitive::Erase => "erase",
+        Primitive::Suspend => "suspend",
+        Primitive::Resume => "resume",
         Primitive::CopyBack => "copy-back",
         Primitive::Decode => "decode",
     }
