@@ -125,6 +125,7 @@ fn or_suspending(spec: Spec, rng: &mut Rng) -> Spec {
     };
     let mut suspending = spec.clone();
     suspending.flash.suspend = Some(rules);
+    leave_out_idle(&mut suspending);
     if suspending.resolve().is_ok() { suspending } else { spec }
 }
 
