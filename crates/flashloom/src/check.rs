@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use base::units::{Bytes, Rate, SECTOR, Span};
-use flash::backend::{Controllers, Cycles, Op};
+use flash::backend::{Controllers, Cycles, Op, StopPoint, SuspendSpec, SuspensionReads, SuspensionTarget};
 use flash::nand::CustomPart;
 use ftl::Config;
 use report::table::{Table, UnitOfMeasure};
@@ -239,6 +239,47 @@ impl Limits {
     }
 }
 
+/// The rule of suspension, in lines.
+fn suspension(rules: &SuspendSpec) -> Vec<String> {
+    let &SuspendSpec { program_steps, erase_steps, program_time, erase_time, program_resume, erase_resume, .. } = rules;
+    let both = |programs: String, erases: String| match rules.operations {
+        SuspensionTarget::Both => format!("{programs} and {erases}"),
+        SuspensionTarget::Programs => programs,
+        SuspensionTarget::Erases => erases,
+    };
+    let steps = both(format!("{program_steps} of a program"), format!("{erase_steps} of an erase"));
+    let reads = match rules.reads {
+        SuspensionReads::Host => "host reads",
+        SuspensionReads::All => "all reads",
+    };
+    let writes = if rules.writes { ", erases for host writes, too" } else { "" };
+    let stop = match rules.stop {
+        StopPoint::AnyTime => "at any time".to_owned(),
+        StopPoint::Steps => format!("at the end of a step ({steps})"),
+        StopPoint::Cancel => format!("at any time, and the step under way ({steps}) is lost"),
+    };
+    let operations = both("programs".into(), "erases".into());
+    let times = |program: Span, erase: Span| both(format!("a program {program}"), format!("an erase {erase}"));
+    let mut lines = vec![
+        format!("{operations} for {reads}{writes}"),
+        stop,
+        format!("to stop takes {}, to go on {}", times(program_time, erase_time), times(program_resume, erase_resume)),
+    ];
+    let limit = rules.limit.map(|limit| format!("{limit} suspensions of an operation"));
+    let longest = rules.longest.map(|longest| format!("{longest} of standing still"));
+    let most: Vec<String> = limit.into_iter().chain(longest).collect();
+    if !most.is_empty() {
+        lines.push(format!("at most {}", most.join(" and ")));
+    }
+    let least = [("work between two suspensions", rules.progress), ("work left", rules.threshold)];
+    let least: Vec<String> =
+        least.iter().filter(|(_, span)| !span.is_zero()).map(|(what, span)| format!("{span} of {what}")).collect();
+    if !least.is_empty() {
+        lines.push(format!("at least {}", least.join(" and ")));
+    }
+    lines
+}
+
 /// The summary of a device as text.
 fn sheet(device: &Device) -> String {
     let resolved = &device.resolved;
@@ -316,6 +357,12 @@ fn sheet(device: &Device) -> String {
     line("controllers", controllers);
     let times = |spans: &[Span]| spans.iter().map(Span::to_string).collect::<Vec<_>>().join("/");
     line("times", format!("read {}, program {}, erase {}", times(&timing.read), times(&timing.program), timing.erase));
+    if let Some(rules) = &resolved.backend.suspend {
+        suspension(rules)
+            .into_iter()
+            .enumerate()
+            .for_each(|(i, text)| line(if i == 0 { "suspension" } else { "" }, text));
+    }
     let Cycles { page_in, page_out, turnaround, .. } = timing.cycles;
     let channel = format!(
         "{} bits; {} for a mapping unit, {} for a page, {} for a command",

@@ -278,7 +278,7 @@ mod tests {
         has("flashloom study ", &["mix/traces", "own.toml"], &["demo"]);
         has("flashloom study mix/traces --workload ol", &["oltp"], &[]);
         has("flashloom run demo oltp --flow rand", &["random-read-4k"], &[]);
-        has("flashloom reproduce ", &["chang", "dirik", "fmmu", "hydra", "mix", "sung"], &["own.toml"]);
+        has("flashloom reproduce ", &["chang", "dirik", "fmmu", "hydra", "mix", "sung", "today"], &["own.toml"]);
         has("flashloom workloads ", &["oltp"], &["own.toml", "demo"]);
         has("flashloom devices ", &["demo", "dirik-2009"], &["own.toml"]);
         has("flashloom studies mix/", &["mix/traces"], &[]);

@@ -3,7 +3,10 @@
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 
-use report::{cautions_text, explained_rows, explained_table, levers_text, request_rows, request_table, trial_rows};
+use report::{
+    cautions_text, explained_rows, explained_table, levers_text, request_rows, request_table, suspensions_text,
+    trial_rows,
+};
 use study::catalogue::{Device, device_from};
 use study::execute::at_once;
 use study::explanation::Explanation;
@@ -88,7 +91,9 @@ pub(crate) fn explain(
         (Form::Csv, None) if !all.what_if.is_empty() => trial_rows(&all.what_if).csv(),
         (Form::Csv, None) => explained_rows(&all.explained).csv(),
         (Form::Text, Some(one)) => request_table(one),
-        (Form::Text, None) => explained_table(&all.explained) + &cautions_text(&runs) + &levers_text(&all),
+        (Form::Text, None) => {
+            explained_table(&all.explained) + &suspensions_text(&runs) + &cautions_text(&runs) + &levers_text(&all)
+        }
     };
     print(results, &text)?;
     args.failures.check(&runs)

@@ -7,6 +7,7 @@ mod device;
 mod flow;
 mod queues;
 mod sheet;
+mod suspend;
 mod xml;
 
 use std::io::Write;

@@ -90,7 +90,37 @@ fn the_default_configuration_of_mqsim_is_a_drive_that_check_accepts() {
         assert!(note.contains(" is approximated: ") || note.contains(" has no counterpart: "), "{line}");
         assert!(toml.lines().any(|other| other == format!("# {note}")), "{line}");
     }
-    assert!(notes.contains("Suspend_Erase_Time has no counterpart: "), "{notes}");
+    assert!(notes.contains("CMD_Suspension_Support has no counterpart: MQSim never suspends"), "{notes}");
+    assert!(!toml.contains("suspend ="), "{toml}");
+}
+
+#[test]
+fn a_drive_that_does_what_controllers_do_suspends_with_the_times_of_mqsim() {
+    let place = place();
+    let convert = |text: &str| {
+        place.write("other.xml", text);
+        let toml = place.printed(&["convert-mqsim", "other.xml", "--as-controllers-do"]);
+        let sheet = checked(&place, &toml);
+        let table: toml::Table = toml.parse().expect("TOML");
+        (table["flash"].get("suspend").cloned(), sheet)
+    };
+    let rules = |text: &str| Some(format!("x = {{ {text} }}").parse::<toml::Table>().expect("TOML")["x"].clone());
+    let [both, none, programs] =
+        ["PROGRAM_ERASE", "NONE", "PROGRAM"].map(|value| with(CONFIG, "CMD_Suspension_Support", value));
+    let erases = "operations = 'erases', reads = 'all', writes = true, erase-time = '700us', threshold = '700us'";
+    let (suspend, sheet) = convert(CONFIG);
+    assert_eq!(suspend, rules(erases));
+    assert!(sheet.contains("suspension  erases for all reads, erases for host writes, too"), "{sheet}");
+    let times = "program-time = '100us', erase-time = '700us', threshold = '100us'";
+    assert_eq!(convert(&both).0, rules(&format!("operations = 'both', reads = 'all', writes = true, {times}")));
+    let times = "program-time = '100us', threshold = '100us'";
+    assert_eq!(convert(&programs).0, rules(&format!("operations = 'programs', reads = 'all', {times}")));
+    let misspelt = CONFIG.replace("Preferred_suspend_erase_time_for_read", "Prefered_suspend_erase_time_for_read");
+    let misspelt = with(&misspelt, "Prefered_suspend_erase_time_for_read", "200000");
+    assert_eq!(convert(&misspelt).0, rules(&erases.replace("threshold = '700us'", "threshold = '200us'")));
+    for without in [&none, &with(CONFIG, "Preemptible_GC_Enabled", "false")] {
+        assert_eq!(convert(without).0, None);
+    }
 }
 
 #[test]

@@ -140,13 +140,17 @@ pub enum Sabotage {
     BlockReordered,
     /// Codewords in a decoder's pipeline come out although the power has failed meanwhile.
     CodewordsOutlivePower,
+    /// A suspended program or erase does not go on while no other command waits for its die.
+    SuspendedForever,
+    /// A power cut tears a program or an erase that was suspended once, although the operation is done.
+    TornAfterResume,
     /// Another source than the seed decides.
     Undetermined,
 }
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 67] = [
+    pub const EVERY: [Self; 69] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -213,6 +217,8 @@ impl Sabotage {
         Self::PageSkipped,
         Self::BlockReordered,
         Self::CodewordsOutlivePower,
+        Self::SuspendedForever,
+        Self::TornAfterResume,
         Self::Undetermined,
     ];
 }
@@ -247,6 +253,8 @@ impl Planted {
             Some(Sabotage::PageSkipped) => Some(flash::backend::Bug::PageSkipped),
             Some(Sabotage::BlockReordered) => Some(flash::backend::Bug::BlockReordered),
             Some(Sabotage::CodewordsOutlivePower) => Some(flash::backend::Bug::CodewordsOutlivePower),
+            Some(Sabotage::SuspendedForever) => Some(flash::backend::Bug::SuspendedForever),
+            Some(Sabotage::TornAfterResume) => Some(flash::backend::Bug::TornAfterResume),
             _ => None,
         }
     }

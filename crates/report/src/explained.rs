@@ -111,7 +111,7 @@ pub fn explained_table(explained: &[Explained]) -> String {
         text.push_str(&grid(&header, rows, 1));
         for band in bands {
             let waited = |parts: &[Part]| parts.iter().map(|part| band.part_us(*part)).sum::<f64>();
-            let flash = waited(&[Part::Controller, Part::Die, Part::Channel]);
+            let flash = waited(&[Part::Controller, Part::Die, Part::Channel, Part::Suspended]);
             let queue = waited(&[Part::Queue]);
             let elsewhere = queue + waited(&[Part::Overlap, Part::Buffer, Part::Ftl]);
             let more = band.band == ALL || bands.len() < 3 || band.band == bands[bands.len() - 2].band;
@@ -187,7 +187,7 @@ pub fn explained_rows(explained: &[Explained]) -> Table {
     table.count("requests", UnitOfMeasure::None, "Requests in the band", rows.iter().map(|row| row.1.requests));
     let mean = "Mean response time in the band: the sum of its parts";
     table.number("latency_us", UnitOfMeasure::Microseconds, mean, rows.iter().map(|row| Some(row.1.latency_us)));
-    let of = "`part`: a part of the time; `behind`: of the waits for controllers, dies and channels, what these did meanwhile; \
+    let of = "`part`: a part of the time; `behind`: of the waits for controllers, dies and channels and of suspensions, what these resources did meanwhile; \
               `ahead`: of the time in the queue, the parts of the requests that completed meanwhile; `meanwhile`: of the waits \
               elsewhere, what the dies worked for";
     table.text("of", of, rows.iter().map(|row| row.2));

@@ -4,6 +4,7 @@
 use base::engine::Rng;
 use base::io::IoKind;
 use base::units::Span;
+use flash::backend::Op;
 use flash::nand::{Failing, Stamp};
 use ssd::{Drive, Precondition, Resolved, Ssd};
 
@@ -58,6 +59,10 @@ fn compare(resolved: &Resolved, seed: u64, steps: u64, with_faults: bool) -> u64
         assert_eq!(quiet.counters(), loud.counters(), "{at}");
         without += u64::from(quiet.next_event() > loud.next_event());
     }
+    if resolved.backend.suspend.is_some() {
+        let suspensions = |op| quiet.counters().flash.op(op).suspensions;
+        assert!(suspensions(Op::Program) > 0 && suspensions(Op::Erase) > 0, "seed {seed}: nothing was suspended");
+    }
     end_alike(&mut quiet, &mut loud, seed);
     without
 }
@@ -65,6 +70,13 @@ fn compare(resolved: &Resolved, seed: u64, steps: u64, with_faults: bool) -> u64
 const FMMU: &str = "part = \"FMMU-V2\"";
 /// Slow transfers, so that six chips are more than a channel can serve.
 const SLOW: &str = "lane-rate = \"200MB/s\"";
+
+/// A drive that suspends programs and erases.
+fn suspending(stop: &str, more: &str) -> Resolved {
+    let times = "program-time = \"5us\", erase-time = \"20us\"";
+    let suspend = format!("suspend = {{ stop = \"{stop}\", {times}, {more} }}");
+    drive(FMMU, &format!("{SLOW}\ncontrollers = \"none\"\n{suspend}"), "")
+}
 
 /// Parts and arrays whose reads may end quietly, one for each thing that the ends meet.
 fn drives() -> Vec<Resolved> {
@@ -82,6 +94,9 @@ fn drives() -> Vec<Resolved> {
         drive(two, &format!("{SLOW}\ncontrollers = \"none\"\narbitration = {{ bus = \"read-first\" }}"), ""),
         drive(FMMU, &format!("{SLOW}\ncontrollers = \"none\"\narbitration = {{ commands = \"read-first\" }}"), ""),
         drive(FMMU, SLOW, "map = { kind = \"uncached\" }"),
+        suspending("any-time", "operations = \"both\""),
+        suspending("steps", "reads = \"all\", program-resume = \"2us\", erase-resume = \"3us\""),
+        suspending("cancel", "writes = true, limit = 3, progress = \"20us\""),
     ]
 }
 

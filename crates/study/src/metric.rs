@@ -64,7 +64,7 @@ impl std::error::Error for ParseMetricError {}
 fn names() -> Vec<String> {
     let of = |group: &'static str, all: &'static [&'static str]| all.iter().map(move |stat| format!("{group}.{stat}"));
     let plain = "mean accumulated requests-per-s rate simulated failed unmapped unreadable-copies mount verified waf waf-bytes tbw cost energy \
-                 energy-per-sector";
+                 energy-per-sector suspensions suspended suspend-overhead";
     let mut names: Vec<String> = plain.split(' ').map(ToOwned::to_owned).collect();
     names.extend(FairStat::ALL.map(|(name, _)| name.to_owned()));
     for kind in KINDS {
@@ -81,7 +81,7 @@ fn names() -> Vec<String> {
 }
 
 /// The forms a metric can take.
-pub const HELP: [&str; 29] = [
+pub const HELP: [&str; 32] = [
     "mean (over all reads and writes)",
     "accumulated (the response times of all reads and writes together)",
     "KIND.STAT with read, write, flush or discard and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
@@ -121,6 +121,9 @@ pub const HELP: [&str; 29] = [
      mode), mode-pages (programmed in it), commands.OP, commands.OP.CAUSE",
     "commands.OP or commands.OP.CAUSE, e.g. commands.erase.gc",
     "slots.OP or slots.OP.CAUSE",
+    "suspensions (of programs and erases)",
+    "suspended (time for which all suspended operations together stood still)",
+    "suspend-overhead (time in which arrays stopped and went on)",
     "A / B for a quotient",
 ];
 
@@ -152,6 +155,9 @@ enum Name {
     Merges(MergeStat),
     Commands(String, Option<String>),
     Slots(String, Option<String>),
+    Suspensions,
+    Suspended,
+    SuspendOverhead,
     Flow(String, FlowStat),
     Fairness(FairStat),
 }
@@ -203,6 +209,9 @@ impl Name {
             ["cost"] => Some(Self::Cost),
             ["energy"] => Some(Self::Energy),
             ["energy-per-sector"] => Some(Self::EnergyPerSector),
+            ["suspensions"] => Some(Self::Suspensions),
+            ["suspended"] => Some(Self::Suspended),
+            ["suspend-overhead"] => Some(Self::SuspendOverhead),
             ["flow", ref rest @ ..] => FlowStat::parse(rest).map(|(flow, stat)| Self::Flow(flow, stat)),
             [name] => FairStat::parse(name).map(Self::Fairness),
             ["erases", stat] => one_of(stat, &ERASES).map(Self::Erases),
@@ -241,6 +250,8 @@ impl Name {
             | Self::Accumulated
             | Self::Simulated
             | Self::Mount
+            | Self::Suspended
+            | Self::SuspendOverhead
             | Self::Kind(
                 _,
                 Stat::Latency(_) | Stat::Wait | Stat::Service | Stat::FlashWait | Stat::StartWait | Stat::Access,
@@ -253,7 +264,8 @@ impl Name {
             | Self::Erases(_)
             | Self::Merges(_)
             | Self::Commands(..)
-            | Self::Slots(..) => Dimension::Count,
+            | Self::Slots(..)
+            | Self::Suspensions => Dimension::Count,
             Self::RequestsPerSecond | Self::Kind(_, Stat::RequestsPerSecond) => Dimension::PerSecond,
             Self::Rate | Self::Kind(_, Stat::Rate) => Dimension::Rate,
             Self::Amplification | Self::AmplificationInBytes | Self::Cost | Self::Fairness(_) => Dimension::Plain,
@@ -318,6 +330,9 @@ impl Name {
             Self::Merges(stat) => Some(stat.of(summary.merges.as_ref()?)),
             Self::Commands(op, cause) => Some(flash_sum(summary, op, cause.as_deref(), |row| row.commands)),
             Self::Slots(op, cause) => Some(flash_sum(summary, op, cause.as_deref(), |row| row.slots)),
+            Self::Suspensions => Some(summary.flash.iter().map(|row| row.suspensions).sum::<u64>() as f64),
+            Self::Suspended => Some(summary.flash.iter().map(|row| row.suspended_s).sum::<f64>() * 1e6),
+            Self::SuspendOverhead => Some(summary.flash.iter().map(|row| row.suspend_overhead_s).sum::<f64>() * 1e6),
         }
     }
 }

@@ -25,6 +25,7 @@ use ssd::{Precondition, Resolved, Ssd};
 
 use crate::Host;
 
+pub(crate) use settings::short;
 pub use settings::{Setting, settings};
 
 /// How much each check does.

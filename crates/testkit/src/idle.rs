@@ -1,6 +1,6 @@
 //! Removes keys from a drawn description that the resolver refuses because they have no effect.
 
-use flash::backend::{Arbitration, Completion, Controllers, Transfer};
+use flash::backend::{Arbitration, Completion, Controllers, SuspendSpec, Transfer};
 use ftl::{ProcessorSpec, SlcMlcSpec};
 use ssd::{BufferSpec, GcSpec, PlacementSpec, QueueArbitration, ReadTransfer, Spec, WearSpec};
 
@@ -18,6 +18,9 @@ pub fn leave_out_idle(spec: &mut Spec) {
 fn leave_out(spec: &mut Spec, path: &str) {
     if let (Some(key), Some(chang)) = (path.strip_prefix("ftl.chang."), &mut spec.ftl.chang) {
         return leave_out_of_chang(chang, key);
+    }
+    if let (Some(key), Some(rules)) = (path.strip_prefix("flash.suspend."), &mut spec.flash.suspend) {
+        return leave_out_of_suspend(rules, key);
     }
     match path {
         "flash.multi-plane" => spec.flash.multi_plane = None,
@@ -49,6 +52,21 @@ fn leave_out(spec: &mut Spec, path: &str) {
             buffer.low = BufferSpec::new(buffer.size).low;
         }
         _ => panic!("{path} has no effect, and its default is unknown"),
+    }
+}
+
+fn leave_out_of_suspend(rules: &mut SuspendSpec, key: &str) {
+    let plain = SuspendSpec::default();
+    match key {
+        "writes" => rules.writes = plain.writes,
+        "program-steps" => rules.program_steps = plain.program_steps,
+        "program-time" => rules.program_time = plain.program_time,
+        "program-resume" => rules.program_resume = plain.program_resume,
+        "erase-steps" => rules.erase_steps = plain.erase_steps,
+        "erase-time" => rules.erase_time = plain.erase_time,
+        "erase-resume" => rules.erase_resume = plain.erase_resume,
+        "progress" => rules.progress = plain.progress,
+        _ => panic!("flash.suspend.{key} has no effect, and its default is unknown"),
     }
 }
 

@@ -2,7 +2,10 @@
 
 use base::engine::Rng;
 use base::units::{Bytes, Rate, Ratio, Span};
-use flash::backend::{Arbitration, BusOrder, Completion, Controllers, Decoders, Op, Order, Transfer};
+use flash::backend::{
+    Arbitration, BusOrder, Completion, Controllers, Decoders, Op, Order, StopPoint, SuspendSpec, SuspensionReads,
+    SuspensionTarget, Transfer,
+};
 use flash::nand::{Cell, Part, Stamp};
 use flash::spec::{DecodeSpec, EccSpec};
 use ftl::{
@@ -15,6 +18,7 @@ use ssd::{
     ReadTransfer, SlcSpec, Spec, Ssd, UnmappedReads, VictimSpec, WearSpec,
 };
 
+use crate::conformance::short;
 use crate::{Host, leave_out_idle, requests};
 
 /// Limits of what a run of the swarm draws.
@@ -97,9 +101,32 @@ pub fn draw_device(rng: &mut Rng, faults: bool) -> Spec {
         with_times(&mut spec, &mut Rng::stream(rng.clone().bits(), "swarm.times"));
         leave_out_idle(&mut spec);
         if spec.resolve().is_ok() {
-            return spec;
+            return or_suspending(spec, &mut Rng::stream(rng.clone().bits(), "swarm.suspend"));
         }
     }
+}
+
+/// In a quarter of the cases, the device with suspension, if it takes that.
+fn or_suspending(spec: Spec, rng: &mut Rng) -> Spec {
+    if !rng.chance(0.25) {
+        return spec;
+    }
+    let some = |rng: &mut Rng, us: u64| rng.chance(0.3).then(|| Span::from_us(1 + rng.below(us)));
+    let rules = SuspendSpec {
+        operations: pick(rng, &[SuspensionTarget::Both, SuspensionTarget::Erases, SuspensionTarget::Programs]),
+        reads: pick(rng, &[SuspensionReads::Host, SuspensionReads::All]),
+        writes: rng.chance(0.3),
+        stop: pick(rng, &[StopPoint::AnyTime, StopPoint::Steps, StopPoint::Cancel]),
+        limit: rng.chance(0.3).then(|| 1 + rng.below(3) as u32),
+        progress: some(rng, 100).unwrap_or_default(),
+        longest: some(rng, 1000),
+        threshold: some(rng, 100).unwrap_or_default(),
+        ..short()
+    };
+    let mut suspending = spec.clone();
+    suspending.flash.suspend = Some(rules);
+    leave_out_idle(&mut suspending);
+    if suspending.resolve().is_ok() { suspending } else { spec }
 }
 
 /// Times of the firmware, the RAM and the link, on some of the devices that can have them.
@@ -186,6 +213,7 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
                 hold: later.chance(0.1),
                 between_pages: Rng::stream(rng.clone().bits(), "swarm.pages").chance(0.7),
             },
+            suspend: None,
             faults: flash_faults,
             custom_part: Some(part.into()),
         },

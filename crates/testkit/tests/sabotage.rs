@@ -108,6 +108,7 @@ const FULL: &[&str; 1] = &["buffer that fills up"];
 const PAGES: &[&str; 1] = &["programs of 6 pages page by page, bus CommandFirst"];
 const TRIMS: &[&str; 1] = &["durable discards"];
 const CHECKPOINTS: &[&str; 1] = &["checkpoints"];
+const SUSPENDS: &[&str; 1] = &["suspension, AnyTime"];
 const BAST: &[&str; 1] = &["Bast, Apart, controllers PerChannel"];
 const CHANG: &[&str; 1] = &["Chang, plain"];
 
@@ -195,6 +196,8 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         Sabotage::RewrittenVouched | Sabotage::OpenVouched => vec![at(CHECKPOINTS, "power cuts, full")],
         Sabotage::PairingIgnored => vec![at(&["paired pages"], "power cuts, full")],
         Sabotage::CodewordsOutlivePower => vec![at(&["decoders PerChannel"], "program failures")],
+        Sabotage::SuspendedForever => vec![at(SUSPENDS, "integrity")],
+        Sabotage::TornAfterResume => vec![at(SUSPENDS, "power cuts, full")],
         Sabotage::BlockReordered => vec![at(&["collection first, checkpoints"], "integrity")],
         Sabotage::PageSkipped => vec![at(PAGES, "books"), at(PAGES, "integrity")],
         // A unit test finds it: the suite has no tenants confined to a part of the dies.

@@ -11,6 +11,10 @@ pub enum Bug {
     BlockReordered,
     /// Codewords in a decoder's pipeline come out although the power has failed meanwhile.
     CodewordsOutlivePower,
+    /// A suspended operation does not go on while no other command waits for its die.
+    SuspendedForever,
+    /// A power cut tears an operation that was suspended once, although the operation is done.
+    TornAfterResume,
 }
 
 /// The planted bug of a backend: none, and without the feature there cannot be one.

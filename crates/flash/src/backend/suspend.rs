@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use base::engine::{EventQueue, Handle};
 use base::units::{Span, Time};
 
+use super::planted::Bug;
 use super::{Backend, Cause, Class, Command, Event, Observer, Op, Phase, Primitive, Resource, State};
 use crate::nand::{Sector, Stream, Target};
 
@@ -389,9 +390,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if suspension.serves(spec) >= next && next.is_some() && !suspension.is_overdue(now, spec) {
             return false;
         }
+        if next.is_none() && rules.planted.is(Bug::SuspendedForever) {
+            return true;
+        }
+        let torn = suspension.tear.filter(|_| rules.planted.is(Bug::TornAfterResume));
         let Some(Resumption { command: handle, delay, left, stood }) = suspension.resume(now, spec) else {
             return false;
         };
+        suspension.tear = torn;
         let command = &mut work.commands[handle];
         command.wait += stood;
         let tally = account.at(command.op, command.cause);

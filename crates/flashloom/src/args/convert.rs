@@ -24,7 +24,8 @@ pub(crate) struct ConvertArgs {
     pub(crate) out: Option<PathBuf>,
 
     /// Convert to what a controller does, where MQSim does something else: the whole cache is a write buffer, host reads
-    /// cross the channel first, dies of a chip work at once, and one command works on all planes of a die
+    /// cross the channel first and suspend programs and erases, dies of a chip work at once, and one command works on all
+    /// planes of a die
     #[arg(long)]
     pub(crate) as_controllers_do: bool,
 

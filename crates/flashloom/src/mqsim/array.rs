@@ -3,6 +3,7 @@
 use super::Likeness;
 use super::queues::Queues;
 use super::sheet::Sheet;
+use super::suspend::suspend;
 use super::xml::Group;
 
 /// True if the dies of a chip become planes of one die.
@@ -38,6 +39,7 @@ pub(super) fn array(
     lane_rate(drive, likeness, sheet);
     sheet.line("controllers = \"none\"", "MQSim has none: transactions go to the chips");
     arbitration(drive, likeness, sheet);
+    suspend(drive, flash, likeness, sheet);
     if planes.used > 1 {
         let why = match likeness {
             Likeness::Mqsim => {

@@ -12,7 +12,7 @@ use super::xml::{Group, XmlFile};
 const DIMENSIONS: [(char, &str); 4] = [('C', "channel"), ('W', "chip"), ('D', "die"), ('P', "plane")];
 
 /// Parameters that MQSim has and Flashloom has not, each with the reason. Some versions of MQSim lack some of them.
-const WITHOUT: [(&str, &str); 15] = [
+const WITHOUT: [(&str, &str); 11] = [
     ("Seed", "the seed is an option of a run: --seed"),
     ("Enabled_Preconditioning", "the state of a drive is an option of a run: --precondition"),
     ("IO_Queue_Depth", "a submission queue takes any number of requests"),
@@ -24,11 +24,6 @@ const WITHOUT: [(&str, &str); 15] = [
     ("Data_Cache_DRAM_tCL", "RAM has a rate, and no rows"),
     ("Data_Cache_DRAM_tRP", "RAM has a rate, and no rows"),
     ("GC_Hard_Threshold", "collection that is preemptible takes turns with writes at any number of free blocks"),
-    ("Preferred_suspend_erase_time_for_read", "no operation of the flash is suspended"),
-    // So MQSim writes it.
-    ("Prefered_suspend_erase_time_for_read", "no operation of the flash is suspended"),
-    ("Preferred_suspend_erase_time_for_write", "no operation of the flash is suspended"),
-    ("Preferred_suspend_write_time_for_read", "no operation of the flash is suspended"),
 ];
 
 /// Writes the drive of a configuration file.
@@ -50,11 +45,6 @@ pub(super) fn device(file: &XmlFile<'_>, name: &str, (queues, likeness): (&Queue
     for (name, why) in WITHOUT {
         if drive.has(name) {
             sheet.without(name, why);
-        }
-    }
-    for name in ["CMD_Suspension_Support", "Suspend_Erase_Time", "Suspend_Program_Time"] {
-        if flash.has(name) {
-            sheet.without(name, "no operation of the flash is suspended");
         }
     }
     for group in [host, drive, flash] {

@@ -221,6 +221,12 @@ class FlashRow(Record):
     """Pages, or blocks for an erase."""
     slots: int
     """Mapping units carried."""
+    suspend_overhead_s: Optional[float]
+    """Array time of stopping and of going on, a part of `array_s`; left out if it is zero."""
+    suspended_s: Optional[float]
+    """Time for which operations stood still; left out if it is zero."""
+    suspensions: Optional[int]
+    """Suspensions of the operations; left out if there were none."""
 
 
 class FlowIntervalSummary(Record):

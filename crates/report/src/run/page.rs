@@ -12,6 +12,7 @@ use super::lead::lead;
 use super::table::{KINDS, table};
 use crate::explained::explained_table;
 use crate::page::{Block, Cell, Page, Row, Section, Table, Tile};
+use crate::suspensions;
 
 /// The page of a run; several stages are its sections, in order.
 #[must_use]
@@ -150,10 +151,11 @@ fn requests(summary: &Summary, root: &str) -> Table {
 
 /// Flash commands by operation and cause.
 fn flash(summary: &Summary, root: &str) -> Table {
+    let suspends = suspensions::any(&summary.flash);
     // Padding is no command of its own; write amplification includes it.
     let rows = summary.flash.iter().enumerate().filter(|(_, row)| row.commands > 0).map(|(i, row)| {
         let at = |key: &str| format!("{root}/flash/{i}/{key}");
-        let cells = vec![
+        let mut cells = vec![
             row.op.into(),
             row.cause.into(),
             Cell::of(count(row.commands as f64), at("commands")),
@@ -162,12 +164,18 @@ fn flash(summary: &Summary, root: &str) -> Table {
             Cell::of(duration(row.array_s * 1e6), at("array_s")),
             Cell::of(duration(row.bus_s * 1e6), at("bus_s")),
         ];
+        if suspends {
+            let some = |of: Cell| if row.suspensions > 0 { of } else { "-".into() };
+            cells.push(some(Cell::of(count(row.suspensions as f64), at("suspensions"))));
+            cells.push(some(Cell::of(duration(row.suspended_s * 1e6), at("suspended_s"))));
+        }
         Row { cells, notes: Vec::new() }
     });
     let header = ["flash", "cause", "commands", "pages", "bytes", "array time", "bus time"];
+    let more = if suspends { &["suspensions", "stood still"][..] } else { &[] };
     Table {
         heading: "Flash commands".into(),
-        header: header.map(ToOwned::to_owned).to_vec(),
+        header: header.iter().chain(more).map(|name| (*name).to_owned()).collect(),
         texts: 2,
         rows: rows.collect(),
         ..Table::default()

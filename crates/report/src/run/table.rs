@@ -15,6 +15,7 @@ use study::validity::BEYOND;
 
 use super::fairness::fairness;
 use crate::grid::{fitted, grid};
+use crate::suspensions::suspensions;
 
 /// The columns of a terminal.
 const WIDTH: usize = 80;
@@ -188,6 +189,7 @@ fn levels(summary: &Summary) -> Vec<String> {
         lines.push(log_merges(merges));
     }
     lines.extend(summary.slc_mlc.iter().flat_map(slc_mlc));
+    lines.extend(suspensions(summary));
     let used = &summary.utilisation;
     let groups = [
         ("channels", &used.channels),

@@ -3,7 +3,7 @@
 //! The default value of a key is never refused, because a resolved description has all keys.
 
 use base::fault::Faults;
-use flash::backend::{BusOrder, Completion, Controllers, Transfer};
+use flash::backend::{BusOrder, Completion, Controllers, StopPoint, SuspendSpec, SuspensionTarget, Transfer};
 use flash::spec::FlashSpec;
 use ftl::{Idle, Site};
 
@@ -19,6 +19,7 @@ impl Spec {
             .into_iter()
             .chain(family)
             .chain(self.idle_planes(site))
+            .chain(self.idle_suspend())
             .chain(ftl)
             .chain(self.idle_host())
         {
@@ -82,6 +83,43 @@ impl Spec {
                 "a controller that moves the data does so for one list at a time",
             )
             .remedy("leave it out, or flash.transfer"),
+        ]
+    }
+
+    fn idle_suspend(&self) -> Vec<Idle> {
+        let (Some(rules), plain) = (&self.flash.suspend, SuspendSpec::default()) else { return Vec::new() };
+        let no_program = rules.operations == SuspensionTarget::Erases;
+        let no_erase = rules.operations == SuspensionTarget::Programs;
+        let no_step = rules.stop == StopPoint::AnyTime;
+        let program = "programs are not suspended";
+        let erase = "erases are not suspended";
+        let step = "an operation stops at any time, not at steps";
+        let key = |name, is_set: bool, idle: bool, why: &'static str| {
+            Idle::new(name, is_set && idle, why).remedy("leave it out, or change flash.suspend.operations")
+        };
+        let steps = |name, is_set: bool| {
+            Idle::new(name, is_set && no_step, step).remedy("leave it out, or set flash.suspend.stop")
+        };
+        let [program_steps, program_time, program_resume] =
+            ["flash.suspend.program-steps", "flash.suspend.program-time", "flash.suspend.program-resume"];
+        let [erase_steps, erase_time, erase_resume] =
+            ["flash.suspend.erase-steps", "flash.suspend.erase-time", "flash.suspend.erase-resume"];
+        vec![
+            key(program_steps, rules.program_steps != plain.program_steps, no_program, program),
+            steps(program_steps, rules.program_steps != plain.program_steps),
+            key(program_time, rules.program_time != plain.program_time, no_program, program),
+            key(program_resume, rules.program_resume != plain.program_resume, no_program, program),
+            key(erase_steps, rules.erase_steps != plain.erase_steps, no_erase, erase),
+            steps(erase_steps, rules.erase_steps != plain.erase_steps),
+            key(erase_time, rules.erase_time != plain.erase_time, no_erase, erase),
+            key(erase_resume, rules.erase_resume != plain.erase_resume, no_erase, erase),
+            key("flash.suspend.writes", rules.writes, no_erase, erase),
+            Idle::new(
+                "flash.suspend.progress",
+                !rules.progress.is_zero() && rules.limit == Some(1),
+                "an operation is suspended once at most, and works without that before",
+            )
+            .remedy("leave it out, or raise flash.suspend.limit"),
         ]
     }
 

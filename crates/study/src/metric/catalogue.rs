@@ -165,11 +165,14 @@ const ERASES: [Meaning; 4] = [
     ("deviation", "Standard deviation of the erase counts"),
 ];
 
-const FLASH: [Meaning; 4] = [
+const FLASH: [Meaning; 7] = [
     ("commands.OP", "Flash commands of an operation"),
     ("commands.OP.CAUSE", "Flash commands of an operation and a cause"),
     ("slots.OP", "Mapping units that they carried"),
     ("slots.OP.CAUSE", "Mapping units that they carried, of one cause"),
+    ("suspensions", "Suspensions of programs and erases, with `flash.suspend`"),
+    ("suspended", "Time for which all suspended operations together stood still"),
+    ("suspend-overhead", "Time in which arrays stopped suspended operations and went on with them"),
 ];
 
 const MAP: [Meaning; 14] = [

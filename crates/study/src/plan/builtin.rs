@@ -58,6 +58,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("sung/merges", include_str!("../../studies/sung/merges.toml")),
     ("sung/spread", include_str!("../../studies/sung/spread.toml")),
     ("sung/traces", include_str!("../../studies/sung/traces.toml")),
+    ("today/suspend", include_str!("../../studies/today/suspend.toml")),
 ];
 
 /// The name and the text of every study under `studies/`, by name.
@@ -91,6 +92,7 @@ mod tests {
                 ("hydra/", "HY"),
                 ("mix/", "MX"),
                 ("sung/", "SU"),
+                ("today/", "TD"),
             ];
             assert!(papers.into_iter().any(|(paper, id)| of(paper, id)), "{name}: claims of another paper");
         }
@@ -100,7 +102,7 @@ mod tests {
     #[test]
     fn every_claim_of_a_paper_is_in_a_study() {
         let ids = |paper, most| (1..=most).map(move |n| format!("id = \"{paper}{n}\""));
-        let papers = [("CH", 14), ("DJ", 17), ("FM", 11), ("HY", 20), ("MX", 7), ("SU", 10)];
+        let papers = [("CH", 14), ("DJ", 17), ("FM", 11), ("HY", 20), ("MX", 7), ("SU", 10), ("TD", 4)];
         let mut ids = papers.into_iter().flat_map(|(paper, most)| ids(paper, most)).collect::<Vec<_>>();
         ids.retain(|id| builtin().iter().all(|(_, text)| !text.contains(id)));
         assert_eq!(ids, [""; 0], "missing");

@@ -29,6 +29,24 @@ pub struct FlashRow {
     pub array_s: f64,
     /// Channel time.
     pub bus_s: f64,
+    /// Suspensions of the operations; left out if there were none.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub suspensions: u64,
+    /// Time for which operations stood still; left out if it is zero.
+    #[serde(default, skip_serializing_if = "takes_none")]
+    pub suspended_s: f64,
+    /// Array time of stopping and of going on, a part of `array_s`; left out if it is zero.
+    #[serde(default, skip_serializing_if = "takes_none")]
+    pub suspend_overhead_s: f64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde calls it with a reference.
+const fn is_none(count: &u64) -> bool {
+    *count == 0
+}
+
+fn takes_none(seconds: &f64) -> bool {
+    *seconds <= 0.0
 }
 
 /// The rows of an account.
@@ -42,6 +60,9 @@ pub(super) fn rows(account: &Account) -> Vec<FlashRow> {
         bytes: tally.bytes.get(),
         array_s: tally.array.as_secs_f64(),
         bus_s: tally.bus.as_secs_f64(),
+        suspensions: tally.suspensions,
+        suspended_s: tally.suspended.as_secs_f64(),
+        suspend_overhead_s: tally.suspend_overhead.as_secs_f64(),
     };
     account.rows().map(row).collect()
 }

@@ -44,7 +44,8 @@ pub struct Band {
     #[serde(deserialize_with = "name::in_order", serialize_with = "by_name")]
     #[schemars(with = "BTreeMap<&str, f64>", extend("propertyNames" = schema::keys(Part::ALL.map(Part::name))))]
     pub parts_us: Times,
-    /// Of the waits for controllers, dies and channels: what these did meanwhile, in microseconds by cause.
+    /// Of the waits for controllers, dies and channels, and of suspensions: what these resources did meanwhile, in
+    /// microseconds by cause.
     #[serde(deserialize_with = "name::in_order", serialize_with = "by_name")]
     #[schemars(with = "BTreeMap<&str, f64>", extend("propertyNames" = schema::keys(Cause::ALL.map(Cause::name))))]
     pub behind_us: Times,

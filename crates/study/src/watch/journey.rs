@@ -31,12 +31,14 @@ pub enum Part {
     Transfer,
     /// In the error correction, including the wait for a decoder.
     Decode,
+    /// Suspended: its program or erase stands still while the die serves reads.
+    Suspended,
 }
 
 impl Part {
     /// The number of parts.
-    pub const COUNT: usize = 11;
-    /// All parts, in the order of a request's way.
+    pub const COUNT: usize = 12;
+    /// All parts.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Queue,
         Self::Overlap,
@@ -49,6 +51,7 @@ impl Part {
         Self::Channel,
         Self::Transfer,
         Self::Decode,
+        Self::Suspended,
     ];
 
     /// True for waits behind the queue for which no resource of the flash is known.
@@ -71,6 +74,7 @@ impl Part {
             Self::Channel => "channel-wait",
             Self::Transfer => "transfer",
             Self::Decode => "decode",
+            Self::Suspended => "suspended",
         }
     }
 }
@@ -101,8 +105,8 @@ pub struct Journey {
     pub end: Time,
     /// Its time by [`Part`].
     pub parts: [Span; Part::COUNT],
-    /// Of the waits for controllers, dies and channels: what these did meanwhile, by [`Cause`]; the remainder is
-    /// unknown.
+    /// Of the waits for controllers, dies and channels, and of suspensions: what these resources did meanwhile, by
+    /// [`Cause`]; the remainder is unknown.
     pub behind: [Span; Cause::COUNT],
     /// Of the time in the queue: the parts of the requests that completed meanwhile.
     pub ahead: [Span; Part::COUNT],

@@ -312,7 +312,9 @@ impl Journeys {
             let last = track.legs.last().map_or(track.ready, |leg| leg.until);
             let asked = phase.ready.clamp(last, phase.from.max(last));
             at(&mut self.dies, phase.die).add(last, asked, &mut track.behind);
-            fill(&mut track.legs, last, asked, Part::Die, Some(Resource::Array(phase.die)));
+            let stopped = std::mem::replace(&mut track.stopped, phase.primitive == Primitive::Suspend);
+            let waits = if stopped { Part::Suspended } else { Part::Die };
+            fill(&mut track.legs, last, asked, waits, Some(Resource::Array(phase.die)));
             let works = match phase.resource {
                 Resource::Array(_) | Resource::Decoder(_) => Part::Array,
                 Resource::Channel(number) => {
@@ -331,20 +333,33 @@ impl Journeys {
         }
     }
 
-    /// Corrects the end of the latest phase of a channel, and of its command and die.
+    /// Corrects the end of the latest phase of a channel or an array, and of its command and die.
     pub(super) fn shortened(&mut self, resource: Resource, die: u32, command: u32, until: Time) {
-        let Resource::Channel(number) = resource else { return };
-        let Some(latest) = at(&mut self.channels, number).0.back_mut() else { return };
-        let phase = std::mem::replace(latest, (latest.0, until, latest.2));
-        // In cache mode the array may have begun to work since.
-        let same = at(&mut self.dies, die).0.iter_mut().rev().find(|earlier| **earlier == phase);
-        if let Some(same) = same {
-            same.1 = until;
+        let dies = at(&mut self.dies, die);
+        match resource {
+            Resource::Decoder(_) => return,
+            Resource::Channel(number) => {
+                let Some(latest) = at(&mut self.channels, number).0.back_mut() else { return };
+                let phase = std::mem::replace(latest, (latest.0, until, latest.2));
+                // In cache mode the array may have begun to work since.
+                let same = dies.0.iter_mut().rev().find(|earlier| **earlier == phase);
+                if let Some(same) = same {
+                    same.1 = until;
+                }
+            }
+            Resource::Array(_) => {
+                // While an array is stopped, no other work of its die is under way.
+                if let Some((_, ended, cause)) = dies.0.back_mut().filter(|(_, ended, _)| *ended > until) {
+                    self.meanwhile.stopped(*ended - until, *cause);
+                    *ended = until;
+                }
+            }
         }
         let number = self.commands.get(command as usize).copied().flatten();
-        if let Some(leg) = number.and_then(|number| self.tracks[number].legs.last_mut()) {
-            leg.until = until;
-        }
+        let Some(legs) = number.map(|number| &mut self.tracks[number].legs) else { return };
+        let Some(leg) = legs.last_mut() else { return };
+        leg.until = until;
+        legs.pop_if(|leg| leg.from == leg.until);
     }
 
     pub(super) fn request(&mut self, now: Time, owner: NonZeroU32, step: RequestStep, of: &Began) {

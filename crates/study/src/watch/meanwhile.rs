@@ -53,6 +53,11 @@ impl Meanwhile {
         self.now.causes[cause as usize] += span.as_us_f64();
     }
 
+    /// A die stops before the end of its work; this much of the work is left.
+    pub(super) fn stopped(&mut self, left: Span, cause: Cause) {
+        self.now.causes[cause as usize] -= left.as_us_f64();
+    }
+
     /// A request completes. Its time in the queue is no work.
     pub(super) fn completed(&mut self, now: Time, parts: &[Span; Part::COUNT]) {
         for (part, (sum, span)) in zip(Part::ALL, zip(&mut self.now.parts, parts)) {

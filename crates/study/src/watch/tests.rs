@@ -57,7 +57,7 @@ fn parts(journey: &Journey) -> BTreeMap<&'static str, f64> {
 #[test]
 fn every_request_is_explained_without_a_gap_on_every_kind_of_device() {
     // Every tenth of the suite's settings, so that all families and controllers occur, and all settings of more times.
-    let more = ["decoders", "firmware", "a slow RAM", "as they come"];
+    let more = ["decoders", "firmware", "a slow RAM", "as they come", "suspen"];
     let settings = conformance::settings();
     let chosen = settings.iter().enumerate().filter(|(i, of)| i % 10 == 0 || more.iter().any(|n| of.name.contains(n)));
     for (_, setting) in chosen {
@@ -80,7 +80,10 @@ fn every_request_is_explained_without_a_gap_on_every_kind_of_device() {
             let waits = |parts: &[Part]| parts.iter().map(|part| journey.parts[*part as usize]).sum::<Span>();
             let of = |causes: &[Span]| causes.iter().copied().sum::<Span>();
             let elsewhere = [Part::Queue, Part::Overlap, Part::Buffer, Part::Ftl];
-            assert!(of(&journey.behind) <= waits(&[Part::Controller, Part::Die, Part::Channel]), "{name}");
+            assert!(
+                of(&journey.behind) <= waits(&[Part::Controller, Part::Die, Part::Channel, Part::Suspended]),
+                "{name}"
+            );
             assert!(of(&journey.ahead) <= waits(&[Part::Queue]), "{name}");
             assert!(of(&journey.meanwhile) <= waits(&elsewhere), "{name}");
         }

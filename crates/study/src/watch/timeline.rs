@@ -260,7 +260,8 @@ impl Timeline {
         self.slices.push(Slice { resource, op, primitive, cause, from, until, waited, about });
     }
 
-    /// Corrects the end of the latest phase of a resource, and forgets it if it now ends before the window.
+    /// Corrects the end of the latest phase of a resource. A phase that now ends before the window, or has no length, is
+    /// forgotten.
     pub(super) fn shortened(&mut self, resource: Resource, until: Time) {
         let Some(i) = self.slices.iter().rposition(|slice| slice.resource == resource) else { return };
         // The phase may be one that the timeline did not keep.
@@ -268,7 +269,7 @@ impl Timeline {
             return;
         }
         self.slices[i].until = until;
-        if !self.overlaps(self.slices[i].from, until) {
+        if !self.overlaps(self.slices[i].from, until) || self.slices[i].from == until {
             self.slices.remove(i);
         }
     }

@@ -24,6 +24,8 @@ pub(super) struct Track {
     pub(super) behind: [Span; Cause::COUNT],
     /// Its data has gone out: the rest of its time is decoding.
     pub(super) out: bool,
+    /// Its array has been stopped: it stands still until its array goes on.
+    pub(super) stopped: bool,
     /// The requests that it serves.
     pub(super) owners: Vec<NonZeroU32>,
     /// The command that it waited for.
@@ -67,8 +69,8 @@ impl Tracks {
         (track.list, track.submitted, track.ready, track.finished) = (list, at, at, at);
         track.legs.clear();
         track.owners.clear();
-        (track.behind, track.out, track.before, track.waited, track.users) =
-            (Default::default(), false, None, false, 1);
+        (track.behind, track.out, track.stopped) = (Default::default(), false, false);
+        (track.before, track.waited, track.users) = (None, false, 1);
         number
     }
 

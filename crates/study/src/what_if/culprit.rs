@@ -87,7 +87,7 @@ impl Culprit {
             queued: all.ahead[part as usize] / all.parts[part as usize],
             causes: causes(match part {
                 Part::Queue | Part::Overlap | Part::Buffer | Part::Ftl => &all.meanwhile,
-                Part::Controller | Part::Die | Part::Channel => &all.behind,
+                Part::Controller | Part::Die | Part::Channel | Part::Suspended => &all.behind,
                 Part::Link | Part::Array | Part::Transfer | Part::Decode => &[0.0; Cause::COUNT],
             }),
         };

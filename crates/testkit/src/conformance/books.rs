@@ -2,7 +2,7 @@
 
 use base::io::Io;
 use base::units::Span;
-use flash::backend::{Cause, Op, Tally};
+use flash::backend::{Cause, Op, StopPoint, Tally};
 use ftl::MappingSpec;
 use ssd::{Counters, Drive, FlushPolicy, SlcMlcCounters};
 
@@ -157,6 +157,15 @@ fn bytes(trial: &Trial<'_>, counters: &Counters) {
     }
 }
 
+/// The longest step that a suspension of an operation loses, if the operation takes so long.
+fn lost_step(trial: &Trial<'_>, op: Op, most: Span) -> Span {
+    let rules = trial.resolved.backend.suspend.filter(|rules| rules.stop == StopPoint::Cancel);
+    rules.map_or(Span::ZERO, |rules| match op {
+        Op::Erase => most / u64::from(rules.erase_steps) + Span::from_ns(1),
+        _ => most / u64::from(rules.program_steps) + Span::from_ns(1),
+    })
+}
+
 fn times(trial: &Trial<'_>, counters: &Counters) {
     let all = Op::ALL.into_iter().fold(Tally::default(), |mut sum, op| {
         sum += counters.flash.op(op);
@@ -198,8 +207,11 @@ fn times(trial: &Trial<'_>, counters: &Counters) {
         });
         let busy = timing.cycles.busy;
         let (least, most) = (slc_mode.or(least).expect("a time") + busy, most.expect("a time") + copies + busy);
-        let within = least * tally.commands <= tally.array && tally.array <= most * tally.commands;
-        assert!(within, "{} commands {} for {} worked {}", tally.commands, op.name(), cause.name(), tally.array);
+        // Stopping and going on is work of the array; standing still is none. A cancelled step is worked off twice.
+        let worked = tally.array - tally.suspend_overhead;
+        let repeated = lost_step(trial, op, most) * tally.suspensions;
+        let within = least * tally.commands <= worked && worked <= most * tally.commands + repeated;
+        assert!(within, "{} commands {} for {} worked {worked}", tally.commands, op.name(), cause.name());
     }
     if let (Some(times), Some(slc_mlc)) = (timing.slc_mode, &counters.slc_mlc) {
         let programs = counters.flash.op(Op::Program);
@@ -208,6 +220,9 @@ fn times(trial: &Trial<'_>, counters: &Counters) {
         assert_eq!(programs.array, others + times.program * slc_mlc.slc_mode_pages, "programs in either mode");
     }
     let elapsed = counters.at - base::units::Time::ZERO;
+    let dies = u64::from(trial.resolved.geometry.die_count());
+    assert!(all.suspended <= elapsed * dies, "operations stood still longer than there was time");
+    assert!(all.suspensions > 0 || (all.suspended + all.suspend_overhead).is_zero(), "{all:?}");
     let map = counters.map.iter().flat_map(|map| &map.busy);
     let busy = counters.die_busy.iter().chain(&counters.channel_busy).chain(&counters.controller_busy).chain(map);
     let busy = busy.chain(&counters.decoder_busy).chain([&counters.processor_busy]);

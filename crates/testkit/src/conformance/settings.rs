@@ -8,6 +8,7 @@ mod pairs;
 mod reserve;
 mod samples;
 mod slc_mlc;
+mod suspend;
 mod times;
 mod trims;
 
@@ -21,6 +22,7 @@ use ssd::{
 };
 
 use crate::leave_out_idle;
+pub(crate) use suspend::short;
 
 /// A device with a name.
 #[derive(Clone, Debug)]
@@ -67,6 +69,8 @@ fn base(kind: FtlKind, map: MapSpec) -> Spec {
             transfer: Transfer::default(),
             ecc: None,
             arbitration: Arbitration::default(),
+            suspend: None,
+            variation: None,
             faults: FaultSpec::default(),
         },
         slc: None,
@@ -456,6 +460,15 @@ pub fn settings() -> Vec<Setting> {
     book.checkpoints();
     settings = for_every_map(book.settings, Book::starts_at_zero);
     settings = for_every_map(settings, Book::collection_first);
+    for kind in [FtlKind::Bast, FtlKind::Fast] {
+        let mut book = Book { kind, map: MapSpec::Ram, settings };
+        book.suspensions_of_merges();
+        settings = book.settings;
+    }
+    let mut book = Book { kind: FtlKind::Page, map: MapSpec::Ram, settings };
+    book.suspensions();
+    settings = for_every_map(book.settings, Book::suspensions_for_a_map);
+    settings.extend(suspend::of_families());
     settings.iter_mut().for_each(|setting| leave_out_idle(&mut setting.spec));
     settings
 }

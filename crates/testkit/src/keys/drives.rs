@@ -110,6 +110,21 @@ pub fn fixtures() -> Vec<Fixture> {
              [ftl]\nover-provisioning = \"45%\"\n",
         ),
         fixture(
+            "page, suspends at steps",
+            PART,
+            "channels = 2\nchips = 2\ncontrollers = \"none\"\n\
+             suspend = { stop = \"steps\", writes = true, program-time = \"10us\", erase-time = \"20us\", program-resume = \"2us\", \
+             erase-resume = \"3us\", limit = 3, progress = \"20us\", longest = \"300us\", threshold = \"30us\" }\n",
+            "[host]\nqueue-depth = 12\n[ftl]\nover-provisioning = \"45%\"\n",
+        ),
+        fixture(
+            "page, cancels erases",
+            PART,
+            "channels = 2\nchips = 2\ncontrollers = \"none\"\n\
+             suspend = { operations = \"erases\", stop = \"cancel\", reads = \"all\", erase-time = \"20us\" }\n",
+            "[ftl]\nover-provisioning = \"45%\"\n",
+        ),
+        fixture(
             "page, checkpoints",
             PART,
             "channels = 2\nchips = 2\n",

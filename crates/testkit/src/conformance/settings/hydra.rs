@@ -1,7 +1,7 @@
 //! Settings of Hydra's block-mapped FTL.
 
 use base::units::Bytes;
-use flash::backend::{Arbitration, BusOrder, Controllers, Order};
+use flash::backend::{Arbitration, BusOrder, Controllers, Order, StopPoint, SuspendSpec, SuspensionReads};
 use flash::nand::Part;
 use ftl::{HydraSpec, ProcessorSpec};
 use ssd::{BufferPolicy, BufferSpec, FlushPolicy, FtlKind, FtlSpec, MapSpec, Spec, WearSpec};
@@ -52,6 +52,22 @@ fn with_superblocks(spec: &mut Spec, each: u32, seen: u64) {
 
 fn hydra(spec: &mut Spec) -> &mut HydraSpec {
     spec.ftl.hydra.as_mut().expect("its FTL")
+}
+
+/// Settings with suspension.
+pub(super) fn suspending(rules: SuspendSpec) -> Vec<Setting> {
+    let each = [
+        (Controllers::Background(2), StopPoint::AnyTime, SuspensionReads::Host),
+        (Controllers::Background(2), StopPoint::Steps, SuspensionReads::All),
+        (Controllers::None, StopPoint::Cancel, SuspensionReads::All),
+    ];
+    let of = |(controllers, stop, reads): (Controllers, StopPoint, SuspensionReads)| {
+        let mut spec = device(PLAIN);
+        spec.flash.controllers = controllers;
+        spec.flash.suspend = Some(SuspendSpec { stop, reads, ..rules });
+        Setting { name: format!("hydra, suspension, controllers {controllers:?}, {stop:?}, {reads:?}"), spec }
+    };
+    each.into_iter().map(of).collect()
 }
 
 pub(super) fn settings() -> Vec<Setting> {

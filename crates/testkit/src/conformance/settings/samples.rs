@@ -1,7 +1,7 @@
 //! Settings of the FTL families that list their own samples.
 
 use base::units::Bytes;
-use flash::backend::{BusOrder, Controllers, Order, Transfer};
+use flash::backend::{BusOrder, Controllers, Order, StopPoint, SuspendSpec, SuspensionReads, Transfer};
 use ssd::{FtlKind, FtlSpec, MapSpec, Spec};
 
 use super::{Setting, base, buffer};
@@ -16,6 +16,18 @@ fn device(ftl: &FtlSpec) -> Spec {
     spec.flash.chips = 2;
     spec.ftl = ftl.clone();
     spec
+}
+
+/// The first sample of a family on that device, with suspension.
+pub(super) fn suspending(kind: FtlKind, rules: SuspendSpec) -> Vec<Setting> {
+    let Some(sample) = kind.samples().into_iter().next() else { return Vec::new() };
+    let of = |(controllers, stop)| {
+        let mut spec = device(&sample);
+        spec.flash.controllers = controllers;
+        spec.flash.suspend = Some(SuspendSpec { stop, reads: SuspensionReads::All, ..rules });
+        Setting { name: format!("{}, suspension, controllers {controllers:?}, {stop:?}", kind.name()), spec }
+    };
+    [(Controllers::None, StopPoint::AnyTime), (Controllers::Shared(3), StopPoint::Cancel)].map(of).into()
 }
 
 /// Every sample of a family on that device, and the first one on other devices, if the family accepts them.

@@ -1,0 +1,31 @@
+//! The line that says how often programs and erases were suspended, and what it cost.
+
+use study::summary::{FlashRow, Summary};
+use study::text::{count, duration};
+
+/// The suspensions of a run by operation, with the mean time of each, and the time of stopping and of going on; `None`
+/// without suspensions.
+pub(crate) fn suspensions(summary: &Summary) -> Option<String> {
+    let of = |op: &str| {
+        let rows = || summary.flash.iter().filter(move |row| row.op == op);
+        let suspensions: u64 = rows().map(|row| row.suspensions).sum();
+        let stood: f64 = rows().map(|row| row.suspended_s).sum();
+        let mean = duration(stood * 1e6 / suspensions as f64);
+        (suspensions > 0).then(|| format!("{} of {op}s (mean {mean})", count(suspensions as f64)))
+    };
+    let all: Vec<String> = ["program", "erase"].into_iter().filter_map(of).collect();
+    let overhead: f64 = summary.flash.iter().map(|row| row.suspend_overhead_s).sum();
+    (!all.is_empty()).then(|| format!("suspensions: {}, overhead {}", all.join(", "), duration(overhead * 1e6)))
+}
+
+/// The lines of all stages of a run, below what explains their requests.
+#[must_use]
+pub fn suspensions_text(stages: &[Summary]) -> String {
+    let lines: Vec<String> = stages.iter().filter_map(suspensions).collect();
+    if lines.is_empty() { String::new() } else { lines.join("\n") + "\n\n" }
+}
+
+/// True if operations of these rows were suspended.
+pub(crate) fn any(rows: &[FlashRow]) -> bool {
+    rows.iter().any(|row| row.suspensions > 0)
+}
