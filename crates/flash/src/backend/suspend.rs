@@ -323,6 +323,14 @@ impl Suspension {
 }
 
 impl<S: Sector, O: Observer> Backend<S, O> {
+    /// An array has begun: commands that may suspend it may have come while its command or its data crossed the channel.
+    #[inline]
+    pub(super) fn suspend_begun<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
+        if self.rules.suspend.is_some() {
+            self.suspend(now, number, events);
+        }
+    }
+
     /// Has the array of an occupied die stop, if a command waits that may suspend its operation. While the register is
     /// occupied the array is not stopped: the page there waits for it.
     #[cold]

@@ -209,7 +209,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let (die_number, state) = (command.die.get(), command.state);
         let die = &mut self.dies[die_number as usize];
         match state {
-            State::CommandCycles => self.execute(now, handle, events),
+            State::CommandCycles => {
+                self.execute(now, handle, events);
+                self.suspend_begun(now, die_number, events);
+            }
             State::Status => self.status_read(now, handle, events),
             State::DataIn if die.array.is_some() => {
                 if self.rules.reads_status && self.begins_unnoticed(now, die_number, handle, events) {
@@ -223,6 +226,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             State::DataIn => {
                 die.register = None;
                 self.execute_loaded(now, handle, events);
+                self.suspend_begun(now, die_number, events);
             }
             State::Patch => {
                 die.register = None;

@@ -18,13 +18,18 @@ struct Die {
 
 impl Die {
     fn new(suspend: Option<SuspendSpec>, seed: u64) -> Self {
+        Self::with_lanes(suspend, Rate::new(1 << 50), seed)
+    }
+
+    /// The same with a channel of this rate.
+    fn with_lanes(suspend: Option<SuspendSpec>, rate: Rate, seed: u64) -> Self {
         let mut part = Part::preset("dirik-2009").expect("a preset").clone();
         part.timing.read = vec![Span::from_us(READ as u64)];
         part.timing.program = vec![Span::from_us(PROGRAM as u64)];
         part.bus.command = Span::ZERO;
         let geometry = Geometry::new(1, 1, 1, 1, 1, 64, 64, 1, 4).expect("a small array");
         let config = Config {
-            timing: Timing::new(&part, &geometry, Rate::new(1 << 50), false).expect("a valid part"),
+            timing: Timing::new(&part, &geometry, rate, false).expect("a valid part"),
             controllers: Controllers::None,
             transfer: Transfer::Bus,
             completion: Completion::default(),
@@ -203,6 +208,24 @@ fn each_suspension_costs_the_times_to_stop_and_to_go_on() {
         // The program before took 1 ms, too.
         assert_eq!(us(tally.array), 2.0 * PROGRAM + 30.0 + lost);
     }
+}
+
+#[test]
+fn a_read_that_comes_while_a_program_receives_its_data_suspends_the_program_when_it_begins() {
+    let mut die = Die::with_lanes(Some(rules(StopPoint::AnyTime)), Rate::new(20_000_000), 5);
+    let transfer = die.bench.backend.account(Time::MAX).of(Op::Program, Cause::Host).bus.as_us_f64();
+    assert!(transfer > 100.0, "{transfer} us for the data of a page");
+    let start = Time::from_ps(10_000_000_000);
+    die.arrive(Op::Program, start);
+    die.arrive(Op::Read, start + Span::from_us(10));
+    let mut ends = Vec::new();
+    while let Some(ended) = die.step(Time::MAX) {
+        ends.extend(ended);
+    }
+    let tally = die.bench.backend.account(Time::MAX).of(Op::Program, Cause::Host);
+    assert_eq!((ends[0].0, tally.suspensions), (Op::Read, 1));
+    let expected = transfer - 10.0 + READ + transfer;
+    assert!((ends[0].1 - expected).abs() < 0.01, "{} us, not {expected} us", ends[0].1);
 }
 
 #[test]
