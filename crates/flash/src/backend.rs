@@ -22,6 +22,7 @@ mod meter;
 mod observe;
 mod operate;
 mod payload;
+mod planes;
 mod planted;
 mod power;
 mod processor;
@@ -46,6 +47,7 @@ pub use decoders::{Decoders, Ecc};
 pub use fast::CopySet;
 pub use observe::{Level, Moment, Observer, Phase, Primitive, RequestStep, Resource, Stop};
 pub use payload::{Payload, SlotContent};
+pub use planes::PlaneReadSpec;
 pub use planted::Bug;
 pub use suspend::{StopPoint, SuspendSpec, SuspensionReads, SuspensionTarget};
 pub use variation::VariationSpec;
@@ -152,6 +154,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let links = config.links(geometry);
         let dies_of_channel = geometry.chips * geometry.dies;
         let rules = Rules::new(config, geometry);
+        let units = rules.units(geometry.die_count());
         let work = Work::new(geometry.row_slots() * config.timing.one_shot);
         let fast = Fast::new(config, &rules, (&controllers, geometry), O::LISTENS);
         Self {
@@ -159,7 +162,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             payload: Payload::with_scratch(geometry.sectors),
             controllers,
             processor: Processor::new(config.software),
-            dies: (0..geometry.die_count()).map(|die| Die::of(&rules, die / dies_of_channel)).collect(),
+            dies: (0..units).map(|unit| Die::of(&rules, rules.die_of(unit) / dies_of_channel)).collect(),
             channels: (0..links).map(|_| Channel::new(fast::reads_of_channel(config, dies_of_channel))).collect(),
             decoders: DecoderPool::new(config, geometry, links),
             fast,

@@ -61,6 +61,7 @@ pub(crate) fn describe(text: &str) -> (AnyConfig, Array, Option<Array>) {
             ecc,
             arbitration: described.flash.arbitration,
             suspend: None,
+            plane_reads: None,
             variation: None,
             software: None,
         },

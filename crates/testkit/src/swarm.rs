@@ -225,6 +225,7 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
                 between_pages: Rng::stream(rng.clone().bits(), "swarm.pages").chance(0.7),
             },
             suspend: None,
+            plane_reads: None,
             variation: None,
             faults: flash_faults,
             custom_part: Some(part.into()),

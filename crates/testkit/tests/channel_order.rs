@@ -164,6 +164,7 @@ fn backend(shape: &Shape, ends: usize) -> Vec<Time> {
         ecc: None,
         arbitration: Arbitration { commands: Order::Fifo, bus: shape.order, ..Arbitration::default() },
         suspend: None,
+        plane_reads: None,
         variation: None,
         software: None,
     };

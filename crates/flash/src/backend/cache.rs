@@ -13,7 +13,7 @@ use super::{Backend, Command, Event, Observer, Op, Primitive};
 impl<S: Sector, O: Observer> Backend<S, O> {
     /// True if a read follows or precedes another one in cache mode.
     pub(super) fn streams(&self, handle: Handle<Command>) -> bool {
-        let die = &self.dies[self.work.commands[handle].die.index()];
+        let die = &self.dies[self.work.commands[handle].unit as usize];
         let with = |other: Option<Handle<Command>>| other.is_some_and(|other| self.follows(handle, other));
         with(die.register) || with(die.queue.peek())
     }
@@ -24,7 +24,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     pub(super) fn follows(&self, first: Handle<Command>, second: Handle<Command>) -> bool {
         let (a, b) = (&self.work.commands[first], &self.work.commands[second]);
         let neighbours = a.list == b.list && a.target.superblock == b.target.superblock;
-        let one_kind = a.op == b.op && a.die == b.die;
+        let one_kind = a.op == b.op && a.unit == b.unit;
         one_kind && (neighbours || self.rules.timing.cache_across) && self.processor.has_issued(b)
     }
 
@@ -35,7 +35,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         before: Handle<Command>,
         events: &mut EventQueue<E>,
     ) {
-        let die = self.work.commands[before].die.index();
+        let die = self.work.commands[before].unit as usize;
         let Some(head) = self.dies[die].queue.peek() else { return };
         if !self.follows(before, head) {
             return;

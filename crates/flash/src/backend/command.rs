@@ -250,6 +250,8 @@ pub struct Command {
     pub(super) waits: u16,
     /// The command has been applied to the media.
     pub(super) effected: bool,
+    /// The unit of its die whose array and register it uses (see [`super::planes`]).
+    pub(super) unit: u32,
     pub(super) list: Handle<List>,
     pub(super) next: Option<Handle<Command>>,
     pub(super) sibling: Option<Handle<Command>>,
@@ -296,6 +298,7 @@ impl Command {
             stride: 0,
             waits: 0,
             effected: false,
+            unit: die.get(),
             list,
             next: None,
             sibling: None,

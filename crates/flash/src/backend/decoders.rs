@@ -299,9 +299,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             Event::Decoded { cuts } if decoders.is_since(cuts) => {
                 hash.add(now, DECODER | 2);
                 let handle = decoders.piped.pop_front().expect("a command in a pipeline");
-                let die = work.commands[handle].die.get();
+                let unit = work.commands[handle].unit;
                 self.finish(now, handle, events);
-                return self.next_command(now, die, events);
+                return self.next_command(now, unit, events);
             }
             _ => None,
         };

@@ -65,6 +65,7 @@ impl<S> Fast<S> {
             && !rules.timing.cache_across
             && rules.suspend.is_none()
             && rules.variation.is_none()
+            && rules.plane_reads.is_none()
             && !observed;
         let plain_copies = silent && rules.data_only && !rules.intervenes() && config.ecc.is_none();
         let copy_backs = silent && config.transfer == Transfer::Bus && rules.timing.command.is_zero() && !rules.issues;

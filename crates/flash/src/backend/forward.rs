@@ -25,8 +25,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     fn host_read_waits(&self, die: u32) -> bool {
-        let head = self.dies[die as usize].queue.peek();
-        head.is_some_and(|head| self.work.commands[head].class == Class::HostRead)
+        let mut heads = self.rules.units_of(die).filter_map(|unit| self.dies[unit as usize].queue.peek());
+        heads.any(|head| self.work.commands[head].class == Class::HostRead)
     }
 
     /// Speeds up the occupants of a die if a host read waits for it.

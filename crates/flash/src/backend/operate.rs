@@ -56,7 +56,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 }
                 hash.add(now, PROCESSOR);
                 if let Some(issued) = self.processor.end_job(now, &mut self.work.commands, events) {
-                    self.next_command(now, issued.get(), events);
+                    self.next_command(now, issued, events);
                 }
             }
         }
@@ -65,6 +65,16 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Lets a free die begin the first command that waits for it. Where the forwarder, software controllers or cache
     /// mode have a say, also looks after a die that is occupied.
     pub(super) fn next_command<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
+        if self.rules.plane_reads.is_some() {
+            return self.next_of_die(now, number, events);
+        }
+        self.next_of_unit(now, number, events);
+    }
+
+    /// Lets one unit begin the first command that waits for it, if it is free.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // One caller that every command passes, and a rare one.
+    pub(super) fn next_of_unit<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
         let die = &self.dies[number as usize];
         if !die.is_free() {
             if self.rules.forwards {
@@ -97,7 +107,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         events: &mut EventQueue<E>,
     ) {
         let command = &mut self.work.commands[handle];
-        let die = &mut self.dies[command.die.index()];
+        let die = &mut self.dies[command.unit as usize];
         if now > command.ready {
             command.wait += now - command.ready;
             if let Some(cause) = die.last {
@@ -107,11 +117,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if command.behind > 0 && !self.media.cannot_fail() {
             self.split_run(handle);
         }
-        let &Command { op, cause, die, list, .. } = &self.work.commands[handle];
-        self.dies[die.index()].last = Some(cause);
+        let &Command { op, cause, unit, list, .. } = &self.work.commands[handle];
+        self.dies[unit as usize].last = Some(cause);
         self.work.lists[list].start(now);
         self.prefetch_next(handle);
-        let die = &mut self.dies[die.index()];
+        let die = &mut self.dies[unit as usize];
         if op == Op::Program {
             die.register = Some(handle);
             self.request_channel(now, handle, State::DataIn, events);
@@ -160,7 +170,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         events: &mut EventQueue<E>,
     ) {
         // The copy takes time only if another page follows, or may follow from another list.
-        let die = &self.dies[self.work.commands[handle].die.index()];
+        let die = &self.dies[self.work.commands[handle].unit as usize];
         let across = self.rules.timing.cache_across;
         let follower = across || die.queue.peek().is_some_and(|head| self.follows(handle, head));
         self.execute_after(now, handle, if follower { copy } else { Span::ZERO }, events);
@@ -196,7 +206,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     fn pass_over<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
         let command = &mut self.work.commands[handle];
         command.state = State::Array;
-        let number = command.die.get();
+        let number = command.unit;
         let die = &mut self.dies[number as usize];
         die.array = Some(handle);
         let generation = die.meter.begin(now, now);
@@ -217,12 +227,12 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     ) {
         let command = &mut self.work.commands[handle];
         command.state = State::Array;
-        let number = command.die.get();
+        let number = command.unit;
         let from = now + delay;
         let until = from + time;
         self.observer.phase(Phase {
             resource: Resource::Array(number),
-            die: number,
+            die: command.die.get(),
             primitive,
             op: command.op,
             cause: command.cause,

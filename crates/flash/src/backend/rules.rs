@@ -4,6 +4,7 @@ use base::engine::Handle;
 use base::units::{Bytes, Span, SuperblockId};
 
 use super::channel::Load;
+use super::planes::PlaneReads;
 use super::planted::Planted;
 use super::work::Work;
 use super::{Arbitration, BusOrder, Command, Completion, Config, Op, Order, State, SuspendSpec, Timing, VariationSpec};
@@ -32,6 +33,8 @@ pub(super) struct Rules {
     pub(super) suspend: Option<SuspendSpec>,
     /// Array times differ between blocks.
     pub(super) variation: Option<VariationSpec>,
+    /// Planes that read by themselves.
+    pub(super) plane_reads: Option<PlaneReads>,
     /// Lists finish as soon as they are submitted, if this is false.
     pub(super) timed: bool,
     pub(super) planted: Planted,
@@ -63,6 +66,7 @@ impl Rules {
             issues: config.software.is_some(),
             suspend: config.suspend,
             variation: config.variation,
+            plane_reads: PlaneReads::new(config, geometry),
             timed: true,
             planted: Planted::default(),
         }

@@ -63,7 +63,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         handle: Handle<Command>,
         events: &mut EventQueue<E>,
     ) {
-        let number = self.work.commands[handle].die.get();
+        let number = self.work.commands[handle].unit;
         let die = &mut self.dies[number as usize];
         if die.array != Some(handle) {
             // The array has gone on with the next page.

@@ -25,6 +25,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             self.run_at_once(list);
             return;
         }
+        if self.rules.plane_reads.is_some() {
+            self.choose_units(first);
+        }
         let entry = &mut self.work.lists[list];
         entry.submitted = now;
         if O::LISTENS || entry.spreads || self.fast.copy_back_runs.are_possible() {
@@ -207,7 +210,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         match ready {
             Some(last) if queued => {
                 self.enqueue(now, last, events);
-                self.next_command(now, self.work.commands[last].die.get(), events);
+                self.next_command(now, self.work.commands[last].unit, events);
             }
             Some(alone) => self.send_to_die(now, alone, events),
             None => {}
@@ -238,7 +241,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let mut next = first;
         while let Some(handle) = next {
             next = self.work.commands[handle].sibling;
-            self.next_command(now, self.work.commands[handle].die.get(), events);
+            self.next_command(now, self.work.commands[handle].unit, events);
         }
     }
 
@@ -250,15 +253,15 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         handle: Handle<Command>,
         events: &mut EventQueue<E>,
     ) {
-        let die = self.work.commands[handle].die;
-        let state = &self.dies[die.index()];
-        if !self.rules.issues && state.is_idle() {
+        let unit = self.work.commands[handle].unit;
+        let alone = !self.rules.issues && self.rules.plane_reads.is_none();
+        if alone && self.dies[unit as usize].is_idle() {
             self.work.commands[handle].ready = now;
             self.notify(now, handle, Stop::Ready);
             return self.begin(now, handle, events);
         }
         self.enqueue(now, handle, events);
-        self.next_command(now, die.get(), events);
+        self.next_command(now, unit, events);
     }
 
     /// The queue of a command at its die.
@@ -281,7 +284,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     ) {
         let command = &mut self.work.commands[handle];
         command.ready = now;
-        let die = command.die.get();
+        let die = command.unit;
         if self.fast.copy_back_runs.is_under_way(die) {
             self.interrupt_run(now, die, events);
         }

@@ -331,16 +331,22 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
     }
 
+    /// The first queue of a die, or of one of its planes, in which a command waits.
+    fn first_queue(&self, die: u32) -> Option<usize> {
+        let heads = self.rules.units_of(die).filter_map(|unit| self.dies[unit as usize].queue.peek());
+        heads.map(|head| self.class_at_die(head)).min()
+    }
+
     /// Has the array of an occupied die stop, if a command waits that may suspend its operation. While the register is
     /// occupied the array is not stopped: the page there waits for it.
     #[cold]
     #[inline(never)]
     pub(super) fn suspend<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
+        let waiting = self.first_queue(number);
         let Self { dies, rules, work, observer, .. } = self;
         let die = &mut dies[number as usize];
-        let (Some(array), None, Some(head)) = (die.array, die.register, die.queue.peek()) else { return };
+        let (Some(array), None, Some(queue)) = (die.array, die.register, waiting) else { return };
         let (Some(spec), Some(suspension)) = (&rules.suspend, &mut die.suspension) else { return };
-        let queue = spec.queue(&work.commands[head]);
         let Some(StopTimes { work_until, free_at }) = suspension.ask(now, spec, array, queue) else { return };
         let command = &work.commands[array];
         let phase = Phase {
@@ -391,10 +397,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[cold]
     #[inline(never)]
     pub(super) fn resume<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) -> bool {
+        let next = self.first_queue(number);
         let Self { dies, rules, work, account, observer, .. } = self;
         let die = &mut dies[number as usize];
         let (Some(spec), Some(suspension)) = (&rules.suspend, &mut die.suspension) else { return false };
-        let next = die.queue.peek().map(|head| spec.queue(&work.commands[head]));
         if suspension.serves(spec) >= next && next.is_some() && !suspension.is_overdue(now, spec) {
             return false;
         }

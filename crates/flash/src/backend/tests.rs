@@ -15,6 +15,7 @@ mod hydra;
 mod lanes;
 mod memory;
 mod pages;
+mod planes;
 mod refuse;
 mod serial;
 mod software;
@@ -70,6 +71,7 @@ impl Shape {
             ecc: None,
             arbitration: self.arbitration,
             suspend: None,
+            plane_reads: None,
             variation: None,
             software: None,
         };

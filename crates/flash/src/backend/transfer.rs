@@ -206,7 +206,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         events: &mut EventQueue<E>,
     ) {
         let command = &self.work.commands[handle];
-        let (die_number, state) = (command.die.get(), command.state);
+        let (die_number, state) = (command.unit, command.state);
         let die = &mut self.dies[die_number as usize];
         match state {
             State::CommandCycles => {

@@ -164,6 +164,7 @@ impl SlcSpec {
             ecc: None,
             arbitration: Arbitration::default(),
             suspend: None,
+            plane_reads: None,
             variation: None,
             software: None,
         };

@@ -141,6 +141,7 @@ impl Spec {
             ecc,
             arbitration: self.flash.arbitration,
             suspend: self.flash.suspend,
+            plane_reads: self.flash.plane_reads,
             variation: self.flash.variation,
             software: self.flash.software_controllers.or_else(|| family.software_controllers(&self.ftl)),
         };

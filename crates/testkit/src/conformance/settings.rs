@@ -72,6 +72,7 @@ fn base(kind: FtlKind, map: MapSpec) -> Spec {
             ecc: None,
             arbitration: Arbitration::default(),
             suspend: None,
+            plane_reads: None,
             variation: None,
             faults: FaultSpec::default(),
         },

@@ -431,6 +431,7 @@ mod tests {
             ecc: None,
             arbitration: Arbitration::default(),
             suspend: None,
+            plane_reads: None,
             variation: None,
             software: None,
         };

@@ -99,7 +99,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// The command that waits first on the die of this one.
     #[inline]
     fn behind(&self, command: Handle<Command>) -> Option<Handle<Command>> {
-        self.dies[self.work.commands[command].die.index()].queue.peek()
+        self.dies[self.work.commands[command].unit as usize].queue.peek()
     }
 
     /// The list that waits first for the controller of a command.

@@ -119,7 +119,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         (until, generation): (Time, u16),
         events: &mut EventQueue<E>,
     ) -> bool {
-        let die = self.work.commands[handle].die.get();
+        let die = self.work.commands[handle].unit;
         let transfer = self.rules.load_of(&self.work, (handle, State::DataOut), self.media.geometry()).time;
         let channel = &mut self.channels[self.dies[die as usize].channel as usize];
         if !channel.quiet.note(until, transfer) || channel.is_crossed_by_pages(&self.rules, &self.work.commands) {

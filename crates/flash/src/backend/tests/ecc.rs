@@ -28,6 +28,7 @@ fn bench(channels: u32, chips: u32, codeword: f64, decoders: Decoders) -> Bench 
         ecc: Some(ecc),
         arbitration: Arbitration::default(),
         suspend: None,
+        plane_reads: None,
         variation: None,
         software: None,
     };
@@ -201,6 +202,7 @@ fn rebuilt(backend: Backend<(), Vec<Phase>>, decoders: Decoders) -> Backend<(), 
         ecc,
         arbitration: Arbitration::default(),
         suspend: None,
+        plane_reads: None,
         variation: None,
         software: None,
     };

@@ -65,6 +65,7 @@ impl Hydra {
             ecc: None,
             arbitration: self.arbitration,
             suspend: None,
+            plane_reads: None,
             variation: None,
             software: self.software,
         };

@@ -27,6 +27,7 @@ fn the_backend_takes_the_memory_it_predicts() {
                 ecc: None,
                 arbitration: Arbitration::default(),
                 suspend: None,
+                plane_reads: None,
                 variation: None,
                 software: None,
             };

@@ -22,6 +22,7 @@ fn bench(chips: u32, completion: Completion, across: bool) -> Bench {
         ecc: None,
         arbitration,
         suspend: None,
+        plane_reads: None,
         variation: None,
         software: None,
     };

@@ -36,6 +36,7 @@ impl Die {
             ecc: None,
             arbitration: Arbitration { commands: Order::ReadFirst, ..Arbitration::default() },
             suspend,
+            plane_reads: None,
             variation: None,
             software: None,
         };
