@@ -88,10 +88,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let Some(planes) = self.rules.plane_reads else { return };
         let mut next = Some(first);
         while let Some(handle) = next {
-            let command = &self.work.commands[handle];
+            let command = &self.table.commands[handle];
             next = command.sibling;
             if command.op == Op::Read && (planes.all_reads || command.class == Class::HostRead) {
-                self.work.commands[handle].unit = self.plane_of(handle, &planes).unwrap_or(command.die.get());
+                self.table.commands[handle].unit = self.plane_of(handle, &planes).unwrap_or(command.die.get());
             }
         }
     }
@@ -99,12 +99,12 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// The unit of the plane of a read; `None` if the read is for several planes.
     fn plane_of(&self, handle: Handle<Command>, planes: &PlaneReads) -> Option<u32> {
         let geometry = self.media.geometry();
-        let die = self.work.commands[handle].die.get();
+        let die = self.table.commands[handle].die.get();
         let plane = |psn| {
             let (superblock, offset) = geometry.locate(psn);
             geometry.group_of(superblock) * geometry.stripe + geometry.page_and_plane(offset).1
         };
-        let mut all = self.work.slots_of(handle).iter().map(|slot| plane(slot.psn));
+        let mut all = self.table.slots_of(handle).iter().map(|slot| plane(slot.psn));
         let first = all.next()?;
         all.all(|other| other == first).then(|| planes.of_die(die).start + first)
     }
@@ -131,7 +131,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 let state = &self.dies[unit as usize];
                 let head = state.queue.peek().filter(|_| state.is_free())?;
                 let queue = self.class_at_die(head);
-                (Some(queue) <= serves).then(|| (queue, self.work.commands[head].ready, unit != die, unit))
+                (Some(queue) <= serves).then(|| (queue, self.table.commands[head].ready, unit != die, unit))
             });
             let begins = match waiting.min() {
                 Some((.., unit)) if unit != die => (active < planes.at_once).then_some(unit),

@@ -16,7 +16,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         handle: Handle<Command>,
         events: &mut EventQueue<E>,
     ) {
-        let command = &mut self.work.commands[handle];
+        let command = &mut self.table.commands[handle];
         (command.effected, command.state) = (true, State::Array);
         let number = command.unit;
         let (time, _) = self.array_work(handle);
@@ -42,7 +42,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let channel = &mut self.channels[number as usize];
         let (_, load) = channel.end(now);
         channel.free();
-        let command = &mut self.work.commands[handle];
+        let command = &mut self.table.commands[handle];
         command.state = State::Done;
         let &mut Command { cause, die, unit, count, .. } = command;
         let pages = if count == 1 { 1 } else { self.pages_read(handle) };
