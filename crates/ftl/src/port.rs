@@ -48,7 +48,7 @@ impl<S: Sector, O: Observer> Flash<'_, S, O> {
     #[inline]
     pub fn fetch_following(&self, distance: usize) {
         if let Some(Event::Flash(event)) = self.events.following(distance) {
-            self.backend.fetch_ending(event);
+            self.backend.prefetch_ending(event);
         }
     }
 

@@ -112,22 +112,22 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let mut account = self.account;
         for die in &self.dies {
             if let Some(handle) = die.array {
-                let command = &self.commands[handle];
+                let command = &self.work.commands[handle];
                 account.at(command.op, command.cause).array += die.meter.worked(now);
             }
         }
         for channel in &self.channels {
             if let Some(handle) = channel.current {
-                let command = &self.commands[handle];
+                let command = &self.work.commands[handle];
                 let tally = account.at(command.op, command.cause);
                 tally.bus += channel.meter.worked(now);
-                tally.bytes += self.begun_bytes(now, channel);
+                tally.bytes += channel.begun_bytes(now, &self.rules, &self.work.commands);
             }
         }
         self.add_copies_under_way(now, &mut account);
         self.add_runs_under_way(now, &mut account);
-        for (handle, worked) in self.correction.iter().flat_map(|correction| correction.under_way(now)) {
-            let command = &self.commands[handle];
+        for (handle, worked) in self.decoders.iter().flat_map(|decoders| decoders.under_way(now)) {
+            let command = &self.work.commands[handle];
             account.at(command.op, command.cause).decode += worked;
         }
         account
@@ -140,13 +140,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     pub fn reset_account(&mut self) {
         assert!(self.is_at_rest(), "counters are reset while commands are under way");
         self.account = Account::default();
-        self.quiet_hash = EventHash::NOTHING;
+        self.fast.events = EventHash::NOTHING;
         self.dies.iter_mut().for_each(|die| die.meter.reset());
         self.channels.iter_mut().for_each(|channel| channel.meter.reset());
-        self.controllers.iter_mut().for_each(|controller| controller.busy = Span::ZERO);
+        self.controllers.reset();
         self.processor.reset();
-        if let Some(correction) = &mut self.correction {
-            correction.reset();
+        if let Some(decoders) = &mut self.decoders {
+            decoders.reset();
         }
     }
 
@@ -162,9 +162,17 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// Time each controller held a list until `now`; a foreground controller is the first.
     pub fn controller_busy(&self, now: Time) -> impl Iterator<Item = Span> + '_ {
-        self.controllers.iter().map(move |controller| {
-            controller.busy
-                + if controller.list.is_some() { now.saturating_since(controller.since) } else { Span::ZERO }
-        })
+        self.controllers.busy(now)
+    }
+
+    /// Time the processor worked until `now`.
+    #[must_use]
+    pub fn processor_busy(&self, now: Time) -> Span {
+        self.processor.busy(now)
+    }
+
+    /// Time each decoder worked until `now`; none without error correction.
+    pub fn decoder_busy(&self, now: Time) -> impl Iterator<Item = Span> + '_ {
+        self.decoders.iter().flat_map(move |decoders| decoders.busy(now))
     }
 }

@@ -1,16 +1,31 @@
-//! The FTL builds a command list: commands, and what depends on what.
+//! The FTL builds a command list: commands, their slots, and what depends on what.
 
-use crate::nand::{Sector, Stream, Target};
 use base::engine::Handle;
 use base::units::SuperblockId;
 
-use super::{Backend, Cause, Class, Command, List, Observer, Op, SlotRef};
+use super::{Backend, Cause, Class, Command, List, Observer, Op, Slot, SlotContent, SlotRef};
+use crate::nand::{Mode, Sector, Stream, Target};
 
 impl<S: Sector, O: Observer> Backend<S, O> {
     /// Opens a command list. `tag` is the FTL's own number, which comes back with the list.
     #[inline]
     pub fn open_list(&mut self, class: Class, tag: u32) -> Handle<List> {
-        self.lists.insert(List::new(class, tag, self.failures.reported()))
+        self.work.open(class, tag)
+    }
+
+    /// Opens a list of one read of one slot.
+    #[inline]
+    pub fn open_read(
+        &mut self,
+        list: (Class, u32),
+        cause: Cause,
+        superblock: SuperblockId,
+        slot: Slot,
+    ) -> Handle<List> {
+        let die = self.geometry().die_of(superblock);
+        let list = self.work.open_read(list, cause, (die, Target { superblock, offset: 0 }), slot);
+        self.make_room_for_payload();
+        list
     }
 
     /// Adds a read of slots in one row of a superblock; [`Backend::push_slot`] names them.
@@ -38,27 +53,87 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[inline]
     fn add(&mut self, list: Handle<List>, op: Op, cause: Cause, target: Target, stream: Stream) -> Handle<Command> {
         let die = self.geometry().die_of(target.superblock);
-        let class = self.lists[list].class;
-        let handle = self.commands.insert(Command::new(op, cause, die, target, stream, list, class));
-        self.make_room_for_slots();
-        let list = &mut self.lists[list];
-        list.remaining += 1;
-        match list.last.replace(handle) {
-            Some(last) => {
-                let last = &mut self.commands[last];
-                last.sibling = Some(handle);
-                list.spreads |= last.die != die;
-            }
-            None => list.first = Some(handle),
+        let command = self.work.add(list, op, cause, (die, target), stream);
+        self.make_room_for_payload();
+        command
+    }
+
+    /// Lets each slot have its content.
+    #[inline]
+    pub(super) fn make_room_for_payload(&mut self) {
+        if S::PRESENT && self.payload.slots() < self.work.slots.len() {
+            self.payload.resize(self.work.slots.len());
         }
-        handle
+    }
+
+    /// Adds a slot to a command. Its payload is cleared, unless the command is a read, which brings all of it.
+    ///
+    /// # Panics
+    /// If the command is full.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // A slot is put together where it stays: a call would copy it.
+    pub fn push_slot(&mut self, command: Handle<Command>, slot: Slot) -> SlotRef {
+        let place = self.work.push_slot(command, slot);
+        if S::PRESENT && self.work.commands[command].op != Op::Read {
+            self.payload.empty(place);
+        }
+        SlotRef(place as u32)
+    }
+
+    /// The payload of a slot: one entry per sector, none on a device without payload.
+    pub fn payload_of(&mut self, slot: SlotRef) -> &mut [S] {
+        if !S::PRESENT {
+            return &mut [];
+        }
+        self.payload.of(slot.0 as usize)
+    }
+
+    /// Puts all sectors of a slot.
+    #[inline]
+    pub fn put_payload(&mut self, slot: SlotRef, content: &[S]) {
+        self.payload.put(slot.0 as usize, content);
+    }
+
+    /// Puts the first sector of a slot, which determines the others.
+    #[inline]
+    pub fn put_run(&mut self, slot: SlotRef, first: S) {
+        self.payload.put_run(slot.0 as usize, first);
+    }
+
+    /// The payload of a slot, to look at.
+    #[must_use]
+    #[inline]
+    pub fn content_of(&self, slot: SlotRef) -> SlotContent<'_, S> {
+        self.payload.get(slot.0 as usize)
+    }
+
+    /// Copies the sectors of a mask from one slot to another.
+    #[inline]
+    pub fn copy_payload(&mut self, from: SlotRef, into: SlotRef, mask: u64) {
+        if S::PRESENT {
+            self.payload.copy([from.0 as usize, into.0 as usize], mask);
+        }
+    }
+
+    /// The slots of a command, in order, each with the place of its payload.
+    #[inline]
+    pub fn slots(&self, command: Handle<Command>) -> impl Iterator<Item = (SlotRef, Slot)> + '_ {
+        let first = self.work.first_slot(command) as u32;
+        (first..).map(SlotRef).zip(self.work.slots_of(command).iter().copied())
+    }
+
+    /// One slot of a command.
+    #[must_use]
+    #[inline]
+    pub fn slot(&self, command: Handle<Command>, i: u32) -> (SlotRef, Slot) {
+        let place = self.work.first_slot(command) + i as usize;
+        (SlotRef(place as u32), self.work.slots[place])
     }
 
     /// Forwards data from `read` to `program`. Slot `to` gets the payload of `from` in the sectors that its own mask
     /// leaves out, and the spare data unless it has its own. `program` waits for `read`.
     pub fn forward(&mut self, read: Handle<Command>, from: SlotRef, program: Handle<Command>, to: SlotRef) {
-        self.slots[from.0 as usize].forward = Some(to);
-        self.depend(read, program);
+        self.work.forward(read, from, program, to);
     }
 
     /// Lets `second` start only after `first` has finished. They may be of different lists, if the list of `first` is
@@ -67,21 +142,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// # Panics
     /// If more than two commands depend on `first`.
     pub fn depend(&mut self, first: Handle<Command>, second: Handle<Command>) {
-        if self.commands[first].done {
-            return;
-        }
-        let (before, behind) = (self.commands[first].list, self.commands[second].list);
-        if before != behind {
-            self.lists[before].leads = true;
-            self.lists[behind].follows = true;
-        }
-        let then = &mut self.commands[first].then;
-        if then.contains(&Some(second)) {
-            return;
-        }
-        let free = then.iter_mut().find(|place| place.is_none()).expect("at most two commands wait for one");
-        *free = Some(second);
-        self.commands[second].waits += 1;
+        self.work.depend(first, second);
     }
 
     /// Lets a command move only `sectors` sectors over the channel, with their share of the spare bytes, and not all
@@ -96,19 +157,29 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// # Panics
     /// If `sectors` is zero, or more than its slots have.
     pub fn set_sectors(&mut self, command: Handle<Command>, sectors: u32) {
-        let all = self.commands[command].count * self.geometry().sectors;
+        let all = self.work.commands[command].count * self.geometry().sectors;
         assert!((1..=all).contains(&sectors), "{sectors} of {all} sectors to move");
-        self.commands[command].sectors = sectors;
+        self.work.commands[command].sectors = sectors;
     }
 
     /// Lets a read take its time on the array, the channel and the decoder and leave the media alone: what it returns is
     /// cleared, and its places need not be written. An FTL that reads an address without a place does this.
     pub fn set_blank(&mut self, command: Handle<Command>) {
-        self.commands[command].blank = true;
+        self.work.commands[command].blank = true;
     }
 
     /// Sets how many slots the program leaves unused beyond those it carries; they count as padding.
     pub fn set_padding(&mut self, command: Handle<Command>, slots: u32) {
-        self.commands[command].padding = slots;
+        self.work.commands[command].padding = slots;
+    }
+
+    /// Lets a program open its block in SLC mode, or continue one that is in SLC mode. Its page takes the time of
+    /// that mode.
+    ///
+    /// # Panics
+    /// If the flash has no SLC mode.
+    pub fn in_slc_mode(&mut self, program: Handle<Command>) {
+        assert!(self.rules.timing.slc_mode.is_some(), "a program in SLC mode, which the flash does not have");
+        self.work.commands[program].mode = Mode::Slc;
     }
 }

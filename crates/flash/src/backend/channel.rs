@@ -1,210 +1,229 @@
-//! A channel carries one transfer at a time, and may be kept by the command between its transfers.
+//! A channel carries one transfer at a time, and may be kept by a command between its transfers.
+//!
+//! The data of a program of several pages crosses page by page, and a host read may go between two of the pages
+//! ([`super::Arbitration::between_pages`]). While no host read waits, all remaining pages cross as one transfer with one
+//! event at its end. A host read that arrives meanwhile shortens the transfer to the end of the page under way. The times
+//! are those of one transfer for each page. A program that let a read pass keeps its place at the head of its queue, so
+//! that the order of the channel ([`BusOrder`]) decides what else goes before its next page.
 
-use crate::nand::Sector;
-use base::engine::{EventQueue, Handle};
+use base::engine::{Handle, Slab};
 use base::units::{Bytes, Span, Time};
 
-use super::queue::CLASSES;
-use super::{Backend, BusOrder, Class, Command, Event, Observer, Phase, Primitive, Resource, Stage, Transfer};
+use super::fast::QuietReads;
+use super::meter::{Generation, Meter};
+use super::queue::{CLASSES, Queue};
+use super::rules::Rules;
+use super::{BusOrder, Cause, Class, Command, List, State};
 
-impl Stage {
-    /// The queue of a command at this stage. Only the stage decides; [`BusOrder::ReadFirst`] also asks for the class.
+impl State {
+    /// The queue of a command in this state. [`BusOrder::ReadFirst`] also asks for the class.
     #[inline]
-    const fn under(self, order: BusOrder) -> usize {
+    pub(super) const fn queue(self, order: BusOrder) -> usize {
         match (order, self) {
             (BusOrder::Fifo, _)
-            | (BusOrder::CommandFirst, Self::Command | Self::DataIn | Self::Patch | Self::Status)
+            | (BusOrder::CommandFirst, Self::CommandCycles | Self::DataIn | Self::Patch | Self::Status)
             | (BusOrder::DataFirst, Self::DataOut) => 0,
             (BusOrder::CommandFirst | BusOrder::DataFirst | BusOrder::ReadFirst, _) => CLASSES - 1,
         }
     }
+}
 
-    pub(super) const fn primitive(self) -> Primitive {
-        match self {
-            Self::Command => Primitive::Command,
-            Self::Status => Primitive::Status,
-            Self::DataIn | Self::Patch => Primitive::DataIn,
-            Self::DataOut => Primitive::DataOut,
-        }
+impl Command {
+    /// True if the data of a program crosses the channel, or waits for it, page by page.
+    #[inline]
+    const fn crosses_by_pages(&self, rules: &Rules) -> bool {
+        rules.by_pages && matches!(self.state, State::DataIn) && self.sectors == 0
+    }
+
+    /// The slot behind the page that crosses next.
+    #[inline]
+    pub(super) const fn next_page(&self, page: u32) -> u32 {
+        let until = self.crossed + page;
+        if until < self.count { until } else { self.count }
     }
 }
 
-impl<S: Sector, O: Observer> Backend<S, O> {
-    /// The channel of a command: the bus of its die, or the link of its controller.
+/// A channel: the bus of some dies, or the link of a controller.
+#[derive(Clone, Debug)]
+pub(super) struct Channel {
+    pub(super) current: Option<Handle<Command>>,
+    pub(super) queue: Queue<Command>,
+    /// The cause of the command whose transfer began last.
+    pub(super) last: Option<Cause>,
+    pub(super) meter: Meter,
+    /// Bytes that the transfer under way moves.
+    pub(super) bytes: Bytes,
+    /// The slot behind those that cross in the transfer under way, if these are pages of a program.
+    pub(super) crosses: u32,
+    /// Host reads that wait. Counted only where they go between the pages of a program.
+    host_reads: u32,
+    /// Reads whose arrays end without an event.
+    pub(super) quiet: QuietReads,
+}
+
+/// A transfer: how long it takes, and what it moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Load {
+    pub(super) time: Span,
+    pub(super) bytes: Bytes,
+}
+
+impl Channel {
+    pub(super) fn new(quiet: QuietReads) -> Self {
+        Self {
+            current: None,
+            queue: Queue::default(),
+            last: None,
+            meter: Meter::default(),
+            bytes: Bytes::default(),
+            crosses: 0,
+            host_reads: 0,
+            quiet,
+        }
+    }
+
+    /// True if a command may begin a transfer: no other command has the channel.
     #[inline]
-    pub(super) fn channel_of(&self, handle: Handle<Command>) -> u32 {
-        let command = &self.commands[handle];
-        match self.transfer {
-            Transfer::Bus => self.dies[command.die.index()].channel,
-            Transfer::Controller => self.lists[command.list].controller().expect("a command under way has a unit"),
+    pub(super) fn is_free_for(&self, handle: Handle<Command>) -> bool {
+        self.current.is_none_or(|current| current == handle)
+    }
+
+    /// Lets a command wait in a queue.
+    pub(super) fn wait(&mut self, rules: &Rules, commands: &mut Slab<Command>, class: usize, handle: Handle<Command>) {
+        self.queue.push(commands, class, handle);
+        if rules.by_pages && commands[handle].class == Class::HostRead {
+            self.host_reads += 1;
         }
     }
 
-    /// Lets a command have its channel for a transfer, now or later. Every command passes here, most find the channel
-    /// free: a call of its own would cost it 25 instructions.
-    #[inline(always)]
-    #[allow(clippy::inline_always)] // See above.
-    pub(super) fn request_bus<E: From<Event> + Copy>(
+    /// Takes the command that goes next.
+    #[inline]
+    pub(super) fn take_next(&mut self, rules: &Rules, commands: &Slab<Command>) -> Option<Handle<Command>> {
+        let next = self.queue.pop(commands)?;
+        if rules.by_pages && commands[next].class == Class::HostRead {
+            self.host_reads -= 1;
+        }
+        Some(next)
+    }
+
+    /// Takes the host read that goes first, if host reads wait. Counted only where they go between pages.
+    fn take_host_read(&mut self, commands: &mut Slab<Command>) -> Option<Handle<Command>> {
+        if self.host_reads == 0 {
+            return None;
+        }
+        let is_host_read = |commands: &Slab<Command>, next: Handle<Command>| commands[next].class == Class::HostRead;
+        let read = self.queue.take_first(commands, is_host_read)?;
+        self.host_reads -= 1;
+        Some(read)
+    }
+
+    /// Begins a transfer, and notes what its command has waited for. Returns the number of its phase.
+    #[inline]
+    pub(super) fn begin(
         &mut self,
-        now: Time,
+        (now, load): (Time, Load),
         handle: Handle<Command>,
-        stage: Stage,
-        events: &mut EventQueue<E>,
-    ) {
-        let command = &mut self.commands[handle];
-        command.stage = stage;
-        command.ready = now;
-        let number = self.channel_of(handle);
-        let channel = &self.channels[number as usize];
-        // A command that keeps the channel holds it already.
-        if channel.current.is_none_or(|current| current == handle) {
-            return self.transfer(now, number, handle, events);
-        }
-        self.wait_for_channel(now, number, handle, events);
-    }
-
-    /// The queue of a command on its channel.
-    pub(super) fn class_on_channel(&self, handle: Handle<Command>) -> usize {
-        match self.arbitration.bus {
-            BusOrder::ReadFirst => self.urgency(handle),
-            order => self.commands[handle].stage.under(order),
-        }
-    }
-
-    #[inline(never)]
-    fn wait_for_channel<E: From<Event> + Copy>(
-        &mut self,
-        now: Time,
-        number: u32,
-        handle: Handle<Command>,
-        events: &mut EventQueue<E>,
-    ) {
-        self.settle(now, number, events);
-        let class = self.class_on_channel(handle);
-        self.channels[number as usize].queue.push(&mut self.commands, class, handle);
-        if self.by_pages && self.commands[handle].class == Class::HostRead {
-            self.channels[number as usize].host_reads += 1;
-            self.shorten(now, number, events);
-        }
-    }
-
-    /// Begins a transfer.
-    #[inline(never)]
-    pub(super) fn transfer<E: From<Event> + Copy>(
-        &mut self,
-        now: Time,
-        number: u32,
-        handle: Handle<Command>,
-        events: &mut EventQueue<E>,
-    ) {
-        let pages = self.by_pages && {
-            let command = &self.commands[handle];
-            command.stage == Stage::DataIn && command.sectors == 0
-        };
-        let (time, bytes) = if pages {
-            if !self.channels[number as usize].quiet.is_empty() {
-                self.wake_quiet_ends(number, events);
-            }
-            let until = self.crosses_until(number, handle);
-            self.channels[number as usize].crosses = until;
-            self.crossing(self.commands[handle].crossed, until)
-        } else {
-            self.in_one_piece(handle)
-        };
-        let command = &mut self.commands[handle];
-        let channel = &mut self.channels[number as usize];
+        command: &mut Command,
+        lists: &mut Slab<List>,
+    ) -> Generation {
         if now > command.ready {
             command.wait += now - command.ready;
-            if let Some(cause) = channel.last {
-                self.lists[command.list].waited_for.insert(cause);
+            if let Some(cause) = self.last {
+                lists[command.list].waited_for.insert(cause);
             }
         }
-        let until = now + time;
-        if channel.busy_until <= now && !pages {
-            channel.busy_until = until;
-        }
-        channel.current = Some(handle);
-        channel.last = Some(command.cause);
-        channel.bytes = bytes;
-        let generation = channel.meter.begin(now, until);
-        self.observer.phase(Phase {
-            resource: Resource::Channel(number),
-            die: command.die.get(),
-            primitive: command.stage.primitive(),
-            op: command.op,
-            cause: command.cause,
-            command: handle.number().get(),
-            ready: command.ready,
-            from: now,
-            until,
-        });
-        events.push(until, Event::Bus { channel: number, generation }.into());
-        if self.commands[handle].stage == Stage::DataIn {
-            self.fetch_target(handle);
-        }
-        if self.correction.is_some() && self.commands[handle].stage == Stage::DataOut {
-            self.expect_codewords(handle, number, (now, until, generation), events);
-        }
+        self.current = Some(handle);
+        self.last = Some(command.cause);
+        self.bytes = load.bytes;
+        self.meter.begin(now, now + load.time)
     }
 
-    /// The time and the bytes of a transfer that nothing may interrupt.
+    /// Ends a transfer, or the time for which a command keeps the channel. The command still has the channel.
     #[inline]
-    pub(super) fn in_one_piece(&self, handle: Handle<Command>) -> (Span, Bytes) {
-        let cycles = if self.data_only { Span::ZERO } else { self.cycles(handle) };
-        let command = &self.commands[handle];
-        if matches!(command.stage, Stage::Command | Stage::Status) {
-            return (cycles, Bytes::default());
+    pub(super) fn end(&mut self, now: Time) -> (Handle<Command>, Load) {
+        let handle = self.current.expect("a channel that works has a command");
+        (handle, Load { time: self.meter.end(now), bytes: std::mem::take(&mut self.bytes) })
+    }
+
+    /// The slot behind those that cross in the next transfer of a program: one page if a host read waits, all that are
+    /// left otherwise. `None` if the transfer is not one of pages.
+    #[inline]
+    pub(super) fn pages_to_cross(&self, rules: &Rules, command: &Command) -> Option<u32> {
+        let until = || if self.host_reads > 0 { command.next_page(rules.page_slots) } else { command.count };
+        command.crosses_by_pages(rules).then(until)
+    }
+
+    /// True if a transfer of pages of a program is under way, between which a host read may go.
+    #[inline]
+    pub(super) fn is_crossed_by_pages(&self, rules: &Rules, commands: &Slab<Command>) -> bool {
+        rules.by_pages && self.current.is_some_and(|handle| commands[handle].crosses_by_pages(rules))
+    }
+
+    /// The slot behind the page that crosses at `now`, and the time at which that page has crossed. A page that ends at
+    /// `now` counts as crossing.
+    fn page_under_way(&self, now: Time, rules: &Rules, command: &Command) -> (u32, Time) {
+        let mut until = command.crossed;
+        let mut at = self.meter.since();
+        while until < self.crosses && (at < now || until == command.crossed) {
+            let from = until;
+            until = (from + rules.page_slots).min(self.crosses);
+            at += rules.load_of_pages(from, until).time;
         }
-        let (data, bytes) = match command.sectors {
-            0 => (self.timing.transfer[command.count as usize], self.timing.slot_bytes * u64::from(command.count)),
-            part => (self.timing.sectors[part as usize], self.timing.bytes_of(part)),
-        };
-        (data + cycles, bytes)
+        (until, at)
     }
 
-    /// Ends a phase of a channel, and charges it to its command.
-    #[inline]
-    pub(super) fn charge_channel(&mut self, now: Time, number: u32) -> Handle<Command> {
-        let channel = &mut self.channels[number as usize];
-        let handle = channel.current.expect("a channel that works has a command");
-        let command = &self.commands[handle];
-        let tally = self.account.at(command.op, command.cause);
-        tally.bus += channel.meter.end(now);
-        tally.bytes += std::mem::take(&mut channel.bytes);
-        handle
+    /// Shortens a transfer of pages to the page under way, because a host read has begun to wait. Returns the new end and
+    /// its number, if there is a transfer to shorten.
+    pub(super) fn shorten(&mut self, now: Time, rules: &Rules, command: &Command) -> Option<(Time, Generation)> {
+        let (until, at) = self.page_under_way(now, rules, command);
+        if until == self.crosses {
+            return None;
+        }
+        (self.crosses, self.bytes) = (until, rules.load_of_pages(command.crossed, until).bytes);
+        Some((at, self.meter.reschedule(at)))
     }
 
-    /// Frees a channel and begins the next transfer.
-    #[inline]
-    pub(super) fn free_channel<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
-        let channel = &mut self.channels[number as usize];
-        channel.current = None;
-        if let Some(next) = channel.queue.pop(&self.commands) {
-            if self.by_pages && self.commands[next].class == Class::HostRead {
-                channel.host_reads -= 1;
+    /// Notes that pages of a program have crossed. Returns true if those were the last.
+    pub(super) fn end_pages(&self, now: Time, command: &mut Command) -> bool {
+        if command.sectors > 0 || self.crosses == command.count {
+            command.crossed = 0;
+            return true;
+        }
+        (command.crossed, command.ready) = (self.crosses, now);
+        false
+    }
+
+    /// Takes a host read that goes before the next page of a program. The program waits at the head of its class.
+    pub(super) fn let_read_pass(
+        &mut self,
+        commands: &mut Slab<Command>,
+        class: usize,
+        program: Handle<Command>,
+    ) -> Option<Handle<Command>> {
+        let read = self.take_host_read(commands)?;
+        self.queue.push_front(commands, class, program);
+        Some(read)
+    }
+
+    /// Bytes of the transfer under way: of pages of a program, those of the pages that have begun.
+    pub(super) fn begun_bytes(&self, now: Time, rules: &Rules, commands: &Slab<Command>) -> Bytes {
+        match self.current.map(|handle| &commands[handle]).filter(|command| command.crosses_by_pages(rules)) {
+            Some(command) => {
+                let (until, _) = self.page_under_way(now, rules, command);
+                rules.load_of_pages(command.crossed, until).bytes
             }
-            self.transfer(now, number, next, events);
+            None => self.bytes,
         }
     }
 
-    /// Keeps the channel of a command while its array works (Seong et al., Fig. 7a). The time is charged when the
-    /// array is done.
-    pub(super) fn keep_channel(&mut self, handle: Handle<Command>, until: Time) {
-        let command = &self.commands[handle];
-        let number = self.channel_of(handle);
-        let channel = &mut self.channels[number as usize];
-        let from = channel.meter.until();
-        channel.meter.begin(from, until);
-        self.observer.phase(Phase {
-            resource: Resource::Channel(number),
-            die: command.die.get(),
-            primitive: Primitive::Hold,
-            op: command.op,
-            cause: command.cause,
-            command: handle.number().get(),
-            ready: from,
-            from,
-            until,
-        });
+    /// Forgets all commands, at a power cut.
+    pub(super) fn cut(&mut self, now: Time) {
+        self.meter.end(now);
+        self.bytes = Bytes::default();
+        self.current = None;
+        self.queue.clear();
+        self.host_reads = 0;
+        self.last = None;
+        self.quiet.clear();
     }
 }

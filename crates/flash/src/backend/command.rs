@@ -7,9 +7,9 @@ use base::engine::Handle;
 use base::nonmax::NonMaxU32;
 use base::units::{DieId, Lpn, Psn, Span, Time};
 
-use super::copies::{CopySet, ListPart};
+use super::fast::copies::{CopySet, ListPart};
 use super::queue::Links;
-use super::{Cause, CauseSet, Op};
+use super::{Cause, CauseSet, Op, Primitive};
 
 /// The urgency of a list, for arbitrations that use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -162,19 +162,38 @@ impl Links for List {
     }
 }
 
-/// The next transfer of a command.
+/// The state of a command on its way through its die (ARCHITECTURE.md has a picture).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// Command and address cycles of an operation that has no data to send.
-    Command,
-    /// Command, address and data in.
+pub(super) enum State {
+    /// The command waits for commands that it depends on, for its controller or, in the queue of its die, for the die.
+    Queued,
+    /// Command and address cycles of an operation that sends no data cross the channel, or wait for it.
+    CommandCycles,
+    /// Command cycles and data in cross the channel, or wait for it.
     DataIn,
-    /// Data out.
-    DataOut,
-    /// Command, address and data into a register that holds a page already: the second phase of a copy-back.
+    /// The array works, or is done and waits for the register.
+    Array,
+    /// Command cycles and data cross the channel into a register that holds a page already: the second phase of a
+    /// copy-back.
     Patch,
-    /// Reading the status of the die.
+    /// The status of the die crosses the channel, or waits for it.
     Status,
+    /// Data out crosses the channel, or waits for it.
+    DataOut,
+    /// The command is done.
+    Done,
+}
+
+impl State {
+    /// The part of the command that crosses the channel in this state.
+    pub(super) const fn primitive(self) -> Primitive {
+        match self {
+            Self::Status => Primitive::Status,
+            Self::DataIn | Self::Patch => Primitive::DataIn,
+            Self::DataOut => Primitive::DataOut,
+            Self::Queued | Self::CommandCycles | Self::Array | Self::Done => Primitive::Command,
+        }
+    }
 }
 
 /// How far the processor has issued a command, if the controllers are software (see [`super::Config::software`]).
@@ -208,7 +227,7 @@ pub struct Command {
     /// The mode of a program.
     pub(super) mode: Mode,
     pub(super) class: Class,
-    pub(super) stage: Stage,
+    pub(super) state: State,
     pub(super) preparation: Preparation,
     /// The command, a read in cache mode, has been given the time of its copy to the cache register.
     pub(super) copied: bool,
@@ -233,7 +252,6 @@ pub struct Command {
     pub(super) behind: u32,
     pub(super) stride: u32,
     pub(super) waits: u16,
-    pub(super) done: bool,
     /// The command has been applied to the media.
     pub(super) effected: bool,
     pub(super) list: Handle<List>,
@@ -265,7 +283,7 @@ impl Command {
             stream,
             mode: Mode::Full,
             class,
-            stage: Stage::Command,
+            state: State::Queued,
             preparation: Preparation::None,
             copied: false,
             begun: false,
@@ -281,7 +299,6 @@ impl Command {
             behind: 0,
             stride: 0,
             waits: 0,
-            done: false,
             effected: false,
             list,
             next: None,
@@ -311,6 +328,11 @@ impl Command {
     #[inline]
     pub const fn is_blank(&self) -> bool {
         self.blank
+    }
+
+    #[inline]
+    pub(super) fn is_done(&self) -> bool {
+        self.state == State::Done
     }
 
     /// True for a copy-back in its first phase that still expects data.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::nand::{Geometry, Part};
 use base::units::{Bytes, Rate, SECTOR, Span};
 
-use super::{Ecc, ModeTimes};
+use super::Ecc;
 
 /// Controllers: each executes one command list at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -149,6 +149,15 @@ pub struct Cycles {
     pub busy: Span,
     /// To read the status of a die.
     pub status: Span,
+}
+
+/// Array times in one mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModeTimes {
+    /// Page read.
+    pub read: Span,
+    /// Page program.
+    pub program: Span,
 }
 
 /// The times of commands and transfers, resolved for one geometry.
@@ -305,6 +314,16 @@ pub struct Config {
     /// The processor time for each command of a background list, if the controllers are software; hardware
     /// controllers take none (Seong et al., Sec. 4.2.3).
     pub software: Option<Span>,
+}
+
+impl Config {
+    /// The number of paths for data: the buses of the channels, or the links of the controllers.
+    pub(super) const fn links(&self, geometry: &Geometry) -> u32 {
+        match self.transfer {
+            Transfer::Bus => geometry.channels,
+            Transfer::Controller => self.controllers.count(geometry),
+        }
+    }
 }
 
 #[cfg(test)]

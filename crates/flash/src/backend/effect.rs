@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use crate::nand::{Sector, SlotRead, Spare, Target, copy_into_unit};
+use crate::nand::{Sector, SlotRead, Spare, Target};
 use base::engine::Handle;
-use base::units::{Lpn, Psn};
+use base::units::Lpn;
 
 use super::{Backend, Cause, Command, Observer, Op, Slot, SlotRef};
 
@@ -19,28 +19,36 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Applies a command to the media.
     #[inline]
     pub(super) fn take_effect(&mut self, handle: Handle<Command>) {
-        self.commands[handle].effected = true;
-        let op = self.commands[handle].op;
+        self.work.commands[handle].effected = true;
+        let op = self.work.commands[handle].op;
         if matches!(op, Op::Program | Op::CopyBack) && self.is_refused(handle) {
-            (self.commands[handle].failed, self.commands[handle].refused) = (true, true);
+            (self.work.commands[handle].failed, self.work.commands[handle].refused) = (true, true);
             return;
         }
         match op {
             Op::Read => self.read(handle),
             Op::Program => self.program(handle),
             Op::Erase => {
-                let superblock = self.commands[handle].target.superblock;
+                let superblock = self.work.commands[handle].target.superblock;
                 let well = self.media.erase(superblock);
-                self.commands[handle].failed = !well;
+                self.work.commands[handle].failed = !well;
             }
             Op::CopyBack => self.copy_back(handle),
         }
     }
 
+    /// True if the backend must not begin a program, because an earlier one of its block has failed since its list
+    /// was opened.
+    #[inline]
+    fn is_refused(&self, handle: Handle<Command>) -> bool {
+        let command = &self.work.commands[handle];
+        self.media.refuses(command.target, command.count) && self.work.has_unheard_failure(handle)
+    }
+
     #[inline(never)]
     fn copy_back(&mut self, handle: Handle<Command>) {
         self.judge_copy_back(handle);
-        if self.commands[handle].sectors > 0 {
+        if self.work.commands[handle].sectors > 0 {
             self.merge(handle);
         } else {
             self.read(handle);
@@ -51,14 +59,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller for reads on their short way and rare ones.
     pub(super) fn read(&mut self, handle: Handle<Command>) {
-        let command = &self.commands[handle];
-        let place = handle.index() * self.slots_per_command as usize;
+        let command = &self.work.commands[handle];
+        let place = self.work.first_slot(handle);
         if command.blank {
             return self.read_blank(handle, place);
         }
         // Most reads.
         if command.count == 1 && command.op == Op::Read {
-            self.media.read_page(self.slots[place].psn);
+            self.media.read_page(self.work.slots[place].psn);
             return self.read_slot(place, true);
         }
         self.read_row(handle, place);
@@ -67,7 +75,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Clears the slots of a read that leaves the media alone.
     #[cold]
     fn read_blank(&mut self, handle: Handle<Command>, first: usize) {
-        let &Command { count, op, .. } = &self.commands[handle];
+        let &Command { count, op, .. } = &self.work.commands[handle];
         assert!(op == Op::Read && count > 0, "only a read of slots leaves the media alone");
         if S::PRESENT {
             (first..first + count as usize).for_each(|place| self.payload.empty(place));
@@ -77,13 +85,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Reads the slots of a command, from one row of pages.
     #[inline(never)]
     fn read_row(&mut self, handle: Handle<Command>, first: usize) {
-        let &Command { count, op, .. } = &self.commands[handle];
+        let &Command { count, op, .. } = &self.work.commands[handle];
         assert!(count > 0, "a read of nothing");
         let copy_back = op == Op::CopyBack;
-        let first_psn = self.slots[first].psn;
+        let first_psn = self.work.slots[first].psn;
         let (mut place, end) = (first, first + count as usize);
         while place < end {
-            let psn = self.slots[place].psn;
+            let psn = self.work.slots[place].psn;
             let geometry = self.media.geometry();
             assert!(
                 copy_back || geometry.row_of(psn) == geometry.row_of(first_psn),
@@ -91,7 +99,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             );
             // The slots of one page are read together.
             let page = geometry.page_of(psn);
-            let others = self.slots[place..end].iter().position(|slot| geometry.page_of(slot.psn) != page);
+            let others = self.work.slots[place..end].iter().position(|slot| geometry.page_of(slot.psn) != page);
             let behind = others.map_or(end, |others| place + others);
             self.media.read_page(psn);
             if !self.take_runs(place..behind) {
@@ -105,7 +113,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// version along.
     #[inline]
     fn read_slot(&mut self, place: usize, only_read: bool) {
-        let slot = &mut self.slots[place];
+        let slot = &mut self.work.slots[place];
         let only_read = only_read && slot.expected && slot.forward.is_none();
         if !S::PRESENT && only_read && !is_compared(slot.lpn) {
             slot.lost = !self.media.is_readable_at(slot.psn);
@@ -114,7 +122,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if self.take_runs(place..place + 1) {
             return;
         }
-        let slot = &mut self.slots[place];
+        let slot = &mut self.work.slots[place];
         let read = self.media.read(slot.psn, self.payload.overwrite(place));
         Self::note_read(slot, read);
     }
@@ -125,8 +133,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if !S::FOLLOWS {
             return false;
         }
-        let Some(runs) = self.media.runs(self.slots[places.start].psn) else { return false };
-        let slots = &mut self.slots[places.clone()];
+        let Some(runs) = self.media.runs(self.work.slots[places.start].psn) else { return false };
+        let slots = &mut self.work.slots[places.clone()];
         for (slot, into) in slots.iter_mut().zip(self.payload.runs_of(places)) {
             let (read, first) = runs.read(slot.psn);
             *into = Some(first);
@@ -149,37 +157,21 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         slot.lost = !read.readable;
     }
 
-    /// A read of this mapping unit at its place will follow: prefetches the state of its page, and its spare area if the
-    /// read will be compared with it or have content.
-    #[inline]
-    pub fn fetch(&self, lpn: Lpn, psn: Psn) {
-        self.fetch_behind_slot(lpn, psn, None);
-    }
-
-    /// The same, unless what it needs lies beside what a read of the slot `before` needs.
-    #[inline]
-    pub fn fetch_behind_slot(&self, lpn: Lpn, psn: Psn, before: Option<Psn>) {
-        match S::PRESENT || is_compared(lpn) {
-            true => self.media.fetch_spare_behind(psn, before),
-            false => self.media.fetch_state(psn),
-        }
-    }
-
     /// Reads the source pages of a copy-back and keeps the sectors that come in over the channel.
     fn merge(&mut self, handle: Handle<Command>) {
-        self.commands[handle].begun = true;
-        let command = &self.commands[handle];
+        self.work.commands[handle].begun = true;
+        let command = &self.work.commands[handle];
         assert!(command.count > 0, "a copy-back of nothing");
-        let first = handle.index() * self.slots_per_command as usize;
+        let first = self.work.first_slot(handle);
         let (mut page, mut given) = (None, 0);
         for place in first..first + command.count as usize {
-            let slot = &mut self.slots[place];
+            let slot = &mut self.work.slots[place];
             if page.replace(self.media.geometry().page_of(slot.psn)) != Some(self.media.geometry().page_of(slot.psn)) {
                 self.media.read_page(slot.psn);
             }
             given += slot.mask.count_ones();
-            let read = self.media.read(slot.psn, &mut self.scratch);
-            copy_into_unit(!slot.mask, (&self.scratch, 0), self.payload.of(place));
+            let read = self.media.read(slot.psn, &mut self.payload.scratch);
+            self.payload.fill_from_scratch(place, !slot.mask);
             if slot.expected {
                 assert!(
                     read.lpn == slot.lpn,
@@ -198,23 +190,23 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     #[inline]
     fn program(&mut self, handle: Handle<Command>) {
-        let command = &self.commands[handle];
-        let first = handle.index() * self.slots_per_command as usize;
-        let slots: &[Slot] = &self.slots[first..first + command.count as usize];
+        let command = &self.work.commands[handle];
+        let first = self.work.first_slot(handle);
+        let slots: &[Slot] = &self.work.slots[first..first + command.count as usize];
         let payload = self.payload.contents(first..first + slots.len(), self.media.has_store());
         let spare = |i: usize| (Spare::Data { lpn: slots[i].lpn, version: slots[i].version }, slots[i].lost);
         let well =
             self.media.program_slots(command.target, command.count, (command.stream, command.mode), spare, payload);
-        self.commands[handle].failed = !well;
+        self.work.commands[handle].failed = !well;
         if !well {
-            self.note_failure(handle);
+            self.work.note_failure(handle);
         }
     }
 
     /// Checks that a copy-back stays in its plane.
     fn judge_copy_back(&self, handle: Handle<Command>) {
         let geometry = self.media.geometry();
-        let command = &self.commands[handle];
+        let command = &self.work.commands[handle];
         for (i, (_, slot)) in self.slots(handle).enumerate() {
             let Target { superblock, offset } = command.target;
             let (source, source_offset) = geometry.locate(slot.psn);
@@ -234,11 +226,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[inline(always)]
     #[allow(clippy::inline_always)] // Every copy passes here; its other callers are rare.
     pub(super) fn pass_on(&mut self, handle: Handle<Command>) {
-        let first = handle.index() * self.slots_per_command as usize;
-        for place in first..first + self.commands[handle].count as usize {
-            let &Slot { lpn, version, lost, forward, .. } = &self.slots[place];
+        let first = self.work.first_slot(handle);
+        for place in first..first + self.work.commands[handle].count as usize {
+            let &Slot { lpn, version, lost, forward, .. } = &self.work.slots[place];
             let Some(to) = forward else { continue };
-            let into = &mut self.slots[to.0 as usize];
+            let into = &mut self.work.slots[to.0 as usize];
             if !into.expected {
                 (into.lpn, into.version) = (lpn, version);
             }
@@ -254,7 +246,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[allow(clippy::inline_always)] // Every command passes here once; two rare callers.
     pub(super) fn count(&mut self, handle: Handle<Command>) {
         let slots = self.media.geometry().slots;
-        let command = &self.commands[handle];
+        let command = &self.work.commands[handle];
         if command.refused {
             return;
         }

@@ -9,31 +9,24 @@ use base::engine::{EventQueue, Handle};
 use base::units::Time;
 
 use super::queue::CLASSES;
-use super::{Arbitration, Backend, BusOrder, Class, Command, Event, Observer, Order, Stage};
+use super::{Backend, Class, Command, Event, Observer, Order, State};
 
 /// The queues of host reads and of all other commands, under either order.
 const FIRST: usize = Order::ReadFirst.queue(Class::HostRead, false);
 const LAST: usize = Order::ReadFirst.queue(Class::Other, false);
 const _: () = assert!(FIRST < LAST && LAST < CLASSES);
 
-impl Arbitration {
-    /// True if host reads go first at the dies and on the channels.
-    pub(super) fn forwards(self) -> bool {
-        self.commands == Order::ReadFirst && self.bus == BusOrder::ReadFirst
-    }
-}
-
 impl<S: Sector, O: Observer> Backend<S, O> {
     /// The queue of a command on its channel, if host reads go first there.
     pub(super) fn urgency(&self, handle: Handle<Command>) -> usize {
-        let command = &self.commands[handle];
-        let awaited = self.forwards && self.host_read_waits(command.die.get());
+        let command = &self.work.commands[handle];
+        let awaited = self.rules.forwards && self.host_read_waits(command.die.get());
         if awaited { FIRST } else { Order::ReadFirst.queue(command.class, false) }
     }
 
     fn host_read_waits(&self, die: u32) -> bool {
         let head = self.dies[die as usize].queue.peek();
-        head.is_some_and(|head| self.commands[head].class == Class::HostRead)
+        head.is_some_and(|head| self.work.commands[head].class == Class::HostRead)
     }
 
     /// Speeds up the occupants of a die if a host read waits for it.
@@ -44,27 +37,27 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             return;
         }
         for handle in occupants.into_iter().flatten() {
-            let command = &self.commands[handle];
-            let untouched = matches!(command.stage, Stage::Command | Stage::DataIn) && command.crossed == 0;
+            let command = &self.work.commands[handle];
+            let untouched = matches!(command.state, State::CommandCycles | State::DataIn) && command.crossed == 0;
             // The command behind an occupant that has begun gives way when that one is done.
             if untouched && occupants.iter().all(Option::is_some) {
                 continue;
             }
             let channel = self.channel_of(handle) as usize;
             // Only a command that waits for the channel can be moved.
-            if !self.channels[channel].queue.remove(&mut self.commands, LAST, handle) {
+            if !self.channels[channel].queue.remove(&mut self.work.commands, LAST, handle) {
                 continue;
             }
             if untouched {
-                let command = &mut self.commands[handle];
+                let command = &mut self.work.commands[handle];
                 command.wait += now - command.ready;
-                command.ready = now;
+                (command.ready, command.state) = (now, State::Queued);
                 let state = &mut self.dies[die as usize];
                 (state.array, state.register) = (None, None);
-                state.queue.push_front(&mut self.commands, LAST, handle);
+                state.queue.push_front(&mut self.work.commands, LAST, handle);
                 return self.next_command(now, die, events);
             }
-            self.channels[channel].queue.push(&mut self.commands, FIRST, handle);
+            self.channels[channel].queue.push(&mut self.work.commands, FIRST, handle);
         }
     }
 }

@@ -15,6 +15,8 @@ pub struct Payload<S> {
     all: Vec<S>,
     /// The first sector of each slot of which nobody has needed the others.
     runs: Vec<Option<S>>,
+    /// One slot more: the target of a read whose sectors merge with those of another.
+    pub(super) scratch: Vec<S>,
 }
 
 /// The content of a slot.
@@ -51,7 +53,13 @@ impl<S: Sector> Payload<S> {
     #[must_use]
     pub const fn new(sectors: u32) -> Self {
         let sectors = if S::PRESENT { sectors as usize } else { 0 };
-        Self { sectors, all: Vec::new(), runs: Vec::new() }
+        Self { sectors, all: Vec::new(), runs: Vec::new(), scratch: Vec::new() }
+    }
+
+    /// No slots yet, but a scratch slot.
+    pub(super) fn with_scratch(sectors: u32) -> Self {
+        let payload = Self::new(sectors);
+        Self { scratch: vec![S::default(); payload.sectors], ..payload }
     }
 
     /// Bytes of the content of a slot.
@@ -170,6 +178,13 @@ impl<S: Sector> Payload<S> {
             first.fill_run(content);
         }
         content
+    }
+
+    /// Copies the sectors of a mask from the scratch slot to another.
+    pub(super) fn fill_from_scratch(&mut self, place: usize, mask: u64) {
+        let scratch = std::mem::take(&mut self.scratch);
+        copy_into_unit(mask, (&scratch, 0), self.of(place));
+        self.scratch = scratch;
     }
 
     /// Copies the sectors of a mask from one slot to another.

@@ -2,9 +2,9 @@
 
 use crate::nand::Sector;
 use base::engine::Handle;
-use base::units::{Bytes, Time};
+use base::units::Time;
 
-use super::{Backend, List, Observer, Op};
+use super::{Backend, Command, List, Observer, Op, State};
 
 impl<S: Sector, O: Observer> Backend<S, O> {
     /// Completes lists on capacitor power, before [`Backend::cut_power`]: commands that have begun end, and the
@@ -17,20 +17,20 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let mut more = true;
         while std::mem::take(&mut more) {
             for list in lists {
-                let mut next = self.lists[*list].first;
+                let mut next = self.work.lists[*list].first;
                 while let Some(command) = next {
-                    next = self.commands[command].sibling;
-                    if self.commands[command].waits > 0 || self.commands[command].done {
+                    next = self.work.commands[command].sibling;
+                    if self.work.commands[command].waits > 0 || self.work.commands[command].is_done() {
                         continue;
                     }
-                    if !self.commands[command].effected {
+                    if !self.work.commands[command].effected {
                         self.take_effect(command);
                     }
                     self.copy_rest(command);
                     self.pass_on(command);
-                    self.commands[command].done = true;
-                    for then in self.commands[command].then.into_iter().flatten() {
-                        self.commands[then].waits -= 1;
+                    self.work.commands[command].state = State::Done;
+                    for then in self.work.commands[command].then.into_iter().flatten() {
+                        self.work.commands[then].waits -= 1;
                     }
                     more = true;
                 }
@@ -45,22 +45,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     pub fn cut_power(&mut self, now: Time) {
         self.settle_runs(now);
         self.account = self.account(now);
-        self.drop_quiet_ends(now);
-        self.cut_turn(now);
+        self.fast.events = self.quiet_ends(now);
+        self.cut_serial(now);
         let copying = self.copies_being_programmed(now);
-        for number in 0..self.dies.len() {
-            let die = &mut self.dies[number];
-            // An array whose time is not running has changed nothing.
-            let working = die.array.filter(|handle| {
-                let between_phases = self.commands[*handle].wants_data();
-                !die.held && die.meter.works(now) || between_phases
-            });
-            let working = working.filter(|handle| !self.commands[*handle].done);
-            let filling = die.register.filter(|handle| self.commands[*handle].op == Op::CopyBack);
-            die.meter.end(now);
-            if let Some(handle) = working.or(filling) {
-                let (target, count) = (self.commands[handle].target, self.commands[handle].count);
-                match self.commands[handle].op {
+        for (number, die) in self.dies.iter_mut().enumerate() {
+            if let Some(handle) = die.torn_by_cut(now, &self.work.commands) {
+                let &Command { op, target, count, .. } = &self.work.commands[handle];
+                match op {
                     Op::Read => {}
                     Op::Program | Op::CopyBack => self.media.tear_program(target, count),
                     Op::Erase => self.media.tear_erase(target.superblock),
@@ -69,40 +60,16 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             if let Some((_, target)) = copying.iter().find(|(die, _)| *die == number) {
                 self.media.tear_program(*target, 1);
             }
-            let die = &mut self.dies[number];
-            (die.array, die.register, die.held, die.loaded) = (None, None, false, false);
-            (die.unnoticed, die.watch) = (false, die.watch.wrapping_add(1));
-            die.queue.clear();
-            (die.unfinished, die.held_by) = (0, 0);
-            die.last = None;
+            die.cut(now);
         }
-        for channel in &mut self.channels {
-            channel.meter.end(now);
-            channel.bytes = Bytes::default();
-            channel.current = None;
-            channel.queue.clear();
-            channel.host_reads = 0;
-            channel.last = None;
-        }
-        for controller in &mut self.controllers {
-            if controller.list.take().is_some() {
-                controller.busy += now - controller.since;
-            }
-            controller.queue.clear();
-            controller.last = None;
-        }
+        self.channels.iter_mut().for_each(|channel| channel.cut(now));
+        self.controllers.cut(now);
         self.processor.cut(now);
-        if let Some(correction) = &mut self.correction {
-            correction.cut(now, self.planted);
+        if let Some(decoders) = &mut self.decoders {
+            decoders.cut(now, self.rules.planted);
         }
-        self.shared.clear();
-        self.lists.clear();
-        self.copies.clear();
-        self.serial_pages.clear();
-        self.commands.clear();
-        self.slots.clear();
+        self.fast.cut();
+        self.work.clear();
         self.payload.clear();
-        self.finished.clear();
-        self.failures.clear();
     }
 }

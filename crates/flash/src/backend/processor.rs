@@ -5,13 +5,12 @@
 
 use std::collections::VecDeque;
 
-use crate::nand::Sector;
-use base::engine::{EventQueue, Handle};
-use base::units::{Span, Time};
+use base::engine::{EventQueue, Handle, Slab};
+use base::units::{DieId, Span, Time};
 
 use super::command::Preparation;
 use super::meter::{Generation, Meter};
-use super::{Backend, Class, Command, Event, Observer};
+use super::{Class, Command, Event};
 
 /// A job of the processor.
 #[derive(Clone, Copy, Debug)]
@@ -75,65 +74,78 @@ impl Processor {
         let generation = self.meter.begin(now, now + span);
         events.push(now + span, Event::Processor { generation }.into());
     }
-}
-
-impl<S: Sector, O: Observer> Backend<S, O> {
-    /// Occupies the processor for `span`, behind its earlier jobs; then [`Backend::take_cpu_done`] returns `token`.
-    /// With time off that is at once.
-    pub fn use_cpu<E: From<Event> + Copy>(&mut self, now: Time, span: Span, token: u32, events: &mut EventQueue<E>) {
-        if self.timed {
-            self.processor.take_on(now, Job::Ftl { token, span }, events);
-        } else {
-            self.processor.cpu_done.push_back(token);
-        }
-    }
 
     /// The token of the next finished FTL job, in the order of finishing.
-    pub fn take_cpu_done(&mut self) -> Option<u32> {
-        self.processor.cpu_done.pop_front()
+    pub(super) fn take_cpu_done(&mut self) -> Option<u32> {
+        self.cpu_done.pop_front()
     }
 
     /// Time the processor worked until `now`.
-    #[must_use]
-    pub fn processor_busy(&self, now: Time) -> Span {
-        self.processor.meter.busy(now)
+    pub(super) fn busy(&self, now: Time) -> Span {
+        self.meter.busy(now)
     }
 
     /// True if a die may begin a command: a software controller has issued it, or the command needs none.
     #[inline]
-    pub(super) fn is_prepared(&self, handle: Handle<Command>) -> bool {
-        let command = &self.commands[handle];
-        self.processor.cost.is_none() || command.class == Class::HostRead || command.preparation == Preparation::Done
+    pub(super) fn has_issued(&self, command: &Command) -> bool {
+        self.cost.is_none() || command.class == Class::HostRead || command.preparation == Preparation::Done
     }
 
-    /// Called for a free die: true if it may begin the first command that waits for it. Otherwise asks the processor
-    /// to issue that command, once.
-    pub(super) fn prepare<E: From<Event> + Copy>(&mut self, now: Time, die: u32, events: &mut EventQueue<E>) -> bool {
-        let Some(handle) = self.dies[die as usize].queue.peek() else { return false };
-        if self.is_prepared(handle) {
+    /// Called for a command that is the next of a free die: true if the die may begin it. Otherwise has the processor
+    /// issue it, once.
+    pub(super) fn issues<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        handle: Handle<Command>,
+        commands: &mut Slab<Command>,
+        events: &mut EventQueue<E>,
+    ) -> bool {
+        let command = &mut commands[handle];
+        if self.has_issued(command) {
             return true;
         }
-        let command = &mut self.commands[handle];
         if command.preparation == Preparation::None {
             command.preparation = Preparation::Asked;
-            self.processor.take_on(now, Job::Command(handle), events);
+            self.take_on(now, Job::Command(handle), events);
         }
         false
     }
 
-    /// Ends the processor's job and begins the next.
-    pub(super) fn processed<E: From<Event> + Copy>(&mut self, now: Time, events: &mut EventQueue<E>) {
-        self.processor.meter.end(now);
-        let job = self.processor.current.take().expect("a processor that finishes was busy");
-        if let Some(next) = self.processor.queue.pop_front() {
-            self.processor.take_on(now, next, events);
+    /// Ends the job under way, and begins the next. Returns the die of a command that has been issued.
+    pub(super) fn end_job<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        commands: &mut Slab<Command>,
+        events: &mut EventQueue<E>,
+    ) -> Option<DieId> {
+        self.meter.end(now);
+        let job = self.current.take().expect("a processor that finishes was busy");
+        if let Some(next) = self.queue.pop_front() {
+            self.take_on(now, next, events);
         }
         match job {
-            Job::Ftl { token, .. } => self.processor.cpu_done.push_back(token),
-            Job::Command(handle) => {
-                self.commands[handle].preparation = Preparation::Done;
-                self.next_command(now, self.commands[handle].die.get(), events);
+            Job::Ftl { token, .. } => {
+                self.cpu_done.push_back(token);
+                None
             }
+            Job::Command(handle) => {
+                commands[handle].preparation = Preparation::Done;
+                Some(commands[handle].die)
+            }
+        }
+    }
+
+    /// Occupies the processor for `span`, behind its earlier jobs; with time off it has done the job at once.
+    pub(super) fn add_job<E: From<Event> + Copy>(
+        &mut self,
+        (now, timed): (Time, bool),
+        (span, token): (Span, u32),
+        events: &mut EventQueue<E>,
+    ) {
+        if timed {
+            self.take_on(now, Job::Ftl { token, span }, events);
+        } else {
+            self.cpu_done.push_back(token);
         }
     }
 }

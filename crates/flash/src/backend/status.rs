@@ -8,12 +8,12 @@ use crate::nand::Sector;
 use base::engine::{EventQueue, Handle};
 use base::units::Time;
 
-use super::{Backend, Command, Event, Observer, Op, Stage};
+use super::{Backend, Command, Event, Observer, Op, State};
 
 impl<S: Sector, O: Observer> Backend<S, O> {
     /// Begins to poll a die whose array works from `from` on.
     pub(super) fn watch<E: From<Event> + Copy>(&mut self, from: Time, number: u32, events: &mut EventQueue<E>) {
-        let Some(interval) = self.polls else { return };
+        let Some(interval) = self.rules.polls else { return };
         let die = &mut self.dies[number as usize];
         die.watch = die.watch.wrapping_add(1);
         events.push(from + interval, Event::Poll { die: number, watch: die.watch }.into());
@@ -22,7 +22,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Has the status of a die cross the channel.
     pub(super) fn poll<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
         let handle = self.dies[number as usize].array.expect("a die that is polled has a command");
-        self.request_bus(now, handle, Stage::Status, events);
+        self.request_channel(now, handle, State::Status, events);
     }
 
     /// Called when an array is done: true if its command goes on only behind a status.
@@ -34,25 +34,25 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         handle: Handle<Command>,
         events: &mut EventQueue<E>,
     ) -> bool {
-        let command = &self.commands[handle];
+        let command = &self.work.commands[handle];
         if command.refused {
             return false;
         }
-        if self.polls.is_some() {
+        if self.rules.polls.is_some() {
             self.dies[number as usize].unnoticed = true;
             return true;
         }
-        if command.op == Op::Read || command.wants_data() || self.timing.cycles.status.is_zero() {
+        if command.op == Op::Read || command.wants_data() || self.rules.timing.cycles.status.is_zero() {
             return false;
         }
         let die = &mut self.dies[number as usize];
-        if let Some(loaded) = die.register.take_if(|_| die.loaded) {
-            (die.array, die.loaded) = (None, false);
-            self.execute_array_loaded(now, loaded, events);
+        if let Some(loaded) = die.take_loaded() {
+            die.array = None;
+            self.execute_loaded(now, loaded, events);
         } else {
             die.unnoticed = true;
         }
-        self.request_bus(now, handle, Stage::Status, events);
+        self.request_channel(now, handle, State::Status, events);
         true
     }
 
@@ -63,7 +63,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         handle: Handle<Command>,
         events: &mut EventQueue<E>,
     ) {
-        let number = self.commands[handle].die.get();
+        let number = self.work.commands[handle].die.get();
         let die = &mut self.dies[number as usize];
         if die.array != Some(handle) {
             // The array has gone on with the next page.
@@ -74,7 +74,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             die.watch = die.watch.wrapping_add(1);
             return self.array_over(now, number, handle, events);
         }
-        let interval = self.polls.expect("only a die that is polled has its status read while it works");
+        self.work.commands[handle].state = State::Array;
+        let interval = self.rules.polls.expect("only a die that is polled has its status read while it works");
         events.push(now + interval, Event::Poll { die: number, watch: die.watch }.into());
     }
 
@@ -89,11 +90,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         events: &mut EventQueue<E>,
     ) -> bool {
         let die = &mut self.dies[number as usize];
-        if !die.unnoticed || self.polls.is_some() {
+        if !die.unnoticed || self.rules.polls.is_some() {
             return false;
         }
         (die.array, die.register, die.unnoticed) = (None, None, false);
-        self.execute_array_loaded(now, loaded, events);
+        self.execute_loaded(now, loaded, events);
         true
     }
 }

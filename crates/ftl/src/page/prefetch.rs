@@ -45,7 +45,7 @@ impl PageFtl {
             let (_, slot) = flash.backend.slot(command, 0);
             self.fetch_place(slot.lpn);
             owners.fetch_near(slot.owner, slot.lpn);
-            flash.backend.fetch_behind(command);
+            flash.backend.prefetch_behind(command);
         }
     }
 

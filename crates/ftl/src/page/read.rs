@@ -57,7 +57,7 @@ impl PageFtl {
             self.end_read(flash);
             return mapped;
         };
-        flash.backend.fetch(lpn, psn);
+        flash.backend.prefetch_read(lpn, psn);
         let (superblock, _) = self.geometry.locate(psn);
         self.blocks.pin(superblock);
         let purpose = (Class::HostRead, Kind::Read as u32);
@@ -84,7 +84,7 @@ impl PageFtl {
         let row = |offset: u32| offset / self.geometry.row_slots();
         let open = self.reading.get(die);
         let first = open.map(|(_, command)| flash.backend.slot(command, 0).1.psn);
-        flash.backend.fetch_behind_slot(lpn, psn, first);
+        flash.backend.prefetch_read_behind(lpn, psn, first);
         let command = match open {
             // One array operation reads all mapping units of a row.
             Some((_, command))

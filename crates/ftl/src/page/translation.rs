@@ -54,7 +54,7 @@ impl PageFtl {
         let list = flash.backend.open_list(Class::HostRead, Kind::Load as u32);
         let read = flash.backend.add_read(list, Cause::Map, superblock);
         let lpn = Lpn::new(self.units + page);
-        flash.backend.fetch(lpn, psn);
+        flash.backend.prefetch_read(lpn, psn);
         flash.backend.push_slot(read, Slot { lpn, psn, expected: true, ..Slot::default() });
         flash.submit(list);
     }

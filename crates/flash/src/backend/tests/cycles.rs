@@ -100,7 +100,7 @@ fn other_chips_may_use_the_channel_while_a_die_waits_for_its_array() {
     // tWB occupies the die. The channel carries the command of the next chip meanwhile.
     let shape = Shape { chips: 2, cache: false, controllers: Controllers::None, ..Shape::default() };
     let mut bench = shape.build();
-    bench.backend.timing.cycles.busy = Span::from_us(11);
+    bench.backend.rules.timing.cycles.busy = Span::from_us(11);
     for chip in 0..2 {
         let list = bench.list(Op::Program, chip * 16, 0, 1);
         bench.submit(list);

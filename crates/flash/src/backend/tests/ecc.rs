@@ -114,7 +114,7 @@ fn the_slower_of_bus_and_decoder_decides_the_throughput() {
 #[test]
 fn cache_mode_and_decoding_overlap() {
     let mut bench = bench(1, 1, 30.0, Decoders::PerChannel);
-    bench.backend.timing.cache_read = Some(Span::from_us(3));
+    bench.backend.rules.timing.cache_read = Some(Span::from_us(3));
     write(&mut bench, 0, 5);
     // The decoder takes 120 us for a page, and is the bottleneck from the first codeword on.
     close(bench.time(Op::Read, 5), READ + 3.0 + PAGE / 4.0 + 5.0 * 120.0 + LATENCY);
@@ -190,9 +190,9 @@ fn a_controller_has_its_own_decoder() {
 
 /// The same bench with a controller for each die.
 fn rebuilt(backend: Backend<(), Vec<Phase>>, decoders: Decoders) -> Backend<(), Vec<Phase>> {
-    let ecc = backend.correction.as_ref().map(|correction| Ecc { decoders, ..correction.ecc });
+    let ecc = backend.decoders.as_ref().map(|pool| Ecc { decoders, ..pool.ecc });
     let config = Config {
-        timing: backend.timing,
+        timing: backend.rules.timing,
         controllers: Controllers::PerDie,
         transfer: Transfer::Bus,
         completion: Completion::default(),
@@ -206,7 +206,7 @@ fn rebuilt(backend: Backend<(), Vec<Phase>>, decoders: Decoders) -> Backend<(), 
 #[test]
 fn a_held_channel_is_free_while_its_read_is_decoded() {
     let mut bench = bench(1, 2, 100.0, Decoders::Shared(2));
-    (bench.backend.arbitration.hold, bench.backend.by_pages) = (true, false);
+    (bench.backend.rules.arbitration.hold, bench.backend.rules.by_pages) = (true, false);
     (0..2).for_each(|die| write(&mut bench, die * 16, 1));
     for die in 0..2 {
         let list = bench.list(Op::Read, die * 16, 0, 1);

@@ -36,12 +36,11 @@ fn the_backend_takes_the_memory_it_predicts() {
                 bench.backend.add_program(list, Cause::Host, target, Stream::Host);
             }
             let backend = &bench.backend;
-            let tables =
-                size_of_val(&*backend.dies) + size_of_val(&*backend.channels) + size_of_val(&*backend.controllers);
-            let quiet: usize = backend.channels.iter().map(|channel| channel.quiet.capacity()).sum();
-            let tables = tables + quiet * size_of::<quiet::QuietEnd>();
+            let tables = size_of_val(&*backend.dies) + size_of_val(&*backend.channels) + backend.controllers.taken();
+            let quiet: usize = backend.channels.iter().map(|channel| channel.quiet.taken()).sum();
+            let tables = tables + quiet;
             let lists = commands as usize * (size_of::<Command>() + size_of::<List>());
-            let taken = tables + lists + size_of_val(&*backend.slots) + backend.payload.taken();
+            let taken = tables + lists + size_of_val(&*backend.work.slots) + backend.payload.taken();
             // The description holds a second copy of the timing tables.
             let said = Backend::<Stamp>::memory(&geometry, &config);
             assert_eq!(said, taken as u64 + 2 * config.timing.memory(), "{channels}, {one_shot}, {controllers:?}");

@@ -50,7 +50,7 @@ fn a_page_that_comes_in_before_the_status_begins_all_the_same() {
     // A page takes longer than its program: the status of the page ahead waits for the page under way, whose program
     // begins as soon as it is there.
     let mut bench = bench(1, Completion::ReadyBusy, true);
-    bench.backend.timing.transfer[1] = Span::from_us(400);
+    bench.backend.rules.timing.transfer[1] = Span::from_us(400);
     // The third and the fourth page wait for the status of the first and the second.
     close(bench.time(Op::Program, 4), 4.0 * 400.0 + 2.0 * STATUS + 200.0 + STATUS);
 }

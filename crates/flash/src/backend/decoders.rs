@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::meter::Meter;
 use super::planted::{Bug, Planted};
-use super::{Backend, Cause, Command, Config, Controllers, Event, Observer, Phase, Primitive, Resource};
+use super::work::Work;
+use super::{Account, Backend, Cause, Command, Config, Event, Observer, Phase, Primitive, Resource, Timing};
 use crate::nand::{Geometry, Sector};
 use base::engine::{EventHash, EventQueue, Handle};
 use base::units::{Span, Time};
@@ -52,6 +53,16 @@ impl Ecc {
         sectors.div_ceil(self.codeword)
     }
 
+    /// Codewords of a read, and the time between two of them on the channel.
+    fn codewords_of(&self, command: &Command, timing: &Timing, geometry: &Geometry) -> (u32, Span) {
+        let (sectors, data) = match command.sectors {
+            0 => (command.count * geometry.sectors, timing.transfer[command.count as usize]),
+            part => (part, timing.sectors[part as usize]),
+        };
+        let codewords = self.codewords(sectors);
+        (codewords, gap(data, codewords))
+    }
+
     /// Time that a decoder works on `codewords` codewords.
     pub(super) fn time_of(&self, codewords: u32) -> Span {
         self.codeword_time * u64::from(codewords)
@@ -81,7 +92,7 @@ struct Decoder {
 
 /// The decoders of a backend, and what waits for them.
 #[derive(Clone, Debug)]
-pub(super) struct Correction {
+pub(super) struct DecoderPool {
     pub(super) ecc: Ecc,
     decoders: Vec<Decoder>,
     /// Commands with a codeword that waits, once for each codeword: for each decoder, or one queue if they are shared.
@@ -96,18 +107,12 @@ pub(super) struct Correction {
 fn count(config: &Config, ecc: &Ecc, geometry: &Geometry, links: u32) -> u32 {
     match ecc.decoders {
         Decoders::PerChannel => links,
-        Decoders::PerController => match config.controllers {
-            Controllers::None => 0,
-            Controllers::PerDie => geometry.die_count(),
-            Controllers::PerChannel => geometry.channels,
-            Controllers::Shared(count) => count,
-            Controllers::Background(count) => 1 + count,
-        },
+        Decoders::PerController => config.controllers.count(geometry),
         Decoders::Shared(count) => count,
     }
 }
 
-impl Correction {
+impl DecoderPool {
     /// Decoders behind `links` channels.
     pub(super) fn new(config: &Config, geometry: &Geometry, links: u32) -> Option<Box<Self>> {
         let ecc = config.ecc?;
@@ -152,19 +157,118 @@ impl Correction {
         self.cuts == cuts
     }
 
-    /// Charges a decoder with the time of a serial list.
-    pub(super) fn charge(&mut self, decoder: u32, time: Span) {
+    /// Charges the time of a serial list whose data crosses a channel. One list at a time: of shared decoders the first
+    /// does for all.
+    pub(super) fn charge(&mut self, channel: u32, time: Span) {
+        let decoder = if self.ecc.decoders == Decoders::PerChannel { channel } else { 0 };
         self.decoders[decoder as usize].meter.add(time);
+    }
+
+    /// Time each decoder worked until `now`.
+    pub(super) fn busy(&self, now: Time) -> impl Iterator<Item = Span> + '_ {
+        self.decoders.iter().map(move |decoder| decoder.meter.busy(now))
+    }
+
+    /// Data that has been read begins to cross a channel: its last codeword comes at the end, the others before.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn expect_codewords<E: From<Event> + Copy>(
+        &self,
+        (channel, (from, until), generation): (u32, (Time, Time), u16),
+        (command, timing, geometry): (&mut Command, &Timing, &Geometry),
+        events: &mut EventQueue<E>,
+    ) {
+        let (codewords, gap) = self.ecc.codewords_of(command, timing, geometry);
+        (command.undecoded, command.coming) = (codewords, codewords - 1);
+        if codewords > 1 {
+            let first = (until - from) - gap * u64::from(codewords - 1);
+            events.push(from + first, Event::Codeword { channel, generation }.into());
+        }
+    }
+
+    /// A codeword goes to its decoder, or waits for it. Returns the phase that begins.
+    pub(super) fn take<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        (channel, handle): (u32, Handle<Command>),
+        work: &mut Work,
+        events: &mut EventQueue<E>,
+    ) -> Option<Phase> {
+        let (free, queue) = match self.ecc.decoders {
+            Decoders::Shared(_) => (self.decoders.iter().position(|decoder| decoder.current.is_none()), 0),
+            Decoders::PerChannel | Decoders::PerController => {
+                let own = match self.ecc.decoders {
+                    Decoders::PerController => work.lists[work.commands[handle].list].controller(),
+                    _ => Some(channel),
+                };
+                let own = own.expect("a command under way has a controller") as usize;
+                (Some(own).filter(|own| self.decoders[*own].current.is_none()), own)
+            }
+        };
+        let Some(decoder) = free else {
+            self.queues[queue].push_back(handle);
+            return None;
+        };
+        Some(self.begin(now, (decoder as u32, handle), work, events))
+    }
+
+    fn begin<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        (number, handle): (u32, Handle<Command>),
+        work: &mut Work,
+        events: &mut EventQueue<E>,
+    ) -> Phase {
+        let until = now + self.ecc.codeword_time;
+        let decoder = &mut self.decoders[number as usize];
+        let command = &mut work.commands[handle];
+        let last = command.undecoded == 1;
+        if last && now > command.ready {
+            command.wait += now - command.ready;
+            if let Some(cause) = decoder.last {
+                work.lists[command.list].waited_for.insert(cause);
+            }
+        }
+        (decoder.current, decoder.last) = (Some(handle), Some(command.cause));
+        let generation = decoder.meter.begin(now, until);
+        events.push(until, Event::Decoder { decoder: number, generation }.into());
+        Phase {
+            resource: Resource::Decoder(number),
+            die: command.die.get(),
+            primitive: Primitive::Decode,
+            op: command.op,
+            cause: command.cause,
+            command: handle.number().get(),
+            ready: if last { command.ready } else { now },
+            from: now,
+            until,
+        }
+    }
+
+    /// A decoder has taken a codeword in, and takes the next. Returns the phase that begins.
+    fn end<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        number: u32,
+        (work, account): (&mut Work, &mut Account),
+        events: &mut EventQueue<E>,
+    ) -> Option<Phase> {
+        let decoder = &mut self.decoders[number as usize];
+        let handle = decoder.current.take().expect("a decoder that works has a command");
+        let command = &mut work.commands[handle];
+        account.at(command.op, command.cause).decode += decoder.meter.end(now);
+        command.undecoded -= 1;
+        if command.undecoded == 0 {
+            self.piped.push_back(handle);
+            events.push(now + self.ecc.latency, Event::Decoded { cuts: self.cuts }.into());
+        }
+        let queue = if self.queues.len() == 1 { 0 } else { number as usize };
+        let next = self.queues[queue].pop_front()?;
+        Some(self.begin(now, (number, next), work, events))
     }
 }
 
 impl<S: Sector, O: Observer> Backend<S, O> {
-    /// Time each decoder worked until `now`; none without error correction.
-    pub fn decoder_busy(&self, now: Time) -> impl Iterator<Item = Span> + '_ {
-        let decoders = self.correction.iter().flat_map(|correction| &correction.decoders);
-        decoders.map(move |decoder| decoder.meter.busy(now))
-    }
-
     /// Handles an event of the error correction. Drops that of an interrupted phase.
     #[cold]
     #[inline(never)]
@@ -175,178 +279,34 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         events: &mut EventQueue<E>,
         hash: &mut EventHash,
     ) {
-        let Some(correction) = &self.correction else { return };
-        match event {
-            Event::Codeword { channel, generation } if self.channels[channel as usize].meter.awaits(generation) => {
+        let Self { decoders: Some(decoders), channels, work, account, rules, media, .. } = self else { return };
+        let begun = match event {
+            Event::Codeword { channel, generation } if channels[channel as usize].meter.awaits(generation) => {
                 hash.add(now, DECODER | u64::from(channel) << 2 | 1);
-                self.codeword_came(now, channel, generation, events);
+                let handle = channels[channel as usize].current.expect("a channel that works has a command");
+                let command = &mut work.commands[handle];
+                let (_, gap) = decoders.ecc.codewords_of(command, &rules.timing, media.geometry());
+                command.coming -= 1;
+                if command.coming > 0 {
+                    events.push(now + gap, Event::Codeword { channel, generation }.into());
+                }
+                decoders.take(now, (channel, handle), work, events)
             }
-            Event::Decoder { decoder, generation } if correction.awaits(decoder, generation) => {
+            Event::Decoder { decoder, generation } if decoders.awaits(decoder, generation) => {
                 hash.add(now, DECODER | u64::from(decoder) << 2);
-                self.decoder_done(now, decoder, events);
+                decoders.end(now, decoder, (work, account), events)
             }
-            Event::Decoded { cuts } if correction.is_since(cuts) => {
+            Event::Decoded { cuts } if decoders.is_since(cuts) => {
                 hash.add(now, DECODER | 2);
-                self.decoded(now, events);
+                let handle = decoders.piped.pop_front().expect("a command in a pipeline");
+                let die = work.commands[handle].die.get();
+                self.finish(now, handle, events);
+                return self.next_command(now, die, events);
             }
-            _ => {}
-        }
-    }
-
-    /// Codewords of a read, and the time between two of them on the channel.
-    fn codewords_of(&self, handle: Handle<Command>, ecc: &Ecc) -> (u32, Span) {
-        let command = &self.commands[handle];
-        let (sectors, data) = match command.sectors {
-            0 => (command.count * self.media.geometry().sectors, self.timing.transfer[command.count as usize]),
-            part => (part, self.timing.sectors[part as usize]),
+            _ => None,
         };
-        let codewords = ecc.codewords(sectors);
-        (codewords, gap(data, codewords))
-    }
-
-    /// Called when data that has been read begins to cross a channel: the last codeword comes then, the
-    /// others before.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn expect_codewords<E: From<Event> + Copy>(
-        &mut self,
-        handle: Handle<Command>,
-        channel: u32,
-        (from, until, generation): (Time, Time, u16),
-        events: &mut EventQueue<E>,
-    ) {
-        let Some(correction) = &self.correction else { return };
-        let (codewords, gap) = self.codewords_of(handle, &correction.ecc);
-        let command = &mut self.commands[handle];
-        (command.undecoded, command.coming) = (codewords, codewords - 1);
-        if codewords > 1 {
-            let first = (until - from) - gap * u64::from(codewords - 1);
-            events.push(from + first, Event::Codeword { channel, generation }.into());
+        if let Some(phase) = begun {
+            self.observer.phase(phase);
         }
-    }
-
-    /// A codeword has crossed a channel, and it is not the last of its command.
-    fn codeword_came<E: From<Event> + Copy>(
-        &mut self,
-        now: Time,
-        channel: u32,
-        generation: u16,
-        events: &mut EventQueue<E>,
-    ) {
-        let Some(correction) = &self.correction else { return };
-        let handle = self.channels[channel as usize].current.expect("a channel that works has a command");
-        let (_, gap) = self.codewords_of(handle, &correction.ecc);
-        let command = &mut self.commands[handle];
-        command.coming -= 1;
-        if command.coming > 0 {
-            events.push(now + gap, Event::Codeword { channel, generation }.into());
-        }
-        self.take_codeword(now, channel, handle, events);
-    }
-
-    /// All data of a read has crossed a channel: its last codeword goes to the decoder.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn decode<E: From<Event> + Copy>(
-        &mut self,
-        now: Time,
-        channel: u32,
-        handle: Handle<Command>,
-        events: &mut EventQueue<E>,
-    ) {
-        if self.arbitration.hold {
-            self.free_channel(now, channel, events);
-        }
-        self.commands[handle].ready = now;
-        self.take_codeword(now, channel, handle, events);
-    }
-
-    /// A codeword goes to its decoder, or waits for it.
-    fn take_codeword<E: From<Event> + Copy>(
-        &mut self,
-        now: Time,
-        channel: u32,
-        handle: Handle<Command>,
-        events: &mut EventQueue<E>,
-    ) {
-        let Some(correction) = &mut self.correction else { return };
-        let (free, queue) = match correction.ecc.decoders {
-            Decoders::Shared(_) => (correction.decoders.iter().position(|decoder| decoder.current.is_none()), 0),
-            Decoders::PerChannel | Decoders::PerController => {
-                let own = match correction.ecc.decoders {
-                    Decoders::PerController => self.lists[self.commands[handle].list].controller(),
-                    _ => Some(channel),
-                };
-                let own = own.expect("a command under way has a controller") as usize;
-                (Some(own).filter(|own| correction.decoders[*own].current.is_none()), own)
-            }
-        };
-        match free {
-            Some(decoder) => self.begin_codeword(now, decoder as u32, handle, events),
-            None => correction.queues[queue].push_back(handle),
-        }
-    }
-
-    fn begin_codeword<E: From<Event> + Copy>(
-        &mut self,
-        now: Time,
-        number: u32,
-        handle: Handle<Command>,
-        events: &mut EventQueue<E>,
-    ) {
-        let Some(correction) = &mut self.correction else { return };
-        let until = now + correction.ecc.codeword_time;
-        let decoder = &mut correction.decoders[number as usize];
-        let command = &mut self.commands[handle];
-        let last = command.undecoded == 1;
-        if last && now > command.ready {
-            command.wait += now - command.ready;
-            if let Some(cause) = decoder.last {
-                self.lists[command.list].waited_for.insert(cause);
-            }
-        }
-        decoder.current = Some(handle);
-        decoder.last = Some(command.cause);
-        let generation = decoder.meter.begin(now, until);
-        self.observer.phase(Phase {
-            resource: Resource::Decoder(number),
-            die: command.die.get(),
-            primitive: Primitive::Decode,
-            op: command.op,
-            cause: command.cause,
-            command: handle.number().get(),
-            ready: if last { command.ready } else { now },
-            from: now,
-            until,
-        });
-        events.push(until, Event::Decoder { decoder: number, generation }.into());
-    }
-
-    /// A decoder has taken a codeword in, and takes the next.
-    fn decoder_done<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
-        let Some(correction) = &mut self.correction else { return };
-        let decoder = &mut correction.decoders[number as usize];
-        let handle = decoder.current.take().expect("a decoder that works has a command");
-        let command = &mut self.commands[handle];
-        self.account.at(command.op, command.cause).decode += decoder.meter.end(now);
-        command.undecoded -= 1;
-        if command.undecoded == 0 {
-            correction.piped.push_back(handle);
-            let event = Event::Decoded { cuts: correction.cuts };
-            events.push(now + correction.ecc.latency, event.into());
-        }
-        let queue = if correction.queues.len() == 1 { 0 } else { number as usize };
-        if let Some(next) = correction.queues[queue].pop_front() {
-            self.begin_codeword(now, number, next, events);
-        }
-    }
-
-    /// The last codeword of a command comes out of its decoder.
-    fn decoded<E: From<Event> + Copy>(&mut self, now: Time, events: &mut EventQueue<E>) {
-        let Some(correction) = &mut self.correction else { return };
-        let handle = correction.piped.pop_front().expect("a command in a pipeline");
-        let die = self.commands[handle].die.get();
-        self.finish(now, handle, events);
-        self.next_command(now, die, events);
     }
 }

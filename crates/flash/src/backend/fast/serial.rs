@@ -9,15 +9,41 @@ use crate::nand::Sector;
 use base::engine::{EventHash, Handle};
 use base::units::{Span, SuperblockId, Time};
 
-use super::{
-    Backend, Cause, Command, Decoders, List, Moment, Observer, Op, Phase, Primitive, Resource, Stage, Stop, Timing,
-};
+use super::serial_pages::SerialPages;
+use crate::backend::{Backend, Cause, Command, List, Moment, Observer, Op, Phase, Primitive, Resource, State, Stop, Timing};
 
 /// The serial list under way.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Serial {
+struct Serial {
     list: Handle<List>,
     since: Time,
+}
+
+/// Serial lists: one of them at a time is under way.
+#[derive(Clone, Debug)]
+pub(in crate::backend) struct SerialLists<S> {
+    current: Option<Serial>,
+    /// The times of its commands.
+    times: Vec<Times>,
+    /// Its pages without commands.
+    pub(super) pages: SerialPages<S>,
+}
+
+impl<S> Default for SerialLists<S> {
+    fn default() -> Self {
+        Self { current: None, times: Vec::new(), pages: SerialPages::default() }
+    }
+}
+
+impl<S> SerialLists<S> {
+    pub(in crate::backend) const fn is_under_way(&self) -> bool {
+        self.current.is_some()
+    }
+
+    /// Forgets the pages, at a power cut.
+    pub(super) fn clear(&mut self) {
+        self.pages.clear();
+    }
 }
 
 /// The times of a command, in their order.
@@ -107,9 +133,8 @@ struct Other<'a, W> {
 impl<S: Sector, O: Observer, W: Observer> Listener<S, O> for Other<'_, W> {
     #[inline]
     fn stop(&mut self, backend: &mut Backend<S, O>, at: Time, handle: Handle<Command>, stop: Stop) {
-        let command = &backend.commands[handle];
-        let slot = handle.index() * backend.slots_per_command as usize;
-        let slots = backend.slots.get(slot..slot + command.count as usize).unwrap_or_default();
+        let command = &backend.work.commands[handle];
+        let slots = backend.work.slots_of(handle);
         self.observer.command(Moment::new(at, stop, handle, command, slots));
     }
 
@@ -143,13 +168,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     pub fn add_scan(&mut self, list: Handle<List>, cause: Cause, superblock: SuperblockId, pages: u32) {
         assert!(pages > 0, "a scan of nothing");
         let command = self.add_read(list, cause, superblock);
-        self.commands[command].scanned = pages;
+        self.work.commands[command].scanned = pages;
     }
 
     /// Forwards data from a read to a program, as [`Backend::forward`] does, in serial lists. There the order of the
     /// commands is the only order needed, and any number of programs may take data from one read.
-    pub fn forward_serial(&mut self, from: super::SlotRef, to: super::SlotRef) {
-        self.slots[from.0 as usize].forward = Some(to);
+    pub fn forward_serial(&mut self, from: crate::backend::SlotRef, to: crate::backend::SlotRef) {
+        self.work.slots[from.0 as usize].forward = Some(to);
     }
 
     /// Begins a serial list and returns the time of its end, when [`Backend::end_serial`] is due. With time off the
@@ -158,35 +183,35 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// # Panics
     /// If the list is empty, or another one is under way.
     pub fn begin_serial(&mut self, now: Time, list: Handle<List>) -> Option<Time> {
-        assert!(self.serial.is_none(), "two lists at once where one comes after the other");
-        if let Some(copies) = self.lists[list].copies() {
+        assert!(self.fast.serial.current.is_none(), "two lists at once where one comes after the other");
+        if let Some(copies) = self.work.lists[list].copies() {
             if !self.takes_serial_copies() {
-                self.write_out::<super::Event>(copies.set, None);
-            } else if self.timed {
-                self.serial = Some(Serial { list, since: now });
-                self.serial_times.clear();
+                self.write_out::<crate::backend::Event>(copies.set, None);
+            } else if self.rules.timed {
+                self.fast.serial.current = Some(Serial { list, since: now });
+                self.fast.serial.times.clear();
                 return Some(now + self.time_of_copies(copies.set));
             } else {
                 self.serial_copies_at_once(copies);
-                self.finished.push_back(list);
+                self.work.finished.push_back(list);
                 return None;
             }
         }
         let has_pages = self.has_serial_pages(list);
-        let mut next = self.lists[list].first;
+        let mut next = self.work.lists[list].first;
         assert!(next.is_some() || has_pages, "a list of at least one command");
-        if !self.timed {
+        if !self.rules.timed {
             while let Some(command) = next {
-                next = self.commands[command].sibling;
+                next = self.work.commands[command].sibling;
                 self.carry_out(command);
             }
             if has_pages {
                 self.carry_out_serial_pages();
             }
-            self.finished.push_back(list);
+            self.work.finished.push_back(list);
             return None;
         }
-        self.serial = Some(Serial { list, since: now });
+        self.fast.serial.current = Some(Serial { list, since: now });
         let pages = if has_pages { self.time_of_serial_pages() } else { Span::ZERO };
         Some(now + self.time_commands(list) + pages)
     }
@@ -194,13 +219,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Computes the times of a list's commands. Returns their sum.
     fn time_commands(&mut self, list: Handle<List>) -> Span {
         let mut sum = Span::ZERO;
-        let mut next = self.lists[list].first;
-        self.serial_times.clear();
+        let mut next = self.work.lists[list].first;
+        self.fast.serial.times.clear();
         while let Some(command) = next {
-            next = self.commands[command].sibling;
+            next = self.work.commands[command].sibling;
             let times = self.times(command);
             sum += times.all();
-            self.serial_times.push(times);
+            self.fast.serial.times.push(times);
         }
         sum
     }
@@ -213,13 +238,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if O::LISTENS {
             self.narrate(&mut Own);
         }
-        let Serial { list, .. } = self.serial.take().expect("a list under way");
+        let Serial { list, .. } = self.fast.serial.current.take().expect("a list under way");
         let mut commands = 0;
-        if let Some(copies) = self.lists[list].copies() {
+        if let Some(copies) = self.work.lists[list].copies() {
             if self.media.cannot_fail() {
                 commands = self.end_serial_copies(copies);
             } else {
-                self.write_out::<super::Event>(copies.set, None);
+                self.write_out::<crate::backend::Event>(copies.set, None);
                 self.time_commands(list);
             }
         }
@@ -227,22 +252,22 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             self.write_serial_pages_out(list);
             self.time_commands(list);
         }
-        let mut next = self.lists[list].first;
-        let all = std::mem::take(&mut self.serial_times);
+        let mut next = self.work.lists[list].first;
+        let all = std::mem::take(&mut self.fast.serial.times);
         for times in &all {
             let command = next.expect("the commands that were timed");
             debug_assert_eq!(*times, self.times(command), "the time of a serial list is fixed when it begins");
-            next = self.commands[command].sibling;
+            next = self.work.commands[command].sibling;
             self.spend(command, times);
             self.carry_out(command);
         }
         commands += all.len() as u64;
-        self.serial_times = all;
+        self.fast.serial.times = all;
         if self.has_serial_pages(list) {
             commands += self.end_serial_pages();
         }
         hash.add(now, commands << 3 | 4);
-        self.finished.push_back(list);
+        self.work.finished.push_back(list);
     }
 
     /// Notifies an observer of another array, too, before [`Backend::end_serial`]. The dies and channels of this
@@ -253,33 +278,33 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// Tells a listener of the list under way, in the order of its commands.
     fn narrate(&mut self, to: &mut impl Listener<S, O>) {
-        let Serial { list, since } = self.serial.expect("a list under way");
-        if let Some(copies) = self.lists[list].copies() {
+        let Serial { list, since } = self.fast.serial.current.expect("a list under way");
+        if let Some(copies) = self.work.lists[list].copies() {
             let (until, cause) = (since + self.time_of_copies(copies.set), self.cause_of_copies(copies.set));
             return to.copies(self, since, until, cause);
         }
-        let first = self.lists[list].first;
+        let first = self.work.lists[list].first;
         let mut next = first;
         while let Some(command) = next {
-            next = self.commands[command].sibling;
+            next = self.work.commands[command].sibling;
             to.stop(self, since, command, Stop::Submitted);
         }
         let (mut next, mut from) = (first, since);
-        let all = std::mem::take(&mut self.serial_times);
+        let all = std::mem::take(&mut self.fast.serial.times);
         for Times { before, array, after, decode, .. } in &all {
             let command = next.expect("the commands that were timed");
-            next = self.commands[command].sibling;
+            next = self.work.commands[command].sibling;
             let begin = from;
             to.stop(self, begin, command, Stop::Ready);
             let (die, op, cause) = {
-                let command = &self.commands[command];
+                let command = &self.work.commands[command];
                 (command.die.get(), command.op, command.cause)
             };
             let channel = Resource::Channel(self.dies[die as usize].channel);
             let (sent, works) = match op {
-                Op::Program => (Stage::DataIn, Primitive::Program),
-                Op::Erase => (Stage::Command, Primitive::Erase),
-                Op::Read | Op::CopyBack => (Stage::Command, Primitive::Read),
+                Op::Program => (State::DataIn, Primitive::Program),
+                Op::Erase => (State::CommandCycles, Primitive::Erase),
+                Op::Read | Op::CopyBack => (State::CommandCycles, Primitive::Read),
             };
             let phases: [(Resource, Primitive, Span); 3] = [
                 (channel, sent.primitive(), *before),
@@ -299,22 +324,22 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             to.stop(self, from, command, Stop::Finished);
             to.serial(self, begin, from, cause);
         }
-        self.serial_times = all;
+        self.fast.serial.times = all;
     }
 
     /// Cuts the power of a serial list. Observers get no notice, because the purpose of the list is lost as well.
-    pub(super) fn cut_turn(&mut self, now: Time) {
-        let Some(Serial { list, since }) = self.serial.take() else { return };
-        if let Some(copies) = self.lists[list].copies() {
-            self.write_out::<super::Event>(copies.set, None);
+    pub(in crate::backend) fn cut_serial(&mut self, now: Time) {
+        let Some(Serial { list, since }) = self.fast.serial.current.take() else { return };
+        if let Some(copies) = self.work.lists[list].copies() {
+            self.write_out::<crate::backend::Event>(copies.set, None);
         }
         self.write_serial_pages_out(list);
         // Faults are off: without power, no one learns that a command failed at this very moment.
         self.media.faults_mut().suspend(true);
         let mut from = since;
-        let mut next = self.lists[list].first;
+        let mut next = self.work.lists[list].first;
         while let Some(command) = next {
-            next = self.commands[command].sibling;
+            next = self.work.commands[command].sibling;
             let times = self.times(command);
             if from + times.all() <= now {
                 from += times.all();
@@ -334,8 +359,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 &Times { before: begun.min(before), array: in_array, after: afterwards, decode, decoder },
             );
             if begun > before {
-                let (target, count) = (self.commands[command].target, self.commands[command].count);
-                let op = self.commands[command].op;
+                let (target, count) = (self.work.commands[command].target, self.work.commands[command].count);
+                let op = self.work.commands[command].op;
                 if op != Op::Read {
                     self.take_effect(command);
                 }
@@ -343,7 +368,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                     Op::Read => {}
                     // Only its status was still to be read.
                     _ if begun >= before + array => {}
-                    Op::Program | Op::CopyBack if self.commands[command].refused => {}
+                    Op::Program | Op::CopyBack if self.work.commands[command].refused => {}
                     Op::Program | Op::CopyBack => self.media.tear_program(target, count),
                     Op::Erase => self.media.tear_erase(target.superblock),
                 }
@@ -354,23 +379,23 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     fn carry_out(&mut self, command: Handle<Command>) {
-        if self.commands[command].scanned == 0 {
+        if self.work.commands[command].scanned == 0 {
             self.take_effect(command);
             self.pass_on(command);
         }
         self.count(command);
-        self.commands[command].done = true;
+        self.work.commands[command].state = State::Done;
     }
 
     fn times(&self, handle: Handle<Command>) -> Times {
-        let command = &self.commands[handle];
+        let command = &self.work.commands[handle];
         let geometry = self.media.geometry();
-        let timing = &self.timing;
+        let timing = &self.rules.timing;
         let busy = timing.cycles.busy;
         let page = |offset| geometry.page_and_plane(offset).0;
         let (decode, decoder) = (Span::ZERO, Span::ZERO);
         // The decoding of `slots` slots that cross the channel together.
-        let decoding = |slots: u32| match &self.correction {
+        let decoding = |slots: u32| match &self.decoders {
             None => (Span::ZERO, Span::ZERO),
             Some(correction) => {
                 let codewords = correction.ecc.codewords(slots * geometry.sectors);
@@ -381,34 +406,34 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         match command.op {
             Op::Read if command.scanned > 0 => {
                 let pages = u64::from(command.scanned);
-                let whole = self.timing.transfer[geometry.slots as usize];
+                let whole = self.rules.timing.transfer[geometry.slots as usize];
                 let (decode, decoder) = decoding(geometry.slots);
                 Times {
                     before: timing.commands(Op::Read, pages),
-                    array: (busy + self.read_time(command.target.superblock, 0)) * pages,
+                    array: (busy + self.rules.read_time(&self.media, command.target.superblock, 0)) * pages,
                     after: (whole + timing.around_data_out(1)) * pages,
                     decode: decode * pages,
                     decoder: decoder * pages,
                 }
             }
             Op::Read => {
-                let first = handle.index() * self.slots_per_command as usize;
-                let (superblock, offset) = geometry.locate(self.slots[first].psn);
-                let array = self.read_time(superblock, page(offset));
-                let pages = self.pages_of(handle);
+                let first = self.work.first_slot(handle);
+                let (superblock, offset) = geometry.locate(self.work.slots[first].psn);
+                let array = self.rules.read_time(&self.media, superblock, page(offset));
+                let pages = self.rules.pages_of(&self.work, handle, geometry);
                 let after = timing.transfer[command.count as usize] + timing.around_data_out(pages);
                 let (decode, decoder) = decoding(command.count);
                 Times { before: timing.commands(Op::Read, pages), array: busy + array, after, decode, decoder }
             }
             Op::Program => Times {
-                before: timing.before_data_in(self.pages_of(handle)) + timing.transfer[command.count as usize],
-                array: busy + self.program_time(command, page(command.target.offset)),
+                before: timing.before_data_in(self.rules.pages_of(&self.work, handle, geometry)) + timing.transfer[command.count as usize],
+                array: busy + self.rules.program_time(command, page(command.target.offset)),
                 after: timing.cycles.status,
                 decode,
                 decoder,
             },
             Op::Erase => Times {
-                before: timing.commands(Op::Erase, self.pages_of(handle)),
+                before: timing.commands(Op::Erase, self.rules.pages_of(&self.work, handle, geometry)),
                 array: busy + timing.erase,
                 after: timing.cycles.status,
                 decode,
@@ -420,21 +445,20 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// Charges the time of a command: all of it when its list ends, or the elapsed part when the power fails.
     fn spend(&mut self, handle: Handle<Command>, times: &Times) {
-        let command = &self.commands[handle];
+        let command = &self.work.commands[handle];
         let bus = times.before + times.after;
         let slots = if command.scanned > 0 { command.scanned * self.geometry().slots } else { command.count };
         let tally = self.account.at(command.op, command.cause);
         tally.array += times.array;
         tally.bus += bus;
         tally.decode += times.decoder;
-        tally.bytes += self.timing.slot_bytes * u64::from(slots);
+        tally.bytes += self.rules.timing.slot_bytes * u64::from(slots);
         let die = &mut self.dies[command.die.index()];
         die.meter.add(times.array);
         let channel = die.channel;
         self.channels[channel as usize].meter.add(bus);
-        if let Some(correction) = &mut self.correction {
-            // One list at a time: one decoder does for all.
-            correction.charge(if correction.ecc.decoders == Decoders::PerChannel { channel } else { 0 }, times.decoder);
+        if let Some(decoders) = &mut self.decoders {
+            decoders.charge(channel, times.decoder);
         }
     }
 }

@@ -9,7 +9,7 @@ use base::units::{Lpn, Psn, Span, SuperblockId};
 
 use super::copies::{Copies, CopySet, ListPart, PageCopy};
 use super::serial::Times;
-use super::{Backend, Cause, List, Observer, Op};
+use crate::backend::{Backend, Cause, List, Observer, Op};
 
 impl<S: Sector, O: Observer> Backend<S, O> {
     /// Adds copies of pages, each to an offset of the set's target, in a serial list that holds nothing but copies of
@@ -22,24 +22,24 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     ) {
         let part = self.part_of(set, list);
         let pages = pages.map(|(offset, lpn, psn)| PageCopy::new(psn, offset, Some(lpn), [part; 2]));
-        self.copies.of(set).pages.extend(pages);
+        self.fast.copies.of(set).pages.extend(pages);
     }
 
     /// True if copies can be carried out in bulk in a serial list: nobody observes each of them, none can fail, and their
     /// times are those of the arrays and the channel.
     pub(super) fn takes_serial_copies(&self) -> bool {
-        let one_slot = self.slots_per_command == 1 && self.geometry().slots == 1;
-        !self.observer.sees_each_copy() && one_slot && self.correction.is_none() && self.media.cannot_fail()
+        let one_slot = self.work.slots_per_command == 1 && self.geometry().slots == 1;
+        !self.observer.sees_each_copy() && one_slot && self.decoders.is_none() && self.media.cannot_fail()
     }
 
     /// The cause of a set's copies.
     pub(super) fn cause_of_copies(&self, set: CopySet) -> Cause {
-        self.copies.sets[set.index()].cause
+        self.fast.copies.sets[set.index()].cause
     }
 
     /// The time of all copies of a set.
     pub(super) fn time_of_copies(&self, set: CopySet) -> Span {
-        let copies = &self.copies.sets[set.index()];
+        let copies = &self.fast.copies.sets[set.index()];
         let mut sum = Span::ZERO;
         self.each_run(copies, |_, [read, program], pages| sum += (read.all() + program.all()) * pages);
         sum
@@ -51,7 +51,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[allow(clippy::inline_always)] // A closure that adds.
     fn each_run(&self, copies: &Copies<S>, mut then: impl FnMut(u32, [&Times; 2], u64)) {
         let geometry = self.media.geometry();
-        let timing = &self.timing;
+        let timing = &self.rules.timing;
         let row = |offset| geometry.page_and_plane(offset).0;
         let by_page = timing.read.len() > 1 || timing.program.len() > 1;
         // The superblock that was read last, its die, and the times of its pages.
@@ -69,7 +69,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             if let Some((_, die, [read, program])) = &last {
                 then(*die, [read, program], run);
             }
-            let array_read = self.read_time(superblock, row(offset));
+            let array_read = self.rules.read_time(&self.media, superblock, row(offset));
             let array_program = timing.program_time(row(page.offset));
             last = Some((
                 superblock,
@@ -85,11 +85,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// Charges and carries out all copies of a set. Returns the number of commands that they stand for.
     pub(super) fn end_serial_copies(&mut self, ListPart { set, .. }: ListPart) -> u64 {
-        let copies = std::mem::replace(self.copies.of(set), Copies::new());
+        let copies = std::mem::replace(self.fast.copies.of(set), Copies::new());
         let into = self.media.geometry().die_of(copies.target).get();
         let (mut array, mut bus, mut target) = ([Span::ZERO; 2], [Span::ZERO; 2], [Span::ZERO; 2]);
         // `each_run` borrows the backend, and the meters are its own: the dies are charged behind it.
-        let mut charges = std::mem::take(&mut self.copies.charges);
+        let mut charges = std::mem::take(&mut self.fast.copies.charges);
         self.each_run(&copies, |die, [read, program], pages| {
             let (reads, programs) =
                 ([read.array * pages, read.bus() * pages], [program.array * pages, program.bus() * pages]);
@@ -104,19 +104,19 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             let channel = die.channel;
             self.channels[channel as usize].meter.add(bus);
         }
-        self.copies.charges = charges;
+        self.fast.copies.charges = charges;
         let pages = copies.pages.len() as u64;
         for (i, op) in [Op::Read, Op::Program].into_iter().enumerate() {
             let tally = self.account.at(op, copies.cause);
             tally.array += array[i];
             tally.bus += bus[i];
-            tally.bytes += self.timing.slot_bytes * pages;
+            tally.bytes += self.rules.timing.slot_bytes * pages;
             tally.commands += pages;
             tally.pages += pages;
             tally.slots += pages;
         }
         self.carry_out_copies(&copies);
-        *self.copies.of(set) = copies;
+        *self.fast.copies.of(set) = copies;
         2 * pages
     }
 
@@ -127,7 +127,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             return;
         }
         for page in &copies.pages {
-            let read = self.media.read(page.from, &mut self.scratch);
+            let read = self.media.read(page.from, &mut self.payload.scratch);
             assert!(
                 page.expected.is_none_or(|lpn| lpn == read.lpn),
                 "{:?} was copied from {}, which holds {}: the map is wrong",
@@ -137,14 +137,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             );
             let target = Target { superblock: copies.target, offset: page.offset };
             let spare = |_| (Spare::Data { lpn: read.lpn, version: read.version }, !read.readable);
-            let well = self.media.program(target, 1, (Stream::Copies, Mode::Full), spare, &self.scratch);
+            let well = self.media.program(target, 1, (Stream::Copies, Mode::Full), spare, &self.payload.scratch);
             assert!(well, "a program that cannot fail");
         }
     }
 
     /// Carries out a serial list of copies with time off.
     pub(super) fn serial_copies_at_once(&mut self, ListPart { set, .. }: ListPart) {
-        let copies = std::mem::replace(self.copies.of(set), Copies::new());
+        let copies = std::mem::replace(self.fast.copies.of(set), Copies::new());
         self.carry_out_copies(&copies);
         let pages = copies.pages.len() as u64;
         for op in [Op::Read, Op::Program] {
@@ -153,6 +153,6 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             tally.pages += pages;
             tally.slots += pages;
         }
-        *self.copies.of(set) = copies;
+        *self.fast.copies.of(set) = copies;
     }
 }

@@ -7,9 +7,9 @@ use crate::nand::{Sector, Stream, Target};
 use base::engine::Handle;
 use base::units::{Lpn, Psn, Span, SuperblockId};
 
-use super::effect::is_compared;
+use crate::backend::effect::is_compared;
 use super::serial::Times;
-use super::{Backend, Cause, List, Observer, Op, Slot};
+use crate::backend::{Backend, Cause, List, Observer, Op, Slot};
 
 /// A page that is read or programmed.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +37,7 @@ impl<S> SerialPage<S> {
 
 /// The pages of the list that is being built or under way.
 #[derive(Clone, Debug)]
-pub(super) struct SerialPages<S> {
+pub(in crate::backend) struct SerialPages<S> {
     list: Option<(Handle<List>, Cause)>,
     pages: Vec<SerialPage<S>>,
 }
@@ -61,8 +61,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// one sector, none can fail or is lost, and their times are those of the arrays and the channel.
     #[must_use]
     pub fn takes_serial_pages(&self) -> bool {
-        let one_slot = self.slots_per_command == 1 && self.media.geometry().slots == 1;
-        let plain = !O::LISTENS && self.correction.is_none() && (!S::PRESENT || S::FOLLOWS && !self.media.has_store());
+        let one_slot = self.work.slots_per_command == 1 && self.media.geometry().slots == 1;
+        let plain = !O::LISTENS && self.decoders.is_none() && (!S::PRESENT || S::FOLLOWS && !self.media.has_store());
         plain && one_slot && self.media.cannot_fail() && self.media.is_all_readable()
     }
 
@@ -70,9 +70,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[inline]
     pub fn serial_content(&mut self, psn: Psn) -> &[S] {
         if S::PRESENT {
-            self.media.read(psn, &mut self.scratch);
+            self.media.read(psn, &mut self.payload.scratch);
         }
-        &self.scratch
+        &self.payload.scratch
     }
 
     /// Adds the read of a page to a serial list, behind its commands. The FTL says what the page must hold.
@@ -81,7 +81,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// If another list has pages, or these have another cause.
     #[inline]
     pub fn push_serial_read(&mut self, list: Handle<List>, cause: Cause, psn: Psn, lpn: Lpn) {
-        self.fetch(lpn, psn);
+        self.prefetch_read(lpn, psn);
         self.push_serial_page((list, cause), SerialPage { psn, lpn, data: None });
     }
 
@@ -97,7 +97,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     #[inline]
     fn push_serial_page(&mut self, list: (Handle<List>, Cause), page: SerialPage<S>) {
-        let pages = &mut self.serial_pages;
+        let pages = &mut self.fast.serial.pages;
         assert!(*pages.list.get_or_insert(list) == list, "{list:?} has pages beside {:?}", pages.list);
         pages.pages.push(page);
     }
@@ -105,7 +105,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// True if a list has pages without commands.
     #[inline]
     pub(super) fn has_serial_pages(&self, list: Handle<List>) -> bool {
-        self.serial_pages.list.is_some_and(|(of, _)| of == list)
+        self.fast.serial.pages.list.is_some_and(|(of, _)| of == list)
     }
 
     /// Turns the pages of a list into commands behind those that it has, if it has pages: more commands can follow.
@@ -113,7 +113,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if !self.has_serial_pages(list) {
             return;
         }
-        let SerialPages { list, mut pages } = std::mem::take(&mut self.serial_pages);
+        let SerialPages { list, mut pages } = std::mem::take(&mut self.fast.serial.pages);
         let (list, cause) = list.expect("the list of the pages");
         for SerialPage { psn, lpn, data } in pages.drain(..) {
             let (superblock, offset) = self.geometry().locate(psn);
@@ -127,19 +127,19 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 self.payload.put_run(slot.0 as usize, data.first);
             }
         }
-        self.serial_pages.pages = pages;
+        self.fast.serial.pages.pages = pages;
     }
 
     /// The time of all pages.
     pub(super) fn time_of_serial_pages(&self) -> Span {
         let mut last = None;
-        self.serial_pages.pages.iter().map(|page| self.times_of(page, &mut last).all()).sum()
+        self.fast.serial.pages.pages.iter().map(|page| self.times_of(page, &mut last).all()).sum()
     }
 
     /// The times of a page; `last` has those of the one before it.
     #[inline]
     fn times_of(&self, page: &SerialPage<S>, last: &mut Option<(SuperblockId, Op, Times)>) -> Times {
-        let timing = &self.timing;
+        let timing = &self.rules.timing;
         let (geometry, op) = (self.media.geometry(), page.op());
         let (superblock, offset) = geometry.locate(page.psn);
         let by_page = timing.read.len() > 1 || timing.program.len() > 1;
@@ -152,7 +152,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
         let row = geometry.page_and_plane(offset).0;
         let times = match op {
-            Op::Read => timing.page_read(self.read_time(superblock, row)),
+            Op::Read => timing.page_read(self.rules.read_time(&self.media, superblock, row)),
             _ => timing.page_program(timing.program_time(row)),
         };
         *last = Some((superblock, op, times));
@@ -162,14 +162,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Charges and carries out all pages, with time on. Returns their number.
     pub(super) fn end_serial_pages(&mut self) -> u64 {
         let mut last = None;
-        for i in 0..self.serial_pages.pages.len() {
-            let page = self.serial_pages.pages[i];
+        for i in 0..self.fast.serial.pages.pages.len() {
+            let page = self.fast.serial.pages.pages[i];
             let times = self.times_of(&page, &mut last);
-            let (_, cause) = self.serial_pages.list.expect("the list of the pages");
+            let (_, cause) = self.fast.serial.pages.list.expect("the list of the pages");
             let tally = self.account.at(page.op(), cause);
             tally.array += times.array;
             tally.bus += times.bus();
-            tally.bytes += self.timing.slot_bytes;
+            tally.bytes += self.rules.timing.slot_bytes;
             let die = self.media.geometry().die_of(self.media.geometry().locate(page.psn).0);
             let die = &mut self.dies[die.index()];
             die.meter.add(times.array);
@@ -180,7 +180,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// Carries out all pages, with time on or off. Returns their number.
     pub(super) fn carry_out_serial_pages(&mut self) -> u64 {
-        let SerialPages { list, mut pages } = std::mem::take(&mut self.serial_pages);
+        let SerialPages { list, mut pages } = std::mem::take(&mut self.fast.serial.pages);
         let (_, cause) = list.expect("the list of the pages");
         for SerialPage { psn, lpn, data } in &pages {
             match data {
@@ -197,7 +197,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             tally.slots += pages;
         }
         pages.clear();
-        self.serial_pages.pages = pages;
+        self.fast.serial.pages.pages = pages;
         all
     }
 

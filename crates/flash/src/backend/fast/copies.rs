@@ -14,36 +14,36 @@ use base::engine::{Due, EventQueue, Handle};
 use base::nonmax::NonMaxU32;
 use base::units::{DieId, Lpn, Psn, Span, SuperblockId, Time};
 
-use super::{Backend, Cause, Command, Controllers, Event, List, Observer, Slot, Stage, Transfer};
+use crate::backend::{Backend, Cause, Command, Event, List, Observer, Slot, State};
 
 /// A set of page copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CopySet(NonMaxU32);
 
 impl CopySet {
-    pub(super) const fn new(number: u32) -> Self {
+    pub(in crate::backend) const fn new(number: u32) -> Self {
         Self(NonMaxU32::new(number))
     }
 
-    pub(super) const fn number(self) -> u32 {
+    pub(in crate::backend) const fn number(self) -> u32 {
         self.0.get()
     }
 
-    pub(super) const fn index(self) -> usize {
+    pub(in crate::backend) const fn index(self) -> usize {
         self.0.get() as usize
     }
 }
 
 /// The place of a list in a set.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ListPart {
-    pub(super) set: CopySet,
-    pub(super) part: u16,
+pub(in crate::backend) struct ListPart {
+    pub(in crate::backend) set: CopySet,
+    pub(in crate::backend) part: u16,
 }
 
 /// A step of a list: the read or the program of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Step(u32);
+pub(in crate::backend) struct Step(u32);
 
 impl Step {
     const fn new(page: usize, is_program: bool) -> Self {
@@ -51,43 +51,43 @@ impl Step {
     }
 
     #[inline]
-    pub(super) const fn page(self) -> usize {
+    pub(in crate::backend) const fn page(self) -> usize {
         (self.0 >> 1) as usize
     }
 
     #[inline]
-    pub(super) const fn is_program(self) -> bool {
+    pub(in crate::backend) const fn is_program(self) -> bool {
         self.0 & 1 != 0
     }
 
     /// The program of a read's page.
     #[inline]
-    pub(super) const fn of_program(read: Self) -> Self {
+    pub(in crate::backend) const fn of_program(read: Self) -> Self {
         Self(read.0 | 1)
     }
 }
 
 /// A page to copy.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PageCopy {
-    pub(super) from: Psn,
+pub(in crate::backend) struct PageCopy {
+    pub(in crate::backend) from: Psn,
     /// The offset in the target.
-    pub(super) offset: u32,
+    pub(in crate::backend) offset: u32,
     /// The spare area, once the page is read.
-    pub(super) lpn: Lpn,
-    pub(super) version: u32,
-    pub(super) lost: bool,
+    pub(in crate::backend) lpn: Lpn,
+    pub(in crate::backend) version: u32,
+    pub(in crate::backend) lost: bool,
     /// The data has left the source's die.
-    pub(super) is_read: bool,
+    pub(in crate::backend) is_read: bool,
     /// What the source must hold, if the FTL knows that beforehand.
-    pub(super) expected: Option<Lpn>,
+    pub(in crate::backend) expected: Option<Lpn>,
     /// The parts of its read and of its program.
     parts: [u16; 2],
 }
 
 impl PageCopy {
     #[inline]
-    pub(super) fn new(from: Psn, offset: u32, expected: Option<Lpn>, parts: [u16; 2]) -> Self {
+    pub(in crate::backend) fn new(from: Psn, offset: u32, expected: Option<Lpn>, parts: [u16; 2]) -> Self {
         let lpn = expected.unwrap_or_default();
         Self { from, offset, lpn, version: 0, lost: false, is_read: false, expected, parts }
     }
@@ -95,7 +95,7 @@ impl PageCopy {
 
 /// The phase of a list's current step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(in crate::backend) enum Phase {
     /// No controller has the list yet, or all its steps are done.
     Idle,
     /// A program waits for the read of its page.
@@ -108,25 +108,25 @@ pub(super) enum Phase {
 
 /// The steps of one list.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
-    pub(super) list: Handle<List>,
-    pub(super) steps: Vec<Step>,
+pub(in crate::backend) struct Part {
+    pub(in crate::backend) list: Handle<List>,
+    pub(in crate::backend) steps: Vec<Step>,
     /// Its dies, that of the first step first, and the number of steps on each.
-    pub(super) dies: Vec<(u32, u32)>,
+    pub(in crate::backend) dies: Vec<(u32, u32)>,
     /// The current step.
-    pub(super) at: usize,
-    pub(super) phase: Phase,
-    pub(super) die: u32,
-    pub(super) channel: u32,
+    pub(in crate::backend) at: usize,
+    pub(in crate::backend) phase: Phase,
+    pub(in crate::backend) die: u32,
+    pub(in crate::backend) channel: u32,
     /// The end of the phase.
-    pub(super) due: Due,
+    pub(in crate::backend) due: Due,
     /// The list is gone; another may have its handle.
     released: bool,
 }
 
 impl Part {
     #[inline]
-    pub(super) fn step(&self) -> Option<Step> {
+    pub(in crate::backend) fn step(&self) -> Option<Step> {
         self.steps.get(self.at).copied()
     }
 
@@ -145,23 +145,23 @@ impl Part {
 
 /// The content of a set. Ended sets keep their allocations for later ones.
 #[derive(Clone, Debug)]
-pub(super) struct Copies<S> {
-    pub(super) cause: Cause,
-    pub(super) target: SuperblockId,
-    pub(super) pages: Vec<PageCopy>,
+pub(in crate::backend) struct Copies<S> {
+    pub(in crate::backend) cause: Cause,
+    pub(in crate::backend) target: SuperblockId,
+    pub(in crate::backend) pages: Vec<PageCopy>,
     /// The content of the pages, one mapping unit each; empty without a payload.
-    pub(super) payload: Vec<S>,
+    pub(in crate::backend) payload: Vec<S>,
     /// Those behind the first `used` are left from earlier sets.
     parts: Vec<Part>,
     used: usize,
     /// Lists that have not been released.
     kept: usize,
     /// The number of its latest event; an earlier one is dropped.
-    pub(super) generation: u16,
+    pub(in crate::backend) generation: u16,
 }
 
 impl<S> Copies<S> {
-    pub(super) const fn new() -> Self {
+    pub(in crate::backend) const fn new() -> Self {
         Self {
             cause: Cause::Merge,
             target: SuperblockId::new(0),
@@ -175,12 +175,12 @@ impl<S> Copies<S> {
     }
 
     #[inline]
-    pub(super) fn parts(&self) -> &[Part] {
+    pub(in crate::backend) fn parts(&self) -> &[Part] {
         &self.parts[..self.used]
     }
 
     #[inline]
-    pub(super) fn parts_mut(&mut self) -> &mut [Part] {
+    pub(in crate::backend) fn parts_mut(&mut self) -> &mut [Part] {
         &mut self.parts[..self.used]
     }
 
@@ -193,7 +193,7 @@ impl<S> Copies<S> {
 
     /// The place of a page in the payload.
     #[inline]
-    pub(super) fn range(&self, page: usize) -> std::ops::Range<usize> {
+    pub(in crate::backend) fn range(&self, page: usize) -> std::ops::Range<usize> {
         let sectors = self.payload.len() / self.pages.len();
         page * sectors..(page + 1) * sectors
     }
@@ -201,27 +201,27 @@ impl<S> Copies<S> {
 
 /// All sets.
 #[derive(Clone, Debug)]
-pub(super) struct CopySets<S> {
-    pub(super) sets: Vec<Copies<S>>,
+pub(in crate::backend) struct CopySets<S> {
+    pub(in crate::backend) sets: Vec<Copies<S>>,
     free: Vec<CopySet>,
     /// The backend can carry copies out in bulk.
     in_bulk: bool,
     /// A scratch list.
-    pub(super) charges: Vec<(u32, [Span; 2])>,
+    pub(in crate::backend) charges: Vec<(u32, [Span; 2])>,
 }
 
 impl<S> CopySets<S> {
-    pub(super) const fn new(in_bulk: bool) -> Self {
+    pub(in crate::backend) const fn new(in_bulk: bool) -> Self {
         Self { sets: Vec::new(), free: Vec::new(), in_bulk, charges: Vec::new() }
     }
 
     #[inline]
-    pub(super) fn of(&mut self, set: CopySet) -> &mut Copies<S> {
+    pub(in crate::backend) fn of(&mut self, set: CopySet) -> &mut Copies<S> {
         &mut self.sets[set.index()]
     }
 
     /// Forgets all sets, at a power loss. No event of them may be left.
-    pub(super) fn clear(&mut self) {
+    pub(in crate::backend) fn clear(&mut self) {
         self.sets.clear();
         self.free.clear();
     }
@@ -231,43 +231,36 @@ impl<S> CopySets<S> {
     }
 
     /// The dies of a list, and the number of its steps on each.
-    pub(super) fn dies_of(&self, at: ListPart) -> &[(u32, u32)] {
+    pub(in crate::backend) fn dies_of(&self, at: ListPart) -> &[(u32, u32)] {
         &self.sets[at.set.index()].parts[at.part as usize].dies
     }
 
+    /// A list of a set is released.
+    pub(in crate::backend) fn release(&mut self, ListPart { set, part }: ListPart) {
+        let copies = self.of(set);
+        copies.parts[part as usize].released = true;
+        copies.kept -= 1;
+        if copies.kept == 0 {
+            copies.used = 0;
+            self.free.push(set);
+        }
+    }
+
     /// The parts whose array or channel works, each with the cause of its set.
-    pub(super) fn working(&self) -> impl Iterator<Item = (&Copies<S>, &Part)> {
+    pub(in crate::backend) fn working(&self) -> impl Iterator<Item = (&Copies<S>, &Part)> {
         let used = self.sets.iter().flat_map(|copies| copies.parts().iter().map(move |part| (copies, part)));
         used.filter(|(_, part)| matches!(part.phase, Phase::Array | Phase::Channel))
     }
 }
 
 impl<S: Sector, O: Observer> Backend<S, O> {
-    /// True if copies can be carried out in bulk under these parameters: a list in a controller shares its dies and its
-    /// channel with no other, a command is one page, and its times are those of its data and its array.
-    pub(super) fn takes_copies(&self) -> bool {
-        let exclusive = match self.controllers_kind {
-            Controllers::PerChannel => true,
-            Controllers::Shared(_) => self.transfer == Transfer::Controller,
-            Controllers::None | Controllers::PerDie | Controllers::Background(_) => false,
-        };
-        let plain = self.data_only
-            && !self.arbitration.hold
-            && !self.intervenes
-            && !self.reads_status
-            && self.polls.is_none()
-            && !self.timing.cache_across
-            && self.correction.is_none();
-        exclusive && plain && !O::LISTENS && self.slots_per_command == 1 && self.geometry().slots == 1
-    }
-
     /// Begins a set of page copies into a superblock.
     pub fn open_copies(&mut self, cause: Cause, target: SuperblockId) -> CopySet {
-        let set = self.copies.free.pop().unwrap_or_else(|| {
-            self.copies.sets.push(Copies::new());
-            CopySet::new(self.copies.sets.len() as u32 - 1)
+        let set = self.fast.copies.free.pop().unwrap_or_else(|| {
+            self.fast.copies.sets.push(Copies::new());
+            CopySet::new(self.fast.copies.sets.len() as u32 - 1)
         });
-        let copies = self.copies.of(set);
+        let copies = self.fast.copies.of(set);
         (copies.cause, copies.target) = (cause, target);
         copies.pages.clear();
         copies.payload.clear();
@@ -288,11 +281,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     ) {
         let parts = [self.part_of(set, from), self.part_of(set, to)];
         if from != to {
-            self.lists[from].leads = true;
-            self.lists[to].follows = true;
+            self.work.lists[from].leads = true;
+            self.work.lists[to].follows = true;
         }
-        let Self { copies, media, .. } = self;
-        let copies = copies.of(set);
+        let Self { fast, media, .. } = self;
+        let copies = fast.copies.of(set);
         let before = copies.pages.len();
         copies.pages.extend(pages.map(|(offset, psn)| PageCopy::new(psn, offset, None, parts)));
         let new = before..copies.pages.len();
@@ -310,11 +303,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// The part of a list in a set; a new one if the list has none.
     #[inline]
-    pub(super) fn part_of(&mut self, set: CopySet, list: Handle<List>) -> u16 {
-        if let Some(ListPart { part, .. }) = self.lists[list].copies() {
+    pub(in crate::backend) fn part_of(&mut self, set: CopySet, list: Handle<List>) -> u16 {
+        if let Some(ListPart { part, .. }) = self.work.lists[list].copies() {
             return part;
         }
-        let copies = self.copies.of(set);
+        let copies = self.fast.copies.of(set);
         let part = copies.used;
         if part == copies.parts.len() {
             let (steps, dies, phase, due) = (Vec::new(), Vec::new(), Phase::Idle, Due::NEVER);
@@ -328,14 +321,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         copies.used += 1;
         copies.kept += 1;
         let part = u16::try_from(part).expect("fewer lists of one set than 2^16");
-        self.lists[list].join(ListPart { set, part });
+        self.work.lists[list].join(ListPart { set, part });
         part
     }
 
     /// The set of a list that is submitted, if it is carried out in bulk. If it cannot be, the set becomes commands.
-    pub(super) fn copies_of(&mut self, list: Handle<List>) -> Option<ListPart> {
-        let part = self.lists[list].copies()?;
-        if self.copies.in_bulk && self.media.cannot_fail() {
+    pub(in crate::backend) fn copies_of(&mut self, list: Handle<List>) -> Option<ListPart> {
+        let part = self.work.lists[list].copies()?;
+        if self.fast.copies.in_bulk && self.media.cannot_fail() {
             return Some(part);
         }
         self.write_out::<Event>(part.set, None);
@@ -344,39 +337,19 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// The place of a step: the superblock, and the offset in it.
     #[inline]
-    pub(super) fn place_of(&self, copies: &Copies<S>, step: Step) -> (SuperblockId, u32) {
+    pub(in crate::backend) fn place_of(&self, copies: &Copies<S>, step: Step) -> (SuperblockId, u32) {
         copies.place_of(step, self.geometry())
-    }
-
-    /// Marks the dies of a list of a set as held, or releases them, as often as it has steps there.
-    pub(super) fn hold_copies(&mut self, at: ListPart, held: bool) {
-        let Self { copies, dies, .. } = self;
-        for (die, steps) in copies.dies_of(at) {
-            let die = &mut dies[*die as usize];
-            die.held_by = if held { die.held_by + steps } else { die.held_by - steps };
-        }
-    }
-
-    /// A list of a set is released.
-    pub(super) fn release_copies(&mut self, ListPart { set, part }: ListPart) {
-        let copies = self.copies.of(set);
-        copies.parts[part as usize].released = true;
-        copies.kept -= 1;
-        if copies.kept == 0 {
-            copies.used = 0;
-            self.copies.free.push(set);
-        }
     }
 
     /// Turns a set into commands, whatever has been done of it. From then on its lists are like any others.
     #[cold]
     #[inline(never)]
-    pub(super) fn write_out<E: From<Event> + Copy>(&mut self, set: CopySet, events: Option<&mut EventQueue<E>>) {
-        assert!(!self.copies.is_free(set.index()), "a set in use");
-        let mut copies = std::mem::replace(self.copies.of(set), Copies::new());
+    pub(in crate::backend) fn write_out<E: From<Event> + Copy>(&mut self, set: CopySet, events: Option<&mut EventQueue<E>>) {
+        assert!(!self.fast.copies.is_free(set.index()), "a set in use");
+        let mut copies = std::mem::replace(self.fast.copies.of(set), Copies::new());
         copies.generation = copies.generation.wrapping_add(1);
         for part in copies.parts().iter().filter(|part| !part.released) {
-            self.lists[part.list].leave_copies();
+            self.work.lists[part.list].leave_copies();
         }
         let mut commands: Vec<[Option<Handle<Command>>; 2]> = Vec::new();
         let mut last: Vec<Option<Handle<Command>>> = vec![None; copies.used];
@@ -432,19 +405,19 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             }
         }
         copies.used = 0;
-        *self.copies.of(set) = copies;
-        self.copies.free.push(set);
+        *self.fast.copies.of(set) = copies;
+        self.fast.copies.free.push(set);
     }
 
     /// A new command was done before it was written out.
     fn mark_done(&mut self, handle: Handle<Command>) {
         self.pass_on(handle);
-        let command = &mut self.commands[handle];
-        (command.done, command.effected) = (true, true);
+        let command = &mut self.work.commands[handle];
+        (command.state, command.effected) = (State::Done, true);
         let (list, then) = (command.list, command.then);
-        self.lists[list].remaining -= 1;
+        self.work.lists[list].remaining -= 1;
         for then in then.into_iter().flatten() {
-            self.commands[then].waits -= 1;
+            self.work.commands[then].waits -= 1;
         }
     }
 
@@ -457,9 +430,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         events: &mut EventQueue<E>,
     ) {
         let begun = !step.is_program() || part.phase == Phase::Array;
-        let command = &mut self.commands[handle];
+        let command = &mut self.work.commands[handle];
         command.effected = begun;
-        command.stage = if step.is_program() { Stage::DataIn } else { Stage::DataOut };
+        command.state = match part.phase {
+            Phase::Array => State::Array,
+            _ if step.is_program() => State::DataIn,
+            _ => State::DataOut,
+        };
         let die = &mut self.dies[part.die as usize];
         if part.phase == Phase::Array {
             die.array = Some(handle);
@@ -468,19 +445,19 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
         die.register = Some(handle);
         let channel = &mut self.channels[part.channel as usize];
-        (channel.current, channel.bytes, channel.crosses) = (Some(handle), self.timing.slot_bytes, 1);
+        (channel.current, channel.bytes, channel.crosses) = (Some(handle), self.rules.timing.slot_bytes, 1);
         let generation = channel.meter.generation();
         events.push_at(part.due, Event::Bus { channel: part.channel, generation }.into());
     }
 
     /// The programs of sets whose arrays work: the die and the target of each.
-    pub(super) fn copies_being_programmed(&self, now: Time) -> Vec<(usize, Target)> {
+    pub(in crate::backend) fn copies_being_programmed(&self, now: Time) -> Vec<(usize, Target)> {
         let of = |(copies, part): (&Copies<S>, &Part)| {
             let step = part.step().filter(|step| step.is_program() && part.phase == Phase::Array)?;
             let works = self.dies[part.die as usize].meter.works(now);
             let (superblock, offset) = self.place_of(copies, step);
             works.then_some((part.die as usize, Target { superblock, offset }))
         };
-        self.copies.working().filter_map(of).collect()
+        self.fast.copies.working().filter_map(of).collect()
     }
 }

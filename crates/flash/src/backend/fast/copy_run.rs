@@ -10,32 +10,32 @@ use base::steps;
 use base::units::Time;
 
 use super::copies::{Copies, CopySet, ListPart, Phase, Step};
-use super::{Account, Backend, Event, List, Observer, Op, Transfer};
+use crate::backend::{Account, Backend, Event, List, Observer, Op};
 
 impl<S: Sector, O: Observer> Backend<S, O> {
     /// Submits a list of a set.
     #[inline(never)]
-    pub(super) fn submit_copies<E: From<Event> + Copy>(
+    pub(in crate::backend) fn submit_copies<E: From<Event> + Copy>(
         &mut self,
         now: Time,
         list: Handle<List>,
         at: ListPart,
         events: &mut EventQueue<E>,
     ) {
-        if !self.timed {
+        if !self.rules.timed {
             return self.copy_at_once(list, at);
         }
-        self.lists[list].submitted = now;
-        let Self { copies, dies, .. } = self;
-        let of_list = copies.dies_of(at);
+        self.work.lists[list].submitted = now;
+        let Self { fast, dies, .. } = self;
+        let of_list = fast.copies.dies_of(at);
         of_list.iter().for_each(|(die, steps)| dies[*die as usize].unfinished += steps);
         let first = of_list[0].0;
         self.send_to_controller(now, list, (first, true), events);
     }
 
     /// Carries a list of a set out at once, with time off.
-    pub(super) fn copy_at_once(&mut self, list: Handle<List>, ListPart { set, part }: ListPart) {
-        let mut copies = std::mem::replace(self.copies.of(set), Copies::new());
+    pub(in crate::backend) fn copy_at_once(&mut self, list: Handle<List>, ListPart { set, part }: ListPart) {
+        let mut copies = std::mem::replace(self.fast.copies.of(set), Copies::new());
         self.make_room(&mut copies);
         for i in 0..copies.parts()[part as usize].steps.len() {
             let step = copies.parts()[part as usize].steps[i];
@@ -49,8 +49,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             self.count_copy(&copies, step);
         }
         copies.parts_mut()[part as usize].at = copies.parts()[part as usize].steps.len();
-        *self.copies.of(set) = copies;
-        self.finished.push_back(list);
+        *self.fast.copies.of(set) = copies;
+        self.work.finished.push_back(list);
     }
 
     fn make_room(&self, copies: &mut Copies<S>) {
@@ -60,22 +60,22 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     /// A controller has a list of a set: begins with its first step.
-    pub(super) fn begin_copies<E: From<Event> + Copy>(
+    pub(in crate::backend) fn begin_copies<E: From<Event> + Copy>(
         &mut self,
         now: Time,
         list: Handle<List>,
         ListPart { set, part }: ListPart,
         events: &mut EventQueue<E>,
     ) {
-        let mut copies = std::mem::replace(self.copies.of(set), Copies::new());
+        let mut copies = std::mem::replace(self.fast.copies.of(set), Copies::new());
         self.make_room(&mut copies);
-        if self.transfer == Transfer::Controller {
-            let controller = self.lists[list].controller().expect("a list under way has a controller");
+        if self.controllers.links {
+            let controller = self.work.lists[list].controller().expect("a list under way has a controller");
             copies.parts_mut()[part as usize].channel = controller;
         }
         self.begin_step(now, &mut copies, part as usize, events);
         self.await_copies(set, &mut copies, events);
-        *self.copies.of(set) = copies;
+        *self.fast.copies.of(set) = copies;
     }
 
     /// Schedules the next event of a set.
@@ -99,14 +99,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         hash: &mut EventHash,
     ) -> Time {
         let set = CopySet::new(set);
-        if self.copies.of(set).generation != generation {
+        if self.fast.copies.of(set).generation != generation {
             return now;
         }
         if !self.media.cannot_fail() {
             self.write_out(set, Some(events));
             return now;
         }
-        let mut copies = std::mem::replace(self.copies.of(set), Copies::new());
+        let mut copies = std::mem::replace(self.fast.copies.of(set), Copies::new());
         let mut now = now;
         let ended = loop {
             let (part, due) = next_of(&copies);
@@ -120,11 +120,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             }
         };
         self.await_copies(set, &mut copies, events);
-        *self.copies.of(set) = copies;
+        *self.fast.copies.of(set) = copies;
         if let Some(list) = ended {
-            self.finished.push_back(list);
-            if let Some(controller) = self.lists[list].controller() {
-                let cause = self.copies.of(set).cause;
+            self.work.finished.push_back(list);
+            if let Some(controller) = self.work.lists[list].controller() {
+                let cause = self.fast.copies.of(set).cause;
                 self.vacate(now, controller, cause, events);
             }
         }
@@ -161,12 +161,12 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         hash.add(now, u64::from(channel) << 2 | 1);
         let tally = self.account.at(op, cause);
         tally.bus += self.channels[channel as usize].meter.end(now);
-        tally.bytes += self.timing.slot_bytes;
+        tally.bytes += self.rules.timing.slot_bytes;
         if !step.is_program() {
             return self.end_step(now, copies, number, events);
         }
         let row = self.media.geometry().page_and_plane(copies.pages[step.page()].offset).0;
-        let until = now + self.timing.cycles.busy + self.timing.program_time(row);
+        let until = now + self.rules.timing.cycles.busy + self.rules.timing.program_time(row);
         let part = &mut copies.parts_mut()[number];
         (part.phase, part.due) = (Phase::Array, events.reserve(until));
         self.dies[die as usize].meter.begin(now, until);
@@ -177,7 +177,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Begins a transfer.
     #[inline]
     fn cross_channel<E: From<Event> + Copy>(&mut self, now: Time, channel: u32, events: &mut EventQueue<E>) -> Due {
-        let until = now + self.timing.transfer[1];
+        let until = now + self.rules.timing.transfer[1];
         self.channels[channel as usize].meter.begin(now, until);
         events.reserve(until)
     }
@@ -226,10 +226,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
         let (superblock, offset) = self.place_of(copies, step);
         let die = self.media.geometry().die_of(superblock).get();
-        let channel = match self.transfer {
-            Transfer::Bus => self.dies[die as usize].channel,
-            Transfer::Controller => copies.parts()[number].channel,
-        };
+        let channel =
+            if self.controllers.links { copies.parts()[number].channel } else { self.dies[die as usize].channel };
         self.dies[die as usize].last = Some(copies.cause);
         self.channels[channel as usize].last = Some(copies.cause);
         let (phase, due) = if step.is_program() {
@@ -238,8 +236,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             self.media.fetch_spare(psn);
             (Phase::Channel, due)
         } else {
-            let row = if self.timing.read.len() == 1 { 0 } else { self.media.geometry().page_and_plane(offset).0 };
-            let until = now + self.timing.cycles.busy + self.read_time(superblock, row);
+            let row = if self.rules.timing.read.len() == 1 { 0 } else { self.media.geometry().page_and_plane(offset).0 };
+            let until = now + self.rules.timing.cycles.busy + self.rules.read_time(&self.media, superblock, row);
             self.dies[die as usize].meter.begin(now, until);
             self.read_copy(copies, step);
             (Phase::Array, events.reserve(until))
@@ -277,15 +275,15 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     /// Adds the elapsed part of the phases under way.
-    pub(super) fn add_copies_under_way(&self, now: Time, account: &mut Account) {
-        for (copies, part) in self.copies.working() {
+    pub(in crate::backend) fn add_copies_under_way(&self, now: Time, account: &mut Account) {
+        for (copies, part) in self.fast.copies.working() {
             let is_program = part.step().is_some_and(Step::is_program);
             let tally = account.at(if is_program { Op::Program } else { Op::Read }, copies.cause);
             if part.phase == Phase::Array {
                 tally.array += self.dies[part.die as usize].meter.worked(now);
             } else {
                 tally.bus += self.channels[part.channel as usize].meter.worked(now);
-                tally.bytes += self.timing.slot_bytes;
+                tally.bytes += self.rules.timing.slot_bytes;
             }
         }
     }

@@ -19,12 +19,12 @@ use crate::nand::{Sector, Stream, Target};
 use base::engine::{Due, EventQueue, Handle};
 use base::units::{Lpn, Psn, Span, Time};
 
-use super::queue::Links;
-use super::{Account, Backend, Cause, Class, Command, Event, Observer, Op, Primitive, Slot, Transfer};
+use crate::backend::queue::Links;
+use crate::backend::{Account, Backend, Cause, Class, Command, Event, Observer, Op, Primitive, Slot};
 
 /// The dies whose next boundaries are no events.
 #[derive(Clone, Debug, Default)]
-pub(super) struct CopyBackRuns {
+pub(in crate::backend) struct CopyBackRuns {
     /// For each die the place of the next event, where a run ends, or no place; empty if there are no runs.
     ends: Vec<Due>,
     /// The die on which a copy-back has just ended, and the place of that end.
@@ -34,19 +34,19 @@ pub(super) struct CopyBackRuns {
 }
 
 impl CopyBackRuns {
-    pub(super) fn new(are_possible: bool, dies: usize) -> Self {
-        let ends = if are_possible { vec![Due::NEVER; dies] } else { Vec::new() };
-        Self { ends, ..Self::default() }
+    /// Runs on this many dies; on none if there are no runs.
+    pub(super) fn new(dies: usize) -> Self {
+        Self { ends: vec![Due::NEVER; dies], ..Self::default() }
     }
 
     #[inline]
-    pub(super) const fn are_possible(&self) -> bool {
+    pub(in crate::backend) const fn are_possible(&self) -> bool {
         !self.ends.is_empty()
     }
 
     /// True if the next boundaries on a die are no events.
     #[inline]
-    pub(super) fn is_under_way(&self, die: u32) -> bool {
+    pub(in crate::backend) fn is_under_way(&self, die: u32) -> bool {
         self.ends.get(die as usize).is_some_and(|end| *end != Due::NEVER)
     }
 
@@ -62,30 +62,16 @@ const fn turns_of(place: usize, runs: usize, all: u32) -> u32 {
 }
 
 impl<S: Sector, O: Observer> Backend<S, O> {
-    /// True if copy-backs can be joined under these parameters: each is one page, takes nothing but its array, and nobody
-    /// sees it alone.
-    pub(super) fn takes_copy_back_runs(&self) -> bool {
-        !O::LISTENS
-            && self.slots_per_command == 1
-            && self.transfer == Transfer::Bus
-            && self.timing.command.is_zero()
-            && !self.arbitration.hold
-            && !self.issues
-            && !self.reads_status
-            && self.polls.is_none()
-            && !self.timing.cache_across
-    }
-
     /// Joins the copy-back of a page to a copy-back, if its page is the next of the same blocks. False if it needs a
     /// command of its own. The mapping units of consecutive pages must have the same distance.
     ///
     /// The caller must not have submitted the list, or let anything depend on the command.
     pub fn extend_copy_back(&mut self, handle: Handle<Command>, cause: Cause, target: Target, slot: &Slot) -> bool {
-        if !self.copy_back_runs.are_possible() || !self.media.cannot_fail() {
+        if !self.fast.copy_back_runs.are_possible() || !self.media.cannot_fail() {
             return false;
         }
-        let command = &self.commands[handle];
-        let first = &self.slots[handle.index()];
+        let command = &self.work.commands[handle];
+        let first = &self.work.slots[handle.index()];
         let pages = command.behind + 1;
         let follows = command.op == Op::CopyBack
             && command.count == 1
@@ -102,14 +88,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             return false;
         }
         debug_assert!(command.then == [None; 2], "something waits for a copy-back that is extended");
-        let command = &mut self.commands[handle];
+        let command = &mut self.work.commands[handle];
         (command.behind, command.stride) = (pages, stride);
         true
     }
 
     /// The array begins a copy-back, which has taken effect, or the next page of a run.
     #[inline(never)]
-    pub(super) fn start_copy_back<E: From<Event> + Copy>(
+    pub(in crate::backend) fn start_copy_back<E: From<Event> + Copy>(
         &mut self,
         now: Time,
         handle: Handle<Command>,
@@ -117,20 +103,20 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         primitive: Primitive,
         events: &mut EventQueue<E>,
     ) {
-        let command = &self.commands[handle];
+        let command = &self.work.commands[handle];
         let die = command.die.get();
         let alone = command.sectors == 0;
-        let place = self.copy_back_runs.successor.take_if(|(of, _)| *of == die && alone).map(|(_, place)| place);
+        let place = self.fast.copy_back_runs.successor.take_if(|(of, _)| *of == die && alone).map(|(_, place)| place);
         let mut all = delay + time;
         if command.behind > 0 && self.media.cannot_fail() {
-            let mut turns = std::mem::take(&mut self.copy_back_runs.turns);
+            let mut turns = std::mem::take(&mut self.fast.copy_back_runs.turns);
             let ahead = self.turns_ahead(die, handle, &mut turns);
             if ahead > 1 {
                 all = self.time_of(&turns, ahead);
                 let place = place.unwrap_or_else(|| events.upcoming(now));
-                self.copy_back_runs.ends[die as usize] = place.moved_to(now + all);
+                self.fast.copy_back_runs.ends[die as usize] = place.moved_to(now + all);
             }
-            self.copy_back_runs.turns = turns;
+            self.fast.copy_back_runs.turns = turns;
         }
         self.start_array(now, handle, (delay, all - delay), primitive, (place, events));
     }
@@ -139,10 +125,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// of them has ended; a page if anything else waits for the die.
     fn turns_ahead(&self, die: u32, first: Handle<Command>, turns: &mut Vec<Handle<Command>>) -> u32 {
         self.list_turns(die, first, turns);
-        let cause = self.commands[first].cause;
+        let cause = self.work.commands[first].cause;
         let runs = turns.len() as u32;
         let ends = (0..runs).map(|place| {
-            let command = &self.commands[turns[place as usize]];
+            let command = &self.work.commands[turns[place as usize]];
             // The first page of a run opens a block, and the order of these matters.
             let is_known = command.op == Op::CopyBack && command.sectors == 0 && command.effected;
             if is_known && command.class == Class::Other && command.cause == cause {
@@ -161,23 +147,23 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let mut next = self.dies[die as usize].queue.peek();
         while let Some(waiting) = next {
             turns.push(waiting);
-            next = self.commands[waiting].next();
+            next = self.work.commands[waiting].next();
         }
     }
 
     /// The time of the page at turn `turn` from now on.
     #[inline]
     fn time_of_turn(&self, turns: &[Handle<Command>], turn: u32) -> Span {
-        let timing = &self.timing;
+        let timing = &self.rules.timing;
         if timing.read.len() == 1 && timing.program.len() == 1 {
             return timing.cycles.busy + timing.read[0] + timing.program[0];
         }
         let runs = turns.len() as u32;
         let (handle, page) = (turns[(turn % runs) as usize], turn / runs);
         let geometry = self.media.geometry();
-        let (_, source) = geometry.locate(self.slots[handle.index()].psn);
+        let (_, source) = geometry.locate(self.work.slots[handle.index()].psn);
         let row = |offset| geometry.page_and_plane(offset + page).0;
-        let program = timing.program_time(row(self.commands[handle].target.offset));
+        let program = timing.program_time(row(self.work.commands[handle].target.offset));
         timing.cycles.busy + timing.read_time(row(source)) + program
     }
 
@@ -188,7 +174,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// The array of a die is done with a copy-back, or with one page of a run.
     #[inline(never)]
-    pub(super) fn copied_back<E: From<Event> + Copy>(
+    pub(in crate::backend) fn copied_back<E: From<Event> + Copy>(
         &mut self,
         now: Time,
         die: u32,
@@ -197,37 +183,37 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     ) {
         let place = events.present();
         let mut handle = handle;
-        if self.copy_back_runs.take(die).is_some() {
+        if self.fast.copy_back_runs.take(die).is_some() {
             (handle, _) = self.pass_boundaries(die, handle, |_| true);
         }
         self.dies[die as usize].array = None;
-        self.copy_back_runs.successor = Some((die, place));
-        if self.commands[handle].behind == 0 {
+        self.fast.copy_back_runs.successor = Some((die, place));
+        if self.work.commands[handle].behind == 0 {
             self.finish(now, handle, events);
         } else {
             self.end_page(handle);
             self.advance_run(handle, 1);
             self.send_to_die(now, handle, events);
         }
-        self.copy_back_runs.successor = None;
+        self.fast.copy_back_runs.successor = None;
         self.next_command(now, die, events);
     }
 
     /// A page of a run, which is not the last, has ended.
     fn end_page(&mut self, handle: Handle<Command>) {
         self.count(handle);
-        let command = &mut self.commands[handle];
+        let command = &mut self.work.commands[handle];
         self.dies[command.die.index()].unfinished -= 1;
-        let list = &mut self.lists[command.list];
+        let list = &mut self.work.lists[command.list];
         list.wait = list.wait.max(std::mem::take(&mut command.wait));
     }
 
     /// Moves a run to a later page.
     fn advance_run(&mut self, handle: Handle<Command>, pages: u32) {
-        let command = &mut self.commands[handle];
+        let command = &mut self.work.commands[handle];
         command.behind -= pages;
         command.target.offset += pages;
-        let slot = &mut self.slots[handle.index()];
+        let slot = &mut self.work.slots[handle.index()];
         slot.psn = Psn::new(slot.psn.get() + pages);
         slot.lpn = Lpn::new(slot.lpn.get() + pages * command.stride);
     }
@@ -240,20 +226,20 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         first: Handle<Command>,
         has_passed: impl Fn(Time) -> bool,
     ) -> (Handle<Command>, Time) {
-        let mut turns = std::mem::take(&mut self.copy_back_runs.turns);
+        let mut turns = std::mem::take(&mut self.fast.copy_back_runs.turns);
         let ahead = self.turns_ahead(die, first, &mut turns);
         let mut passed = 0;
         let mut end = self.dies[die as usize].meter.since() + self.time_of_turn(&turns, 0);
         while passed + 1 < ahead && has_passed(end) {
-            self.note_quiet_end(end, die);
+            self.fast.note_end(end, die);
             let ended = turns[passed as usize % turns.len()];
             self.end_page(ended);
-            self.commands[ended].ready = end;
+            self.work.commands[ended].ready = end;
             passed += 1;
-            let command = &mut self.commands[turns[passed as usize % turns.len()]];
+            let command = &mut self.work.commands[turns[passed as usize % turns.len()]];
             if end > command.ready {
                 command.wait += end - command.ready;
-                self.lists[command.list].waited_for.insert(command.cause);
+                self.work.lists[command.list].waited_for.insert(command.cause);
             }
             end += self.time_of_turn(&turns, passed);
         }
@@ -267,15 +253,15 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
         if present > 0 {
             turns.rotate_left(present);
-            let class = self.arbitration.commands.queue(Class::Other, self.commands[first].collects());
-            let Self { dies, commands, .. } = self;
+            let class = self.rules.arbitration.commands.queue(Class::Other, self.work.commands[first].collects());
+            let Self { dies, work, .. } = self;
             let state = &mut dies[die as usize];
             state.queue.clear();
-            turns[1..].iter().for_each(|waiting| state.queue.push(commands, class, *waiting));
+            turns[1..].iter().for_each(|waiting| state.queue.push(&mut work.commands, class, *waiting));
             state.array = Some(turns[0]);
         }
         let present = turns[0];
-        self.copy_back_runs.turns = turns;
+        self.fast.copy_back_runs.turns = turns;
         (present, end)
     }
 
@@ -284,8 +270,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if pages.is_empty() {
             return;
         }
-        let &Command { target, stride, .. } = &self.commands[handle];
-        let slot = self.slots[handle.index()];
+        let &Command { target, stride, .. } = &self.work.commands[handle];
+        let slot = self.work.slots[handle.index()];
         let place = |page| (Psn::new(slot.psn.get() + page), target.offset + page);
         let lpn = |page| Lpn::new(slot.lpn.get() + stride * page);
         let copies = pages.clone().map(|page| (place(page).0, place(page).1, Some(lpn(page))));
@@ -294,17 +280,17 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
         for page in pages {
             let (psn, offset) = place(page);
-            self.commands[handle].target.offset = offset;
-            self.slots[handle.index()] = Slot { psn, lpn: lpn(page), ..slot };
+            self.work.commands[handle].target.offset = offset;
+            self.work.slots[handle.index()] = Slot { psn, lpn: lpn(page), ..slot };
             self.take_effect(handle);
         }
-        self.commands[handle].target = target;
-        self.slots[handle.index()] = slot;
+        self.work.commands[handle].target = target;
+        self.work.slots[handle.index()] = slot;
     }
 
     /// All pages of a command that have not begun take effect.
-    pub(super) fn copy_rest(&mut self, handle: Handle<Command>) {
-        let behind = self.commands[handle].behind;
+    pub(in crate::backend) fn copy_rest(&mut self, handle: Handle<Command>) {
+        let behind = self.work.commands[handle].behind;
         self.copy_ahead(handle, 1..behind + 1);
         self.advance_run(handle, behind);
     }
@@ -312,8 +298,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// A command comes to a die whose next boundaries are no events: the next one is.
     #[cold]
     #[inline(never)]
-    pub(super) fn interrupt_run<E: From<Event> + Copy>(&mut self, now: Time, die: u32, events: &mut EventQueue<E>) {
-        let Some(end) = self.copy_back_runs.take(die) else { return };
+    pub(in crate::backend) fn interrupt_run<E: From<Event> + Copy>(&mut self, now: Time, die: u32, events: &mut EventQueue<E>) {
+        let Some(end) = self.fast.copy_back_runs.take(die) else { return };
         let first = self.dies[die as usize].array.expect("the array of a run under way");
         let (_, next) = self.pass_boundaries(die, first, |at| events.has_passed(end.moved_to(at), now));
         let generation = self.dies[die as usize].meter.reschedule(next);
@@ -322,15 +308,15 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// The same for all runs, because from now on a program may fail.
     pub fn interrupt_runs<E: From<Event> + Copy>(&mut self, now: Time, events: &mut EventQueue<E>) {
-        for die in 0..self.copy_back_runs.ends.len() as u32 {
+        for die in 0..self.fast.copy_back_runs.ends.len() as u32 {
             self.interrupt_run(now, die, events);
         }
     }
 
     /// Makes up for what has happened up to a power cut.
-    pub(super) fn settle_runs(&mut self, now: Time) {
-        for die in 0..self.copy_back_runs.ends.len() as u32 {
-            if self.copy_back_runs.take(die).is_some() {
+    pub(in crate::backend) fn settle_runs(&mut self, now: Time) {
+        for die in 0..self.fast.copy_back_runs.ends.len() as u32 {
+            if self.fast.copy_back_runs.take(die).is_some() {
                 let first = self.dies[die as usize].array.expect("the array of a run under way");
                 self.pass_boundaries(die, first, |at| at <= now);
             }
@@ -339,12 +325,12 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// Calls `then` for each boundary up to `now` that was no event and has not been made up for, with its time, its die
     /// and the cause of the page that ended there.
-    pub(super) fn each_boundary(&self, now: Time, mut then: impl FnMut(Time, u32, Cause)) {
-        if !self.copy_back_runs.are_possible() {
+    pub(in crate::backend) fn each_boundary(&self, now: Time, mut then: impl FnMut(Time, u32, Cause)) {
+        if !self.fast.copy_back_runs.are_possible() {
             return;
         }
         let mut turns = Vec::new();
-        for die in (0..self.copy_back_runs.ends.len() as u32).filter(|die| self.copy_back_runs.is_under_way(*die)) {
+        for die in (0..self.fast.copy_back_runs.ends.len() as u32).filter(|die| self.fast.copy_back_runs.is_under_way(*die)) {
             let state = &self.dies[die as usize];
             let first = state.array.expect("the array of a run under way");
             let ahead = self.turns_ahead(die, first, &mut turns);
@@ -352,14 +338,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             for turn in 0..ahead - 1 {
                 end += self.time_of_turn(&turns, turn);
                 if end <= now {
-                    then(end, die, self.commands[first].cause);
+                    then(end, die, self.work.commands[first].cause);
                 }
             }
         }
     }
 
     /// Adds the pages of runs under way that have been copied.
-    pub(super) fn add_runs_under_way(&self, now: Time, account: &mut Account) {
+    pub(in crate::backend) fn add_runs_under_way(&self, now: Time, account: &mut Account) {
         self.each_boundary(now, |_, _, cause| {
             let tally = account.at(Op::CopyBack, cause);
             tally.commands += 1;
@@ -372,11 +358,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// commands of their own.
     #[cold]
     #[inline(never)]
-    pub(super) fn copy_all(&mut self, handle: Handle<Command>) {
+    pub(in crate::backend) fn copy_all(&mut self, handle: Handle<Command>) {
         if !self.media.cannot_fail() {
             return self.split_run(handle);
         }
-        while self.commands[handle].behind > 0 {
+        while self.work.commands[handle].behind > 0 {
             self.take_effect(handle);
             self.count(handle);
             self.advance_run(handle, 1);
@@ -386,26 +372,27 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Lets each page of a run that has not begun have a command of its own.
     #[cold]
     #[inline(never)]
-    pub(super) fn split_run(&mut self, handle: Handle<Command>) {
-        let Command { op, cause, die, target, list, class, stride, .. } = self.commands[handle];
-        let pages = std::mem::take(&mut self.commands[handle].behind);
-        let then = std::mem::take(&mut self.commands[handle].then);
-        let slot = self.slots[handle.index()];
+    pub(in crate::backend) fn split_run(&mut self, handle: Handle<Command>) {
+        let Command { op, cause, die, target, list, class, stride, .. } = self.work.commands[handle];
+        let pages = std::mem::take(&mut self.work.commands[handle].behind);
+        let then = std::mem::take(&mut self.work.commands[handle].then);
+        let slot = self.work.slots[handle.index()];
         let mut last = handle;
         for page in 1..=pages {
             let target = Target { offset: target.offset + page, ..target };
             let command = Command::new(op, cause, die, target, Stream::Copies, list, class);
-            let sibling = self.commands[last].sibling;
-            let next = self.commands.insert(Command { waits: 1, sibling, ..command });
-            self.make_room_for_slots();
+            let sibling = self.work.commands[last].sibling;
+            let next = self.work.commands.insert(Command { waits: 1, sibling, ..command });
+            self.work.make_room();
+            self.make_room_for_payload();
             let (psn, lpn) = (Psn::new(slot.psn.get() + page), Lpn::new(slot.lpn.get() + page * stride));
             self.push_slot(next, Slot { psn, lpn, ..slot });
-            let before = &mut self.commands[last];
+            let before = &mut self.work.commands[last];
             (before.sibling, before.then) = (Some(next), [Some(next), None]);
             last = next;
         }
-        self.commands[last].then = then;
-        let list = &mut self.lists[list];
+        self.work.commands[last].then = then;
+        let list = &mut self.work.lists[list];
         list.remaining += pages;
         if list.last == Some(handle) {
             list.last = Some(last);
@@ -416,7 +403,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::{Arbitration, Config, Controllers, List, Timing};
+    use crate::backend::{Arbitration, Config, Controllers, List, Timing, Transfer};
     use crate::nand::{FaultSpec, Faults, Geometry, Media, Mode, Part, Spare};
     use base::engine::EventHash;
     use base::units::SuperblockId;

@@ -8,11 +8,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::nand::Sector;
 use base::engine::Handle;
 use base::units::SuperblockId;
 
-use super::{Backend, Command, List, Observer};
+use super::work::Work;
+use super::{Command, List};
 
 /// Failed programs that were reported to the FTL, or will be.
 #[derive(Clone, Debug, Default)]
@@ -41,18 +41,10 @@ impl Failures {
     }
 }
 
-impl<S: Sector, O: Observer> Backend<S, O> {
-    /// True if the backend must not begin a program, because an earlier one of its block has failed since its list
-    /// was opened.
-    #[inline]
-    pub(super) fn is_refused(&self, handle: Handle<Command>) -> bool {
-        let command = &self.commands[handle];
-        self.media.refuses(command.target, command.count) && self.is_unheard(handle)
-    }
-
+impl Work {
     /// True if a program has failed in the superblock of a command since its list was opened.
     #[cold]
-    fn is_unheard(&self, handle: Handle<Command>) -> bool {
+    pub(super) fn has_unheard_failure(&self, handle: Handle<Command>) -> bool {
         let command = &self.commands[handle];
         // The FTL learns of failures before a power loss from the media.
         let reported = self.failures.blocks.get(&command.target.superblock).copied();

@@ -1,0 +1,241 @@
+//! Controllers execute one command list at a time; a list waits until its controller is free.
+//!
+//! Controllers that move the data of their lists over links of their own hold the chips of their lists: no other
+//! controller may use such a chip (Sung, Sec. 4.1). There a free controller takes the first list whose chips are free.
+//! Lists for one chip keep their order, and a list whose commands depend on another list is not taken before that list:
+//! the dependent list would occupy a controller, perhaps the last one.
+
+use base::engine::{Handle, Slab};
+use base::units::{Span, Time};
+
+use super::queue::Queue;
+use super::{Cause, Class, Controllers, List, Transfer};
+use crate::nand::Geometry;
+
+/// The controller of host reads, if there are foreground and background controllers.
+const FOREGROUND: u32 = 0;
+
+/// A controller.
+#[derive(Clone, Debug)]
+pub(super) struct Controller {
+    pub(super) list: Option<Handle<List>>,
+    queue: Queue<List>,
+    last: Option<Cause>,
+    busy: Span,
+    since: Time,
+}
+
+impl Controller {
+    fn new() -> Self {
+        Self { list: None, queue: Queue::default(), last: None, busy: Span::ZERO, since: Time::ZERO }
+    }
+}
+
+/// Where a submitted list goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Admission {
+    /// To its dies: there are no controllers.
+    Dies,
+    /// To this controller, which is free.
+    Controller(u32),
+    /// It waits for a controller.
+    Waits,
+    /// It waits, and free controllers look for a list whose chips are free ([`ControllerPool::first_fit`]).
+    Search,
+}
+
+/// All controllers, and the lists that wait for them.
+#[derive(Clone, Debug)]
+pub(super) struct ControllerPool {
+    kind: Controllers,
+    /// A controller moves the data of its lists over its own link.
+    pub(super) links: bool,
+    units: Vec<Controller>,
+    /// Lists for any of the shared controllers.
+    shared: Queue<List>,
+}
+
+impl ControllerPool {
+    pub(super) fn new(kind: Controllers, transfer: Transfer, geometry: &Geometry) -> Self {
+        let units = vec![Controller::new(); kind.count(geometry) as usize];
+        Self { kind, links: transfer == Transfer::Controller, units, shared: Queue::default() }
+    }
+
+    /// True if a list in a controller shares its dies and its channel with no other list.
+    pub(super) const fn are_exclusive(&self) -> bool {
+        match self.kind {
+            Controllers::PerChannel => true,
+            Controllers::Shared(_) => self.links,
+            Controllers::None | Controllers::PerDie | Controllers::Background(_) => false,
+        }
+    }
+
+    /// True if controllers hold the chips of their lists.
+    pub(super) const fn hold_chips(&self) -> bool {
+        self.links && matches!(self.kind, Controllers::Shared(_))
+    }
+
+    /// Finds the controller of a list whose first command is for a die of a channel.
+    #[inline]
+    pub(super) fn admit(
+        &mut self,
+        lists: &mut Slab<List>,
+        list: Handle<List>,
+        class: usize,
+        (die, channel): (u32, u32),
+    ) -> Admission {
+        let controller = match self.kind {
+            Controllers::None => return Admission::Dies,
+            Controllers::PerDie => die,
+            Controllers::PerChannel => channel,
+            Controllers::Shared(_) if self.links => {
+                self.shared.push(lists, class, list);
+                return Admission::Search;
+            }
+            Controllers::Background(_) if lists[list].class == Class::HostRead => FOREGROUND,
+            Controllers::Shared(_) | Controllers::Background(_) => {
+                let shared = self.units.iter().enumerate().skip(self.first_shared());
+                match shared.clone().find(|(_, controller)| controller.list.is_none()) {
+                    Some((free, _)) => free as u32,
+                    None => {
+                        self.shared.push(lists, class, list);
+                        return Admission::Waits;
+                    }
+                }
+            }
+        };
+        let unit = &mut self.units[controller as usize];
+        if unit.list.is_none() {
+            return Admission::Controller(controller);
+        }
+        unit.queue.push(lists, class, list);
+        Admission::Waits
+    }
+
+    /// The first controller that takes any list: behind the foreground controller, if there is one.
+    const fn first_shared(&self) -> usize {
+        matches!(self.kind, Controllers::Background(_)) as usize
+    }
+
+    /// Gives a list to a free controller, and notes what the list has waited for.
+    #[inline]
+    pub(super) fn occupy(&mut self, now: Time, controller: u32, list: Handle<List>, lists: &mut Slab<List>) {
+        let taker = &mut self.units[controller as usize];
+        (taker.list, taker.since) = (Some(list), now);
+        let waiting = &mut lists[list];
+        waiting.take_controller(controller);
+        if now > waiting.submitted {
+            waiting.wait = now - waiting.submitted;
+            if let Some(cause) = taker.last {
+                waiting.waited_for.insert(cause);
+            }
+        }
+    }
+
+    /// Ends the list of a controller, whose last command had this cause. Returns the list.
+    #[inline]
+    pub(super) fn vacate(&mut self, now: Time, controller: u32, cause: Cause) -> Option<Handle<List>> {
+        let leaver = &mut self.units[controller as usize];
+        leaver.last = Some(cause);
+        leaver.busy += now - leaver.since;
+        leaver.list.take()
+    }
+
+    /// Takes the list that waits first for a controller, which is free.
+    #[inline]
+    pub(super) fn take_next(&mut self, controller: u32, lists: &Slab<List>) -> Option<Handle<List>> {
+        self.queue_of(controller).pop(lists)
+    }
+
+    /// The list that waits first for a controller.
+    #[inline]
+    pub(super) fn peek_next(&self, controller: u32) -> Option<Handle<List>> {
+        match self.kind {
+            Controllers::PerDie | Controllers::PerChannel => self.units[controller as usize].queue.peek(),
+            Controllers::None | Controllers::Shared(_) | Controllers::Background(_) => self.shared.peek(),
+        }
+    }
+
+    #[inline]
+    fn queue_of(&mut self, controller: u32) -> &mut Queue<List> {
+        let shares = match self.kind {
+            Controllers::Shared(_) => true,
+            Controllers::Background(_) => controller != FOREGROUND,
+            Controllers::None | Controllers::PerDie | Controllers::PerChannel => false,
+        };
+        if shares { &mut self.shared } else { &mut self.units[controller as usize].queue }
+    }
+
+    /// A free controller, and the first waiting list that it can take. `is_free` tells of a list whether all its chips
+    /// are free, and which they are: one bit for each die, so that lists for one chip keep their order. Beyond 64 dies two
+    /// dies may share a bit. Then a list may wait longer than necessary, but none is taken too early.
+    pub(super) fn first_fit(
+        &mut self,
+        lists: &mut Slab<List>,
+        is_free: impl Fn(&Slab<List>, Handle<List>) -> (bool, u64),
+    ) -> Option<(u32, Handle<List>)> {
+        let controller = self.units.iter().position(|controller| controller.list.is_none())?;
+        // A list that is passed over reserves its dies, as if a controller held them.
+        let (mut passed, mut passed_leader) = (0, false);
+        let list = self.shared.take_first(lists, |lists, handle| {
+            let list = &lists[handle];
+            let (free, dies) = is_free(lists, handle);
+            let takes = free && passed & dies == 0 && !(list.follows && passed_leader);
+            if !takes {
+                passed |= dies;
+                passed_leader |= list.leads;
+            }
+            takes
+        })?;
+        Some((controller as u32, list))
+    }
+
+    /// Time each controller had a list until `now`; a foreground controller is the first.
+    pub(super) fn busy(&self, now: Time) -> impl Iterator<Item = Span> + '_ {
+        self.units.iter().map(move |unit| {
+            let open = if unit.list.is_some() { now.saturating_since(unit.since) } else { Span::ZERO };
+            unit.busy + open
+        })
+    }
+
+    /// Resets the charged time.
+    pub(super) fn reset(&mut self) {
+        self.units.iter_mut().for_each(|unit| unit.busy = Span::ZERO);
+    }
+
+    /// Forgets all lists, at a power cut.
+    pub(super) fn cut(&mut self, now: Time) {
+        for unit in &mut self.units {
+            if unit.list.take().is_some() {
+                unit.busy += now - unit.since;
+            }
+            unit.queue.clear();
+            unit.last = None;
+        }
+        self.shared.clear();
+    }
+
+    /// Bytes that the controllers have taken.
+    #[cfg(test)]
+    pub(super) fn taken(&self) -> usize {
+        size_of_val(&*self.units)
+    }
+
+    /// Bytes that the controllers take.
+    pub(super) fn memory(kind: Controllers, geometry: &Geometry) -> u64 {
+        u64::from(kind.count(geometry)) * size_of::<Controller>() as u64
+    }
+}
+
+impl Controllers {
+    /// How many there are.
+    pub(super) const fn count(self, geometry: &Geometry) -> u32 {
+        match self {
+            Self::None => 0,
+            Self::PerDie => geometry.die_count(),
+            Self::PerChannel => geometry.channels,
+            Self::Shared(count) => count,
+            Self::Background(count) => 1 + count,
+        }
+    }
+}

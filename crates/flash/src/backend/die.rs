@@ -1,0 +1,92 @@
+//! A die: an array, a register, and the commands that wait for them.
+//!
+//! In cache mode the array works on one page while the register sends or takes another.
+
+use base::engine::{Handle, Slab};
+use base::units::Time;
+
+use super::meter::Meter;
+use super::queue::Queue;
+use super::{Cause, Command};
+
+/// A die.
+#[derive(Clone, Debug)]
+pub(super) struct Die {
+    pub(super) channel: u32,
+    /// The command that has the array: it waits for its command cycles, or the array works, or the array is done and
+    /// the register is still occupied (`held`), or the array is done and the controller does not know it (`unnoticed`).
+    pub(super) array: Option<Handle<Command>>,
+    pub(super) held: bool,
+    pub(super) unnoticed: bool,
+    /// The command whose data is in the register, on its way in or out.
+    pub(super) register: Option<Handle<Command>>,
+    /// The register holds a complete page that waits for the array.
+    pub(super) loaded: bool,
+    pub(super) queue: Queue<Command>,
+    /// Commands submitted for this die and not finished.
+    pub(super) unfinished: u32,
+    /// The cause of the command that the die began last.
+    pub(super) last: Option<Cause>,
+    /// The working time of the array.
+    pub(super) meter: Meter,
+    /// The number of the work whose status is polled.
+    pub(super) watch: u16,
+    /// Commands for this die in lists of controllers that hold their chips (see `controllers`).
+    pub(super) held_by: u32,
+}
+
+impl Die {
+    pub(super) fn new(channel: u32) -> Self {
+        Self {
+            channel,
+            array: None,
+            held: false,
+            unnoticed: false,
+            register: None,
+            loaded: false,
+            queue: Queue::default(),
+            unfinished: 0,
+            last: None,
+            meter: Meter::default(),
+            watch: 0,
+            held_by: 0,
+        }
+    }
+
+    /// True if no command has the array or the register.
+    #[inline]
+    pub(super) const fn is_free(&self) -> bool {
+        self.array.is_none() && self.register.is_none()
+    }
+
+    /// True if no command has the die, and none waits for it.
+    #[inline]
+    pub(super) fn is_idle(&self) -> bool {
+        self.is_free() && self.queue.is_empty()
+    }
+
+    /// Takes the page that waits in the register for an array that has ended: its program is the next of the array.
+    #[inline]
+    pub(super) fn take_loaded(&mut self) -> Option<Handle<Command>> {
+        let loaded = self.register.take_if(|_| self.loaded)?;
+        self.loaded = false;
+        Some(loaded)
+    }
+
+    /// The command whose program or erase is torn if the power fails now. Of an array whose time does not run nothing
+    /// is torn; a copy-back that expects data is torn in any of its phases.
+    pub(super) fn torn_by_cut(&self, now: Time, commands: &Slab<Command>) -> Option<Handle<Command>> {
+        let works = self.array.filter(|handle| {
+            let command = &commands[*handle];
+            (!self.held && self.meter.works(now) || command.wants_data()) && !command.is_done()
+        });
+        works.or_else(|| self.register.filter(|handle| commands[*handle].op == super::Op::CopyBack))
+    }
+
+    /// Forgets all commands, at a power cut.
+    pub(super) fn cut(&mut self, now: Time) {
+        self.meter.end(now);
+        let Self { channel, meter, watch, .. } = *self;
+        *self = Self { meter, watch: watch.wrapping_add(1), ..Self::new(channel) };
+    }
+}

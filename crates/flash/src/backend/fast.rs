@@ -1,0 +1,117 @@
+//! Fast ways: sequences of phases that are simulated with fewer events, commands or calls than they have.
+//!
+//! The contract of each: all times, the order of all effects on the media, the accounts and the event hash are those of
+//! the ordinary way (`operate`), at every moment at which somebody can look. A way that cannot go on turns what is left
+//! into commands or events of the ordinary way. `ssd/tests/{quiet, copies, runs}.rs` compare each way with the ordinary
+//! one after every step.
+//!
+//! Which ways a backend takes is decided here, once, from its description and its observer. Two things can change that
+//! later: an observer of a serial list, and a program that may fail ([`Media::cannot_fail`]).
+//!
+//! | way | takes the place of |
+//! | --- | --- |
+//! | `reads`, `quiet` | the events of arrays whose reads can only wait for the channel |
+//! | `copies`, `copy_run` | the commands of a merge's page copies, where a controller has its dies and channel alone |
+//! | `copy_back_run` | the commands and events of copy-backs of consecutive pages |
+//! | `serial`, `serial_copies`, `serial_pages` | all events of a list where nothing works in parallel |
+//! | `prefetch` | nothing: it loads ahead what coming events need |
+
+pub(super) mod copies;
+pub(super) mod copy_back_run;
+mod copy_run;
+mod prefetch;
+mod quiet;
+mod reads;
+pub(super) mod serial;
+mod serial_copies;
+mod serial_pages;
+
+pub use copies::CopySet;
+pub use serial_pages::HostPage;
+
+pub(super) use quiet::QuietReads;
+
+use base::engine::EventHash;
+use base::units::Time;
+
+use super::controllers::ControllerPool;
+use super::rules::Rules;
+use super::{Completion, Config, Controllers, Transfer};
+use crate::nand::Geometry;
+
+/// The fast ways of a backend, and what is under way on them.
+#[derive(Clone, Debug)]
+pub(super) struct Fast<S> {
+    /// A read is an array time and a transfer: it goes the short way, and its end may be quiet.
+    pub(super) plain_reads: bool,
+    /// The events that a fast way has left out, once they have passed.
+    pub(super) events: EventHash,
+    pub(super) copies: copies::CopySets<S>,
+    pub(super) copy_back_runs: copy_back_run::CopyBackRuns,
+    pub(super) serial: serial::SerialLists<S>,
+}
+
+impl<S> Fast<S> {
+    /// Decides on the ways.
+    pub(super) fn new(
+        config: &Config,
+        rules: &Rules,
+        (controllers, geometry): (&ControllerPool, &Geometry),
+        observed: bool,
+    ) -> Self {
+        let one_page = geometry.row_slots() * config.timing.one_shot == 1;
+        // An array whose end needs no status, and whose register nobody shares.
+        let silent = !rules.arbitration.hold
+            && !rules.reads_status
+            && rules.polls.is_none()
+            && !rules.timing.cache_across
+            && !observed;
+        let plain_copies = silent && rules.data_only && !rules.intervenes() && config.ecc.is_none();
+        let copy_backs =
+            silent && config.transfer == Transfer::Bus && rules.timing.command.is_zero() && !rules.issues;
+        let dies = if one_page && copy_backs { geometry.die_count() } else { 0 };
+        Self {
+            plain_reads: !observed && config.has_plain_reads(),
+            events: EventHash::NOTHING,
+            copies: copies::CopySets::new(one_page && plain_copies && controllers.are_exclusive()),
+            copy_back_runs: copy_back_run::CopyBackRuns::new(dies as usize),
+            serial: serial::SerialLists::default(),
+        }
+    }
+
+    /// Notes the end of an array's phase that was no event.
+    #[inline]
+    pub(super) fn note_end(&mut self, at: Time, die: u32) {
+        self.events.add(at, u64::from(die) << 2);
+    }
+
+    /// Forgets what is under way, at a power cut.
+    pub(super) fn cut(&mut self) {
+        self.copies.clear();
+        self.serial.clear();
+    }
+}
+
+/// The reads of a channel with this many dies.
+pub(super) fn reads_of_channel(config: &Config, dies: u32) -> QuietReads {
+    QuietReads::with_capacity(if config.has_plain_reads() { dies as usize } else { 0 })
+}
+
+impl Config {
+    /// True if a read is an array time and a transfer, and nothing but the channel waits for the end of its array: no
+    /// status, no forwarder or software, no data that crosses lists, no error correction.
+    pub(super) fn has_plain_reads(&self) -> bool {
+        let own = matches!(self.controllers, Controllers::None | Controllers::PerDie);
+        let timing = &self.timing;
+        own && self.transfer == Transfer::Bus
+            && self.completion == Completion::ReadyBusy
+            && !self.arbitration.hold
+            && !self.arbitration.forwards()
+            && self.software.is_none()
+            && self.ecc.is_none()
+            && !timing.cache_across
+            && timing.cache_read.is_none()
+            && timing.cycles.status.is_zero()
+            && timing.command.is_zero()
+    }
+}

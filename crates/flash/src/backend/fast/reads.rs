@@ -1,0 +1,82 @@
+//! The short way of a read that meets nothing but its array and its channel: its array begins, and its data has been
+//! sent. Each step does in one piece what several functions of the ordinary way do, in the same order.
+
+use crate::nand::Sector;
+use base::engine::{EventQueue, Handle};
+use base::units::Time;
+
+use crate::backend::{Backend, BusOrder, Command, Event, Observer, Op, State};
+
+impl<S: Sector, O: Observer> Backend<S, O> {
+    /// The array of an idle die begins a read.
+    #[inline]
+    pub(in crate::backend) fn begin_read<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) {
+        let command = &mut self.work.commands[handle];
+        (command.effected, command.state) = (true, State::Array);
+        let (number, cause, list) = (command.die.get(), command.cause, command.list);
+        self.work.lists[list].start(now);
+        self.prefetch_next(handle);
+        let (time, _) = self.array_work(handle);
+        self.read(handle);
+        let until = now + self.rules.timing.cycles.busy + time;
+        let die = &mut self.dies[number as usize];
+        (die.last, die.array) = (Some(cause), Some(handle));
+        let generation = die.meter.begin(now, until);
+        if !self.ends_quietly(handle, (until, generation), events) {
+            events.push(until, Event::Array { die: number, generation }.into());
+        }
+        self.prefetch_next_data(handle);
+    }
+
+    /// The data of a read has been sent: frees the channel, ends the command, and begins the next one of its die.
+    pub(in crate::backend) fn read_sent<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        number: u32,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) {
+        let channel = &mut self.channels[number as usize];
+        let (_, load) = channel.end(now);
+        channel.current = None;
+        if channel.queue.is_empty() && self.rules.arbitration.bus != BusOrder::ReadFirst {
+            // The order of the channel's queue has nothing to choose from.
+            if let Some(next) = self.next_quiet(now, number, events) {
+                self.transfer(now, number, next, events);
+            }
+        } else {
+            self.settle(now, number, events);
+            self.free_channel(now, number, events);
+        }
+        let command = &mut self.work.commands[handle];
+        command.state = State::Done;
+        let &mut Command { cause, die, count, .. } = command;
+        let pages = if count == 1 { 1 } else { self.pages_read(handle) };
+        let tally = self.account.at(Op::Read, cause);
+        tally.bus += load.time;
+        tally.bytes += load.bytes;
+        tally.commands += 1;
+        tally.pages += pages;
+        tally.slots += u64::from(count);
+        let state = &mut self.dies[die.index()];
+        state.unfinished -= 1;
+        if state.array.take().is_some() {
+            // The read has ended quietly, and its data went straight from the array to the channel.
+            tally.array += state.meter.end(now);
+            self.fast.note_end(state.meter.until(), die.get());
+        } else {
+            state.register = None;
+        }
+        if let Some(controller) = self.end_in_list(now, handle, events) {
+            self.vacate(now, controller, cause, events);
+        }
+        if self.dies[die.index()].array.is_none() {
+            self.next_command(now, die.get(), events);
+        }
+    }
+}

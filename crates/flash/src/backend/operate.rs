@@ -1,0 +1,409 @@
+//! A command's way through its die: the die takes the command, the array works, the register sends or takes data.
+//!
+//! ARCHITECTURE.md has the states of a command as a picture.
+
+use crate::nand::Sector;
+use base::engine::{Due, EventHash, EventQueue, Handle};
+use base::units::{Span, Time};
+
+use super::{Backend, Command, Event, Observer, Op, Phase, Primitive, Resource, State, Stop};
+
+/// The processor's number in the event hash, where dies and channels count from zero on.
+const PROCESSOR: u64 = u64::MAX - 1;
+
+impl<S: Sector, O: Observer> Backend<S, O> {
+    /// Handles an event that the backend scheduled. Drops the event of an aborted phase.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // A device calls it from one place.
+    pub fn handle<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        event: Event,
+        events: &mut EventQueue<E>,
+        hash: &mut EventHash,
+    ) {
+        match event {
+            Event::Array { die, generation } => {
+                if !self.dies[die as usize].meter.awaits(generation) {
+                    return;
+                }
+                hash.add(now, u64::from(die) << 2);
+                self.array_done(now, die, events);
+            }
+            Event::Poll { die, watch } => {
+                if self.dies[die as usize].watch != watch {
+                    return;
+                }
+                hash.add(now, u64::from(die) << 2 | 3);
+                self.poll(now, die, events);
+            }
+            Event::Bus { channel, generation } => {
+                if !self.channels[channel as usize].meter.awaits(generation) {
+                    return;
+                }
+                hash.add(now, u64::from(channel) << 2 | 1);
+                self.transfer_done(now, channel, events);
+            }
+            Event::Copies { set, generation } => {
+                self.run_copies(now, (set, generation), now, events, hash);
+            }
+            Event::Codeword { .. } | Event::Decoder { .. } | Event::Decoded { .. } => {
+                self.handle_decoding(now, event, events, hash);
+            }
+            Event::Processor { generation } => {
+                if !self.processor.awaits(generation) {
+                    return;
+                }
+                hash.add(now, PROCESSOR);
+                if let Some(issued) = self.processor.end_job(now, &mut self.work.commands, events) {
+                    self.next_command(now, issued.get(), events);
+                }
+            }
+        }
+    }
+
+    /// Lets a free die begin the first command that waits for it. Where the forwarder, software controllers or cache
+    /// mode have a say, also looks after a die that is occupied.
+    pub(super) fn next_command<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
+        let die = &self.dies[number as usize];
+        if !die.is_free() {
+            if self.rules.forwards {
+                self.forward_to(now, number, events);
+            }
+            if self.rules.timing.cache_across {
+                self.load_cache(now, number, events);
+            }
+            return;
+        }
+        let Some(head) = die.queue.peek() else { return };
+        if self.rules.issues && !self.processor.issues(now, head, &mut self.work.commands, events) {
+            return;
+        }
+        self.dies[number as usize].queue.pop(&self.work.commands);
+        self.begin(now, head, events);
+    }
+
+    /// A free die begins a command.
+    pub(super) fn begin<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) {
+        let command = &mut self.work.commands[handle];
+        let die = &mut self.dies[command.die.index()];
+        if now > command.ready {
+            command.wait += now - command.ready;
+            if let Some(cause) = die.last {
+                self.work.lists[command.list].waited_for.insert(cause);
+            }
+        }
+        if self.fast.plain_reads && command.op == Op::Read {
+            return self.begin_read(now, handle, events);
+        }
+        if command.behind > 0 && !self.media.cannot_fail() {
+            self.split_run(handle);
+        }
+        let &Command { op, cause, die, list, .. } = &self.work.commands[handle];
+        self.dies[die.index()].last = Some(cause);
+        self.work.lists[list].start(now);
+        self.prefetch_next(handle);
+        let die = &mut self.dies[die.index()];
+        if op == Op::Program {
+            die.register = Some(handle);
+            self.request_channel(now, handle, State::DataIn, events);
+        } else if self.rules.timing.command.is_zero() && !self.rules.arbitration.hold {
+            self.execute(now, handle, events);
+        } else {
+            die.array = Some(handle);
+            self.request_channel(now, handle, State::CommandCycles, events);
+        }
+    }
+
+    /// The array begins a command, which takes effect on the media.
+    #[inline]
+    pub(super) fn execute<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) {
+        self.execute_after(now, handle, Span::ZERO, events);
+    }
+
+    /// The array begins a program whose page is in the register. In cache mode the register takes the next page.
+    #[inline]
+    pub(super) fn execute_loaded<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) {
+        match self.rules.timing.cache_program {
+            None => self.execute(now, handle, events),
+            Some(copy) => self.execute_cached(now, handle, copy, events),
+        }
+    }
+
+    #[inline(never)]
+    fn execute_cached<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        handle: Handle<Command>,
+        copy: Span,
+        events: &mut EventQueue<E>,
+    ) {
+        // The copy takes time only if another page follows, or may follow from another list.
+        let die = &self.dies[self.work.commands[handle].die.index()];
+        let across = self.rules.timing.cache_across;
+        let follower = across || die.queue.peek().is_some_and(|head| self.follows(handle, head));
+        self.execute_after(now, handle, if follower { copy } else { Span::ZERO }, events);
+        self.pipeline(now, handle, events);
+    }
+
+    /// The array begins a command after the copy time of a page from the cache register.
+    #[inline(never)]
+    fn execute_after<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        handle: Handle<Command>,
+        copy: Span,
+        events: &mut EventQueue<E>,
+    ) {
+        let (time, primitive) = self.array_work(handle);
+        if self.rules.timing.cache_across {
+            self.work.commands[handle].copied = self.streams(handle);
+        }
+        self.take_effect(handle);
+        if self.work.commands[handle].refused {
+            return self.pass_over(now, handle, events);
+        }
+        let delay = copy + self.rules.timing.cycles.busy;
+        if self.work.commands[handle].op == Op::CopyBack {
+            return self.start_copy_back(now, handle, (delay, time), primitive, events);
+        }
+        self.start_array(now, handle, (delay, time), primitive, (None, events));
+    }
+
+    /// Skips a refused program: its die is done with it at once.
+    #[cold]
+    fn pass_over<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
+        let command = &mut self.work.commands[handle];
+        command.state = State::Array;
+        let number = command.die.get();
+        let die = &mut self.dies[number as usize];
+        die.array = Some(handle);
+        let generation = die.meter.begin(now, now);
+        events.push(now, Event::Array { die: number, generation }.into());
+    }
+
+    /// Begins a phase of an array: `time` of work, after a delay that occupies the die (a copy between its registers,
+    /// tWB). The event of its end gets a new place in the order of events, or a given one.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // One caller that every command passes, and rare ones.
+    pub(super) fn start_array<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        handle: Handle<Command>,
+        (delay, time): (Span, Span),
+        primitive: Primitive,
+        (place, events): (Option<Due>, &mut EventQueue<E>),
+    ) {
+        let command = &mut self.work.commands[handle];
+        command.state = State::Array;
+        let number = command.die.get();
+        let from = now + delay;
+        let until = from + time;
+        self.observer.phase(Phase {
+            resource: Resource::Array(number),
+            die: number,
+            primitive,
+            op: command.op,
+            cause: command.cause,
+            command: handle.number().get(),
+            ready: from,
+            from,
+            until,
+        });
+        let die = &mut self.dies[number as usize];
+        die.array = Some(handle);
+        let generation = die.meter.begin(now, until);
+        if self.rules.arbitration.hold {
+            self.keep_channel(handle, until);
+        }
+        let event = Event::Array { die: number, generation }.into();
+        match place {
+            None => events.push(until, event),
+            Some(place) => events.push_at(place.moved_to(until), event),
+        }
+        self.prefetch_next_data(handle);
+        if self.rules.polls.is_some() {
+            self.watch(from, number, events);
+        }
+    }
+
+    /// The array time and the primitive of a command; of a copy-back with data in, those of the first phase.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // One caller for reads on their short way and one for all else.
+    pub(super) fn array_work(&self, handle: Handle<Command>) -> (Span, Primitive) {
+        let command = &self.work.commands[handle];
+        let (geometry, timing) = (self.media.geometry(), &self.rules.timing);
+        let row_of = |offset| geometry.page_and_plane(offset).0;
+        let source = || geometry.locate(self.work.slots[self.work.first_slot(handle)].psn).1;
+        match command.op {
+            Op::Erase => (timing.erase, Primitive::Erase),
+            Op::Program => (self.rules.program_time(command, row_of(command.target.offset)), Primitive::Program),
+            Op::CopyBack => {
+                let read = timing.read_time(row_of(source()));
+                if command.sectors > 0 {
+                    return (read, Primitive::Read);
+                }
+                (read + timing.program_time(row_of(command.target.offset)), Primitive::CopyBack)
+            }
+            Op::Read => {
+                let page = if timing.read.len() == 1 { 0 } else { row_of(source()) };
+                let time = self.rules.read_time(&self.media, command.target.superblock, page);
+                let time = match timing.cache_read {
+                    // In cache mode the page moves to the cache register before its transfer.
+                    Some(copy) if self.streams(handle) => time + copy,
+                    _ => time,
+                };
+                (time, Primitive::Read)
+            }
+        }
+    }
+
+    /// Ends a phase of an array, and charges it to its command.
+    #[inline]
+    pub(super) fn charge_array(&mut self, now: Time, number: u32) -> Handle<Command> {
+        let die = &mut self.dies[number as usize];
+        let handle = die.array.expect("an array that works has a command");
+        let command = &self.work.commands[handle];
+        self.account.at(command.op, command.cause).array += die.meter.end(now);
+        handle
+    }
+
+    fn array_done<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
+        let handle = self.charge_array(now, number);
+        if self.rules.arbitration.hold {
+            self.charge_channel(now, self.channel_of(handle));
+        }
+        if self.rules.reads_status && self.awaits_status(now, number, handle, events) {
+            return;
+        }
+        self.array_over(now, number, handle, events);
+    }
+
+    /// Goes on behind the work of an array whose controller knows that the array is done. Reads pass here on their way,
+    /// and status reads are rare: a call would cost the former 34 instructions.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Two callers, see above.
+    pub(super) fn array_over<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        number: u32,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) {
+        let die = &mut self.dies[number as usize];
+        match self.work.commands[handle].op {
+            Op::Read if die.register.is_some() => die.held = true,
+            Op::Read => self.send(now, number, handle, events),
+            Op::Program => {
+                die.array = None;
+                if let Some(loaded) = die.take_loaded() {
+                    self.execute_loaded(now, loaded, events);
+                }
+                self.finish(now, handle, events);
+                self.next_command(now, number, events);
+            }
+            Op::CopyBack if self.work.commands[handle].wants_data() => {
+                (die.array, die.register) = (None, Some(handle));
+                self.request_channel(now, handle, State::Patch, events);
+            }
+            Op::CopyBack => self.copied_back(now, number, handle, events),
+            Op::Erase => {
+                die.array = None;
+                self.finish(now, handle, events);
+                self.next_command(now, number, events);
+            }
+        }
+    }
+
+    /// Moves a page from the array to the register, and requests the channel. In cache mode the array goes on.
+    #[inline]
+    pub(super) fn send<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        number: u32,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) {
+        if self.rules.timing.cache_across && self.copies_late(now, handle, events) {
+            return;
+        }
+        let die = &mut self.dies[number as usize];
+        die.held = false;
+        (die.array, die.register) = (None, Some(handle));
+        // The command of the next page goes before the data of this one. Behind it, the array would be idle during
+        // the transfer.
+        if self.rules.timing.cache_read.is_some() {
+            self.pipeline(now, handle, events);
+        }
+        self.request_channel(now, handle, State::DataOut, events);
+    }
+
+    /// Ends a command: it is counted, and leaves its die and its list.
+    pub(super) fn finish<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) {
+        self.count(handle);
+        self.notify(now, handle, Stop::Finished);
+        let command = &mut self.work.commands[handle];
+        command.state = State::Done;
+        let (op, cause) = (command.op, command.cause);
+        let die = &mut self.dies[command.die.index()];
+        die.unfinished -= 1;
+        let channel = die.channel;
+        // A read whose data is decoded has left its channel before.
+        if self.rules.arbitration.hold && !self.is_decoded(op) {
+            self.free_channel(now, channel, events);
+        }
+        if let Some(controller) = self.end_in_list(now, handle, events) {
+            self.vacate(now, controller, cause, events);
+        }
+    }
+
+    /// Ends a command in its list, and lets the commands go that wait for it. Returns the controller of the list if this
+    /// was its last command.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // One caller for reads on their short way and one for all else.
+    pub(super) fn end_in_list<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) -> Option<u32> {
+        if let [Some(next), after] = self.work.commands[handle].then {
+            self.pass_on(handle);
+            self.let_go(now, next, events);
+            if let Some(next) = after {
+                self.let_go(now, next, events);
+            }
+        }
+        self.work.end_in_list(handle)
+    }
+
+    /// Ends a dependency of a command. Without others, the command goes to its die.
+    #[inline]
+    fn let_go<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
+        let command = &mut self.work.commands[handle];
+        command.waits -= 1;
+        if command.waits == 0 && self.work.lists[command.list].dispatched {
+            self.send_to_die(now, handle, events);
+        }
+    }
+}

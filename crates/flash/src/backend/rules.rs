@@ -1,0 +1,181 @@
+//! What does not change while a backend runs: times, orders, and what follows from them.
+
+use base::engine::Handle;
+use base::units::{Bytes, Span, SuperblockId};
+
+use super::channel::Load;
+use super::planted::Planted;
+use super::work::Work;
+use super::{Arbitration, BusOrder, Command, Completion, Config, Op, Order, State, Timing};
+use crate::nand::{Geometry, Media, Mode, Sector};
+
+/// The rules of a backend.
+#[derive(Clone, Debug)]
+pub(super) struct Rules {
+    pub(super) timing: Timing,
+    pub(super) arbitration: Arbitration,
+    /// Host reads go first at the dies and on the channels, and the forwarder speeds up what is in their way.
+    pub(super) forwards: bool,
+    /// The data of a program of several pages crosses the channel page by page.
+    pub(super) by_pages: bool,
+    /// The time between two polls of a die's status; `None` with R/B#.
+    pub(super) polls: Option<Span>,
+    /// A status is read when an array is done.
+    pub(super) reads_status: bool,
+    /// Nothing but data takes time on the channel.
+    pub(super) data_only: bool,
+    /// The slots of a page, or of a page of each chip of a gang.
+    pub(super) page_slots: u32,
+    /// Controllers are software: the processor issues the commands of background lists.
+    pub(super) issues: bool,
+    /// Lists finish as soon as they are submitted, if this is false.
+    pub(super) timed: bool,
+    pub(super) planted: Planted,
+}
+
+impl Arbitration {
+    /// True if host reads go first at the dies and on the channels.
+    pub(super) fn forwards(self) -> bool {
+        self.commands == Order::ReadFirst && self.bus == BusOrder::ReadFirst
+    }
+}
+
+impl Rules {
+    pub(super) fn new(config: &Config, geometry: &Geometry) -> Self {
+        let Config { timing, arbitration, .. } = config;
+        let pages = geometry.stripe * timing.one_shot;
+        Self {
+            timing: timing.clone(),
+            arbitration: *arbitration,
+            forwards: arbitration.forwards(),
+            by_pages: arbitration.between_pages && !arbitration.hold && pages > timing.gang,
+            polls: match config.completion {
+                Completion::Polling(interval) if !arbitration.hold => Some(interval),
+                _ => None,
+            },
+            reads_status: config.completion != Completion::ReadyBusy || !timing.cycles.status.is_zero(),
+            data_only: timing.is_data_only(),
+            page_slots: geometry.slots * timing.gang,
+            issues: config.software.is_some(),
+            timed: true,
+            planted: Planted::default(),
+        }
+    }
+
+    /// True if a forwarder or software controllers decide when a waiting command may begin on its die.
+    #[inline]
+    pub(super) const fn intervenes(&self) -> bool {
+        self.forwards || self.issues
+    }
+
+    /// Array time of reading a page of a superblock, by the superblock's mode.
+    #[inline]
+    pub(super) fn read_time<S: Sector>(&self, media: &Media<S>, superblock: SuperblockId, page: u32) -> Span {
+        match self.timing.slc_mode {
+            Some(times) if media.mode(superblock) == Mode::Slc => times.read,
+            _ => self.timing.read_time(page),
+        }
+    }
+
+    /// Array time of a program.
+    #[inline]
+    pub(super) fn program_time(&self, command: &Command, page: u32) -> Span {
+        match self.timing.slc_mode {
+            Some(times) if command.mode == Mode::Slc => times.program,
+            _ => self.timing.program_time(page),
+        }
+    }
+
+    /// The pages of a command that have cycles of their own on the channel: those of its planes and, for a program, of
+    /// its word line. Ganged chips share their lines, so a gang has the cycles of one chip.
+    pub(super) fn pages_of(&self, work: &Work, handle: Handle<Command>, geometry: &Geometry) -> u64 {
+        let command = &work.commands[handle];
+        let gang = self.timing.gang;
+        match command.op {
+            Op::Erase => u64::from(geometry.stripe / gang),
+            // Most commands: a division would cost as much as the rest of their times.
+            _ if command.count == 1 => 1,
+            Op::Program | Op::CopyBack => u64::from(command.count.div_ceil(self.page_slots)),
+            Op::Read => {
+                let pages = work.slots_of(handle).iter().map(|slot| geometry.page_of(slot.psn).get());
+                let (mut count, mut last) = (0, None);
+                for page in pages {
+                    // Most reads have no gang, and need no division.
+                    let page = if gang == 1 { page } else { page / gang };
+                    count += u64::from(last.replace(page) != Some(page));
+                }
+                count
+            }
+        }
+    }
+
+    /// Channel time of the next transfer of a command besides its data: command and address cycles, and ONFI's waits
+    /// between these and the data.
+    #[inline(never)]
+    fn cycles(&self, work: &Work, (handle, state): (Handle<Command>, State), geometry: &Geometry) -> Span {
+        let command = &work.commands[handle];
+        let pages = || self.pages_of(work, handle, geometry);
+        match state {
+            // The second half of a copy-back with data in has cycles of its own.
+            State::CommandCycles if command.sectors > 0 => self.timing.commands(Op::Read, pages()),
+            State::CommandCycles => self.timing.commands(command.op, pages()),
+            State::DataIn | State::Patch => self.timing.before_data_in(pages()),
+            State::Status => self.timing.cycles.status,
+            State::DataOut => self.timing.around_data_out(pages()),
+            State::Queued | State::Array | State::Done => Span::ZERO,
+        }
+    }
+
+    /// The transfer of a command in a state, if it crosses in one piece.
+    #[inline]
+    pub(super) fn load_of(&self, work: &Work, of: (Handle<Command>, State), geometry: &Geometry) -> Load {
+        let (handle, state) = of;
+        let command = &work.commands[handle];
+        // Most transfers.
+        if self.data_only && command.count == 1 && command.sectors == 0 && state == State::DataOut {
+            return Load { time: self.timing.transfer[1], bytes: self.timing.slot_bytes };
+        }
+        let cycles = if self.data_only { Span::ZERO } else { self.cycles(work, of, geometry) };
+        if matches!(state, State::CommandCycles | State::Status) {
+            return Load { time: cycles, bytes: Bytes::default() };
+        }
+        let (data, bytes) = match command.sectors {
+            0 => (self.timing.transfer[command.count as usize], self.timing.slot_bytes * u64::from(command.count)),
+            part => (self.timing.sectors[part as usize], self.timing.bytes_of(part)),
+        };
+        Load { time: data + cycles, bytes }
+    }
+
+    /// The transfer of these slots of a program, as pages.
+    #[inline]
+    pub(super) fn load_of_pages(&self, from: u32, until: u32) -> Load {
+        let slots = until - from;
+        let cycles = match self.data_only {
+            true => Span::ZERO,
+            false => self.timing.before_data_in(1) * u64::from(slots.div_ceil(self.page_slots)),
+        };
+        let data = self.timing.transfer[until as usize] - self.timing.transfer[from as usize];
+        Load { time: data + cycles, bytes: self.timing.slot_bytes * u64::from(slots) }
+    }
+}
+
+impl Timing {
+    /// Time of the command and address cycles of an operation on `pages` pages.
+    #[must_use]
+    pub fn commands(&self, op: Op, pages: u64) -> Span {
+        // A copy-back has those of a read and of a program.
+        self.command * if op == Op::CopyBack { 2 * pages } else { pages }
+    }
+
+    /// Time of the command and address cycles of a program of `pages` pages, up to its data.
+    #[must_use]
+    pub fn before_data_in(&self, pages: u64) -> Span {
+        (self.command + self.cycles.page_in) * pages
+    }
+
+    /// Time around the data of `pages` pages that go out.
+    #[must_use]
+    pub fn around_data_out(&self, pages: u64) -> Span {
+        self.cycles.page_out * pages + self.cycles.turnaround
+    }
+}

@@ -1,0 +1,294 @@
+//! What commands send over a channel: each transfer waits for the channel, crosses it, and leaves it to the next.
+
+use crate::nand::Sector;
+use base::engine::{EventQueue, Handle};
+use base::units::Time;
+
+use super::planted::Bug;
+use super::{Backend, BusOrder, Class, Command, Event, Observer, Op, Phase, Primitive, Resource, State};
+
+impl<S: Sector, O: Observer> Backend<S, O> {
+    /// The channel of a command: the bus of its die, or the link of its controller.
+    #[inline]
+    pub(super) fn channel_of(&self, handle: Handle<Command>) -> u32 {
+        let command = &self.work.commands[handle];
+        if self.controllers.links {
+            return self.work.lists[command.list].controller().expect("a command under way has a controller");
+        }
+        self.dies[command.die.index()].channel
+    }
+
+    /// Lets a command have its channel for a transfer, now or later. Every command passes here, most find the channel
+    /// free: a call of its own would cost it 25 instructions.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // See above.
+    pub(super) fn request_channel<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        handle: Handle<Command>,
+        state: State,
+        events: &mut EventQueue<E>,
+    ) {
+        let command = &mut self.work.commands[handle];
+        (command.state, command.ready) = (state, now);
+        let number = self.channel_of(handle);
+        if self.channels[number as usize].is_free_for(handle) {
+            return self.transfer(now, number, handle, events);
+        }
+        self.wait_for_channel(now, number, handle, events);
+    }
+
+    /// The queue of a command on its channel.
+    pub(super) fn class_on_channel(&self, handle: Handle<Command>) -> usize {
+        match self.rules.arbitration.bus {
+            BusOrder::ReadFirst => self.urgency(handle),
+            order => self.work.commands[handle].state.queue(order),
+        }
+    }
+
+    #[inline(never)]
+    fn wait_for_channel<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        number: u32,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) {
+        self.settle(now, number, events);
+        let class = self.class_on_channel(handle);
+        let Self { channels, rules, work, .. } = self;
+        channels[number as usize].wait(rules, &mut work.commands, class, handle);
+        if rules.by_pages && work.commands[handle].class == Class::HostRead {
+            self.shorten(now, number, events);
+        }
+    }
+
+    /// A host read begins to wait: shortens a transfer of pages of a program to the page under way.
+    #[inline(never)]
+    fn shorten<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
+        let Self { channels, rules, work, .. } = self;
+        let channel = &mut channels[number as usize];
+        let Some(handle) = channel.current.filter(|_| channel.is_crossed_by_pages(rules, &work.commands)) else { return };
+        let command = &work.commands[handle];
+        if let Some((at, generation)) = channel.shorten(now, rules, command) {
+            self.observer.shortened(Resource::Channel(number), command.die.get(), handle.number().get(), at);
+            events.push(at, Event::Bus { channel: number, generation }.into());
+        }
+    }
+
+    /// Begins a transfer.
+    #[inline(never)]
+    pub(super) fn transfer<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        number: u32,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) {
+        let pages = self.channels[number as usize].pages_to_cross(&self.rules, &self.work.commands[handle]);
+        let state = self.work.commands[handle].state;
+        let load = match pages {
+            Some(until) => {
+                self.wake_quiet_reads(number, events);
+                self.channels[number as usize].crosses = until;
+                self.rules.load_of_pages(self.work.commands[handle].crossed, until)
+            }
+            None => self.rules.load_of(&self.work, (handle, state), self.media.geometry()),
+        };
+        let until = now + load.time;
+        let channel = &mut self.channels[number as usize];
+        if pages.is_none() {
+            channel.quiet.begin_transfer(now, until);
+        }
+        let command = &mut self.work.commands[handle];
+        let generation = channel.begin((now, load), handle, command, &mut self.work.lists);
+        self.observer.phase(Phase {
+            resource: Resource::Channel(number),
+            die: command.die.get(),
+            primitive: state.primitive(),
+            op: command.op,
+            cause: command.cause,
+            command: handle.number().get(),
+            ready: command.ready,
+            from: now,
+            until,
+        });
+        events.push(until, Event::Bus { channel: number, generation }.into());
+        if state == State::DataIn {
+            self.prefetch_target(handle);
+        }
+        if state == State::DataOut
+            && let Some(decoders) = &self.decoders
+        {
+            decoders.expect_codewords(
+                (number, (now, until), generation),
+                (&mut self.work.commands[handle], &self.rules.timing, self.media.geometry()),
+                events,
+            );
+        }
+    }
+
+    /// Ends a phase of a channel, and charges it to its command, which keeps the channel.
+    #[inline]
+    pub(super) fn charge_channel(&mut self, now: Time, number: u32) -> Handle<Command> {
+        let (handle, load) = self.channels[number as usize].end(now);
+        let command = &self.work.commands[handle];
+        let tally = self.account.at(command.op, command.cause);
+        tally.bus += load.time;
+        tally.bytes += load.bytes;
+        handle
+    }
+
+    /// Frees a channel and begins the next transfer.
+    #[inline]
+    pub(super) fn free_channel<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
+        let channel = &mut self.channels[number as usize];
+        channel.current = None;
+        if let Some(next) = channel.take_next(&self.rules, &self.work.commands) {
+            self.transfer(now, number, next, events);
+        }
+    }
+
+    /// Keeps the channel of a command while its array works (Seong et al., Fig. 7a). The time is charged when the
+    /// array is done.
+    pub(super) fn keep_channel(&mut self, handle: Handle<Command>, until: Time) {
+        let number = self.channel_of(handle);
+        let command = &self.work.commands[handle];
+        let channel = &mut self.channels[number as usize];
+        let from = channel.meter.until();
+        channel.meter.begin(from, until);
+        self.observer.phase(Phase {
+            resource: Resource::Channel(number),
+            die: command.die.get(),
+            primitive: Primitive::Hold,
+            op: command.op,
+            cause: command.cause,
+            command: handle.number().get(),
+            ready: from,
+            from,
+            until,
+        });
+    }
+
+    /// The transfer under way on a channel has ended.
+    pub(super) fn transfer_done<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
+        if self.fast.plain_reads {
+            let current = self.channels[number as usize].current;
+            if let Some(sent) = current.filter(|current| self.work.commands[*current].state == State::DataOut) {
+                return self.read_sent(now, number, sent, events);
+            }
+            self.settle(now, number, events);
+        }
+        let handle = self.charge_channel(now, number);
+        let by_pages = self.rules.by_pages && self.work.commands[handle].state == State::DataIn;
+        if by_pages && self.goes_on(now, number, handle, events) {
+            return;
+        }
+        if !self.rules.arbitration.hold {
+            self.free_channel(now, number, events);
+        }
+        let command = &self.work.commands[handle];
+        let (die_number, state) = (command.die.get(), command.state);
+        let die = &mut self.dies[die_number as usize];
+        match state {
+            State::CommandCycles => self.execute(now, handle, events),
+            State::Status => self.status_read(now, handle, events),
+            State::DataIn if die.array.is_some() => {
+                if self.rules.reads_status && self.begins_unnoticed(now, die_number, handle, events) {
+                    return;
+                }
+                self.dies[die_number as usize].loaded = true;
+                if self.rules.planted.is(Bug::CacheOverwritten) {
+                    self.overwrite_cache(die_number);
+                }
+            }
+            State::DataIn => {
+                die.register = None;
+                self.execute_loaded(now, handle, events);
+            }
+            State::Patch => {
+                die.register = None;
+                // The first phase changed the media.
+                let row = self.media.geometry().page_and_plane(command.target.offset).0;
+                self.work.commands[handle].patched = true;
+                let time = (self.rules.timing.cycles.busy, self.rules.timing.program_time(row));
+                self.start_array(now, handle, time, Primitive::Program, (None, events));
+            }
+            State::DataOut => {
+                die.register = None;
+                if let Some(held) = die.array.filter(|_| die.held) {
+                    self.send(now, die_number, held, events);
+                }
+                match self.decoders {
+                    Some(_) => self.decode(now, number, handle, events),
+                    None => self.finish(now, handle, events),
+                }
+                self.next_command(now, die_number, events);
+            }
+            State::Queued | State::Array | State::Done => unreachable!("nothing crosses a channel in this state"),
+        }
+    }
+
+    /// Pages of a program have crossed a channel: goes on with the next, or with a host read. False if those were the
+    /// last pages.
+    #[inline(never)]
+    fn goes_on<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        number: u32,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) -> bool {
+        let Self { channels, work, .. } = self;
+        if channels[number as usize].end_pages(now, &mut work.commands[handle]) {
+            return false;
+        }
+        let class = self.class_on_channel(handle);
+        let Self { channels, work, .. } = self;
+        let read = channels[number as usize].let_read_pass(&mut work.commands, class, handle);
+        if read.is_some() && self.rules.planted.is(Bug::PageSkipped) {
+            self.skip_page(handle);
+        }
+        self.transfer(now, number, read.unwrap_or(handle), events);
+        true
+    }
+
+    /// A planted bug: the next page of a program never crosses.
+    fn skip_page(&mut self, handle: Handle<Command>) {
+        let command = &mut self.work.commands[handle];
+        let (from, until) = (command.crossed, command.next_page(self.rules.page_slots));
+        if until == command.count {
+            return;
+        }
+        command.crossed = until;
+        let first = self.work.first_slot(handle);
+        if S::PRESENT {
+            (from..until).for_each(|i| self.payload.empty(first + i as usize));
+        }
+    }
+
+    /// All data of a read has crossed a channel: its last codeword goes to the decoder.
+    #[cold]
+    #[inline(never)]
+    fn decode<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        channel: u32,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) {
+        if self.rules.arbitration.hold {
+            self.free_channel(now, channel, events);
+        }
+        self.work.commands[handle].ready = now;
+        let Some(decoders) = &mut self.decoders else { return };
+        if let Some(phase) = decoders.take(now, (channel, handle), &mut self.work, events) {
+            self.observer.phase(phase);
+        }
+    }
+
+    /// True for a read whose data passes a decoder.
+    pub(super) fn is_decoded(&self, op: Op) -> bool {
+        self.decoders.is_some() && op == Op::Read
+    }
+}

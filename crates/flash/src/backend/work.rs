@@ -1,0 +1,183 @@
+//! The command lists of an array, from the FTL's first call to the moment at which the FTL takes a list back.
+//!
+//! Lists, commands and slots refer to each other by handle. Nothing here knows a time, a die or a channel.
+
+use std::collections::VecDeque;
+
+use base::engine::{Handle, Slab};
+use base::units::DieId;
+
+use super::failures::Failures;
+use super::{Cause, Class, Command, List, Op, Slot, SlotRef};
+use crate::nand::{Stream, Target};
+
+/// All lists, with their commands and the slots of these.
+#[derive(Clone, Debug)]
+pub(super) struct Work {
+    pub(super) commands: Slab<Command>,
+    pub(super) lists: Slab<List>,
+    /// `slots_per_command` entries for each place in `commands`.
+    pub(super) slots: Vec<Slot>,
+    pub(super) slots_per_command: u32,
+    /// Lists that are done, in this order, until the FTL takes them back.
+    pub(super) finished: VecDeque<Handle<List>>,
+    pub(super) failures: Failures,
+}
+
+impl Work {
+    pub(super) fn new(slots_per_command: u32) -> Self {
+        Self {
+            commands: Slab::default(),
+            lists: Slab::default(),
+            slots: Vec::new(),
+            slots_per_command,
+            finished: VecDeque::new(),
+            failures: Failures::default(),
+        }
+    }
+
+    /// Forgets everything, at a power cut.
+    pub(super) fn clear(&mut self) {
+        self.lists.clear();
+        self.commands.clear();
+        self.slots.clear();
+        self.finished.clear();
+        self.failures.clear();
+    }
+
+    #[inline]
+    pub(super) fn open(&mut self, class: Class, tag: u32) -> Handle<List> {
+        self.lists.insert(List::new(class, tag, self.failures.reported()))
+    }
+
+    /// Opens a list of one read of one slot, as most reads are, in one step.
+    #[inline]
+    pub(super) fn open_read(
+        &mut self,
+        (class, tag): (Class, u32),
+        cause: Cause,
+        (die, target): (DieId, Target),
+        slot: Slot,
+    ) -> Handle<List> {
+        let list = self.open(class, tag);
+        let command = Command::new(Op::Read, cause, die, target, Stream::Host, list, class);
+        let command = self.commands.insert(Command { count: 1, ..command });
+        self.make_room();
+        self.lists[list].take_alone(command);
+        let place = self.first_slot(command);
+        self.slots[place] = slot;
+        list
+    }
+
+    /// Adds a command to the end of a list.
+    #[inline]
+    pub(super) fn add(
+        &mut self,
+        list: Handle<List>,
+        op: Op,
+        cause: Cause,
+        (die, target): (DieId, Target),
+        stream: Stream,
+    ) -> Handle<Command> {
+        let class = self.lists[list].class;
+        let handle = self.commands.insert(Command::new(op, cause, die, target, stream, list, class));
+        self.make_room();
+        let list = &mut self.lists[list];
+        list.remaining += 1;
+        match list.last.replace(handle) {
+            Some(last) => {
+                let last = &mut self.commands[last];
+                last.sibling = Some(handle);
+                list.spreads |= last.die != die;
+            }
+            None => list.first = Some(handle),
+        }
+        handle
+    }
+
+    /// Lets each place of the slab of commands have its slots.
+    #[inline]
+    pub(super) fn make_room(&mut self) {
+        let needed = self.commands.places() * self.slots_per_command as usize;
+        if self.slots.len() < needed {
+            self.slots.resize(needed, Slot::default());
+        }
+    }
+
+    /// The place of a command's first slot.
+    #[inline]
+    pub(super) const fn first_slot(&self, command: Handle<Command>) -> usize {
+        command.index() * self.slots_per_command as usize
+    }
+
+    /// The slots of a command, in order.
+    #[inline]
+    pub(super) fn slots_of(&self, command: Handle<Command>) -> &[Slot] {
+        let first = self.first_slot(command);
+        &self.slots[first..first + self.commands[command].count as usize]
+    }
+
+    /// Adds a slot to a command. Returns its place.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // A slot is put together where it stays: a call would copy it.
+    pub(super) fn push_slot(&mut self, command: Handle<Command>, slot: Slot) -> usize {
+        let count = &mut self.commands[command].count;
+        assert!(*count < self.slots_per_command, "more slots than one command carries");
+        let place = command.index() * self.slots_per_command as usize + *count as usize;
+        *count += 1;
+        self.slots[place] = slot;
+        place
+    }
+
+    /// Lets `second` start only after `first` has finished.
+    pub(super) fn depend(&mut self, first: Handle<Command>, second: Handle<Command>) {
+        if self.commands[first].is_done() {
+            return;
+        }
+        let (before, behind) = (self.commands[first].list, self.commands[second].list);
+        if before != behind {
+            self.lists[before].leads = true;
+            self.lists[behind].follows = true;
+        }
+        let then = &mut self.commands[first].then;
+        if then.contains(&Some(second)) {
+            return;
+        }
+        let free = then.iter_mut().find(|place| place.is_none()).expect("at most two commands wait for one");
+        *free = Some(second);
+        self.commands[second].waits += 1;
+    }
+
+    /// Forwards data from `read` to `program`, which waits for it.
+    pub(super) fn forward(&mut self, read: Handle<Command>, from: SlotRef, program: Handle<Command>, to: SlotRef) {
+        self.slots[from.0 as usize].forward = Some(to);
+        self.depend(read, program);
+    }
+
+    /// Ends a command in its list. Returns the controller of the list if this was its last command.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Every command ends here.
+    pub(super) fn end_in_list(&mut self, handle: Handle<Command>) -> Option<u32> {
+        let &Command { list, wait, .. } = &self.commands[handle];
+        let entry = &mut self.lists[list];
+        entry.remaining -= 1;
+        entry.wait = entry.wait.max(wait);
+        if entry.remaining > 0 {
+            return None;
+        }
+        self.finished.push_back(list);
+        entry.controller()
+    }
+
+    /// Removes the commands of a list, and the list.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // One caller in each family.
+    pub(super) fn release(&mut self, list: Handle<List>) {
+        let mut next = self.lists[list].first;
+        while let Some(command) = next {
+            next = self.commands[command].sibling;
+            self.commands.remove(command);
+        }
+        self.lists.remove(list);
+    }
+}
