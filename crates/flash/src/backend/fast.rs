@@ -67,8 +67,7 @@ impl<S> Fast<S> {
             && !rules.timing.cache_across
             && !observed;
         let plain_copies = silent && rules.data_only && !rules.intervenes() && config.ecc.is_none();
-        let copy_backs =
-            silent && config.transfer == Transfer::Bus && rules.timing.command.is_zero() && !rules.issues;
+        let copy_backs = silent && config.transfer == Transfer::Bus && rules.timing.command.is_zero() && !rules.issues;
         let dies = if one_page && copy_backs { geometry.die_count() } else { 0 };
         Self {
             plain_reads: !observed && config.has_plain_reads(),

@@ -68,7 +68,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     fn shorten<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
         let Self { channels, rules, work, .. } = self;
         let channel = &mut channels[number as usize];
-        let Some(handle) = channel.current.filter(|_| channel.is_crossed_by_pages(rules, &work.commands)) else { return };
+        let Some(handle) = channel.current.filter(|_| channel.is_crossed_by_pages(rules, &work.commands)) else {
+            return;
+        };
         let command = &work.commands[handle];
         if let Some((at, generation)) = channel.shorten(now, rules, command) {
             self.observer.shortened(Resource::Channel(number), command.die.get(), handle.number().get(), at);

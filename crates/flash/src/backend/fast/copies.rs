@@ -344,7 +344,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Turns a set into commands, whatever has been done of it. From then on its lists are like any others.
     #[cold]
     #[inline(never)]
-    pub(in crate::backend) fn write_out<E: From<Event> + Copy>(&mut self, set: CopySet, events: Option<&mut EventQueue<E>>) {
+    pub(in crate::backend) fn write_out<E: From<Event> + Copy>(
+        &mut self,
+        set: CopySet,
+        events: Option<&mut EventQueue<E>>,
+    ) {
         assert!(!self.fast.copies.is_free(set.index()), "a set in use");
         let mut copies = std::mem::replace(self.fast.copies.of(set), Copies::new());
         copies.generation = copies.generation.wrapping_add(1);

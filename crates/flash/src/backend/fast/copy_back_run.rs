@@ -298,7 +298,12 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// A command comes to a die whose next boundaries are no events: the next one is.
     #[cold]
     #[inline(never)]
-    pub(in crate::backend) fn interrupt_run<E: From<Event> + Copy>(&mut self, now: Time, die: u32, events: &mut EventQueue<E>) {
+    pub(in crate::backend) fn interrupt_run<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        die: u32,
+        events: &mut EventQueue<E>,
+    ) {
         let Some(end) = self.fast.copy_back_runs.take(die) else { return };
         let first = self.dies[die as usize].array.expect("the array of a run under way");
         let (_, next) = self.pass_boundaries(die, first, |at| events.has_passed(end.moved_to(at), now));
@@ -330,7 +335,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             return;
         }
         let mut turns = Vec::new();
-        for die in (0..self.fast.copy_back_runs.ends.len() as u32).filter(|die| self.fast.copy_back_runs.is_under_way(*die)) {
+        for die in
+            (0..self.fast.copy_back_runs.ends.len() as u32).filter(|die| self.fast.copy_back_runs.is_under_way(*die))
+        {
             let state = &self.dies[die as usize];
             let first = state.array.expect("the array of a run under way");
             let ahead = self.turns_ahead(die, first, &mut turns);

@@ -236,7 +236,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             self.media.fetch_spare(psn);
             (Phase::Channel, due)
         } else {
-            let row = if self.rules.timing.read.len() == 1 { 0 } else { self.media.geometry().page_and_plane(offset).0 };
+            let row =
+                if self.rules.timing.read.len() == 1 { 0 } else { self.media.geometry().page_and_plane(offset).0 };
             let until = now + self.rules.timing.cycles.busy + self.rules.read_time(&self.media, superblock, row);
             self.dies[die as usize].meter.begin(now, until);
             self.read_copy(copies, step);

@@ -5,8 +5,8 @@ use base::prefetch::{prefetch_all, prefetch_whole};
 
 use crate::backend::effect::is_compared;
 use crate::backend::{Backend, Command, Event, List, Observer, Op};
-use base::units::{Lpn, Psn};
 use crate::nand::Sector;
+use base::units::{Lpn, Psn};
 
 impl<S: Sector, O: Observer> Backend<S, O> {
     /// A read of this mapping unit at its place will follow: prefetches the state of its page, and its spare area if the

@@ -163,7 +163,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// Pages of a program begin to cross a channel, which a host read interrupts: the ends of reads are events again.
     #[inline]
-    pub(in crate::backend) fn wake_quiet_reads<E: From<Event> + Copy>(&mut self, number: u32, events: &mut EventQueue<E>) {
+    pub(in crate::backend) fn wake_quiet_reads<E: From<Event> + Copy>(
+        &mut self,
+        number: u32,
+        events: &mut EventQueue<E>,
+    ) {
         for QuietEnd { due, die, generation } in self.channels[number as usize].quiet.ends.drain(..) {
             events.push_at(due, Event::Array { die, generation }.into());
         }

@@ -10,7 +10,9 @@ use base::engine::{EventHash, Handle};
 use base::units::{Span, SuperblockId, Time};
 
 use super::serial_pages::SerialPages;
-use crate::backend::{Backend, Cause, Command, List, Moment, Observer, Op, Phase, Primitive, Resource, State, Stop, Timing};
+use crate::backend::{
+    Backend, Cause, Command, List, Moment, Observer, Op, Phase, Primitive, Resource, State, Stop, Timing,
+};
 
 /// The serial list under way.
 #[derive(Clone, Copy, Debug)]
@@ -426,7 +428,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 Times { before: timing.commands(Op::Read, pages), array: busy + array, after, decode, decoder }
             }
             Op::Program => Times {
-                before: timing.before_data_in(self.rules.pages_of(&self.work, handle, geometry)) + timing.transfer[command.count as usize],
+                before: timing.before_data_in(self.rules.pages_of(&self.work, handle, geometry))
+                    + timing.transfer[command.count as usize],
                 array: busy + self.rules.program_time(command, page(command.target.offset)),
                 after: timing.cycles.status,
                 decode,

@@ -7,8 +7,8 @@ use crate::nand::{Sector, Stream, Target};
 use base::engine::Handle;
 use base::units::{Lpn, Psn, Span, SuperblockId};
 
-use crate::backend::effect::is_compared;
 use super::serial::Times;
+use crate::backend::effect::is_compared;
 use crate::backend::{Backend, Cause, List, Observer, Op, Slot};
 
 /// A page that is read or programmed.
