@@ -10,6 +10,7 @@ mod cache;
 mod cause;
 mod channel;
 mod command;
+mod command_table;
 mod config;
 mod controllers;
 mod decoders;
@@ -32,7 +33,6 @@ mod submit;
 #[cfg(test)]
 mod tests;
 mod transfer;
-mod work;
 
 pub use account::{Account, Tally};
 pub use cause::{Cause, CauseSet, Op};
@@ -52,13 +52,13 @@ use base::units::{DieId, Span, Time};
 
 use channel::Channel;
 use command::State;
+use command_table::CommandTable;
 use controllers::ControllerPool;
 use decoders::DecoderPool;
 use die::Die;
 use fast::Fast;
 use processor::Processor;
 use rules::Rules;
-use work::Work;
 
 /// An event that the backend schedules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -125,8 +125,8 @@ pub enum Event {
 pub struct Backend<S, O = ()> {
     rules: Rules,
     media: Media<S>,
-    work: Work,
-    /// The content of `work.slots`, one mapping unit each; empty without a payload.
+    table: CommandTable,
+    /// The content of `table.slots`, one mapping unit each; empty without a payload.
     payload: Payload<S>,
     controllers: ControllerPool,
     processor: Processor,
@@ -148,10 +148,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let links = config.links(geometry);
         let dies_of_channel = geometry.chips * geometry.dies;
         let rules = Rules::new(config, geometry);
-        let work = Work::new(geometry.row_slots() * config.timing.one_shot);
+        let table = CommandTable::new(geometry.row_slots() * config.timing.one_shot);
         let fast = Fast::new(config, &rules, (&controllers, geometry), O::LISTENS);
         Self {
-            work,
+            table,
             payload: Payload::with_scratch(geometry.sectors),
             controllers,
             processor: Processor::new(config.software),
@@ -239,8 +239,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[inline]
     fn notify(&mut self, at: Time, handle: Handle<Command>, stop: Stop) {
         if O::LISTENS {
-            let slots = self.work.slots_of(handle);
-            self.observer.command(Moment::new(at, stop, handle, &self.work.commands[handle], slots));
+            let slots = self.table.slots_of(handle);
+            self.observer.command(Moment::new(at, stop, handle, &self.table.commands[handle], slots));
         }
     }
 
@@ -264,7 +264,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// The most slots of a command: those of a row, or of all rows of a word line.
     #[must_use]
     pub const fn slots_per_command(&self) -> u32 {
-        self.work.slots_per_command
+        self.table.slots_per_command
     }
 
     /// Commands submitted to a die and not finished.
@@ -278,22 +278,22 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[must_use]
     #[inline]
     pub fn list(&self, list: Handle<List>) -> &List {
-        &self.work.lists[list]
+        &self.table.lists[list]
     }
 
     /// A command.
     #[must_use]
     #[inline]
     pub fn command(&self, command: Handle<Command>) -> &Command {
-        &self.work.commands[command]
+        &self.table.commands[command]
     }
 
     /// The next finished list, in the order of finishing. With it the FTL learns which of its programs failed; from
     /// then on the media judge what new lists program into the failed blocks.
     #[inline]
     pub fn take_finished(&mut self) -> Option<Handle<List>> {
-        let list = self.work.finished.pop_front()?;
-        self.work.report_failures(list);
+        let list = self.table.finished.pop_front()?;
+        self.table.report_failures(list);
         Some(list)
     }
 
@@ -301,7 +301,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[must_use]
     #[inline]
     pub fn has_ready(&self) -> bool {
-        !self.work.finished.is_empty() || self.processor.has_cpu_done()
+        !self.table.finished.is_empty() || self.processor.has_cpu_done()
     }
 
     /// Occupies the processor for `span`, behind its earlier jobs; then [`Backend::take_cpu_done`] returns `token`.
@@ -319,22 +319,22 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller in each family.
     pub fn release(&mut self, list: Handle<List>) {
-        if let Some(copies) = self.work.lists[list].copies() {
+        if let Some(copies) = self.table.lists[list].copies() {
             self.fast.copies.release(copies);
         }
-        self.work.release(list);
+        self.table.release(list);
     }
 
     /// True if no command and no processor job works, and no finished list waits for [`Backend::take_finished`]. The
     /// FTL may still keep finished lists whose buffers it needs.
     fn is_at_rest(&self) -> bool {
         let works = self.dies.iter().any(|die| die.unfinished > 0) || self.fast.serial.is_under_way();
-        !works && self.work.finished.is_empty() && self.processor.is_idle()
+        !works && self.table.finished.is_empty() && self.processor.is_idle()
     }
 
     /// True if no list exists, and no processor job is under way or waits for [`Backend::take_cpu_done`].
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.work.lists.is_empty() && self.processor.is_idle()
+        self.table.lists.is_empty() && self.processor.is_idle()
     }
 }

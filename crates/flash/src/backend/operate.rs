@@ -55,7 +55,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                     return;
                 }
                 hash.add(now, PROCESSOR);
-                if let Some(issued) = self.processor.end_job(now, &mut self.work.commands, events) {
+                if let Some(issued) = self.processor.end_job(now, &mut self.table.commands, events) {
                     self.next_command(now, issued.get(), events);
                 }
             }
@@ -76,10 +76,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             return;
         }
         let Some(head) = die.queue.peek() else { return };
-        if self.rules.issues && !self.processor.issues(now, head, &mut self.work.commands, events) {
+        if self.rules.issues && !self.processor.issues(now, head, &mut self.table.commands, events) {
             return;
         }
-        self.dies[number as usize].queue.pop(&self.work.commands);
+        self.dies[number as usize].queue.pop(&self.table.commands);
         self.begin(now, head, events);
     }
 
@@ -90,12 +90,12 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         handle: Handle<Command>,
         events: &mut EventQueue<E>,
     ) {
-        let command = &mut self.work.commands[handle];
+        let command = &mut self.table.commands[handle];
         let die = &mut self.dies[command.die.index()];
         if now > command.ready {
             command.wait += now - command.ready;
             if let Some(cause) = die.last {
-                self.work.lists[command.list].waited_for.insert(cause);
+                self.table.lists[command.list].waited_for.insert(cause);
             }
         }
         if self.fast.plain_reads && command.op == Op::Read {
@@ -104,9 +104,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if command.behind > 0 && !self.media.cannot_fail() {
             self.split_run(handle);
         }
-        let &Command { op, cause, die, list, .. } = &self.work.commands[handle];
+        let &Command { op, cause, die, list, .. } = &self.table.commands[handle];
         self.dies[die.index()].last = Some(cause);
-        self.work.lists[list].start(now);
+        self.table.lists[list].start(now);
         self.prefetch_next(handle);
         let die = &mut self.dies[die.index()];
         if op == Op::Program {
@@ -154,7 +154,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         events: &mut EventQueue<E>,
     ) {
         // The copy takes time only if another page follows, or may follow from another list.
-        let die = &self.dies[self.work.commands[handle].die.index()];
+        let die = &self.dies[self.table.commands[handle].die.index()];
         let across = self.rules.timing.cache_across;
         let follower = across || die.queue.peek().is_some_and(|head| self.follows(handle, head));
         self.execute_after(now, handle, if follower { copy } else { Span::ZERO }, events);
@@ -172,14 +172,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     ) {
         let (time, primitive) = self.array_work(handle);
         if self.rules.timing.cache_across {
-            self.work.commands[handle].copied = self.streams(handle);
+            self.table.commands[handle].copied = self.streams(handle);
         }
         self.take_effect(handle);
-        if self.work.commands[handle].refused {
+        if self.table.commands[handle].refused {
             return self.pass_over(now, handle, events);
         }
         let delay = copy + self.rules.timing.cycles.busy;
-        if self.work.commands[handle].op == Op::CopyBack {
+        if self.table.commands[handle].op == Op::CopyBack {
             return self.start_copy_back(now, handle, (delay, time), primitive, events);
         }
         self.start_array(now, handle, (delay, time), primitive, (None, events));
@@ -188,7 +188,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Skips a refused program: its die is done with it at once.
     #[cold]
     fn pass_over<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
-        let command = &mut self.work.commands[handle];
+        let command = &mut self.table.commands[handle];
         command.state = State::Array;
         let number = command.die.get();
         let die = &mut self.dies[number as usize];
@@ -209,7 +209,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         primitive: Primitive,
         (place, events): (Option<Due>, &mut EventQueue<E>),
     ) {
-        let command = &mut self.work.commands[handle];
+        let command = &mut self.table.commands[handle];
         command.state = State::Array;
         let number = command.die.get();
         let from = now + delay;
@@ -246,10 +246,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller for reads on their short way and one for all else.
     pub(super) fn array_work(&self, handle: Handle<Command>) -> (Span, Primitive) {
-        let command = &self.work.commands[handle];
+        let command = &self.table.commands[handle];
         let (geometry, timing) = (self.media.geometry(), &self.rules.timing);
         let row_of = |offset| geometry.page_and_plane(offset).0;
-        let source = || geometry.locate(self.work.slots[self.work.first_slot(handle)].psn).1;
+        let source = || geometry.locate(self.table.slots[self.table.first_slot(handle)].psn).1;
         match command.op {
             Op::Erase => (timing.erase, Primitive::Erase),
             Op::Program => (self.rules.program_time(command, row_of(command.target.offset)), Primitive::Program),
@@ -278,7 +278,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     pub(super) fn charge_array(&mut self, now: Time, number: u32) -> Handle<Command> {
         let die = &mut self.dies[number as usize];
         let handle = die.array.expect("an array that works has a command");
-        let command = &self.work.commands[handle];
+        let command = &self.table.commands[handle];
         self.account.at(command.op, command.cause).array += die.meter.end(now);
         handle
     }
@@ -306,7 +306,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         events: &mut EventQueue<E>,
     ) {
         let die = &mut self.dies[number as usize];
-        match self.work.commands[handle].op {
+        match self.table.commands[handle].op {
             Op::Read if die.register.is_some() => die.held = true,
             Op::Read => self.send(now, number, handle, events),
             Op::Program => {
@@ -317,7 +317,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 self.finish(now, handle, events);
                 self.next_command(now, number, events);
             }
-            Op::CopyBack if self.work.commands[handle].wants_data() => {
+            Op::CopyBack if self.table.commands[handle].wants_data() => {
                 (die.array, die.register) = (None, Some(handle));
                 self.request_channel(now, handle, State::Patch, events);
             }
@@ -362,7 +362,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     ) {
         self.count(handle);
         self.notify(now, handle, Stop::Finished);
-        let command = &mut self.work.commands[handle];
+        let command = &mut self.table.commands[handle];
         command.state = State::Done;
         let (op, cause) = (command.op, command.cause);
         let die = &mut self.dies[command.die.index()];
@@ -387,22 +387,22 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         handle: Handle<Command>,
         events: &mut EventQueue<E>,
     ) -> Option<u32> {
-        if let [Some(next), after] = self.work.commands[handle].then {
+        if let [Some(next), after] = self.table.commands[handle].then {
             self.pass_on(handle);
             self.let_go(now, next, events);
             if let Some(next) = after {
                 self.let_go(now, next, events);
             }
         }
-        self.work.end_in_list(handle)
+        self.table.end_in_list(handle)
     }
 
     /// Ends a dependency of a command. Without others, the command goes to its die.
     #[inline]
     fn let_go<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
-        let command = &mut self.work.commands[handle];
+        let command = &mut self.table.commands[handle];
         command.waits -= 1;
-        if command.waits == 0 && self.work.lists[command.list].dispatched {
+        if command.waits == 0 && self.table.lists[command.list].dispatched {
             self.send_to_die(now, handle, events);
         }
     }

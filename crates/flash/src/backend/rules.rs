@@ -4,8 +4,8 @@ use base::engine::Handle;
 use base::units::{Bytes, Span, SuperblockId};
 
 use super::channel::Load;
+use super::command_table::CommandTable;
 use super::planted::Planted;
-use super::work::Work;
 use super::{Arbitration, BusOrder, Command, Completion, Config, Op, Order, State, Timing};
 use crate::nand::{Geometry, Media, Mode, Sector};
 
@@ -88,8 +88,8 @@ impl Rules {
 
     /// The pages of a command that have cycles of their own on the channel: those of its planes and, for a program, of
     /// its word line. Ganged chips share their lines, so a gang has the cycles of one chip.
-    pub(super) fn pages_of(&self, work: &Work, handle: Handle<Command>, geometry: &Geometry) -> u64 {
-        let command = &work.commands[handle];
+    pub(super) fn pages_of(&self, table: &CommandTable, handle: Handle<Command>, geometry: &Geometry) -> u64 {
+        let command = &table.commands[handle];
         let gang = self.timing.gang;
         match command.op {
             Op::Erase => u64::from(geometry.stripe / gang),
@@ -97,7 +97,7 @@ impl Rules {
             _ if command.count == 1 => 1,
             Op::Program | Op::CopyBack => u64::from(command.count.div_ceil(self.page_slots)),
             Op::Read => {
-                let pages = work.slots_of(handle).iter().map(|slot| geometry.page_of(slot.psn).get());
+                let pages = table.slots_of(handle).iter().map(|slot| geometry.page_of(slot.psn).get());
                 let (mut count, mut last) = (0, None);
                 for page in pages {
                     // Most reads have no gang, and need no division.
@@ -112,9 +112,9 @@ impl Rules {
     /// Channel time of the next transfer of a command besides its data: command and address cycles, and ONFI's waits
     /// between these and the data.
     #[inline(never)]
-    fn cycles(&self, work: &Work, (handle, state): (Handle<Command>, State), geometry: &Geometry) -> Span {
-        let command = &work.commands[handle];
-        let pages = || self.pages_of(work, handle, geometry);
+    fn cycles(&self, table: &CommandTable, (handle, state): (Handle<Command>, State), geometry: &Geometry) -> Span {
+        let command = &table.commands[handle];
+        let pages = || self.pages_of(table, handle, geometry);
         match state {
             // The second half of a copy-back with data in has cycles of its own.
             State::CommandCycles if command.sectors > 0 => self.timing.commands(Op::Read, pages()),
@@ -128,14 +128,14 @@ impl Rules {
 
     /// The transfer of a command in a state, if it crosses in one piece.
     #[inline]
-    pub(super) fn load_of(&self, work: &Work, of: (Handle<Command>, State), geometry: &Geometry) -> Load {
+    pub(super) fn load_of(&self, table: &CommandTable, of: (Handle<Command>, State), geometry: &Geometry) -> Load {
         let (handle, state) = of;
-        let command = &work.commands[handle];
+        let command = &table.commands[handle];
         // Most transfers.
         if self.data_only && command.count == 1 && command.sectors == 0 && state == State::DataOut {
             return Load { time: self.timing.transfer[1], bytes: self.timing.slot_bytes };
         }
-        let cycles = if self.data_only { Span::ZERO } else { self.cycles(work, of, geometry) };
+        let cycles = if self.data_only { Span::ZERO } else { self.cycles(table, of, geometry) };
         if matches!(state, State::CommandCycles | State::Status) {
             return Load { time: cycles, bytes: Bytes::default() };
         }

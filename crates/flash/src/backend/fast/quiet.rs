@@ -93,7 +93,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.each_boundary(now, |at, die, _| hash.add(at, u64::from(die) << 2));
         for (number, die) in (0u32..).zip(&self.dies) {
             // The end of any other array at work is an event to come.
-            let reads = |handle: Handle<Command>| self.work.commands[handle].op == Op::Read;
+            let reads = |handle: Handle<Command>| self.table.commands[handle].op == Op::Read;
             if self.fast.plain_reads && die.array.is_some_and(reads) && !die.meter.works(now) {
                 hash.add(die.meter.until(), u64::from(number) << 2);
             }
@@ -116,10 +116,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         (until, generation): (Time, u16),
         events: &mut EventQueue<E>,
     ) -> bool {
-        let die = self.work.commands[handle].die.get();
-        let transfer = self.rules.load_of(&self.work, (handle, State::DataOut), self.media.geometry()).time;
+        let die = self.table.commands[handle].die.get();
+        let transfer = self.rules.load_of(&self.table, (handle, State::DataOut), self.media.geometry()).time;
         let channel = &mut self.channels[self.dies[die as usize].channel as usize];
-        if !channel.quiet.note(until, transfer) || channel.is_crossed_by_pages(&self.rules, &self.work.commands) {
+        if !channel.quiet.note(until, transfer) || channel.is_crossed_by_pages(&self.rules, &self.table.commands) {
             return false;
         }
         channel.quiet.ends.push_back(QuietEnd { due: events.reserve(until), die, generation });
@@ -139,7 +139,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         quiet.pop_front();
         // The array keeps the command until its data has been sent: nobody else sees the difference to the register.
         let handle = self.dies[die as usize].array.expect("the array that has ended");
-        let command = &mut self.work.commands[handle];
+        let command = &mut self.table.commands[handle];
         (command.state, command.ready) = (State::DataOut, due.at());
         Some(handle)
     }
@@ -157,7 +157,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     fn settle_passed<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &EventQueue<E>) {
         while let Some(handle) = self.next_quiet(now, number, events) {
             let class = self.class_on_channel(handle);
-            self.channels[number as usize].wait(&self.rules, &mut self.work.commands, class, handle);
+            self.channels[number as usize].wait(&self.rules, &mut self.table.commands, class, handle);
         }
     }
 

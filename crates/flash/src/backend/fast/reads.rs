@@ -16,10 +16,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         handle: Handle<Command>,
         events: &mut EventQueue<E>,
     ) {
-        let command = &mut self.work.commands[handle];
+        let command = &mut self.table.commands[handle];
         (command.effected, command.state) = (true, State::Array);
         let (number, cause, list) = (command.die.get(), command.cause, command.list);
-        self.work.lists[list].start(now);
+        self.table.lists[list].start(now);
         self.prefetch_next(handle);
         let (time, _) = self.array_work(handle);
         self.read(handle);
@@ -53,7 +53,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             self.settle(now, number, events);
             self.free_channel(now, number, events);
         }
-        let command = &mut self.work.commands[handle];
+        let command = &mut self.table.commands[handle];
         command.state = State::Done;
         let &mut Command { cause, die, count, .. } = command;
         let pages = if count == 1 { 1 } else { self.pages_read(handle) };

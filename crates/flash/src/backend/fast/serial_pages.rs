@@ -61,7 +61,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// one sector, none can fail or is lost, and their times are those of the arrays and the channel.
     #[must_use]
     pub fn takes_serial_pages(&self) -> bool {
-        let one_slot = self.work.slots_per_command == 1 && self.media.geometry().slots == 1;
+        let one_slot = self.table.slots_per_command == 1 && self.media.geometry().slots == 1;
         let plain = !O::LISTENS && self.decoders.is_none() && (!S::PRESENT || S::FOLLOWS && !self.media.has_store());
         plain && one_slot && self.media.cannot_fail() && self.media.is_all_readable()
     }

@@ -13,7 +13,7 @@ use crate::nand::{Stream, Target};
 
 /// All lists, with their commands and the slots of these.
 #[derive(Clone, Debug)]
-pub(super) struct Work {
+pub(super) struct CommandTable {
     pub(super) commands: Slab<Command>,
     pub(super) lists: Slab<List>,
     /// `slots_per_command` entries for each place in `commands`.
@@ -24,7 +24,7 @@ pub(super) struct Work {
     pub(super) failures: Failures,
 }
 
-impl Work {
+impl CommandTable {
     pub(super) fn new(slots_per_command: u32) -> Self {
         Self {
             commands: Slab::default(),
