@@ -1,9 +1,10 @@
-//! Checks of the suspension and of the differences between blocks in a description.
+//! Checks of the suspension, of planes that read by themselves and of the differences between blocks in a description.
 
 use base::fault::Faults;
 
 use super::FlashSpec;
-use crate::backend::{Completion, Controllers, Order, VariationSpec};
+use crate::backend::{Completion, Controllers, Order, PlaneReadSpec, VariationSpec};
+use crate::nand::Part;
 
 impl FlashSpec {
     /// Checks that reads reach a die at work, and that the values have an effect.
@@ -38,6 +39,32 @@ impl FlashSpec {
         }
         if suspend.limit == Some(0) {
             faults.add(&format!("{path}.limit"), "is 0: no operation is ever suspended", "leave flash.suspend out");
+        }
+    }
+
+    /// Checks that a die has planes that can read by themselves, and that a read can reach them.
+    pub fn check_plane_reads(&self, part: &Part, faults: &mut Faults) {
+        let Some(PlaneReadSpec { at_once, .. }) = self.plane_reads else { return };
+        let (path, planes) = ("flash.plane-reads", part.geometry.planes_per_die);
+        if planes == 1 {
+            faults.add(path, "a die has one plane", "leave it out, or use more planes");
+        } else if let Some(at_once) = at_once.filter(|at_once| !(2..=planes).contains(at_once)) {
+            faults.within("flash.plane-reads.at-once", at_once, 2..=planes);
+        }
+        if self.gang > 1 {
+            faults.add(path, "ganged chips read as one", "leave it out, or flash.gang");
+        }
+        if let Controllers::PerDie = self.controllers {
+            let message =
+                "a controller for each die executes one list at a time, so only one read reaches the planes of a die";
+            faults.add(path, message, "leave it out, or set flash.controllers = \"none\"");
+        }
+        if self.arbitration.hold {
+            let message = "with flash.arbitration.hold a command keeps its channel while a plane reads";
+            faults.add(path, message, "leave it out, or flash.arbitration.hold");
+        }
+        if self.completion != Completion::ReadyBusy {
+            faults.add(path, "a status is that of a die, not of a plane", "leave it out, or flash.completion");
         }
     }
 

@@ -106,6 +106,7 @@ impl Spec {
             self.check_paired_pages(&site, &mut faults);
             self.check_discards(&mut faults);
             self.check_order(&mut faults);
+            self.flash.check_plane_reads(part, &mut faults);
         }
         let slc_array = self.slc.as_ref().and_then(|slc| slc.resolve(&mut faults));
         let Some(part) = part.filter(|_| faults.0.is_empty()) else { return Err(faults.0) };
