@@ -10,6 +10,7 @@ mod cache;
 mod cause;
 mod channel;
 mod command;
+mod command_table;
 mod config;
 mod controllers;
 mod decoders;
@@ -22,6 +23,7 @@ mod meter;
 mod observe;
 mod operate;
 mod payload;
+mod planes;
 mod planted;
 mod power;
 mod processor;
@@ -33,7 +35,7 @@ mod suspend;
 #[cfg(test)]
 mod tests;
 mod transfer;
-mod work;
+mod variation;
 
 pub use account::{Account, Tally};
 pub use cause::{Cause, CauseSet, Op};
@@ -42,11 +44,13 @@ pub use config::{
     Arbitration, BusOrder, Completion, Config, ConfigError, Controllers, Cycles, ModeTimes, Order, Timing, Transfer,
 };
 pub use decoders::{Decoders, Ecc};
-pub use fast::{CopySet, HostPage};
+pub use fast::CopySet;
 pub use observe::{Level, Moment, Observer, Phase, Primitive, RequestStep, Resource, Stop};
 pub use payload::{Payload, SlotContent};
+pub use planes::PlaneReadSpec;
 pub use planted::Bug;
 pub use suspend::{StopPoint, SuspendSpec, SuspensionReads, SuspensionTarget};
+pub use variation::VariationSpec;
 
 use crate::nand::{Geometry, Media, Sector};
 use base::engine::{EventQueue, Handle};
@@ -54,13 +58,13 @@ use base::units::{DieId, Span, Time};
 
 use channel::Channel;
 use command::State;
+use command_table::CommandTable;
 use controllers::ControllerPool;
 use decoders::DecoderPool;
 use die::Die;
 use fast::Fast;
 use processor::Processor;
 use rules::Rules;
-use work::Work;
 
 /// An event that the backend schedules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -127,8 +131,8 @@ pub enum Event {
 pub struct Backend<S, O = ()> {
     rules: Rules,
     media: Media<S>,
-    work: Work,
-    /// The content of `work.slots`, one mapping unit each; empty without a payload.
+    table: CommandTable,
+    /// The content of `table.slots`, one mapping unit each; empty without a payload.
     payload: Payload<S>,
     controllers: ControllerPool,
     processor: Processor,
@@ -150,14 +154,15 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let links = config.links(geometry);
         let dies_of_channel = geometry.chips * geometry.dies;
         let rules = Rules::new(config, geometry);
-        let work = Work::new(geometry.row_slots() * config.timing.one_shot);
+        let units = rules.units(geometry.die_count());
+        let table = CommandTable::new(geometry.row_slots() * config.timing.one_shot);
         let fast = Fast::new(config, &rules, (&controllers, geometry), O::LISTENS);
         Self {
-            work,
+            table,
             payload: Payload::with_scratch(geometry.sectors),
             controllers,
             processor: Processor::new(config.software),
-            dies: (0..geometry.die_count()).map(|die| Die::of(&rules, die / dies_of_channel)).collect(),
+            dies: (0..units).map(|unit| Die::of(&rules, rules.die_of(unit) / dies_of_channel)).collect(),
             channels: (0..links).map(|_| Channel::new(fast::reads_of_channel(config, dies_of_channel))).collect(),
             decoders: DecoderPool::new(config, geometry, links),
             fast,
@@ -241,8 +246,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[inline]
     fn notify(&mut self, at: Time, handle: Handle<Command>, stop: Stop) {
         if O::LISTENS {
-            let slots = self.work.slots_of(handle);
-            self.observer.command(Moment::new(at, stop, handle, &self.work.commands[handle], slots));
+            let slots = self.table.slots_of(handle);
+            self.observer.command(Moment::new(at, stop, handle, &self.table.commands[handle], slots));
         }
     }
 
@@ -266,7 +271,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// The most slots of a command: those of a row, or of all rows of a word line.
     #[must_use]
     pub const fn slots_per_command(&self) -> u32 {
-        self.work.slots_per_command
+        self.table.slots_per_command
     }
 
     /// Commands submitted to a die and not finished.
@@ -280,22 +285,22 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[must_use]
     #[inline]
     pub fn list(&self, list: Handle<List>) -> &List {
-        &self.work.lists[list]
+        &self.table.lists[list]
     }
 
     /// A command.
     #[must_use]
     #[inline]
     pub fn command(&self, command: Handle<Command>) -> &Command {
-        &self.work.commands[command]
+        &self.table.commands[command]
     }
 
     /// The next finished list, in the order of finishing. With it the FTL learns which of its programs failed; from
     /// then on the media judge what new lists program into the failed blocks.
     #[inline]
     pub fn take_finished(&mut self) -> Option<Handle<List>> {
-        let list = self.work.finished.pop_front()?;
-        self.work.report_failures(list);
+        let list = self.table.finished.pop_front()?;
+        self.table.report_failures(list);
         Some(list)
     }
 
@@ -303,7 +308,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[must_use]
     #[inline]
     pub fn has_ready(&self) -> bool {
-        !self.work.finished.is_empty() || self.processor.has_cpu_done()
+        !self.table.finished.is_empty() || self.processor.has_cpu_done()
     }
 
     /// Occupies the processor for `span`, behind its earlier jobs; then [`Backend::take_cpu_done`] returns `token`.
@@ -321,22 +326,22 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller in each family.
     pub fn release(&mut self, list: Handle<List>) {
-        if let Some(copies) = self.work.lists[list].copies() {
+        if let Some(copies) = self.table.lists[list].copies() {
             self.fast.copies.release(copies);
         }
-        self.work.release(list);
+        self.table.release(list);
     }
 
     /// True if no command and no processor job works, and no finished list waits for [`Backend::take_finished`]. The
     /// FTL may still keep finished lists whose buffers it needs.
     fn is_at_rest(&self) -> bool {
         let works = self.dies.iter().any(|die| die.unfinished > 0) || self.fast.serial.is_under_way();
-        !works && self.work.finished.is_empty() && self.processor.is_idle()
+        !works && self.table.finished.is_empty() && self.processor.is_idle()
     }
 
     /// True if no list exists, and no processor job is under way or waits for [`Backend::take_cpu_done`].
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.work.lists.is_empty() && self.processor.is_idle()
+        self.table.lists.is_empty() && self.processor.is_idle()
     }
 }

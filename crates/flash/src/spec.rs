@@ -10,7 +10,7 @@ use base::units::{Bytes, LaneRate, Rate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Arbitration, Completion, Controllers, SuspendSpec, Transfer};
+use crate::backend::{Arbitration, Completion, Controllers, PlaneReadSpec, SuspendSpec, Transfer, VariationSpec};
 use crate::nand::{CustomPart, FaultSpec};
 
 pub use ecc::{DecodeSpec, EccSpec};
@@ -100,6 +100,13 @@ pub struct FlashSpec {
     /// Suspension of programs and erases for reads; if missing, every operation of an array works to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspend: Option<SuspendSpec>,
+    /// Reads of single planes, each at its own time; if missing, a die has one operation at a time. Reads of several planes
+    /// at once stay one operation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plane_reads: Option<PlaneReadSpec>,
+    /// Differences of array times between blocks, and with wear; if missing, all blocks of the part take its times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variation: Option<VariationSpec>,
     /// Injected faults; none by default.
     #[serde(default)]
     pub faults: FaultSpec,

@@ -358,7 +358,10 @@ fn sheet(device: &Device) -> String {
     let times = |spans: &[Span]| spans.iter().map(Span::to_string).collect::<Vec<_>>().join("/");
     line("times", format!("read {}, program {}, erase {}", times(&timing.read), times(&timing.program), timing.erase));
     if let Some(rules) = &resolved.backend.suspend {
-        suspension(rules).into_iter().enumerate().for_each(|(i, text)| line(if i == 0 { "suspension" } else { "" }, text));
+        suspension(rules)
+            .into_iter()
+            .enumerate()
+            .for_each(|(i, text)| line(if i == 0 { "suspension" } else { "" }, text));
     }
     let Cycles { page_in, page_out, turnaround, .. } = timing.cycles;
     let channel = format!(

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 
 use report::{
-    cautions_text, explained_rows, explained_table, levers_text, request_rows, request_table, suspensions_text, trial_rows,
+    cautions_text, explained_rows, explained_table, levers_text, request_rows, request_table, suspensions_text,
+    trial_rows,
 };
 use study::catalogue::{Device, device_from};
 use study::execute::at_once;

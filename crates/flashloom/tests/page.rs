@@ -148,7 +148,8 @@ fn compare(html: &str, json: &Value) -> usize {
         let seconds = ["simulated_s", "array_s", "bus_s", "suspended_s"].iter().any(|key| pointer.ends_with(key));
         let value = json.pointer(pointer).and_then(Value::as_f64).expect(pointer) * if seconds { 1e6 } else { 1.0 };
         // The page shows three digits, and small counts in full.
-        let counted = ["requests_per_s", "requests", "commands", "pages", "suspensions"].iter().any(|key| pointer.ends_with(key));
+        let counted =
+            ["requests_per_s", "requests", "commands", "pages", "suspensions"].iter().any(|key| pointer.ends_with(key));
         let off = if counted { 0.5 } else { 0.0 };
         let most = (0.0051 * value.abs()).max(off);
         assert!((shown - value).abs() <= most, "{pointer}: {shown} is shown for {value}");

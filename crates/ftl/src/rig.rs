@@ -61,6 +61,8 @@ pub(crate) fn describe(text: &str) -> (AnyConfig, Array, Option<Array>) {
             ecc,
             arbitration: described.flash.arbitration,
             suspend: None,
+            plane_reads: None,
+            variation: None,
             software: None,
         },
         gang,

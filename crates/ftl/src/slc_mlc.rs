@@ -150,7 +150,7 @@ impl SlcMlcFtl {
     ) -> bool {
         let is_there = self.disk.holds(lpn.get());
         if is_there {
-            self.requests.read(PendingRead { owner, at, mask, lpn: lpn.get(), slc: 0, from_mlc: None });
+            self.requests.read(PendingRead { owner, at, mask, lpn: lpn.get(), slc: 0, from_mlc: false });
         }
         is_there
     }

@@ -269,8 +269,23 @@ fn every_number_of_a_device_is_refused_or_runs() {
             ),
         ),
         ("channels", page("", "", channels)),
-        ("suspension", page("controllers = 'none'\nsuspend = { stop = 'steps', program-time = '5us', erase-time = '20us' }", "", "")),
-        ("canceling", page("controllers = 'none'\nsuspend = { stop = 'cancel', writes = true, program-time = '5us', limit = 3 }", "", "")),
+        (
+            "suspension",
+            page(
+                "controllers = 'none'\nsuspend = { stop = 'steps', program-time = '5us', erase-time = '20us' }",
+                "",
+                "",
+            ),
+        ),
+        ("blocks that differ", page("variation = { read = '10%', erase = '20%', erase-wear = '50%' }", "", "")),
+        (
+            "canceling",
+            page(
+                "controllers = 'none'\nsuspend = { stop = 'cancel', writes = true, program-time = '5us', limit = 3 }",
+                "",
+                "",
+            ),
+        ),
         ("polling", page("completion = { polling = '10us' }", "", "")),
         (
             "times",

@@ -25,8 +25,8 @@ use ssd::{Precondition, Resolved, Ssd};
 
 use crate::Host;
 
-pub(crate) use settings::short;
 pub use settings::{Setting, settings};
+pub(crate) use settings::{short, varied};
 
 /// How much each check does.
 #[derive(Clone, Copy, Debug)]

@@ -18,7 +18,7 @@ use ssd::{
     ReadTransfer, SlcSpec, Spec, Ssd, UnmappedReads, VictimSpec, WearSpec,
 };
 
-use crate::conformance::short;
+use crate::conformance::{short, varied};
 use crate::{Host, leave_out_idle, requests};
 
 /// Limits of what a run of the swarm draws.
@@ -101,7 +101,8 @@ pub fn draw_device(rng: &mut Rng, faults: bool) -> Spec {
         with_times(&mut spec, &mut Rng::stream(rng.clone().bits(), "swarm.times"));
         leave_out_idle(&mut spec);
         if spec.resolve().is_ok() {
-            return or_suspending(spec, &mut Rng::stream(rng.clone().bits(), "swarm.suspend"));
+            spec = or_suspending(spec, &mut Rng::stream(rng.clone().bits(), "swarm.suspend"));
+            return or_varied(spec, &mut Rng::stream(rng.clone().bits(), "swarm.variation"));
         }
     }
 }
@@ -127,6 +128,16 @@ fn or_suspending(spec: Spec, rng: &mut Rng) -> Spec {
     suspending.flash.suspend = Some(rules);
     leave_out_idle(&mut suspending);
     if suspending.resolve().is_ok() { suspending } else { spec }
+}
+
+/// In a fifth of the cases, the device with blocks that differ, if it takes that.
+fn or_varied(spec: Spec, rng: &mut Rng) -> Spec {
+    if !rng.chance(0.2) {
+        return spec;
+    }
+    let mut varies = spec.clone();
+    varies.flash.variation = Some(varied());
+    if varies.resolve().is_ok() { varies } else { spec }
 }
 
 /// Times of the firmware, the RAM and the link, on some of the devices that can have them.
@@ -214,6 +225,8 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
                 between_pages: Rng::stream(rng.clone().bits(), "swarm.pages").chance(0.7),
             },
             suspend: None,
+            plane_reads: None,
+            variation: None,
             faults: flash_faults,
             custom_part: Some(part.into()),
         },

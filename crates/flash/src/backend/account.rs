@@ -124,7 +124,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let mut account = self.account;
         for die in &self.dies {
             if let Some(handle) = die.array {
-                let command = &self.work.commands[handle];
+                let command = &self.table.commands[handle];
                 account.at(command.op, command.cause).array += die.meter.worked(now);
             }
             if let Some((op, cause, since)) = die.suspension.as_ref().and_then(|suspension| suspension.standing()) {
@@ -133,16 +133,16 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
         for channel in &self.channels {
             if let Some(handle) = channel.current {
-                let command = &self.work.commands[handle];
+                let command = &self.table.commands[handle];
                 let tally = account.at(command.op, command.cause);
                 tally.bus += channel.meter.worked(now);
-                tally.bytes += channel.begun_bytes(now, &self.rules, &self.work.commands);
+                tally.bytes += channel.begun_bytes(now, &self.rules, &self.table.commands);
             }
         }
         self.add_copies_under_way(now, &mut account);
         self.add_runs_under_way(now, &mut account);
         for (handle, worked) in self.decoders.iter().flat_map(|decoders| decoders.under_way(now)) {
-            let command = &self.work.commands[handle];
+            let command = &self.table.commands[handle];
             account.at(command.op, command.cause).decode += worked;
         }
         account

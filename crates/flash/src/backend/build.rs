@@ -10,22 +10,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Opens a command list. `tag` is the FTL's own number, which comes back with the list.
     #[inline]
     pub fn open_list(&mut self, class: Class, tag: u32) -> Handle<List> {
-        self.work.open(class, tag)
-    }
-
-    /// Opens a list of one read of one slot.
-    #[inline]
-    pub fn open_read(
-        &mut self,
-        list: (Class, u32),
-        cause: Cause,
-        superblock: SuperblockId,
-        slot: Slot,
-    ) -> Handle<List> {
-        let die = self.geometry().die_of(superblock);
-        let list = self.work.open_read(list, cause, (die, Target { superblock, offset: 0 }), slot);
-        self.make_room_for_payload();
-        list
+        self.table.open(class, tag)
     }
 
     /// Adds a read of slots in one row of a superblock; [`Backend::push_slot`] names them.
@@ -53,7 +38,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[inline]
     fn add(&mut self, list: Handle<List>, op: Op, cause: Cause, target: Target, stream: Stream) -> Handle<Command> {
         let die = self.geometry().die_of(target.superblock);
-        let command = self.work.add(list, op, cause, (die, target), stream);
+        let command = self.table.add(list, op, cause, (die, target), stream);
         self.make_room_for_payload();
         command
     }
@@ -61,8 +46,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Lets each slot have its content.
     #[inline]
     pub(super) fn make_room_for_payload(&mut self) {
-        if S::PRESENT && self.payload.slots() < self.work.slots.len() {
-            self.payload.resize(self.work.slots.len());
+        if S::PRESENT && self.payload.slots() < self.table.slots.len() {
+            self.payload.resize(self.table.slots.len());
         }
     }
 
@@ -73,8 +58,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[inline(always)]
     #[allow(clippy::inline_always)] // A slot is put together where it stays: a call would copy it.
     pub fn push_slot(&mut self, command: Handle<Command>, slot: Slot) -> SlotRef {
-        let place = self.work.push_slot(command, slot);
-        if S::PRESENT && self.work.commands[command].op != Op::Read {
+        let place = self.table.push_slot(command, slot);
+        if S::PRESENT && self.table.commands[command].op != Op::Read {
             self.payload.empty(place);
         }
         SlotRef(place as u32)
@@ -118,22 +103,22 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// The slots of a command, in order, each with the place of its payload.
     #[inline]
     pub fn slots(&self, command: Handle<Command>) -> impl Iterator<Item = (SlotRef, Slot)> + '_ {
-        let first = self.work.first_slot(command) as u32;
-        (first..).map(SlotRef).zip(self.work.slots_of(command).iter().copied())
+        let first = self.table.first_slot(command) as u32;
+        (first..).map(SlotRef).zip(self.table.slots_of(command).iter().copied())
     }
 
     /// One slot of a command.
     #[must_use]
     #[inline]
     pub fn slot(&self, command: Handle<Command>, i: u32) -> (SlotRef, Slot) {
-        let place = self.work.first_slot(command) + i as usize;
-        (SlotRef(place as u32), self.work.slots[place])
+        let place = self.table.first_slot(command) + i as usize;
+        (SlotRef(place as u32), self.table.slots[place])
     }
 
     /// Forwards data from `read` to `program`. Slot `to` gets the payload of `from` in the sectors that its own mask
     /// leaves out, and the spare data unless it has its own. `program` waits for `read`.
     pub fn forward(&mut self, read: Handle<Command>, from: SlotRef, program: Handle<Command>, to: SlotRef) {
-        self.work.forward(read, from, program, to);
+        self.table.forward(read, from, program, to);
     }
 
     /// Lets `second` start only after `first` has finished. They may be of different lists, if the list of `first` is
@@ -142,7 +127,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// # Panics
     /// If more than two commands depend on `first`.
     pub fn depend(&mut self, first: Handle<Command>, second: Handle<Command>) {
-        self.work.depend(first, second);
+        self.table.depend(first, second);
     }
 
     /// Lets a command move only `sectors` sectors over the channel, with their share of the spare bytes, and not all
@@ -157,20 +142,20 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// # Panics
     /// If `sectors` is zero, or more than its slots have.
     pub fn set_sectors(&mut self, command: Handle<Command>, sectors: u32) {
-        let all = self.work.commands[command].count * self.geometry().sectors;
+        let all = self.table.commands[command].count * self.geometry().sectors;
         assert!((1..=all).contains(&sectors), "{sectors} of {all} sectors to move");
-        self.work.commands[command].sectors = sectors;
+        self.table.commands[command].sectors = sectors;
     }
 
     /// Lets a read take its time on the array, the channel and the decoder and leave the media alone: what it returns is
     /// cleared, and its places need not be written. An FTL that reads an address without a place does this.
     pub fn set_blank(&mut self, command: Handle<Command>) {
-        self.work.commands[command].blank = true;
+        self.table.commands[command].blank = true;
     }
 
     /// Sets how many slots the program leaves unused beyond those it carries; they count as padding.
     pub fn set_padding(&mut self, command: Handle<Command>, slots: u32) {
-        self.work.commands[command].padding = slots;
+        self.table.commands[command].padding = slots;
     }
 
     /// Lets a program open its block in SLC mode, or continue one that is in SLC mode. Its page takes the time of
@@ -180,6 +165,6 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// If the flash has no SLC mode.
     pub fn in_slc_mode(&mut self, program: Handle<Command>) {
         assert!(self.rules.timing.slc_mode.is_some(), "a program in SLC mode, which the flash does not have");
-        self.work.commands[program].mode = Mode::Slc;
+        self.table.commands[program].mode = Mode::Slc;
     }
 }

@@ -13,7 +13,7 @@ use super::{Backend, Command, Event, Observer, Op, Primitive};
 impl<S: Sector, O: Observer> Backend<S, O> {
     /// True if a read follows or precedes another one in cache mode.
     pub(super) fn streams(&self, handle: Handle<Command>) -> bool {
-        let die = &self.dies[self.work.commands[handle].die.index()];
+        let die = &self.dies[self.table.commands[handle].unit as usize];
         let with = |other: Option<Handle<Command>>| other.is_some_and(|other| self.follows(handle, other));
         with(die.register) || with(die.queue.peek())
     }
@@ -22,9 +22,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// were or are being written in order, or any two of one kind on one die. A software controller issues the second
     /// when the first is done.
     pub(super) fn follows(&self, first: Handle<Command>, second: Handle<Command>) -> bool {
-        let (a, b) = (&self.work.commands[first], &self.work.commands[second]);
+        let (a, b) = (&self.table.commands[first], &self.table.commands[second]);
         let neighbours = a.list == b.list && a.target.superblock == b.target.superblock;
-        let one_kind = a.op == b.op && a.die == b.die;
+        let one_kind = a.op == b.op && a.unit == b.unit;
         one_kind && (neighbours || self.rules.timing.cache_across) && self.processor.has_issued(b)
     }
 
@@ -35,12 +35,12 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         before: Handle<Command>,
         events: &mut EventQueue<E>,
     ) {
-        let die = self.work.commands[before].die.index();
+        let die = self.table.commands[before].unit as usize;
         let Some(head) = self.dies[die].queue.peek() else { return };
         if !self.follows(before, head) {
             return;
         }
-        self.dies[die].queue.pop(&self.work.commands);
+        self.dies[die].queue.pop(&self.table.commands);
         self.begin(now, head, events);
     }
 
@@ -50,7 +50,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     pub(super) fn load_cache<E: From<Event> + Copy>(&mut self, now: Time, die: u32, events: &mut EventQueue<E>) {
         let state = &self.dies[die as usize];
         let (Some(array), None) = (state.array, state.register) else { return };
-        if self.rules.timing.cache_program.is_some() && self.work.commands[array].op == Op::Program {
+        if self.rules.timing.cache_program.is_some() && self.table.commands[array].op == Op::Program {
             self.pipeline(now, array, events);
         }
     }
@@ -62,8 +62,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if !self.follows(there, next) {
             return;
         }
-        let [to, from] = [there, next].map(|handle| self.work.first_slot(handle));
-        let slots = self.work.commands[there].count.min(self.work.commands[next].count) as usize;
+        let [to, from] = [there, next].map(|handle| self.table.first_slot(handle));
+        let slots = self.table.commands[there].count.min(self.table.commands[next].count) as usize;
         if S::PRESENT {
             (0..slots).for_each(|i| self.payload.copy([from + i, to + i], u64::MAX));
         }
@@ -78,10 +78,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         events: &mut EventQueue<E>,
     ) -> bool {
         let Some(copy) = self.rules.timing.cache_read else { return false };
-        if self.work.commands[handle].copied || !self.streams(handle) {
+        if self.table.commands[handle].copied || !self.streams(handle) {
             return false;
         }
-        self.work.commands[handle].copied = true;
+        self.table.commands[handle].copied = true;
         self.start_array(now, handle, (Span::ZERO, copy), Primitive::Read, (None, events));
         true
     }

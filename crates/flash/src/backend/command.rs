@@ -79,12 +79,6 @@ impl List {
         }
     }
 
-    /// Takes its only command.
-    #[inline]
-    pub(super) const fn take_alone(&mut self, command: Handle<Command>) {
-        (self.first, self.last, self.remaining) = (Some(command), Some(command), 1);
-    }
-
     /// The copies that it consists of, if it has no commands.
     #[inline]
     pub(super) fn copies(&self) -> Option<ListPart> {
@@ -256,6 +250,8 @@ pub struct Command {
     pub(super) waits: u16,
     /// The command has been applied to the media.
     pub(super) effected: bool,
+    /// The unit of its die whose array and register it uses (see [`super::planes`]).
+    pub(super) unit: u32,
     pub(super) list: Handle<List>,
     pub(super) next: Option<Handle<Command>>,
     pub(super) sibling: Option<Handle<Command>>,
@@ -302,6 +298,7 @@ impl Command {
             stride: 0,
             waits: 0,
             effected: false,
+            unit: die.get(),
             list,
             next: None,
             sibling: None,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::nand::{Geometry, Part};
 use base::units::{Bytes, Rate, SECTOR, Span};
 
-use super::{Ecc, SuspendSpec};
+use super::{Ecc, PlaneReadSpec, SuspendSpec, VariationSpec};
 
 /// Controllers: each executes one command list at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -297,7 +297,7 @@ fn part_of(slot: Bytes, n: u32, of: u32) -> Bytes {
 }
 
 /// The configuration of a backend.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// The times of commands and transfers.
     pub timing: Timing,
@@ -313,6 +313,10 @@ pub struct Config {
     pub arbitration: Arbitration,
     /// Suspension of programs and erases, if there is any.
     pub suspend: Option<SuspendSpec>,
+    /// Planes of a die read by themselves, if they do.
+    pub plane_reads: Option<PlaneReadSpec>,
+    /// Differences of array times between blocks, if there are any.
+    pub variation: Option<VariationSpec>,
     /// The processor time for each command of a background list, if the controllers are software; hardware
     /// controllers take none (Seong et al., Sec. 4.2.3).
     pub software: Option<Span>,

@@ -10,9 +10,9 @@ use std::collections::VecDeque;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::command_table::CommandTable;
 use super::meter::Meter;
 use super::planted::{Bug, Planted};
-use super::work::Work;
 use super::{Account, Backend, Cause, Command, Config, Event, Observer, Phase, Primitive, Resource, Timing};
 use crate::nand::{Geometry, Sector};
 use base::engine::{EventHash, EventQueue, Handle};
@@ -191,14 +191,14 @@ impl DecoderPool {
         &mut self,
         now: Time,
         (channel, handle): (u32, Handle<Command>),
-        work: &mut Work,
+        table: &mut CommandTable,
         events: &mut EventQueue<E>,
     ) -> Option<Phase> {
         let (free, queue) = match self.ecc.decoders {
             Decoders::Shared(_) => (self.decoders.iter().position(|decoder| decoder.current.is_none()), 0),
             Decoders::PerChannel | Decoders::PerController => {
                 let own = match self.ecc.decoders {
-                    Decoders::PerController => work.lists[work.commands[handle].list].controller(),
+                    Decoders::PerController => table.lists[table.commands[handle].list].controller(),
                     _ => Some(channel),
                 };
                 let own = own.expect("a command under way has a controller") as usize;
@@ -209,24 +209,24 @@ impl DecoderPool {
             self.queues[queue].push_back(handle);
             return None;
         };
-        Some(self.begin(now, (decoder as u32, handle), work, events))
+        Some(self.begin(now, (decoder as u32, handle), table, events))
     }
 
     fn begin<E: From<Event> + Copy>(
         &mut self,
         now: Time,
         (number, handle): (u32, Handle<Command>),
-        work: &mut Work,
+        table: &mut CommandTable,
         events: &mut EventQueue<E>,
     ) -> Phase {
         let until = now + self.ecc.codeword_time;
         let decoder = &mut self.decoders[number as usize];
-        let command = &mut work.commands[handle];
+        let command = &mut table.commands[handle];
         let last = command.undecoded == 1;
         if last && now > command.ready {
             command.wait += now - command.ready;
             if let Some(cause) = decoder.last {
-                work.lists[command.list].waited_for.insert(cause);
+                table.lists[command.list].waited_for.insert(cause);
             }
         }
         (decoder.current, decoder.last) = (Some(handle), Some(command.cause));
@@ -250,12 +250,12 @@ impl DecoderPool {
         &mut self,
         now: Time,
         number: u32,
-        (work, account): (&mut Work, &mut Account),
+        (table, account): (&mut CommandTable, &mut Account),
         events: &mut EventQueue<E>,
     ) -> Option<Phase> {
         let decoder = &mut self.decoders[number as usize];
         let handle = decoder.current.take().expect("a decoder that works has a command");
-        let command = &mut work.commands[handle];
+        let command = &mut table.commands[handle];
         account.at(command.op, command.cause).decode += decoder.meter.end(now);
         command.undecoded -= 1;
         if command.undecoded == 0 {
@@ -264,7 +264,7 @@ impl DecoderPool {
         }
         let queue = if self.queues.len() == 1 { 0 } else { number as usize };
         let next = self.queues[queue].pop_front()?;
-        Some(self.begin(now, (number, next), work, events))
+        Some(self.begin(now, (number, next), table, events))
     }
 }
 
@@ -279,29 +279,29 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         events: &mut EventQueue<E>,
         hash: &mut EventHash,
     ) {
-        let Self { decoders: Some(decoders), channels, work, account, rules, media, .. } = self else { return };
+        let Self { decoders: Some(decoders), channels, table, account, rules, media, .. } = self else { return };
         let begun = match event {
             Event::Codeword { channel, generation } if channels[channel as usize].meter.awaits(generation) => {
                 hash.add(now, DECODER | u64::from(channel) << 2 | 1);
                 let handle = channels[channel as usize].current.expect("a channel that works has a command");
-                let command = &mut work.commands[handle];
+                let command = &mut table.commands[handle];
                 let (_, gap) = decoders.ecc.codewords_of(command, &rules.timing, media.geometry());
                 command.coming -= 1;
                 if command.coming > 0 {
                     events.push(now + gap, Event::Codeword { channel, generation }.into());
                 }
-                decoders.take(now, (channel, handle), work, events)
+                decoders.take(now, (channel, handle), table, events)
             }
             Event::Decoder { decoder, generation } if decoders.awaits(decoder, generation) => {
                 hash.add(now, DECODER | u64::from(decoder) << 2);
-                decoders.end(now, decoder, (work, account), events)
+                decoders.end(now, decoder, (table, account), events)
             }
             Event::Decoded { cuts } if decoders.is_since(cuts) => {
                 hash.add(now, DECODER | 2);
                 let handle = decoders.piped.pop_front().expect("a command in a pipeline");
-                let die = work.commands[handle].die.get();
+                let unit = table.commands[handle].unit;
                 self.finish(now, handle, events);
-                return self.next_command(now, die, events);
+                return self.next_command(now, unit, events);
             }
             _ => None,
         };

@@ -7,8 +7,8 @@ use base::units::Time;
 
 use super::meter::Meter;
 use super::queue::Queue;
-use super::suspend::Suspension;
 use super::rules::Rules;
+use super::suspend::Suspension;
 use super::{Cause, Command, Config};
 
 /// A die.

@@ -19,19 +19,19 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Applies a command to the media.
     #[inline]
     pub(super) fn take_effect(&mut self, handle: Handle<Command>) {
-        self.work.commands[handle].effected = true;
-        let op = self.work.commands[handle].op;
+        self.table.commands[handle].effected = true;
+        let op = self.table.commands[handle].op;
         if matches!(op, Op::Program | Op::CopyBack) && self.is_refused(handle) {
-            (self.work.commands[handle].failed, self.work.commands[handle].refused) = (true, true);
+            (self.table.commands[handle].failed, self.table.commands[handle].refused) = (true, true);
             return;
         }
         match op {
             Op::Read => self.read(handle),
             Op::Program => self.program(handle),
             Op::Erase => {
-                let superblock = self.work.commands[handle].target.superblock;
+                let superblock = self.table.commands[handle].target.superblock;
                 let well = self.media.erase(superblock);
-                self.work.commands[handle].failed = !well;
+                self.table.commands[handle].failed = !well;
             }
             Op::CopyBack => self.copy_back(handle),
         }
@@ -41,14 +41,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// was opened.
     #[inline]
     fn is_refused(&self, handle: Handle<Command>) -> bool {
-        let command = &self.work.commands[handle];
-        self.media.refuses(command.target, command.count) && self.work.has_unheard_failure(handle)
+        let command = &self.table.commands[handle];
+        self.media.refuses(command.target, command.count) && self.table.has_unheard_failure(handle)
     }
 
     #[inline(never)]
     fn copy_back(&mut self, handle: Handle<Command>) {
         self.judge_copy_back(handle);
-        if self.work.commands[handle].sectors > 0 {
+        if self.table.commands[handle].sectors > 0 {
             self.merge(handle);
         } else {
             self.read(handle);
@@ -59,14 +59,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller for reads on their short way and rare ones.
     pub(super) fn read(&mut self, handle: Handle<Command>) {
-        let command = &self.work.commands[handle];
-        let place = self.work.first_slot(handle);
+        let command = &self.table.commands[handle];
+        let place = self.table.first_slot(handle);
         if command.blank {
             return self.read_blank(handle, place);
         }
         // Most reads.
         if command.count == 1 && command.op == Op::Read {
-            self.media.read_page(self.work.slots[place].psn);
+            self.media.read_page(self.table.slots[place].psn);
             return self.read_slot(place, true);
         }
         self.read_row(handle, place);
@@ -75,7 +75,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Clears the slots of a read that leaves the media alone.
     #[cold]
     fn read_blank(&mut self, handle: Handle<Command>, first: usize) {
-        let &Command { count, op, .. } = &self.work.commands[handle];
+        let &Command { count, op, .. } = &self.table.commands[handle];
         assert!(op == Op::Read && count > 0, "only a read of slots leaves the media alone");
         if S::PRESENT {
             (first..first + count as usize).for_each(|place| self.payload.empty(place));
@@ -85,13 +85,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Reads the slots of a command, from one row of pages.
     #[inline(never)]
     fn read_row(&mut self, handle: Handle<Command>, first: usize) {
-        let &Command { count, op, .. } = &self.work.commands[handle];
+        let &Command { count, op, .. } = &self.table.commands[handle];
         assert!(count > 0, "a read of nothing");
         let copy_back = op == Op::CopyBack;
-        let first_psn = self.work.slots[first].psn;
+        let first_psn = self.table.slots[first].psn;
         let (mut place, end) = (first, first + count as usize);
         while place < end {
-            let psn = self.work.slots[place].psn;
+            let psn = self.table.slots[place].psn;
             let geometry = self.media.geometry();
             assert!(
                 copy_back || geometry.row_of(psn) == geometry.row_of(first_psn),
@@ -99,7 +99,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             );
             // The slots of one page are read together.
             let page = geometry.page_of(psn);
-            let others = self.work.slots[place..end].iter().position(|slot| geometry.page_of(slot.psn) != page);
+            let others = self.table.slots[place..end].iter().position(|slot| geometry.page_of(slot.psn) != page);
             let behind = others.map_or(end, |others| place + others);
             self.media.read_page(psn);
             if !self.take_runs(place..behind) {
@@ -113,7 +113,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// version along.
     #[inline]
     fn read_slot(&mut self, place: usize, only_read: bool) {
-        let slot = &mut self.work.slots[place];
+        let slot = &mut self.table.slots[place];
         let only_read = only_read && slot.expected && slot.forward.is_none();
         if !S::PRESENT && only_read && !is_compared(slot.lpn) {
             slot.lost = !self.media.is_readable_at(slot.psn);
@@ -122,7 +122,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if self.take_runs(place..place + 1) {
             return;
         }
-        let slot = &mut self.work.slots[place];
+        let slot = &mut self.table.slots[place];
         let read = self.media.read(slot.psn, self.payload.overwrite(place));
         Self::note_read(slot, read);
     }
@@ -133,8 +133,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if !S::FOLLOWS {
             return false;
         }
-        let Some(runs) = self.media.runs(self.work.slots[places.start].psn) else { return false };
-        let slots = &mut self.work.slots[places.clone()];
+        let Some(runs) = self.media.runs(self.table.slots[places.start].psn) else { return false };
+        let slots = &mut self.table.slots[places.clone()];
         for (slot, into) in slots.iter_mut().zip(self.payload.runs_of(places)) {
             let (read, first) = runs.read(slot.psn);
             *into = Some(first);
@@ -159,13 +159,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// Reads the source pages of a copy-back and keeps the sectors that come in over the channel.
     fn merge(&mut self, handle: Handle<Command>) {
-        self.work.commands[handle].begun = true;
-        let command = &self.work.commands[handle];
+        self.table.commands[handle].begun = true;
+        let command = &self.table.commands[handle];
         assert!(command.count > 0, "a copy-back of nothing");
-        let first = self.work.first_slot(handle);
+        let first = self.table.first_slot(handle);
         let (mut page, mut given) = (None, 0);
         for place in first..first + command.count as usize {
-            let slot = &mut self.work.slots[place];
+            let slot = &mut self.table.slots[place];
             if page.replace(self.media.geometry().page_of(slot.psn)) != Some(self.media.geometry().page_of(slot.psn)) {
                 self.media.read_page(slot.psn);
             }
@@ -190,23 +190,23 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     #[inline]
     fn program(&mut self, handle: Handle<Command>) {
-        let command = &self.work.commands[handle];
-        let first = self.work.first_slot(handle);
-        let slots: &[Slot] = &self.work.slots[first..first + command.count as usize];
+        let command = &self.table.commands[handle];
+        let first = self.table.first_slot(handle);
+        let slots: &[Slot] = &self.table.slots[first..first + command.count as usize];
         let payload = self.payload.contents(first..first + slots.len(), self.media.has_store());
         let spare = |i: usize| (Spare::Data { lpn: slots[i].lpn, version: slots[i].version }, slots[i].lost);
         let well =
             self.media.program_slots(command.target, command.count, (command.stream, command.mode), spare, payload);
-        self.work.commands[handle].failed = !well;
+        self.table.commands[handle].failed = !well;
         if !well {
-            self.work.note_failure(handle);
+            self.table.note_failure(handle);
         }
     }
 
     /// Checks that a copy-back stays in its plane.
     fn judge_copy_back(&self, handle: Handle<Command>) {
         let geometry = self.media.geometry();
-        let command = &self.work.commands[handle];
+        let command = &self.table.commands[handle];
         for (i, (_, slot)) in self.slots(handle).enumerate() {
             let Target { superblock, offset } = command.target;
             let (source, source_offset) = geometry.locate(slot.psn);
@@ -226,11 +226,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[inline(always)]
     #[allow(clippy::inline_always)] // Every copy passes here; its other callers are rare.
     pub(super) fn pass_on(&mut self, handle: Handle<Command>) {
-        let first = self.work.first_slot(handle);
-        for place in first..first + self.work.commands[handle].count as usize {
-            let &Slot { lpn, version, lost, forward, .. } = &self.work.slots[place];
+        let first = self.table.first_slot(handle);
+        for place in first..first + self.table.commands[handle].count as usize {
+            let &Slot { lpn, version, lost, forward, .. } = &self.table.slots[place];
             let Some(to) = forward else { continue };
-            let into = &mut self.work.slots[to.0 as usize];
+            let into = &mut self.table.slots[to.0 as usize];
             if !into.expected {
                 (into.lpn, into.version) = (lpn, version);
             }
@@ -246,7 +246,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[allow(clippy::inline_always)] // Every command passes here once; two rare callers.
     pub(super) fn count(&mut self, handle: Handle<Command>) {
         let slots = self.media.geometry().slots;
-        let command = &self.work.commands[handle];
+        let command = &self.table.commands[handle];
         if command.refused {
             return;
         }

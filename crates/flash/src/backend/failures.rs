@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use base::engine::Handle;
 use base::units::SuperblockId;
 
-use super::work::Work;
+use super::command_table::CommandTable;
 use super::{Command, List};
 
 /// Failed programs that were reported to the FTL, or will be.
@@ -41,7 +41,7 @@ impl Failures {
     }
 }
 
-impl Work {
+impl CommandTable {
     /// True if a program has failed in the superblock of a command since its list was opened.
     #[cold]
     pub(super) fn has_unheard_failure(&self, handle: Handle<Command>) -> bool {

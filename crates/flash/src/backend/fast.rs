@@ -13,7 +13,7 @@
 //! | `reads`, `quiet` | the events of arrays whose reads can only wait for the channel |
 //! | `copies`, `copy_run` | the commands of a merge's page copies, where a controller has its dies and channel alone |
 //! | `copy_back_run` | the commands and events of copy-backs of consecutive pages |
-//! | `serial`, `serial_copies`, `serial_pages` | all events of a list where nothing works in parallel |
+//! | `serial`, `serial_copies` | all events of a list where nothing works in parallel |
 //! | `prefetch` | nothing: it loads ahead what coming events need |
 
 pub(super) mod copies;
@@ -24,10 +24,8 @@ mod quiet;
 mod reads;
 pub(super) mod serial;
 mod serial_copies;
-mod serial_pages;
 
 pub use copies::CopySet;
-pub use serial_pages::HostPage;
 
 pub(super) use quiet::QuietReads;
 
@@ -48,7 +46,7 @@ pub(super) struct Fast<S> {
     pub(super) events: EventHash,
     pub(super) copies: copies::CopySets<S>,
     pub(super) copy_back_runs: copy_back_run::CopyBackRuns,
-    pub(super) serial: serial::SerialLists<S>,
+    pub(super) serial: serial::SerialLists,
 }
 
 impl<S> Fast<S> {
@@ -66,10 +64,11 @@ impl<S> Fast<S> {
             && rules.polls.is_none()
             && !rules.timing.cache_across
             && rules.suspend.is_none()
+            && rules.variation.is_none()
+            && rules.plane_reads.is_none()
             && !observed;
         let plain_copies = silent && rules.data_only && !rules.intervenes() && config.ecc.is_none();
-        let copy_backs =
-            silent && config.transfer == Transfer::Bus && rules.timing.command.is_zero() && !rules.issues;
+        let copy_backs = silent && config.transfer == Transfer::Bus && rules.timing.command.is_zero() && !rules.issues;
         let dies = if one_page && copy_backs { geometry.die_count() } else { 0 };
         Self {
             plain_reads: !observed && config.has_plain_reads(),
@@ -89,7 +88,6 @@ impl<S> Fast<S> {
     /// Forgets what is under way, at a power cut.
     pub(super) fn cut(&mut self) {
         self.copies.clear();
-        self.serial.clear();
     }
 }
 

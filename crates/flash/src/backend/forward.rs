@@ -19,14 +19,14 @@ const _: () = assert!(FIRST < LAST && LAST < CLASSES);
 impl<S: Sector, O: Observer> Backend<S, O> {
     /// The queue of a command on its channel, if host reads go first there.
     pub(super) fn urgency(&self, handle: Handle<Command>) -> usize {
-        let command = &self.work.commands[handle];
+        let command = &self.table.commands[handle];
         let awaited = self.rules.forwards && self.host_read_waits(command.die.get());
         if awaited { FIRST } else { Order::ReadFirst.queue(command.class, false) }
     }
 
     fn host_read_waits(&self, die: u32) -> bool {
-        let head = self.dies[die as usize].queue.peek();
-        head.is_some_and(|head| self.work.commands[head].class == Class::HostRead)
+        let mut heads = self.rules.units_of(die).filter_map(|unit| self.dies[unit as usize].queue.peek());
+        heads.any(|head| self.table.commands[head].class == Class::HostRead)
     }
 
     /// Speeds up the occupants of a die if a host read waits for it.
@@ -37,7 +37,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             return;
         }
         for handle in occupants.into_iter().flatten() {
-            let command = &self.work.commands[handle];
+            let command = &self.table.commands[handle];
             let untouched = matches!(command.state, State::CommandCycles | State::DataIn) && command.crossed == 0;
             // The command behind an occupant that has begun gives way when that one is done.
             if untouched && occupants.iter().all(Option::is_some) {
@@ -45,20 +45,20 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             }
             let channel = self.channel_of(handle) as usize;
             // Only a command that waits for the channel can be moved.
-            if !self.channels[channel].queue.remove(&mut self.work.commands, LAST, handle) {
+            if !self.channels[channel].queue.remove(&mut self.table.commands, LAST, handle) {
                 continue;
             }
             if untouched {
-                let command = &mut self.work.commands[handle];
+                let command = &mut self.table.commands[handle];
                 command.wait += now - command.ready;
                 (command.ready, command.state) = (now, State::Queued);
                 let state = &mut self.dies[die as usize];
                 (state.array, state.register) = (None, None);
                 let class = self.class_at_die(handle);
-                self.dies[die as usize].queue.push_front(&mut self.work.commands, class, handle);
+                self.dies[die as usize].queue.push_front(&mut self.table.commands, class, handle);
                 return self.next_command(now, die, events);
             }
-            self.channels[channel].queue.push(&mut self.work.commands, FIRST, handle);
+            self.channels[channel].queue.push(&mut self.table.commands, FIRST, handle);
         }
     }
 }

@@ -55,8 +55,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                     return;
                 }
                 hash.add(now, PROCESSOR);
-                if let Some(issued) = self.processor.end_job(now, &mut self.work.commands, events) {
-                    self.next_command(now, issued.get(), events);
+                if let Some(issued) = self.processor.end_job(now, &mut self.table.commands, events) {
+                    self.next_command(now, issued, events);
                 }
             }
         }
@@ -65,6 +65,16 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Lets a free die begin the first command that waits for it. Where the forwarder, software controllers or cache
     /// mode have a say, also looks after a die that is occupied.
     pub(super) fn next_command<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
+        if self.rules.plane_reads.is_some() {
+            return self.next_of_die(now, number, events);
+        }
+        self.next_of_unit(now, number, events);
+    }
+
+    /// Lets one unit begin the first command that waits for it, if it is free.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // One caller that every command passes, and a rare one.
+    pub(super) fn next_of_unit<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
         let die = &self.dies[number as usize];
         if !die.is_free() {
             if self.rules.forwards {
@@ -82,10 +92,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             return;
         }
         let Some(head) = self.dies[number as usize].queue.peek() else { return };
-        if self.rules.issues && !self.processor.issues(now, head, &mut self.work.commands, events) {
+        if self.rules.issues && !self.processor.issues(now, head, &mut self.table.commands, events) {
             return;
         }
-        self.dies[number as usize].queue.pop(&self.work.commands);
+        self.dies[number as usize].queue.pop(&self.table.commands);
         self.begin(now, head, events);
     }
 
@@ -96,22 +106,22 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         handle: Handle<Command>,
         events: &mut EventQueue<E>,
     ) {
-        let command = &mut self.work.commands[handle];
-        let die = &mut self.dies[command.die.index()];
+        let command = &mut self.table.commands[handle];
+        let die = &mut self.dies[command.unit as usize];
         if now > command.ready {
             command.wait += now - command.ready;
             if let Some(cause) = die.last {
-                self.work.lists[command.list].waited_for.insert(cause);
+                self.table.lists[command.list].waited_for.insert(cause);
             }
         }
         if command.behind > 0 && !self.media.cannot_fail() {
             self.split_run(handle);
         }
-        let &Command { op, cause, die, list, .. } = &self.work.commands[handle];
-        self.dies[die.index()].last = Some(cause);
-        self.work.lists[list].start(now);
+        let &Command { op, cause, unit, list, .. } = &self.table.commands[handle];
+        self.dies[unit as usize].last = Some(cause);
+        self.table.lists[list].start(now);
         self.prefetch_next(handle);
-        let die = &mut self.dies[die.index()];
+        let die = &mut self.dies[unit as usize];
         if op == Op::Program {
             die.register = Some(handle);
             self.request_channel(now, handle, State::DataIn, events);
@@ -131,7 +141,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         handle: Handle<Command>,
         events: &mut EventQueue<E>,
     ) {
-        if self.fast.plain_reads && self.work.commands[handle].op == Op::Read {
+        if self.fast.plain_reads && self.table.commands[handle].op == Op::Read {
             return self.begin_read(now, handle, events);
         }
         self.execute_after(now, handle, Span::ZERO, events);
@@ -160,7 +170,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         events: &mut EventQueue<E>,
     ) {
         // The copy takes time only if another page follows, or may follow from another list.
-        let die = &self.dies[self.work.commands[handle].die.index()];
+        let die = &self.dies[self.table.commands[handle].unit as usize];
         let across = self.rules.timing.cache_across;
         let follower = across || die.queue.peek().is_some_and(|head| self.follows(handle, head));
         self.execute_after(now, handle, if follower { copy } else { Span::ZERO }, events);
@@ -178,14 +188,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     ) {
         let (time, primitive) = self.array_work(handle);
         if self.rules.timing.cache_across {
-            self.work.commands[handle].copied = self.streams(handle);
+            self.table.commands[handle].copied = self.streams(handle);
         }
         self.take_effect(handle);
-        if self.work.commands[handle].refused {
+        if self.table.commands[handle].refused {
             return self.pass_over(now, handle, events);
         }
         let delay = copy + self.rules.timing.cycles.busy;
-        if self.work.commands[handle].op == Op::CopyBack {
+        if self.table.commands[handle].op == Op::CopyBack {
             return self.start_copy_back(now, handle, (delay, time), primitive, events);
         }
         self.start_array(now, handle, (delay, time), primitive, (None, events));
@@ -194,9 +204,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Skips a refused program: its die is done with it at once.
     #[cold]
     fn pass_over<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
-        let command = &mut self.work.commands[handle];
+        let command = &mut self.table.commands[handle];
         command.state = State::Array;
-        let number = command.die.get();
+        let number = command.unit;
         let die = &mut self.dies[number as usize];
         die.array = Some(handle);
         let generation = die.meter.begin(now, now);
@@ -215,14 +225,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         primitive: Primitive,
         (place, events): (Option<Due>, &mut EventQueue<E>),
     ) {
-        let command = &mut self.work.commands[handle];
+        let command = &mut self.table.commands[handle];
         command.state = State::Array;
-        let number = command.die.get();
+        let number = command.unit;
         let from = now + delay;
         let until = from + time;
         self.observer.phase(Phase {
             resource: Resource::Array(number),
-            die: number,
+            die: command.die.get(),
             primitive,
             op: command.op,
             cause: command.cause,
@@ -233,7 +243,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         });
         let die = &mut self.dies[number as usize];
         if let Some(suspension) = &mut die.suspension {
-            suspension.work(handle, command, from, until);
+            suspension.begin(handle, command, from, until);
         }
         die.array = Some(handle);
         let generation = die.meter.begin(now, until);
@@ -255,23 +265,37 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller for reads on their short way and one for all else.
     pub(super) fn array_work(&self, handle: Handle<Command>) -> (Span, Primitive) {
-        let command = &self.work.commands[handle];
+        let command = &self.table.commands[handle];
         let (geometry, timing) = (self.media.geometry(), &self.rules.timing);
         let row_of = |offset| geometry.page_and_plane(offset).0;
-        let source = || geometry.locate(self.work.slots[self.work.first_slot(handle)].psn).1;
+        let source = || geometry.locate(self.table.slots[self.table.first_slot(handle)].psn);
+        let target = command.target.superblock;
+        // Commands of several slots may be on several planes.
+        let plane_of = |offset| (command.count == 1).then(|| geometry.page_and_plane(offset).1);
+        let vary = |op, time, superblock, plane| self.rules.vary(&self.media, (op, time), (superblock, plane));
         match command.op {
-            Op::Erase => (timing.erase, Primitive::Erase),
-            Op::Program => (self.rules.program_time(command, row_of(command.target.offset)), Primitive::Program),
+            Op::Erase => (vary(Op::Erase, timing.erase, target, None), Primitive::Erase),
+            Op::Program => {
+                let time = self.rules.program_time(command, row_of(command.target.offset));
+                (vary(Op::Program, time, target, plane_of(command.target.offset)), Primitive::Program)
+            }
             Op::CopyBack => {
-                let read = timing.read_time(row_of(source()));
+                let (from, offset) = source();
+                let read = vary(Op::Read, timing.read_time(row_of(offset)), from, plane_of(offset));
                 if command.sectors > 0 {
                     return (read, Primitive::Read);
                 }
-                (read + timing.program_time(row_of(command.target.offset)), Primitive::CopyBack)
+                let program = timing.program_time(row_of(command.target.offset));
+                let plane = plane_of(command.target.offset);
+                (read + vary(Op::Program, program, target, plane), Primitive::CopyBack)
             }
             Op::Read => {
-                let page = if timing.read.len() == 1 { 0 } else { row_of(source()) };
-                let time = self.rules.read_time(&self.media, command.target.superblock, page);
+                let page = if timing.read.len() == 1 { 0 } else { row_of(source().1) };
+                let time = self.rules.read_time(&self.media, target, page);
+                let time = match self.rules.variation {
+                    None => time,
+                    Some(_) => vary(Op::Read, time, target, plane_of(source().1)),
+                };
                 let time = match timing.cache_read {
                     // In cache mode the page moves to the cache register before its transfer.
                     Some(copy) if self.streams(handle) => time + copy,
@@ -287,7 +311,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     pub(super) fn charge_array(&mut self, now: Time, number: u32) -> Handle<Command> {
         let die = &mut self.dies[number as usize];
         let handle = die.array.expect("an array that works has a command");
-        let command = &self.work.commands[handle];
+        let command = &self.table.commands[handle];
         self.account.at(command.op, command.cause).array += die.meter.end(now);
         handle
     }
@@ -347,7 +371,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         events: &mut EventQueue<E>,
     ) {
         let die = &mut self.dies[number as usize];
-        match self.work.commands[handle].op {
+        match self.table.commands[handle].op {
             Op::Read if die.register.is_some() => die.held = true,
             Op::Read => self.send(now, number, handle, events),
             Op::Program => {
@@ -358,7 +382,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 self.finish(now, handle, events);
                 self.next_command(now, number, events);
             }
-            Op::CopyBack if self.work.commands[handle].wants_data() => {
+            Op::CopyBack if self.table.commands[handle].wants_data() => {
                 (die.array, die.register) = (None, Some(handle));
                 self.request_channel(now, handle, State::Patch, events);
             }
@@ -403,7 +427,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     ) {
         self.count(handle);
         self.notify(now, handle, Stop::Finished);
-        let command = &mut self.work.commands[handle];
+        let command = &mut self.table.commands[handle];
         command.state = State::Done;
         let (op, cause) = (command.op, command.cause);
         self.dies[command.die.index()].unfinished -= 1;
@@ -427,22 +451,22 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         handle: Handle<Command>,
         events: &mut EventQueue<E>,
     ) -> Option<u32> {
-        if let [Some(next), after] = self.work.commands[handle].then {
+        if let [Some(next), after] = self.table.commands[handle].then {
             self.pass_on(handle);
             self.let_go(now, next, events);
             if let Some(next) = after {
                 self.let_go(now, next, events);
             }
         }
-        self.work.end_in_list(handle)
+        self.table.end_in_list(handle)
     }
 
     /// Ends a dependency of a command. Without others, the command goes to its die.
     #[inline]
     fn let_go<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
-        let command = &mut self.work.commands[handle];
+        let command = &mut self.table.commands[handle];
         command.waits -= 1;
-        if command.waits == 0 && self.work.lists[command.list].dispatched {
+        if command.waits == 0 && self.table.lists[command.list].dispatched {
             self.send_to_die(now, handle, events);
         }
     }

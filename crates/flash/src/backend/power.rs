@@ -13,25 +13,24 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// moment is not modelled.
     pub fn save(&mut self, now: Time, lists: &[Handle<List>]) {
         self.settle_runs(now);
-        lists.iter().for_each(|list| self.write_serial_pages_out(*list));
         self.media.faults_mut().suspend(true);
         let mut more = true;
         while std::mem::take(&mut more) {
             for list in lists {
-                let mut next = self.work.lists[*list].first;
+                let mut next = self.table.lists[*list].first;
                 while let Some(command) = next {
-                    next = self.work.commands[command].sibling;
-                    if self.work.commands[command].waits > 0 || self.work.commands[command].is_done() {
+                    next = self.table.commands[command].sibling;
+                    if self.table.commands[command].waits > 0 || self.table.commands[command].is_done() {
                         continue;
                     }
-                    if !self.work.commands[command].effected {
+                    if !self.table.commands[command].effected {
                         self.take_effect(command);
                     }
                     self.copy_rest(command);
                     self.pass_on(command);
-                    self.work.commands[command].state = State::Done;
-                    for then in self.work.commands[command].then.into_iter().flatten() {
-                        self.work.commands[then].waits -= 1;
+                    self.table.commands[command].state = State::Done;
+                    for then in self.table.commands[command].then.into_iter().flatten() {
+                        self.table.commands[then].waits -= 1;
                     }
                     more = true;
                 }
@@ -50,8 +49,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.cut_serial(now);
         let copying = self.copies_being_programmed(now);
         for (number, die) in self.dies.iter_mut().enumerate() {
-            let array = die.torn_by_cut(now, &self.work.commands).map(|handle| {
-                let &Command { op, target, count, .. } = &self.work.commands[handle];
+            let array = die.torn_by_cut(now, &self.table.commands).map(|handle| {
+                let &Command { op, target, count, .. } = &self.table.commands[handle];
                 Tear { op, target, count }
             });
             let suspended = die.suspension.as_ref().and_then(|suspension| suspension.tear);
@@ -74,7 +73,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             decoders.cut(now, self.rules.planted);
         }
         self.fast.cut();
-        self.work.clear();
+        self.table.clear();
         self.payload.clear();
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use base::engine::{EventQueue, Handle, Slab};
-use base::units::{DieId, Span, Time};
+use base::units::{Span, Time};
 
 use super::command::Preparation;
 use super::meter::{Generation, Meter};
@@ -111,13 +111,13 @@ impl Processor {
         false
     }
 
-    /// Ends the job under way, and begins the next. Returns the die of a command that has been issued.
+    /// Ends the job under way, and begins the next. Returns the unit of a command that has been issued.
     pub(super) fn end_job<E: From<Event> + Copy>(
         &mut self,
         now: Time,
         commands: &mut Slab<Command>,
         events: &mut EventQueue<E>,
-    ) -> Option<DieId> {
+    ) -> Option<u32> {
         self.meter.end(now);
         let job = self.current.take().expect("a processor that finishes was busy");
         if let Some(next) = self.queue.pop_front() {
@@ -130,7 +130,7 @@ impl Processor {
             }
             Job::Command(handle) => {
                 commands[handle].preparation = Preparation::Done;
-                Some(commands[handle].die)
+                Some(commands[handle].unit)
             }
         }
     }

@@ -4,9 +4,10 @@ use base::engine::Handle;
 use base::units::{Bytes, Span, SuperblockId};
 
 use super::channel::Load;
+use super::command_table::CommandTable;
+use super::planes::PlaneReads;
 use super::planted::Planted;
-use super::work::Work;
-use super::{Arbitration, BusOrder, Command, Completion, Config, Op, Order, State, SuspendSpec, Timing};
+use super::{Arbitration, BusOrder, Command, Completion, Config, Op, Order, State, SuspendSpec, Timing, VariationSpec};
 use crate::nand::{Geometry, Media, Mode, Sector};
 
 /// The rules of a backend.
@@ -30,6 +31,10 @@ pub(super) struct Rules {
     pub(super) issues: bool,
     /// Programs or erases are suspended.
     pub(super) suspend: Option<SuspendSpec>,
+    /// Array times differ between blocks.
+    pub(super) variation: Option<VariationSpec>,
+    /// Planes that read by themselves.
+    pub(super) plane_reads: Option<PlaneReads>,
     /// Lists finish as soon as they are submitted, if this is false.
     pub(super) timed: bool,
     pub(super) planted: Planted,
@@ -60,6 +65,8 @@ impl Rules {
             page_slots: geometry.slots * timing.gang,
             issues: config.software.is_some(),
             suspend: config.suspend,
+            variation: config.variation,
+            plane_reads: PlaneReads::new(config, geometry),
             timed: true,
             planted: Planted::default(),
         }
@@ -89,10 +96,24 @@ impl Rules {
         }
     }
 
+    /// Array time of an operation on one plane of a superblock, or on all its planes, where the part says `time`.
+    #[inline]
+    pub(super) fn vary<S: Sector>(
+        &self,
+        media: &Media<S>,
+        operation: (Op, Span),
+        place: (SuperblockId, Option<u32>),
+    ) -> Span {
+        match &self.variation {
+            None => operation.1,
+            Some(variation) => variation.time(media, operation, place),
+        }
+    }
+
     /// The pages of a command that have cycles of their own on the channel: those of its planes and, for a program, of
     /// its word line. Ganged chips share their lines, so a gang has the cycles of one chip.
-    pub(super) fn pages_of(&self, work: &Work, handle: Handle<Command>, geometry: &Geometry) -> u64 {
-        let command = &work.commands[handle];
+    pub(super) fn pages_of(&self, table: &CommandTable, handle: Handle<Command>, geometry: &Geometry) -> u64 {
+        let command = &table.commands[handle];
         let gang = self.timing.gang;
         match command.op {
             Op::Erase => u64::from(geometry.stripe / gang),
@@ -100,7 +121,7 @@ impl Rules {
             _ if command.count == 1 => 1,
             Op::Program | Op::CopyBack => u64::from(command.count.div_ceil(self.page_slots)),
             Op::Read => {
-                let pages = work.slots_of(handle).iter().map(|slot| geometry.page_of(slot.psn).get());
+                let pages = table.slots_of(handle).iter().map(|slot| geometry.page_of(slot.psn).get());
                 let (mut count, mut last) = (0, None);
                 for page in pages {
                     // Most reads have no gang, and need no division.
@@ -115,9 +136,9 @@ impl Rules {
     /// Channel time of the next transfer of a command besides its data: command and address cycles, and ONFI's waits
     /// between these and the data.
     #[inline(never)]
-    fn cycles(&self, work: &Work, (handle, state): (Handle<Command>, State), geometry: &Geometry) -> Span {
-        let command = &work.commands[handle];
-        let pages = || self.pages_of(work, handle, geometry);
+    fn cycles(&self, table: &CommandTable, (handle, state): (Handle<Command>, State), geometry: &Geometry) -> Span {
+        let command = &table.commands[handle];
+        let pages = || self.pages_of(table, handle, geometry);
         match state {
             // The second half of a copy-back with data in has cycles of its own.
             State::CommandCycles if command.sectors > 0 => self.timing.commands(Op::Read, pages()),
@@ -131,14 +152,14 @@ impl Rules {
 
     /// The transfer of a command in a state, if it crosses in one piece.
     #[inline]
-    pub(super) fn load_of(&self, work: &Work, of: (Handle<Command>, State), geometry: &Geometry) -> Load {
+    pub(super) fn load_of(&self, table: &CommandTable, of: (Handle<Command>, State), geometry: &Geometry) -> Load {
         let (handle, state) = of;
-        let command = &work.commands[handle];
+        let command = &table.commands[handle];
         // Most transfers.
         if self.data_only && command.count == 1 && command.sectors == 0 && state == State::DataOut {
             return Load { time: self.timing.transfer[1], bytes: self.timing.slot_bytes };
         }
-        let cycles = if self.data_only { Span::ZERO } else { self.cycles(work, of, geometry) };
+        let cycles = if self.data_only { Span::ZERO } else { self.cycles(table, of, geometry) };
         if matches!(state, State::CommandCycles | State::Status) {
             return Load { time: cycles, bytes: Bytes::default() };
         }

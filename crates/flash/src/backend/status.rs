@@ -34,7 +34,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         handle: Handle<Command>,
         events: &mut EventQueue<E>,
     ) -> bool {
-        let command = &self.work.commands[handle];
+        let command = &self.table.commands[handle];
         if command.refused {
             return false;
         }
@@ -63,7 +63,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         handle: Handle<Command>,
         events: &mut EventQueue<E>,
     ) {
-        let number = self.work.commands[handle].die.get();
+        let number = self.table.commands[handle].unit;
         let die = &mut self.dies[number as usize];
         if die.array != Some(handle) {
             // The array has gone on with the next page.
@@ -74,7 +74,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             die.watch = die.watch.wrapping_add(1);
             return self.array_over(now, number, handle, events);
         }
-        self.work.commands[handle].state = State::Array;
+        self.table.commands[handle].state = State::Array;
         let interval = self.rules.polls.expect("only a die that is polled has its status read while it works");
         events.push(now + interval, Event::Poll { die: number, watch: die.watch }.into());
     }

@@ -15,30 +15,33 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// If the list is empty.
     #[inline]
     pub fn submit<E: From<Event> + Copy>(&mut self, now: Time, list: Handle<List>, events: &mut EventQueue<E>) {
-        if self.work.lists[list].copies().is_some()
+        if self.table.lists[list].copies().is_some()
             && let Some(copies) = self.copies_of(list)
         {
             return self.submit_copies(now, list, copies, events);
         }
-        let first = self.work.lists[list].first.expect("a list of at least one command");
+        let first = self.table.lists[list].first.expect("a list of at least one command");
         if !self.rules.timed {
             self.run_at_once(list);
             return;
         }
-        let entry = &mut self.work.lists[list];
+        if self.rules.plane_reads.is_some() {
+            self.choose_units(first);
+        }
+        let entry = &mut self.table.lists[list];
         entry.submitted = now;
         if O::LISTENS || entry.spreads || self.fast.copy_back_runs.are_possible() {
             let mut next = Some(first);
             while let Some(command) = next {
-                let &Command { die, behind, sibling, .. } = &self.work.commands[command];
+                let &Command { die, behind, sibling, .. } = &self.table.commands[command];
                 self.dies[die.index()].unfinished += 1 + behind;
                 self.notify(now, command, Stop::Submitted);
                 next = sibling;
             }
         } else {
-            self.dies[self.work.commands[first].die.index()].unfinished += entry.remaining;
+            self.dies[self.table.commands[first].die.index()].unfinished += entry.remaining;
         }
-        let command = &self.work.commands[first];
+        let command = &self.table.commands[first];
         self.send_to_controller(now, list, (command.die.get(), command.collects()), events);
     }
 
@@ -52,7 +55,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         (die, collects): (u32, bool),
         events: &mut EventQueue<E>,
     ) {
-        let lists = &mut self.work.lists;
+        let lists = &mut self.table.lists;
         let class = self.rules.arbitration.commands.queue(lists[list].class, collects);
         match self.controllers.admit(lists, list, class, (die, self.dies[die as usize].channel)) {
             Admission::Dies => self.dispatch(now, list, events),
@@ -65,9 +68,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Gives every free controller the first list whose chips are free.
     fn assign<E: From<Event> + Copy>(&mut self, now: Time, events: &mut EventQueue<E>) {
         loop {
-            let Self { controllers, work, fast, dies, .. } = self;
-            let commands = &work.commands;
-            let fit = controllers.first_fit(&mut work.lists, |lists, list| {
+            let Self { controllers, table, fast, dies, .. } = self;
+            let commands = &table.commands;
+            let fit = controllers.first_fit(&mut table.lists, |lists, list| {
                 let (mut free, mut chips) = (true, 0);
                 let mut wants = |die: DieId| {
                     free &= dies[die.index()].held_by == 0;
@@ -91,46 +94,46 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// Marks the dies of a list as held, or releases them.
     fn hold_chips(&mut self, list: Handle<List>, held: bool) {
-        let Self { work, fast, dies, .. } = self;
+        let Self { table, fast, dies, .. } = self;
         let mut mark = |die: usize, times: u32| {
             let by = &mut dies[die].held_by;
             *by = if held { *by + times } else { *by - times };
         };
-        if let Some(copies) = work.lists[list].copies() {
+        if let Some(copies) = table.lists[list].copies() {
             return fast.copies.dies_of(copies).iter().for_each(|(die, steps)| mark(*die as usize, *steps));
         }
-        let mut next = work.lists[list].first;
+        let mut next = table.lists[list].first;
         while let Some(command) = next {
-            next = work.commands[command].sibling;
-            mark(work.commands[command].die.index(), 1);
+            next = table.commands[command].sibling;
+            mark(table.commands[command].die.index(), 1);
         }
     }
 
     /// Executes a list at once, in its order as far as the dependencies allow.
     fn run_at_once(&mut self, list: Handle<List>) {
-        while self.work.lists[list].remaining > 0 {
-            let before = self.work.lists[list].remaining;
-            let mut next = self.work.lists[list].first;
+        while self.table.lists[list].remaining > 0 {
+            let before = self.table.lists[list].remaining;
+            let mut next = self.table.lists[list].first;
             while let Some(command) = next {
-                if self.work.commands[command].behind > 0 {
+                if self.table.commands[command].behind > 0 {
                     self.copy_all(command);
                 }
-                next = self.work.commands[command].sibling;
-                if self.work.commands[command].waits > 0 || self.work.commands[command].is_done() {
+                next = self.table.commands[command].sibling;
+                if self.table.commands[command].waits > 0 || self.table.commands[command].is_done() {
                     continue;
                 }
                 self.take_effect(command);
                 self.pass_on(command);
                 self.count(command);
-                self.work.commands[command].state = State::Done;
-                for then in self.work.commands[command].then.into_iter().flatten() {
-                    self.work.commands[then].waits -= 1;
+                self.table.commands[command].state = State::Done;
+                for then in self.table.commands[command].then.into_iter().flatten() {
+                    self.table.commands[then].waits -= 1;
                 }
-                self.work.lists[list].remaining -= 1;
+                self.table.lists[list].remaining -= 1;
             }
-            assert!(self.work.lists[list].remaining < before, "commands of a list wait for each other");
+            assert!(self.table.lists[list].remaining < before, "commands of a list wait for each other");
         }
-        self.work.finished.push_back(list);
+        self.table.finished.push_back(list);
     }
 
     /// Gives a list to a free controller.
@@ -143,11 +146,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         events: &mut EventQueue<E>,
     ) {
         if O::LISTENS {
-            let first = self.work.lists[list].first.expect("a list of at least one command");
-            let cause = self.work.commands[first].cause;
+            let first = self.table.lists[list].first.expect("a list of at least one command");
+            let cause = self.table.commands[first].cause;
             self.observer.controller(now, controller, Some((list.number().get(), cause)));
         }
-        self.controllers.occupy(now, controller, list, &mut self.work.lists);
+        self.controllers.occupy(now, controller, list, &mut self.table.lists);
         self.dispatch(now, list, events);
     }
 
@@ -167,7 +170,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             self.hold_chips(left.expect("a controller that ends a list has it"), false);
             return self.assign(now, events);
         }
-        if let Some(next) = self.controllers.take_next(controller, &self.work.lists) {
+        if let Some(next) = self.controllers.take_next(controller, &self.table.lists) {
             self.occupy(now, controller, next, events);
         }
     }
@@ -176,7 +179,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller with controllers and one without.
     fn dispatch<E: From<Event> + Copy>(&mut self, now: Time, list: Handle<List>, events: &mut EventQueue<E>) {
-        let entry = &mut self.work.lists[list];
+        let entry = &mut self.table.lists[list];
         entry.dispatched = true;
         if let Some(copies) = entry.copies() {
             if self.media.cannot_fail() {
@@ -184,7 +187,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             }
             self.write_out(copies.set, Some(events));
         }
-        let entry = &self.work.lists[list];
+        let entry = &self.table.lists[list];
         let (first, spreads) = (entry.first, entry.spreads);
         if spreads || self.rules.intervenes() || self.rules.timing.cache_across {
             return self.dispatch_widely(now, first, events);
@@ -194,7 +197,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let (mut ready, mut queued) = (None, false);
         let mut next = first;
         while let Some(handle) = next {
-            let command = &self.work.commands[handle];
+            let command = &self.table.commands[handle];
             next = command.sibling;
             if command.waits > 0 {
                 continue;
@@ -207,7 +210,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         match ready {
             Some(last) if queued => {
                 self.enqueue(now, last, events);
-                self.next_command(now, self.work.commands[last].die.get(), events);
+                self.next_command(now, self.table.commands[last].unit, events);
             }
             Some(alone) => self.send_to_die(now, alone, events),
             None => {}
@@ -222,23 +225,23 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         first: Option<Handle<Command>>,
         events: &mut EventQueue<E>,
     ) {
-        if let Some(alone) = first.filter(|first| self.work.commands[*first].sibling.is_none()) {
-            if self.work.commands[alone].waits == 0 {
+        if let Some(alone) = first.filter(|first| self.table.commands[*first].sibling.is_none()) {
+            if self.table.commands[alone].waits == 0 {
                 self.send_to_die(now, alone, events);
             }
             return;
         }
         let mut next = first;
         while let Some(handle) = next {
-            next = self.work.commands[handle].sibling;
-            if self.work.commands[handle].waits == 0 {
+            next = self.table.commands[handle].sibling;
+            if self.table.commands[handle].waits == 0 {
                 self.enqueue(now, handle, events);
             }
         }
         let mut next = first;
         while let Some(handle) = next {
-            next = self.work.commands[handle].sibling;
-            self.next_command(now, self.work.commands[handle].die.get(), events);
+            next = self.table.commands[handle].sibling;
+            self.next_command(now, self.table.commands[handle].unit, events);
         }
     }
 
@@ -250,21 +253,21 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         handle: Handle<Command>,
         events: &mut EventQueue<E>,
     ) {
-        let die = self.work.commands[handle].die;
-        let state = &self.dies[die.index()];
-        if !self.rules.issues && state.is_idle() {
-            self.work.commands[handle].ready = now;
+        let unit = self.table.commands[handle].unit;
+        let alone = !self.rules.issues && self.rules.plane_reads.is_none();
+        if alone && self.dies[unit as usize].is_idle() {
+            self.table.commands[handle].ready = now;
             self.notify(now, handle, Stop::Ready);
             return self.begin(now, handle, events);
         }
         self.enqueue(now, handle, events);
-        self.next_command(now, die.get(), events);
+        self.next_command(now, unit, events);
     }
 
     /// The queue of a command at its die.
     #[inline]
     pub(super) fn class_at_die(&self, handle: Handle<Command>) -> usize {
-        let command = &self.work.commands[handle];
+        let command = &self.table.commands[handle];
         if let Some(suspend) = &self.rules.suspend {
             return suspend.queue(command);
         }
@@ -279,14 +282,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         handle: Handle<Command>,
         events: &mut EventQueue<E>,
     ) {
-        let command = &mut self.work.commands[handle];
+        let command = &mut self.table.commands[handle];
         command.ready = now;
-        let die = command.die.get();
+        let die = command.unit;
         if self.fast.copy_back_runs.is_under_way(die) {
             self.interrupt_run(now, die, events);
         }
         let class = self.class_at_die(handle);
-        self.dies[die as usize].queue.push(&mut self.work.commands, class, handle);
+        self.dies[die as usize].queue.push(&mut self.table.commands, class, handle);
         self.notify(now, handle, Stop::Ready);
     }
 }

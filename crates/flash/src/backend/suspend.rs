@@ -132,8 +132,8 @@ impl SuspendSpec {
 
     /// The queue of a command: reads that may suspend, then host writes that may, then all others.
     pub(super) fn queue(&self, command: &Command) -> usize {
-        let reads = command.op == Op::Read
-            && (command.class == Class::HostRead || matches!(self.reads, SuspensionReads::All));
+        let reads =
+            command.op == Op::Read && (command.class == Class::HostRead || matches!(self.reads, SuspensionReads::All));
         let writes = self.writes && command.op == Op::Program && command.stream == Stream::Host;
         match (reads, writes) {
             (true, _) => 0,
@@ -220,7 +220,7 @@ pub(super) struct Resumption {
 
 impl Suspension {
     /// An array begins an operation, or goes on with the one that was suspended: work from `from` to `until`.
-    pub(super) fn work(&mut self, handle: Handle<Command>, command: &Command, from: Time, until: Time) {
+    pub(super) fn begin(&mut self, handle: Handle<Command>, command: &Command, from: Time, until: Time) {
         if let Some(operation) = self.operation.as_mut().filter(|operation| operation.command == handle) {
             operation.from = from;
             return;
@@ -252,7 +252,13 @@ impl Suspension {
     }
 
     /// A command of this queue waits while the array works on `array`: has the array stop, if the rules allow it.
-    pub(super) fn ask(&mut self, now: Time, rules: &SuspendSpec, array: Handle<Command>, queue: usize) -> Option<StopTimes> {
+    pub(super) fn ask(
+        &mut self,
+        now: Time,
+        rules: &SuspendSpec,
+        array: Handle<Command>,
+        queue: usize,
+    ) -> Option<StopTimes> {
         let operation = self.operation.as_mut().filter(|operation| operation.command == array)?;
         let Operation { op, total, done, from, suspensions, stood, .. } = *operation;
         let (time, _, steps) = rules.times(op);
@@ -325,18 +331,24 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
     }
 
+    /// The first queue of a die, or of one of its planes, in which a command waits.
+    fn first_queue(&self, die: u32) -> Option<usize> {
+        let heads = self.rules.units_of(die).filter_map(|unit| self.dies[unit as usize].queue.peek());
+        heads.map(|head| self.class_at_die(head)).min()
+    }
+
     /// Has the array of an occupied die stop, if a command waits that may suspend its operation. While the register is
     /// occupied the array is not stopped: the page there waits for it.
     #[cold]
     #[inline(never)]
     pub(super) fn suspend<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
-        let Self { dies, rules, work, observer, .. } = self;
+        let waiting = self.first_queue(number);
+        let Self { dies, rules, table, observer, .. } = self;
         let die = &mut dies[number as usize];
-        let (Some(array), None, Some(head)) = (die.array, die.register, die.queue.peek()) else { return };
+        let (Some(array), None, Some(queue)) = (die.array, die.register, waiting) else { return };
         let (Some(spec), Some(suspension)) = (&rules.suspend, &mut die.suspension) else { return };
-        let queue = spec.queue(&work.commands[head]);
         let Some(StopTimes { work_until, free_at }) = suspension.ask(now, spec, array, queue) else { return };
-        let command = &work.commands[array];
+        let command = &table.commands[array];
         let phase = Phase {
             resource: Resource::Array(number),
             die: number,
@@ -369,7 +381,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     ) -> bool {
         let die = &mut self.dies[number as usize];
         let Some(suspension) = &mut die.suspension else { return false };
-        let command = &mut self.work.commands[handle];
+        let command = &mut self.table.commands[handle];
         if !suspension.stand_still(now, command) {
             suspension.end(handle);
             return false;
@@ -385,10 +397,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[cold]
     #[inline(never)]
     pub(super) fn resume<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) -> bool {
-        let Self { dies, rules, work, account, observer, .. } = self;
+        let next = self.first_queue(number);
+        let Self { dies, rules, table, account, observer, .. } = self;
         let die = &mut dies[number as usize];
         let (Some(spec), Some(suspension)) = (&rules.suspend, &mut die.suspension) else { return false };
-        let next = die.queue.peek().map(|head| spec.queue(&work.commands[head]));
         if suspension.serves(spec) >= next && next.is_some() && !suspension.is_overdue(now, spec) {
             return false;
         }
@@ -396,9 +408,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             return true;
         }
         let torn = suspension.tear.filter(|_| rules.planted.is(Bug::TornAfterResume));
-        let Some(Resumption { command: handle, delay, left, stood }) = suspension.resume(now, spec) else { return false };
+        let Some(Resumption { command: handle, delay, left, stood }) = suspension.resume(now, spec) else {
+            return false;
+        };
         suspension.tear = torn;
-        let command = &mut work.commands[handle];
+        let command = &mut table.commands[handle];
         command.wait += stood;
         let tally = account.at(command.op, command.cause);
         tally.suspended += stood;
@@ -441,7 +455,7 @@ mod tests {
         let command = Command::new(Op::Erase, Cause::Gc, DieId::new(0), target, Stream::Host, list, Class::Other);
         let handle = Slab::default().insert(command.clone());
         let mut suspension = Suspension::default();
-        suspension.work(handle, &command, at(0), at(1000));
+        suspension.begin(handle, &command, at(0), at(1000));
         (suspension, handle, command)
     }
 
@@ -497,13 +511,13 @@ mod tests {
         assert!(suspension.stand_still(first.free_at, &command));
         assert!(!suspension.is_overdue(at(309), &rules) && suspension.is_overdue(at(310), &rules));
         let on = suspension.resume(at(200), &rules).expect("suspended");
-        suspension.work(handle, &command, at(200) + on.delay, at(200) + on.delay + on.left);
+        suspension.begin(handle, &command, at(200) + on.delay, at(200) + on.delay + on.left);
         let second = suspension.ask(at(210), &rules, handle, 0).expect("the second");
-        assert_eq!(second.work_until, at(255), "50 us of work behind 5 us to resume");
+        assert_eq!(second.work_until, at(255), "50 us of table behind 5 us to resume");
         assert!(suspension.stand_still(second.free_at, &command));
         let on = suspension.resume(at(300), &rules).expect("suspended");
         assert_eq!(on.left, Span::from_us(1000 - 100 - 50));
-        suspension.work(handle, &command, at(300) + on.delay, at(300) + on.delay + on.left);
+        suspension.begin(handle, &command, at(300) + on.delay, at(300) + on.delay + on.left);
         assert_eq!(suspension.ask(at(500), &rules, handle, 0), None, "two suspensions are the limit");
     }
 

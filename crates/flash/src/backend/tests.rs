@@ -15,9 +15,9 @@ mod hydra;
 mod lanes;
 mod memory;
 mod pages;
+mod planes;
 mod refuse;
 mod serial;
-mod serial_pages;
 mod software;
 mod status;
 mod suspend;
@@ -71,6 +71,8 @@ impl Shape {
             ecc: None,
             arbitration: self.arbitration,
             suspend: None,
+            plane_reads: None,
+            variation: None,
             software: None,
         };
         Bench::new(geometry, &config, 1)

@@ -11,9 +11,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// The channel of a command: the bus of its die, or the link of its controller.
     #[inline]
     pub(super) fn channel_of(&self, handle: Handle<Command>) -> u32 {
-        let command = &self.work.commands[handle];
+        let command = &self.table.commands[handle];
         if self.controllers.links {
-            return self.work.lists[command.list].controller().expect("a command under way has a controller");
+            return self.table.lists[command.list].controller().expect("a command under way has a controller");
         }
         self.dies[command.die.index()].channel
     }
@@ -29,7 +29,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         state: State,
         events: &mut EventQueue<E>,
     ) {
-        let command = &mut self.work.commands[handle];
+        let command = &mut self.table.commands[handle];
         (command.state, command.ready) = (state, now);
         let number = self.channel_of(handle);
         if self.channels[number as usize].is_free_for(handle) {
@@ -42,7 +42,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     pub(super) fn class_on_channel(&self, handle: Handle<Command>) -> usize {
         match self.rules.arbitration.bus {
             BusOrder::ReadFirst => self.urgency(handle),
-            order => self.work.commands[handle].state.queue(order),
+            order => self.table.commands[handle].state.queue(order),
         }
     }
 
@@ -56,9 +56,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     ) {
         self.settle(now, number, events);
         let class = self.class_on_channel(handle);
-        let Self { channels, rules, work, .. } = self;
-        channels[number as usize].wait(rules, &mut work.commands, class, handle);
-        if rules.by_pages && work.commands[handle].class == Class::HostRead {
+        let Self { channels, rules, table, .. } = self;
+        channels[number as usize].wait(rules, &mut table.commands, class, handle);
+        if rules.by_pages && table.commands[handle].class == Class::HostRead {
             self.shorten(now, number, events);
         }
     }
@@ -66,10 +66,12 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// A host read begins to wait: shortens a transfer of pages of a program to the page under way.
     #[inline(never)]
     fn shorten<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
-        let Self { channels, rules, work, .. } = self;
+        let Self { channels, rules, table, .. } = self;
         let channel = &mut channels[number as usize];
-        let Some(handle) = channel.current.filter(|_| channel.is_crossed_by_pages(rules, &work.commands)) else { return };
-        let command = &work.commands[handle];
+        let Some(handle) = channel.current.filter(|_| channel.is_crossed_by_pages(rules, &table.commands)) else {
+            return;
+        };
+        let command = &table.commands[handle];
         if let Some((at, generation)) = channel.shorten(now, rules, command) {
             self.observer.shortened(Resource::Channel(number), command.die.get(), handle.number().get(), at);
             events.push(at, Event::Bus { channel: number, generation }.into());
@@ -85,23 +87,23 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         handle: Handle<Command>,
         events: &mut EventQueue<E>,
     ) {
-        let pages = self.channels[number as usize].pages_to_cross(&self.rules, &self.work.commands[handle]);
-        let state = self.work.commands[handle].state;
+        let pages = self.channels[number as usize].pages_to_cross(&self.rules, &self.table.commands[handle]);
+        let state = self.table.commands[handle].state;
         let load = match pages {
             Some(until) => {
                 self.wake_quiet_reads(number, events);
                 self.channels[number as usize].crosses = until;
-                self.rules.load_of_pages(self.work.commands[handle].crossed, until)
+                self.rules.load_of_pages(self.table.commands[handle].crossed, until)
             }
-            None => self.rules.load_of(&self.work, (handle, state), self.media.geometry()),
+            None => self.rules.load_of(&self.table, (handle, state), self.media.geometry()),
         };
         let until = now + load.time;
         let channel = &mut self.channels[number as usize];
         if pages.is_none() {
             channel.quiet.begin_transfer(now, until);
         }
-        let command = &mut self.work.commands[handle];
-        let generation = channel.begin((now, load), handle, command, &mut self.work.lists);
+        let command = &mut self.table.commands[handle];
+        let generation = channel.begin((now, load), handle, command, &mut self.table.lists);
         self.observer.phase(Phase {
             resource: Resource::Channel(number),
             die: command.die.get(),
@@ -122,7 +124,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         {
             decoders.expect_codewords(
                 (number, (now, until), generation),
-                (&mut self.work.commands[handle], &self.rules.timing, self.media.geometry()),
+                (&mut self.table.commands[handle], &self.rules.timing, self.media.geometry()),
                 events,
             );
         }
@@ -132,7 +134,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[inline]
     pub(super) fn charge_channel(&mut self, now: Time, number: u32) -> Handle<Command> {
         let (handle, load) = self.channels[number as usize].end(now);
-        let command = &self.work.commands[handle];
+        let command = &self.table.commands[handle];
         let tally = self.account.at(command.op, command.cause);
         tally.bus += load.time;
         tally.bytes += load.bytes;
@@ -146,7 +148,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if !channel.chooses {
             return;
         }
-        if let Some(next) = channel.choose(&self.rules, &self.work.commands) {
+        if let Some(next) = channel.choose(&self.rules, &self.table.commands) {
             self.transfer(now, number, next, events);
         }
     }
@@ -155,7 +157,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// array is done.
     pub(super) fn keep_channel(&mut self, handle: Handle<Command>, until: Time) {
         let number = self.channel_of(handle);
-        let command = &self.work.commands[handle];
+        let command = &self.table.commands[handle];
         let channel = &mut self.channels[number as usize];
         let from = channel.meter.until();
         channel.meter.begin(from, until);
@@ -176,13 +178,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     pub(super) fn transfer_done<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
         if self.fast.plain_reads {
             let current = self.channels[number as usize].current;
-            if let Some(sent) = current.filter(|current| self.work.commands[*current].state == State::DataOut) {
+            if let Some(sent) = current.filter(|current| self.table.commands[*current].state == State::DataOut) {
                 return self.read_sent(now, number, sent, events);
             }
             self.settle(now, number, events);
         }
         let handle = self.charge_channel(now, number);
-        let by_pages = self.rules.by_pages && self.work.commands[handle].state == State::DataIn;
+        let by_pages = self.rules.by_pages && self.table.commands[handle].state == State::DataIn;
         if by_pages && self.goes_on(now, number, handle, events) {
             return;
         }
@@ -203,8 +205,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         handle: Handle<Command>,
         events: &mut EventQueue<E>,
     ) {
-        let command = &self.work.commands[handle];
-        let (die_number, state) = (command.die.get(), command.state);
+        let command = &self.table.commands[handle];
+        let (die_number, state) = (command.unit, command.state);
         let die = &mut self.dies[die_number as usize];
         match state {
             State::CommandCycles => {
@@ -230,8 +232,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 die.register = None;
                 // The first phase changed the media.
                 let row = self.media.geometry().page_and_plane(command.target.offset).0;
-                self.work.commands[handle].patched = true;
-                let time = (self.rules.timing.cycles.busy, self.rules.timing.program_time(row));
+                let superblock = (command.target.superblock, None);
+                let program = (Op::Program, self.rules.timing.program_time(row));
+                let time = (self.rules.timing.cycles.busy, self.rules.vary(&self.media, program, superblock));
+                self.table.commands[handle].patched = true;
                 self.start_array(now, handle, time, Primitive::Program, (None, events));
             }
             State::DataOut => {
@@ -245,7 +249,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 }
                 self.next_command(now, die_number, events);
             }
-            State::Queued | State::Array | State::Suspended | State::Done => unreachable!("nothing crosses a channel in this state"),
+            State::Queued | State::Array | State::Suspended | State::Done => {
+                unreachable!("nothing crosses a channel in this state")
+            }
         }
     }
 
@@ -259,13 +265,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         handle: Handle<Command>,
         events: &mut EventQueue<E>,
     ) -> bool {
-        let Self { channels, work, .. } = self;
-        if channels[number as usize].end_pages(now, &mut work.commands[handle]) {
+        let Self { channels, table, .. } = self;
+        if channels[number as usize].end_pages(now, &mut table.commands[handle]) {
             return false;
         }
         let class = self.class_on_channel(handle);
-        let Self { channels, work, .. } = self;
-        let read = channels[number as usize].let_read_pass(&mut work.commands, class, handle);
+        let Self { channels, table, .. } = self;
+        let read = channels[number as usize].let_read_pass(&mut table.commands, class, handle);
         if read.is_some() && self.rules.planted.is(Bug::PageSkipped) {
             self.skip_page(handle);
         }
@@ -275,13 +281,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// A planted bug: the next page of a program never crosses.
     fn skip_page(&mut self, handle: Handle<Command>) {
-        let command = &mut self.work.commands[handle];
+        let command = &mut self.table.commands[handle];
         let (from, until) = (command.crossed, command.next_page(self.rules.page_slots));
         if until == command.count {
             return;
         }
         command.crossed = until;
-        let first = self.work.first_slot(handle);
+        let first = self.table.first_slot(handle);
         if S::PRESENT {
             (from..until).for_each(|i| self.payload.empty(first + i as usize));
         }
@@ -300,9 +306,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if self.rules.arbitration.hold {
             self.channels[channel as usize].free();
         }
-        self.work.commands[handle].ready = now;
+        self.table.commands[handle].ready = now;
         let Some(decoders) = &mut self.decoders else { return };
-        if let Some(phase) = decoders.take(now, (channel, handle), &mut self.work, events) {
+        if let Some(phase) = decoders.take(now, (channel, handle), &mut self.table, events) {
             self.observer.phase(phase);
         }
     }

@@ -164,6 +164,8 @@ impl SlcSpec {
             ecc: None,
             arbitration: Arbitration::default(),
             suspend: None,
+            plane_reads: None,
+            variation: None,
             software: None,
         };
         Some(ResolvedSlcArray { part, geometry, backend })

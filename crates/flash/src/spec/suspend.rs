@@ -1,9 +1,9 @@
-//! Checks of the suspension in a description.
+//! Checks of the suspension and of the differences between blocks in a description.
 
 use base::fault::Faults;
 
 use super::FlashSpec;
-use crate::backend::{Completion, Controllers, Order};
+use crate::backend::{Completion, Controllers, Order, VariationSpec};
 
 impl FlashSpec {
     /// Checks that reads reach a die at work, and that the values have an effect.
@@ -12,7 +12,8 @@ impl FlashSpec {
         let path = "flash.suspend";
         match self.controllers {
             Controllers::PerDie | Controllers::PerChannel => {
-                let message = "a controller executes one list at a time, so no read reaches a die that works for another list";
+                let message =
+                    "a controller executes one list at a time, so no read reaches a die that works for another list";
                 faults.add(path, message, "leave it out, or set flash.controllers = \"none\" or { background = 2 }");
             }
             Controllers::None | Controllers::Shared(_) | Controllers::Background(_) => {}
@@ -22,7 +23,8 @@ impl FlashSpec {
             faults.add(path, message, "leave it out, or flash.arbitration.hold");
         }
         if self.arbitration.commands == Order::CollectionFirst {
-            let message = "commands that may suspend go first at the dies, and flash.arbitration.commands has collection first";
+            let message =
+                "commands that may suspend go first at the dies, and flash.arbitration.commands has collection first";
             faults.add(path, message, "leave it out, or use \"fifo\" or \"read-first\" there");
         }
         if self.completion != Completion::ReadyBusy {
@@ -36,6 +38,16 @@ impl FlashSpec {
         }
         if suspend.limit == Some(0) {
             faults.add(&format!("{path}.limit"), "is 0: no operation is ever suspended", "leave flash.suspend out");
+        }
+    }
+
+    /// Checks that all array times stay positive.
+    pub fn check_variation(&self, faults: &mut Faults) {
+        let Some(VariationSpec { read, program, erase, program_wear, .. }) = self.variation else { return };
+        let spreads = [("read", read), ("program", program), ("erase", erase), ("program-wear", program_wear)];
+        for (key, spread) in spreads.into_iter().filter(|(_, spread)| spread.get() > VariationSpec::MOST) {
+            let most = 100.0 * VariationSpec::MOST;
+            faults.add(&format!("flash.variation.{key}"), format!("is {spread}"), format!("use at most {most}%"));
         }
     }
 }

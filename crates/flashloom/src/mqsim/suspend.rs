@@ -22,8 +22,11 @@ const LEAST: [(&str, bool); 4] = [
 /// Writes the key `suspend` of the flash array, if the drive does what controllers do.
 pub(super) fn suspend(drive: &Group<'_, '_>, flash: &Group<'_, '_>, likeness: Likeness, sheet: &mut Sheet) {
     let all = [(flash, SUPPORT), (flash, PROGRAM), (flash, ERASE)].into_iter();
-    let all: Vec<&str> =
-        all.chain(LEAST.map(|(name, _)| (drive, name))).filter(|(of, name)| of.has(name)).map(|(_, name)| name).collect();
+    let all: Vec<&str> = all
+        .chain(LEAST.map(|(name, _)| (drive, name)))
+        .filter(|(of, name)| of.has(name))
+        .map(|(_, name)| name)
+        .collect();
     let without = |first: &str, sheet: &mut Sheet| {
         let others = format!("see {SUPPORT}");
         all.iter().for_each(|name| sheet.without(name, if *name == all[0] { first } else { &others }));

@@ -60,8 +60,9 @@ impl PageFtl {
         flash.backend.prefetch_read(lpn, psn);
         let (superblock, _) = self.geometry.locate(psn);
         self.blocks.pin(superblock);
-        let purpose = (Class::HostRead, Kind::Read as u32);
-        let list = flash.backend.open_read(purpose, Cause::Host, superblock, wanted.slot(lpn, psn));
+        let list = flash.backend.open_list(Class::HostRead, Kind::Read as u32);
+        let read = flash.backend.add_read(list, Cause::Host, superblock);
+        flash.backend.push_slot(read, wanted.slot(lpn, psn));
         owners.charge(wanted.owner);
         self.charge_request();
         self.dispatch(flash, list);

@@ -120,6 +120,10 @@ impl Family for SlcMlcFamily {
             let message = "this FTL runs one command list at a time: no read comes while an array works";
             faults.add("flash.suspend", message, "leave it out");
         }
+        if site.flash.variation.is_some() {
+            let message = "this FTL fixes the time of a command list when the list begins, and blocks wear meanwhile";
+            faults.add("flash.variation", message, "leave it out");
+        }
         if site.flash.transfer != Transfer::default() {
             faults.add("flash.transfer", "this FTL runs one command list at a time", "leave it out");
         }

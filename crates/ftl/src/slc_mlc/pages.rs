@@ -10,12 +10,12 @@ use std::collections::VecDeque;
 use base::engine::Handle;
 use base::nonmax::NonMaxU32;
 use base::units::{Lpn, Psn};
-use flash::backend::{Cause, Class, HostPage, List, Observer, Slot};
+use flash::backend::{Cause, Class, List, Observer, Slot};
 use flash::nand::{Mode, Sector, Stream};
 
 use super::disk::Disk;
 use super::due::{Due, Placed, put_back};
-use super::gather::{Gatherer, Program, add_program, each_gathered, hand_over, hand_rest_over, release_gathered};
+use super::gather::{Gatherer, Program, add_program, each_gathered, hand_over, hand_rest_over};
 use super::mlc::Mlc;
 use super::next::{Array, Next, Outcome, Wakeup};
 use super::place::Place;
@@ -238,11 +238,6 @@ impl Store {
         }
         disk.add_spare_scans(flash, list);
         self.phase = Phase::Writing;
-        if fetched.is_none() && self.goes_in_bulk(disk, flash, owners, gathered) {
-            self.add_in_bulk(disk, flash, owners, list);
-            release_gathered(flash, gathered);
-            return Next::List(Array::Mlc, list);
-        }
         for page in &mut self.batch {
             let unit = page.due.unit(&self.units);
             add_page(disk, flash, owners, (list, self.source.cause()), (page, unit));
@@ -262,65 +257,6 @@ impl Store {
             }
         }
         Next::List(Array::Mlc, list)
-    }
-
-    /// True if the pages of the batch can be read and programmed without commands. Those with content come whole from the
-    /// host.
-    fn goes_in_bulk<S: Sector, O: Observer>(
-        &self,
-        disk: &Disk,
-        flash: &Flash<'_, S, O>,
-        owners: &impl Owners<S>,
-        gathered: Option<Handle<List>>,
-    ) -> bool {
-        let is_plain =
-            |page: &Placed| !page.lost && disk.mlc.mapping.blocks()[disk.mlc.block_of(page.psn)].mode == Mode::Full;
-        let takes = !disk.mlc.mapping.is_parallel() && flash.backend.takes_serial_pages();
-        let sectors = disk.mlc.geometry.sectors;
-        let is_known = |page: &Placed| self.run_of(owners, page, sectors).is_some();
-        takes
-            && self.batch.iter().all(is_plain)
-            && (!S::PRESENT || gathered.is_none() && self.batch.iter().all(is_known))
-    }
-
-    /// The first sector of a page that the host writes whole, if it determines the others.
-    #[inline]
-    fn run_of<S: Sector>(&self, owners: &impl Owners<S>, page: &Placed, sectors: u32) -> Option<S> {
-        let unit = page.due.unit(&self.units).filter(|unit| unit.is_whole(sectors) && page.rest.is_none())?;
-        owners.run(unit, sectors)
-    }
-
-    /// The same of a page of which that is known.
-    #[inline]
-    fn first_of<S: Sector>(&self, owners: &impl Owners<S>, page: &Placed, sectors: u32) -> S {
-        let Some(unit) = page.due.unit(&self.units).filter(|_| S::PRESENT) else { return S::default() };
-        match owners.whole(unit) {
-            Some(content) => content[0],
-            None => owners.run(unit, sectors).unwrap_or_default(),
-        }
-    }
-
-    /// Adds the pages of the batch to a list, without commands.
-    fn add_in_bulk<S: Sector, O: Observer>(
-        &self,
-        disk: &mut Disk,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-        list: Handle<List>,
-    ) {
-        let (cause, sectors) = (self.source.cause(), disk.mlc.geometry.sectors);
-        disk.counts.mlc_pages += self.batch.len() as u64;
-        for page in &self.batch {
-            let lpn = Lpn::new(page.due.lpn);
-            if let Some(old) = rest_of(&disk.mlc, page) {
-                flash.backend.push_serial_read(list, cause, old, lpn);
-            }
-            let data = HostPage { version: page.version, first: self.first_of(owners, page, sectors) };
-            flash.backend.push_serial_program(list, cause, page.psn, (lpn, data));
-            if let Some(unit) = page.due.unit(&self.units) {
-                owners.charge(unit.owner);
-            }
-        }
     }
 
     /// The pages are on flash: maps them.

@@ -100,27 +100,16 @@ impl Read {
         gathered: Option<Handle<List>>,
     ) -> Next {
         let mut list = None;
-        let (mut in_bulk, mut any) = (flash.backend.takes_serial_pages(), false);
-        in_bulk &= !disk.mlc.mapping.is_parallel();
         for unit in &mut self.units {
             let mask = unit.mask & !unit.slc;
             let Some(psn) = disk.mlc.psn_of(unit.lpn).filter(|_| mask != 0) else { continue };
-            unit.from_mlc = Some(psn);
+            unit.from_mlc = true;
             let list = *list.get_or_insert_with(|| flash.backend.open_list(Class::HostRead, 0));
             let (lba, _) = disk.mlc.split(unit.lpn);
             if !disk.look_up(lba) {
-                // The scans come before this page, and commands before pages without commands.
-                flash.backend.write_serial_pages_out(list);
-                in_bulk &= !any;
                 disk.add_spare_scans(flash, list);
             }
-            any = true;
-            let lpn = Lpn::new(unit.lpn);
-            if in_bulk {
-                flash.backend.push_serial_read(list, Cause::Host, psn, lpn);
-            } else {
-                add_read(flash.backend, list, Cause::Host, Slot { psn, expected: true, ..slot_of(unit) });
-            }
+            add_read(flash.backend, list, Cause::Host, Slot { psn, expected: true, ..slot_of(unit) });
             owners.charge(unit.owner);
         }
         match list {
@@ -149,15 +138,11 @@ impl Read {
         });
         let mut slots = list.map(|list| Slots::of(flash.backend, list));
         for unit in &self.units {
-            if let Some(psn) = unit.from_mlc {
-                // Without a slot, it was read in bulk and cannot be lost.
-                match slots.as_mut().and_then(|slots| slots.next(flash.backend)) {
-                    Some((place, slot)) => {
-                        let slot = Slot { lost: slot.lost, ..slot_of(unit) };
-                        owners.read_done(&slot, flash.backend.payload_of(place), self.service);
-                    }
-                    None => owners.read_done(&slot_of(unit), flash.backend.serial_content(psn), self.service),
-                }
+            if unit.from_mlc {
+                let slot = slots.as_mut().and_then(|slots| slots.next(flash.backend));
+                let (place, slot) = slot.expect("a slot for each unit that was read");
+                let slot = Slot { lost: slot.lost, ..slot_of(unit) };
+                owners.read_done(&slot, flash.backend.payload_of(place), self.service);
             } else if unit.slc != 0 {
                 owners.read_done(&Slot { owner: unit.owner, ..Slot::default() }, &[], self.service);
             } else {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use base::units::{Lpn, Psn, Time};
+use base::units::{Lpn, Time};
 
 use crate::port::{Owner, PageWrite};
 
@@ -15,8 +15,8 @@ pub(super) struct PendingRead {
     pub(super) lpn: u32,
     /// Sectors that the SLC flash has.
     pub(super) slc: u64,
-    /// The page of the MLC flash that holds some of the others.
-    pub(super) from_mlc: Option<Psn>,
+    /// The MLC flash holds some of the others.
+    pub(super) from_mlc: bool,
 }
 
 /// A waiting request. The mapping units of reads and writes wait in queues of their own.

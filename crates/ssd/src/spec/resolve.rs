@@ -141,6 +141,8 @@ impl Spec {
             ecc,
             arbitration: self.flash.arbitration,
             suspend: self.flash.suspend,
+            plane_reads: self.flash.plane_reads,
+            variation: self.flash.variation,
             software: self.flash.software_controllers.or_else(|| family.software_controllers(&self.ftl)),
         };
         let array = Array {
@@ -229,6 +231,7 @@ impl Spec {
         }
         self.flash.check_controllers(faults);
         self.flash.check_suspend(faults);
+        self.flash.check_variation(faults);
         self.check_limits(faults);
         if self.flash.width == 0 || !self.flash.width.is_multiple_of(8) {
             let width = self.flash.width;

@@ -80,7 +80,10 @@ fn every_request_is_explained_without_a_gap_on_every_kind_of_device() {
             let waits = |parts: &[Part]| parts.iter().map(|part| journey.parts[*part as usize]).sum::<Span>();
             let of = |causes: &[Span]| causes.iter().copied().sum::<Span>();
             let elsewhere = [Part::Queue, Part::Overlap, Part::Buffer, Part::Ftl];
-            assert!(of(&journey.behind) <= waits(&[Part::Controller, Part::Die, Part::Channel, Part::Suspended]), "{name}");
+            assert!(
+                of(&journey.behind) <= waits(&[Part::Controller, Part::Die, Part::Channel, Part::Suspended]),
+                "{name}"
+            );
             assert!(of(&journey.ahead) <= waits(&[Part::Queue]), "{name}");
             assert!(of(&journey.meanwhile) <= waits(&elsewhere), "{name}");
         }

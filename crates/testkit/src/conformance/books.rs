@@ -166,6 +166,17 @@ fn lost_step(trial: &Trial<'_>, op: Op, most: Span) -> Span {
     })
 }
 
+/// The factors of the fastest and of the slowest block of an operation, where blocks differ.
+fn factors(trial: &Trial<'_>, op: Op) -> [f64; 2] {
+    let Some(spec) = trial.resolved.backend.variation else { return [1.0; 2] };
+    let (spread, worn) = match op {
+        Op::Read => (spec.read.get(), 1.0),
+        Op::Erase => (spec.erase.get(), 1.0 + spec.erase_wear.get()),
+        Op::Program | Op::CopyBack => (spec.program.get(), 1.0 - spec.program_wear.get()),
+    };
+    [(1.0 - spread) * worn.min(1.0), (1.0 + spread) * worn.max(1.0)]
+}
+
 fn times(trial: &Trial<'_>, counters: &Counters) {
     let all = Op::ALL.into_iter().fold(Tally::default(), |mut sum, op| {
         sum += counters.flash.op(op);
@@ -206,7 +217,10 @@ fn times(trial: &Trial<'_>, counters: &Counters) {
             Op::Erase | Op::CopyBack => None,
         });
         let busy = timing.cycles.busy;
-        let (least, most) = (slc_mode.or(least).expect("a time") + busy, most.expect("a time") + copies + busy);
+        let (least, most) = (slc_mode.or(least).expect("a time"), most.expect("a time"));
+        let [fastest, slowest] = factors(trial, op);
+        let scaled = |time: Span, factor: f64| Span::from_ps((time.as_ps() as f64 * factor).round() as u64);
+        let (least, most) = (scaled(least, fastest) + busy, scaled(most, slowest) + copies + busy);
         // Stopping and going on is work of the array; standing still is none. A cancelled step is worked off twice.
         let worked = tally.array - tally.suspend_overhead;
         let repeated = lost_step(trial, op, most) * tally.suspensions;

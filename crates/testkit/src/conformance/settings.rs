@@ -11,6 +11,7 @@ mod slc_mlc;
 mod suspend;
 mod times;
 mod trims;
+mod variation;
 
 use base::units::{Bytes, Ratio};
 use flash::backend::{Arbitration, BusOrder, Completion, Controllers, Order, Transfer};
@@ -23,6 +24,7 @@ use ssd::{
 
 use crate::leave_out_idle;
 pub(crate) use suspend::short;
+pub(crate) use variation::varied;
 
 /// A device with a name.
 #[derive(Clone, Debug)]
@@ -70,6 +72,8 @@ fn base(kind: FtlKind, map: MapSpec) -> Spec {
             ecc: None,
             arbitration: Arbitration::default(),
             suspend: None,
+            plane_reads: None,
+            variation: None,
             faults: FaultSpec::default(),
         },
         slc: None,
@@ -468,6 +472,7 @@ pub fn settings() -> Vec<Setting> {
     book.suspensions();
     settings = for_every_map(book.settings, Book::suspensions_for_a_map);
     settings.extend(suspend::of_families());
+    settings.extend(variation::of_families());
     settings.iter_mut().for_each(|setting| leave_out_idle(&mut setting.spec));
     settings
 }

@@ -118,6 +118,13 @@ pub fn fixtures() -> Vec<Fixture> {
             "[host]\nqueue-depth = 12\n[ftl]\nover-provisioning = \"45%\"\n",
         ),
         fixture(
+            "page, blocks that differ",
+            PART,
+            "channels = 2\nchips = 2\n\
+             variation = { read = \"10%\", program = \"20%\", erase = \"30%\", program-wear = \"10%\", erase-wear = \"50%\" }\n",
+            "[ftl]\nover-provisioning = \"45%\"\n",
+        ),
+        fixture(
             "page, cancels erases",
             PART,
             "channels = 2\nchips = 2\ncontrollers = \"none\"\n\

@@ -281,8 +281,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     ) {
         let parts = [self.part_of(set, from), self.part_of(set, to)];
         if from != to {
-            self.work.lists[from].leads = true;
-            self.work.lists[to].follows = true;
+            self.table.lists[from].leads = true;
+            self.table.lists[to].follows = true;
         }
         let Self { fast, media, .. } = self;
         let copies = fast.copies.of(set);
@@ -304,7 +304,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// The part of a list in a set; a new one if the list has none.
     #[inline]
     pub(in crate::backend) fn part_of(&mut self, set: CopySet, list: Handle<List>) -> u16 {
-        if let Some(ListPart { part, .. }) = self.work.lists[list].copies() {
+        if let Some(ListPart { part, .. }) = self.table.lists[list].copies() {
             return part;
         }
         let copies = self.fast.copies.of(set);
@@ -321,13 +321,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         copies.used += 1;
         copies.kept += 1;
         let part = u16::try_from(part).expect("fewer lists of one set than 2^16");
-        self.work.lists[list].join(ListPart { set, part });
+        self.table.lists[list].join(ListPart { set, part });
         part
     }
 
     /// The set of a list that is submitted, if it is carried out in bulk. If it cannot be, the set becomes commands.
     pub(in crate::backend) fn copies_of(&mut self, list: Handle<List>) -> Option<ListPart> {
-        let part = self.work.lists[list].copies()?;
+        let part = self.table.lists[list].copies()?;
         if self.fast.copies.in_bulk && self.media.cannot_fail() {
             return Some(part);
         }
@@ -344,12 +344,16 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Turns a set into commands, whatever has been done of it. From then on its lists are like any others.
     #[cold]
     #[inline(never)]
-    pub(in crate::backend) fn write_out<E: From<Event> + Copy>(&mut self, set: CopySet, events: Option<&mut EventQueue<E>>) {
+    pub(in crate::backend) fn write_out<E: From<Event> + Copy>(
+        &mut self,
+        set: CopySet,
+        events: Option<&mut EventQueue<E>>,
+    ) {
         assert!(!self.fast.copies.is_free(set.index()), "a set in use");
         let mut copies = std::mem::replace(self.fast.copies.of(set), Copies::new());
         copies.generation = copies.generation.wrapping_add(1);
         for part in copies.parts().iter().filter(|part| !part.released) {
-            self.work.lists[part.list].leave_copies();
+            self.table.lists[part.list].leave_copies();
         }
         let mut commands: Vec<[Option<Handle<Command>>; 2]> = Vec::new();
         let mut last: Vec<Option<Handle<Command>>> = vec![None; copies.used];
@@ -412,12 +416,12 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// A new command was done before it was written out.
     fn mark_done(&mut self, handle: Handle<Command>) {
         self.pass_on(handle);
-        let command = &mut self.work.commands[handle];
+        let command = &mut self.table.commands[handle];
         (command.state, command.effected) = (State::Done, true);
         let (list, then) = (command.list, command.then);
-        self.work.lists[list].remaining -= 1;
+        self.table.lists[list].remaining -= 1;
         for then in then.into_iter().flatten() {
-            self.work.commands[then].waits -= 1;
+            self.table.commands[then].waits -= 1;
         }
     }
 
@@ -430,7 +434,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         events: &mut EventQueue<E>,
     ) {
         let begun = !step.is_program() || part.phase == Phase::Array;
-        let command = &mut self.work.commands[handle];
+        let command = &mut self.table.commands[handle];
         command.effected = begun;
         command.state = match part.phase {
             Phase::Array => State::Array,

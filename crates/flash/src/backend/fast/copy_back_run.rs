@@ -70,8 +70,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if !self.fast.copy_back_runs.are_possible() || !self.media.cannot_fail() {
             return false;
         }
-        let command = &self.work.commands[handle];
-        let first = &self.work.slots[handle.index()];
+        let command = &self.table.commands[handle];
+        let first = &self.table.slots[handle.index()];
         let pages = command.behind + 1;
         let follows = command.op == Op::CopyBack
             && command.count == 1
@@ -88,7 +88,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             return false;
         }
         debug_assert!(command.then == [None; 2], "something waits for a copy-back that is extended");
-        let command = &mut self.work.commands[handle];
+        let command = &mut self.table.commands[handle];
         (command.behind, command.stride) = (pages, stride);
         true
     }
@@ -103,7 +103,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         primitive: Primitive,
         events: &mut EventQueue<E>,
     ) {
-        let command = &self.work.commands[handle];
+        let command = &self.table.commands[handle];
         let die = command.die.get();
         let alone = command.sectors == 0;
         let place = self.fast.copy_back_runs.successor.take_if(|(of, _)| *of == die && alone).map(|(_, place)| place);
@@ -125,10 +125,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// of them has ended; a page if anything else waits for the die.
     fn turns_ahead(&self, die: u32, first: Handle<Command>, turns: &mut Vec<Handle<Command>>) -> u32 {
         self.list_turns(die, first, turns);
-        let cause = self.work.commands[first].cause;
+        let cause = self.table.commands[first].cause;
         let runs = turns.len() as u32;
         let ends = (0..runs).map(|place| {
-            let command = &self.work.commands[turns[place as usize]];
+            let command = &self.table.commands[turns[place as usize]];
             // The first page of a run opens a block, and the order of these matters.
             let is_known = command.op == Op::CopyBack && command.sectors == 0 && command.effected;
             if is_known && command.class == Class::Other && command.cause == cause {
@@ -147,7 +147,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let mut next = self.dies[die as usize].queue.peek();
         while let Some(waiting) = next {
             turns.push(waiting);
-            next = self.work.commands[waiting].next();
+            next = self.table.commands[waiting].next();
         }
     }
 
@@ -161,9 +161,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let runs = turns.len() as u32;
         let (handle, page) = (turns[(turn % runs) as usize], turn / runs);
         let geometry = self.media.geometry();
-        let (_, source) = geometry.locate(self.work.slots[handle.index()].psn);
+        let (_, source) = geometry.locate(self.table.slots[handle.index()].psn);
         let row = |offset| geometry.page_and_plane(offset + page).0;
-        let program = timing.program_time(row(self.work.commands[handle].target.offset));
+        let program = timing.program_time(row(self.table.commands[handle].target.offset));
         timing.cycles.busy + timing.read_time(row(source)) + program
     }
 
@@ -188,7 +188,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
         self.dies[die as usize].array = None;
         self.fast.copy_back_runs.successor = Some((die, place));
-        if self.work.commands[handle].behind == 0 {
+        if self.table.commands[handle].behind == 0 {
             self.finish(now, handle, events);
         } else {
             self.end_page(handle);
@@ -202,18 +202,18 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// A page of a run, which is not the last, has ended.
     fn end_page(&mut self, handle: Handle<Command>) {
         self.count(handle);
-        let command = &mut self.work.commands[handle];
+        let command = &mut self.table.commands[handle];
         self.dies[command.die.index()].unfinished -= 1;
-        let list = &mut self.work.lists[command.list];
+        let list = &mut self.table.lists[command.list];
         list.wait = list.wait.max(std::mem::take(&mut command.wait));
     }
 
     /// Moves a run to a later page.
     fn advance_run(&mut self, handle: Handle<Command>, pages: u32) {
-        let command = &mut self.work.commands[handle];
+        let command = &mut self.table.commands[handle];
         command.behind -= pages;
         command.target.offset += pages;
-        let slot = &mut self.work.slots[handle.index()];
+        let slot = &mut self.table.slots[handle.index()];
         slot.psn = Psn::new(slot.psn.get() + pages);
         slot.lpn = Lpn::new(slot.lpn.get() + pages * command.stride);
     }
@@ -234,12 +234,12 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             self.fast.note_end(end, die);
             let ended = turns[passed as usize % turns.len()];
             self.end_page(ended);
-            self.work.commands[ended].ready = end;
+            self.table.commands[ended].ready = end;
             passed += 1;
-            let command = &mut self.work.commands[turns[passed as usize % turns.len()]];
+            let command = &mut self.table.commands[turns[passed as usize % turns.len()]];
             if end > command.ready {
                 command.wait += end - command.ready;
-                self.work.lists[command.list].waited_for.insert(command.cause);
+                self.table.lists[command.list].waited_for.insert(command.cause);
             }
             end += self.time_of_turn(&turns, passed);
         }
@@ -253,11 +253,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
         if present > 0 {
             turns.rotate_left(present);
-            let class = self.rules.arbitration.commands.queue(Class::Other, self.work.commands[first].collects());
-            let Self { dies, work, .. } = self;
+            let class = self.rules.arbitration.commands.queue(Class::Other, self.table.commands[first].collects());
+            let Self { dies, table, .. } = self;
             let state = &mut dies[die as usize];
             state.queue.clear();
-            turns[1..].iter().for_each(|waiting| state.queue.push(&mut work.commands, class, *waiting));
+            turns[1..].iter().for_each(|waiting| state.queue.push(&mut table.commands, class, *waiting));
             state.array = Some(turns[0]);
         }
         let present = turns[0];
@@ -270,8 +270,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if pages.is_empty() {
             return;
         }
-        let &Command { target, stride, .. } = &self.work.commands[handle];
-        let slot = self.work.slots[handle.index()];
+        let &Command { target, stride, .. } = &self.table.commands[handle];
+        let slot = self.table.slots[handle.index()];
         let place = |page| (Psn::new(slot.psn.get() + page), target.offset + page);
         let lpn = |page| Lpn::new(slot.lpn.get() + stride * page);
         let copies = pages.clone().map(|page| (place(page).0, place(page).1, Some(lpn(page))));
@@ -280,17 +280,17 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
         for page in pages {
             let (psn, offset) = place(page);
-            self.work.commands[handle].target.offset = offset;
-            self.work.slots[handle.index()] = Slot { psn, lpn: lpn(page), ..slot };
+            self.table.commands[handle].target.offset = offset;
+            self.table.slots[handle.index()] = Slot { psn, lpn: lpn(page), ..slot };
             self.take_effect(handle);
         }
-        self.work.commands[handle].target = target;
-        self.work.slots[handle.index()] = slot;
+        self.table.commands[handle].target = target;
+        self.table.slots[handle.index()] = slot;
     }
 
     /// All pages of a command that have not begun take effect.
     pub(in crate::backend) fn copy_rest(&mut self, handle: Handle<Command>) {
-        let behind = self.work.commands[handle].behind;
+        let behind = self.table.commands[handle].behind;
         self.copy_ahead(handle, 1..behind + 1);
         self.advance_run(handle, behind);
     }
@@ -298,7 +298,12 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// A command comes to a die whose next boundaries are no events: the next one is.
     #[cold]
     #[inline(never)]
-    pub(in crate::backend) fn interrupt_run<E: From<Event> + Copy>(&mut self, now: Time, die: u32, events: &mut EventQueue<E>) {
+    pub(in crate::backend) fn interrupt_run<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        die: u32,
+        events: &mut EventQueue<E>,
+    ) {
         let Some(end) = self.fast.copy_back_runs.take(die) else { return };
         let first = self.dies[die as usize].array.expect("the array of a run under way");
         let (_, next) = self.pass_boundaries(die, first, |at| events.has_passed(end.moved_to(at), now));
@@ -330,7 +335,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             return;
         }
         let mut turns = Vec::new();
-        for die in (0..self.fast.copy_back_runs.ends.len() as u32).filter(|die| self.fast.copy_back_runs.is_under_way(*die)) {
+        for die in
+            (0..self.fast.copy_back_runs.ends.len() as u32).filter(|die| self.fast.copy_back_runs.is_under_way(*die))
+        {
             let state = &self.dies[die as usize];
             let first = state.array.expect("the array of a run under way");
             let ahead = self.turns_ahead(die, first, &mut turns);
@@ -338,7 +345,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             for turn in 0..ahead - 1 {
                 end += self.time_of_turn(&turns, turn);
                 if end <= now {
-                    then(end, die, self.work.commands[first].cause);
+                    then(end, die, self.table.commands[first].cause);
                 }
             }
         }
@@ -362,7 +369,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if !self.media.cannot_fail() {
             return self.split_run(handle);
         }
-        while self.work.commands[handle].behind > 0 {
+        while self.table.commands[handle].behind > 0 {
             self.take_effect(handle);
             self.count(handle);
             self.advance_run(handle, 1);
@@ -373,26 +380,26 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[cold]
     #[inline(never)]
     pub(in crate::backend) fn split_run(&mut self, handle: Handle<Command>) {
-        let Command { op, cause, die, target, list, class, stride, .. } = self.work.commands[handle];
-        let pages = std::mem::take(&mut self.work.commands[handle].behind);
-        let then = std::mem::take(&mut self.work.commands[handle].then);
-        let slot = self.work.slots[handle.index()];
+        let Command { op, cause, die, target, list, class, stride, .. } = self.table.commands[handle];
+        let pages = std::mem::take(&mut self.table.commands[handle].behind);
+        let then = std::mem::take(&mut self.table.commands[handle].then);
+        let slot = self.table.slots[handle.index()];
         let mut last = handle;
         for page in 1..=pages {
             let target = Target { offset: target.offset + page, ..target };
             let command = Command::new(op, cause, die, target, Stream::Copies, list, class);
-            let sibling = self.work.commands[last].sibling;
-            let next = self.work.commands.insert(Command { waits: 1, sibling, ..command });
-            self.work.make_room();
+            let sibling = self.table.commands[last].sibling;
+            let next = self.table.commands.insert(Command { waits: 1, sibling, ..command });
+            self.table.make_room();
             self.make_room_for_payload();
             let (psn, lpn) = (Psn::new(slot.psn.get() + page), Lpn::new(slot.lpn.get() + page * stride));
             self.push_slot(next, Slot { psn, lpn, ..slot });
-            let before = &mut self.work.commands[last];
+            let before = &mut self.table.commands[last];
             (before.sibling, before.then) = (Some(next), [Some(next), None]);
             last = next;
         }
-        self.work.commands[last].then = then;
-        let list = &mut self.work.lists[list];
+        self.table.commands[last].then = then;
+        let list = &mut self.table.lists[list];
         list.remaining += pages;
         if list.last == Some(handle) {
             list.last = Some(last);
@@ -424,6 +431,8 @@ mod tests {
             ecc: None,
             arbitration: Arbitration::default(),
             suspend: None,
+            plane_reads: None,
+            variation: None,
             software: None,
         };
         let mut media = Media::new(geometry, 100, 1, Faults::new(&FaultSpec::default(), seed));

@@ -25,7 +25,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if !self.rules.timed {
             return self.copy_at_once(list, at);
         }
-        self.work.lists[list].submitted = now;
+        self.table.lists[list].submitted = now;
         let Self { fast, dies, .. } = self;
         let of_list = fast.copies.dies_of(at);
         of_list.iter().for_each(|(die, steps)| dies[*die as usize].unfinished += steps);
@@ -50,7 +50,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
         copies.parts_mut()[part as usize].at = copies.parts()[part as usize].steps.len();
         *self.fast.copies.of(set) = copies;
-        self.work.finished.push_back(list);
+        self.table.finished.push_back(list);
     }
 
     fn make_room(&self, copies: &mut Copies<S>) {
@@ -70,7 +70,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let mut copies = std::mem::replace(self.fast.copies.of(set), Copies::new());
         self.make_room(&mut copies);
         if self.controllers.links {
-            let controller = self.work.lists[list].controller().expect("a list under way has a controller");
+            let controller = self.table.lists[list].controller().expect("a list under way has a controller");
             copies.parts_mut()[part as usize].channel = controller;
         }
         self.begin_step(now, &mut copies, part as usize, events);
@@ -122,8 +122,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.await_copies(set, &mut copies, events);
         *self.fast.copies.of(set) = copies;
         if let Some(list) = ended {
-            self.work.finished.push_back(list);
-            if let Some(controller) = self.work.lists[list].controller() {
+            self.table.finished.push_back(list);
+            if let Some(controller) = self.table.lists[list].controller() {
                 let cause = self.fast.copies.of(set).cause;
                 self.vacate(now, controller, cause, events);
             }
@@ -236,7 +236,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             self.media.fetch_spare(psn);
             (Phase::Channel, due)
         } else {
-            let row = if self.rules.timing.read.len() == 1 { 0 } else { self.media.geometry().page_and_plane(offset).0 };
+            let row =
+                if self.rules.timing.read.len() == 1 { 0 } else { self.media.geometry().page_and_plane(offset).0 };
             let until = now + self.rules.timing.cycles.busy + self.rules.read_time(&self.media, superblock, row);
             self.dies[die as usize].meter.begin(now, until);
             self.read_copy(copies, step);

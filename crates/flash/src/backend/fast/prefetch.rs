@@ -5,8 +5,8 @@ use base::prefetch::{prefetch_all, prefetch_whole};
 
 use crate::backend::effect::is_compared;
 use crate::backend::{Backend, Command, Event, List, Observer, Op};
-use base::units::{Lpn, Psn};
 use crate::nand::Sector;
+use base::units::{Lpn, Psn};
 
 impl<S: Sector, O: Observer> Backend<S, O> {
     /// A read of this mapping unit at its place will follow: prefetches the state of its page, and its spare area if the
@@ -31,7 +31,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     pub fn ends_program(&self, event: Event) -> Option<Handle<Command>> {
         let Event::Array { die, .. } = event else { return None };
         let command = self.dies[die as usize].array?;
-        matches!(self.work.commands[command].op, Op::Program | Op::CopyBack).then_some(command)
+        matches!(self.table.commands[command].op, Op::Program | Op::CopyBack).then_some(command)
     }
 
     /// Prefetches the command that the array of a die will end with an event, and as many slots as it may have.
@@ -39,17 +39,17 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     pub fn prefetch_ending(&self, event: Event) {
         let Event::Array { die, .. } = event else { return };
         let Some(command) = self.dies[die as usize].array else { return };
-        self.work.commands.fetch(command);
-        let slots = self.work.slots_per_command as usize;
-        let first = self.work.first_slot(command);
-        prefetch_all(self.work.slots.get(first..first + slots));
+        self.table.commands.fetch(command);
+        let slots = self.table.slots_per_command as usize;
+        let first = self.table.first_slot(command);
+        prefetch_all(self.table.slots.get(first..first + slots));
     }
 
     /// Prefetches the spare area that the command behind this one on its die will read.
     #[inline]
     pub fn prefetch_behind(&self, command: Handle<Command>) {
         let Some(next) = self.behind(command) else { return };
-        if self.work.commands[next].op == Op::Read {
+        if self.table.commands[next].op == Op::Read {
             self.media.fetch_spare(self.slot(next, 0).1.psn);
         }
     }
@@ -58,7 +58,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// of its controller. Where many requests wait, no cache has held it since it came.
     #[inline]
     pub(in crate::backend) fn prefetch_next(&self, command: Handle<Command>) {
-        if self.work.commands.is_large() {
+        if self.table.commands.is_large() {
             self.prefetch_waiting(command);
         }
     }
@@ -68,14 +68,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if let Some(next) = self.behind(command) {
             self.prefetch_command(next);
         } else if let Some(next) = self.next_list(command) {
-            self.work.lists.fetch(next);
+            self.table.lists.fetch(next);
         }
     }
 
     /// The array works for a command: prefetches the rest of what its die will begin behind it.
     #[inline]
     pub(in crate::backend) fn prefetch_next_data(&self, command: Handle<Command>) {
-        if self.work.commands.is_large() {
+        if self.table.commands.is_large() {
             self.prefetch_waiting_data(command);
         }
     }
@@ -83,8 +83,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[inline(never)]
     fn prefetch_waiting_data(&self, command: Handle<Command>) {
         if let Some(next) = self.behind(command) {
-            self.work.lists.fetch(self.work.commands[next].list);
-        } else if let Some(first) = self.next_list(command).and_then(|next| self.work.lists[next].first) {
+            self.table.lists.fetch(self.table.commands[next].list);
+        } else if let Some(first) = self.next_list(command).and_then(|next| self.table.lists[next].first) {
             self.prefetch_command(first);
         }
     }
@@ -92,27 +92,27 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Prefetches a command and its first slot.
     #[inline]
     fn prefetch_command(&self, command: Handle<Command>) {
-        self.work.commands.fetch(command);
-        prefetch_whole(self.work.slots.get(self.work.first_slot(command)));
+        self.table.commands.fetch(command);
+        prefetch_whole(self.table.slots.get(self.table.first_slot(command)));
     }
 
     /// The command that waits first on the die of this one.
     #[inline]
     fn behind(&self, command: Handle<Command>) -> Option<Handle<Command>> {
-        self.dies[self.work.commands[command].die.index()].queue.peek()
+        self.dies[self.table.commands[command].unit as usize].queue.peek()
     }
 
     /// The list that waits first for the controller of a command.
     #[inline]
     fn next_list(&self, command: Handle<Command>) -> Option<Handle<List>> {
-        let controller = self.work.lists[self.work.commands[command].list].controller()?;
+        let controller = self.table.lists[self.table.commands[command].list].controller()?;
         self.controllers.peek_next(controller)
     }
 
     /// Prefetches the pages that a program will write, while its data crosses the channel.
     #[inline]
     pub(in crate::backend) fn prefetch_target(&self, command: Handle<Command>) {
-        let target = self.work.commands[command].target;
+        let target = self.table.commands[command].target;
         let psn = self.media.geometry().slot(target.superblock, target.offset);
         self.media.fetch_state(psn);
         self.media.fetch_spare(psn);

@@ -94,7 +94,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         for (number, die) in (0u32..).zip(&self.dies) {
             // The end of any other array at work is an event to come.
             let reads = |handle: Handle<Command>| {
-                let command = &self.work.commands[handle];
+                let command = &self.table.commands[handle];
                 command.op == Op::Read && command.state == State::Array
             };
             if self.fast.plain_reads && die.array.is_some_and(reads) && !die.meter.works(now) {
@@ -119,10 +119,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         (until, generation): (Time, u16),
         events: &mut EventQueue<E>,
     ) -> bool {
-        let die = self.work.commands[handle].die.get();
-        let transfer = self.rules.load_of(&self.work, (handle, State::DataOut), self.media.geometry()).time;
+        let die = self.table.commands[handle].unit;
+        let transfer = self.rules.load_of(&self.table, (handle, State::DataOut), self.media.geometry()).time;
         let channel = &mut self.channels[self.dies[die as usize].channel as usize];
-        if !channel.quiet.note(until, transfer) || channel.is_crossed_by_pages(&self.rules, &self.work.commands) {
+        if !channel.quiet.note(until, transfer) || channel.is_crossed_by_pages(&self.rules, &self.table.commands) {
             return false;
         }
         channel.quiet.ends.push_back(QuietEnd { due: events.reserve(until), die, generation });
@@ -142,7 +142,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         quiet.pop_front();
         // The array keeps the command until its data has been sent: nobody else sees the difference to the register.
         let handle = self.dies[die as usize].array.expect("the array that has ended");
-        let command = &mut self.work.commands[handle];
+        let command = &mut self.table.commands[handle];
         (command.state, command.ready) = (State::DataOut, due.at());
         Some(handle)
     }
@@ -160,13 +160,17 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     fn settle_passed<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &EventQueue<E>) {
         while let Some(handle) = self.next_quiet(now, number, events) {
             let class = self.class_on_channel(handle);
-            self.channels[number as usize].wait(&self.rules, &mut self.work.commands, class, handle);
+            self.channels[number as usize].wait(&self.rules, &mut self.table.commands, class, handle);
         }
     }
 
     /// Pages of a program begin to cross a channel, which a host read interrupts: the ends of reads are events again.
     #[inline]
-    pub(in crate::backend) fn wake_quiet_reads<E: From<Event> + Copy>(&mut self, number: u32, events: &mut EventQueue<E>) {
+    pub(in crate::backend) fn wake_quiet_reads<E: From<Event> + Copy>(
+        &mut self,
+        number: u32,
+        events: &mut EventQueue<E>,
+    ) {
         for QuietEnd { due, die, generation } in self.channels[number as usize].quiet.ends.drain(..) {
             events.push_at(due, Event::Array { die, generation }.into());
         }

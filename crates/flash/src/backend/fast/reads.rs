@@ -16,9 +16,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         handle: Handle<Command>,
         events: &mut EventQueue<E>,
     ) {
-        let command = &mut self.work.commands[handle];
+        let command = &mut self.table.commands[handle];
         (command.effected, command.state) = (true, State::Array);
-        let number = command.die.get();
+        let number = command.unit;
         let (time, _) = self.array_work(handle);
         self.read(handle);
         let until = now + self.rules.timing.cycles.busy + time;
@@ -42,9 +42,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let channel = &mut self.channels[number as usize];
         let (_, load) = channel.end(now);
         channel.free();
-        let command = &mut self.work.commands[handle];
+        let command = &mut self.table.commands[handle];
         command.state = State::Done;
-        let &mut Command { cause, die, count, .. } = command;
+        let &mut Command { cause, die, unit, count, .. } = command;
         let pages = if count == 1 { 1 } else { self.pages_read(handle) };
         let tally = self.account.at(Op::Read, cause);
         tally.bus += load.time;
@@ -52,20 +52,20 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         tally.commands += 1;
         tally.pages += pages;
         tally.slots += u64::from(count);
-        let state = &mut self.dies[die.index()];
-        state.unfinished -= 1;
+        self.dies[die.index()].unfinished -= 1;
+        let state = &mut self.dies[unit as usize];
         if state.array.take().is_some() {
             // The read has ended quietly, and its data went straight from the array to the channel.
             tally.array += state.meter.end(now);
-            self.fast.note_end(state.meter.until(), die.get());
+            self.fast.note_end(state.meter.until(), unit);
         } else {
             state.register = None;
         }
         if let Some(controller) = self.end_in_list(now, handle, events) {
             self.vacate(now, controller, cause, events);
         }
-        if self.dies[die.index()].array.is_none() {
-            self.next_command(now, die.get(), events);
+        if self.dies[unit as usize].array.is_none() {
+            self.next_command(now, unit, events);
         }
         let channel = &mut self.channels[number as usize];
         if channel.queue.is_empty() && self.rules.arbitration.bus != BusOrder::ReadFirst {

@@ -9,8 +9,9 @@ use crate::nand::Sector;
 use base::engine::{EventHash, Handle};
 use base::units::{Span, SuperblockId, Time};
 
-use super::serial_pages::SerialPages;
-use crate::backend::{Backend, Cause, Command, List, Moment, Observer, Op, Phase, Primitive, Resource, State, Stop, Timing};
+use crate::backend::{
+    Backend, Cause, Command, List, Moment, Observer, Op, Phase, Primitive, Resource, State, Stop, Timing,
+};
 
 /// The serial list under way.
 #[derive(Clone, Copy, Debug)]
@@ -20,29 +21,16 @@ struct Serial {
 }
 
 /// Serial lists: one of them at a time is under way.
-#[derive(Clone, Debug)]
-pub(in crate::backend) struct SerialLists<S> {
+#[derive(Clone, Debug, Default)]
+pub(in crate::backend) struct SerialLists {
     current: Option<Serial>,
     /// The times of its commands.
     times: Vec<Times>,
-    /// Its pages without commands.
-    pub(super) pages: SerialPages<S>,
 }
 
-impl<S> Default for SerialLists<S> {
-    fn default() -> Self {
-        Self { current: None, times: Vec::new(), pages: SerialPages::default() }
-    }
-}
-
-impl<S> SerialLists<S> {
+impl SerialLists {
     pub(in crate::backend) const fn is_under_way(&self) -> bool {
         self.current.is_some()
-    }
-
-    /// Forgets the pages, at a power cut.
-    pub(super) fn clear(&mut self) {
-        self.pages.clear();
     }
 }
 
@@ -133,8 +121,8 @@ struct Other<'a, W> {
 impl<S: Sector, O: Observer, W: Observer> Listener<S, O> for Other<'_, W> {
     #[inline]
     fn stop(&mut self, backend: &mut Backend<S, O>, at: Time, handle: Handle<Command>, stop: Stop) {
-        let command = &backend.work.commands[handle];
-        let slots = backend.work.slots_of(handle);
+        let command = &backend.table.commands[handle];
+        let slots = backend.table.slots_of(handle);
         self.observer.command(Moment::new(at, stop, handle, command, slots));
     }
 
@@ -168,13 +156,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     pub fn add_scan(&mut self, list: Handle<List>, cause: Cause, superblock: SuperblockId, pages: u32) {
         assert!(pages > 0, "a scan of nothing");
         let command = self.add_read(list, cause, superblock);
-        self.work.commands[command].scanned = pages;
+        self.table.commands[command].scanned = pages;
     }
 
     /// Forwards data from a read to a program, as [`Backend::forward`] does, in serial lists. There the order of the
     /// commands is the only order needed, and any number of programs may take data from one read.
     pub fn forward_serial(&mut self, from: crate::backend::SlotRef, to: crate::backend::SlotRef) {
-        self.work.slots[from.0 as usize].forward = Some(to);
+        self.table.slots[from.0 as usize].forward = Some(to);
     }
 
     /// Begins a serial list and returns the time of its end, when [`Backend::end_serial`] is due. With time off the
@@ -184,7 +172,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// If the list is empty, or another one is under way.
     pub fn begin_serial(&mut self, now: Time, list: Handle<List>) -> Option<Time> {
         assert!(self.fast.serial.current.is_none(), "two lists at once where one comes after the other");
-        if let Some(copies) = self.work.lists[list].copies() {
+        if let Some(copies) = self.table.lists[list].copies() {
             if !self.takes_serial_copies() {
                 self.write_out::<crate::backend::Event>(copies.set, None);
             } else if self.rules.timed {
@@ -193,36 +181,31 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 return Some(now + self.time_of_copies(copies.set));
             } else {
                 self.serial_copies_at_once(copies);
-                self.work.finished.push_back(list);
+                self.table.finished.push_back(list);
                 return None;
             }
         }
-        let has_pages = self.has_serial_pages(list);
-        let mut next = self.work.lists[list].first;
-        assert!(next.is_some() || has_pages, "a list of at least one command");
+        let mut next = self.table.lists[list].first;
+        assert!(next.is_some(), "a list of at least one command");
         if !self.rules.timed {
             while let Some(command) = next {
-                next = self.work.commands[command].sibling;
+                next = self.table.commands[command].sibling;
                 self.carry_out(command);
             }
-            if has_pages {
-                self.carry_out_serial_pages();
-            }
-            self.work.finished.push_back(list);
+            self.table.finished.push_back(list);
             return None;
         }
         self.fast.serial.current = Some(Serial { list, since: now });
-        let pages = if has_pages { self.time_of_serial_pages() } else { Span::ZERO };
-        Some(now + self.time_commands(list) + pages)
+        Some(now + self.time_commands(list))
     }
 
     /// Computes the times of a list's commands. Returns their sum.
     fn time_commands(&mut self, list: Handle<List>) -> Span {
         let mut sum = Span::ZERO;
-        let mut next = self.work.lists[list].first;
+        let mut next = self.table.lists[list].first;
         self.fast.serial.times.clear();
         while let Some(command) = next {
-            next = self.work.commands[command].sibling;
+            next = self.table.commands[command].sibling;
             let times = self.times(command);
             sum += times.all();
             self.fast.serial.times.push(times);
@@ -240,7 +223,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
         let Serial { list, .. } = self.fast.serial.current.take().expect("a list under way");
         let mut commands = 0;
-        if let Some(copies) = self.work.lists[list].copies() {
+        if let Some(copies) = self.table.lists[list].copies() {
             if self.media.cannot_fail() {
                 commands = self.end_serial_copies(copies);
             } else {
@@ -248,26 +231,19 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 self.time_commands(list);
             }
         }
-        if !self.media.cannot_fail() && self.has_serial_pages(list) {
-            self.write_serial_pages_out(list);
-            self.time_commands(list);
-        }
-        let mut next = self.work.lists[list].first;
+        let mut next = self.table.lists[list].first;
         let all = std::mem::take(&mut self.fast.serial.times);
         for times in &all {
             let command = next.expect("the commands that were timed");
             debug_assert_eq!(*times, self.times(command), "the time of a serial list is fixed when it begins");
-            next = self.work.commands[command].sibling;
+            next = self.table.commands[command].sibling;
             self.spend(command, times);
             self.carry_out(command);
         }
         commands += all.len() as u64;
         self.fast.serial.times = all;
-        if self.has_serial_pages(list) {
-            commands += self.end_serial_pages();
-        }
         hash.add(now, commands << 3 | 4);
-        self.work.finished.push_back(list);
+        self.table.finished.push_back(list);
     }
 
     /// Notifies an observer of another array, too, before [`Backend::end_serial`]. The dies and channels of this
@@ -279,25 +255,25 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Tells a listener of the list under way, in the order of its commands.
     fn narrate(&mut self, to: &mut impl Listener<S, O>) {
         let Serial { list, since } = self.fast.serial.current.expect("a list under way");
-        if let Some(copies) = self.work.lists[list].copies() {
+        if let Some(copies) = self.table.lists[list].copies() {
             let (until, cause) = (since + self.time_of_copies(copies.set), self.cause_of_copies(copies.set));
             return to.copies(self, since, until, cause);
         }
-        let first = self.work.lists[list].first;
+        let first = self.table.lists[list].first;
         let mut next = first;
         while let Some(command) = next {
-            next = self.work.commands[command].sibling;
+            next = self.table.commands[command].sibling;
             to.stop(self, since, command, Stop::Submitted);
         }
         let (mut next, mut from) = (first, since);
         let all = std::mem::take(&mut self.fast.serial.times);
         for Times { before, array, after, decode, .. } in &all {
             let command = next.expect("the commands that were timed");
-            next = self.work.commands[command].sibling;
+            next = self.table.commands[command].sibling;
             let begin = from;
             to.stop(self, begin, command, Stop::Ready);
             let (die, op, cause) = {
-                let command = &self.work.commands[command];
+                let command = &self.table.commands[command];
                 (command.die.get(), command.op, command.cause)
             };
             let channel = Resource::Channel(self.dies[die as usize].channel);
@@ -330,16 +306,15 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Cuts the power of a serial list. Observers get no notice, because the purpose of the list is lost as well.
     pub(in crate::backend) fn cut_serial(&mut self, now: Time) {
         let Some(Serial { list, since }) = self.fast.serial.current.take() else { return };
-        if let Some(copies) = self.work.lists[list].copies() {
+        if let Some(copies) = self.table.lists[list].copies() {
             self.write_out::<crate::backend::Event>(copies.set, None);
         }
-        self.write_serial_pages_out(list);
         // Faults are off: without power, no one learns that a command failed at this very moment.
         self.media.faults_mut().suspend(true);
         let mut from = since;
-        let mut next = self.work.lists[list].first;
+        let mut next = self.table.lists[list].first;
         while let Some(command) = next {
-            next = self.work.commands[command].sibling;
+            next = self.table.commands[command].sibling;
             let times = self.times(command);
             if from + times.all() <= now {
                 from += times.all();
@@ -359,8 +334,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 &Times { before: begun.min(before), array: in_array, after: afterwards, decode, decoder },
             );
             if begun > before {
-                let (target, count) = (self.work.commands[command].target, self.work.commands[command].count);
-                let op = self.work.commands[command].op;
+                let (target, count) = (self.table.commands[command].target, self.table.commands[command].count);
+                let op = self.table.commands[command].op;
                 if op != Op::Read {
                     self.take_effect(command);
                 }
@@ -368,7 +343,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                     Op::Read => {}
                     // Only its status was still to be read.
                     _ if begun >= before + array => {}
-                    Op::Program | Op::CopyBack if self.work.commands[command].refused => {}
+                    Op::Program | Op::CopyBack if self.table.commands[command].refused => {}
                     Op::Program | Op::CopyBack => self.media.tear_program(target, count),
                     Op::Erase => self.media.tear_erase(target.superblock),
                 }
@@ -379,16 +354,16 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     fn carry_out(&mut self, command: Handle<Command>) {
-        if self.work.commands[command].scanned == 0 {
+        if self.table.commands[command].scanned == 0 {
             self.take_effect(command);
             self.pass_on(command);
         }
         self.count(command);
-        self.work.commands[command].state = State::Done;
+        self.table.commands[command].state = State::Done;
     }
 
     fn times(&self, handle: Handle<Command>) -> Times {
-        let command = &self.work.commands[handle];
+        let command = &self.table.commands[handle];
         let geometry = self.media.geometry();
         let timing = &self.rules.timing;
         let busy = timing.cycles.busy;
@@ -417,23 +392,24 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 }
             }
             Op::Read => {
-                let first = self.work.first_slot(handle);
-                let (superblock, offset) = geometry.locate(self.work.slots[first].psn);
+                let first = self.table.first_slot(handle);
+                let (superblock, offset) = geometry.locate(self.table.slots[first].psn);
                 let array = self.rules.read_time(&self.media, superblock, page(offset));
-                let pages = self.rules.pages_of(&self.work, handle, geometry);
+                let pages = self.rules.pages_of(&self.table, handle, geometry);
                 let after = timing.transfer[command.count as usize] + timing.around_data_out(pages);
                 let (decode, decoder) = decoding(command.count);
                 Times { before: timing.commands(Op::Read, pages), array: busy + array, after, decode, decoder }
             }
             Op::Program => Times {
-                before: timing.before_data_in(self.rules.pages_of(&self.work, handle, geometry)) + timing.transfer[command.count as usize],
+                before: timing.before_data_in(self.rules.pages_of(&self.table, handle, geometry))
+                    + timing.transfer[command.count as usize],
                 array: busy + self.rules.program_time(command, page(command.target.offset)),
                 after: timing.cycles.status,
                 decode,
                 decoder,
             },
             Op::Erase => Times {
-                before: timing.commands(Op::Erase, self.rules.pages_of(&self.work, handle, geometry)),
+                before: timing.commands(Op::Erase, self.rules.pages_of(&self.table, handle, geometry)),
                 array: busy + timing.erase,
                 after: timing.cycles.status,
                 decode,
@@ -445,7 +421,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// Charges the time of a command: all of it when its list ends, or the elapsed part when the power fails.
     fn spend(&mut self, handle: Handle<Command>, times: &Times) {
-        let command = &self.work.commands[handle];
+        let command = &self.table.commands[handle];
         let bus = times.before + times.after;
         let slots = if command.scanned > 0 { command.scanned * self.geometry().slots } else { command.count };
         let tally = self.account.at(command.op, command.cause);

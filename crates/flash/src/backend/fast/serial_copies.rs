@@ -28,8 +28,12 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// True if copies can be carried out in bulk in a serial list: nobody observes each of them, none can fail, and their
     /// times are those of the arrays and the channel.
     pub(super) fn takes_serial_copies(&self) -> bool {
-        let one_slot = self.work.slots_per_command == 1 && self.geometry().slots == 1;
-        !self.observer.sees_each_copy() && one_slot && self.decoders.is_none() && self.media.cannot_fail()
+        let one_slot = self.table.slots_per_command == 1 && self.geometry().slots == 1;
+        !self.observer.sees_each_copy()
+            && self.rules.variation.is_none()
+            && one_slot
+            && self.decoders.is_none()
+            && self.media.cannot_fail()
     }
 
     /// The cause of a set's copies.

@@ -18,6 +18,8 @@ fn bench(mbps: u64, across: bool, program_copy: u64, arbitration: Arbitration) -
         ecc: None,
         arbitration,
         suspend: None,
+        plane_reads: None,
+        variation: None,
         software: None,
     };
     Bench::new(geometry, &config, 1)

@@ -40,6 +40,8 @@ fn bench(planes: u32, gang: u32, one_shot: u32, between_pages: bool) -> Bench {
         ecc: None,
         arbitration,
         suspend: None,
+        plane_reads: None,
+        variation: None,
         software: None,
     };
     let media = Media::new(geometry, 100, one_shot, Faults::new(&FaultSpec::default(), 1));

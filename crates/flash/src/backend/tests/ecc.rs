@@ -28,6 +28,8 @@ fn bench(channels: u32, chips: u32, codeword: f64, decoders: Decoders) -> Bench 
         ecc: Some(ecc),
         arbitration: Arbitration::default(),
         suspend: None,
+        plane_reads: None,
+        variation: None,
         software: None,
     };
     Bench::new(geometry, &config, 1)
@@ -200,6 +202,8 @@ fn rebuilt(backend: Backend<(), Vec<Phase>>, decoders: Decoders) -> Backend<(), 
         ecc,
         arbitration: Arbitration::default(),
         suspend: None,
+        plane_reads: None,
+        variation: None,
         software: None,
     };
     Backend::new(backend.media, &config, Vec::new())

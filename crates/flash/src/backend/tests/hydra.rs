@@ -65,6 +65,8 @@ impl Hydra {
             ecc: None,
             arbitration: self.arbitration,
             suspend: None,
+            plane_reads: None,
+            variation: None,
             software: self.software,
         };
         let mut bench = Bench::new(geometry, &config, seed);

@@ -27,6 +27,8 @@ fn the_backend_takes_the_memory_it_predicts() {
                 ecc: None,
                 arbitration: Arbitration::default(),
                 suspend: None,
+                plane_reads: None,
+                variation: None,
                 software: None,
             };
             let mut bench = Bench::<Stamp>::new(geometry.clone(), &config, 1);
@@ -41,7 +43,7 @@ fn the_backend_takes_the_memory_it_predicts() {
             let quiet: usize = backend.channels.iter().map(|channel| channel.quiet.taken()).sum();
             let tables = tables + quiet;
             let lists = commands as usize * (size_of::<Command>() + size_of::<List>());
-            let taken = tables + lists + size_of_val(&*backend.work.slots) + backend.payload.taken();
+            let taken = tables + lists + size_of_val(&*backend.table.slots) + backend.payload.taken();
             // The description holds a second copy of the timing tables.
             let said = Backend::<Stamp>::memory(&geometry, &config);
             assert_eq!(said, taken as u64 + 2 * config.timing.memory(), "{channels}, {one_shot}, {controllers:?}");

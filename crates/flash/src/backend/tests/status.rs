@@ -14,8 +14,18 @@ fn bench(chips: u32, completion: Completion, across: bool) -> Bench {
     timing.cache_across = across;
     let arbitration = Arbitration::default();
     let controllers = Controllers::None;
-    let config =
-        Config { timing, controllers, transfer: Transfer::Bus, completion, ecc: None, arbitration, suspend: None, software: None };
+    let config = Config {
+        timing,
+        controllers,
+        transfer: Transfer::Bus,
+        completion,
+        ecc: None,
+        arbitration,
+        suspend: None,
+        plane_reads: None,
+        variation: None,
+        software: None,
+    };
     Bench::new(geometry, &config, 1)
 }
 
@@ -60,9 +70,9 @@ fn a_controller_that_polls_learns_of_the_end_with_the_first_status_behind_it() {
     for interval in [7, 30, 60, 199, 250] {
         let gap = interval as f64;
         // The k-th status begins after k pauses and k - 1 others.
-        let noticed = |work: f64| {
+        let noticed = |table: f64| {
             let ends = (1..).map(|k| f64::from(k) * (gap + STATUS));
-            let k = (1..).zip(ends).find(|(_, end)| *end >= work).expect("it ends").0;
+            let k = (1..).zip(ends).find(|(_, end)| *end >= table).expect("it ends").0;
             (f64::from(k) * (gap + STATUS), f64::from(k) * STATUS)
         };
         let mut bench = bench(1, polling(interval), false);

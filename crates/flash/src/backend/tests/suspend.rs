@@ -36,6 +36,8 @@ impl Die {
             ecc: None,
             arbitration: Arbitration { commands: Order::ReadFirst, ..Arbitration::default() },
             suspend,
+            plane_reads: None,
+            variation: None,
             software: None,
         };
         let mut bench = Bench::<()>::new(geometry, &config, seed);
@@ -148,8 +150,8 @@ fn suspension_without_loss_is_the_preemptive_resume_queue() {
         let second_reads = READ * READ / reads;
         let second_both = second_reads + PROGRAM * PROGRAM / programs;
         within_one_percent(got_reads, READ + second_reads / (2.0 * (1.0 - rho_reads)), "reads");
-        let of_programs = PROGRAM / (1.0 - rho_reads)
-            + second_both / (2.0 * (1.0 - rho_reads) * (1.0 - rho_reads - rho_programs));
+        let of_programs =
+            PROGRAM / (1.0 - rho_reads) + second_both / (2.0 * (1.0 - rho_reads) * (1.0 - rho_reads - rho_programs));
         within_one_percent(got_programs, of_programs, "programs");
     }
 }
@@ -186,11 +188,7 @@ fn a_step_that_is_lost_is_repeated_as_long_as_reads_come() {
 fn each_suspension_costs_the_times_to_stop_and_to_go_on() {
     // A read at 300 us meets a program that stops at once, or at the end of a step of 125 us.
     for (stop, works_until) in [(StopPoint::AnyTime, 300.0), (StopPoint::Steps, 375.0), (StopPoint::Cancel, 300.0)] {
-        let spec = SuspendSpec {
-            program_time: Span::from_us(20),
-            program_resume: Span::from_us(10),
-            ..rules(stop)
-        };
+        let spec = SuspendSpec { program_time: Span::from_us(20), program_resume: Span::from_us(10), ..rules(stop) };
         let mut die = Die::new(Some(spec), 5);
         let start = Time::from_ps(10_000_000_000);
         die.arrive(Op::Program, start);

@@ -16,12 +16,6 @@ impl<S: Sector> Media<S> {
         prefetch(self.blocks.get(self.geometry.block(superblock, plane).index()));
     }
 
-    /// Prefetches the spare area of a slot.
-    #[inline]
-    pub(crate) fn fetch_spare_area(&self, psn: Psn) {
-        self.spares.fetch(psn.index());
-    }
-
     /// Prefetches the spare area of a slot, and its content if it has one.
     #[inline]
     pub fn fetch_spare(&self, psn: Psn) {

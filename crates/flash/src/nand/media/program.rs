@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use base::units::{Lpn, Psn};
-
 use super::{Contents, Media, Mode, Stream, Target};
 use crate::nand::{Sector, Spare};
 
@@ -65,26 +63,6 @@ impl<S: Sector> Media<S> {
             first = end;
             place = self.geometry.page_and_plane(target.offset + first);
         }
-    }
-
-    /// Programs a page of one slot with host data whose first sector determines the others. No program can fail, and no
-    /// store keeps the content.
-    ///
-    /// # Panics
-    /// As [`Media::program`].
-    #[inline]
-    pub(crate) fn program_alone(&mut self, psn: Psn, (lpn, version): (Lpn, u32), first: S) {
-        debug_assert!(
-            self.cannot_fail() && self.geometry.slots == 1 && !(S::PRESENT && self.has_store()),
-            "a page of one slot, without a store"
-        );
-        let (superblock, offset) = self.geometry.locate(psn);
-        let (page, plane) = self.geometry.page_and_plane(offset);
-        let target = Target { superblock, offset };
-        self.check_rows(target, (page, page), Mode::Full);
-        let spare = |_| (Spare::Data { lpn, version }, false);
-        let runs = [Some(first)];
-        self.program_page(target, (page, plane), 0..1, (Stream::Host, Mode::Full), &spare, Contents::new(&[], &runs));
     }
 
     /// Checks that the rows of a program exist in its mode, and that one command programs them.

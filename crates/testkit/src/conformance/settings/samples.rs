@@ -18,6 +18,11 @@ fn device(ftl: &FtlSpec) -> Spec {
     spec
 }
 
+/// The first sample of a family on that device.
+pub(super) fn first(kind: FtlKind) -> Option<Spec> {
+    kind.samples().first().map(device)
+}
+
 /// The first sample of a family on that device, with suspension.
 pub(super) fn suspending(kind: FtlKind, rules: SuspendSpec) -> Vec<Setting> {
     let Some(sample) = kind.samples().into_iter().next() else { return Vec::new() };

@@ -152,8 +152,8 @@ mod tests {
             kinds[FtlKind::EVERY.iter().position(|kind| *kind == setting.spec.ftl.kind).expect("a kind")] = true;
         }
         assert!(found > 30, "{found} settings");
-        let without: Vec<_> = FtlKind::EVERY.iter().zip(kinds).filter(|(_, seen)| !seen).map(|(kind, _)| *kind).collect();
+        let without: Vec<_> =
+            FtlKind::EVERY.iter().zip(kinds).filter(|(_, seen)| !seen).map(|(kind, _)| *kind).collect();
         assert_eq!(without, [FtlKind::Chang], "families without suspension");
     }
-
 }

@@ -13,7 +13,7 @@ use crate::nand::{Stream, Target};
 
 /// All lists, with their commands and the slots of these.
 #[derive(Clone, Debug)]
-pub(super) struct Work {
+pub(super) struct CommandTable {
     pub(super) commands: Slab<Command>,
     pub(super) lists: Slab<List>,
     /// `slots_per_command` entries for each place in `commands`.
@@ -24,7 +24,7 @@ pub(super) struct Work {
     pub(super) failures: Failures,
 }
 
-impl Work {
+impl CommandTable {
     pub(super) fn new(slots_per_command: u32) -> Self {
         Self {
             commands: Slab::default(),
@@ -48,25 +48,6 @@ impl Work {
     #[inline]
     pub(super) fn open(&mut self, class: Class, tag: u32) -> Handle<List> {
         self.lists.insert(List::new(class, tag, self.failures.reported()))
-    }
-
-    /// Opens a list of one read of one slot, as most reads are, in one step.
-    #[inline]
-    pub(super) fn open_read(
-        &mut self,
-        (class, tag): (Class, u32),
-        cause: Cause,
-        (die, target): (DieId, Target),
-        slot: Slot,
-    ) -> Handle<List> {
-        let list = self.open(class, tag);
-        let command = Command::new(Op::Read, cause, die, target, Stream::Host, list, class);
-        let command = self.commands.insert(Command { count: 1, ..command });
-        self.make_room();
-        self.lists[list].take_alone(command);
-        let place = self.first_slot(command);
-        self.slots[place] = slot;
-        list
     }
 
     /// Adds a command to the end of a list.

@@ -1,0 +1,148 @@
+//! Planes that read by themselves: each plane of a die may have a read of its own under way.
+//!
+//! A die is a *unit*: an array, a register, and the commands that wait for them. Where planes read by themselves, each
+//! plane is one more unit, numbered behind those of the dies, for reads of its pages alone. All other commands use the
+//! unit of the die, which works only while none of its planes does. The channel is shared as ever.
+//!
+//! The commands that wait for the units of a die go in one order: by their queue, then by the time at which they came. A
+//! read whose plane is occupied lets others pass. A command for the whole die lets none pass: the planes drain.
+
+use std::iter::once;
+use std::ops::Range;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use base::engine::{EventQueue, Handle};
+use base::units::Time;
+
+use super::rules::Rules;
+use super::suspend::SuspensionReads;
+use super::{Backend, Class, Command, Config, Event, Observer, Op};
+use crate::nand::{Geometry, Sector};
+
+/// Reads of single planes, each at its own time (independent plane reads, AIPR).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct PlaneReadSpec {
+    /// Planes of a die that read at once; all of them if missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_once: Option<u32>,
+    /// The reads that do. Others use the whole die.
+    pub reads: SuspensionReads,
+}
+
+/// Reads of single planes in an array.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PlaneReads {
+    at_once: u32,
+    all_reads: bool,
+    /// Planes of a die.
+    planes: u32,
+    dies: u32,
+}
+
+impl PlaneReads {
+    pub(super) fn new(config: &Config, geometry: &Geometry) -> Option<Self> {
+        let spec = config.plane_reads?;
+        Some(Self {
+            at_once: spec.at_once.unwrap_or(geometry.planes),
+            all_reads: spec.reads == SuspensionReads::All,
+            planes: geometry.planes,
+            dies: geometry.die_count(),
+        })
+    }
+
+    /// The units of the planes of a die.
+    fn of_die(&self, die: u32) -> Range<u32> {
+        let first = self.dies + die * self.planes;
+        first..first + self.planes
+    }
+
+    const fn die_of(&self, unit: u32) -> u32 {
+        if unit < self.dies { unit } else { (unit - self.dies) / self.planes }
+    }
+}
+
+impl Rules {
+    /// The unit of a die, and those of its planes.
+    pub(super) fn units_of(&self, die: u32) -> impl Iterator<Item = u32> + use<> {
+        once(die).chain(self.plane_reads.map_or(0..0, |planes| planes.of_die(die)))
+    }
+
+    /// The die of a unit.
+    pub(super) fn die_of(&self, unit: u32) -> u32 {
+        self.plane_reads.map_or(unit, |planes| planes.die_of(unit))
+    }
+
+    /// Units of an array of so many dies.
+    pub(super) fn units(&self, dies: u32) -> u32 {
+        self.plane_reads.map_or(dies, |planes| dies * (1 + planes.planes))
+    }
+}
+
+impl<S: Sector, O: Observer> Backend<S, O> {
+    /// Finds the units of the commands of a list.
+    #[cold]
+    pub(super) fn choose_units(&mut self, first: Handle<Command>) {
+        let Some(planes) = self.rules.plane_reads else { return };
+        let mut next = Some(first);
+        while let Some(handle) = next {
+            let command = &self.table.commands[handle];
+            next = command.sibling;
+            if command.op == Op::Read && (planes.all_reads || command.class == Class::HostRead) {
+                self.table.commands[handle].unit = self.plane_of(handle, &planes).unwrap_or(command.die.get());
+            }
+        }
+    }
+
+    /// The unit of the plane of a read; `None` if the read is for several planes.
+    fn plane_of(&self, handle: Handle<Command>, planes: &PlaneReads) -> Option<u32> {
+        let geometry = self.media.geometry();
+        let die = self.table.commands[handle].die.get();
+        let plane = |psn| {
+            let (superblock, offset) = geometry.locate(psn);
+            geometry.group_of(superblock) * geometry.stripe + geometry.page_and_plane(offset).1
+        };
+        let mut all = self.table.slots_of(handle).iter().map(|slot| plane(slot.psn));
+        let first = all.next()?;
+        all.all(|other| other == first).then(|| planes.of_die(die).start + first)
+    }
+
+    /// Lets the units of a die begin what waits for them.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn next_of_die<E: From<Event> + Copy>(&mut self, now: Time, unit: u32, events: &mut EventQueue<E>) {
+        let Some(planes) = self.rules.plane_reads else { return };
+        let die = planes.die_of(unit);
+        loop {
+            let active = planes.of_die(die).filter(|plane| !self.dies[*plane as usize].is_free()).count() as u32;
+            let main = &self.dies[die as usize];
+            if !main.is_free() {
+                // The forwarder and suspension look after it.
+                return self.next_of_unit(now, die, events);
+            }
+            let serves = match (&self.rules.suspend, &main.suspension) {
+                (Some(rules), Some(suspension)) if suspension.is_overdue(now, rules) => None,
+                (Some(rules), Some(suspension)) if suspension.is_suspended() => suspension.serves(rules),
+                _ => Some(usize::MAX),
+            };
+            let waiting = once(die).chain(planes.of_die(die)).filter_map(|unit| {
+                let state = &self.dies[unit as usize];
+                let head = state.queue.peek().filter(|_| state.is_free())?;
+                let queue = self.class_at_die(head);
+                (Some(queue) <= serves).then(|| (queue, self.table.commands[head].ready, unit != die, unit))
+            });
+            let begins = match waiting.min() {
+                Some((.., unit)) if unit != die => (active < planes.at_once).then_some(unit),
+                // A command for the whole die, or the operation that is suspended.
+                Some(_) | None => (active == 0).then_some(die),
+            };
+            let Some(unit) = begins else { return };
+            self.next_of_unit(now, unit, events);
+            if unit == die || self.dies[unit as usize].is_free() {
+                return;
+            }
+        }
+    }
+}

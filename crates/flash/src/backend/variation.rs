@@ -1,0 +1,130 @@
+//! Blocks differ: one reads, programs and erases slower than another, and all of them change with wear.
+//!
+//! Cells of the upper and lower layers of a stack, and cells that have been erased often, take more or fewer pulses. A
+//! block draws a factor for each operation once, from its number; so it is the same block in every run of a drive. A
+//! command on several planes takes as long as the slowest of their blocks.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use base::units::{Ratio, Span, SuperblockId};
+
+use super::Op;
+use crate::nand::{Media, Sector};
+
+/// Differences of array times between blocks, and with wear.
+///
+/// A block takes its part's time times `(1 + spread x z) x (1 + slope x w)`. z is drawn once for each block and operation,
+/// uniform from -1 to 1; w is the share of the rated erases that the block has had.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct VariationSpec {
+    /// How much longer than the part says the slowest block reads, and how much shorter the fastest.
+    pub read: Ratio,
+    /// The spread of programs.
+    pub program: Ratio,
+    /// The spread of erases.
+    pub erase: Ratio,
+    /// How much less time a program takes in a block at the end of its rated erases: worn cells take a charge sooner.
+    pub program_wear: Ratio,
+    /// How much more time an erase takes in a block at the end of its rated erases: worn cells lose their charge later.
+    pub erase_wear: Ratio,
+}
+
+impl VariationSpec {
+    /// The largest spread and the largest loss with wear: times stay positive.
+    pub const MOST: f64 = 0.9;
+
+    /// Array time of an operation on one plane of a superblock, or on all of them.
+    pub(super) fn time<S: Sector>(
+        &self,
+        media: &Media<S>,
+        (op, time): (Op, Span),
+        (superblock, plane): (SuperblockId, Option<u32>),
+    ) -> Span {
+        let planes = match plane {
+            Some(plane) => plane..plane + 1,
+            None => 0..media.geometry().stripe,
+        };
+        let wear = f64::from(media.erases(superblock)) / f64::from(media.endurance());
+        let slowest = planes.map(|plane| self.factor(op, media.geometry().block(superblock, plane).get(), wear));
+        let slowest = slowest.fold(0.0, f64::max);
+        Span::from_ps((time.as_ps() as f64 * slowest).round() as u64)
+    }
+
+    /// The factor of a block's times.
+    fn factor(&self, op: Op, block: u32, wear: f64) -> f64 {
+        let (spread, slope) = match op {
+            Op::Read => (self.read, 0.0),
+            Op::Program | Op::CopyBack => (self.program, -self.program_wear.get()),
+            Op::Erase => (self.erase, self.erase_wear.get()),
+        };
+        // Beyond its rated erases a block changes no further.
+        (1.0 + spread.get() * draw(op, block)) * (1.0 + slope * wear.min(1.0))
+    }
+}
+
+/// A number from -1 to 1 for an operation of a block: SplitMix64 of both.
+fn draw(op: Op, block: u32) -> f64 {
+    let mut z = (u64::from(block) << 8 | op as u64).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^= z >> 31;
+    (z >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nand::{FaultSpec, Faults, Geometry};
+
+    fn media(stripe: u32) -> Media<()> {
+        let geometry = Geometry::new(1, 1, 1, stripe, stripe, 512, 4, 1, 4).expect("a small array");
+        Media::new(geometry, 100, 1, Faults::new(&FaultSpec::default(), 1))
+    }
+
+    #[test]
+    fn blocks_spread_evenly_about_the_time_of_the_part() {
+        let spec = VariationSpec { read: Ratio::new(0.1), ..VariationSpec::default() };
+        let media = media(1);
+        let time = |op, block| {
+            let at = (SuperblockId::new(block), None);
+            spec.time(&media, (op, Span::from_us(100)), at).as_us_f64()
+        };
+        let reads: Vec<f64> = (0..512).map(|block| time(Op::Read, block)).collect();
+        let mean = reads.iter().sum::<f64>() / 512.0;
+        let variance = reads.iter().map(|time| (time - mean).powi(2)).sum::<f64>() / 512.0;
+        assert!((mean - 100.0).abs() < 0.8, "{mean}");
+        // Uniform from 90 to 110: 20 / sqrt(12).
+        assert!((variance.sqrt() - 5.77).abs() < 0.3, "{variance}");
+        assert!(reads.iter().all(|time| (90.0..=110.0).contains(time)));
+        assert!((0..512).all(|block| time(Op::Erase, block) == 100.0), "only reads vary");
+    }
+
+    #[test]
+    fn a_command_on_several_planes_takes_the_time_of_the_slowest() {
+        let spec = VariationSpec { program: Ratio::new(0.5), ..VariationSpec::default() };
+        let media = media(4);
+        let at = |block, plane| spec.time(&media, (Op::Program, Span::from_us(100)), (SuperblockId::new(block), plane));
+        for block in 0..100 {
+            let slowest = (0..4).map(|plane| at(block, Some(plane))).max();
+            assert_eq!(Some(at(block, None)), slowest);
+        }
+    }
+
+    #[test]
+    fn erases_get_longer_and_programs_shorter_with_wear() {
+        let spec = VariationSpec { program_wear: Ratio::new(0.2), erase_wear: Ratio::new(1.0), ..Default::default() };
+        let mut media = media(1);
+        let block = SuperblockId::new(3);
+        let times = |media: &Media<()>| {
+            [Op::Read, Op::Program, Op::Erase]
+                .map(|op| spec.time(media, (op, Span::from_us(1000)), (block, None)).as_us_f64().round())
+        };
+        assert_eq!(times(&media), [1000.0; 3]);
+        (0..50).for_each(|_| _ = media.erase(block));
+        assert_eq!(times(&media), [1000.0, 900.0, 1500.0]);
+        (0..100).for_each(|_| _ = media.erase(block));
+        assert_eq!(times(&media), [1000.0, 800.0, 2000.0], "no change beyond the rated erases");
+    }
+}
