@@ -3,7 +3,7 @@
 use base::fault::Faults;
 
 use super::FlashSpec;
-use crate::backend::{Completion, Controllers, Order, VariationSpec};
+use crate::backend::{Completion, Controllers, Order, Transfer, VariationSpec};
 
 impl FlashSpec {
     /// Checks that reads reach a die at work, and that the values have an effect.
@@ -17,6 +17,10 @@ impl FlashSpec {
                 faults.add(path, message, "leave it out, or set flash.controllers = \"none\" or { background = 2 }");
             }
             Controllers::None | Controllers::Shared(_) | Controllers::Background(_) => {}
+        }
+        if self.transfer == Transfer::Controller {
+            let message = "a controller that moves the data of its list has the list's chips alone, so no read reaches a die at work";
+            faults.add(path, message, "leave it out, or flash.transfer");
         }
         if self.arbitration.hold {
             let message = "with flash.arbitration.hold a command keeps its channel, and no read reaches a die at work";
