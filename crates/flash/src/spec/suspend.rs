@@ -3,7 +3,7 @@
 use base::fault::Faults;
 
 use super::FlashSpec;
-use crate::backend::{Completion, Controllers, Order, PlaneReadSpec, VariationSpec};
+use crate::backend::{Completion, Controllers, Order, PlaneReadSpec, Transfer, VariationSpec};
 use crate::nand::Part;
 
 impl FlashSpec {
@@ -18,6 +18,10 @@ impl FlashSpec {
                 faults.add(path, message, "leave it out, or set flash.controllers = \"none\" or { background = 2 }");
             }
             Controllers::None | Controllers::Shared(_) | Controllers::Background(_) => {}
+        }
+        if self.transfer == Transfer::Controller {
+            let message = "a controller that moves the data of its list has the list's chips alone, so no read reaches a die at work";
+            faults.add(path, message, "leave it out, or flash.transfer");
         }
         if self.arbitration.hold {
             let message = "with flash.arbitration.hold a command keeps its channel, and no read reaches a die at work";

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use base::engine::Rng;
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Span, Time};
-use flash::backend::{Cause, Resource};
+use flash::backend::{Cause, Primitive, Resource};
 use ssd::{Precondition, Resolved, Spec, Ssd};
 use testkit::{List, conformance, requests};
 use workload::{Arrival, Pacing};
@@ -151,6 +151,38 @@ fn decoding_is_a_part_of_its_own_with_the_wait_for_a_decoder() {
         assert!(waits.iter().all(|(part, us)| (seen[part] - us).abs() < 1e-6), "{seen:?}, {waits:?}");
         assert_eq!(drive.observer().legs().last().map(|leg| leg.part), Some(Part::Decode));
     }
+}
+
+#[test]
+fn a_suspended_program_is_cut_and_its_request_waits_for_the_read() {
+    let rules = "suspend = { program-time = \"5us\", program-resume = \"2us\" }";
+    let resolved = small(&format!(", controllers = \"none\", {rules}"));
+    let io = |kind, unit: u64| Io { kind, start: Lba::new(unit * 4), sectors: Sectors::new(4) };
+    let window = Window { from: Span::ZERO, until: Span::from_secs(1) };
+    let watch = Watch::default().journeys(Some(0)).timeline(Timeline::new(window));
+    let ios = [io(IoKind::Write, 0), io(IoKind::Read, 1)];
+    let (_, drive) = run(&resolved, &ios, 2, watch, &mut Vec::new());
+    let [read, write] = [0, 1].map(|i| drive.observer().finished()[i]);
+    let timing = &resolved.backend.timing;
+    let [array, program] = [timing.read[0], timing.program[0]];
+    let transfer = timing.transfer[1];
+    let [stop, resume] = [5, 2].map(Span::from_us);
+    let of = |journey: &Journey, part: Part| journey.parts[part as usize];
+    // The read comes while the data of the program crosses the channel, and waits for that and for the stop.
+    let parts = [Part::Die, Part::Array, Part::Transfer].map(|part| of(&read, part));
+    assert_eq!(parts, [transfer + stop, array, transfer]);
+    let parts = [Part::Transfer, Part::Array, Part::Suspended].map(|part| of(&write, part));
+    assert_eq!(parts, [transfer, program + stop + resume, array + transfer]);
+    assert_eq!(write.behind[Cause::Host as usize], of(&write, Part::Suspended));
+    let legs: Vec<_> = drive.observer().legs().iter().map(|leg| leg.part.name()).collect();
+    assert_eq!(legs, ["transfer", "array", "suspended", "array", "array"], "stop; resumption and the rest");
+    let slices = drive.observer().seen().expect("a timeline").slices();
+    let of_die = slices.iter().filter(|slice| slice.resource == Resource::Array(0)).map(|slice| slice.primitive);
+    assert_eq!(
+        of_die.collect::<Vec<_>>(),
+        [Primitive::Suspend, Primitive::Read, Primitive::Resume, Primitive::Program],
+        "the array had not worked when it was stopped"
+    );
 }
 
 #[test]

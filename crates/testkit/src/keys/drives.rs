@@ -128,7 +128,7 @@ pub fn fixtures() -> Vec<Fixture> {
             "page, cancels erases",
             PART,
             "channels = 2\nchips = 2\ncontrollers = \"none\"\n\
-             suspend = { operations = \"erases\", stop = \"cancel\", reads = \"all\", erase-time = \"20us\" }\n",
+             suspend = { operations = \"erases\", stop = \"cancel\", reads = \"all\", erase-time = \"20us\", threshold = \"200us\" }\n",
             "[ftl]\nover-provisioning = \"45%\"\n",
         ),
         fixture(

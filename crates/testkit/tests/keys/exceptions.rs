@@ -95,6 +95,8 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
             "page, checkpoints",
             "page, pl*",
             "page, q*",
+            "page, suspends at steps",
+            "page, cancels erases",
             "page, b*",
             "page, map*",
             "page, part*",
@@ -122,6 +124,11 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
     on("flash.custom-part.timing.cache_program_copy", &["page, buffer of units"], ONE_BY_ONE),
     on("flash.custom-part.features.cache_program", &["page, queues"], HELD),
     on("flash.custom-part.timing.cache_program_copy", &["page, queues"], HELD),
+    on(
+        "flash.arbitration.commands",
+        &["page, suspends at steps", "page, cancels erases"],
+        "reads that may suspend go first at the dies under both orders",
+    ),
     on("flash.arbitration.bus", &["bast", "fast*"], "the list of a channel's only unit has the bus to itself"),
     on(
         "ftl.map-unit",

@@ -92,10 +92,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let mut hash = self.fast.events;
         self.each_boundary(now, |at, die, _| hash.add(at, u64::from(die) << 2));
         for (number, die) in (0u32..).zip(&self.dies) {
-            // The end of any other array at work is an event to come.
+            // The end of any other array at work is an event to come. A read whose end was quiet keeps the array while
+            // its data waits for the channel.
             let reads = |handle: Handle<Command>| {
                 let command = &self.table.commands[handle];
-                command.op == Op::Read && command.state == State::Array
+                command.op == Op::Read && matches!(command.state, State::Array | State::DataOut)
             };
             if self.fast.plain_reads && die.array.is_some_and(reads) && !die.meter.works(now) {
                 hash.add(die.meter.until(), u64::from(number) << 2);
