@@ -70,6 +70,7 @@ chapters! {
     feed_it
     measure_it_well
     explain_it
+    reads_that_do_not_wait
     compare_and_mix
     write_a_study
     keep_results

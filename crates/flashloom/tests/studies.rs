@@ -93,6 +93,9 @@ const SUNG: [(&str, &str); 12] = [
 /// takes a while.
 const MIX: [(&str, &str); 4] = [("MX1", "partly"), ("MX2", "partly"), ("MX3", "partly"), ("MX4", "partly")];
 
+/// The claims about features of today's drives. Filling the drives takes minutes.
+const TODAY: [(&str, &str); 4] = [("TD1", "differs"), ("TD2", "holds"), ("TD3", "holds"), ("TD4", "holds")];
+
 /// The claims of Chang for which two drives under two workloads suffice. The others are in `flashloom
 /// reproduce chang`, which takes minutes; CH10 is judged here by some of their studies.
 const CHANG: [(&str, &str); 6] =
@@ -188,6 +191,13 @@ fn the_claims_of_sung_have_their_known_verdicts() {
 fn the_claims_of_the_mixtures_have_their_known_verdicts() {
     let known = MIX.map(|(id, verdict)| (id.to_owned(), verdict));
     assert_eq!(verdicts(&["study", "mix/parents", "--json", "--quiet"]), known);
+}
+
+#[test]
+#[ignore = "make soak"]
+fn the_claims_about_drives_of_today_have_their_known_verdicts() {
+    let known = TODAY.map(|(id, verdict)| (id.to_owned(), verdict));
+    assert_eq!(verdicts(&["reproduce", "today", "--json", "--quiet"]), known);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use study::summary::{FlashRow, Summary};
 use study::text::{count, duration};
 
-/// The suspensions of a run by operation, with the mean time of each, and the time of stopping and of going on; `None`
+/// The suspensions of a run by operation, times the mean time of each, and the time of stopping and of going on; `None`
 /// without suspensions.
 pub(crate) fn suspensions(summary: &Summary) -> Option<String> {
     let of = |op: &str| {
@@ -11,11 +11,11 @@ pub(crate) fn suspensions(summary: &Summary) -> Option<String> {
         let suspensions: u64 = rows().map(|row| row.suspensions).sum();
         let stood: f64 = rows().map(|row| row.suspended_s).sum();
         let mean = duration(stood * 1e6 / suspensions as f64);
-        (suspensions > 0).then(|| format!("{} of {op}s (mean {mean})", count(suspensions as f64)))
+        (suspensions > 0).then(|| format!("{} x {mean} of {op}s", count(suspensions as f64)))
     };
     let all: Vec<String> = ["program", "erase"].into_iter().filter_map(of).collect();
     let overhead: f64 = summary.flash.iter().map(|row| row.suspend_overhead_s).sum();
-    (!all.is_empty()).then(|| format!("suspensions: {}, overhead {}", all.join(", "), duration(overhead * 1e6)))
+    (!all.is_empty()).then(|| format!("suspensions: {}; overhead {}", all.join(", "), duration(overhead * 1e6)))
 }
 
 /// The lines of all stages of a run, below what explains their requests.
