@@ -29,3 +29,27 @@ pub fn suspensions_text(stages: &[Summary]) -> String {
 pub(crate) fn any(rows: &[FlashRow]) -> bool {
     rows.iter().any(|row| row.suspensions > 0)
 }
+
+#[cfg(test)]
+mod tests {
+    use testkit::small;
+
+    use super::*;
+    use crate::run::{page, table};
+    use crate::testing::{reported, settled};
+
+    #[test]
+    fn the_line_and_the_columns_of_suspensions_are_there_where_there_are_any() {
+        reported(&settled(small::suspending()), &[], |report, summary| {
+            let line = suspensions(summary).expect("suspensions");
+            assert!(line.starts_with("suspensions: ") && line.contains(" of programs, ") && line.contains(" of erases; "));
+            assert!(line.len() <= 80 && table(summary).contains(&line), "{line}");
+            assert!(page(&[(report, summary)]).html().contains("stood still"));
+        });
+        reported(&settled(small::with_log_blocks()), &[], |_, summary| {
+            assert_eq!(suspensions(summary), None);
+            assert!(!table(summary).contains("suspen"));
+        });
+        assert_eq!(suspensions_text(&[]), "");
+    }
+}

@@ -110,3 +110,20 @@ pub fn with_map(map: &str) -> (Ssd<()>, List) {
     };
     (drive, closed(8, 2_000, io))
 }
+
+/// An overwritten drive that suspends programs and erases, with writes and reads in turns.
+#[must_use]
+pub fn suspending() -> (Ssd<()>, List) {
+    let mut drive = filled(
+        "name = \"suspending\"\n[flash]\npart = \"dirik-2009\"\nchannels = 1\nchips = 2\nblocks = 40\npages = 16\n\
+         controllers = \"none\"\nsuspend = { program-time = \"5us\", erase-time = \"20us\" }\n\
+         [ftl]\nover-provisioning = \"60%\"\n",
+    );
+    drive.precondition(Precondition::RandomOverwrite(1.0), &mut |_, _| {});
+    let io = |i: u64| Io {
+        kind: [IoKind::Write, IoKind::Read][i as usize % 2],
+        start: Lba::new(i * 619 % 400 * 4),
+        sectors: Sectors::new(4),
+    };
+    (drive, closed(8, 2_000, io))
+}

@@ -28,8 +28,8 @@ pub(super) fn suspend(drive: &Group<'_, '_>, flash: &Group<'_, '_>, likeness: Li
         .map(|(_, name)| name)
         .collect();
     let without = |first: &str, sheet: &mut Sheet| {
-        let others = format!("see {SUPPORT}");
-        all.iter().for_each(|name| sheet.without(name, if *name == all[0] { first } else { &others }));
+        let others = "the drive suspends no operation of the flash";
+        all.iter().for_each(|name| sheet.without(name, if *name == all[0] { first } else { others }));
     };
     if !flash.has(SUPPORT) {
         return all.iter().for_each(|name| sheet.without(name, "no operation of the flash is suspended"));

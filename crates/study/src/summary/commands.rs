@@ -66,3 +66,41 @@ pub(super) fn rows(account: &Account) -> Vec<FlashRow> {
     };
     account.rows().map(row).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use testkit::small;
+
+    use crate::metric::Metric;
+    use crate::reconcile::reconcile;
+    use crate::testing::{settled, summary};
+
+    #[test]
+    fn suspensions_are_rows_keys_and_metrics_of_drives_that_suspend() {
+        let result = settled(small::suspending());
+        assert_eq!(reconcile(&result), Ok(()));
+        let summary = summary(&result);
+        let of = |name: &str| name.parse::<Metric>().expect(name).of(&summary).expect(name);
+        let sum = |op: &str| summary.flash.iter().filter(|row| row.op == op).map(|row| row.suspensions).sum::<u64>();
+        let (programs, erases) = (sum("program"), sum("erase"));
+        assert!(programs > 100 && erases > 10, "{programs} of programs, {erases} of erases");
+        assert_eq!(of("suspensions"), (programs + erases) as f64);
+        // Each takes the time to stop, and nothing to go on.
+        assert!((of("suspend-overhead") - (5 * programs + 20 * erases) as f64).abs() < 1e-3);
+        // Each lasts as long as the read of a page, at least.
+        assert!(of("suspended") > 25.0 * of("suspensions"));
+        let json = serde_json::to_value(&summary).expect("JSON");
+        let with = |value: &serde_json::Value| value.get("suspended_s").is_some();
+        assert_eq!(json["flash"].as_array().expect("rows").iter().filter(|row| with(row)).count(), {
+            summary.flash.iter().filter(|row| row.suspensions > 0).count()
+        });
+    }
+
+    #[test]
+    fn drives_that_suspend_nothing_have_no_such_keys() {
+        let summary = summary(&settled(small::with_log_blocks()));
+        let text = serde_json::to_string(&summary).expect("JSON");
+        assert!(!text.contains("suspen"), "{text}");
+        assert_eq!("suspensions".parse::<Metric>().expect("a metric").of(&summary), Some(0.0));
+    }
+}
