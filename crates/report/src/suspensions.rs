@@ -42,7 +42,9 @@ mod tests {
     fn the_line_and_the_columns_of_suspensions_are_there_where_there_are_any() {
         reported(&settled(small::suspending()), &[], |report, summary| {
             let line = suspensions(summary).expect("suspensions");
-            assert!(line.starts_with("suspensions: ") && line.contains(" of programs, ") && line.contains(" of erases; "));
+            assert!(
+                line.starts_with("suspensions: ") && line.contains(" of programs, ") && line.contains(" of erases; ")
+            );
             assert!(line.len() <= 80 && table(summary).contains(&line), "{line}");
             assert!(page(&[(report, summary)]).html().contains("stood still"));
         });

@@ -42,6 +42,8 @@ use crate::nand::Geometry;
 pub(super) struct Fast<S> {
     /// A read is an array time and a transfer: it goes the short way, and its end may be quiet.
     pub(super) plain_reads: bool,
+    /// The array of an idle die begins a plain read at once: no command cycles, and nobody else to ask.
+    pub(super) lone_reads: bool,
     /// The events that a fast way has left out, once they have passed.
     pub(super) events: EventHash,
     pub(super) copies: copies::CopySets<S>,
@@ -67,11 +69,13 @@ impl<S> Fast<S> {
             && rules.variation.is_none()
             && rules.plane_reads.is_none()
             && !observed;
+        let plain_reads = !observed && config.has_plain_reads();
         let plain_copies = silent && rules.data_only && !rules.intervenes() && config.ecc.is_none();
         let copy_backs = silent && config.transfer == Transfer::Bus && rules.timing.command.is_zero() && !rules.issues;
         let dies = if one_page && copy_backs { geometry.die_count() } else { 0 };
         Self {
-            plain_reads: !observed && config.has_plain_reads(),
+            plain_reads,
+            lone_reads: plain_reads && rules.timing.command.is_zero() && rules.plane_reads.is_none(),
             events: EventHash::NOTHING,
             copies: copies::CopySets::new(one_page && plain_copies && controllers.are_exclusive()),
             copy_back_runs: copy_back_run::CopyBackRuns::new(dies as usize),
