@@ -49,7 +49,7 @@ pub use observe::{Level, Moment, Observer, Phase, Primitive, RequestStep, Resour
 pub use payload::{Payload, SlotContent};
 pub use planes::PlaneReadSpec;
 pub use planted::Bug;
-pub use suspend::{StopPoint, SuspendSpec, SuspensionReads, SuspensionTarget};
+pub use suspend::{ReadScope, StopPoint, SuspendSpec, SuspensionTarget};
 pub use variation::VariationSpec;
 
 use crate::nand::{Geometry, Media, Sector};
@@ -153,6 +153,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let controllers = ControllerPool::new(config.controllers, config.transfer, geometry);
         let links = config.links(geometry);
         let dies_of_channel = geometry.chips * geometry.dies;
+        let units_of_channel = dies_of_channel * config.units_of_die(geometry);
         let rules = Rules::new(config, geometry);
         let units = rules.units(geometry.die_count());
         let table = CommandTable::new(geometry.row_slots() * config.timing.one_shot);
@@ -163,7 +164,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             controllers,
             processor: Processor::new(config.software),
             dies: (0..units).map(|unit| Die::of(&rules, rules.die_of(unit) / dies_of_channel)).collect(),
-            channels: (0..links).map(|_| Channel::new(fast::reads_of_channel(config, dies_of_channel))).collect(),
+            channels: (0..links).map(|_| Channel::new(fast::reads_of_channel(config, units_of_channel))).collect(),
             decoders: DecoderPool::new(config, geometry, links),
             fast,
             account: Account::default(),
@@ -188,13 +189,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let slot = size_of::<Slot>() as u64 + Payload::<S>::memory(geometry.sectors);
         // Assumes one command per die under way, or those of a few requests.
         let commands = dies.max(64) * (size_of::<Command>() as u64 + size_of::<List>() as u64 + slots * slot);
+        let units = dies * u64::from(config.units_of_die(geometry));
         // The description holds a second copy of the timing tables.
-        dies * Die::memory(config)
+        units * Die::memory(config)
             + u64::from(links) * size_of::<Channel>() as u64
             + ControllerPool::memory(config.controllers, geometry)
             + commands
             + DecoderPool::memory(config, geometry, links)
-            + config.quiet_memory(dies)
+            + config.quiet_memory(units)
             + 2 * config.timing.memory()
     }
 

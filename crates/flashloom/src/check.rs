@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use base::units::{Bytes, Rate, SECTOR, Span};
-use flash::backend::{Controllers, Cycles, Op, StopPoint, SuspendSpec, SuspensionReads, SuspensionTarget};
+use flash::backend::{Controllers, Cycles, Op, ReadScope, StopPoint, SuspendSpec, SuspensionTarget};
 use flash::nand::CustomPart;
 use ftl::Config;
 use report::table::{Table, UnitOfMeasure};
@@ -219,12 +219,14 @@ impl Limits {
             timing.transfer[1] + timing.commands(Op::Read, 1) + timing.around_data_out(1),
             geometry.channels,
         );
-        let on_dies = per_second(mean(&timing.read), dies);
+        // The planes of a die that read at once; a read of a row takes `stripe` of them.
+        let planes = resolved.backend.plane_reads.map_or(1, |spec| spec.at_once.unwrap_or(geometry.planes));
+        let on_dies = per_second(mean(&timing.read), dies * planes);
         Self {
             link,
             channels: rate(row, row_transfer, geometry.channels),
             dies: [
-                rate(row, mean(&timing.read), dies),
+                rate(row, mean(&timing.read), dies * (planes / geometry.stripe).max(1)),
                 rate(row * u64::from(timing.one_shot), mean(&timing.program), dies),
             ],
             random_reads: on_link.min(on_channels).min(on_dies),
@@ -239,6 +241,13 @@ impl Limits {
     }
 }
 
+const fn name_of(reads: ReadScope) -> &'static str {
+    match reads {
+        ReadScope::Host => "host reads",
+        ReadScope::All => "all reads",
+    }
+}
+
 /// The rule of suspension, in lines.
 fn suspension(rules: &SuspendSpec) -> Vec<String> {
     let &SuspendSpec { program_steps, erase_steps, program_time, erase_time, program_resume, erase_resume, .. } = rules;
@@ -248,10 +257,7 @@ fn suspension(rules: &SuspendSpec) -> Vec<String> {
         SuspensionTarget::Erases => erases,
     };
     let steps = both(format!("{program_steps} of a program"), format!("{erase_steps} of an erase"));
-    let reads = match rules.reads {
-        SuspensionReads::Host => "host reads",
-        SuspensionReads::All => "all reads",
-    };
+    let reads = name_of(rules.reads);
     let writes = if rules.writes { ", erases for host writes, too" } else { "" };
     let stop = match rules.stop {
         StopPoint::AnyTime => "at any time".to_owned(),
@@ -357,6 +363,10 @@ fn sheet(device: &Device) -> String {
     line("controllers", controllers);
     let times = |spans: &[Span]| spans.iter().map(Span::to_string).collect::<Vec<_>>().join("/");
     line("times", format!("read {}, program {}, erase {}", times(&timing.read), times(&timing.program), timing.erase));
+    if let Some(spec) = resolved.backend.plane_reads {
+        let (at_once, reads) = (spec.at_once.unwrap_or(geometry.planes), name_of(spec.reads));
+        line("planes", format!("{at_once} of {} of a die read by themselves, for {reads}", geometry.planes));
+    }
     if let Some(rules) = &resolved.backend.suspend {
         suspension(rules)
             .into_iter()

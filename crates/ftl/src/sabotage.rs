@@ -142,6 +142,8 @@ pub enum Sabotage {
     CodewordsOutlivePower,
     /// A suspended program or erase does not go on while no other command waits for its die.
     SuspendedForever,
+    /// A read that waits for its plane while the whole die works is not begun behind that.
+    PlaneForgotten,
     /// A power cut tears a program or an erase that was suspended once, although the operation is done.
     TornAfterResume,
     /// Another source than the seed decides.
@@ -150,7 +152,7 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 69] = [
+    pub const EVERY: [Self; 70] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -218,6 +220,7 @@ impl Sabotage {
         Self::BlockReordered,
         Self::CodewordsOutlivePower,
         Self::SuspendedForever,
+        Self::PlaneForgotten,
         Self::TornAfterResume,
         Self::Undetermined,
     ];
@@ -253,6 +256,7 @@ impl Planted {
             Some(Sabotage::PageSkipped) => Some(flash::backend::Bug::PageSkipped),
             Some(Sabotage::BlockReordered) => Some(flash::backend::Bug::BlockReordered),
             Some(Sabotage::CodewordsOutlivePower) => Some(flash::backend::Bug::CodewordsOutlivePower),
+            Some(Sabotage::PlaneForgotten) => Some(flash::backend::Bug::PlaneForgotten),
             Some(Sabotage::SuspendedForever) => Some(flash::backend::Bug::SuspendedForever),
             Some(Sabotage::TornAfterResume) => Some(flash::backend::Bug::TornAfterResume),
             _ => None,

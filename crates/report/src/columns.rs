@@ -242,13 +242,16 @@ fn add_causes(table: &mut Table, intervals: &[Interval<'_>]) {
     }
 }
 
-/// The busy share of each die and each channel, one row for each of them and each interval. They are a table of their own and
+/// The busy share of each channel, die and plane that reads by itself, one row for each of them and each interval. They are a table of their own and
 /// not columns of [`series`], because a column holds one number in each of the formats of a table, and because the number of
 /// columns must not depend on the drive.
 pub(crate) fn busy(intervals: &[Interval<'_>]) -> Table {
     type Busy = fn(&ssd::Counters) -> &[base::units::Span];
-    const RESOURCES: [(&str, Busy); 2] =
-        [("channel", |counters| &counters.channel_busy), ("die", |counters| &counters.die_busy)];
+    const RESOURCES: [(&str, Busy); 3] = [
+        ("channel", |counters| &counters.channel_busy),
+        ("die", |counters| &counters.die_busy),
+        ("plane", |counters| &counters.plane_busy),
+    ];
     let rows: Vec<_> = intervals
         .iter()
         .flat_map(|i| {

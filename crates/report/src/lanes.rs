@@ -1,4 +1,4 @@
-//! A timeline as lanes of a page: a row for each channel, decoder and die, a slice for each activity.
+//! A timeline as lanes of a page: a row for each channel, decoder, die and plane that reads by itself, a slice for each activity.
 
 use std::collections::BTreeMap;
 
@@ -23,6 +23,7 @@ pub(crate) fn lanes(timeline: &Timeline) -> Option<(Chart, usize)> {
             Resource::Channel(number) => (0, number),
             Resource::Decoder(number) => (1, number),
             Resource::Array(number) => (2, number),
+            Resource::Plane(number) => (3, number),
         };
         let since = |time: base::units::Time| Number(time.saturating_since(timeline.start()).as_us_f64());
         let request = slice.about.request.map_or_else(String::new, |tag| format!(", request {tag}"));
@@ -35,7 +36,7 @@ pub(crate) fn lanes(timeline: &Timeline) -> Option<(Chart, usize)> {
         });
     }
     let lane = |((kind, number), slices): ((u8, u32), Vec<LaneSlice>)| Lane {
-        name: format!("{} {number}", ["channel", "decoder", "die"][usize::from(kind)]),
+        name: format!("{} {number}", ["channel", "decoder", "die", "plane"][usize::from(kind)]),
         slices,
     };
     let x = Axis::new("simulated time", Dimension::Time, Scale::Linear);

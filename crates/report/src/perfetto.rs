@@ -14,6 +14,8 @@ use study::output::TIMELINE;
 use study::watch::timeline::{Reading, Slice, Timeline};
 
 const DIES: u32 = 1;
+/// Planes that read by themselves come behind all dies.
+const FIRST_PLANE: u32 = 1 << 20;
 const CHANNELS: u32 = 2;
 const CONTROLLERS: u32 = 3;
 const REQUESTS: u32 = 4;
@@ -134,6 +136,7 @@ fn names<W: Write>(timeline: &Timeline, events: &mut Events<'_, W>) -> io::Resul
 fn thread(resource: Resource) -> (u32, u32, String) {
     match resource {
         Resource::Array(number) => (DIES, number + 1, format!("die {number}")),
+        Resource::Plane(number) => (DIES, FIRST_PLANE + number, format!("plane {number}")),
         Resource::Channel(number) => (CHANNELS, number + 1, format!("channel {number}")),
         Resource::Decoder(number) => (DECODERS, number + 1, format!("decoder {number}")),
     }

@@ -36,8 +36,10 @@ pub struct Counters {
     pub flash: Account,
     /// Time each channel was held.
     pub channel_busy: Vec<Span>,
-    /// Time each die's array worked.
+    /// Time each die's array worked. While one of `P` planes reads by itself, its die works by `1 / P`.
     pub die_busy: Vec<Span>,
+    /// Time each plane that reads by itself worked; empty if there are none.
+    pub plane_busy: Vec<Span>,
     /// Time each controller held a command list; empty if there are none.
     pub controller_busy: Vec<Span>,
     /// Time each decoder of the error correction worked; empty if there are none.
@@ -100,6 +102,20 @@ impl SlcArrayCounters {
 }
 
 impl Counters {
+    /// The time for which dies worked for reads between two snapshots, as a share of the array time of these reads: less than 1
+    /// where planes read by themselves.
+    #[must_use]
+    pub fn time_of_reads(from: &Self, to: &Self) -> f64 {
+        let total = |busy: &[Span]| busy.iter().copied().sum::<Span>();
+        let planes = total(&to.plane_busy) - total(&from.plane_busy);
+        if planes.is_zero() {
+            return 1.0;
+        }
+        let of_die = (to.plane_busy.len() / to.die_busy.len()) as f64;
+        let reads = to.flash.op(Op::Read).array - from.flash.op(Op::Read).array;
+        1.0 - planes.as_us_f64() / reads.as_us_f64() * (1.0 - 1.0 / of_die)
+    }
+
     /// Data programmed on the SLC array, whose slots are sectors, in mapping units.
     #[must_use]
     pub fn slc_controllers(&self) -> f64 {

@@ -536,6 +536,7 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
             flash: self.backend.account(self.now),
             channel_busy: self.backend.channel_busy(self.now).collect(),
             die_busy: self.backend.die_busy(self.now).collect(),
+            plane_busy: self.backend.plane_busy(self.now).collect(),
             controller_busy: self.backend.controller_busy(self.now).collect(),
             decoder_busy: self.backend.decoder_busy(self.now).collect(),
             processor_busy: self.backend.processor_busy(self.now),

@@ -324,8 +324,11 @@ pub struct Utilisation {
     pub ram: Option<f64>,
     /// Each channel.
     pub channels: Vec<f64>,
-    /// Each die.
+    /// Each die. While one of `P` planes reads by itself, its die is busy by `1 / P`.
     pub dies: Vec<f64>,
+    /// Each plane that reads by itself; missing if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub planes: Vec<f64>,
     /// Each controller.
     pub controllers: Vec<f64>,
     /// Each decoder of the error correction; missing without it.
@@ -521,6 +524,7 @@ impl Summary {
                 ram: (!counted.ram_busy.is_zero()).then(|| share(counted.ram_busy, span)),
                 channels: shares(&counted.channel_busy, span),
                 dies: shares(&counted.die_busy, span),
+                planes: shares(&counted.plane_busy, span),
                 controllers: shares(&counted.controller_busy, span),
                 decoders: shares(&counted.decoder_busy, span),
                 ftl: counted.map.as_ref().and_then(|map| map.busy_of_all()).map(|busy| share(busy, span)),

@@ -60,6 +60,7 @@ impl<S: Copy + Default> FixedDrive<S> {
             flash: Account::default(),
             channel_busy: vec![Span::ZERO; servers],
             die_busy: vec![Span::ZERO; servers],
+            plane_busy: Vec::new(),
             controller_busy: Vec::new(),
             decoder_busy: Vec::new(),
             processor_busy: Span::ZERO,

@@ -3,8 +3,8 @@
 use base::engine::Rng;
 use base::units::{Bytes, Rate, Ratio, Span};
 use flash::backend::{
-    Arbitration, BusOrder, Completion, Controllers, Decoders, Op, Order, StopPoint, SuspendSpec, SuspensionReads,
-    SuspensionTarget, Transfer,
+    Arbitration, BusOrder, Completion, Controllers, Decoders, Op, Order, PlaneReadSpec, ReadScope, StopPoint,
+    SuspendSpec, SuspensionTarget, Transfer,
 };
 use flash::nand::{Cell, Part, Stamp};
 use flash::spec::{DecodeSpec, EccSpec};
@@ -102,6 +102,7 @@ pub fn draw_device(rng: &mut Rng, faults: bool) -> Spec {
         leave_out_idle(&mut spec);
         if spec.resolve().is_ok() {
             spec = or_suspending(spec, &mut Rng::stream(rng.clone().bits(), "swarm.suspend"));
+            spec = or_plane_reads(spec, &mut Rng::stream(rng.clone().bits(), "swarm.plane-reads"));
             return or_varied(spec, &mut Rng::stream(rng.clone().bits(), "swarm.variation"));
         }
     }
@@ -115,7 +116,7 @@ fn or_suspending(spec: Spec, rng: &mut Rng) -> Spec {
     let some = |rng: &mut Rng, us: u64| rng.chance(0.3).then(|| Span::from_us(1 + rng.below(us)));
     let rules = SuspendSpec {
         operations: pick(rng, &[SuspensionTarget::Both, SuspensionTarget::Erases, SuspensionTarget::Programs]),
-        reads: pick(rng, &[SuspensionReads::Host, SuspensionReads::All]),
+        reads: pick(rng, &[ReadScope::Host, ReadScope::All]),
         writes: rng.chance(0.3),
         stop: pick(rng, &[StopPoint::AnyTime, StopPoint::Steps, StopPoint::Cancel]),
         limit: rng.chance(0.3).then(|| 1 + rng.below(3) as u32),
@@ -128,6 +129,19 @@ fn or_suspending(spec: Spec, rng: &mut Rng) -> Spec {
     suspending.flash.suspend = Some(rules);
     leave_out_idle(&mut suspending);
     if suspending.resolve().is_ok() { suspending } else { spec }
+}
+
+/// In a fifth of the cases, the device with planes that read by themselves, if it takes that.
+fn or_plane_reads(spec: Spec, rng: &mut Rng) -> Spec {
+    if !rng.chance(0.2) {
+        return spec;
+    }
+    let reads = pick(rng, &[ReadScope::Host, ReadScope::All]);
+    let at_once = rng.chance(0.3).then_some(2);
+    let mut reading = spec.clone();
+    reading.flash.plane_reads = Some(PlaneReadSpec { at_once, reads });
+    leave_out_idle(&mut reading);
+    if reading.resolve().is_ok() { reading } else { spec }
 }
 
 /// In a fifth of the cases, the device with blocks that differ, if it takes that.

@@ -109,6 +109,7 @@ const PAGES: &[&str; 1] = &["programs of 6 pages page by page, bus CommandFirst"
 const TRIMS: &[&str; 1] = &["durable discards"];
 const CHECKPOINTS: &[&str; 1] = &["checkpoints"];
 const SUSPENDS: &[&str; 1] = &["suspension, AnyTime"];
+const PLANES: &[&str; 1] = &["planes that read by themselves, Host"];
 const BAST: &[&str; 1] = &["Bast, Apart, controllers PerChannel"];
 const CHANG: &[&str; 1] = &["Chang, plain"];
 
@@ -197,6 +198,7 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         Sabotage::PairingIgnored => vec![at(&["paired pages"], "power cuts, full")],
         Sabotage::CodewordsOutlivePower => vec![at(&["decoders PerChannel"], "program failures")],
         Sabotage::SuspendedForever => vec![at(SUSPENDS, "integrity")],
+        Sabotage::PlaneForgotten => vec![at(PLANES, "integrity")],
         Sabotage::TornAfterResume => vec![at(SUSPENDS, "power cuts, full")],
         Sabotage::BlockReordered => vec![at(&["collection first, checkpoints"], "integrity")],
         Sabotage::PageSkipped => vec![at(PAGES, "books"), at(PAGES, "integrity")],

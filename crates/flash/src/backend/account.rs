@@ -165,9 +165,16 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
     }
 
-    /// Time each die's array worked until `now`.
+    /// Time each die's array worked until `now`. While one of `P` planes reads by itself, its die works by `1 / P`.
     pub fn die_busy(&self, now: Time) -> impl Iterator<Item = Span> + '_ {
-        self.dies.iter().map(move |die| die.meter.busy(now))
+        let geometry = self.media.geometry();
+        let (dies, planes) = self.dies.split_at(geometry.die_count() as usize);
+        let mut planes = planes.chunks(geometry.planes as usize);
+        dies.iter().map(move |die| {
+            let planes: Option<Span> =
+                planes.next().map(|planes| planes.iter().map(|plane| plane.meter.busy(now)).sum());
+            die.meter.busy(now) + planes.map_or(Span::ZERO, |all| all / u64::from(geometry.planes))
+        })
     }
 
     /// Time each channel was held until `now`.

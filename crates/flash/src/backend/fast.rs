@@ -95,9 +95,9 @@ impl<S> Fast<S> {
     }
 }
 
-/// The reads of a channel with this many dies.
-pub(super) fn reads_of_channel(config: &Config, dies: u32) -> QuietReads {
-    QuietReads::with_capacity(if config.has_plain_reads() { dies as usize } else { 0 })
+/// The reads of a channel with this many units.
+pub(super) fn reads_of_channel(config: &Config, units: u32) -> QuietReads {
+    QuietReads::with_capacity(if config.has_plain_reads() { units as usize } else { 0 })
 }
 
 impl Config {

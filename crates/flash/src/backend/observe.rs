@@ -13,6 +13,8 @@ use base::engine::Handle;
 pub enum Resource {
     /// The array of a die.
     Array(u32),
+    /// A plane that reads by itself. They count through all dies.
+    Plane(u32),
     /// A channel.
     Channel(u32),
     /// A decoder of the error correction.

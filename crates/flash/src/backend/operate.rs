@@ -6,7 +6,7 @@ use crate::nand::Sector;
 use base::engine::{Due, EventHash, EventQueue, Handle};
 use base::units::{Span, Time};
 
-use super::{Backend, Command, Event, Observer, Op, Phase, Primitive, Resource, State, Stop};
+use super::{Backend, Command, Event, Observer, Op, Phase, Primitive, State, Stop};
 
 /// The processor's number in the event hash, where dies and channels count from zero on.
 const PROCESSOR: u64 = u64::MAX - 1;
@@ -231,7 +231,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let from = now + delay;
         let until = from + time;
         self.observer.phase(Phase {
-            resource: Resource::Array(number),
+            resource: self.rules.array_of(number),
             die: command.die.get(),
             primitive,
             op: command.op,

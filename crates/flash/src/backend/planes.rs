@@ -14,11 +14,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use base::engine::{EventQueue, Handle};
-use base::units::Time;
+use base::units::{Span, Time};
 
+use super::planted::Bug;
 use super::rules::Rules;
-use super::suspend::SuspensionReads;
-use super::{Backend, Class, Command, Config, Event, Observer, Op};
+use super::suspend::ReadScope;
+use super::{Backend, Class, Command, Config, Event, Observer, Op, Resource};
 use crate::nand::{Geometry, Sector};
 
 /// Reads of single planes, each at its own time (independent plane reads, AIPR).
@@ -29,7 +30,7 @@ pub struct PlaneReadSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_once: Option<u32>,
     /// The reads that do. Others use the whole die.
-    pub reads: SuspensionReads,
+    pub reads: ReadScope,
 }
 
 /// Reads of single planes in an array.
@@ -47,7 +48,7 @@ impl PlaneReads {
         let spec = config.plane_reads?;
         Some(Self {
             at_once: spec.at_once.unwrap_or(geometry.planes),
-            all_reads: spec.reads == SuspensionReads::All,
+            all_reads: spec.reads == ReadScope::All,
             planes: geometry.planes,
             dies: geometry.die_count(),
         })
@@ -79,6 +80,21 @@ impl Rules {
     pub(super) fn units(&self, dies: u32) -> u32 {
         self.plane_reads.map_or(dies, |planes| dies * (1 + planes.planes))
     }
+
+    /// The array of a unit, for observers.
+    pub(super) fn array_of(&self, unit: u32) -> Resource {
+        match self.plane_reads {
+            Some(planes) if unit >= planes.dies => Resource::Plane(unit - planes.dies),
+            _ => Resource::Array(unit),
+        }
+    }
+}
+
+impl Config {
+    /// Units for each die: itself, and its planes if they read by themselves.
+    pub(super) const fn units_of_die(&self, geometry: &Geometry) -> u32 {
+        if self.plane_reads.is_some() { 1 + geometry.planes } else { 1 }
+    }
 }
 
 impl<S: Sector, O: Observer> Backend<S, O> {
@@ -109,12 +125,18 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         all.all(|other| other == first).then(|| planes.of_die(die).start + first)
     }
 
-    /// Lets the units of a die begin what waits for them.
+    /// Time each plane that reads by itself worked until `now`; none without such planes.
+    pub fn plane_busy(&self, now: Time) -> impl Iterator<Item = Span> + '_ {
+        let dies = self.media.geometry().die_count() as usize;
+        self.dies[dies..].iter().map(move |plane| plane.meter.busy(now))
+    }
+
+    /// Lets the units of a die begin what waits for them, because one of them is free or something waits for it.
     #[cold]
     #[inline(never)]
-    pub(super) fn next_of_die<E: From<Event> + Copy>(&mut self, now: Time, unit: u32, events: &mut EventQueue<E>) {
+    pub(super) fn next_of_die<E: From<Event> + Copy>(&mut self, now: Time, freed: u32, events: &mut EventQueue<E>) {
         let Some(planes) = self.rules.plane_reads else { return };
-        let die = planes.die_of(unit);
+        let die = planes.die_of(freed);
         loop {
             let active = planes.of_die(die).filter(|plane| !self.dies[*plane as usize].is_free()).count() as u32;
             let main = &self.dies[die as usize];
@@ -129,6 +151,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             };
             let waiting = once(die).chain(planes.of_die(die)).filter_map(|unit| {
                 let state = &self.dies[unit as usize];
+                if freed == die && unit != die && self.rules.planted.is(Bug::PlaneForgotten) {
+                    return None;
+                }
                 let head = state.queue.peek().filter(|_| state.is_free())?;
                 let queue = self.class_at_die(head);
                 (Some(queue) <= serves).then(|| (queue, self.table.commands[head].ready, unit != die, unit))

@@ -13,6 +13,8 @@ pub enum Bug {
     CodewordsOutlivePower,
     /// A suspended operation does not go on while no other command waits for its die.
     SuspendedForever,
+    /// A read that waits for its plane while the whole die works is not begun behind that.
+    PlaneForgotten,
     /// A power cut tears an operation that was suspended once, although the operation is done.
     TornAfterResume,
 }

@@ -32,10 +32,10 @@ pub enum SuspensionTarget {
     Programs,
 }
 
-/// The reads that may suspend an operation.
+/// Which reads a rule is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum SuspensionReads {
+pub enum ReadScope {
     /// Those that the host waits for.
     #[default]
     Host,
@@ -66,7 +66,7 @@ pub struct SuspendSpec {
     /// The operations that may be suspended.
     pub operations: SuspensionTarget,
     /// The reads that may suspend them.
-    pub reads: SuspensionReads,
+    pub reads: ReadScope,
     /// Whether host writes suspend an erase, too: their program goes into the suspended erase. They then go before all
     /// other commands but the reads.
     pub writes: bool,
@@ -103,7 +103,7 @@ impl Default for SuspendSpec {
     fn default() -> Self {
         Self {
             operations: SuspensionTarget::default(),
-            reads: SuspensionReads::default(),
+            reads: ReadScope::default(),
             writes: false,
             stop: StopPoint::default(),
             program_steps: 8,
@@ -133,7 +133,7 @@ impl SuspendSpec {
     /// The queue of a command: reads that may suspend, then host writes that may, then all others.
     pub(super) fn queue(&self, command: &Command) -> usize {
         let reads =
-            command.op == Op::Read && (command.class == Class::HostRead || matches!(self.reads, SuspensionReads::All));
+            command.op == Op::Read && (command.class == Class::HostRead || matches!(self.reads, ReadScope::All));
         let writes = self.writes && command.op == Op::Program && command.stream == Stream::Host;
         match (reads, writes) {
             (true, _) => 0,

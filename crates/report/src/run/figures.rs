@@ -145,6 +145,7 @@ fn utilisation(report: &Report<'_>) -> Chart {
         ("link", |counters| std::slice::from_ref(&counters.link_busy)),
         ("channel", |counters| &counters.channel_busy),
         ("die", |counters| &counters.die_busy),
+        ("plane", |counters| &counters.plane_busy),
         ("controller", |counters| &counters.controller_busy),
         ("decoder", |counters| &counters.decoder_busy),
         ("ftl", |counters| counters.map.as_ref().map_or(&[], |map| &map.busy)),

@@ -268,6 +268,7 @@ impl<'a> Between<'a> {
         let accounts =
             |of: &Observation| [of.counters.flash, slc(&of.counters).map_or_else(Account::default, |slc| slc.0)];
         let dies: u32 = self.now.arrays.iter().map(|shape| shape.channels * shape.dies).sum();
+        let reads = Counters::time_of_reads(&self.before.counters, &self.now.counters);
         let mut shares = [0.0; CAUSES.len()];
         for (from, to) in accounts(self.before).iter().zip(&accounts(self.now)) {
             for (op, cause, tally) in to.rows() {
@@ -275,7 +276,8 @@ impl<'a> Between<'a> {
                     (Cause::Host, Op::Read) => 0,
                     (cause, _) => cause as usize + 1,
                 };
-                shares[place] += self.share(from.of(op, cause).array, tally.array, dies as usize);
+                let share = self.share(from.of(op, cause).array, tally.array, dies as usize);
+                shares[place] += if op == Op::Read { share * reads } else { share };
             }
         }
         shares.map(rounded)
@@ -305,6 +307,7 @@ impl<'a> Between<'a> {
         let one = |name, from: Span, to: Span| (!to.is_zero()).then(|| (name, self.share(from, to, 1)));
         let parts = [
             many("dies", &from.die_busy, &to.die_busy),
+            many("planes", &from.plane_busy, &to.plane_busy),
             many("channels", &from.channel_busy, &to.channel_busy),
             many("controllers", &from.controller_busy, &to.controller_busy),
             many("ECC decoders", &from.decoder_busy, &to.decoder_busy),

@@ -511,14 +511,21 @@ pub fn programmed_by(from: &Counters, to: &Counters) -> [u64; Cause::COUNT] {
     Cause::ALL.map(|cause| flash.of(Op::Program, cause).slots + flash.of(Op::CopyBack, cause).slots)
 }
 
-/// The time that the arrays of all dies worked between two snapshots, by cause, those of an SLC array included.
+/// The time that all dies worked between two snapshots, by cause, those of an SLC array included. A plane that reads by itself
+/// counts as in [`Counters::die_busy`].
 #[must_use]
 pub fn array_time_by(from: &Counters, to: &Counters) -> [Span; Cause::COUNT] {
     let slc_array = from.slc_array.as_ref().zip(to.slc_array.as_ref());
     let slc_array = slc_array.map(|(from, to)| to.flash.since(&from.flash));
     let accounts = [Some(to.flash.since(&from.flash)), slc_array];
+    let reads = Counters::time_of_reads(from, to);
     Cause::ALL.map(|cause| {
-        let of = |account: &Account| Op::ALL.map(|op| account.of(op, cause).array);
+        let of = |account: &Account| {
+            Op::ALL.map(|op| match account.of(op, cause).array {
+                time if op == Op::Read && reads < 1.0 => Span::from_ps((time.as_ps() as f64 * reads).round() as u64),
+                time => time,
+            })
+        };
         accounts.iter().flatten().flat_map(of).fold(Span::ZERO, |sum, span| sum + span)
     })
 }
@@ -555,6 +562,7 @@ pub fn since(to: &Counters, from: &Counters) -> Counters {
     counted.flash = to.flash.since(&from.flash);
     counted.channel_busy = busy(&to.channel_busy, &from.channel_busy);
     counted.die_busy = busy(&to.die_busy, &from.die_busy);
+    counted.plane_busy = busy(&to.plane_busy, &from.plane_busy);
     counted.controller_busy = busy(&to.controller_busy, &from.controller_busy);
     counted.decoder_busy = busy(&to.decoder_busy, &from.decoder_busy);
     counted.processor_busy = to.processor_busy - from.processor_busy;

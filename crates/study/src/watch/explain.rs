@@ -190,6 +190,7 @@ impl OneRequest {
             part: leg.part.name(),
             at: leg.at.map(|at| match at {
                 Resource::Array(number) => format!("die {number}"),
+                Resource::Plane(number) => format!("plane {number}"),
                 Resource::Channel(number) => format!("channel {number}"),
                 Resource::Decoder(number) => format!("decoder {number}"),
             }),

@@ -316,7 +316,7 @@ impl Journeys {
             let waits = if stopped { Part::Suspended } else { Part::Die };
             fill(&mut track.legs, last, asked, waits, Some(Resource::Array(phase.die)));
             let works = match phase.resource {
-                Resource::Array(_) | Resource::Decoder(_) => Part::Array,
+                Resource::Array(_) | Resource::Plane(_) | Resource::Decoder(_) => Part::Array,
                 Resource::Channel(number) => {
                     at(&mut self.channels, number).add(asked, phase.from, &mut track.behind);
                     fill(&mut track.legs, asked, phase.from, Part::Channel, Some(phase.resource));
@@ -347,7 +347,7 @@ impl Journeys {
                     same.1 = until;
                 }
             }
-            Resource::Array(_) => {
+            Resource::Array(_) | Resource::Plane(_) => {
                 // While an array is stopped, no other work of its die is under way.
                 if let Some((_, ended, cause)) = dies.0.back_mut().filter(|(_, ended, _)| *ended > until) {
                     self.meanwhile.stopped(*ended - until, *cause);

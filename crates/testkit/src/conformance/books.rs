@@ -183,7 +183,11 @@ fn times(trial: &Trial<'_>, counters: &Counters) {
         sum
     });
     let sum = |busy: &[Span]| busy.iter().copied().sum::<Span>();
-    assert_eq!(sum(&counters.die_busy), all.array, "time of all dies, and array time of all commands");
+    let of_die = trial.resolved.geometry.planes as usize;
+    let planes = sum(&counters.plane_busy);
+    let in_dies = counters.plane_busy.chunks(of_die).map(|planes| sum(planes) / of_die as u64).sum::<Span>();
+    let arrays = sum(&counters.die_busy) - in_dies + planes;
+    assert_eq!(arrays, all.array, "time of all dies and planes, and array time of all commands");
     assert_eq!(sum(&counters.channel_busy), all.bus, "time of all channels, and bus time of all commands");
     assert_eq!(sum(&counters.decoder_busy), all.decode, "time of all decoders, and decoding time of all commands");
     if let Some(second) = &counters.slc_array {
@@ -239,6 +243,6 @@ fn times(trial: &Trial<'_>, counters: &Counters) {
     assert!(all.suspensions > 0 || (all.suspended + all.suspend_overhead).is_zero(), "{all:?}");
     let map = counters.map.iter().flat_map(|map| &map.busy);
     let busy = counters.die_busy.iter().chain(&counters.channel_busy).chain(&counters.controller_busy).chain(map);
-    let busy = busy.chain(&counters.decoder_busy).chain([&counters.processor_busy]);
+    let busy = busy.chain(&counters.plane_busy).chain(&counters.decoder_busy).chain([&counters.processor_busy]);
     assert!(busy.copied().all(|busy| busy <= elapsed), "something worked longer than there was time");
 }

@@ -5,6 +5,7 @@ mod checkpoints;
 mod collection;
 mod hydra;
 mod pairs;
+mod plane_reads;
 mod reserve;
 mod samples;
 mod slc_mlc;
@@ -470,8 +471,11 @@ pub fn settings() -> Vec<Setting> {
     }
     let mut book = Book { kind: FtlKind::Page, map: MapSpec::Ram, settings };
     book.suspensions();
+    book.planes_that_read();
     settings = for_every_map(book.settings, Book::suspensions_for_a_map);
+    settings = for_every_map(settings, Book::planes_that_read_for_a_map);
     settings.extend(suspend::of_families());
+    settings.extend(plane_reads::of_families());
     settings.extend(variation::of_families());
     settings.iter_mut().for_each(|setting| leave_out_idle(&mut setting.spec));
     settings

@@ -118,6 +118,13 @@ pub fn fixtures() -> Vec<Fixture> {
             "[host]\nqueue-depth = 12\n[ftl]\nover-provisioning = \"45%\"\n",
         ),
         fixture(
+            "page, planes that read by themselves",
+            PART,
+            "channels = 2\nchips = 2\nplanes = 4\nblocks = 12\ncontrollers = \"none\"\n\
+             plane-reads = { at-once = 2, reads = \"all\" }\n",
+            "[host]\nqueue-depth = 12\n[ftl]\nover-provisioning = \"45%\"\n",
+        ),
+        fixture(
             "page, blocks that differ",
             PART,
             "channels = 2\nchips = 2\n\

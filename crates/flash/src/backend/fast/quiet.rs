@@ -80,8 +80,8 @@ impl QuietReads {
 
 impl Config {
     /// Bytes of the quiet ends that may be under way.
-    pub(in crate::backend) fn quiet_memory(&self, dies: u64) -> u64 {
-        if self.has_plain_reads() { dies * size_of::<QuietEnd>() as u64 } else { 0 }
+    pub(in crate::backend) fn quiet_memory(&self, units: u64) -> u64 {
+        if self.has_plain_reads() { units * size_of::<QuietEnd>() as u64 } else { 0 }
     }
 }
 

@@ -131,7 +131,7 @@ impl<S: Sector, O: Observer, W: Observer> Listener<S, O> for Other<'_, W> {
         let resource = match phase.resource {
             Resource::Array(die) => Resource::Array(die + self.first.0),
             Resource::Channel(channel) => Resource::Channel(channel + self.first.1),
-            Resource::Decoder(decoder) => Resource::Decoder(decoder),
+            other @ (Resource::Decoder(_) | Resource::Plane(_)) => other,
         };
         self.observer.phase(Phase { resource, die: phase.die + self.first.0, ..phase });
     }

@@ -1,7 +1,7 @@
 //! Settings of Hydra's block-mapped FTL.
 
 use base::units::Bytes;
-use flash::backend::{Arbitration, BusOrder, Controllers, Order, StopPoint, SuspendSpec, SuspensionReads};
+use flash::backend::{Arbitration, BusOrder, Controllers, Order, ReadScope, StopPoint, SuspendSpec};
 use flash::nand::Part;
 use ftl::{HydraSpec, ProcessorSpec};
 use ssd::{BufferPolicy, BufferSpec, FlushPolicy, FtlKind, FtlSpec, MapSpec, Spec, WearSpec};
@@ -57,11 +57,11 @@ fn hydra(spec: &mut Spec) -> &mut HydraSpec {
 /// Settings with suspension.
 pub(super) fn suspending(rules: SuspendSpec) -> Vec<Setting> {
     let each = [
-        (Controllers::Background(2), StopPoint::AnyTime, SuspensionReads::Host),
-        (Controllers::Background(2), StopPoint::Steps, SuspensionReads::All),
-        (Controllers::None, StopPoint::Cancel, SuspensionReads::All),
+        (Controllers::Background(2), StopPoint::AnyTime, ReadScope::Host),
+        (Controllers::Background(2), StopPoint::Steps, ReadScope::All),
+        (Controllers::None, StopPoint::Cancel, ReadScope::All),
     ];
-    let of = |(controllers, stop, reads): (Controllers, StopPoint, SuspensionReads)| {
+    let of = |(controllers, stop, reads): (Controllers, StopPoint, ReadScope)| {
         let mut spec = device(PLAIN);
         spec.flash.controllers = controllers;
         spec.flash.suspend = Some(SuspendSpec { stop, reads, ..rules });

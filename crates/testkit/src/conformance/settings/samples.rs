@@ -1,7 +1,7 @@
 //! Settings of the FTL families that list their own samples.
 
 use base::units::Bytes;
-use flash::backend::{BusOrder, Controllers, Order, StopPoint, SuspendSpec, SuspensionReads, Transfer};
+use flash::backend::{BusOrder, Controllers, Order, ReadScope, StopPoint, SuspendSpec, Transfer};
 use ssd::{FtlKind, FtlSpec, MapSpec, Spec};
 
 use super::{Setting, base, buffer};
@@ -29,7 +29,7 @@ pub(super) fn suspending(kind: FtlKind, rules: SuspendSpec) -> Vec<Setting> {
     let of = |(controllers, stop)| {
         let mut spec = device(&sample);
         spec.flash.controllers = controllers;
-        spec.flash.suspend = Some(SuspendSpec { stop, reads: SuspensionReads::All, ..rules });
+        spec.flash.suspend = Some(SuspendSpec { stop, reads: ReadScope::All, ..rules });
         Setting { name: format!("{}, suspension, controllers {controllers:?}, {stop:?}", kind.name()), spec }
     };
     [(Controllers::None, StopPoint::AnyTime), (Controllers::Shared(3), StopPoint::Cancel)].map(of).into()

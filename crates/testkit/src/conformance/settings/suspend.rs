@@ -1,7 +1,7 @@
 //! Settings in which reads suspend programs and erases, for every family whose drives may do so.
 
 use base::units::{Bytes, Span};
-use flash::backend::{Controllers, Order, StopPoint, SuspendSpec, SuspensionReads, SuspensionTarget};
+use flash::backend::{Controllers, Order, ReadScope, StopPoint, SuspendSpec, SuspensionTarget};
 use ssd::{CheckpointSpec, FtlKind, MapSpec, Spec};
 
 use super::{Book, Setting, buffer, hydra, samples, set_planes};
@@ -43,7 +43,7 @@ impl Book {
             });
         }
         for controllers in [Controllers::Shared(2), Controllers::Background(2)] {
-            for reads in [SuspensionReads::Host, SuspensionReads::All] {
+            for reads in [ReadScope::Host, ReadScope::All] {
                 self.suspension(&format!("controllers {controllers:?}, {reads:?}"), |spec, rules| {
                     (spec.flash.controllers, rules.reads) = (controllers, reads);
                 });
@@ -51,7 +51,7 @@ impl Book {
         }
         for operations in [SuspensionTarget::Programs, SuspensionTarget::Erases] {
             self.suspension(&format!("{operations:?}, reads of all kinds"), |spec, rules| {
-                (rules.operations, rules.reads) = (operations, SuspensionReads::All);
+                (rules.operations, rules.reads) = (operations, ReadScope::All);
                 spec.flash.arbitration.commands = Order::ReadFirst;
             });
         }
@@ -75,14 +75,14 @@ impl Book {
         });
         self.suspension("without cache mode", |spec, _| spec.flash.cache_mode = false);
         self.suspension("copy-back", |spec, rules| {
-            (spec.ftl.gc.copy_back, rules.reads) = (true, SuspensionReads::All);
+            (spec.ftl.gc.copy_back, rules.reads) = (true, ReadScope::All);
         });
         self.suspension("shared log", |spec, _| spec.ftl.gc.shared_log = true);
         self.suspension("2 planes at once, one-shot programs", |spec, rules| {
             let part = spec.flash.custom_part.as_mut().expect("a part of its own");
             part.timing.one_shot = 2;
             set_planes(part, 2);
-            rules.reads = SuspensionReads::All;
+            rules.reads = ReadScope::All;
         });
         self.suspension("cache mode across lists", |spec, _| {
             (spec.flash.cache_across_lists, spec.host.queue_depth) = (true, 32);
@@ -92,7 +92,7 @@ impl Book {
     /// A setting for each map: translation pages are read and programmed, too.
     pub(super) fn suspensions_for_a_map(&mut self) {
         if self.map != MapSpec::Ram {
-            self.suspension("reads of all kinds", |_, rules| rules.reads = SuspensionReads::All);
+            self.suspension("reads of all kinds", |_, rules| rules.reads = ReadScope::All);
         }
     }
 
@@ -106,7 +106,7 @@ impl Book {
             self.suspension(&format!("controllers {controllers:?}, {stop:?}"), |spec, rules| {
                 spec.flash.controllers = controllers;
                 (spec.flash.channels, spec.flash.chips) = (2, 2);
-                (rules.stop, rules.reads) = (stop, SuspensionReads::All);
+                (rules.stop, rules.reads) = (stop, ReadScope::All);
             });
         }
     }
