@@ -1,4 +1,5 @@
-//! The measured drives, all with the NAND part and the channels of the FMMU paper.
+//! The measured drives, with the NAND parts and channels of the papers. FMMU-V2 has no command cycles here, as the bare loops have
+//! none.
 
 use base::units::{Bytes, Span};
 use flash::nand::Part;
@@ -9,7 +10,7 @@ use study::session::Session;
 /// Like the bare event loop: 16 channels x 8 chips and a full map of 4 Mi entries.
 const READS: &str = r#"
 name = "reads"
-flash = { part = "FMMU-V2", channels = 16, chips = 8, blocks = 20 }
+flash = { part = "FMMU-V2", custom-part.bus.command = "0ns", channels = 16, chips = 8, blocks = 20 }
 host = { link = "pcie-3-x16", queue-depth = 512 }
 ftl = { map-unit = "4KiB", capacity = "16GiB" }
 "#;
@@ -17,7 +18,7 @@ ftl = { map-unit = "4KiB", capacity = "16GiB" }
 /// The same flash with room for translation pages in every plane group. FMMU's cache of 256 pages holds 6 % of the map.
 const MAPPED: &str = r#"
 name = "mapped"
-flash = { part = "FMMU-V2", channels = 16, chips = 8, blocks = 25 }
+flash = { part = "FMMU-V2", custom-part.bus.command = "0ns", channels = 16, chips = 8, blocks = 25 }
 host = { link = "pcie-3-x16", queue-depth = 512 }
 ftl = { map-unit = "4KiB", capacity = "16GiB" }
 "#;
@@ -26,7 +27,7 @@ ftl = { map-unit = "4KiB", capacity = "16GiB" }
 /// choose from: 16 GiB of flash.
 const WRITES: &str = r#"
 name = "writes"
-flash = { part = "FMMU-V2", channels = 16, chips = 8, blocks = 64, pages = 64 }
+flash = { part = "FMMU-V2", custom-part.bus.command = "0ns", channels = 16, chips = 8, blocks = 64, pages = 64 }
 host = { link = "pcie-3-x16", queue-depth = 512 }
 ftl = { map-unit = "4KiB" }
 "#;
@@ -42,7 +43,7 @@ host = { link = "none", queue-depth = 32 }
 /// 8 GiB per chip; 16 channels of 8 chips make a drive of 1 TB.
 const LARGE: &str = r#"
 name = "large"
-flash = { part = "FMMU-V2", channels = 16, chips = 8, blocks = 1024 }
+flash = { part = "FMMU-V2", custom-part.bus.command = "0ns", channels = 16, chips = 8, blocks = 1024 }
 host = { link = "pcie-3-x16", queue-depth = 512 }
 ftl = { map-unit = "4KiB", over-provisioning = "7%" }
 "#;
@@ -138,7 +139,7 @@ fn buffer() -> ssd::BufferSpec {
     toml::from_str("size = \"32MiB\"").unwrap_or_else(|error| panic!("a built-in description: {error}"))
 }
 
-/// FMMU-V2 with pages of 4 KiB, programmed one by one, and without command cycles, as the bare loops have none.
+/// FMMU-V2 with pages of 4 KiB, programmed one by one.
 fn small_pages() -> Part {
     let mut part = Part::preset("FMMU-V2").expect("a part that comes with Flashloom");
     part.name = "FMMU-V2 with 4 KiB pages".to_owned();
