@@ -10,7 +10,7 @@ use study::session::Session;
 /// Like the bare event loop: 16 channels x 8 chips and a full map of 4 Mi entries.
 const READS: &str = r#"
 name = "reads"
-flash = { part = "FMMU-V2", custom-part.bus.command = "0ns", channels = 16, chips = 8, blocks = 20 }
+flash = { custom-part = { like = "FMMU-V2", bus.command = "0ns" }, channels = 16, chips = 8, blocks = 20 }
 host = { link = "pcie-3-x16", queue-depth = 512 }
 ftl = { map-unit = "4KiB", capacity = "16GiB" }
 "#;
@@ -18,7 +18,7 @@ ftl = { map-unit = "4KiB", capacity = "16GiB" }
 /// The same flash with room for translation pages in every plane group. FMMU's cache of 256 pages holds 6 % of the map.
 const MAPPED: &str = r#"
 name = "mapped"
-flash = { part = "FMMU-V2", custom-part.bus.command = "0ns", channels = 16, chips = 8, blocks = 25 }
+flash = { custom-part = { like = "FMMU-V2", bus.command = "0ns" }, channels = 16, chips = 8, blocks = 25 }
 host = { link = "pcie-3-x16", queue-depth = 512 }
 ftl = { map-unit = "4KiB", capacity = "16GiB" }
 "#;
@@ -27,7 +27,7 @@ ftl = { map-unit = "4KiB", capacity = "16GiB" }
 /// choose from: 16 GiB of flash.
 const WRITES: &str = r#"
 name = "writes"
-flash = { part = "FMMU-V2", custom-part.bus.command = "0ns", channels = 16, chips = 8, blocks = 64, pages = 64 }
+flash = { custom-part = { like = "FMMU-V2", bus.command = "0ns" }, channels = 16, chips = 8, blocks = 64, pages = 64 }
 host = { link = "pcie-3-x16", queue-depth = 512 }
 ftl = { map-unit = "4KiB" }
 "#;
@@ -43,7 +43,7 @@ host = { link = "none", queue-depth = 32 }
 /// 8 GiB per chip; 16 channels of 8 chips make a drive of 1 TB.
 const LARGE: &str = r#"
 name = "large"
-flash = { part = "FMMU-V2", custom-part.bus.command = "0ns", channels = 16, chips = 8, blocks = 1024 }
+flash = { custom-part = { like = "FMMU-V2", bus.command = "0ns" }, channels = 16, chips = 8, blocks = 1024 }
 host = { link = "pcie-3-x16", queue-depth = 512 }
 ftl = { map-unit = "4KiB", over-provisioning = "7%" }
 "#;

@@ -115,14 +115,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// The unit of the plane of a read; `None` if the read is for several planes.
     fn plane_of(&self, handle: Handle<Command>, planes: &PlaneReads) -> Option<u32> {
         let geometry = self.media.geometry();
-        let die = self.table.commands[handle].die.get();
-        let plane = |psn| {
+        let unit = |psn| {
             let (superblock, offset) = geometry.locate(psn);
-            geometry.group_of(superblock) * geometry.stripe + geometry.page_and_plane(offset).1
+            planes.dies + geometry.group_of(superblock) * geometry.stripe + geometry.page_and_plane(offset).1
         };
-        let mut all = self.table.slots_of(handle).iter().map(|slot| plane(slot.psn));
+        let mut all = self.table.slots_of(handle).iter().map(|slot| unit(slot.psn));
         let first = all.next()?;
-        all.all(|other| other == first).then(|| planes.of_die(die).start + first)
+        all.all(|other| other == first).then_some(first)
     }
 
     /// Time each plane that reads by itself worked until `now`; none without such planes.
