@@ -6,7 +6,7 @@ use super::{Class, Command, Op, Order};
 use crate::nand::Stream;
 
 /// Classes of service; a lower number goes first.
-pub(super) const CLASSES: usize = 3;
+pub(super) const CLASSES: usize = 4;
 
 impl Order {
     /// The queue of a command or a list of this class. `collects`: it is one of those that [`Order::CollectionFirst`] prefers.

@@ -16,6 +16,7 @@ use base::engine::{EventQueue, Handle};
 use base::units::{Span, Time};
 
 use super::planted::Bug;
+use super::queue::CLASSES;
 use super::{Backend, Cause, Class, Command, Event, Observer, Op, Phase, Primitive, Resource, State};
 use crate::nand::{Sector, Stream, Target};
 
@@ -39,7 +40,7 @@ pub enum ReadScope {
     /// Those that the host waits for.
     #[default]
     Host,
-    /// All: those of collection and of maps, too.
+    /// All: behind those of the host, those of collection and of maps.
     All,
 }
 
@@ -120,6 +121,10 @@ impl Default for SuspendSpec {
     }
 }
 
+const HOST_READS: usize = 0;
+const ALL_READS: usize = 1;
+const HOST_WRITES: usize = 2;
+
 impl SuspendSpec {
     /// True if operations of this kind may be suspended.
     const fn covers(&self, op: Op) -> bool {
@@ -130,21 +135,23 @@ impl SuspendSpec {
         }
     }
 
-    /// The queue of a command: reads that may suspend, then host writes that may, then all others.
+    /// The queue of a command: host reads, then other reads that may suspend, then host writes that may, then all others.
     pub(super) fn queue(&self, command: &Command) -> usize {
-        let reads =
-            command.op == Op::Read && (command.class == Class::HostRead || matches!(self.reads, ReadScope::All));
-        let writes = self.writes && command.op == Op::Program && command.stream == Stream::Host;
-        match (reads, writes) {
-            (true, _) => 0,
-            (_, true) => 1,
-            _ => 2,
+        match command.op {
+            Op::Read if command.class == Class::HostRead => HOST_READS,
+            Op::Read if self.reads == ReadScope::All => ALL_READS,
+            Op::Program if self.writes && command.stream == Stream::Host => HOST_WRITES,
+            _ => CLASSES - 1,
         }
     }
 
     /// The last queue whose commands may suspend an operation.
     const fn last_queue(&self, op: Op) -> usize {
-        (self.writes && matches!(op, Op::Erase)) as usize
+        match (op, self.reads) {
+            (Op::Erase, _) if self.writes => HOST_WRITES,
+            (_, ReadScope::All) => ALL_READS,
+            (_, ReadScope::Host) => HOST_READS,
+        }
     }
 
     const fn times(&self, op: Op) -> (Span, Span, u32) {
@@ -527,7 +534,25 @@ mod tests {
         let asked = |rules: &SuspendSpec, queue| { suspension }.ask(at(100), rules, handle, queue).is_some();
         let reads = rules(StopPoint::AnyTime);
         let writes = SuspendSpec { writes: true, ..reads };
-        assert_eq!([asked(&reads, 0), asked(&reads, 1)], [true, false]);
-        assert_eq!([asked(&writes, 0), asked(&writes, 1), asked(&writes, 2)], [true, true, false]);
+        assert_eq!([asked(&reads, HOST_READS), asked(&reads, HOST_WRITES)], [true, false]);
+        let queues = [HOST_READS, ALL_READS, HOST_WRITES, CLASSES - 1];
+        assert_eq!(queues.map(|queue| asked(&writes, queue)), [true, true, true, false]);
+    }
+
+    #[test]
+    fn host_reads_go_before_other_reads_that_may_suspend() {
+        let mut slab = Slab::default();
+        let list = slab.insert(super::super::List::new(Class::HostRead, 0, 0));
+        let target = Target { superblock: SuperblockId::new(0), offset: 0 };
+        let of = |op, cause, class| Command::new(op, cause, DieId::new(0), target, Stream::Host, list, class);
+        let host = of(Op::Read, Cause::Host, Class::HostRead);
+        let collection = of(Op::Read, Cause::Gc, Class::Other);
+        let write = of(Op::Program, Cause::Host, Class::Other);
+        for (scope, queue) in [(ReadScope::Host, CLASSES - 1), (ReadScope::All, ALL_READS)] {
+            let rules = SuspendSpec { reads: scope, writes: true, ..rules(StopPoint::AnyTime) };
+            assert_eq!([&host, &collection, &write].map(|of| rules.queue(of)), [HOST_READS, queue, HOST_WRITES]);
+            let last = if scope == ReadScope::All { ALL_READS } else { HOST_READS };
+            assert_eq!([Op::Program, Op::Erase].map(|op| rules.last_queue(op)), [last, HOST_WRITES]);
+        }
     }
 }
