@@ -152,7 +152,7 @@ fn merged(rng: &mut Rng, _: u64) -> Io {
     }
 }
 
-/// Requests after which a drive that merges is warm: each merge is hundreds of commands.
+/// Requests of a stretch of a drive that merges: each merge is hundreds of commands.
 const FEWER: u64 = 20_000;
 
 #[test]
@@ -164,7 +164,8 @@ fn merges_and_flushes_allocate_nothing() {
         });
         let rng = Rng::stream(1, "allocations");
         let mut warm = Loop { drive, pick: merged, rng, completions: Vec::new(), submitted: 0, outstanding: 0 };
-        warm.run(FEWER, 2 * DEPTH);
+        // Its buffer and its log come to their largest sizes late.
+        warm.run(5 * FEWER, 2 * DEPTH);
         assert_eq!(warm.least(FEWER), (0, 0), "{flush:?}");
         assert!(warm.drive.counters().merges.expect("an FTL of merges").merges > 0);
     }

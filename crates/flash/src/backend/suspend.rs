@@ -332,9 +332,9 @@ impl Suspension {
 impl<S: Sector, O: Observer> Backend<S, O> {
     /// An array has begun: commands that may suspend it may have come while its command or its data crossed the channel.
     #[inline]
-    pub(super) fn suspend_begun<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
+    pub(super) fn suspend_begun<E: From<Event> + Copy>(&mut self, now: Time, unit: u32, events: &mut EventQueue<E>) {
         if self.rules.suspend.is_some() {
-            self.suspend(now, number, events);
+            self.suspend(now, self.rules.die_of(unit), events);
         }
     }
 

@@ -196,12 +196,6 @@ impl<S: Sector> Media<S> {
         self.planes(superblock).iter().map(|block| block.erases).max().unwrap_or(0)
     }
 
-    /// The rated program/erase cycles of a block.
-    #[must_use]
-    pub const fn endurance(&self) -> u32 {
-        self.endurance
-    }
-
     /// Program/erase cycles of every block.
     pub fn all_erases(&self) -> impl Iterator<Item = u32> + '_ {
         self.blocks.iter().map(|block| block.erases)

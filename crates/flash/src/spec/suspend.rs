@@ -74,7 +74,15 @@ impl FlashSpec {
 
     /// Checks that all array times stay positive.
     pub fn check_variation(&self, faults: &mut Faults) {
-        let Some(VariationSpec { read, program, erase, program_wear, .. }) = self.variation else { return };
+        let Some(variation) = self.variation else { return };
+        if variation == VariationSpec::default() {
+            faults.add(
+                "flash.variation",
+                "changes nothing: all its values are 0 %",
+                "leave it out, or set one of them",
+            );
+        }
+        let VariationSpec { read, program, erase, program_wear, .. } = variation;
         let spreads = [("read", read), ("program", program), ("erase", erase), ("program-wear", program_wear)];
         for (key, spread) in spreads.into_iter().filter(|(_, spread)| spread.get() > VariationSpec::MOST) {
             let most = 100.0 * VariationSpec::MOST;

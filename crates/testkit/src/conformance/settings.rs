@@ -467,11 +467,14 @@ pub fn settings() -> Vec<Setting> {
     for kind in [FtlKind::Bast, FtlKind::Fast] {
         let mut book = Book { kind, map: MapSpec::Ram, settings };
         book.suspensions_of_merges();
+        book.planes_that_read_beside_merges();
+        book.blocks_that_differ();
         settings = book.settings;
     }
     let mut book = Book { kind: FtlKind::Page, map: MapSpec::Ram, settings };
     book.suspensions();
     book.planes_that_read();
+    book.blocks_that_differ();
     settings = for_every_map(book.settings, Book::suspensions_for_a_map);
     settings = for_every_map(settings, Book::planes_that_read_for_a_map);
     settings.extend(suspend::of_families());

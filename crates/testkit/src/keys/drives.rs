@@ -119,8 +119,8 @@ pub fn fixtures() -> Vec<Fixture> {
         ),
         fixture(
             "page, planes that read by themselves",
-            PART,
-            "channels = 2\nchips = 2\nplanes = 4\nblocks = 12\ncontrollers = \"none\"\n\
+            &PART.replace("planes_per_die = 2", "planes_per_die = 4"),
+            "channels = 2\nchips = 2\ncontrollers = \"none\"\n\
              plane-reads = { at-once = 2, reads = \"all\" }\n",
             "[host]\nqueue-depth = 12\n[ftl]\nover-provisioning = \"45%\"\n",
         ),

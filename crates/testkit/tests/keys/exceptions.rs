@@ -97,7 +97,7 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
             "page, q*",
             "page, suspends at steps",
             "page, cancels erases",
-            "page, b*",
+            "page, buffer*",
             "page, map*",
             "page, part*",
             "hydra*",
@@ -122,6 +122,8 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
     on("flash.custom-part.timing.cache_program_copy", NOT_CACHED, NEIGHBOURS),
     on("flash.custom-part.features.cache_program", &["page, buffer of units"], ONE_BY_ONE),
     on("flash.custom-part.timing.cache_program_copy", &["page, buffer of units"], ONE_BY_ONE),
+    on("flash.custom-part.features.cache_program", FULL_LISTS, SPREAD),
+    on("flash.custom-part.timing.cache_program_copy", FULL_LISTS, SPREAD),
     on("flash.custom-part.features.cache_program", &["page, queues"], HELD),
     on("flash.custom-part.timing.cache_program_copy", &["page, queues"], HELD),
     on(
@@ -158,5 +160,7 @@ const NOT_CACHED: &[&str] = &["hydra*", "chang, plain chains", "chang, density*"
 const NEIGHBOURS: &str = "what the part can do: no list of this family has pages of a die behind one another";
 const HELD: &str = "what the part can do: a channel that is held takes no second page";
 const ONE_BY_ONE: &str = "what the part can do: the buffer hands over a program at a time, so a list has no second one";
+const FULL_LISTS: &[&str] = &["page, buffer of superblocks", "page, planes that read by themselves"];
+const SPREAD: &str = "what the part can do: the programs of a list go to different dies";
 const EVEN: &str =
     "behind a buffer merges are so few that implicit levelling keeps all blocks within an erase of each other";

@@ -9,6 +9,12 @@ use super::{Media, Target};
 use crate::nand::{Sector, Spare};
 
 impl<S: Sector> Media<S> {
+    /// The rated program/erase cycles of a block.
+    #[must_use]
+    pub const fn endurance(&self) -> u32 {
+        self.endurance
+    }
+
     /// True if a slot holds data: its program neither failed nor was torn.
     #[must_use]
     #[inline]

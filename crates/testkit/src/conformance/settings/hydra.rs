@@ -1,7 +1,7 @@
 //! Settings of Hydra's block-mapped FTL.
 
 use base::units::Bytes;
-use flash::backend::{Arbitration, BusOrder, Controllers, Order, ReadScope, StopPoint, SuspendSpec};
+use flash::backend::{Arbitration, BusOrder, Controllers, Order, ReadScope, StopPoint, SuspendSpec, VariationSpec};
 use flash::nand::Part;
 use ftl::{HydraSpec, ProcessorSpec};
 use ssd::{BufferPolicy, BufferSpec, FlushPolicy, FtlKind, FtlSpec, MapSpec, Spec, WearSpec};
@@ -68,6 +68,13 @@ pub(super) fn suspending(rules: SuspendSpec) -> Vec<Setting> {
         Setting { name: format!("hydra, suspension, controllers {controllers:?}, {stop:?}, {reads:?}"), spec }
     };
     each.into_iter().map(of).collect()
+}
+
+/// A setting whose blocks differ.
+pub(super) fn varying(variation: VariationSpec) -> Setting {
+    let mut spec = device(PLAIN);
+    spec.flash.variation = Some(variation);
+    Setting { name: "hydra, blocks that differ".to_owned(), spec }
 }
 
 pub(super) fn settings() -> Vec<Setting> {

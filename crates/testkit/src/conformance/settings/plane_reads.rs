@@ -52,6 +52,15 @@ impl Book {
         self.plane_reads("cache mode across lists", 2, |spec, _| spec.flash.cache_across_lists = true);
     }
 
+    /// Settings of a log-block FTL, whose merges read and copy.
+    pub(super) fn planes_that_read_beside_merges(&mut self) {
+        for reads in [ReadScope::Host, ReadScope::All] {
+            self.plane_reads(&format!("{reads:?}, merges"), 2, |spec, rules| {
+                (spec.flash.multi_plane, rules.reads) = (Some(false), reads);
+            });
+        }
+    }
+
     /// A setting for each map: translation pages are read, too.
     pub(super) fn planes_that_read_for_a_map(&mut self) {
         if self.map != MapSpec::Ram {
@@ -104,6 +113,6 @@ mod tests {
         }
         let without: Vec<_> =
             FtlKind::EVERY.iter().zip(kinds).filter(|(_, seen)| !seen).map(|(kind, _)| *kind).collect();
-        assert_eq!(without, [FtlKind::Chang], "families without planes that read by themselves");
+        assert_eq!(without, [FtlKind::Hydra, FtlKind::Chang], "families without planes that read by themselves");
     }
 }

@@ -2,9 +2,9 @@
 
 use base::units::Ratio;
 use flash::backend::{Controllers, VariationSpec};
-use ssd::{FtlKind, Spec};
+use ssd::FtlKind;
 
-use super::{Setting, samples, short};
+use super::{Book, Setting, hydra, samples, short};
 
 /// Blocks that differ much, and change much with wear.
 pub(crate) fn varied() -> VariationSpec {
@@ -17,24 +17,26 @@ pub(crate) fn varied() -> VariationSpec {
     }
 }
 
-/// The first sample of each family with blocks that differ; of the page map, also with suspension.
-pub(super) fn of_families() -> Vec<Setting> {
-    let mut settings = Vec::new();
-    for kind in FtlKind::EVERY {
-        let mut add = |name: &str, change: &dyn Fn(&mut Spec)| {
-            let Some(mut spec) = samples::first(kind) else { return };
+impl Book {
+    /// Settings of a page map or of a log-block FTL, with and without suspension.
+    pub(super) fn blocks_that_differ(&mut self) {
+        self.add("blocks that differ", |spec| spec.flash.variation = Some(varied()));
+        self.add("blocks that differ, suspension", |spec| {
             spec.flash.variation = Some(varied());
-            change(&mut spec);
-            if spec.resolve().is_ok() {
-                settings.push(Setting { name: format!("{}, blocks that differ{name}", kind.name()), spec });
-            }
-        };
-        add("", &|_| {});
-        if kind == FtlKind::Page {
-            add(", suspension", &|spec| {
-                spec.flash.controllers = Controllers::None;
-                spec.flash.suspend = Some(short());
-            });
+            spec.flash.controllers = Controllers::None;
+            spec.flash.suspend = Some(short());
+        });
+    }
+}
+
+/// The first sample of each family that lists some, and Hydra.
+pub(super) fn of_families() -> Vec<Setting> {
+    let mut settings = vec![hydra::varying(varied())];
+    for kind in FtlKind::EVERY {
+        let Some(mut spec) = samples::first(kind) else { continue };
+        spec.flash.variation = Some(varied());
+        if spec.resolve().is_ok() {
+            settings.push(Setting { name: format!("{}, blocks that differ", kind.name()), spec });
         }
     }
     settings
@@ -42,11 +44,14 @@ pub(super) fn of_families() -> Vec<Setting> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::settings;
     use super::*;
 
     #[test]
     fn all_families_but_changs_have_such_a_setting() {
-        let kinds: Vec<FtlKind> = of_families().iter().map(|setting| setting.spec.ftl.kind).collect();
+        let settings = settings();
+        let some = settings.iter().filter(|setting| setting.spec.flash.variation.is_some());
+        let kinds: Vec<FtlKind> = some.map(|setting| setting.spec.ftl.kind).collect();
         let without: Vec<_> = FtlKind::EVERY.into_iter().filter(|kind| !kinds.contains(kind)).collect();
         assert_eq!(without, [FtlKind::Chang]);
     }
