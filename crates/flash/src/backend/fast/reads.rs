@@ -1,11 +1,12 @@
-//! The short way of a read that meets nothing but its array and its channel: its array begins, and its data has been
-//! sent. Each step does in one piece what several functions of the ordinary way do, in the same order.
+//! The short way of a read that meets nothing but its array and its channel. Each step does in one piece what several
+//! functions of the ordinary way do, in the same order.
 
 use crate::nand::Sector;
 use base::engine::{EventQueue, Handle};
 use base::units::Time;
 
-use crate::backend::{Backend, BusOrder, Command, Event, Observer, Op, State};
+use crate::backend::command_table::CommandTable;
+use crate::backend::{Backend, BusOrder, Command, Event, List, Observer, Op, State};
 
 impl<S: Sector, O: Observer> Backend<S, O> {
     /// The array of an idle die begins a read.
@@ -47,7 +48,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if channel.queue.is_empty() && self.rules.arbitration.bus != BusOrder::ReadFirst {
             // The order of the channel's queue has nothing to choose from.
             if let Some(next) = self.next_quiet(now, number, events) {
-                self.transfer(now, number, next, events);
+                self.send_read(now, number, next, events);
             }
         } else {
             self.settle(now, number, events);
@@ -73,10 +74,55 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             state.register = None;
         }
         if let Some(controller) = self.end_in_list(now, handle, events) {
-            self.vacate(now, controller, cause, events);
+            self.controllers.vacate(now, controller, cause);
+            if let Some(next) = self.controllers.take_next(controller, &self.table.lists) {
+                self.begin_list(now, controller, next, events);
+            }
         }
-        if self.dies[die.index()].array.is_none() {
+        let state = &self.dies[die.index()];
+        if state.array.is_none() && !state.queue.is_empty() {
             self.next_command(now, die.get(), events);
         }
+    }
+
+    /// The data of a read whose end was quiet begins to be sent.
+    #[inline]
+    fn send_read<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        number: u32,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) {
+        let load = self.rules.load_of(&self.table, (handle, State::DataOut), self.media.geometry());
+        let channel = &mut self.channels[number as usize];
+        channel.quiet.begin_transfer(now, now + load.time);
+        let CommandTable { commands, lists, .. } = &mut self.table;
+        let generation = channel.begin((now, load), handle, &mut commands[handle], lists);
+        events.push(now + load.time, Event::Bus { channel: number, generation }.into());
+    }
+
+    /// A free controller of a die takes a list. If that is one read for an idle die, its array begins.
+    #[inline]
+    fn begin_list<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        controller: u32,
+        list: Handle<List>,
+        events: &mut EventQueue<E>,
+    ) {
+        let Self { table: CommandTable { commands, lists, .. }, dies, .. } = self;
+        let entry = &mut lists[list];
+        let lone = entry.first.filter(|_| entry.remaining == 1 && entry.copies().is_none());
+        let Some(handle) = lone.filter(|lone| {
+            let command = &commands[*lone];
+            command.op == Op::Read && command.waits == 0 && dies[command.die.index()].is_idle()
+        }) else {
+            return self.occupy(now, controller, list, events);
+        };
+        entry.dispatched = true;
+        commands[handle].ready = now;
+        self.controllers.occupy(now, controller, list, lists);
+        self.begin_read(now, handle, events);
     }
 }
