@@ -277,7 +277,10 @@ fn every_number_of_a_device_is_refused_or_runs() {
                 "",
             ),
         ),
-        ("planes that read", page("controllers = 'none'\nplane-reads = { at-once = 2 }", "", "")),
+        (
+            "planes that read",
+            page("controllers = 'none'\nplane-reads = { at-once = 2 }", "", "").replace("planes = 1", "planes = 2"),
+        ),
         ("blocks that differ", page("variation = { read = '10%', erase = '20%', erase-wear = '50%' }", "", "")),
         (
             "canceling",
