@@ -10,7 +10,8 @@
 //!
 //! | way | takes the place of |
 //! | --- | --- |
-//! | `reads`, `quiet` | the events of arrays whose reads can only wait for the channel |
+//! | `reads` | the calls of a read whose die and channel nobody else has |
+//! | `quiet` | the events of arrays whose reads can only wait for the channel |
 //! | `copies`, `copy_run` | the commands of a merge's page copies, where a controller has its dies and channel alone |
 //! | `copy_back_run` | the commands and events of copy-backs of consecutive pages |
 //! | `serial`, `serial_copies` | all events of a list where nothing works in parallel |

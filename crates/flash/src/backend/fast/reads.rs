@@ -103,7 +103,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         events.push(now + load.time, Event::Bus { channel: number, generation }.into());
     }
 
-    /// A free controller of a die takes a list. If that is one read for an idle die, its array begins.
+    /// A free controller of a die takes a list. If that is one read for an idle die, its array begins. No observer is told,
+    /// and no chips are held: plain reads have neither.
     #[inline]
     fn begin_list<E: From<Event> + Copy>(
         &mut self,
