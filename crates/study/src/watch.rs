@@ -8,6 +8,7 @@ pub mod explain;
 pub mod journey;
 mod journeys;
 mod meanwhile;
+mod recent;
 mod sums;
 pub mod timeline;
 mod track;

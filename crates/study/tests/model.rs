@@ -75,7 +75,11 @@ const VERSIONS: [(u32, &str, &str); 11] = [
         "7bd478e85d9dbf945d84e423cc64ff8e5a985354b2fcfc7c0b3e32fae88f8041",
     ),
     // A channel chooses its next transfer last; FMMU's parts have command cycles; results have suspensions and planes.
-    (11, "cc9fdd0ad637392be73ddaad7641fa7d40aff1a29620eb76b13e45e9fa6fd3d4", "RESULTS"),
+    (
+        11,
+        "cc9fdd0ad637392be73ddaad7641fa7d40aff1a29620eb76b13e45e9fa6fd3d4",
+        "daa5a35743218df614180fb79fda8ab90ce220d818471d93165216adf763da09",
+    ),
 ];
 
 /// Requests of a small run.

@@ -239,3 +239,112 @@ impl Channel {
         self.quiet.clear();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use base::units::{DieId, Rate, SuperblockId};
+
+    use super::super::command_table::CommandTable;
+    use super::super::{Arbitration, Config, Op, Timing};
+    use super::*;
+    use crate::nand::{Geometry, Part, Stream, Target};
+
+    const fn at(us: u64) -> Time {
+        Time::from_ps(us * 1_000_000)
+    }
+
+    fn command(table: &mut CommandTable, class: Class, op: Op, state: State) -> Handle<Command> {
+        let list = table.open(class, 0);
+        let target = Target { superblock: SuperblockId::new(0), offset: 0 };
+        let handle = table.add(list, op, Cause::Host, (DieId::new(0), target), Stream::Host);
+        table.commands[handle].state = state;
+        handle
+    }
+
+    /// Two planes, so that a program has two pages, between which host reads go.
+    fn rules() -> Rules {
+        let part = Part::preset("dirik-2009").expect("a preset");
+        let geometry = Geometry::new(1, 1, 1, 2, 2, 4, 4, 1, 4).expect("a small array");
+        let timing = Timing::new(&part, &geometry, Rate::new(100_000_000), false).expect("a valid part");
+        let arbitration = Arbitration { between_pages: true, ..Arbitration::default() };
+        Rules::new(&Config { arbitration, ..Config::new(timing) }, &geometry)
+    }
+
+    #[test]
+    fn each_order_has_its_own_first() {
+        let first = |order: BusOrder| {
+            let states = [State::CommandCycles, State::DataIn, State::Status, State::DataOut];
+            states.map(|state| state.queue(order) == 0)
+        };
+        assert_eq!(first(BusOrder::Fifo), [true; 4]);
+        assert_eq!(first(BusOrder::CommandFirst), [true, true, true, false]);
+        assert_eq!(first(BusOrder::DataFirst), [false, false, false, true]);
+        assert_eq!(first(BusOrder::ReadFirst), [false; 4], "the class decides");
+    }
+
+    /// The end of a transfer has all its effects before the channel chooses: a command that comes meanwhile waits, and may
+    /// be chosen before one that came earlier.
+    #[test]
+    fn a_channel_chooses_among_all_that_have_come_by_then() {
+        let (rules, mut table) = (rules(), CommandTable::new(2));
+        let states = [State::DataOut, State::DataOut, State::CommandCycles];
+        let [sends, waits, comes] = states.map(|state| command(&mut table, Class::Other, Op::Read, state));
+        let mut channel = Channel::new(QuietReads::default());
+        assert!(channel.is_free_for(sends));
+        let load = Load { time: Span::from_us(40), bytes: Bytes::new(4096) };
+        channel.begin((at(0), load), sends, &mut table.commands[sends], &mut table.lists);
+        assert!(!channel.is_free_for(waits));
+        let queue = |state: State| state.queue(BusOrder::CommandFirst);
+        channel.wait(&rules, &mut table.commands, queue(State::DataOut), waits);
+        assert_eq!(channel.end(at(40)), (sends, load));
+        channel.free();
+        assert!(!channel.is_free_for(comes), "it has yet to choose");
+        channel.wait(&rules, &mut table.commands, queue(State::CommandCycles), comes);
+        assert_eq!(channel.choose(&rules, &table.commands), Some(comes));
+        let short = Load { time: Span::from_us(1), bytes: Bytes::default() };
+        table.commands[comes].ready = at(30);
+        channel.begin((at(40), short), comes, &mut table.commands[comes], &mut table.lists);
+        assert_eq!(table.commands[comes].wait, Span::from_us(10));
+        assert!(table.lists[table.commands[comes].list].waited_for.contains(Cause::Host));
+    }
+
+    #[test]
+    fn a_host_read_goes_between_two_pages_of_a_program() {
+        let (rules, mut table) = (rules(), CommandTable::new(2));
+        let program = command(&mut table, Class::Other, Op::Program, State::DataIn);
+        table.commands[program].count = 2;
+        let mut channel = Channel::new(QuietReads::default());
+        assert_eq!(channel.pages_to_cross(&rules, &table.commands[program]), Some(2), "no read waits");
+        channel.crosses = 2;
+        let (page, both) = (rules.load_of_pages(0, 1), rules.load_of_pages(0, 2));
+        channel.begin((at(0), both), program, &mut table.commands[program], &mut table.lists);
+        assert_eq!(channel.begun_bytes(at(1), &rules, &table.commands), page.bytes);
+
+        let read = command(&mut table, Class::HostRead, Op::Read, State::DataOut);
+        channel.wait(&rules, &mut table.commands, 0, read);
+        let shortened = channel.shorten(at(1), &rules, &table.commands[program]);
+        let end = Time::ZERO + page.time;
+        assert_eq!(shortened.map(|(end, _)| end), Some(end));
+        assert_eq!(channel.end(end), (program, page));
+        assert!(!channel.end_pages(end, &mut table.commands[program]), "a page is left");
+        channel.free();
+        assert_eq!(channel.let_read_pass(&mut table.commands, 0, program), Some(read));
+        assert_eq!(channel.choose(&rules, &table.commands), Some(program));
+        assert_eq!(channel.pages_to_cross(&rules, &table.commands[program]), Some(2));
+        channel.crosses = 2;
+        assert!(channel.end_pages(end, &mut table.commands[program]), "the last");
+    }
+
+    #[test]
+    fn a_power_cut_charges_what_was_sent_and_forgets_the_rest() {
+        let (rules, mut table) = (rules(), CommandTable::new(2));
+        let [sends, waits] = [0; 2].map(|_| command(&mut table, Class::Other, Op::Read, State::DataOut));
+        let mut channel = Channel::new(QuietReads::default());
+        let load = Load { time: Span::from_us(40), bytes: Bytes::new(4096) };
+        channel.begin((at(0), load), sends, &mut table.commands[sends], &mut table.lists);
+        channel.wait(&rules, &mut table.commands, 0, waits);
+        channel.cut(at(10));
+        assert!(channel.is_free_for(waits) && channel.queue.is_empty());
+        assert_eq!(channel.meter.busy(at(90)), Span::from_us(10));
+    }
+}

@@ -162,3 +162,84 @@ impl CommandTable {
         self.lists.remove(list);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use base::units::{Lpn, SuperblockId};
+
+    use super::*;
+
+    const SLOTS: u32 = 2;
+
+    fn add(table: &mut CommandTable, list: Handle<List>, op: Op, die: u32) -> Handle<Command> {
+        let target = Target { superblock: SuperblockId::new(0), offset: 0 };
+        table.add(list, op, Cause::Host, (DieId::new(die), target), Stream::Host)
+    }
+
+    fn lpn(lpn: u32) -> Slot {
+        Slot { lpn: Lpn::new(lpn), ..Slot::default() }
+    }
+
+    #[test]
+    fn commands_follow_each_other_in_their_list_and_have_their_slots() {
+        let mut table = CommandTable::new(SLOTS);
+        let list = table.open(Class::HostRead, 7);
+        let commands = [0, 0, 1].map(|die| add(&mut table, list, Op::Read, die));
+        for (i, command) in (0..).zip(commands) {
+            table.push_slot(command, lpn(i));
+        }
+        assert_eq!(table.push_slot(commands[1], lpn(9)), commands[1].index() * SLOTS as usize + 1);
+        let entry = &table.lists[list];
+        assert_eq!((entry.tag(), entry.first(), entry.remaining, entry.spreads), (7, Some(commands[0]), 3, true));
+        let siblings = commands.map(|command| table.commands[command].sibling());
+        assert_eq!(siblings, [Some(commands[1]), Some(commands[2]), None]);
+        let held = |command| table.slots_of(command).iter().map(|slot| slot.lpn.get()).collect::<Vec<_>>();
+        assert_eq!(commands.map(held), [vec![0], vec![1, 9], vec![2]]);
+    }
+
+    #[test]
+    #[should_panic(expected = "more slots than one command carries")]
+    fn a_command_takes_no_more_slots_than_there_is_room_for() {
+        let mut table = CommandTable::new(SLOTS);
+        let list = table.open(Class::Other, 0);
+        let command = add(&mut table, list, Op::Program, 0);
+        (0..=SLOTS).for_each(|i| _ = table.push_slot(command, lpn(i)));
+    }
+
+    #[test]
+    fn a_command_waits_once_for_another_that_is_not_done() {
+        let mut table = CommandTable::new(SLOTS);
+        let [before, behind] = [table.open(Class::Other, 0), table.open(Class::Other, 1)];
+        let (done, read) = (add(&mut table, before, Op::Read, 0), add(&mut table, before, Op::Read, 0));
+        let program = add(&mut table, behind, Op::Program, 1);
+        table.commands[done].state = super::super::State::Done;
+        table.depend(done, program);
+        assert_eq!((table.commands[program].waits, table.lists[before].leads), (0, false));
+        let from = SlotRef(table.push_slot(read, lpn(3)) as u32);
+        let to = SlotRef(table.push_slot(program, lpn(3)) as u32);
+        table.forward(read, from, program, to);
+        table.depend(read, program);
+        assert_eq!((table.commands[program].waits, table.commands[read].then), (1, [Some(program), None]));
+        assert_eq!((table.lists[before].leads, table.lists[behind].follows), (true, true));
+        assert_eq!(table.slots[from.0 as usize].forward, Some(to));
+    }
+
+    #[test]
+    fn a_list_ends_with_its_last_command_and_its_places_are_used_again() {
+        let mut table = CommandTable::new(SLOTS);
+        let list = table.open(Class::Other, 0);
+        table.lists[list].take_controller(4);
+        let commands = [0, 1].map(|die| add(&mut table, list, Op::Erase, die));
+        let us = base::units::Span::from_us;
+        (table.commands[commands[0]].wait, table.commands[commands[1]].wait) = (us(8), us(3));
+        assert_eq!(table.end_in_list(commands[0]), None);
+        assert_eq!(table.finished.pop_front(), None);
+        assert_eq!(table.end_in_list(commands[1]), Some(4));
+        assert_eq!(table.finished.pop_front(), Some(list));
+        assert_eq!(table.lists[list].wait(), us(8), "the longest wait of its commands");
+        table.release(list);
+        let list = table.open(Class::Other, 0);
+        [0, 1].iter().for_each(|die| _ = add(&mut table, list, Op::Erase, *die));
+        assert_eq!((table.commands.places(), table.slots.len()), (2, 2 * SLOTS as usize));
+    }
+}

@@ -323,6 +323,23 @@ pub struct Config {
 }
 
 impl Config {
+    /// These times, and nothing besides: no controllers, R/B#, requests in their order.
+    #[must_use]
+    pub fn new(timing: Timing) -> Self {
+        Self {
+            timing,
+            controllers: Controllers::None,
+            transfer: Transfer::Bus,
+            completion: Completion::default(),
+            ecc: None,
+            arbitration: Arbitration::default(),
+            suspend: None,
+            plane_reads: None,
+            variation: None,
+            software: None,
+        }
+    }
+
     /// The number of paths for data: the buses of the channels, or the links of the controllers.
     pub(super) const fn links(&self, geometry: &Geometry) -> u32 {
         match self.transfer {

@@ -239,3 +239,105 @@ impl Controllers {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two channels with two dies each.
+    fn pool(kind: Controllers, transfer: Transfer) -> ControllerPool {
+        let geometry = Geometry::new(2, 2, 1, 1, 1, 4, 4, 1, 4).expect("a small array");
+        ControllerPool::new(kind, transfer, &geometry)
+    }
+
+    fn list(lists: &mut Slab<List>, class: Class) -> Handle<List> {
+        lists.insert(List::new(class, 0, 0))
+    }
+
+    const fn at(us: u64) -> Time {
+        Time::from_ps(us * 1_000_000)
+    }
+
+    #[test]
+    fn each_kind_admits_a_list_to_its_controller() {
+        for (kind, class, controller) in [
+            (Controllers::None, Class::Other, None),
+            (Controllers::PerDie, Class::Other, Some(3)),
+            (Controllers::PerChannel, Class::Other, Some(1)),
+            (Controllers::Shared(2), Class::Other, Some(0)),
+            (Controllers::Background(2), Class::Other, Some(1)),
+            (Controllers::Background(2), Class::HostRead, Some(FOREGROUND)),
+        ] {
+            let (mut lists, mut pool) = (Slab::default(), pool(kind, Transfer::Bus));
+            let list = list(&mut lists, class);
+            let admitted = pool.admit(&mut lists, list, 0, (3, 1));
+            assert_eq!(admitted, controller.map_or(Admission::Dies, Admission::Controller), "{kind:?} {class:?}");
+        }
+    }
+
+    #[test]
+    fn a_list_waits_for_its_controller_and_knows_how_long_and_behind_what() {
+        let (mut lists, mut pool) = (Slab::default(), pool(Controllers::PerDie, Transfer::Bus));
+        let [first, second] = [list(&mut lists, Class::Other), list(&mut lists, Class::Other)];
+        assert_eq!(pool.admit(&mut lists, first, 0, (2, 1)), Admission::Controller(2));
+        pool.occupy(at(5), 2, first, &mut lists);
+        assert_eq!(pool.admit(&mut lists, second, 0, (2, 1)), Admission::Waits);
+        assert_eq!(pool.vacate(at(30), 2, Cause::Gc), Some(first));
+        assert_eq!((pool.peek_next(2), pool.take_next(2, &lists)), (Some(second), Some(second)));
+        pool.occupy(at(30), 2, second, &mut lists);
+        assert_eq!(lists[second].wait(), Span::from_us(30), "it was submitted at 0");
+        assert!(lists[second].waited_for().contains(Cause::Gc));
+        let busy = |pool: &ControllerPool, now| pool.busy(now).collect::<Vec<_>>();
+        let us = |us: [u64; 4]| us.map(Span::from_us).to_vec();
+        assert_eq!(busy(&pool, at(40)), us([0, 0, 35, 0]), "25 us of the first list, 10 us of the second so far");
+        pool.cut(at(50));
+        assert_eq!(busy(&pool, at(90)), us([0, 0, 45, 0]), "a power cut ends its time");
+        pool.reset();
+        assert_eq!(busy(&pool, at(90)), us([0; 4]));
+    }
+
+    #[test]
+    fn background_lists_never_take_the_foreground_controller() {
+        let (mut lists, mut pool) = (Slab::default(), pool(Controllers::Background(1), Transfer::Bus));
+        let [busy, waits, read] = [Class::Other, Class::Other, Class::HostRead].map(|class| list(&mut lists, class));
+        assert_eq!(pool.admit(&mut lists, busy, 0, (0, 0)), Admission::Controller(1));
+        pool.occupy(at(0), 1, busy, &mut lists);
+        assert_eq!(pool.admit(&mut lists, waits, 0, (0, 0)), Admission::Waits);
+        assert_eq!(pool.take_next(FOREGROUND, &lists), None);
+        assert_eq!(pool.admit(&mut lists, read, 0, (0, 0)), Admission::Controller(FOREGROUND));
+        assert_eq!(pool.take_next(1, &lists), Some(waits));
+    }
+
+    /// Lists for chips 0, 0, 1, 2 while chip 0 is held: the first two wait, in their order, and the third goes.
+    #[test]
+    fn a_controller_takes_the_first_list_whose_chips_are_free_and_not_wanted_by_an_earlier_one() {
+        let (mut lists, mut pool) = (Slab::default(), pool(Controllers::Shared(2), Transfer::Controller));
+        let chips = [0, 0, 1, 2];
+        let waiting = chips.map(|_| list(&mut lists, Class::Other));
+        for (list, chip) in waiting.into_iter().zip(chips) {
+            assert_eq!(pool.admit(&mut lists, list, 0, (chip, chip / 2)), Admission::Search);
+        }
+        let chip_of = |list: Handle<List>| chips[waiting.iter().position(|one| *one == list).expect("a list")];
+        let take = |pool: &mut ControllerPool, lists: &mut Slab<List>, held: u64| {
+            let taken = pool.first_fit(lists, |_, list| (held & 1 << chip_of(list) == 0, 1 << chip_of(list)));
+            taken.inspect(|(controller, list)| pool.occupy(at(0), *controller, *list, lists))
+        };
+        assert_eq!(take(&mut pool, &mut lists, 1), Some((0, waiting[2])));
+        assert_eq!(take(&mut pool, &mut lists, 0b011), Some((1, waiting[3])));
+        assert_eq!(take(&mut pool, &mut lists, 0), None, "no controller is free");
+        pool.vacate(at(1), 0, Cause::Host);
+        assert_eq!(take(&mut pool, &mut lists, 0), Some((0, waiting[0])), "lists for one chip keep their order");
+    }
+
+    #[test]
+    fn a_list_that_depends_on_a_waiting_one_is_not_taken_before_it() {
+        let (mut lists, mut pool) = (Slab::default(), pool(Controllers::Shared(2), Transfer::Controller));
+        let [leads, follows] = [list(&mut lists, Class::Other), list(&mut lists, Class::Other)];
+        (lists[leads].leads, lists[follows].follows) = (true, true);
+        pool.admit(&mut lists, leads, 0, (0, 0));
+        pool.admit(&mut lists, follows, 0, (1, 0));
+        assert_eq!(pool.first_fit(&mut lists, |_, list| (list == follows, 1 << u64::from(list == follows))), None);
+        assert_eq!(pool.first_fit(&mut lists, |_, _| (true, 1)), Some((0, leads)));
+        assert_eq!(pool.first_fit(&mut lists, |_, _| (true, 2)), Some((0, follows)));
+    }
+}

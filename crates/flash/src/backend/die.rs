@@ -113,3 +113,64 @@ impl Die {
         *self = Self { meter, watch: watch.wrapping_add(1), suspension, ..Self::new(channel) };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use base::units::{DieId, Span, SuperblockId};
+
+    use super::super::command_table::CommandTable;
+    use super::super::{Class, Op};
+    use super::*;
+    use crate::nand::{Stream, Target};
+
+    const fn at(us: u64) -> Time {
+        Time::from_ps(us * 1_000_000)
+    }
+
+    fn command(table: &mut CommandTable, op: Op) -> Handle<Command> {
+        let list = table.open(Class::Other, 0);
+        let target = Target { superblock: SuperblockId::new(0), offset: 0 };
+        table.add(list, op, Cause::Host, (DieId::new(0), target), Stream::Host)
+    }
+
+    #[test]
+    fn a_die_is_free_without_a_command_and_idle_if_none_waits_either() {
+        let mut table = CommandTable::new(1);
+        let read = command(&mut table, Op::Read);
+        let mut die = Die::new(0);
+        assert!(die.is_free() && die.is_idle());
+        die.queue.push(&mut table.commands, 0, read);
+        assert!(die.is_free() && !die.is_idle(), "one waits");
+        die.register = die.queue.pop(&table.commands);
+        assert!(!die.is_free() && !die.is_idle(), "its data is on its way");
+    }
+
+    #[test]
+    fn the_array_takes_a_page_only_when_it_is_complete() {
+        let mut table = CommandTable::new(1);
+        let mut die = Die::new(0);
+        die.register = Some(command(&mut table, Op::Program));
+        assert_eq!(die.take_loaded(), None, "its data is on its way");
+        die.loaded = true;
+        let program = die.register;
+        assert_eq!((die.take_loaded(), die.register, die.loaded), (program, None, false));
+    }
+
+    #[test]
+    fn a_power_cut_tears_what_the_array_works_on_and_nothing_that_waits() {
+        let mut table = CommandTable::new(1);
+        let [program, next] = [command(&mut table, Op::Program), command(&mut table, Op::Program)];
+        let mut die = Die::new(0);
+        (die.array, die.register) = (Some(program), Some(next));
+        assert_eq!(die.torn_by_cut(at(1), &table.commands), None, "its command cycles are under way");
+        die.meter.begin(at(1), at(201));
+        assert_eq!(die.torn_by_cut(at(200), &table.commands), Some(program));
+        assert_eq!(die.torn_by_cut(at(201), &table.commands), None, "the array is done");
+        die.register = Some(command(&mut table, Op::CopyBack));
+        assert_eq!(die.torn_by_cut(at(201), &table.commands), die.register, "in any of its phases");
+        let watch = die.watch;
+        die.cut(at(50));
+        assert!(die.is_idle() && die.watch != watch, "no status that was awaited counts");
+        assert_eq!(die.meter.busy(at(300)), Span::from_us(49));
+    }
+}

@@ -63,18 +63,7 @@ impl Shape {
         let geometry = Geometry::new(self.channels, self.chips, 1, self.stripe, self.stripe, 16, 64, 1, 4);
         let geometry = geometry.expect("a small array");
         let timing = Timing::new(&part, &geometry, self.rate, self.cache).expect("a valid part");
-        let config = Config {
-            timing,
-            controllers: self.controllers,
-            transfer: Transfer::Bus,
-            completion: Completion::default(),
-            ecc: None,
-            arbitration: self.arbitration,
-            suspend: None,
-            plane_reads: None,
-            variation: None,
-            software: None,
-        };
+        let config = Config { controllers: self.controllers, arbitration: self.arbitration, ..Config::new(timing) };
         Bench::new(geometry, &config, 1)
     }
 }

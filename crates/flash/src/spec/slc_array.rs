@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::part::{check_given_once, named_part};
-use crate::backend::{Arbitration, Completion, Config, Controllers, Timing, Transfer};
+use crate::backend::{Config, Timing};
 use crate::nand::{CustomPart, Geometry, Part, PartError};
 
 /// A small SLC array in front of the main array (Chang, Sec. 3.1). Its dies work one after another, and it has the
@@ -156,18 +156,7 @@ impl SlcSpec {
             return None;
         }
         let timing = Timing::new(&part, &geometry, part.bus.rate, false).ok()?;
-        let backend = Config {
-            timing,
-            controllers: Controllers::None,
-            transfer: Transfer::Bus,
-            completion: Completion::default(),
-            ecc: None,
-            arbitration: Arbitration::default(),
-            suspend: None,
-            plane_reads: None,
-            variation: None,
-            software: None,
-        };
+        let backend = Config::new(timing);
         Some(ResolvedSlcArray { part, geometry, backend })
     }
 }

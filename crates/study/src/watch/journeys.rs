@@ -13,65 +13,10 @@ use ssd::Tag;
 
 use super::journey::{Journey, Leg, Part};
 use super::meanwhile::{Divided, Meanwhile};
+use super::recent::Recent;
 use super::sums::Sums;
 use super::track::Began;
 use super::tracks::{Track, Tracks};
-
-/// The recent activity of a resource, which names the cause of a wait for it.
-#[derive(Clone, Debug, Default)]
-struct Recent(std::collections::VecDeque<(Time, Time, Cause)>);
-
-/// Enough for all activity between a command's arrival and its start; earlier activity counts as unknown.
-const RECENT: usize = 512;
-
-impl Recent {
-    fn push(&mut self, from: Time, until: Time, cause: Cause) {
-        if self.0.len() == RECENT {
-            self.0.pop_front();
-        }
-        self.0.push_back((from, until, cause));
-    }
-
-    /// The same, merged with the previous piece if that is adjacent and has the same cause.
-    fn extend(&mut self, from: Time, until: Time, cause: Cause) {
-        match self.0.back_mut() {
-            Some((_, ended, last)) if *ended == from && *last == cause => *ended = until,
-            _ => self.push(from, until, cause),
-        }
-    }
-
-    /// The activity between two times, in order.
-    fn between(&self, from: Time, until: Time) -> impl Iterator<Item = (Time, Time, Cause)> {
-        let first = self.0.partition_point(|(_, ended, _)| *ended <= from);
-        let some = self.0.range(first..).take_while(move |(began, ..)| *began < until);
-        some.map(move |(began, ended, cause)| ((*began).max(from), (*ended).min(until), *cause))
-    }
-
-    /// Adds the activity between two times, the later of which is now. In cache mode a die works on two things at once:
-    /// an instant counts once, for what began last.
-    fn add(&self, from: Time, until: Time, behind: &mut [Span; Cause::COUNT]) {
-        if from >= until {
-            return;
-        }
-        // All that has been counted lies between these two.
-        let (mut low, mut high) = (until, until);
-        for (began, ended, cause) in self.0.iter().rev() {
-            if *ended <= from {
-                break;
-            }
-            let (first, last) = ((*began).max(from), (*ended).min(until));
-            let (below, above) = ((first, last.min(low)), (first.max(high), last));
-            for (first, last) in [below, above] {
-                if first < last {
-                    behind[*cause as usize] += last - first;
-                }
-            }
-            if first < last {
-                (low, high) = (low.min(first), if low == high { last } else { high.max(last) });
-            }
-        }
-    }
-}
 
 /// A list and its finished commands.
 #[derive(Clone, Debug, Default)]
@@ -339,19 +284,13 @@ impl Journeys {
         match resource {
             Resource::Decoder(_) => return,
             Resource::Channel(number) => {
-                let Some(latest) = at(&mut self.channels, number).0.back_mut() else { return };
-                let phase = std::mem::replace(latest, (latest.0, until, latest.2));
-                // In cache mode the array may have begun to work since.
-                let same = dies.0.iter_mut().rev().find(|earlier| **earlier == phase);
-                if let Some(same) = same {
-                    same.1 = until;
-                }
+                let Some(phase) = at(&mut self.channels, number).shorten_last(until) else { return };
+                dies.shorten(phase, until);
             }
+            // While an array is stopped, no other work of its die is under way.
             Resource::Array(_) | Resource::Plane(_) => {
-                // While an array is stopped, no other work of its die is under way.
-                if let Some((_, ended, cause)) = dies.0.back_mut().filter(|(_, ended, _)| *ended > until) {
-                    self.meanwhile.stopped(*ended - until, *cause);
-                    *ended = until;
+                if let Some((_, ended, cause)) = dies.shorten_last(until) {
+                    self.meanwhile.stopped(ended - until, cause);
                 }
             }
         }

@@ -410,7 +410,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::{Arbitration, Config, Controllers, List, Timing, Transfer};
+    use crate::backend::{Config, List, Timing};
     use crate::nand::{FaultSpec, Faults, Geometry, Media, Mode, Part, Spare};
     use base::engine::EventHash;
     use base::units::SuperblockId;
@@ -423,18 +423,8 @@ mod tests {
         let mut part = Part::preset("K9K8G08U0M").expect("a preset").clone();
         part.bus.command = Span::ZERO;
         let geometry = Geometry::new(1, 1, 1, 1, 1, 4, PAGES, 1, 4).expect("a small array");
-        let config = Config {
-            timing: Timing::new(&part, &geometry, "40MB/s".parse().expect("a rate"), false).expect("a valid part"),
-            controllers: Controllers::None,
-            transfer: Transfer::Bus,
-            completion: Default::default(),
-            ecc: None,
-            arbitration: Arbitration::default(),
-            suspend: None,
-            plane_reads: None,
-            variation: None,
-            software: None,
-        };
+        let config =
+            Config::new(Timing::new(&part, &geometry, "40MB/s".parse().expect("a rate"), false).expect("a valid part"));
         let mut media = Media::new(geometry, 100, 1, Faults::new(&FaultSpec::default(), seed));
         for page in 0..PAGES {
             let spare = |_| (Spare::Data { lpn: Lpn::new(10 + 2 * page), version: 7 }, false);

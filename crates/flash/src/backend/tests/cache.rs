@@ -10,18 +10,7 @@ fn bench(mbps: u64, across: bool, program_copy: u64, arbitration: Arbitration) -
     let geometry = Geometry::new(1, 1, 1, 1, 1, 16, 64, 1, 4).expect("a small array");
     let mut timing = Timing::new(&part, &geometry, Rate::new(mbps * 1_000_000), true).expect("a valid part");
     timing.cache_across = across;
-    let config = Config {
-        timing,
-        controllers: Controllers::None,
-        transfer: Transfer::Bus,
-        completion: Completion::default(),
-        ecc: None,
-        arbitration,
-        suspend: None,
-        plane_reads: None,
-        variation: None,
-        software: None,
-    };
+    let config = Config { arbitration, ..Config::new(timing) };
     Bench::new(geometry, &config, 1)
 }
 

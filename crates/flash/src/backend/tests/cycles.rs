@@ -31,19 +31,7 @@ fn bench(planes: u32, gang: u32, one_shot: u32, between_pages: bool) -> Bench {
     let mut timing = Timing::new(&part, &geometry, Rate::new(25_000_000), false).expect("a valid part");
     timing.gang = gang;
     let arbitration = Arbitration { between_pages, ..Arbitration::default() };
-    let controllers = Controllers::None;
-    let config = Config {
-        timing,
-        controllers,
-        transfer: Transfer::Bus,
-        completion: Completion::default(),
-        ecc: None,
-        arbitration,
-        suspend: None,
-        plane_reads: None,
-        variation: None,
-        software: None,
-    };
+    let config = Config { arbitration, ..Config::new(timing) };
     let media = Media::new(geometry, 100, one_shot, Faults::new(&FaultSpec::default(), 1));
     Bench {
         backend: Backend::new(media, &config, Vec::new()),

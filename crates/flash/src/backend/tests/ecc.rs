@@ -20,18 +20,7 @@ fn bench(channels: u32, chips: u32, codeword: f64, decoders: Decoders) -> Bench 
         codeword: 1,
         decoders,
     };
-    let config = Config {
-        timing,
-        controllers: Controllers::None,
-        transfer: Transfer::Bus,
-        completion: Completion::default(),
-        ecc: Some(ecc),
-        arbitration: Arbitration::default(),
-        suspend: None,
-        plane_reads: None,
-        variation: None,
-        software: None,
-    };
+    let config = Config { ecc: Some(ecc), ..Config::new(timing) };
     Bench::new(geometry, &config, 1)
 }
 
@@ -194,18 +183,7 @@ fn a_controller_has_its_own_decoder() {
 /// The same bench with a controller for each die.
 fn rebuilt(backend: Backend<(), Vec<Phase>>, decoders: Decoders) -> Backend<(), Vec<Phase>> {
     let ecc = backend.decoders.as_ref().map(|pool| Ecc { decoders, ..pool.ecc });
-    let config = Config {
-        timing: backend.rules.timing,
-        controllers: Controllers::PerDie,
-        transfer: Transfer::Bus,
-        completion: Completion::default(),
-        ecc,
-        arbitration: Arbitration::default(),
-        suspend: None,
-        plane_reads: None,
-        variation: None,
-        software: None,
-    };
+    let config = Config { controllers: Controllers::PerDie, ecc, ..Config::new(backend.rules.timing) };
     Backend::new(backend.media, &config, Vec::new())
 }
 

@@ -58,16 +58,10 @@ impl Hydra {
         let rate = Rate::new(self.lane.get() * u64::from(self.buses));
         let timing = Timing::new(&part, &geometry, rate, true).expect("a valid part");
         let config = Config {
-            timing,
             controllers: self.controllers,
-            transfer: Transfer::Bus,
-            completion: Completion::default(),
-            ecc: None,
             arbitration: self.arbitration,
-            suspend: None,
-            plane_reads: None,
-            variation: None,
             software: self.software,
+            ..Config::new(timing)
         };
         let mut bench = Bench::new(geometry, &config, seed);
         bench.backend.set_timed(false);

@@ -19,18 +19,7 @@ fn the_backend_takes_the_memory_it_predicts() {
             (Controllers::Shared(3), Transfer::Controller),
             (Controllers::Background(3), Transfer::Bus),
         ] {
-            let config = Config {
-                timing: timing.clone(),
-                controllers,
-                transfer,
-                completion: Completion::default(),
-                ecc: None,
-                arbitration: Arbitration::default(),
-                suspend: None,
-                plane_reads: None,
-                variation: None,
-                software: None,
-            };
+            let config = Config { controllers, transfer, ..Config::new(timing.clone()) };
             let mut bench = Bench::<Stamp>::new(geometry.clone(), &config, 1);
             let commands = geometry.die_count().max(64);
             for tag in 0..commands {

@@ -28,16 +28,10 @@ impl Die {
         part.bus.command = Span::ZERO;
         let geometry = Geometry::new(1, 1, 1, PLANES, 1, 8, 64, 1, 4).expect("a small array");
         let config = Config {
-            timing: Timing::new(&part, &geometry, rate, false).expect("a valid part"),
-            controllers: Controllers::None,
-            transfer: Transfer::Bus,
-            completion: Completion::default(),
-            ecc: None,
             arbitration: Arbitration { commands, ..Arbitration::default() },
             suspend,
             plane_reads,
-            variation: None,
-            software: None,
+            ..Config::new(Timing::new(&part, &geometry, rate, false).expect("a valid part"))
         };
         let mut bench = Bench::<()>::new(geometry, &config, 1);
         bench.backend.set_timed(false);

@@ -12,20 +12,7 @@ fn bench(chips: u32, completion: Completion, across: bool) -> Bench {
     let geometry = Geometry::new(1, chips, 1, 1, 1, 16, 64, 1, 4).expect("a small array");
     let mut timing = Timing::new(&part, &geometry, Rate::new(25_000_000), across).expect("a valid part");
     timing.cache_across = across;
-    let arbitration = Arbitration::default();
-    let controllers = Controllers::None;
-    let config = Config {
-        timing,
-        controllers,
-        transfer: Transfer::Bus,
-        completion,
-        ecc: None,
-        arbitration,
-        suspend: None,
-        plane_reads: None,
-        variation: None,
-        software: None,
-    };
+    let config = Config { completion, ..Config::new(timing) };
     Bench::new(geometry, &config, 1)
 }
 

@@ -29,16 +29,9 @@ impl Die {
         part.bus.command = Span::ZERO;
         let geometry = Geometry::new(1, 1, 1, 1, 1, 64, 64, 1, 4).expect("a small array");
         let config = Config {
-            timing: Timing::new(&part, &geometry, rate, false).expect("a valid part"),
-            controllers: Controllers::None,
-            transfer: Transfer::Bus,
-            completion: Completion::default(),
-            ecc: None,
             arbitration: Arbitration { commands: Order::ReadFirst, ..Arbitration::default() },
             suspend,
-            plane_reads: None,
-            variation: None,
-            software: None,
+            ..Config::new(Timing::new(&part, &geometry, rate, false).expect("a valid part"))
         };
         let mut bench = Bench::<()>::new(geometry, &config, seed);
         let first = bench.list(Op::Program, 0, 0, 1);
