@@ -78,7 +78,7 @@ const VERSIONS: [(u32, &str, &str); 11] = [
     (
         11,
         "cc9fdd0ad637392be73ddaad7641fa7d40aff1a29620eb76b13e45e9fa6fd3d4",
-        "daa5a35743218df614180fb79fda8ab90ce220d818471d93165216adf763da09",
+        "16f4c05d72922ce680b0a504f6900a793def96faccb02d063ecb16a6efc93dfc",
     ),
 ];
 
