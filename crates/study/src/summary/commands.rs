@@ -84,7 +84,7 @@ mod tests {
         let sum = |op: &str| summary.flash.iter().filter(|row| row.op == op).map(|row| row.suspensions).sum::<u64>();
         let (programs, erases) = (sum("program"), sum("erase"));
         assert!(programs > 100 && erases > 10, "{programs} of programs, {erases} of erases");
-        assert_eq!(of("suspensions"), (programs + erases) as f64);
+        assert_eq!(of("suspensions") as u64, programs + erases);
         // Each takes the time to stop, and nothing to go on.
         assert!((of("suspend-overhead") - (5 * programs + 20 * erases) as f64).abs() < 1e-3);
         // Each lasts as long as the read of a page, at least.

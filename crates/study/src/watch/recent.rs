@@ -88,24 +88,24 @@ mod tests {
     }
 
     /// Microseconds between two times for which the resource worked for the host, and for garbage collection.
-    fn behind(recent: &Recent, from: u64, until: u64) -> [f64; 2] {
+    fn behind(recent: &Recent, from: u64, until: u64) -> [u64; 2] {
         let mut behind = Default::default();
         recent.add(us(from), us(until), &mut behind);
-        [Cause::Host, Cause::Gc].map(|cause| behind[cause as usize].as_us_f64())
+        [Cause::Host, Cause::Gc].map(|cause| behind[cause as usize].as_ns() / 1000)
     }
 
     #[test]
     fn a_long_piece_counts_although_shorter_ones_begin_and_end_meanwhile() {
         let recent = of(&[(0, 100, Cause::Gc), (0, 10, Cause::Host), (40, 50, Cause::Host), (100, 120, Cause::Host)]);
-        assert_eq!(behind(&recent, 0, 120), [20.0, 100.0]);
-        assert_eq!(behind(&recent, 60, 110), [10.0, 40.0]);
-        assert_eq!(behind(&recent, 20, 20), [0.0; 2]);
+        assert_eq!(behind(&recent, 0, 120), [20, 100]);
+        assert_eq!(behind(&recent, 60, 110), [10, 40]);
+        assert_eq!(behind(&recent, 20, 20), [0; 2]);
     }
 
     #[test]
     fn each_instant_counts_once_for_what_ends_last_and_gaps_do_not_count() {
         let recent = of(&[(0, 10, Cause::Host), (20, 40, Cause::Gc), (30, 60, Cause::Host)]);
-        assert_eq!(behind(&recent, 0, 100), [40.0, 10.0]);
+        assert_eq!(behind(&recent, 0, 100), [40, 10]);
     }
 
     #[test]
@@ -113,8 +113,8 @@ mod tests {
         let mut recent = of(&[(0, 20, Cause::Host), (10, 50, Cause::Gc)]);
         assert_eq!(recent.shorten_last(us(15)), Some((us(10), us(50), Cause::Gc)));
         assert_eq!(recent.shorten_last(us(30)), None, "it ends by then");
-        assert_eq!(behind(&recent, 0, 60), [20.0, 0.0]);
+        assert_eq!(behind(&recent, 0, 60), [20, 0]);
         recent.shorten((us(0), us(20), Cause::Host), us(5));
-        assert_eq!(behind(&recent, 0, 60), [5.0, 5.0]);
+        assert_eq!(behind(&recent, 0, 60), [5, 5]);
     }
 }

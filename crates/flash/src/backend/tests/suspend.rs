@@ -194,13 +194,13 @@ fn each_suspension_costs_the_times_to_stop_and_to_go_on() {
         let tally = die.bench.backend.account(Time::MAX).of(Op::Program, Cause::Host);
         assert_eq!((tally.suspensions, tally.suspend_overhead), (1, Span::from_us(30)));
         // The channel takes some picoseconds.
-        let us = |span: Span| span.as_us_f64().round();
-        assert_eq!(us(tally.suspended), READ);
+        let us = |span: Span| span.as_us_f64().round() as u64;
+        assert_eq!(us(tally.suspended), READ as u64);
         let lost = if stop == StopPoint::Cancel { 50.0 } else { 0.0 };
         let ends: Vec<f64> = ends.iter().map(|(_, response)| response.round()).collect();
         assert_eq!(ends, [works_until - 300.0 + 20.0 + READ, PROGRAM + 20.0 + READ + 10.0 + lost], "{stop:?}");
         // The program before took 1 ms, too.
-        assert_eq!(us(tally.array), 2.0 * PROGRAM + 30.0 + lost);
+        assert_eq!(us(tally.array), (2.0 * PROGRAM + 30.0 + lost) as u64);
     }
 }
 
