@@ -6,7 +6,7 @@
 //! one after every step.
 //!
 //! Which ways a backend takes is decided here, once, from its description and its observer. Two things can change that
-//! later: an observer of a serial list, and a program that may fail ([`Media::cannot_fail`]).
+//! later: an observer of a serial list, and a program that may fail ([`crate::nand::Media::cannot_fail`]).
 //!
 //! | way | takes the place of |
 //! | --- | --- |

@@ -17,7 +17,8 @@ class Band(Record):
     band: str
     """The band's name."""
     behind_us: dict[str, float]
-    """Of the waits for controllers, dies and channels: what these did meanwhile, in microseconds by cause."""
+    """Of the waits for controllers, dies and channels, and of suspensions: what these resources did meanwhile, in
+    microseconds by cause."""
     latency_us: float
     """Their mean latency, in microseconds: the sum of the parts."""
     meanwhile_us: dict[str, float]
@@ -708,7 +709,7 @@ class Utilisation(Record):
     decoders: list[float]
     """Each decoder of the error correction; missing without it."""
     dies: list[float]
-    """Each die."""
+    """Each die. While one of `P` planes reads by itself, its die is busy by `1 / P`."""
     ftl: Optional[float]
     """The time-consuming part of the FTL, its map unit: the mean over its cores, or the busier of CMT and CTP of an
     FMMU. Missing without a map unit or if that has no processor."""
@@ -716,6 +717,8 @@ class Utilisation(Record):
     """Each core, or CMT and CTP."""
     link: float
     """The host link."""
+    planes: list[float]
+    """Each plane that reads by itself; missing if there are none."""
     processor: float
     """The processor of software controllers and the FTL."""
     ram: Optional[float]
