@@ -25,7 +25,7 @@ impl Recent {
         self.0.insert(self.0.len() - later, (from, until, cause));
     }
 
-    /// The same, merged with the previous piece if that is adjacent and has the same cause.
+    /// Adds a piece, or makes the last one longer if it ends where this one begins and has the same cause.
     pub(super) fn extend(&mut self, from: Time, until: Time, cause: Cause) {
         match self.0.back_mut() {
             Some((_, ended, last)) if *ended == from && *last == cause => *ended = until,
