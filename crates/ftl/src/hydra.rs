@@ -32,7 +32,7 @@ use std::collections::VecDeque;
 use base::engine::Handle;
 use base::nonmax::NonMaxU32;
 use base::units::{Lpn, Psn, Span};
-use flash::backend::{Cause, Class, Command, List, Observer};
+use flash::backend::{Cause, Command, List, Observer};
 use flash::nand::{Media, Sector};
 
 use crate::port::{Flash, Owners, PageRead, PageWrite, Saved, Service};
@@ -165,7 +165,8 @@ impl HydraFtl {
             return false;
         };
         self.superblocks.pin(superblock);
-        let list = *self.reading.get_or_insert_with(|| flash.backend.open_list(Class::HostRead, Kind::Read.tag(0)));
+        let class = owners.read_class(wanted.owner);
+        let list = *self.reading.get_or_insert_with(|| flash.backend.open_list(class, Kind::Read.tag(0)));
         let (command, _) = add_read(flash.backend, list, Cause::Host, wanted.slot(lpn, psn));
         flash.backend.set_sectors(command, self.layout.bus_sectors(wanted.mask));
         // A controller works on one superchip at a time (Sec. 3.3). It reads a chip's next page after it has sent the

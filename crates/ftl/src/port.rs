@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 
 use base::engine::{EventQueue, Handle};
 use base::units::{Lpn, Psn, Span, Time};
-use flash::backend::{Backend, CauseSet, Command, List, Observer, Slot, SlotContent};
+use flash::backend::{Backend, CauseSet, Class, Command, List, Observer, Slot, SlotContent};
 use flash::nand::{Media, Sector};
 
 use crate::family::Config;
@@ -259,6 +259,8 @@ pub trait WriteSink<S> {
 pub trait Owners<S>: ReadSink<S> + WriteSink<S> {
     /// A flash command was issued on the owner's behalf.
     fn charge(&mut self, owner: Owner);
+    /// The class of the owner's reads.
+    fn read_class(&self, owner: Owner) -> Class;
 }
 
 /// What an FTL mounts from when the power comes on.

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use base::engine::{EventHash, EventQueue};
 use base::fault::Faults;
 use base::units::{DieId, Lba, Lpn, Rate, Time};
-use flash::backend::{Backend, Slot, Timing};
+use flash::backend::{Backend, Class, Slot, Timing};
 use flash::nand::{Media, Sector, Stamp};
 use flash::spec::{FlashSpec, SlcSpec};
 use serde::Deserialize;
@@ -136,6 +136,10 @@ impl WriteSink<Stamp> for Host {
 
 impl Owners<Stamp> for Host {
     fn charge(&mut self, _: Owner) {}
+
+    fn read_class(&self, _: Owner) -> Class {
+        Class::HostRead
+    }
 }
 
 /// An FTL, its flash and its host.

@@ -1,9 +1,10 @@
-//! The line that says how often programs and erases were suspended, and what it cost.
+//! The lines that say how often programs and erases were suspended, what it cost, and what it gained.
 
 use study::summary::{FlashRow, Summary};
 use study::text::{count, duration};
 
-/// The suspensions of a run by operation, times the mean time of each, and the time of stopping and of going on; `None`
+/// The suspensions of a run by operation, times the mean time of each, and the time of stopping and of going on; below it
+/// how much longer a command that suspended an operation would have waited for the operation's end, on average. `None`
 /// without suspensions.
 pub(crate) fn suspensions(summary: &Summary) -> Option<String> {
     let of = |op: &str| {
@@ -14,8 +15,11 @@ pub(crate) fn suspensions(summary: &Summary) -> Option<String> {
         (suspensions > 0).then(|| format!("{} x {mean} of {op}s", count(suspensions as f64)))
     };
     let all: Vec<String> = ["program", "erase"].into_iter().filter_map(of).collect();
-    let overhead: f64 = summary.flash.iter().map(|row| row.suspend_overhead_s).sum();
-    (!all.is_empty()).then(|| format!("suspensions: {}; overhead {}", all.join(", "), duration(overhead * 1e6)))
+    let sum = |of: fn(&FlashRow) -> f64| summary.flash.iter().map(of).sum::<f64>() * 1e6;
+    let overhead = duration(sum(|row| row.suspend_overhead_s));
+    let gain = duration(sum(|row| row.suspend_gain_s) / sum(|row| row.suspensions as f64 * 1e-6));
+    let gain = format!("a command that suspended one began {gain} sooner");
+    (!all.is_empty()).then(|| format!("suspensions: {}; overhead {overhead}\n{gain}", all.join(", ")))
 }
 
 /// The lines of all stages of a run, below what explains their requests.
@@ -45,7 +49,8 @@ mod tests {
             assert!(
                 line.starts_with("suspensions: ") && line.contains(" of programs, ") && line.contains(" of erases; ")
             );
-            assert!(line.len() <= 80 && table(summary).contains(&line), "{line}");
+            assert!(line.contains("\na command that suspended one began "), "{line}");
+            assert!(line.lines().all(|line| line.len() <= 80) && table(summary).contains(&line), "{line}");
             assert!(page(&[(report, summary)]).html().contains("stood still"));
         });
         reported(&settled(small::with_log_blocks()), &[], |_, summary| {

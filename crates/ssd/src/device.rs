@@ -182,7 +182,8 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
                 sectors,
                 resolved.host.read_transfer == ReadTransfer::CutThrough,
                 resolved.host.queue_depth,
-            ),
+            )
+            .with_read_classes(&resolved.host.queues),
             active: Vec::new(),
             unblocked: Vec::new(),
             queues: Queues::new(&resolved.host.queues),

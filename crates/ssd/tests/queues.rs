@@ -237,3 +237,29 @@ fn two_runs_with_queues_and_confinement_have_one_hash() {
     };
     assert_eq!(hash(), hash());
 }
+
+#[test]
+fn a_queue_that_may_not_suspend_waits_for_programs_and_erases() {
+    let suspend = "controllers = \"none\"\nsuspend = { program-time = \"1us\", erase-time = \"1us\" }\n";
+    let queues = |flags: [&str; 2]| flags.map(|flag| format!("[[host.queue]]\n{flag}\n")).concat();
+    let run = |flags: [&str; 2]| {
+        let mut drive = drive(&format!("{suspend}[host]\nqueue-depth = 8\n[[host.queue]]\n{}", queues(flags)));
+        drive.precondition(Precondition::Fill, &mut |_, _| {});
+        let writer = Tenant { kind: IoKind::Write, ..Tenant::reader(0, 4) };
+        let done = run(&mut drive, &[writer, Tenant::reader(1, 1), Tenant::reader(2, 1)], 8_000);
+        let mean = |queue| {
+            let times = done.iter().filter(|done| done.queue == QueueId::new(queue));
+            times.map(|done| (done.end - done.arrival).as_us_f64()).sum::<f64>() / count(&done, queue)
+        };
+        let suspensions: u64 =
+            [Op::Program, Op::Erase].map(|op| drive.counters().flash.op(op).suspensions).iter().sum();
+        ([mean(1), mean(2)], suspensions)
+    };
+    let (both, of_both) = run(["", "suspend = true"]);
+    assert!((both[0] / both[1] - 1.0).abs() < 0.1, "{both:?} us");
+    let (one, of_one) = run(["", "suspend = false"]);
+    assert!(one[0] < both[0] * 1.1 && one[1] > 2.0 * one[0], "{one:?} us, not {both:?}");
+    let (neither, of_neither) = run(["suspend = false"; 2]);
+    assert!(of_neither == 0 && 0 < of_one && of_one < of_both, "{of_both}, {of_one} and {of_neither} suspensions");
+    assert!((neither[0] / neither[1] - 1.0).abs() < 0.1, "{neither:?} us");
+}

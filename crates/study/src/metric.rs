@@ -64,7 +64,7 @@ impl std::error::Error for ParseMetricError {}
 fn names() -> Vec<String> {
     let of = |group: &'static str, all: &'static [&'static str]| all.iter().map(move |stat| format!("{group}.{stat}"));
     let plain = "mean accumulated requests-per-s rate simulated failed unmapped unreadable-copies mount verified waf waf-bytes tbw cost energy \
-                 energy-per-sector suspensions suspended suspend-overhead";
+                 energy-per-sector suspensions suspended suspend-overhead suspend-gain";
     let mut names: Vec<String> = plain.split(' ').map(ToOwned::to_owned).collect();
     names.extend(FairStat::ALL.map(|(name, _)| name.to_owned()));
     for kind in KINDS {
@@ -124,6 +124,7 @@ pub const HELP: [&str; 32] = [
     "suspensions (of programs and erases)",
     "suspended (time for which all suspended operations together stood still)",
     "suspend-overhead (time in which arrays stopped and went on)",
+    "suspend-gain (how much longer the commands that suspended would have waited)",
     "A / B for a quotient",
 ];
 
@@ -158,6 +159,7 @@ enum Name {
     Suspensions,
     Suspended,
     SuspendOverhead,
+    SuspendGain,
     Flow(String, FlowStat),
     Fairness(FairStat),
 }
@@ -212,6 +214,7 @@ impl Name {
             ["suspensions"] => Some(Self::Suspensions),
             ["suspended"] => Some(Self::Suspended),
             ["suspend-overhead"] => Some(Self::SuspendOverhead),
+            ["suspend-gain"] => Some(Self::SuspendGain),
             ["flow", ref rest @ ..] => FlowStat::parse(rest).map(|(flow, stat)| Self::Flow(flow, stat)),
             [name] => FairStat::parse(name).map(Self::Fairness),
             ["erases", stat] => one_of(stat, &ERASES).map(Self::Erases),
@@ -252,6 +255,7 @@ impl Name {
             | Self::Mount
             | Self::Suspended
             | Self::SuspendOverhead
+            | Self::SuspendGain
             | Self::Kind(
                 _,
                 Stat::Latency(_) | Stat::Wait | Stat::Service | Stat::FlashWait | Stat::StartWait | Stat::Access,
@@ -333,6 +337,7 @@ impl Name {
             Self::Suspensions => Some(summary.flash.iter().map(|row| row.suspensions).sum::<u64>() as f64),
             Self::Suspended => Some(summary.flash.iter().map(|row| row.suspended_s).sum::<f64>() * 1e6),
             Self::SuspendOverhead => Some(summary.flash.iter().map(|row| row.suspend_overhead_s).sum::<f64>() * 1e6),
+            Self::SuspendGain => Some(summary.flash.iter().map(|row| row.suspend_gain_s).sum::<f64>() * 1e6),
         }
     }
 }

@@ -453,6 +453,10 @@ fn try_queues(rng: &mut Rng, device: &Spec) -> Spec {
     };
     spec.host.queue = vec![queue(), queue(), queue()];
     spec.host.queue.truncate(1 + rng.below(3) as usize);
+    let mut patient = Rng::stream(rng.clone().bits(), "swarm.suspend.queues");
+    for queue in spec.host.queue.iter_mut().filter(|_| device.flash.suspend.is_some()) {
+        queue.suspend = patient.chance(0.4).then_some(false);
+    }
     (spec.host.arbitration, spec.host.burst) = (arbitration, 1 + rng.below(4) as u32);
     // The capacity must fit into the smallest set of dies.
     let share = f64::from(least) / f64::from(geometry.die_count());

@@ -31,6 +31,8 @@ pub struct Tally {
     pub suspended: Span,
     /// Time the array took to stop and to go on; part of `array`.
     pub suspend_overhead: Span,
+    /// How much longer the reads for which operations were suspended would have waited for the ends of these.
+    pub suspend_gain: Span,
 }
 
 impl AddAssign for Tally {
@@ -45,6 +47,7 @@ impl AddAssign for Tally {
         self.suspensions += rhs.suspensions;
         self.suspended += rhs.suspended;
         self.suspend_overhead += rhs.suspend_overhead;
+        self.suspend_gain += rhs.suspend_gain;
     }
 }
 
@@ -62,6 +65,7 @@ impl Sub for Tally {
             suspensions: self.suspensions - rhs.suspensions,
             suspended: self.suspended - rhs.suspended,
             suspend_overhead: self.suspend_overhead - rhs.suspend_overhead,
+            suspend_gain: self.suspend_gain - rhs.suspend_gain,
         }
     }
 }

@@ -102,7 +102,7 @@ impl Channel {
     /// Lets a command wait in a queue.
     pub(super) fn wait(&mut self, rules: &Rules, commands: &mut Slab<Command>, class: usize, handle: Handle<Command>) {
         self.queue.push(commands, class, handle);
-        if rules.by_pages && commands[handle].class == Class::HostRead {
+        if rules.by_pages && commands[handle].class.is_host_read() {
             self.host_reads += 1;
         }
     }
@@ -112,7 +112,7 @@ impl Channel {
     pub(super) fn choose(&mut self, rules: &Rules, commands: &Slab<Command>) -> Option<Handle<Command>> {
         self.chooses = false;
         let next = self.queue.pop(commands)?;
-        if rules.by_pages && commands[next].class == Class::HostRead {
+        if rules.by_pages && commands[next].class.is_host_read() {
             self.host_reads -= 1;
         }
         Some(next)
@@ -123,7 +123,7 @@ impl Channel {
         if self.host_reads == 0 {
             return None;
         }
-        let is_host_read = |commands: &Slab<Command>, next: Handle<Command>| commands[next].class == Class::HostRead;
+        let is_host_read = |commands: &Slab<Command>, next: Handle<Command>| commands[next].class.is_host_read();
         let read = self.queue.take_first(commands, is_host_read)?;
         self.host_reads -= 1;
         Some(read)

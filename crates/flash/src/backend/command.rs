@@ -16,8 +16,19 @@ use super::{Cause, CauseSet, Op, Primitive};
 pub enum Class {
     /// A host waits for data.
     HostRead,
+    /// A host waits for data, and no program or erase is suspended for it.
+    PatientRead,
     /// Everything else.
     Other,
+}
+
+impl Class {
+    /// True if a host waits for data.
+    #[must_use]
+    #[inline]
+    pub const fn is_host_read(self) -> bool {
+        matches!(self, Self::HostRead | Self::PatientRead)
+    }
 }
 
 /// The wait of a list none of whose commands has started.

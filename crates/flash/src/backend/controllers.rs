@@ -92,7 +92,7 @@ impl ControllerPool {
                 self.shared.push(lists, class, list);
                 return Admission::Search;
             }
-            Controllers::Background(_) if lists[list].class == Class::HostRead => FOREGROUND,
+            Controllers::Background(_) if lists[list].class.is_host_read() => FOREGROUND,
             Controllers::Shared(_) | Controllers::Background(_) => {
                 let shared = self.units.iter().enumerate().skip(self.first_shared());
                 match shared.clone().find(|(_, controller)| controller.list.is_none()) {

@@ -26,7 +26,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     fn host_read_waits(&self, die: u32) -> bool {
         let mut heads = self.rules.units_of(die).filter_map(|unit| self.dies[unit as usize].queue.peek());
-        heads.any(|head| self.table.commands[head].class == Class::HostRead)
+        heads.any(|head| self.table.commands[head].class.is_host_read())
     }
 
     /// Speeds up the occupants of a die if a host read waits for it.

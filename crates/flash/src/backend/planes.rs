@@ -106,7 +106,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         while let Some(handle) = next {
             let command = &self.table.commands[handle];
             next = command.sibling;
-            if command.op == Op::Read && (planes.all_reads || command.class == Class::HostRead) {
+            if command.op == Op::Read && (planes.all_reads || command.class.is_host_read()) {
                 self.table.commands[handle].unit = self.plane_of(handle, &planes).unwrap_or(command.die.get());
             }
         }

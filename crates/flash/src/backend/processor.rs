@@ -88,7 +88,7 @@ impl Processor {
     /// True if a die may begin a command: a software controller has issued it, or the command needs none.
     #[inline]
     pub(super) fn has_issued(&self, command: &Command) -> bool {
-        self.cost.is_none() || command.class == Class::HostRead || command.preparation == Preparation::Done
+        self.cost.is_none() || command.class.is_host_read() || command.preparation == Preparation::Done
     }
 
     /// Called for a command that is the next of a free die: true if the die may begin it. Otherwise has the processor

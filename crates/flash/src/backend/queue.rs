@@ -6,16 +6,16 @@ use super::{Class, Command, Op, Order};
 use crate::nand::Stream;
 
 /// Classes of service; a lower number goes first.
-pub(super) const CLASSES: usize = 4;
+pub(super) const CLASSES: usize = 5;
 
 impl Order {
     /// The queue of a command or a list of this class. `collects`: it is one of those that [`Order::CollectionFirst`] prefers.
     #[inline]
     pub(super) const fn queue(self, class: Class, collects: bool) -> usize {
         match (self, class) {
-            (Self::Fifo, _) | (Self::ReadFirst, Class::HostRead) => 0,
+            (Self::Fifo, _) | (Self::ReadFirst, Class::HostRead | Class::PatientRead) => 0,
             (Self::CollectionFirst, _) if collects => 0,
-            (Self::CollectionFirst, Class::HostRead) => 1,
+            (Self::CollectionFirst, Class::HostRead | Class::PatientRead) => 1,
             (Self::ReadFirst | Self::CollectionFirst, Class::Other) => CLASSES - 1,
         }
     }

@@ -37,7 +37,7 @@ pub enum SuspensionTarget {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadScope {
-    /// Those that the host waits for.
+    /// Those that the host waits for, but for queues with `suspend = false` in `[[host.queue]]`.
     #[default]
     Host,
     /// All: behind those of the host, those of collection and of maps.
@@ -124,6 +124,7 @@ impl Default for SuspendSpec {
 const HOST_READS: usize = 0;
 const ALL_READS: usize = 1;
 const HOST_WRITES: usize = 2;
+const PATIENT_READS: usize = 3;
 
 impl SuspendSpec {
     /// True if operations of this kind may be suspended.
@@ -135,10 +136,12 @@ impl SuspendSpec {
         }
     }
 
-    /// The queue of a command: host reads, then other reads that may suspend, then host writes that may, then all others.
+    /// The queue of a command: host reads, then other reads that may suspend, then host writes that may, then host reads
+    /// that may not, then all others.
     pub(super) fn queue(&self, command: &Command) -> usize {
         match command.op {
             Op::Read if command.class == Class::HostRead => HOST_READS,
+            Op::Read if command.class == Class::PatientRead => PATIENT_READS,
             Op::Read if self.reads == ReadScope::All => ALL_READS,
             Op::Program if self.writes && command.stream == Stream::Host => HOST_WRITES,
             _ => CLASSES - 1,
@@ -208,11 +211,13 @@ pub(super) struct Suspension {
     cause: Option<Cause>,
 }
 
-/// An array is to stop: when its work ends, and when it is free.
+/// An array is to stop: when its work ends, when it is free, and what that gains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StopTimes {
     pub(super) work_until: Time,
     pub(super) free_at: Time,
+    /// How much later it would be free at the operation's end.
+    pub(super) gain: Span,
 }
 
 /// An operation goes on.
@@ -286,14 +291,14 @@ impl Suspension {
             StopPoint::Cancel => (earliest, step * (worked.as_ps() / step.as_ps())),
         };
         let end = from + (total - done);
-        let stop = StopTimes { work_until, free_at: work_until + time };
-        if work_until + rules.threshold >= end || stop.free_at >= end {
+        let free_at = work_until + time;
+        if work_until + rules.threshold >= end || free_at >= end {
             return None;
         }
         operation.done = kept;
         operation.suspensions += 1;
         self.state = ArrayState::Stops;
-        Some(stop)
+        Some(StopTimes { work_until, free_at, gain: end - free_at })
     }
 
     /// The array is free, if it was to stop: its operation stands still from now on.
@@ -354,7 +359,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let die = &mut dies[number as usize];
         let (Some(array), None, Some(queue)) = (die.array, die.register, waiting) else { return };
         let (Some(spec), Some(suspension)) = (&rules.suspend, &mut die.suspension) else { return };
-        let Some(StopTimes { work_until, free_at }) = suspension.ask(now, spec, array, queue) else { return };
+        let Some(StopTimes { work_until, free_at, gain }) = suspension.ask(now, spec, array, queue) else { return };
         let command = &table.commands[array];
         let phase = Phase {
             resource: Resource::Array(number),
@@ -372,6 +377,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let tally = self.account.at(command.op, command.cause);
         tally.suspensions += 1;
         tally.suspend_overhead += free_at - work_until;
+        tally.suspend_gain += gain;
         let generation = die.meter.reschedule(free_at);
         events.push(free_at, Event::Array { die: number, generation }.into());
     }
@@ -484,7 +490,9 @@ mod tests {
 
     #[test]
     fn an_operation_stops_at_once_or_behind_a_step_or_loses_the_step() {
-        let stop = |until| StopTimes { work_until: at(until), free_at: at(until + 10) };
+        // The erase would end at 1 ms.
+        let stop =
+            |until| StopTimes { work_until: at(until), free_at: at(until + 10), gain: Span::from_us(990 - until) };
         let left = Span::from_us;
         assert_eq!(stop_and_go(&rules(StopPoint::AnyTime)), Some((stop(250), left(750))));
         // Five steps of 200 us.
@@ -535,8 +543,8 @@ mod tests {
         let reads = rules(StopPoint::AnyTime);
         let writes = SuspendSpec { writes: true, ..reads };
         assert_eq!([asked(&reads, HOST_READS), asked(&reads, HOST_WRITES)], [true, false]);
-        let queues = [HOST_READS, ALL_READS, HOST_WRITES, CLASSES - 1];
-        assert_eq!(queues.map(|queue| asked(&writes, queue)), [true, true, true, false]);
+        let queues = [HOST_READS, ALL_READS, HOST_WRITES, PATIENT_READS, CLASSES - 1];
+        assert_eq!(queues.map(|queue| asked(&writes, queue)), [true, true, true, false, false]);
     }
 
     #[test]
@@ -548,9 +556,11 @@ mod tests {
         let host = of(Op::Read, Cause::Host, Class::HostRead);
         let collection = of(Op::Read, Cause::Gc, Class::Other);
         let write = of(Op::Program, Cause::Host, Class::Other);
+        let patient = of(Op::Read, Cause::Host, Class::PatientRead);
         for (scope, queue) in [(ReadScope::Host, CLASSES - 1), (ReadScope::All, ALL_READS)] {
             let rules = SuspendSpec { reads: scope, writes: true, ..rules(StopPoint::AnyTime) };
             assert_eq!([&host, &collection, &write].map(|of| rules.queue(of)), [HOST_READS, queue, HOST_WRITES]);
+            assert_eq!(rules.queue(&patient), PATIENT_READS);
             let last = if scope == ReadScope::All { ALL_READS } else { HOST_READS };
             assert_eq!([Op::Program, Op::Erase].map(|op| rules.last_queue(op)), [last, HOST_WRITES]);
         }

@@ -1,7 +1,7 @@
 //! Host reads.
 
 use base::units::Lpn;
-use flash::backend::{Cause, Class, Observer};
+use flash::backend::{Cause, Observer};
 use flash::nand::Sector;
 
 use super::{BlockFtl, Kind};
@@ -22,7 +22,7 @@ impl BlockFtl {
         let (superblock, _) = self.geometry.locate(psn);
         let die = self.geometry.die_of(superblock);
         self.block(superblock).pins += 1;
-        let list = self.reading.list(flash.backend, die, (Class::HostRead, Kind::Read as u32));
+        let list = self.reading.list(flash.backend, die, (owners.read_class(wanted.owner), Kind::Read as u32));
         add_read(flash.backend, list, Cause::Host, wanted.slot(lpn, psn));
         owners.charge(wanted.owner);
         true

@@ -1,7 +1,7 @@
 //! Host reads.
 
 use base::units::{Lpn, Psn};
-use flash::backend::{Cause, Class, Observer};
+use flash::backend::{Cause, Observer};
 use flash::nand::{Media, Sector};
 
 use super::{EraseWhen, Held, Kind, LogBlockFtl};
@@ -47,7 +47,7 @@ impl LogBlockFtl {
         let (superblock, _) = self.geometry.locate(psn);
         let die = self.geometry.die_of(superblock);
         self.block(superblock).pins += 1;
-        let list = self.reading.list(flash.backend, die, (Class::HostRead, Kind::Read.tag(0)));
+        let list = self.reading.list(flash.backend, die, (owners.read_class(wanted.owner), Kind::Read.tag(0)));
         add_read(flash.backend, list, Cause::Host, wanted.slot(lpn, psn));
         owners.charge(wanted.owner);
     }
@@ -69,9 +69,15 @@ impl LogBlockFtl {
             return;
         }
         let mut held = std::mem::take(&mut self.held);
+        let mut latest = None;
         held.retain(|read| {
             if self.is_in_buffer(self.address.split(read.lpn).0) {
                 return true;
+            }
+            // A list is of one class.
+            let class = owners.read_class(read.wanted.owner);
+            if latest.replace(class).is_some_and(|latest| latest != class) {
+                self.end_read(flash);
             }
             match self.place_of(flash.backend.media(), read.lpn) {
                 Some(psn) => self.read_at(flash, owners, read.wanted, read.lpn, psn),

@@ -1,7 +1,7 @@
 //! Host reads.
 
 use base::units::{Lpn, Psn};
-use flash::backend::{Cause, Class, Observer};
+use flash::backend::{Cause, Observer};
 use flash::nand::Sector;
 
 use super::mapping::Mapping;
@@ -60,7 +60,7 @@ impl PageFtl {
         flash.backend.prefetch_read(lpn, psn);
         let (superblock, _) = self.geometry.locate(psn);
         self.blocks.pin(superblock);
-        let list = flash.backend.open_list(Class::HostRead, Kind::Read as u32);
+        let list = flash.backend.open_list(owners.read_class(wanted.owner), Kind::Read as u32);
         let read = flash.backend.add_read(list, Cause::Host, superblock);
         flash.backend.push_slot(read, wanted.slot(lpn, psn));
         owners.charge(wanted.owner);
@@ -100,7 +100,7 @@ impl PageFtl {
             _ => {
                 let list = match open {
                     Some((list, _)) => list,
-                    None => flash.backend.open_list(Class::HostRead, Kind::Read as u32),
+                    None => flash.backend.open_list(owners.read_class(wanted.owner), Kind::Read as u32),
                 };
                 let command = flash.backend.add_read(list, Cause::Host, superblock);
                 self.reading.set(die, (list, command));

@@ -1,7 +1,7 @@
 //! Reads of addresses that the map knows no place of: never written, or discarded.
 
 use base::units::{Lpn, Psn, SuperblockId};
-use flash::backend::{Cause, Class, Observer};
+use flash::backend::{Cause, Observer};
 use flash::nand::Sector;
 
 use super::{Kind, PageFtl};
@@ -45,7 +45,7 @@ impl PageFtl {
             None => {
                 let list = match open {
                     Some((list, _)) => list,
-                    None => flash.backend.open_list(Class::HostRead, Kind::Read as u32),
+                    None => flash.backend.open_list(owners.read_class(wanted.owner), Kind::Read as u32),
                 };
                 let command = flash.backend.add_read(list, Cause::Host, superblock);
                 flash.backend.set_blank(command);

@@ -2,7 +2,7 @@
 
 use base::engine::Handle;
 use base::units::Lpn;
-use flash::backend::{Cause, Class, List, Observer, Slot};
+use flash::backend::{Cause, List, Observer, Slot};
 use flash::nand::Sector;
 
 use super::disk::Disk;
@@ -104,7 +104,7 @@ impl Read {
             let mask = unit.mask & !unit.slc;
             let Some(psn) = disk.mlc.psn_of(unit.lpn).filter(|_| mask != 0) else { continue };
             unit.from_mlc = true;
-            let list = *list.get_or_insert_with(|| flash.backend.open_list(Class::HostRead, 0));
+            let list = *list.get_or_insert_with(|| flash.backend.open_list(owners.read_class(unit.owner), 0));
             let (lba, _) = disk.mlc.split(unit.lpn);
             if !disk.look_up(lba) {
                 disk.add_spare_scans(flash, list);

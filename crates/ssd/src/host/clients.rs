@@ -5,11 +5,12 @@ use std::num::NonZeroU32;
 use base::engine::{Handle, Slab};
 use base::io::{Io, IoKind};
 use base::units::{Lba, Lpn, Span, Time};
-use flash::backend::{CauseSet, Slot, SlotContent};
+use flash::backend::{CauseSet, Class, Slot, SlotContent};
 use flash::nand::{Sector, copy_from_unit, copy_into_unit, ranges, run_into_list};
 use ftl::{Owner, Owners, PageWrite, ReadSink, Service, WriteSink};
 
 use crate::buffer::{Buffer, Entry};
+use crate::spec::{ResolvedQueue, ResolvedQueues};
 
 use super::overlap::{Extent, Overlaps};
 use super::request::{QueueId, Status, Tag};
@@ -127,6 +128,8 @@ pub(crate) struct Clients<S> {
     served: Vec<Handle<Active<S>>>,
     /// True if the data of a read crosses the link as it comes.
     cuts_through: bool,
+    /// The class of the reads of each queue; empty if all may suspend programs and erases.
+    read_classes: Vec<Class>,
     /// Reads with data that may cross the link ahead of the rest.
     parts: Vec<Handle<Active<S>>>,
     /// Mapping units read that were never written, or discarded.
@@ -186,6 +189,7 @@ impl<S: Sector> Clients<S> {
             buffer,
             served: Vec::new(),
             cuts_through,
+            read_classes: Vec::new(),
             parts: Vec::new(),
             unmapped: 0,
             unmapped_flash_reads: 0,
@@ -197,6 +201,14 @@ impl<S: Sector> Clients<S> {
             sectors,
             before: Before::default(),
         }
+    }
+
+    /// The same with the queues of the device.
+    pub(crate) fn with_read_classes(self, queues: &ResolvedQueues) -> Self {
+        let class = |queue: &ResolvedQueue| if queue.suspends { Class::HostRead } else { Class::PatientRead };
+        let all: Vec<Class> = queues.queues.iter().map(class).collect();
+        let differ = all.contains(&Class::PatientRead);
+        Self { read_classes: if differ { all } else { Vec::new() }, ..self }
     }
 
     /// Drops all requests at a power loss, and takes a new buffer.
@@ -526,6 +538,16 @@ impl<S: Sector> Owners<S> for Clients<S> {
     fn charge(&mut self, owner: Owner) {
         if let Some(OwnerKind::Request(handle)) = Self::owner_kind(owner) {
             self.requests[handle].commands += 1;
+        }
+    }
+
+    #[inline]
+    fn read_class(&self, owner: Owner) -> Class {
+        match Self::owner_kind(owner) {
+            Some(OwnerKind::Request(handle)) if !self.read_classes.is_empty() => {
+                self.read_classes[self.requests[handle].queue.index()]
+            }
+            _ => Class::HostRead,
         }
     }
 }

@@ -207,7 +207,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn queues(arbitration: QueueArbitration, burst: u32, all: &[(u32, Option<u32>)]) -> Queues<()> {
-        let queues = all.iter().map(|(weight, depth)| ResolvedQueue { weight: *weight, depth: *depth, set: 0 });
+        let queues =
+            all.iter().map(|(weight, depth)| ResolvedQueue { weight: *weight, depth: *depth, suspends: true, set: 0 });
         Queues::new(&ResolvedQueues { queues: queues.collect(), arbitration, burst, sets: vec![Vec::new()] })
     }
 
@@ -227,7 +228,7 @@ mod tests {
 
     #[test]
     fn queues_take_the_memory_they_predict() {
-        let queue = ResolvedQueue { weight: 1, depth: None, set: 0 };
+        let queue = ResolvedQueue { weight: 1, depth: None, suspends: true, set: 0 };
         let sets = vec![vec![base::units::DieId::new(0); 3], vec![base::units::DieId::new(1)]];
         let resolved = ResolvedQueues { queues: vec![queue; 7], arbitration: RoundRobin, burst: 1, sets };
         let queues = Queues::<()>::new(&resolved);

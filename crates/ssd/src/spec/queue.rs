@@ -42,6 +42,11 @@ pub struct QueueSpec {
     /// Commands of this queue that the device works on at once; if missing, only `queue-depth` limits them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
+    /// Whether its reads suspend programs and erases where the flash suspends them for host reads (`flash.suspend`); if
+    /// missing, they do. The others go before programs and erases that have not begun. A read of a translation page
+    /// always suspends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suspend: Option<bool>,
     /// The channels that its writes go to; all if neither these nor `dies` are given. The data of the queue must fit
     /// there: the device refuses further writes, as if it had become read-only.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,6 +63,8 @@ pub struct ResolvedQueue {
     pub weight: u32,
     /// Commands of this queue that the device works on at once.
     pub depth: Option<u32>,
+    /// Whether its reads may suspend programs and erases.
+    pub suspends: bool,
     /// The NVM set that its writes go to.
     pub set: u32,
 }
@@ -107,6 +114,10 @@ impl Spec {
                 let message = "has no effect under round-robin arbitration";
                 faults.add(&key("weight"), message, "set host.arbitration = \"weighted\", or leave it out");
             }
+            if queue.suspend.is_some() && self.flash.suspend.is_none() {
+                let message = "has no effect: the flash suspends nothing";
+                faults.add(&key("suspend"), message, "describe [flash.suspend], or leave it out");
+            }
             if queue.channels.is_some() && queue.dies.is_some() {
                 faults.add(&key("dies"), "conflicts with `channels`", "keep one of the two");
             }
@@ -138,7 +149,12 @@ impl Spec {
             } else {
                 0
             };
-            queues.push(ResolvedQueue { weight: queue.weight.unwrap_or(1), depth: queue.depth, set });
+            queues.push(ResolvedQueue {
+                weight: queue.weight.unwrap_or(1),
+                depth: queue.depth,
+                suspends: queue.suspend.unwrap_or(true),
+                set,
+            });
         }
         if sets.len() > 1 {
             self.check_reach(geometry, units, &sets, &queues, faults);
@@ -222,7 +238,7 @@ mod tests {
         let sets: Vec<u32> = queues.queues.iter().map(|queue| queue.set).collect();
         assert_eq!(sets, [1, 1, 0, 2], "equal sets are one, and all dies are no confinement");
         assert_eq!(queues.sets[1], [DieId::new(2), DieId::new(3)]);
-        assert_eq!(queues.queues[0], ResolvedQueue { weight: 3, depth: Some(4), set: 1 });
+        assert_eq!(queues.queues[0], ResolvedQueue { weight: 3, depth: Some(4), suspends: true, set: 1 });
     }
 
     #[test]
@@ -235,6 +251,7 @@ mod tests {
             ("[[host.queue]]\nweight = 2", "host.queue[0].weight: has no effect under round-robin"),
             ("[[host.queue]]\nweight = 0", "host.queue[0].weight: is zero"),
             ("[[host.queue]]\ndepth = 0", "host.queue[0].depth: is zero"),
+            ("[[host.queue]]\nsuspend = false", "host.queue[0].suspend: has no effect: the flash suspends nothing"),
             ("[[host.queue]]\n[[host.queue]]\nchannels = [2]", "host.queue[1].channels: there is no channel 2"),
             ("[[host.queue]]\ndies = [0, 9]", "host.queue[0].dies: there is no die 9: the device has 4; use 0 to 3"),
             ("[[host.queue]]\ndies = []", "host.queue[0].dies: is empty"),

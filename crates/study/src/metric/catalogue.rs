@@ -165,7 +165,7 @@ const ERASES: [Meaning; 4] = [
     ("deviation", "Standard deviation of the erase counts"),
 ];
 
-const FLASH: [Meaning; 7] = [
+const FLASH: [Meaning; 8] = [
     ("commands.OP", "Flash commands of an operation"),
     ("commands.OP.CAUSE", "Flash commands of an operation and a cause"),
     ("slots.OP", "Mapping units that they carried"),
@@ -173,6 +173,7 @@ const FLASH: [Meaning; 7] = [
     ("suspensions", "Suspensions of programs and erases, with `flash.suspend`"),
     ("suspended", "Time for which all suspended operations together stood still"),
     ("suspend-overhead", "Time in which arrays stopped suspended operations and went on with them"),
+    ("suspend-gain", "How much longer all commands that suspended an operation would have waited for its end"),
 ];
 
 const MAP: [Meaning; 14] = [

@@ -38,6 +38,10 @@ pub struct FlashRow {
     /// Array time of stopping and of going on, a part of `array_s`; left out if it is zero.
     #[serde(default, skip_serializing_if = "takes_none")]
     pub suspend_overhead_s: f64,
+    /// How much longer the commands for which operations were suspended would have waited for the ends of these, without
+    /// the time to stop; left out if it is zero.
+    #[serde(default, skip_serializing_if = "takes_none")]
+    pub suspend_gain_s: f64,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde calls it with a reference.
@@ -63,6 +67,7 @@ pub(super) fn rows(account: &Account) -> Vec<FlashRow> {
         suspensions: tally.suspensions,
         suspended_s: tally.suspended.as_secs_f64(),
         suspend_overhead_s: tally.suspend_overhead.as_secs_f64(),
+        suspend_gain_s: tally.suspend_gain.as_secs_f64(),
     };
     account.rows().map(row).collect()
 }
@@ -87,6 +92,9 @@ mod tests {
         assert_eq!(of("suspensions") as u64, programs + erases);
         // Each takes the time to stop, and nothing to go on.
         assert!((of("suspend-overhead") - (5 * programs + 20 * erases) as f64).abs() < 1e-3);
+        // None gains more than what its operation takes.
+        let gain = of("suspend-gain") / of("suspensions");
+        assert!(gain > 20.0 && gain < 1500.0, "{gain} us");
         // Each lasts as long as the read of a page, at least.
         assert!(of("suspended") > 25.0 * of("suspensions"));
         let json = serde_json::to_value(&summary).expect("JSON");

@@ -2,7 +2,7 @@
 
 use base::units::{Bytes, Span};
 use flash::backend::{Controllers, Order, ReadScope, StopPoint, SuspendSpec, SuspensionTarget};
-use ssd::{CheckpointSpec, FtlKind, MapSpec, Spec};
+use ssd::{CheckpointSpec, FtlKind, MapSpec, QueueSpec, Spec};
 
 use super::{Book, Setting, buffer, hydra, samples, set_planes};
 
@@ -73,6 +73,10 @@ impl Book {
         self.suspension("a step for each operation, canceled", |_, rules| {
             (rules.stop, rules.program_steps, rules.erase_steps, rules.limit) = (StopPoint::Cancel, 1, 1, Some(1));
         });
+        self.suspension("a queue whose reads suspend nothing", |spec, _| {
+            let queue = |suspend| QueueSpec { suspend, ..QueueSpec::default() };
+            spec.host.queue = vec![queue(Some(false)), queue(None)];
+        });
         self.suspension("without cache mode", |spec, _| spec.flash.cache_mode = false);
         self.suspension("copy-back", |spec, rules| {
             (spec.ftl.gc.copy_back, rules.reads) = (true, ReadScope::All);
@@ -131,6 +135,30 @@ mod tests {
     use super::*;
     use crate::Host;
     use crate::conformance::script;
+
+    /// In every family the reads of a queue have the class of the queue.
+    #[test]
+    fn reads_of_a_queue_that_may_not_suspend_suspend_nothing() {
+        let mut kinds = [false; FtlKind::EVERY.len()];
+        for setting in settings().iter().filter(|setting| setting.name.contains("suspension")) {
+            let mut spec = setting.spec.clone();
+            let rules = spec.flash.suspend.as_mut().expect("it suspends");
+            (rules.reads, rules.writes) = (ReadScope::Host, false);
+            // A translation page is read for all queues.
+            if spec.ftl.map != MapSpec::Ram {
+                continue;
+            }
+            spec.host.queue = vec![QueueSpec { suspend: Some(false), ..QueueSpec::default() }];
+            let mut host = Host::new(Ssd::<Stamp>::new(&spec.resolve().expect("valid"), 1));
+            script::play(&mut host, &script::random(1, spec.resolve().expect("valid").capacity().get(), 500));
+            host.run_until_idle();
+            let counters = host.ssd().counters();
+            let all = [Op::Program, Op::Erase].map(|op| counters.flash.op(op).suspensions);
+            assert_eq!(all, [0; 2], "{}", setting.name);
+            kinds[FtlKind::EVERY.iter().position(|kind| *kind == spec.ftl.kind).expect("a kind")] = true;
+        }
+        assert_eq!(kinds.iter().filter(|seen| **seen).count(), FtlKind::EVERY.len() - 1, "all families but Chang's");
+    }
 
     /// Without suspensions the settings would test nothing.
     #[test]
