@@ -85,12 +85,13 @@ const VERSIONS: [(u32, &str, &str); 11] = [
 /// Requests of a small run.
 const REQUESTS: u64 = 300;
 
-/// The digest of the results of one small run for each device of the table: all numbers that a result has.
+/// The digest of the results of one small run for each device of the table, with and without suspension: all numbers that
+/// a result has.
 fn results() -> Digest {
     let mut runs = Run::all();
     runs.retain(|run| run.cuts == 0);
     let mut devices = std::collections::BTreeSet::new();
-    runs.retain(|run| devices.insert(run.device));
+    runs.retain(|run| devices.insert((run.device, run.suspends())));
     assert!(runs.len() > 20, "every family");
     let summaries = runs.iter().map(|run| run.summary(REQUESTS)).chain([overloaded(), replayed()]);
     let texts = summaries.map(|summary| serde_json::to_string(&summary).expect("JSON") + "\n");

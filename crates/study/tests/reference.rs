@@ -76,6 +76,11 @@ impl<'a> Run<'a> {
         run
     }
 
+    /// True if the device suspends programs or erases.
+    pub(crate) fn suspends(&self) -> bool {
+        self.set.iter().any(|key| key.starts_with("flash.suspend."))
+    }
+
     fn device(&self) -> Result<Device, String> {
         let mut document = catalogue::device(Path::new(self.device)).map_err(|faults| faults.to_string())?;
         for assignment in &self.set {
