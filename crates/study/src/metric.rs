@@ -81,7 +81,7 @@ fn names() -> Vec<String> {
 }
 
 /// The forms a metric can take.
-pub const HELP: [&str; 32] = [
+pub const HELP: [&str; 33] = [
     "mean (over all reads and writes)",
     "accumulated (the response times of all reads and writes together)",
     "KIND.STAT with read, write, flush or discard and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
