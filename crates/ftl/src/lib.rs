@@ -14,6 +14,7 @@ mod any;
 mod block;
 mod event;
 mod family;
+pub mod formula;
 mod hydra;
 mod idle;
 mod kind;
@@ -38,8 +39,8 @@ pub use kind::FtlKind;
 pub use log_block::{Allocation, EraseWhen, LogBlockConfig, LogBlockFtl, LogMerges, LogSpec, Striping};
 pub use map_unit::MapSpec;
 pub use page::{
-    CheckpointSpec, Digits, DiscardSpec, FirmwareSpec, GcSpec, PageConfig, PageFtl, ParseDigitsError, PlacementSpec,
-    UnmappedReads, VictimSpec,
+    AgeUnit, Candidate, Candidates, CheckpointSpec, Digits, DiscardSpec, FirmwareSpec, GcSpec, NameTaken, PageConfig,
+    PageFtl, ParseDigitsError, PlacementSpec, UnmappedReads, VictimPolicy, VictimSpec, register_victim_policy,
 };
 pub use port::{
     Counters, Flash, Ftl, Mount, OldPlace, Owner, Owners, PageRead, PageWrite, ReadSink, Saved, Service, WriteSink,

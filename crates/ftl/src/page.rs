@@ -53,7 +53,7 @@ mod write;
 use std::collections::VecDeque;
 
 use base::engine::{Handle, Rng};
-use base::units::{DieId, Divisor, Span, SuperblockId};
+use base::units::{DieId, Divisor, Span, SuperblockId, Time};
 use flash::backend::{Command, List, Timing};
 use flash::nand::{Geometry, Media, Sector, Stream};
 
@@ -83,7 +83,7 @@ pub(crate) use map_pages::MapPages;
 pub use placement::{Digits, ParseDigitsError, PlacementSpec};
 pub(crate) use trim::TrimPages;
 pub use unmapped_spec::UnmappedReads;
-pub use victim::VictimSpec;
+pub use victim::{AgeUnit, Candidate, Candidates, NameTaken, VictimPolicy, VictimSpec, register_victim_policy};
 
 /// The purpose of a list, which is its tag in the backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,6 +138,8 @@ pub struct PageFtl {
     placer: Placer,
     /// The closed superblocks of the data pools and of the pools of translation pages.
     victims: ByContent<Victims>,
+    /// The time of the latest completion or answer, for the ages of superblocks.
+    now: Time,
     rng: Rng,
     versions: Versions,
     /// The trim pages, if discards are durable.
@@ -228,9 +230,10 @@ impl PageFtl {
                 placer => placer.behind_buffer(groups),
             },
             victims: ByContent {
-                data: Victims::new(config.gc.victim, &geometry, 0),
-                pages: Victims::new(config.gc.victim, &geometry, groups),
+                data: Victims::new(&config.gc.victim, &geometry, 0),
+                pages: Victims::new(&config.gc.victim, &geometry, groups),
             },
+            now: Time::ZERO,
             rng: Rng::stream(from.seed ^ from.planted.whim(), "ftl.gc"),
             versions: Versions::default(),
             trims: None,

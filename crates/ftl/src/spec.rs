@@ -105,10 +105,12 @@ impl FtlSpec {
         self.over_provisioning.unwrap_or(Ratio::new(0.07))
     }
 
-    /// Returns the description with its default over-provisioning written out, unless it gives a capacity.
+    /// Returns the description with its default over-provisioning written out, unless it gives a capacity, and with the version
+    /// of a victim policy of the program.
     #[must_use]
     pub fn written_out(mut self) -> Self {
         self.over_provisioning = self.capacity.is_none().then(|| self.over_provisioning());
+        self.gc.victim = self.gc.victim.written_out();
         self
     }
 

@@ -13,7 +13,7 @@ use super::fast::QuietReads;
 use super::meter::{Generation, Meter};
 use super::queue::{CLASSES, Queue};
 use super::rules::Rules;
-use super::{BusOrder, Cause, Class, Command, List, State};
+use super::{BusOrder, Cause, Command, List, State};
 
 impl State {
     /// The queue of a command in this state. [`BusOrder::ReadFirst`] also asks for the class.
@@ -245,7 +245,7 @@ mod tests {
     use base::units::{DieId, Rate, SuperblockId};
 
     use super::super::command_table::CommandTable;
-    use super::super::{Arbitration, Config, Op, Timing};
+    use super::super::{Arbitration, Class, Config, Op, Timing};
     use super::*;
     use crate::nand::{Geometry, Part, Stream, Target};
 

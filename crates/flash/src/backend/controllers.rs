@@ -9,7 +9,7 @@ use base::engine::{Handle, Slab};
 use base::units::{Span, Time};
 
 use super::queue::Queue;
-use super::{Cause, Class, Controllers, List, Transfer};
+use super::{Cause, Controllers, List, Transfer};
 use crate::nand::Geometry;
 
 /// The controller of host reads, if there are foreground and background controllers.
@@ -242,6 +242,7 @@ impl Controllers {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Class;
     use super::*;
 
     /// Two channels with two dies each.

@@ -19,7 +19,7 @@ use base::units::{Span, Time};
 use super::planted::Bug;
 use super::rules::Rules;
 use super::suspend::ReadScope;
-use super::{Backend, Class, Command, Config, Event, Observer, Op, Resource};
+use super::{Backend, Command, Config, Event, Observer, Op, Resource};
 use crate::nand::{Geometry, Sector};
 
 /// Reads of single planes, each at its own time (independent plane reads, AIPR).

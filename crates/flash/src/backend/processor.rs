@@ -10,7 +10,7 @@ use base::units::{Span, Time};
 
 use super::command::Preparation;
 use super::meter::{Generation, Meter};
-use super::{Class, Command, Event};
+use super::{Command, Event};
 
 /// A job of the processor.
 #[derive(Clone, Copy, Debug)]

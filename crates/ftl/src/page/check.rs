@@ -68,6 +68,9 @@ impl PageFtl {
         let mut free = 0;
         for superblock in (0..self.geometry.superblock_count()).map(SuperblockId::new) {
             let (state, pool) = (self.blocks.state(superblock), self.pool_of(superblock));
+            let known = self.victims[self.kind_in(pool)].valid(superblock);
+            let expected = (state == State::Closed).then(|| self.blocks.valid(superblock));
+            assert_eq!(known, expected, "valid units of {superblock}, as the choice of victims knows them");
             usable[pool as usize] += u32::from(state != State::Bad);
             free += u64::from(state == State::Free);
             if self.blocks.is_failing(superblock) {

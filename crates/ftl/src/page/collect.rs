@@ -14,6 +14,7 @@ use super::mapping::Mapping;
 use super::moves::Left;
 use super::pool::{Holds, Victim};
 use super::prefetch::fetch_gathered;
+use super::victim::Moment;
 use super::{Kind, PageFtl};
 use crate::map_unit::MapUnit;
 use crate::port::{Flash, Owners};
@@ -119,7 +120,7 @@ impl PageFtl {
             }
             let end = self.geometry.superblock_slots();
             let Some(i) = gc.victims.iter().position(|victim| victim.cursor < end) else {
-                if self.begin_victim(pool) {
+                if self.begin_victim(flash, pool) {
                     continue;
                 }
                 return false;
@@ -162,7 +163,7 @@ impl PageFtl {
     }
 
     /// Takes another victim if one is needed and available. Returns false if it took none.
-    fn begin_victim(&mut self, pool: u32) -> bool {
+    fn begin_victim<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, pool: u32) -> bool {
         // The map unit, which must answer for copies of data, has not started.
         if self.kind_in(pool) == Holds::Data && self.is_rewriting() {
             return false;
@@ -194,7 +195,9 @@ impl PageFtl {
         // Without a free superblock only the cheapest victim is safe.
         let dry = free == 0 && chosen.open[self.copies()].is_none();
         let victims = &self.victims[self.kind_in(pool)];
-        let victim = if dry { victims.cheapest(pool) } else { victims.pick(pool, &mut self.rng) };
+        let media = flash.backend.media();
+        let moment = Moment { now: flash.now, free: free as u32, erases: &|superblock| media.erases(superblock) };
+        let victim = if dry { victims.cheapest(pool) } else { victims.pick(pool, moment, &mut self.rng) };
         // Filling up a program costs nothing; otherwise all gathered mapping units must find a place.
         let fits = |victim: &SuperblockId| stalled || self.copies_fit(pool, free, self.blocks.valid(*victim));
         // With nothing free and nothing under way, the policy's choice may never fit where the cheapest does.

@@ -147,7 +147,7 @@ impl PageFtl {
         let pool = self.pool_of(superblock);
         self.blocks.set_state(superblock, State::Closed);
         let kind = self.kind_in(pool);
-        self.victims[kind].close(pool, superblock, self.blocks.valid(superblock));
+        self.victims[kind].close(self.now, pool, superblock, self.blocks.valid(superblock));
         if self.blocks.is_failing(superblock) && !self.planted.is(Sabotage::FailingForgotten) {
             self.pools[pool as usize].gc.failing.push(superblock);
         }

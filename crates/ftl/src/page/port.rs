@@ -126,6 +126,7 @@ impl Ftl for PageFtl {
         owners: &mut impl Owners<S>,
         list: Handle<List>,
     ) {
+        self.now = flash.now;
         self.finished(flash, owners, list);
     }
 
@@ -153,6 +154,7 @@ impl Ftl for PageFtl {
     }
 
     fn run_due<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+        self.now = flash.now;
         self.advance_map(flash, owners);
         let stores = self.trims_are_due() || self.checkpoint_is_due();
         self.store_trims(flash, owners);

@@ -1,19 +1,29 @@
 //! Victim selection: chooses the superblock that garbage collection takes next.
 //!
 //! A policy is one file, and in this file a variant with its parameters, their allowed values ([`VictimSpec::check`]),
-//! its line in [`VictimSpec::EVERY`] and its arms in [`VictimSpec::choice`] and [`Victims::pick`].
+//! its line in [`VictimSpec::EVERY`] and its arm in [`VictimSpec::policy`]. A program that uses this library registers its own
+//! ([`register_victim_policy`]).
 
+mod candidates;
+mod cost_age_times;
 mod cost_benefit;
 mod d_choices;
 mod fifo;
 mod greedy;
 mod order;
+mod own;
 mod random;
+mod score;
 mod windowed_greedy;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
 
 use base::engine::Rng;
 use base::fault::Faults;
-use base::units::SuperblockId;
+use base::suggest::nearest;
+use base::units::{SuperblockId, Time};
 use flash::nand::Geometry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,9 +32,14 @@ use crate::toolkit::Minima;
 
 use order::AgeOrder;
 
+pub(super) use candidates::Moment;
+pub use candidates::{Candidate, Candidates};
+pub use cost_benefit::AgeUnit;
+pub use own::{NameTaken, register_victim_policy};
+
 /// The policy that chooses a victim among the closed superblocks of a pool. It never chooses one without an invalid
 /// mapping unit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, tag = "policy", rename_all = "kebab-case")]
 pub enum VictimSpec {
     /// The one with the fewest valid mapping units; of several with as few, the one with the lowest number in the pool.
@@ -33,10 +48,21 @@ pub enum VictimSpec {
     #[default]
     Greedy,
     /// The one with the best ratio of free space gained, times age, to copying cost:
-    /// age * (1 - u) / 2u (Kawaguchi, Nishioka, Motoda: A Flash-Memory Based File System, USENIX 1995). The age is not
-    /// time: it is one more than the number of superblocks that have been closed since, in any pool. Of several as good,
+    /// age * (1 - u) / 2u (Kawaguchi, Nishioka, Motoda: A Flash-Memory Based File System, USENIX 1995). Of several as good,
     /// the one that was closed first.
-    CostBenefit,
+    CostBenefit {
+        /// What age is counted in. The source counts it in time.
+        #[serde(default, skip_serializing_if = "is_default")]
+        age: AgeUnit,
+    },
+    /// The one with the best ratio of free space gained, times age, to copying cost and erases:
+    /// age * (1 - u) / (u * (erases + 1)) (Chiang, Lee, Chang: Using data clustering to improve cleaning performance for
+    /// flash memory, Software: Practice and Experience 29(3), 1999). Of several as good, the one that was closed first.
+    CostAgeTimes {
+        /// What age is counted in. The source counts it in time.
+        #[serde(default, skip_serializing_if = "is_default")]
+        age: AgeUnit,
+    },
     /// The one that was closed first.
     Fifo,
     /// Any one, with equal chances.
@@ -54,6 +80,49 @@ pub enum VictimSpec {
         /// Superblocks to compare.
         window: u32,
     },
+    /// The one with the highest value of a formula; of several, the one that was closed first. A value that is not a number
+    /// is lower than all others.
+    Score {
+        /// The formula: numbers, names, `+ - * / ^`, comparisons (1 if true, 0 if not), brackets, `abs`, `sqrt`, `ln`, `exp`,
+        /// `floor`, `min`, `max` and `if(condition, then, else)`. Names: `u` (share of valid mapping units), `valid` and
+        /// `invalid` (mapping units), `age` (superblocks closed since in any pool, plus one), `seconds` (simulated time since
+        /// it was closed), `erases`, `mean_erases` (of all candidates), `free` (free superblocks of the pool).
+        score: Cow<'static, str>,
+    },
+    /// The one that a policy of the program chooses, which has registered it.
+    Own {
+        /// The name under which it is registered.
+        name: Cow<'static, str>,
+        /// The version with which it is registered. A resolved device has it, so that another version has other keys in a
+        /// store of results.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        version: Option<String>,
+    },
+}
+
+fn is_default(age: &AgeUnit) -> bool {
+    *age == AgeUnit::default()
+}
+
+/// Chooses the superblock that garbage collection takes next.
+///
+/// A function that gives each candidate a score is a policy: the highest score is chosen, and of several the one that was closed
+/// first. A policy has no state of its own, so equal pools have equal victims; what is random in it comes from `rng`.
+pub trait VictimPolicy: Send + Sync {
+    /// The victim; `None` if there is no candidate.
+    fn choose<'c>(&self, candidates: &'c Candidates<'_>, rng: &mut Rng) -> Option<Candidate<'c>>;
+}
+
+impl<F: Fn(&Candidate<'_>) -> f64 + Send + Sync> VictimPolicy for F {
+    fn choose<'c>(&self, candidates: &'c Candidates<'_>, _: &mut Rng) -> Option<Candidate<'c>> {
+        candidates.best(self)
+    }
+}
+
+impl fmt::Debug for dyn VictimPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a victim policy")
+    }
 }
 
 /// How a policy chooses, as far as the model of steady state tells policies apart.
@@ -69,35 +138,92 @@ pub(super) enum Choice {
 
 impl VictimSpec {
     /// How the policy chooses; `None` if the model of steady state does not have it.
-    pub(super) const fn choice(self) -> Option<Choice> {
+    pub(super) const fn choice(&self) -> Option<Choice> {
         match self {
             Self::Greedy => Some(Choice::Emptiest),
-            Self::DChoices { d } => Some(Choice::EmptiestOf(d)),
+            Self::DChoices { d } => Some(Choice::EmptiestOf(*d)),
             Self::Random => Some(Choice::EmptiestOf(1)),
             Self::Fifo => Some(Choice::Oldest),
-            Self::CostBenefit | Self::WindowedGreedy { .. } => None,
+            _ => None,
         }
     }
 
-    /// One of every policy, for the conformance suite and the swarm. The parameters make a difference on a small
-    /// device.
-    pub const EVERY: [Self; 6] = [
+    /// One of every policy that is in the library, for the conformance suite and the swarm. The parameters make a difference
+    /// on a small device.
+    pub const EVERY: [Self; 8] = [
         Self::Greedy,
-        Self::CostBenefit,
+        Self::CostBenefit { age: AgeUnit::Superblocks },
         Self::Fifo,
         Self::Random,
         Self::DChoices { d: 3 },
         Self::WindowedGreedy { window: 4 },
+        Self::CostAgeTimes { age: AgeUnit::Time },
+        Self::Score { score: Cow::Borrowed("if(free > 1, invalid * age, invalid) + mean_erases - erases") },
     ];
 
     /// Adds the faults of parameters that are wrong on any array.
-    pub(crate) fn check(self, faults: &mut Faults) {
+    pub(crate) fn check(&self, faults: &mut Faults) {
         match self {
-            Self::DChoices { d } => faults.within("ftl.gc.victim.d", d, 1..=d_choices::MAX),
+            Self::DChoices { d } => faults.within("ftl.gc.victim.d", *d, 1..=d_choices::MAX),
             Self::WindowedGreedy { window: 0 } => {
                 faults.add("ftl.gc.victim.window", "is 0: no superblock would be compared", "use 1 or more");
             }
+            Self::Score { score } => {
+                if let Err(error) = score::Score::parse(score) {
+                    faults.add("ftl.gc.victim.score", error.to_string(), "e.g. \"age * (1 - u) / (2 * u)\"");
+                }
+            }
+            Self::Own { name, version } => Self::check_own(name, version.as_deref(), faults),
             _ => {}
+        }
+    }
+
+    fn check_own(name: &str, version: Option<&str>, faults: &mut Faults) {
+        match (own::policy(name), version) {
+            (None, _) => {
+                let names = own::names();
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                let meant = nearest(name, &names).map(|name| format!("; did you mean `{name}`?"));
+                let message =
+                    format!("no victim policy `{name}` is registered in this program{}", meant.unwrap_or_default());
+                let remedy =
+                    "register it before the description is read (register_victim_policy), or name one of the library";
+                faults.add("ftl.gc.victim.name", message, remedy);
+            }
+            (Some(known), Some(version)) if known.version != version => {
+                let message = format!("is {version:?}, and `{name}` is registered with version {:?}", known.version);
+                faults.add("ftl.gc.victim.version", message, "leave it out");
+            }
+            _ => {}
+        }
+    }
+
+    /// The description with the version of a policy of the program.
+    pub(crate) fn written_out(self) -> Self {
+        match self {
+            Self::Own { name, .. } => {
+                let version = own::policy(&name).map(|own| own.version);
+                Self::Own { name, version }
+            }
+            other => other,
+        }
+    }
+
+    /// The policy.
+    ///
+    /// # Panics
+    /// If [`Self::check`] finds faults.
+    fn policy(&self) -> Arc<dyn VictimPolicy> {
+        match self {
+            Self::Greedy => Arc::new(greedy::Greedy),
+            Self::CostBenefit { age } => Arc::new(cost_benefit::CostBenefit { age: *age }),
+            Self::CostAgeTimes { age } => Arc::new(cost_age_times::CostAgeTimes { age: *age }),
+            Self::Fifo => Arc::new(fifo::Fifo),
+            Self::Random => Arc::new(random::Random),
+            Self::DChoices { d } => Arc::new(d_choices::DChoices { d: *d }),
+            Self::WindowedGreedy { window } => Arc::new(windowed_greedy::WindowedGreedy { window: *window }),
+            Self::Score { score } => Arc::new(score::Score::parse(score).expect("the description is checked")),
+            Self::Own { name, .. } => own::policy(name).expect("the description is checked").policy,
         }
     }
 }
@@ -105,7 +231,7 @@ impl VictimSpec {
 /// The closed superblocks of all pools, in the structures that the policies need.
 #[derive(Clone, Debug)]
 pub(crate) struct Victims {
-    spec: VictimSpec,
+    policy: Arc<dyn VictimPolicy>,
     /// The number of its first pool.
     first_pool: u32,
     blocks: u32,
@@ -116,35 +242,12 @@ pub(crate) struct Victims {
     garbage: Vec<u64>,
 }
 
-/// The closed superblocks of one pool, as a policy sees them.
-pub(crate) struct View<'a> {
-    minima: &'a Minima,
-    ages: &'a AgeOrder,
-    pool: u32,
-    /// The pool's superblocks are `first..first + blocks`.
-    first: u32,
-    blocks: u32,
-    slots: u32,
-}
-
-impl View<'_> {
-    /// The valid mapping units of a superblock, if it is a candidate.
-    fn candidate(&self, superblock: u32) -> Option<u32> {
-        self.minima.valid(superblock).filter(|valid| *valid < self.slots)
-    }
-
-    /// Candidates, oldest first, each with its age: the number of superblocks closed since.
-    fn by_age(&self) -> impl Iterator<Item = (u32, u32, u64)> + '_ {
-        self.ages.oldest_first(self.pool).filter_map(|(sb, age)| self.candidate(sb).map(|valid| (sb, valid, age)))
-    }
-}
-
 impl Victims {
     /// One pool for each plane group; their numbers start at `first_pool`.
-    pub(crate) fn new(spec: VictimSpec, geometry: &Geometry, first_pool: u32) -> Self {
+    pub(crate) fn new(spec: &VictimSpec, geometry: &Geometry, first_pool: u32) -> Self {
         let pools = geometry.die_count() * geometry.groups();
         Self {
-            spec,
+            policy: spec.policy(),
             first_pool,
             blocks: geometry.blocks,
             slots: geometry.superblock_slots(),
@@ -162,11 +265,11 @@ impl Victims {
     }
 
     /// A superblock becomes a candidate.
-    pub(crate) fn close(&mut self, pool: u32, superblock: SuperblockId, valid: u32) {
+    pub(crate) fn close(&mut self, now: Time, pool: u32, superblock: SuperblockId, valid: u32) {
         let group = pool - self.first_pool;
         self.garbage[group as usize] += u64::from(self.slots - valid);
         self.minima.insert(superblock.get(), valid);
-        self.ages.append(group, superblock.get());
+        self.ages.append(now, group, superblock.get());
     }
 
     /// A superblock is no longer a candidate.
@@ -198,56 +301,64 @@ impl Victims {
     }
 
     /// The next victim of a pool, if any superblock has garbage.
-    pub(crate) fn pick(&self, pool: u32, rng: &mut Rng) -> Option<SuperblockId> {
-        let view = self.view(pool);
-        let chosen = match self.spec {
-            VictimSpec::Greedy => greedy::pick(&view),
-            VictimSpec::CostBenefit => cost_benefit::pick(&view),
-            VictimSpec::Fifo => fifo::pick(&view),
-            VictimSpec::Random => random::pick(&view, rng),
-            VictimSpec::DChoices { d } => d_choices::pick(&view, d, rng),
-            VictimSpec::WindowedGreedy { window } => windowed_greedy::pick(&view, window),
-        };
-        chosen.map(SuperblockId::new)
-    }
-
-    /// The victim with the least copying, under any policy: for a pool without a free superblock.
-    pub(crate) fn cheapest(&self, pool: u32) -> Option<SuperblockId> {
-        greedy::pick(&self.view(pool)).map(SuperblockId::new)
-    }
-
-    /// The closed superblocks of a pool, oldest first, including those without garbage.
-    pub(crate) fn closed(&self, pool: u32) -> impl Iterator<Item = SuperblockId> + '_ {
-        self.ages.oldest_first(pool - self.first_pool).map(|(superblock, _)| SuperblockId::new(superblock))
-    }
-
-    fn view(&self, pool: u32) -> View<'_> {
+    pub(super) fn pick(&self, pool: u32, moment: Moment<'_>, rng: &mut Rng) -> Option<SuperblockId> {
         let group = pool - self.first_pool;
-        View {
+        let candidates = Candidates {
             minima: &self.minima,
             ages: &self.ages,
             pool: group,
             first: group * self.blocks,
             blocks: self.blocks,
             slots: self.slots,
-        }
+            moment,
+        };
+        self.policy.choose(&candidates, rng).map(|candidate| candidate.superblock())
+    }
+
+    /// The victim with the least copying, under any policy: for a pool without a free superblock.
+    pub(crate) fn cheapest(&self, pool: u32) -> Option<SuperblockId> {
+        let least = self.minima.least((pool - self.first_pool) * self.blocks, self.blocks);
+        least.filter(|(_, valid)| *valid < self.slots).map(|(superblock, _)| SuperblockId::new(superblock))
+    }
+
+    /// The closed superblocks of a pool, oldest first, including those without garbage.
+    pub(crate) fn closed(&self, pool: u32) -> impl Iterator<Item = SuperblockId> + '_ {
+        self.ages.oldest_first(pool - self.first_pool).map(SuperblockId::new)
+    }
+
+    /// The valid mapping units of a superblock, if it is closed.
+    pub(crate) fn valid(&self, superblock: SuperblockId) -> Option<u32> {
+        self.minima.valid(superblock.get())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base::units::Span;
 
     /// Victims of one pool of eight superblocks with 10 slots each, closed in the order given.
     fn closed(spec: VictimSpec, blocks: &[(u32, u32)]) -> Victims {
         let geometry = Geometry::new(1, 1, 1, 1, 1, 8, 10, 1, 1).expect("small");
-        let mut victims = Victims::new(spec, &geometry, 0);
-        blocks.iter().for_each(|(sb, valid)| victims.close(0, SuperblockId::new(*sb), *valid));
+        let mut victims = Victims::new(&spec, &geometry, 0);
+        blocks.iter().for_each(|(sb, valid)| victims.close(Time::ZERO, 0, SuperblockId::new(*sb), *valid));
         victims
     }
 
+    /// So many microseconds after the begin, with three free superblocks. Superblock 5 was erased ten times, all others twice.
+    fn moment(us: u64) -> Moment<'static> {
+        let now = Time::ZERO + Span::from_us(us);
+        Moment { now, free: 3, erases: &|superblock| if superblock.get() == 5 { 10 } else { 2 } }
+    }
+
+    const COST_BENEFIT: VictimSpec = VictimSpec::CostBenefit { age: AgeUnit::Superblocks };
+
+    fn score(formula: &'static str) -> VictimSpec {
+        VictimSpec::Score { score: Cow::Borrowed(formula) }
+    }
+
     fn pick(spec: VictimSpec, blocks: &[(u32, u32)]) -> Option<u32> {
-        closed(spec, blocks).pick(0, &mut Rng::stream(1, "test")).map(SuperblockId::get)
+        closed(spec, blocks).pick(0, moment(0), &mut Rng::stream(1, "test")).map(SuperblockId::get)
     }
 
     const BLOCKS: [(u32, u32); 5] = [(6, 10), (3, 7), (5, 2), (1, 1), (2, 9)];
@@ -259,8 +370,8 @@ mod tests {
         assert_eq!(pick(VictimSpec::WindowedGreedy { window: 2 }, &BLOCKS), Some(5));
         assert_eq!(pick(VictimSpec::WindowedGreedy { window: 9 }, &BLOCKS), Some(1));
         // age * (1 - u) / 2u: 5 is older (age 2), 1 emptier (age 1): 2 * 0.8 / 0.4 = 4 against 1 * 0.9 / 0.2 = 4.5.
-        assert_eq!(pick(VictimSpec::CostBenefit, &BLOCKS), Some(1));
-        assert_eq!(pick(VictimSpec::CostBenefit, &[(3, 7), (5, 1), (1, 1), (2, 9)]), Some(5));
+        assert_eq!(pick(COST_BENEFIT, &BLOCKS), Some(1));
+        assert_eq!(pick(COST_BENEFIT, &[(3, 7), (5, 1), (1, 1), (2, 9)]), Some(5));
         assert_eq!(pick(VictimSpec::DChoices { d: 200 }, &BLOCKS), Some(1));
     }
 
@@ -270,18 +381,18 @@ mod tests {
         assert_eq!(pick(VictimSpec::Greedy, &tied), Some(2), "neither the oldest (7) nor the youngest (5)");
         assert_eq!(pick(VictimSpec::WindowedGreedy { window: 5 }, &tied), Some(7));
         // (3 + 1) * 5 / 10 = 2 and (0 + 1) * 8 / 4 = 2.
-        assert_eq!(pick(VictimSpec::CostBenefit, &[(4, 5), (3, 10), (0, 10), (1, 2)]), Some(4), "closed first");
+        assert_eq!(pick(COST_BENEFIT, &[(4, 5), (3, 10), (0, 10), (1, 2)]), Some(4), "closed first");
     }
 
     #[test]
     fn the_age_of_cost_benefit_counts_superblocks_that_any_pool_closes() {
         let geometry = Geometry::new(1, 2, 1, 1, 1, 8, 10, 1, 1).expect("small");
         let chosen = |elsewhere: u32| {
-            let mut victims = Victims::new(VictimSpec::CostBenefit, &geometry, 0);
-            victims.close(0, SuperblockId::new(0), 6);
-            (0..elsewhere).for_each(|i| victims.close(1, SuperblockId::new(8 + i), 10));
-            victims.close(0, SuperblockId::new(1), 2);
-            victims.pick(0, &mut Rng::stream(1, "test")).map(SuperblockId::get)
+            let mut victims = Victims::new(&COST_BENEFIT, &geometry, 0);
+            victims.close(Time::ZERO, 0, SuperblockId::new(0), 6);
+            (0..elsewhere).for_each(|i| victims.close(Time::ZERO, 1, SuperblockId::new(8 + i), 10));
+            victims.close(Time::ZERO, 0, SuperblockId::new(1), 2);
+            victims.pick(0, moment(0), &mut Rng::stream(1, "test")).map(SuperblockId::get)
         };
         // (1 + 1) * 4 / 12 against 1 * 8 / 4; then (1 + 1 + 6) * 4 / 12 against 2.
         assert_eq!((chosen(0), chosen(6)), (Some(1), Some(0)));
@@ -290,24 +401,108 @@ mod tests {
     #[test]
     fn no_policy_picks_a_superblock_without_invalid_units() {
         for spec in VictimSpec::EVERY {
-            assert_eq!(pick(spec, &[]), None, "{spec:?}");
-            assert_eq!(pick(spec, &[(0, 10), (7, 10)]), None, "{spec:?}");
-            assert_eq!(pick(spec, &[(0, 10), (7, 9)]), Some(7), "{spec:?}");
+            assert_eq!(pick(spec.clone(), &[]), None, "{spec:?}");
+            assert_eq!(pick(spec.clone(), &[(0, 10), (7, 10)]), None, "{spec:?}");
+            assert_eq!(pick(spec.clone(), &[(0, 10), (7, 9)]), Some(7), "{spec:?}");
         }
     }
 
     #[test]
-    fn every_policy_is_registered() {
+    fn every_policy_of_the_library_is_registered() {
         // A new variant does not compile here until it has a number, and fails until the registry has it.
         let place = |spec: &VictimSpec| match spec {
             VictimSpec::Greedy => 0,
-            VictimSpec::CostBenefit => 1,
+            VictimSpec::CostBenefit { .. } => 1,
             VictimSpec::Fifo => 2,
             VictimSpec::Random => 3,
             VictimSpec::DChoices { .. } => 4,
             VictimSpec::WindowedGreedy { .. } => 5,
+            VictimSpec::CostAgeTimes { .. } => 6,
+            VictimSpec::Score { .. } => 7,
+            VictimSpec::Own { .. } => unreachable!("it is the program's"),
         };
-        assert!(VictimSpec::EVERY.iter().map(place).eq(0..6));
+        assert!(VictimSpec::EVERY.iter().map(place).eq(0..8));
+    }
+
+    #[test]
+    fn a_formula_chooses_as_the_policy_that_it_describes() {
+        let mut rng = Rng::stream(5, "formulas");
+        for (spec, formula) in [
+            (VictimSpec::Greedy, "-valid"),
+            (VictimSpec::Fifo, "age"),
+            (COST_BENEFIT, "age * (1 - u) / (2 * u)"),
+            (VictimSpec::CostBenefit { age: AgeUnit::Time }, "seconds * (1 - u) / u"),
+            (VictimSpec::CostAgeTimes { age: AgeUnit::Superblocks }, "age * invalid / valid / (erases + 1)"),
+        ] {
+            for _ in 0..200 {
+                // Superblocks that differ in everything, so that no tie-break decides.
+                let mut valid: Vec<u32> = (1..9).collect();
+                for i in (1..valid.len()).rev() {
+                    valid.swap(i, rng.below(i as u64 + 1) as usize);
+                }
+                let [policy, formula] = [spec.clone(), score(formula)].map(|spec| {
+                    let geometry = Geometry::new(1, 1, 1, 1, 1, 8, 10, 1, 1).expect("small");
+                    let mut victims = Victims::new(&spec, &geometry, 0);
+                    for (i, valid) in (0..).zip(&valid) {
+                        let closed = Time::ZERO + Span::from_us(u64::from(i * i));
+                        victims.close(closed, 0, SuperblockId::new(i), *valid);
+                    }
+                    victims.pick(0, moment(97), &mut Rng::stream(1, "test"))
+                });
+                assert!(policy.is_some());
+                assert_eq!(policy, formula, "{spec:?} of {valid:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_formula_knows_erases_and_free_superblocks_and_ranks_what_is_no_number_last() {
+        assert_eq!(pick(score("erases"), &BLOCKS), Some(5));
+        assert_eq!(
+            pick(score("erases < mean_erases"), &BLOCKS),
+            Some(3),
+            "the first that was erased less than the mean of 4"
+        );
+        assert_eq!(pick(score("if(free == 3, valid, -valid)"), &BLOCKS), Some(2));
+        assert_eq!(pick(score("1"), &BLOCKS), Some(3), "of equal ones the one that was closed first");
+        assert_eq!(pick(score("if(erases > 5, 0/0, -99)"), &[(5, 1), (3, 7)]), Some(3));
+        assert_eq!(pick(score("0/0"), &BLOCKS), Some(3));
+    }
+
+    #[test]
+    fn cost_age_times_spares_what_was_erased_often() {
+        let spec = VictimSpec::CostAgeTimes { age: AgeUnit::Superblocks };
+        // Of equal age and use, 5 was erased more often: 2 * 9 / 1 / 11 against 1 * 9 / 1 / 3.
+        assert_eq!(pick(spec, &[(5, 1), (1, 1)]), Some(1));
+        assert_eq!(pick(COST_BENEFIT, &[(5, 1), (1, 1)]), Some(5));
+    }
+
+    #[test]
+    fn faults_of_formulas_and_of_unknown_policies_name_their_key() {
+        let faults = |spec: &VictimSpec| {
+            let mut faults = Faults::default();
+            spec.check(&mut faults);
+            faults.0.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        let found = faults(&score("ag * (1 - u)"));
+        assert!(
+            found[0].starts_with("ftl.gc.victim.score: character 1: `ag` is no name; did you mean `age`?"),
+            "{found:?}"
+        );
+        register_victim_policy("youngest", "1", |block: &Candidate<'_>| -(block.age() as f64)).expect("a new name");
+        register_victim_policy("youngest", "1", |_: &Candidate<'_>| 0.0).expect("the same version stays as it is");
+        let taken = register_victim_policy("youngest", "2", |_: &Candidate<'_>| 0.0).expect_err("another version");
+        assert!(taken.to_string().contains("`youngest`"));
+        let own = |name: &'static str, version: Option<&str>| VictimSpec::Own {
+            name: Cow::Borrowed(name),
+            version: version.map(str::to_owned),
+        };
+        assert!(faults(&own("youngest", None)).is_empty() && faults(&own("youngest", Some("1"))).is_empty());
+        assert_eq!(pick(own("youngest", None), &BLOCKS), Some(2));
+        let found = faults(&own("yungest", None));
+        assert!(found[0].contains("did you mean `youngest`?"), "{found:?}");
+        assert!(faults(&own("youngest", Some("7")))[0].starts_with("ftl.gc.victim.version: is \"7\""));
+        assert_eq!(own("youngest", None).written_out(), own("youngest", Some("1")));
     }
 
     #[test]
@@ -316,7 +511,7 @@ mod tests {
         let mut rng = Rng::stream(3, "test");
         let mut seen = [0; 8];
         for _ in 0..400 {
-            seen[victims.pick(0, &mut rng).expect("candidates").index()] += 1;
+            seen[victims.pick(0, moment(0), &mut rng).expect("candidates").index()] += 1;
         }
         assert_eq!([seen[6], seen[0], seen[4], seen[7]], [0; 4]);
         assert!([1, 2, 3, 5].iter().all(|sb| (60..140).contains(&seen[*sb])), "{seen:?}");
@@ -328,9 +523,9 @@ mod tests {
         let mut rng = Rng::stream(1, "test");
         victims.invalidated(0, SuperblockId::new(1));
         victims.invalidated(0, SuperblockId::new(1));
-        assert_eq!(victims.pick(0, &mut rng), Some(SuperblockId::new(1)));
+        assert_eq!(victims.pick(0, moment(0), &mut rng), Some(SuperblockId::new(1)));
         victims.remove(0, SuperblockId::new(1));
-        assert_eq!(victims.pick(0, &mut rng), Some(SuperblockId::new(2)));
+        assert_eq!(victims.pick(0, moment(0), &mut rng), Some(SuperblockId::new(2)));
         assert_eq!(victims.closed(0).map(SuperblockId::get).collect::<Vec<_>>(), [0, 2]);
     }
 }

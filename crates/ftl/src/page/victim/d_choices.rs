@@ -2,13 +2,17 @@
 
 use base::engine::Rng;
 
-use super::{View, random};
+use super::{Candidate, Candidates, VictimPolicy};
 
 /// The most superblocks to compare: the policy draws each of them for every victim.
 pub(super) const MAX: u32 = 4096;
 
-pub(super) fn pick(view: &View<'_>, d: u32, rng: &mut Rng) -> Option<u32> {
-    (0..d.max(1))
-        .filter_map(|_| random::pick(view, rng))
-        .min_by_key(|superblock| view.candidate(*superblock).unwrap_or(u32::MAX))
+pub(super) struct DChoices {
+    pub(super) d: u32,
+}
+
+impl VictimPolicy for DChoices {
+    fn choose<'c>(&self, candidates: &'c Candidates<'_>, rng: &mut Rng) -> Option<Candidate<'c>> {
+        (0..self.d.max(1)).filter_map(|_| candidates.random(rng)).min_by_key(Candidate::valid)
+    }
 }

@@ -1,7 +1,13 @@
 //! First in, first out: a circular log.
 
-use super::View;
+use base::engine::Rng;
 
-pub(super) fn pick(view: &View<'_>) -> Option<u32> {
-    view.by_age().next().map(|(superblock, ..)| superblock)
+use super::{Candidate, Candidates, VictimPolicy};
+
+pub(super) struct Fifo;
+
+impl VictimPolicy for Fifo {
+    fn choose<'c>(&self, candidates: &'c Candidates<'_>, _: &mut Rng) -> Option<Candidate<'c>> {
+        candidates.by_age().next()
+    }
 }

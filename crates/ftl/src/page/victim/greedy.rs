@@ -1,7 +1,13 @@
 //! Greedy: the fewest valid mapping units, and of several superblocks with as few the lowest number.
 
-use super::View;
+use base::engine::Rng;
 
-pub(super) fn pick(view: &View<'_>) -> Option<u32> {
-    view.minima.least(view.first, view.blocks).filter(|(_, valid)| *valid < view.slots).map(|(sb, _)| sb)
+use super::{Candidate, Candidates, VictimPolicy};
+
+pub(super) struct Greedy;
+
+impl VictimPolicy for Greedy {
+    fn choose<'c>(&self, candidates: &'c Candidates<'_>, _: &mut Rng) -> Option<Candidate<'c>> {
+        candidates.fewest_valid()
+    }
 }

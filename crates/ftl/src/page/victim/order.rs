@@ -1,5 +1,7 @@
 //! Closed superblocks in order of closing: a linked list for every pool.
 
+use base::units::Time;
+
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
@@ -7,6 +9,7 @@ struct Link {
     before: u32,
     after: u32,
     closed: u64,
+    at: Time,
 }
 
 /// The order of closing, for all pools.
@@ -20,7 +23,7 @@ pub(super) struct AgeOrder {
 impl AgeOrder {
     pub(super) fn new(pools: u32, superblocks: u32) -> Self {
         Self {
-            links: vec![Link { before: NONE, after: NONE, closed: 0 }; superblocks as usize],
+            links: vec![Link { before: NONE, after: NONE, closed: 0, at: Time::ZERO }; superblocks as usize],
             ends: vec![(NONE, NONE); pools as usize],
             closings: 0,
         }
@@ -31,10 +34,10 @@ impl AgeOrder {
         superblocks * size_of::<Link>() as u64 + pools * size_of::<(u32, u32)>() as u64
     }
 
-    pub(super) fn append(&mut self, pool: u32, superblock: u32) {
+    pub(super) fn append(&mut self, now: Time, pool: u32, superblock: u32) {
         let (head, tail) = self.ends[pool as usize];
         self.closings += 1;
-        self.links[superblock as usize] = Link { before: tail, after: NONE, closed: self.closings };
+        self.links[superblock as usize] = Link { before: tail, after: NONE, closed: self.closings, at: now };
         if tail == NONE {
             self.ends[pool as usize] = (superblock, superblock);
         } else {
@@ -58,13 +61,22 @@ impl AgeOrder {
         }
     }
 
-    /// Superblocks, oldest first, each with its age: the number of superblocks closed since, in any pool.
-    pub(super) fn oldest_first(&self, pool: u32) -> impl Iterator<Item = (u32, u64)> + '_ {
+    /// Superblocks, those closed first at the beginning.
+    pub(super) fn oldest_first(&self, pool: u32) -> impl Iterator<Item = u32> + '_ {
         let head = self.ends[pool as usize].0;
         std::iter::successors((head != NONE).then_some(head), |sb| {
             let after = self.links[*sb as usize].after;
             (after != NONE).then_some(after)
         })
-        .map(|sb| (sb, self.closings - self.links[sb as usize].closed))
+    }
+
+    /// The number of superblocks that were closed after this one, in any pool.
+    pub(super) fn closed_since(&self, superblock: u32) -> u64 {
+        self.closings - self.links[superblock as usize].closed
+    }
+
+    /// When a superblock was closed.
+    pub(super) fn closed_at(&self, superblock: u32) -> Time {
+        self.links[superblock as usize].at
     }
 }

@@ -1,7 +1,15 @@
 //! Windowed greedy: greedy among the oldest, so that young superblocks have time to lose more mapping units.
 
-use super::View;
+use base::engine::Rng;
 
-pub(super) fn pick(view: &View<'_>, window: u32) -> Option<u32> {
-    view.by_age().take(window as usize).min_by_key(|(_, valid, _)| *valid).map(|(superblock, ..)| superblock)
+use super::{Candidate, Candidates, VictimPolicy};
+
+pub(super) struct WindowedGreedy {
+    pub(super) window: u32,
+}
+
+impl VictimPolicy for WindowedGreedy {
+    fn choose<'c>(&self, candidates: &'c Candidates<'_>, _: &mut Rng) -> Option<Candidate<'c>> {
+        candidates.by_age().take(self.window as usize).min_by_key(Candidate::valid)
+    }
 }

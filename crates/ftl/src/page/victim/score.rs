@@ -1,0 +1,49 @@
+//! Victims by a formula of the description: the highest score is chosen.
+
+use base::engine::Rng;
+
+use super::{Candidate, Candidates, VictimPolicy};
+use crate::formula::{Formula, FormulaError};
+
+/// What a formula knows of a candidate, each with its meaning.
+const NAMES: [(&str, &str); 8] = [
+    ("u", "share of its mapping units that are valid, 0 to 1"),
+    ("valid", "its valid mapping units"),
+    ("invalid", "its invalid mapping units"),
+    ("age", "superblocks closed since it was closed, in any pool, plus one"),
+    ("seconds", "simulated time since it was closed, in seconds"),
+    ("erases", "how often it was erased"),
+    ("mean_erases", "how often the candidates were erased, on average"),
+    ("free", "free superblocks of the pool"),
+];
+
+const MEAN_ERASES: usize = 6;
+
+/// The score of a candidate.
+pub(super) struct Score {
+    formula: Formula,
+}
+
+impl Score {
+    pub(super) fn parse(text: &str) -> Result<Self, FormulaError> {
+        Formula::parse(text, &NAMES.map(|(name, _)| name)).map(|formula| Self { formula })
+    }
+}
+
+impl VictimPolicy for Score {
+    fn choose<'c>(&self, candidates: &'c Candidates<'_>, _: &mut Rng) -> Option<Candidate<'c>> {
+        let mean_erases = if self.formula.uses(MEAN_ERASES) { candidates.mean_erases() } else { 0.0 };
+        candidates.best(|candidate| {
+            self.formula.value(|name| match name {
+                0 => candidate.utilization(),
+                1 => f64::from(candidate.valid()),
+                2 => f64::from(candidate.invalid()),
+                3 => candidate.age() as f64,
+                4 => candidate.time().as_secs_f64(),
+                5 => f64::from(candidate.erases()),
+                MEAN_ERASES => mean_erases,
+                _ => f64::from(candidates.free()),
+            })
+        })
+    }
+}
