@@ -68,8 +68,8 @@ pub mod backend {
 pub mod ftl {
     pub use base::engine::{EventQueue, Handle, Rng};
     pub use ftl::{
-        AnyConfig, AnyFtl, Array, Config, Counters, Event, Flash, Ftl, FtlKind, FtlSpec, HostEvent, MapImages, Mount,
-        OldPlace, Owner, Owners, PageRead, PageWrite, Planted, ReadSink, Saved, Service, WorkingSpace, WriteSink,
-        full_mask,
+        AgeUnit, AnyConfig, AnyFtl, Array, Candidate, Candidates, Config, Counters, Event, Flash, Ftl, FtlKind,
+        FtlSpec, HostEvent, MapImages, Mount, NameTaken, OldPlace, Owner, Owners, PageRead, PageWrite, Planted,
+        ReadSink, Saved, Service, VictimPolicy, WorkingSpace, WriteSink, full_mask, register_victim_policy,
     };
 }

@@ -70,6 +70,8 @@ pub enum Sabotage {
     CopiesGoOn,
     /// A superblock with a failed program is closed like any other.
     FailingForgotten,
+    /// The choice of victims does not hear of some mapping units that become invalid.
+    VictimStale,
     /// A superblock to be retired is erased and goes to the free list.
     RetiredFreed,
     /// Recovery takes a superblock whose first page is torn for an erased one.
@@ -152,7 +154,7 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 70] = [
+    pub const EVERY: [Self; 71] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -184,6 +186,7 @@ impl Sabotage {
         Self::HeldOvertaken,
         Self::CopiesGoOn,
         Self::FailingForgotten,
+        Self::VictimStale,
         Self::RetiredFreed,
         Self::TornIsFree,
         Self::WearForgotten,

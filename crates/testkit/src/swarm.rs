@@ -193,7 +193,8 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
     let orders: Vec<_> = Digits::every().collect();
     let order = pick(rng, &orders);
     let placement = pick(rng, &PlacementSpec::every(order));
-    let victim = pick(rng, &VictimSpec::EVERY);
+    let mut victims = Rng::stream(rng.clone().bits(), "swarm.victims");
+    let victim = or_later(pick(rng, &VictimSpec::EVERY[..6]), &mut victims, &VictimSpec::EVERY);
     // The map is drawn from a copy of the stream: a seed draws the same as when there was only one map.
     let map = pick(&mut rng.clone(), &MapSpec::EVERY);
     // Later additions draw from a stream of their own and for a part of the devices: all other devices stay the same.

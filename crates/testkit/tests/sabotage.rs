@@ -144,7 +144,8 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         | Sabotage::GateForgotten
         | Sabotage::OverlapMissed
         | Sabotage::FirstPartServes
-        | Sabotage::PartDiscarded => vec![at(GREEDY, "integrity")],
+        | Sabotage::PartDiscarded
+        | Sabotage::VictimStale => vec![at(GREEDY, "integrity")],
         Sabotage::PromiseKept => vec![at(GREEDY, "preconditioning")],
         Sabotage::RowsUnfilled => vec![at(&["ganged chips"], "books")],
         Sabotage::HeldForgotten => vec![at(&["one-shot programs of 2 pages"], "integrity")],

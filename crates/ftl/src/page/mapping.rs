@@ -216,6 +216,7 @@ impl PageFtl {
         let pool = self.pool_of(superblock);
         self.pools[pool as usize].live -= 1;
         match self.blocks.state(superblock) {
+            State::Closed if self.planted.is(Sabotage::VictimStale) && psn.get() % 16 == 5 => {}
             State::Closed => {
                 let kind = self.kind_in(pool);
                 self.victims[kind].invalidated(pool, superblock);

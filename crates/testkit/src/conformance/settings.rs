@@ -158,7 +158,7 @@ impl Book {
         for victim in VictimSpec::EVERY {
             for placement in [PlacementSpec::PageRoundRobin { order }, PlacementSpec::AddressStriping { order }] {
                 self.add(format!("{victim:?}, {}", called(&placement, order)), |spec| {
-                    (spec.ftl.gc.victim, spec.ftl.placement) = (victim, placement);
+                    (spec.ftl.gc.victim, spec.ftl.placement) = (victim.clone(), placement);
                 });
             }
         }

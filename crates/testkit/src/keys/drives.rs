@@ -115,7 +115,14 @@ pub fn fixtures() -> Vec<Fixture> {
             "channels = 2\nchips = 2\ncontrollers = \"none\"\n\
              suspend = { stop = \"steps\", writes = true, program-time = \"10us\", erase-time = \"20us\", program-resume = \"2us\", \
              erase-resume = \"3us\", limit = 3, progress = \"20us\", longest = \"300us\", threshold = \"30us\" }\n",
-            "[host]\nqueue-depth = 12\n[[host.queue]]\nsuspend = false\n[[host.queue]]\n[ftl]\nover-provisioning = \"45%\"\n",
+            "[host]\nqueue-depth = 12\n[ftl]\nover-provisioning = \"45%\"\n",
+        ),
+        fixture(
+            "page, a queue that suspends nothing",
+            PART,
+            "channels = 2\nchips = 2\ncontrollers = \"none\"\nsuspend = { program-time = \"10us\", erase-time = \"20us\" }\n",
+            "[host]\nqueue-depth = 12\narbitration = \"weighted\"\n[[host.queue]]\nweight = 3\nsuspend = false\n\
+             [[host.queue]]\nweight = 2\n[ftl]\nover-provisioning = \"45%\"\n",
         ),
         fixture(
             "page, planes that read by themselves",

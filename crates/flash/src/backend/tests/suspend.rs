@@ -193,9 +193,9 @@ fn each_suspension_costs_the_times_to_stop_and_to_go_on() {
         }
         let tally = die.bench.backend.account(Time::MAX).of(Op::Program, Cause::Host);
         assert_eq!((tally.suspensions, tally.suspend_overhead), (1, Span::from_us(30)));
-        assert_eq!(tally.suspend_gain, Span::from_us((PROGRAM - works_until - 20.0) as u64), "{stop:?}");
         // The channel takes some picoseconds.
         let us = |span: Span| span.as_us_f64().round() as u64;
+        assert_eq!(us(tally.suspend_gain), (PROGRAM - works_until - 20.0) as u64, "{stop:?}");
         assert_eq!(us(tally.suspended), READ as u64);
         let lost = if stop == StopPoint::Cancel { 50.0 } else { 0.0 };
         let ends: Vec<f64> = ends.iter().map(|(_, response)| response.round()).collect();

@@ -2,7 +2,7 @@
 
 use base::units::{Bytes, Span};
 use flash::backend::{Controllers, Order, ReadScope, StopPoint, SuspendSpec, SuspensionTarget};
-use ssd::{CheckpointSpec, FtlKind, MapSpec, QueueSpec, Spec};
+use ssd::{CheckpointSpec, FtlKind, MapSpec, Spec};
 
 use super::{Book, Setting, buffer, hydra, samples, set_planes};
 
@@ -73,10 +73,6 @@ impl Book {
         self.suspension("a step for each operation, canceled", |_, rules| {
             (rules.stop, rules.program_steps, rules.erase_steps, rules.limit) = (StopPoint::Cancel, 1, 1, Some(1));
         });
-        self.suspension("a queue whose reads suspend nothing", |spec, _| {
-            let queue = |suspend| QueueSpec { suspend, ..QueueSpec::default() };
-            spec.host.queue = vec![queue(Some(false)), queue(None)];
-        });
         self.suspension("without cache mode", |spec, _| spec.flash.cache_mode = false);
         self.suspension("copy-back", |spec, rules| {
             (spec.ftl.gc.copy_back, rules.reads) = (true, ReadScope::All);
@@ -129,7 +125,7 @@ pub(super) fn of_families() -> Vec<Setting> {
 mod tests {
     use flash::backend::Op;
     use flash::nand::Stamp;
-    use ssd::{Drive, Ssd};
+    use ssd::{Drive, QueueSpec, Ssd};
 
     use super::super::settings;
     use super::*;
