@@ -71,6 +71,7 @@ chapters! {
     measure_it_well
     explain_it
     reads_that_do_not_wait
+    your_own_policy
     compare_and_mix
     write_a_study
     keep_results
