@@ -42,7 +42,7 @@ fn the_policy_of_the_example_own_victim_is_known_by_its_name() {
             .stop(flashloom::Stop::Requests(30_000));
         let writes = flashloom::Workload::find("zipf-write-4k").expect("built in");
         let flow = session.open(&writes, &flashloom::TraceOptions::default()).expect("it opens");
-        session.flow(flow).run().expect("it runs").first().result.event_hash
+        session.flow(flow).run().expect("it runs").first().event_hash()
     };
     let greedy = flashloom::Device::open_with("demo", &settings[..3]).expect("a drive");
     assert_ne!(run(&device), run(&greedy), "it chooses other victims than greedy");
