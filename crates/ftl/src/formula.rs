@@ -101,6 +101,7 @@ impl Formula {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     const NAMES: [&str; 3] = ["u", "age", "erases"];
 
@@ -173,5 +174,16 @@ mod tests {
     fn a_formula_knows_its_names() {
         let formula = Formula::parse("u + 1", &NAMES).expect("a formula");
         assert_eq!([0, 1, 2].map(|name| formula.uses(name)), [true, false, false]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_formula_or_has_an_error_inside_it(text in "[-u1.e+*/^(),<>=! agifmn§]{0,40}") {
+            match Formula::parse(&text, &NAMES) {
+                // It has a value, whatever it is.
+                Ok(formula) => drop(formula.value(|name| name as f64)),
+                Err(error) => prop_assert!((1..=text.chars().count() + 1).contains(&error.at), "{error}"),
+            }
+        }
     }
 }

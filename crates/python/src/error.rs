@@ -14,6 +14,8 @@ use study::session::SessionError;
 use study::store::StoreError;
 use workload::SourceError;
 
+use crate::policy::raised;
+
 // They are classes in Python, because each is also one of Python's own exceptions.
 import_exception!(flashloom.errors, DescriptionError);
 import_exception!(flashloom.errors, RunError);
@@ -68,8 +70,11 @@ impl Failure {
         Self::Described(study::config::Fault { path, line: None, key: key.to_owned(), message, remedy }.into())
     }
 
-    /// What the payload of a panic says.
+    /// The exception of a policy that ended the work, or what the payload of a panic says.
     pub(crate) fn panicked(payload: &(dyn Any + Send)) -> Self {
+        if let Some(error) = raised() {
+            return Self::Python(error);
+        }
         let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
         let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
         Self::Bug(text.unwrap_or_else(|| "it panicked".to_owned()))

@@ -11,6 +11,7 @@ mod detached;
 mod device;
 mod error;
 mod outcome;
+mod policy;
 mod requests;
 mod run;
 mod ssd;
@@ -29,6 +30,8 @@ mod _native {
     use crate::device::Device;
     #[pymodule_export]
     use crate::outcome::Outcome;
+    #[pymodule_export]
+    use crate::policy::register_victim;
     #[pymodule_export]
     use crate::run::run;
     #[pymodule_export]

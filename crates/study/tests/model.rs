@@ -81,7 +81,11 @@ const VERSIONS: [(u32, &str, &str); 12] = [
         "16f4c05d72922ce680b0a504f6900a793def96faccb02d063ecb16a6efc93dfc",
     ),
     // Results have what suspensions gained. Four reference runs with suspension, planes of their own and variation.
-    (12, "?", "?"),
+    (
+        12,
+        "69bcb8ab67159eb4eba8fcb711c534aa62e6b547af938523af1de9d156e11b92",
+        "84ff2fda40bab5dee76f8d396ec1644d948efadd03d0ed9aab2c2b17937c5e60",
+    ),
 ];
 
 /// Requests of a small run.

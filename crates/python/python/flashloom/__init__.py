@@ -13,7 +13,7 @@ Numbers carry their unit of measure in their names (`latency_us`, `arrival_ps`, 
 are texts with a unit: `"25us"`, `"4KiB"`, `"667MB/s"`. Equal devices, workloads, seeds and versions give equal outcomes.
 """
 
-from flashloom import results
+from flashloom import policy, results
 from flashloom._native import (
     Completion,
     Device,
@@ -72,6 +72,7 @@ __all__ = [
     "__version__",
     "default_store",
     "devices",
+    "policy",
     "results",
     "run",
     "studies",

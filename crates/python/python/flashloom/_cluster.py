@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
 import flashloom
-from flashloom import _native
+from flashloom import _native, policy
 from flashloom._object_store import ObjectStore, Putting, point_path
 from flashloom.errors import RunError
 
@@ -84,13 +84,17 @@ class Done(NamedTuple):
     """The exception of the first point that failed; those behind it were not done."""
 
 
-def run_batch(version: tuple[str, str], digests: list[str], tasks: bytes, files: _Files) -> Done:
+def run_batch(
+    version: tuple[str, str], digests: list[str], tasks: bytes, files: _Files, policies: list[policy.Named]
+) -> Done:
     """Does some points, on a worker."""
     worker = distributed.get_worker()
     if version != _VERSION:
         own, theirs = " ".join(_VERSION), " ".join(version)
         text = f"the worker {worker.address} has Flashloom {own}, and the study {theirs}; install one version on both"
         return Done({}, RunError(text))
+    for named in policies:
+        policy.register(*named)
     current = worker.get_current_task()
 
     def poll() -> None:
@@ -224,6 +228,7 @@ class _Run:
                 digests,
                 zlib.compress("\n".join(lines).encode(), 1),
                 list(files.items()),
+                policy.named_in("\n".join(lines)),
                 key=(group, name, which),
                 priority=int(priority * 1000),
                 resources=resources,
