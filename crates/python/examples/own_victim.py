@@ -22,6 +22,5 @@ study = flashloom.Study(
     }
 )
 study.axis("victim", points=[{"at": name, "set": {"device": {"ftl": {"gc": {"victim": policy}}}}} for name, policy in policies])
-for point in study.run().to_dict()["points"]:
-    values = point["metrics"]
-    print(f"{point['labels']['victim']:>14}: write amplification {values['waf']['mean']:.2f}")
+for (name,), amplification in study.run().values("waf"):
+    print(f"{name:>12}: write amplification {amplification:.2f}")

@@ -63,10 +63,7 @@ const KINDS: [Kind; 5] = [
         promised: &["crates/ftl/src/page/victim.rs"],
         within: SHIPPED,
         members: victims,
-        uses: &[
-            ("crates/ftl/src/page/gc_spec.rs", "Greedy", "the default"),
-            ("crates/ftl/src/page/victim/d_choices.rs", "Random", "each of the d is drawn as it draws"),
-        ],
+        uses: &[("crates/ftl/src/page/gc_spec.rs", "Greedy", "the default")],
     },
     Kind {
         name: "a NAND part",

@@ -29,16 +29,16 @@ const COMPARISONS: [(&str, fn(f64, f64) -> f64); 6] = [
 pub(super) fn parse(text: &str, names: &[&str]) -> Result<Vec<Step>, FormulaError> {
     let mut reader = Reader { text, at: 0, names, steps: Vec::new(), nesting: 0 };
     reader.skip_blanks();
-    if reader.rest().is_empty() {
+    if reader.remainder().is_empty() {
         return Err(reader.error("nothing is there"));
     }
     reader.comparison()?;
-    match reader.rest().chars().next() {
+    match reader.remainder().chars().next() {
         None if depth(&reader.steps) > DEPTH => Err(reader.error_at(0, "has too many open brackets; use fewer")),
         None => Ok(reader.steps),
         Some(')') => Err(reader.error("`)` has no `(`")),
-        Some(_) if COMPARISONS.iter().any(|(sign, _)| reader.rest().starts_with(sign)) => {
-            let sign = reader.rest().chars().next().unwrap_or_default();
+        Some(_) if COMPARISONS.iter().any(|(sign, _)| reader.remainder().starts_with(sign)) => {
+            let sign = reader.remainder().chars().next().unwrap_or_default();
             Err(reader.error(format!("`{sign}` follows a comparison; put one of them in brackets")))
         }
         Some(other) if other.is_alphanumeric() || "._(".contains(other) => {
@@ -74,7 +74,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn rest(&self) -> &'a str {
+    fn remainder(&self) -> &'a str {
         &self.text[self.at..]
     }
 
@@ -87,12 +87,12 @@ impl<'a> Reader<'a> {
     }
 
     fn skip_blanks(&mut self) {
-        self.at = self.text.len() - self.rest().trim_start().len();
+        self.at = self.text.len() - self.remainder().trim_start().len();
     }
 
     /// Reads these characters, if they come next.
     fn take(&mut self, sign: &str) -> bool {
-        let comes = self.rest().starts_with(sign);
+        let comes = self.remainder().starts_with(sign);
         if comes {
             self.at += sign.len();
             self.skip_blanks();
@@ -102,14 +102,14 @@ impl<'a> Reader<'a> {
 
     /// The name or number that begins here.
     fn word(&self) -> &'a str {
-        let rest = self.rest();
+        let text = self.remainder();
         let ends = |c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.');
-        &rest[..rest.find(ends).unwrap_or(rest.len())]
+        &text[..text.find(ends).unwrap_or(text.len())]
     }
 
     fn comparison(&mut self) -> Result<(), FormulaError> {
         self.sum()?;
-        if let Some((sign, compare)) = COMPARISONS.iter().find(|(sign, _)| self.rest().starts_with(sign)) {
+        if let Some((sign, compare)) = COMPARISONS.iter().find(|(sign, _)| self.remainder().starts_with(sign)) {
             self.take(sign);
             self.sum()?;
             self.steps.push(Step::Binary(*compare));
@@ -172,7 +172,7 @@ impl<'a> Reader<'a> {
         }
         match word.chars().next() {
             None => {
-                let unknown = self.rest().chars().next().filter(|c| !"+*/^)<>=!,".contains(*c));
+                let unknown = self.remainder().chars().next().filter(|c| !"+*/^)<>=!,".contains(*c));
                 let message = unknown.map(|c| format!("`{c}` has no meaning"));
                 Err(self.error(message.unwrap_or_else(|| "a number, a name or a bracket is missing".to_owned())))
             }
@@ -188,10 +188,10 @@ impl<'a> Reader<'a> {
     fn number(&mut self) -> Result<(), FormulaError> {
         let mut word = self.word();
         // The sign of an exponent is no operator.
-        if word.ends_with(['e', 'E']) && self.rest()[word.len()..].starts_with(['+', '-']) {
-            let behind = &self.rest()[word.len() + 1..];
+        if word.ends_with(['e', 'E']) && self.remainder()[word.len()..].starts_with(['+', '-']) {
+            let behind = &self.remainder()[word.len() + 1..];
             let digits = behind.find(|c: char| !c.is_ascii_digit()).unwrap_or(behind.len());
-            word = &self.rest()[..word.len() + 1 + digits];
+            word = &self.remainder()[..word.len() + 1 + digits];
         }
         let number = word.parse().map_err(|_| self.error(format!("`{word}` is no number")))?;
         self.steps.push(Step::Number(number));

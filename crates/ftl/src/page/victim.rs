@@ -4,6 +4,7 @@
 //! its line in [`VictimSpec::EVERY`] and its arm in [`VictimSpec::policy`]. A program that uses this library registers its own
 //! ([`register_victim_policy`]).
 
+mod age_unit;
 mod candidates;
 mod cost_age_times;
 mod cost_benefit;
@@ -11,7 +12,7 @@ mod d_choices;
 mod fifo;
 mod greedy;
 mod order;
-mod own;
+mod own_policy;
 mod random;
 mod score;
 mod windowed_greedy;
@@ -32,10 +33,10 @@ use crate::toolkit::Minima;
 
 use order::AgeOrder;
 
+pub use age_unit::AgeUnit;
 pub(super) use candidates::Moment;
 pub use candidates::{Candidate, Candidates};
-pub use cost_benefit::AgeUnit;
-pub use own::{NameTaken, register_victim_policy};
+pub use own_policy::{NameTaken, register_victim_policy};
 
 /// The policy that chooses a victim among the closed superblocks of a pool. It never chooses one without an invalid
 /// mapping unit.
@@ -90,7 +91,8 @@ pub enum VictimSpec {
         score: Cow<'static, str>,
     },
     /// The one that a policy of the program chooses, which has registered it.
-    Own {
+    #[serde(rename = "own")]
+    OwnPolicy {
         /// The name under which it is registered.
         name: Cow<'static, str>,
         /// The version with which it is registered. A resolved device has it, so that another version has other keys in a
@@ -173,15 +175,15 @@ impl VictimSpec {
                     faults.add("ftl.gc.victim.score", error.to_string(), "e.g. \"age * (1 - u) / (2 * u)\"");
                 }
             }
-            Self::Own { name, version } => Self::check_own(name, version.as_deref(), faults),
+            Self::OwnPolicy { name, version } => Self::check_own(name, version.as_deref(), faults),
             _ => {}
         }
     }
 
     fn check_own(name: &str, version: Option<&str>, faults: &mut Faults) {
-        match (own::policy(name), version) {
+        match (own_policy::policy(name), version) {
             (None, _) => {
-                let names = own::names();
+                let names = own_policy::names();
                 let names: Vec<&str> = names.iter().map(String::as_str).collect();
                 let meant = nearest(name, &names).map(|name| format!("; did you mean `{name}`?"));
                 let message =
@@ -201,9 +203,9 @@ impl VictimSpec {
     /// The description with the version of a policy of the program.
     pub(crate) fn written_out(self) -> Self {
         match self {
-            Self::Own { name, .. } => {
-                let version = own::policy(&name).map(|own| own.version);
-                Self::Own { name, version }
+            Self::OwnPolicy { name, .. } => {
+                let version = own_policy::policy(&name).map(|own| own.version);
+                Self::OwnPolicy { name, version }
             }
             other => other,
         }
@@ -223,7 +225,7 @@ impl VictimSpec {
             Self::DChoices { d } => Arc::new(d_choices::DChoices { d: *d }),
             Self::WindowedGreedy { window } => Arc::new(windowed_greedy::WindowedGreedy { window: *window }),
             Self::Score { score } => Arc::new(score::Score::parse(score).expect("the description is checked")),
-            Self::Own { name, .. } => own::policy(name).expect("the description is checked").policy,
+            Self::OwnPolicy { name, .. } => own_policy::policy(name).expect("the description is checked").policy,
         }
     }
 }
@@ -419,7 +421,7 @@ mod tests {
             VictimSpec::WindowedGreedy { .. } => 5,
             VictimSpec::CostAgeTimes { .. } => 6,
             VictimSpec::Score { .. } => 7,
-            VictimSpec::Own { .. } => unreachable!("it is the program's"),
+            VictimSpec::OwnPolicy { .. } => unreachable!("it is the program's"),
         };
         assert!(VictimSpec::EVERY.iter().map(place).eq(0..8));
     }
@@ -493,7 +495,7 @@ mod tests {
         register_victim_policy("youngest", "1", |_: &Candidate<'_>| 0.0).expect("the same version stays as it is");
         let taken = register_victim_policy("youngest", "2", |_: &Candidate<'_>| 0.0).expect_err("another version");
         assert!(taken.to_string().contains("`youngest`"));
-        let own = |name: &'static str, version: Option<&str>| VictimSpec::Own {
+        let own = |name: &'static str, version: Option<&str>| VictimSpec::OwnPolicy {
             name: Cow::Borrowed(name),
             version: version.map(str::to_owned),
         };

@@ -222,6 +222,9 @@ class FlashRow(Record):
     """Pages, or blocks for an erase."""
     slots: int
     """Mapping units carried."""
+    suspend_gain_s: Optional[float]
+    """How much longer the commands for which operations were suspended would have waited for the ends of these,
+    without the time to stop; left out if it is zero."""
     suspend_overhead_s: Optional[float]
     """Array time of stopping and of going on, a part of `array_s`; left out if it is zero."""
     suspended_s: Optional[float]

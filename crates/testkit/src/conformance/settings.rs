@@ -116,6 +116,13 @@ fn slc_mlc(kind: FtlKind) -> Spec {
     spec
 }
 
+/// A victim policy by its name, and by its number if it has one.
+fn named(victim: &VictimSpec) -> String {
+    let text = format!("{victim:?}");
+    let cut = [" { age", " { score"].iter().find_map(|key| text.split_once(key)).map(|(name, _)| name.to_owned());
+    cut.unwrap_or(text)
+}
+
 /// The name of a placement and of its order.
 fn called(placement: &PlacementSpec, order: Digits) -> String {
     let text = format!("{placement:?}");
@@ -157,7 +164,7 @@ impl Book {
         let order = Digits::default();
         for victim in VictimSpec::EVERY {
             for placement in [PlacementSpec::PageRoundRobin { order }, PlacementSpec::AddressStriping { order }] {
-                self.add(format!("{victim:?}, {}", called(&placement, order)), |spec| {
+                self.add(format!("{}, {}", named(&victim), called(&placement, order)), |spec| {
                     (spec.ftl.gc.victim, spec.ftl.placement) = (victim.clone(), placement);
                 });
             }
@@ -186,7 +193,7 @@ impl Book {
         for (i, victim) in VictimSpec::EVERY.into_iter().enumerate() {
             let placements = PlacementSpec::every(order);
             let placement = &placements[i % placements.len()];
-            self.add(format!("{victim:?}, {}", called(placement, order)), |spec| {
+            self.add(format!("{}, {}", named(&victim), called(placement, order)), |spec| {
                 (spec.ftl.gc.victim, spec.ftl.placement) = (victim, placement.clone());
             });
         }

@@ -4,7 +4,9 @@ use base::engine::Rng;
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Span, Time};
 use flash::nand::FaultSpec;
-use ssd::{Completion, Drive, FtlKind, Precondition, QueueId, Request, Resolved, Spec, Ssd};
+use ssd::{
+    Candidate, Completion, Drive, FtlKind, Precondition, QueueId, Request, Resolved, Spec, Ssd, register_victim_policy,
+};
 
 use crate::requests;
 
@@ -118,9 +120,9 @@ pub fn fixtures() -> Vec<Fixture> {
             "[host]\nqueue-depth = 12\n[ftl]\nover-provisioning = \"45%\"\n",
         ),
         fixture(
-            "page, a queue that suspends nothing",
+            "page, queue that suspends nothing",
             PART,
-            "channels = 2\nchips = 2\ncontrollers = \"none\"\nsuspend = { program-time = \"10us\", erase-time = \"20us\" }\n",
+            "channels = 2\nchips = 2\ncontrollers = \"none\"\nsuspend = { program-time = \"10us\", erase-time = \"20us\", threshold = \"100us\" }\n",
             "[host]\nqueue-depth = 12\narbitration = \"weighted\"\n[[host.queue]]\nweight = 3\nsuspend = false\n\
              [[host.queue]]\nweight = 2\n[ftl]\nover-provisioning = \"45%\"\n",
         ),
@@ -129,27 +131,31 @@ pub fn fixtures() -> Vec<Fixture> {
             &PART.replace("planes_per_die = 2", "planes_per_die = 4"),
             "channels = 2\nchips = 2\ncontrollers = \"none\"\n\
              plane-reads = { at-once = 2, reads = \"all\" }\n",
-            "[host]\nqueue-depth = 12\n[ftl]\nover-provisioning = \"45%\"\n",
+            &format!(
+                "[host]\nqueue-depth = 12\n[ftl]\nover-provisioning = \"45%\"\ngc = {{ victim = {} }}\n",
+                own_victim()
+            ),
         ),
         fixture(
             "page, blocks that differ",
             PART,
             "channels = 2\nchips = 2\n\
              variation = { read = \"10%\", program = \"20%\", erase = \"30%\", program-wear = \"10%\", erase-wear = \"50%\" }\n",
-            "[ftl]\nover-provisioning = \"45%\"\n",
+            "[ftl]\nover-provisioning = \"45%\"\ngc = { victim = { policy = \"score\", score = \"age * invalid\" } }\n",
         ),
         fixture(
             "page, cancels erases",
             PART,
             "channels = 2\nchips = 2\ncontrollers = \"none\"\n\
              suspend = { operations = \"erases\", stop = \"cancel\", reads = \"all\", erase-time = \"20us\", threshold = \"200us\" }\n",
-            "[ftl]\nover-provisioning = \"45%\"\n",
+            "[ftl]\nover-provisioning = \"45%\"\ngc = { victim = { policy = \"cost-benefit\", age = \"time\" } }\n",
         ),
         fixture(
             "page, checkpoints",
             PART,
             "channels = 2\nchips = 2\n",
-            "[ftl]\nover-provisioning = \"45%\"\ncheckpoint = { every = \"64KiB\" }\n",
+            "[ftl]\nover-provisioning = \"45%\"\ncheckpoint = { every = \"64KiB\" }\n\
+             gc = { victim = { policy = \"cost-age-times\", age = \"time\" } }\n",
         ),
         fixture(
             "page, map table",
@@ -191,6 +197,13 @@ pub fn fixtures() -> Vec<Fixture> {
     fixtures.extend(merging());
     fixtures.extend(FtlKind::EVERY.into_iter().filter_map(sample));
     fixtures
+}
+
+/// A policy of this program, as a description names it.
+fn own_victim() -> &'static str {
+    let youngest = |block: &Candidate<'_>| -(block.age() as f64);
+    register_victim_policy("youngest", "1", youngest).expect("a name of one version");
+    "{ policy = \"own\", name = \"youngest\", version = \"1\" }"
 }
 
 /// The families that do not map pages.

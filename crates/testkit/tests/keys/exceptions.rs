@@ -128,7 +128,7 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
     on("flash.custom-part.timing.cache_program_copy", &["page, queues"], HELD),
     on(
         "flash.arbitration.commands",
-        &["page, suspends at steps", "page, cancels erases"],
+        &["page, suspends at steps", "page, queue that suspends nothing", "page, cancels erases"],
         "reads that may suspend go first at the dies under both orders",
     ),
     on("flash.arbitration.bus", &["bast", "fast*"], "the list of a channel's only unit has the bus to itself"),

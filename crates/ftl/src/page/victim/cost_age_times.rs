@@ -2,7 +2,7 @@
 
 use base::engine::Rng;
 
-use super::cost_benefit::AgeUnit;
+use super::age_unit::AgeUnit;
 use super::{Candidate, Candidates, VictimPolicy};
 
 pub(super) struct CostAgeTimes {
