@@ -2,7 +2,7 @@
 //!
 //! `cargo run --example own_victim -- run demo random-write-4k --set ftl.gc.victim='{policy="own",name="patient"}'`
 
-use flashloom::ftl::{Candidate, NameTaken, register_victim_policy};
+use flashloom::ftl::{Candidate, RegisterError, register_victim_policy};
 
 // ANCHOR: policy
 /// Greedy, but a superblock that has just been closed is left alone: the host may still overwrite what it holds.
@@ -11,7 +11,7 @@ fn patient(block: &Candidate<'_>) -> f64 {
 }
 
 /// Makes the policy known to this program. Change the version with the policy: it is in the key of each stored result.
-pub fn register() -> Result<(), NameTaken> {
+pub fn register() -> Result<(), RegisterError> {
     register_victim_policy("patient", "1", patient)
 }
 

@@ -30,8 +30,13 @@ fn the_example_own_study_runs() {
 
 #[test]
 fn the_policy_of_the_example_own_victim_is_known_by_its_name() {
-    let settings =
-        ["flash.blocks=26", "flash.pages=24", "ftl.capacity=100MiB", "ftl.gc.victim={policy='own',name='patient'}"];
+    let settings = [
+        "flash.blocks=26",
+        "flash.pages=24",
+        "ftl.capacity=100MiB",
+        "buffer.size=64KiB",
+        "ftl.gc.victim={policy='own',name='patient'}",
+    ];
     let device = flashloom::Device::open_with("demo", settings);
     assert!(device.is_err_and(|faults| faults.to_string().contains("no victim policy `patient` is registered")));
     own_victim::register().expect("a new name");
@@ -44,7 +49,7 @@ fn the_policy_of_the_example_own_victim_is_known_by_its_name() {
         let flow = session.open(&writes, &flashloom::TraceOptions::default()).expect("it opens");
         session.flow(flow).run().expect("it runs").first().event_hash()
     };
-    let greedy = flashloom::Device::open_with("demo", &settings[..3]).expect("a drive");
+    let greedy = flashloom::Device::open_with("demo", &settings[..4]).expect("a drive");
     assert_ne!(run(&device), run(&greedy), "it chooses other victims than greedy");
     let text = device.config().to_string();
     assert!(text.contains("version = \"1\""), "the version is in the key of each result: {text}");

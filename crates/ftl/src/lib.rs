@@ -39,8 +39,8 @@ pub use kind::FtlKind;
 pub use log_block::{Allocation, EraseWhen, LogBlockConfig, LogBlockFtl, LogMerges, LogSpec, Striping};
 pub use map_unit::MapSpec;
 pub use page::{
-    AgeUnit, Candidate, Candidates, CheckpointSpec, Digits, DiscardSpec, FirmwareSpec, GcSpec, NameTaken, PageConfig,
-    PageFtl, ParseDigitsError, PlacementSpec, UnmappedReads, VictimPolicy, VictimSpec, register_victim_policy,
+    AgeUnit, Candidate, Candidates, CheckpointSpec, Digits, DiscardSpec, FirmwareSpec, GcSpec, PageConfig, PageFtl,
+    ParseDigitsError, PlacementSpec, RegisterError, UnmappedReads, VictimPolicy, VictimSpec, register_victim_policy,
 };
 pub use port::{
     Counters, Flash, Ftl, Mount, OldPlace, Owner, Owners, PageRead, PageWrite, ReadSink, Saved, Service, WriteSink,

@@ -83,7 +83,7 @@ pub(crate) use map_pages::MapPages;
 pub use placement::{Digits, ParseDigitsError, PlacementSpec};
 pub(crate) use trim::TrimPages;
 pub use unmapped_spec::UnmappedReads;
-pub use victim::{AgeUnit, Candidate, Candidates, NameTaken, VictimPolicy, VictimSpec, register_victim_policy};
+pub use victim::{AgeUnit, Candidate, Candidates, RegisterError, VictimPolicy, VictimSpec, register_victim_policy};
 
 /// The purpose of a list, which is its tag in the backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -36,7 +36,7 @@ use order::AgeOrder;
 pub use age_unit::AgeUnit;
 pub(super) use candidates::Moment;
 pub use candidates::{Candidate, Candidates};
-pub use own_policy::{NameTaken, register_victim_policy};
+pub use own_policy::{RegisterError, register_victim_policy};
 
 /// The policy that chooses a victim among the closed superblocks of a pool. It never chooses one without an invalid
 /// mapping unit.

@@ -18,17 +18,17 @@ pub(super) struct Own {
 
 static POLICIES: RwLock<BTreeMap<String, Own>> = RwLock::new(BTreeMap::new());
 
-/// A name that a policy of this process has already.
+/// The reason that a policy is not registered: its name belongs to another version.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NameTaken(String);
+pub struct RegisterError(String);
 
-impl fmt::Display for NameTaken {
+impl fmt::Display for RegisterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "there is a victim policy `{}` of another version already; give this one another name", self.0)
     }
 }
 
-impl std::error::Error for NameTaken {}
+impl std::error::Error for RegisterError {}
 
 /// Registers a victim policy, which descriptions of drives then name: `victim = { policy = "own", name = "..." }`.
 ///
@@ -40,7 +40,7 @@ impl std::error::Error for NameTaken {}
 /// ftl::register_victim_policy("patient", "1", |block: &ftl::Candidate<'_>| {
 ///     if block.age() < 4 { -1.0 } else { f64::from(block.invalid()) }
 /// })?;
-/// # Ok::<(), ftl::NameTaken>(())
+/// # Ok::<(), ftl::RegisterError>(())
 /// ```
 ///
 /// # Errors
@@ -49,11 +49,11 @@ pub fn register_victim_policy(
     name: impl Into<String>,
     version: impl Into<String>,
     policy: impl VictimPolicy + 'static,
-) -> Result<(), NameTaken> {
+) -> Result<(), RegisterError> {
     let (name, version) = (name.into(), version.into());
     let mut policies = POLICIES.write().unwrap_or_else(PoisonError::into_inner);
     match policies.get(&name) {
-        Some(known) if known.version != version => Err(NameTaken(name)),
+        Some(known) if known.version != version => Err(RegisterError(name)),
         Some(_) => Ok(()),
         None => {
             policies.insert(name, Own { version, policy: Arc::new(policy) });
