@@ -88,6 +88,7 @@ pub enum VictimSpec {
         /// `floor`, `min`, `max` and `if(condition, then, else)`. Names: `u` (share of valid mapping units), `valid` and
         /// `invalid` (mapping units), `age` (superblocks closed since in any pool, plus one), `seconds` (simulated time since
         /// it was closed), `erases`, `mean_erases` (of all candidates), `free` (free superblocks of the pool).
+        #[schemars(extend("examples" = ["age * (1 - u) / (2 * u)", "-valid"]))]
         score: Cow<'static, str>,
     },
     /// The one that a policy of the program chooses, which has registered it.

@@ -50,6 +50,8 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         "flash.custom-part.initial_bad_blocks",
         "what the maker promises; flash.faults.initial-bad-blocks is what happens",
     ),
+    printed("ftl.gc.victim(own).name", "a name that no policy of the program has is refused"),
+    printed("ftl.gc.victim(own).version", "another version than that of the policy is refused"),
     printed("flash.custom-part.electrical", "energy, which is worked out from the counters afterwards"),
     printed("slc.custom-part.name", "a name"),
     printed("slc.custom-part.source", "says where the numbers come from"),
