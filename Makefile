@@ -15,6 +15,8 @@ FUZZ_NBD ?= 10000000
 MUTANTS ?= 300
 MUTANTS_SEED ?= 1
 MUTANTS_FROM ?= 0
+# Crates whose mutants are drawn, e.g. `ftl flash`; all if empty.
+MUTANTS_OF ?=
 # What builds the guide.
 MDBOOK_VERSION ?= 0.5.4
 
@@ -102,7 +104,7 @@ endif
 .PHONY: mutants
 mutants: ## Draw MUTANTS small changes of the crates, and say which of them no test finds (hours)
 	@$(CARGO) mutants --version >/dev/null 2>&1 || { echo 'This needs cargo-mutants: cargo install --locked cargo-mutants'; exit 1; }
-	$(CARGO) run -p flashloom-fuzz --bin mutants -- $(MUTANTS) $(MUTANTS_SEED) $(MUTANTS_FROM)
+	$(CARGO) run -p flashloom-fuzz --bin mutants -- $(MUTANTS) $(MUTANTS_SEED) $(MUTANTS_FROM) $(MUTANTS_OF)
 
 .PHONY: docs
 docs: ## Run the guide's commands, draw its pictures and build it (target/book/index.html; installs mdBook into target/tools)

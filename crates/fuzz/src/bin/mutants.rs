@@ -1,7 +1,8 @@
 //! Finds errors that the tests would miss: cargo-mutants lists all small changes to the crates; a seed draws some of them,
 //! and each is made and tested in a worktree.
 //!
-//! `mutants [COUNT [SEED [FROM]]]` draws `COUNT` of them and begins with the one numbered `FROM`. A mutant is found by
+//! `mutants [COUNT [SEED [FROM [CRATE...]]]]` draws `COUNT` of them, of these crates or of all, and begins with the one
+//! numbered `FROM`. A mutant is found by
 //!
 //! 1. the tests beside the code;
 //! 2. the tests from outside: of whole drives, which include the conformance suite, the reference hashes and the estimates
@@ -29,13 +30,18 @@ const OTHERS: [&str; 4] = ["circles", "newcomers", "sabotage", "tidy"];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let numbers: Result<Vec<u64>, _> = arguments.iter().map(|text| text.parse()).collect();
-    let Ok(numbers) = numbers else {
-        eprintln!("mutants [COUNT [SEED [FROM]]]");
+    let (numbers, crates) = arguments.split_at(arguments.len().min(3));
+    let numbers: Result<Vec<u64>, _> = numbers.iter().map(|text| text.parse()).collect();
+    let known = |name: &String| DRIVE.iter().chain(&ABOVE).any(|known| known == name);
+    let (Ok(numbers), true) = (numbers, crates.iter().all(known)) else {
+        eprintln!(
+            "mutants [COUNT [SEED [FROM [CRATE...]]]], with crates of {}",
+            [&DRIVE[..], &ABOVE].concat().join(", ")
+        );
         return ExitCode::from(2);
     };
     let number = |i: usize, default| numbers.get(i).copied().unwrap_or(default);
-    match sample(number(0, 300) as usize, number(1, 1), number(2, 0) as usize) {
+    match sample(number(0, 300) as usize, number(1, 1), number(2, 0) as usize, crates) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Trouble(message)) => {
             eprintln!("{message}");
@@ -80,8 +86,9 @@ enum Fate {
     Survives,
 }
 
-fn sample(count: usize, seed: u64, from: usize) -> Result<(), Trouble> {
+fn sample(count: usize, seed: u64, from: usize, crates: &[String]) -> Result<(), Trouble> {
     let mut all = list()?;
+    all.retain(|mutant| crates.is_empty() || crates.iter().any(|name| name == mutant.package()));
     let total = all.len();
     let mut rng = Rng::stream(seed, "mutants");
     let count = count.min(total);
