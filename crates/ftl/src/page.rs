@@ -286,7 +286,7 @@ impl PageFtl {
     /// The stream of copies: that of the host if the log is shared.
     #[inline]
     const fn copies(&self) -> Stream {
-        if self.gc.shared_log { Stream::Host } else { Stream::Copies }
+        if self.gc.shared_log { Stream::HOST } else { Stream::COPIES }
     }
 
     #[inline]

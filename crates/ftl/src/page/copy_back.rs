@@ -34,7 +34,7 @@ impl PageFtl {
         target: Target,
         gathered: &[Psn],
     ) -> u32 {
-        let command = flash.backend.add_copy_back(list, cause, target);
+        let command = flash.backend.add_copy_back(list, cause, target, self.copies());
         let pool = self.pool_of(target.superblock);
         self.pass_gate(flash, pool, self.copies(), command);
         for psn in gathered {

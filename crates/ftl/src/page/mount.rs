@@ -44,7 +44,7 @@ impl PageFtl {
         // Copies go to superblocks opened for copies, one after another. The original is in an earlier one of those, or
         // in one opened for the host.
         let opened_for = |stream| programmed.iter().filter(move |(birth, _)| birth.stream == stream).map(|(_, sb)| *sb);
-        let originals_first = opened_for(Stream::Host).chain(opened_for(Stream::Copies));
+        let originals_first = opened_for(Stream::HOST).chain(opened_for(Stream::COPIES));
         let (pages, trims, checkpoints) = (config.map_pages.count, config.trim_pages, config.checkpoint_pages);
         let mut found = Map::new(self.units + pages + trims.count + checkpoints.count());
         let end = if checkpoints.count() == 0 {
@@ -231,7 +231,7 @@ mod tests {
         // A superblock with copies whose originals are all there.
         let copied = |rig: &Rig<PageFtl>| {
             let (ftl, media) = (&rig.ftl, rig.backend.media());
-            let open = ftl.pools[0].open[Stream::Copies].filter(|open| ftl.blocks.valid(open.superblock) > 0)?;
+            let open = ftl.pools[0].open[Stream::COPIES].filter(|open| ftl.blocks.valid(open.superblock) > 0)?;
             let spare = |psn: u32| media.spare(Psn::new(psn));
             let twice = |held: Spare| (0..ftl.geometry.slot_count()).filter(|psn| spare(*psn) == held).count() == 2;
             let written = (0..open.next).map(|offset| media.spare(ftl.geometry.slot(open.superblock, offset)));

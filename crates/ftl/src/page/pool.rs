@@ -45,20 +45,14 @@ impl Index<Stream> for OpenSuperblocks {
 
     #[inline]
     fn index(&self, stream: Stream) -> &Option<Open> {
-        match stream {
-            Stream::Host => &self.host,
-            Stream::Copies => &self.copies,
-        }
+        if stream.is_host() { &self.host } else { &self.copies }
     }
 }
 
 impl IndexMut<Stream> for OpenSuperblocks {
     #[inline]
     fn index_mut(&mut self, stream: Stream) -> &mut Option<Open> {
-        match stream {
-            Stream::Host => &mut self.host,
-            Stream::Copies => &mut self.copies,
-        }
+        if stream.is_host() { &mut self.host } else { &mut self.copies }
     }
 }
 

@@ -40,7 +40,7 @@ impl PageFtl {
     /// next to be opened does not count.
     fn spare_superblocks(&self, pool: u32) -> u32 {
         let chosen = &self.pools[pool as usize];
-        let opens = chosen.open[Stream::Host].is_none() && self.starts_late(pool);
+        let opens = chosen.open[Stream::HOST].is_none() && self.starts_late(pool);
         chosen.free.len().saturating_sub(u32::from(opens))
     }
 

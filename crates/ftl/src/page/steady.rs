@@ -257,9 +257,9 @@ impl PageConfig {
             let laid = superblock.map(|superblock| Laid { age, superblock, filled, valid: valid as u32, stream });
             laid.filter(|laid| laid.filled > 0)
         };
-        laid.extend(open(Stream::Host, of_host, -1.0, rng));
+        laid.extend(open(Stream::HOST, of_host, -1.0, rng));
         if !self.gc.shared_log {
-            laid.extend(open(Stream::Copies, of_copies, -0.5, rng));
+            laid.extend(open(Stream::COPIES, of_copies, -0.5, rng));
         }
         let opened = laid.len();
         // With hardly any spare space the units take what collection would keep free, but for one superblock.
@@ -278,7 +278,7 @@ impl PageConfig {
                 _ => valid,
             };
             let age = (mean + variance.sqrt() * normal(rng)).max(0.0);
-            let stream = if rng.chance(share_of_copies) { Stream::Copies } else { Stream::Host };
+            let stream = if rng.chance(share_of_copies) { Stream::COPIES } else { Stream::HOST };
             let valid = valid.round().clamp(0.0, f64::from(slots)) as u32;
             laid.push(Laid { age, superblock, filled: slots, valid, stream });
         }

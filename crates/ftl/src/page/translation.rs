@@ -225,7 +225,7 @@ impl PageFtl {
         let room = |pool: &u32| {
             let chosen = &self.pools[*pool as usize];
             let free = chosen.free.len();
-            let Some(open) = chosen.open[Stream::Host] else {
+            let Some(open) = chosen.open[Stream::HOST] else {
                 return self.gc.shared_log && self.keeps_room(*pool, free);
             };
             let next = chosen.program.map_or(open.next, |program| program.end);

@@ -72,7 +72,7 @@ impl PageFtl {
     /// translation pages see no wear either: a free one that lags changes places with the most worn free one of the
     /// data pool beside it, and an open one is closed early. Returns true if there was one.
     fn rotate_idle<S: Sector>(&mut self, data: u32, pages: u32, lags: impl Fn(u32) -> bool, media: &Media<S>) -> bool {
-        let open = [Stream::Host, Stream::Copies].into_iter().find(|stream| {
+        let open = [Stream::HOST, Stream::COPIES].into_iter().find(|stream| {
             let open = self.pools[pages as usize].open[*stream];
             open.is_some_and(|open| open.next > 0 && lags(media.erases(open.superblock)))
         });
@@ -91,7 +91,7 @@ impl PageFtl {
     /// Closes an open superblock before it is full. Returns false if there is none, or a program of it is under
     /// assembly.
     fn close_early(&mut self, pool: u32, stream: Stream) -> bool {
-        if stream == Stream::Host && self.pools[pool as usize].program.is_some() {
+        if stream == Stream::HOST && self.pools[pool as usize].program.is_some() {
             return false;
         }
         let Some(open) = self.pools[pool as usize].open(stream).take() else { return false };

@@ -291,7 +291,7 @@ impl PageFtl {
             Some(assembly) if !is_full(flash, assembly) => assembly,
             // The next row of the word line.
             Some(assembly) => {
-                self.advance(pool, Stream::Host, assembly.end);
+                self.advance(pool, Stream::HOST, assembly.end);
                 owners.charge(unit.owner);
                 self.add_program(flash, pool, false)
             }
@@ -321,7 +321,7 @@ impl PageFtl {
     /// The program under assembly in a pool. A full one ends here if an earlier program has failed in its superblock:
     /// the word line does not go on.
     fn open_program<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) -> Option<Assembly> {
-        let ended = self.pools[pool as usize].open(Stream::Host).is_none();
+        let ended = self.pools[pool as usize].open(Stream::HOST).is_none();
         if self.pools[pool as usize].program.is_some_and(|assembly| ended && is_full(flash, assembly)) {
             self.end_program(flash, pool);
         }
@@ -344,7 +344,7 @@ impl PageFtl {
             self.blocks.pin(superblock);
         }
         read_rest(flash, owners, list, (unit, psn), program);
-        if let Some(open) = self.pools[pool as usize].open(Stream::Host) {
+        if let Some(open) = self.pools[pool as usize].open(Stream::HOST) {
             open.gate = (!self.planted.is(Sabotage::GateForgotten)).then_some(program.0);
         }
     }
@@ -358,7 +358,7 @@ impl PageFtl {
         last: bool,
     ) -> Option<Assembly> {
         let free = self.pools[pool as usize].free.len();
-        let opens = self.pools[pool as usize].open(Stream::Host).is_none();
+        let opens = self.pools[pool as usize].open(Stream::HOST).is_none();
         if self.gc.shared_log && !last && !self.shares_room(pool, free, opens) {
             return None;
         }
@@ -370,7 +370,7 @@ impl PageFtl {
             }
             // Copies of wear levelling may be on their way to it.
             let worn = self.gc.shared_log && std::mem::take(&mut self.pools[pool as usize].gc.want_worn);
-            self.open_superblock(pool, Stream::Host, worn);
+            self.open_superblock(pool, Stream::HOST, worn);
         }
         Some(self.add_program(flash, pool, last))
     }
@@ -387,7 +387,7 @@ impl PageFtl {
                 list
             }
         };
-        let open = chosen.open[Stream::Host].expect("just opened");
+        let open = chosen.open[Stream::HOST].expect("just opened");
         let target = Target { superblock: open.superblock, offset: open.next };
         let cause = match self.kind_in(pool) {
             Holds::Data if self.stores_checkpoint => Cause::Map,
@@ -395,8 +395,8 @@ impl PageFtl {
             _ if self.is_rewriting() => Cause::Recovery,
             _ => Cause::Map,
         };
-        let command = flash.backend.add_program(list, cause, target, Stream::Host);
-        self.pass_gate(flash, pool, Stream::Host, command);
+        let command = flash.backend.add_program(list, cause, target, Stream::HOST);
+        self.pass_gate(flash, pool, Stream::HOST, command);
         self.blocks.begin_program(open.superblock);
         let rows = self.geometry.row_slots() * self.one_shot;
         let assembly = Assembly { command, start: open.next, end: (open.next / rows + 1) * rows };
@@ -454,7 +454,7 @@ impl PageFtl {
         flash.backend.set_padding(assembly.command, end - covered);
         // Further rows of a word line stay erased.
         let next = if whole_rows { self.program_end(assembly.start) } else { covered };
-        let full = self.advance(pool, Stream::Host, next);
+        let full = self.advance(pool, Stream::HOST, next);
         if self.kind_in(pool) == Holds::Data {
             self.placer.program_filled(self.pools[pool as usize].set, full);
         }

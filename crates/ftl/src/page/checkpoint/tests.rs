@@ -85,7 +85,7 @@ impl Stored {
             .collect();
         programmed.sort_unstable();
         let opened_for = |stream| programmed.iter().filter(move |(birth, _)| birth.stream == stream).map(|(_, sb)| *sb);
-        let order = opened_for(Stream::Host).chain(opened_for(Stream::Copies));
+        let order = opened_for(Stream::HOST).chain(opened_for(Stream::COPIES));
         let mut all = Map::new(config.units);
         recovery::find_newest(media, order, &mut all, &mut Versions::default(), Planted::default());
         for unit in (0..config.units).filter(|unit| !discarded.contains(unit)) {
