@@ -444,7 +444,7 @@ mod tests {
             ..Slot::default()
         };
         let slots: Vec<_> = (0..PAGES).map(slot).collect();
-        let command = backend.add_copy_back(list, Cause::Merge, target(0));
+        let command = backend.add_copy_back(list, Cause::Merge, target(0), Stream::COPIES);
         backend.push_slot(command, slots[0]);
         for page in 1..PAGES {
             assert!(backend.extend_copy_back(command, Cause::Merge, target(page), &slots[page as usize]));
@@ -510,7 +510,7 @@ mod tests {
         let (mut backend, place) =
             (die(1), |block, page| Target { superblock: SuperblockId::new(block), offset: page });
         let list = backend.open_list(Class::Other, 1);
-        let command = backend.add_copy_back(list, Cause::Merge, place(1, 0));
+        let command = backend.add_copy_back(list, Cause::Merge, place(1, 0), Stream::COPIES);
         let slot = |lpn, psn| Slot { lpn: Lpn::new(lpn), psn: Psn::new(psn), expected: true, ..Slot::default() };
         backend.push_slot(command, slot(10, 0));
         assert!(backend.extend_copy_back(command, Cause::Merge, place(1, 1), &slot(12, 1)));
