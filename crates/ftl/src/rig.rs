@@ -269,6 +269,7 @@ impl<F: Ftl> Rig<F> {
                 mask,
                 version,
                 old_place: OldPlace::Unasked,
+                stream: None,
             };
             self.with_ftl(|ftl, flash, host| ftl.write(flash, host, unit));
         }

@@ -41,10 +41,13 @@ impl PageFtl {
         // Oldest first, so that ages keep their meaning.
         programmed.sort_unstable();
         self.part_pools(config.map_pages.count, media, &programmed);
-        // Copies go to superblocks opened for copies, one after another. The original is in an earlier one of those, or
-        // in one opened for the host.
-        let opened_for = |stream| programmed.iter().filter(move |(birth, _)| birth.stream == stream).map(|(_, sb)| *sb);
-        let originals_first = opened_for(Stream::HOST).chain(opened_for(Stream::COPIES));
+        // Copies go to superblocks opened for copies, one after another in each stream. The original is in an earlier one of
+        // the same stream, in a stream of copies with a lower number, or in a superblock opened for the host.
+        let last = programmed.iter().map(|(birth, _)| birth.stream.number()).max().unwrap_or(0);
+        let copies = (0..=last).map(Stream::copies);
+        let of_host = programmed.iter().filter(|(birth, _)| birth.stream.is_host());
+        let of_copies = copies.flat_map(|stream| programmed.iter().filter(move |(birth, _)| birth.stream == stream));
+        let originals_first = of_host.chain(of_copies).map(|(_, superblock)| *superblock);
         let (pages, trims, checkpoints) = (config.map_pages.count, config.trim_pages, config.checkpoint_pages);
         let mut found = Map::new(self.units + pages + trims.count + checkpoints.count());
         let end = if checkpoints.count() == 0 {
@@ -68,7 +71,8 @@ impl PageFtl {
             let pool = self.pool_at(psn);
             self.pools[pool as usize].live += 1;
         }
-        for (_, superblock) in programmed {
+        for (birth, superblock) in programmed {
+            self.blocks.set_stream(superblock, birth.stream);
             if media.is_failing(superblock) {
                 self.blocks.set_failing(superblock);
             }

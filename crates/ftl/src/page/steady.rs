@@ -54,6 +54,9 @@ impl PageConfig {
         if self.map_pages.count > 0 {
             return Some("no model of translation pages: the map must be in RAM");
         }
+        if self.streams.count().is_several() {
+            return Some("no model of several ftl.streams");
+        }
         (self.trim_pages.count > 0).then_some("no model of trim pages: ftl.discard must not be durable")
     }
 
@@ -68,7 +71,7 @@ impl PageConfig {
         WorkingSpace {
             pools,
             superblocks: self.geometry.blocks,
-            reserved: reserved(self.gc.shared_log) + quotas.iter().copied().max().unwrap_or(0),
+            reserved: reserved(self.gc.shared_log, self.streams.count()) + quotas.iter().copied().max().unwrap_or(0),
             units: room.saturating_sub(held),
         }
     }
@@ -170,7 +173,8 @@ impl PageConfig {
 
     /// The most mapping units of a pool.
     fn limit(&self, usable: u32) -> u32 {
-        let reserve = Reserve { shared_log: self.gc.shared_log, holds: Holds::Data };
+        let streams = self.streams.count();
+        let reserve = Reserve { streams, shared_log: self.gc.shared_log, holds: Holds::Data };
         reserve.limit(usable, self.geometry.superblock_slots())
     }
 

@@ -62,7 +62,8 @@ impl PageFtl {
         }
         let Some((_, coldest)) = data.filter(lags) else { return };
         // Copies get a superblock of their own, the most worn. The one open for copies is closed early.
-        self.close_early(pool, self.copies());
+        let copies = self.stream_of_copies(pool, coldest);
+        self.close_early(pool, copies);
         let gc = &mut self.pools[pool as usize].gc;
         (gc.want_worn, gc.moves) = (true, gc.moves + 1);
         self.take_victim(pool, coldest, Cause::Wear);

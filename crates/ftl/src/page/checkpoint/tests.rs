@@ -179,7 +179,7 @@ fn a_checkpoint_that_finds_no_space_is_given_up_and_the_one_before_counts() {
     let version = writing(&rig).expect("it is not complete").version;
     let lpn = Lpn::new(mount::place(&config).0);
     let mask = full_mask(rig.backend.geometry().sectors);
-    let unit = PageWrite { lpn, owner: None, at: 0, mask, version, old_place: OldPlace::Unasked };
+    let unit = PageWrite { lpn, owner: None, at: 0, mask, version, old_place: OldPlace::Unasked, stream: None };
     rig.with_ftl(|ftl, _, host| ftl.refuse(host, &unit));
     // Pages under way end as garbage: the rig checks every count.
     rig.run_until_idle();
