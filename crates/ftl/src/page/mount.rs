@@ -73,6 +73,10 @@ impl PageFtl {
         }
         for (birth, superblock) in programmed {
             self.blocks.set_stream(superblock, birth.stream);
+            let forgets = self.planted.is(Sabotage::StreamForgotten) && birth.stream.number() > 0;
+            if forgets && media.unwritten_from(superblock).is_some() {
+                continue;
+            }
             if media.is_failing(superblock) {
                 self.blocks.set_failing(superblock);
             }

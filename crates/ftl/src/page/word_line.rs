@@ -15,7 +15,7 @@
 
 use base::units::Lpn;
 use flash::backend::Observer;
-use flash::nand::Sector;
+use flash::nand::{Sector, Stream};
 
 use super::PageFtl;
 use super::pool::Holds;
@@ -52,7 +52,8 @@ impl PageFtl {
 
     fn send_held<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
         self.for_each_stream(pool, |ftl| {
-            if ftl.pools[pool as usize].held {
+            let forgets = ftl.planted.is(Sabotage::ParkedForgotten) && ftl.pools[pool as usize].stream != Stream::HOST;
+            if ftl.pools[pool as usize].held && !forgets {
                 ftl.send(flash, pool);
             }
         });
