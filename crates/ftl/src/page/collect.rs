@@ -269,10 +269,12 @@ impl PageFtl {
         pool: u32,
         (to, stream): (u32, Stream),
     ) {
-        let room = self.copy_room(to, stream) as usize;
-        let open = self.pools[to as usize].open[stream].expect("the caller has opened one");
         // Taken out while `self` is in use, and put back to keep its memory.
         let mut all = std::mem::take(self.pools[pool as usize].gathered_for(stream));
+        let joins = self.planted.is(Sabotage::CopyJoinsHost) && self.pools[to as usize].open[Stream::HOST].is_some();
+        let (gathered_for, stream) = (stream, if joins { Stream::HOST } else { stream });
+        let room = self.copy_room(to, stream) as usize;
+        let open = self.pools[to as usize].open[stream].expect("the caller has opened one");
         let gathered = &all[..room.min(all.len())];
         self.fetch_for_copies(flash, gathered);
         let chosen = &mut self.pools[pool as usize];
@@ -290,7 +292,7 @@ impl PageFtl {
         self.blocks.begin_program(open.superblock);
         self.advance(to, stream, covered);
         all.drain(..room.min(all.len()));
-        *self.pools[pool as usize].gathered_for(stream) = all;
+        *self.pools[pool as usize].gathered_for(gathered_for) = all;
         self.dispatch_after(flash, list, Span::ZERO);
     }
 

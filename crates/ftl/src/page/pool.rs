@@ -267,6 +267,13 @@ impl Pool {
         self.stream = stream;
     }
 
+    /// True if a program of a stream of host data is under assembly.
+    pub(super) fn assembles(&self, stream: Stream) -> bool {
+        let parked = || self.parked.get(usize::from(stream.number())).is_some_and(|parked| parked.program.is_some());
+        let program = if stream == self.stream { self.program.is_some() } else { parked() };
+        stream.is_host() && program
+    }
+
     /// The slots that have been picked for a stream of copies.
     #[inline]
     pub(super) fn gathered_for(&mut self, stream: Stream) -> &mut Vec<Psn> {

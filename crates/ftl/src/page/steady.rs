@@ -9,6 +9,8 @@
 //!
 //! Nothing but the media is written, by the rules of the media. A mount then finds what it would find on a used drive.
 
+#[cfg(test)]
+mod classes;
 mod fixed_point;
 mod math;
 

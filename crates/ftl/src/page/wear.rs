@@ -47,6 +47,11 @@ impl PageFtl {
             self.pools[pool as usize].gc.moves += 1;
             return;
         }
+        if let Some(stream) = self.lagging_stream(pool, |erases| worn - erases.min(worn) > threshold, media) {
+            self.pools[pool as usize].gc.moves += 1;
+            self.close_early(pool, stream);
+            return;
+        }
         let lags = |least: &(u32, SuperblockId)| worn - least.0.min(worn) > threshold;
         if let (Some(other), Some((_, coldest))) = (with_pages, pages.filter(lags))
             && data.is_none_or(|data| pages.is_some_and(|pages| pages < data))
@@ -89,10 +94,20 @@ impl PageFtl {
         open.is_some_and(|stream| self.close_early(pages, stream))
     }
 
+    /// A stream that writes so little that its open superblock lags, and has no program under assembly. Its superblock is
+    /// closed early, so that it can be moved like others. With one stream of each kind both are always in use.
+    fn lagging_stream<S: Sector>(&self, pool: u32, lags: impl Fn(u32) -> bool, media: &Media<S>) -> Option<Stream> {
+        self.streams.as_ref()?;
+        let opens = self.pools[pool as usize].open.each().flatten();
+        let lagging = opens.filter(|open| lags(media.erases(open.superblock)));
+        let streams = lagging.map(|open| self.blocks.stream(open.superblock));
+        streams.into_iter().find(|stream| !self.pools[pool as usize].assembles(*stream))
+    }
+
     /// Closes an open superblock before it is full. Returns false if there is none, or a program of it is under
     /// assembly.
     fn close_early(&mut self, pool: u32, stream: Stream) -> bool {
-        if stream == Stream::HOST && self.pools[pool as usize].program.is_some() {
+        if self.pools[pool as usize].assembles(stream) {
             return false;
         }
         let Some(open) = self.pools[pool as usize].open(stream).take() else { return false };

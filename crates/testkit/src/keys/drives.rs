@@ -162,7 +162,7 @@ pub fn fixtures() -> Vec<Fixture> {
             "page, streams by queue",
             PART,
             "channels = 2\nchips = 2\n",
-            "[host]\nqueues = 5\n[buffer]\nsize = \"32KiB\"\n[ftl]\nover-provisioning = \"72%\"\n\
+            "[host]\nqueues = 5\n[ftl]\nover-provisioning = \"72%\"\n\
              streams = { host = { policy = \"queue\", streams = 3 }, copies = { policy = \"generations\", streams = 2 } }\n",
         ),
         fixture(

@@ -7,7 +7,6 @@ use flash::nand::{Sector, Stream};
 use super::HostWrite;
 use crate::page::PageFtl;
 use crate::port::{Flash, Origin, Owners, PageWrite};
-use crate::sabotage::Sabotage;
 
 impl PageFtl {
     /// The write with its stream, which the policy chooses once.
@@ -35,9 +34,6 @@ impl PageFtl {
     /// The stream of the copies of a superblock's mapping units.
     pub(in crate::page) fn stream_of_copies(&self, pool: u32, source: SuperblockId) -> Stream {
         let last = self.pools[pool as usize].copies;
-        if self.planted.is(Sabotage::CopyJoinsHost) && self.pools[pool as usize].open[Stream::HOST].is_some() {
-            return Stream::HOST;
-        }
         match &self.streams {
             Some(streams) if pool < self.groups => streams.of_copies(self.blocks.stream(source)),
             _ => last,

@@ -138,6 +138,12 @@ impl StreamsSpec {
         StreamCount { host: host as u8, copies: copies.clamp(1, most) as u8 }
     }
 
+    /// The streams of copies beside the first.
+    #[must_use]
+    pub fn copies_apart(&self) -> u32 {
+        u32::from(self.count().copies) - 1
+    }
+
     /// True if the stream of a write depends on the request that brought the data.
     #[must_use]
     pub const fn asks_for_requests(&self) -> bool {
