@@ -69,7 +69,8 @@ pub mod ftl {
     pub use base::engine::{EventQueue, Handle, Rng};
     pub use ftl::{
         AgeUnit, AnyConfig, AnyFtl, Array, Candidate, Candidates, Config, Counters, Event, Flash, Ftl, FtlKind,
-        FtlSpec, HostEvent, MapImages, Mount, NameTaken, OldPlace, Owner, Owners, PageRead, PageWrite, Planted,
-        ReadSink, Saved, Service, VictimPolicy, WorkingSpace, WriteSink, full_mask, register_victim_policy,
+        FtlSpec, HostEvent, HostWrite, MapImages, Mount, NameTaken, OldPlace, Origin, Owner, Owners, PageRead,
+        PageWrite, Planted, ReadSink, Saved, Service, StreamPolicy, VictimPolicy, WorkingSpace, WriteSink, full_mask,
+        register_stream_policy, register_victim_policy,
     };
 }

@@ -41,7 +41,7 @@ pub use map_unit::MapSpec;
 pub use page::{
     AgeUnit, Candidate, Candidates, CheckpointSpec, CopyStreamsSpec, Digits, DiscardSpec, FirmwareSpec, GcSpec,
     HostStreamsSpec, HostWrite, NameTaken, PageConfig, PageFtl, ParseDigitsError, PlacementSpec, StreamCounters,
-    StreamPolicy, StreamsSpec, UnmappedReads, VictimPolicy, VictimSpec, register_victim_policy,
+    StreamPolicy, StreamsSpec, UnmappedReads, VictimPolicy, VictimSpec, register_stream_policy, register_victim_policy,
 };
 pub use port::{
     Counters, Flash, Ftl, Mount, OldPlace, Origin, Owner, Owners, PageRead, PageWrite, ReadSink, Saved, Service,

@@ -84,7 +84,9 @@ pub use firmware_spec::FirmwareSpec;
 pub use gc_spec::GcSpec;
 pub(crate) use map_pages::MapPages;
 pub use placement::{Digits, ParseDigitsError, PlacementSpec};
-pub use streams::{CopyStreamsSpec, HostStreamsSpec, HostWrite, StreamCounters, StreamPolicy, StreamsSpec};
+pub use streams::{
+    CopyStreamsSpec, HostStreamsSpec, HostWrite, StreamCounters, StreamPolicy, StreamsSpec, register_stream_policy,
+};
 pub(crate) use trim::TrimPages;
 pub use unmapped_spec::UnmappedReads;
 pub use victim::{AgeUnit, Candidate, Candidates, NameTaken, VictimPolicy, VictimSpec, register_victim_policy};

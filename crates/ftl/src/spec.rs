@@ -115,6 +115,7 @@ impl FtlSpec {
     pub fn written_out(mut self) -> Self {
         self.over_provisioning = self.capacity.is_none().then(|| self.over_provisioning());
         self.gc.victim = self.gc.victim.written_out();
+        self.streams = self.streams.written_out();
         self
     }
 

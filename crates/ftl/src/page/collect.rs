@@ -86,13 +86,13 @@ impl PageFtl {
     }
 
     /// True if the gathered mapping units must be copied although they do not fill a program: a write waits for the
-    /// space, a block is failing, or wear is levelled among translation pages, which may never gain more. Otherwise
-    /// they wait until there are more.
+    /// space, a block is failing, or wear is levelled among translation pages or in one of several streams, which may
+    /// never gain more. Otherwise they wait until there are more.
     pub(super) fn must_pad(&self, pool: u32) -> bool {
         let chosen = &self.pools[pool as usize];
         let stalled = !chosen.is_moving();
         let now = |victim: &Victim| match victim.cause {
-            Cause::Wear => self.kind_in(pool) == Holds::Pages,
+            Cause::Wear => self.kind_in(pool) == Holds::Pages || !chosen.gc.sorted.is_empty(),
             cause => cause == Cause::Recovery,
         };
         let urgent = chosen.gc.victims.iter().any(now) || self.is_awaited(pool);

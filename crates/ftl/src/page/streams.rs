@@ -15,6 +15,7 @@ mod bloom_filters;
 mod choice;
 mod interval;
 mod lru;
+mod own;
 mod queue;
 mod size;
 mod spec;
@@ -30,6 +31,7 @@ use lru::Lru;
 use queue::ByQueue;
 use size::BySize;
 
+pub use own::register_stream_policy;
 pub use spec::{CopyStreamsSpec, HostStreamsSpec, StreamsSpec};
 
 /// A write of the host to a mapping unit, as a [`StreamPolicy`] sees it.
@@ -66,6 +68,7 @@ enum HostPolicy {
     Interval(Interval),
     Lru(Lru),
     BloomFilters(BloomFilters),
+    Own(Box<dyn own::Cloned>),
 }
 
 impl StreamPolicy for HostPolicy {
@@ -76,6 +79,7 @@ impl StreamPolicy for HostPolicy {
             Self::Interval(policy) => policy.stream(write),
             Self::Lru(policy) => policy.stream(write),
             Self::BloomFilters(policy) => policy.stream(write),
+            Self::Own(policy) => policy.stream(write),
         }
     }
 }
@@ -153,6 +157,9 @@ impl Streams {
             HostStreamsSpec::BloomFilters { filters, bits, decay, threshold } => {
                 Some(HostPolicy::BloomFilters(BloomFilters::new(*filters, *bits, *decay, *threshold)))
             }
+            HostStreamsSpec::Own { name, .. } => {
+                Some(HostPolicy::Own(own::policy(name).expect("the description is checked").begin()))
+            }
         };
         let zeros = |streams: u8| vec![0; usize::from(streams)];
         let classes_stay = spec.copies == CopyStreamsSpec::Same;
@@ -169,7 +176,8 @@ impl Streams {
         }
         let counters = u64::from(count.open()) * size_of::<u64>() as u64;
         let tables = match &spec.host {
-            HostStreamsSpec::One | HostStreamsSpec::Queue { .. } => 0,
+            // What a policy of the program takes is not known.
+            HostStreamsSpec::One | HostStreamsSpec::Queue { .. } | HostStreamsSpec::Own { .. } => 0,
             HostStreamsSpec::Size { limits } => size_of_val(limits.as_slice()) as u64,
             HostStreamsSpec::Interval { limits, memory } => Interval::memory(limits, *memory),
             HostStreamsSpec::Lru { levels } => Lru::memory(levels),
@@ -248,7 +256,7 @@ mod tests {
     }
 
     /// A policy of a user: odd mapping units are hot.
-    #[derive(Debug)]
+    #[derive(Clone, Debug)]
     struct Odd;
 
     impl StreamPolicy for Odd {
@@ -259,7 +267,30 @@ mod tests {
 
     #[test]
     fn any_type_can_be_a_policy() {
-        let mut policy: Box<dyn StreamPolicy> = Box::new(Odd);
-        assert_eq!([7, 8].map(|lpn| policy.stream(&write_of(lpn, 0))), [0, 1]);
+        register_stream_policy("odd", "1", Odd).expect("the first of this name");
+        register_stream_policy("odd", "1", Odd).expect("the same");
+        let taken = register_stream_policy("odd", "2", Odd).expect_err("another version");
+        assert!(taken.to_string().starts_with("there is a stream policy `odd` of another version"), "{taken}");
+        let own = |name: &str, version: Option<&str>| {
+            let (name, version) = (name.to_owned(), version.map(str::to_owned));
+            let host = HostStreamsSpec::Own { name, streams: 2, version };
+            StreamsSpec { host, copies: CopyStreamsSpec::One }
+        };
+        let faults = |spec: &StreamsSpec| {
+            let mut faults = base::fault::Faults::default();
+            spec.check(&crate::GcSpec::default(), &mut faults);
+            faults.0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+        };
+        assert_eq!(faults(&own("odd", None)), "");
+        assert_eq!(
+            own("odd", None).written_out(),
+            own("odd", Some("1")),
+            "its version is a part of the key of results"
+        );
+        assert!(faults(&own("od", None)).contains("did you mean `odd`?"));
+        assert!(faults(&own("odd", Some("2"))).contains("is registered with version \"1\""));
+        let geometry = Geometry::new(1, 1, 1, 1, 1, 40, 4, 1, 8).expect("small");
+        let mut streams = Streams::new(&own("odd", None), &geometry).expect("two streams").clone();
+        assert_eq!([7, 8].map(|lpn| streams.of_host(write_of(lpn, 0))), [Stream::HOST, Stream::host(1)]);
     }
 }

@@ -21,7 +21,10 @@ impl PageFtl {
         let Some(threshold) = self.wear.threshold.filter(|_| !self.planted.is(Sabotage::NeverLevels)) else { return };
         let chosen = &mut self.pools[pool as usize];
         chosen.gc.since_check += 1;
-        if chosen.gc.since_check < self.wear.check_every || !chosen.gc.victims.is_empty() || chosen.free.len() < 2 {
+        // With several streams of copies, victims wait until their copies fill a program, perhaps for ever.
+        let (end, apart) = (self.geometry.superblock_slots(), !chosen.gc.sorted.is_empty());
+        let collects = chosen.gc.victims.iter().any(|victim| !apart || victim.cursor < end);
+        if chosen.gc.since_check < self.wear.check_every || collects || chosen.free.len() < 2 {
             return;
         }
         if chosen.gc.levelled_at != self.programmed {
@@ -33,6 +36,9 @@ impl PageFtl {
         chosen.gc.since_check = 0;
         let media = flash.backend.media();
         let Some(worn) = chosen.free.most_worn() else { return };
+        for victim in chosen.gc.victims.iter_mut().filter(|victim| worn > media.erases(victim.superblock) + threshold) {
+            victim.cause = Cause::Wear;
+        }
         let coldest = |pool| {
             let closed = self.victims[self.kind_in(pool)].closed(pool);
             closed.map(|superblock| (media.erases(superblock), superblock)).min()
@@ -66,6 +72,11 @@ impl PageFtl {
             return;
         }
         let Some((_, coldest)) = data.filter(lags) else { return };
+        if apart && !self.copies_fit(pool, self.pools[pool as usize].free.len() - 1, self.blocks.valid(coldest)) {
+            // The check is postponed until the copies that wait have gone.
+            self.pools[pool as usize].gc.since_check = self.wear.check_every;
+            return;
+        }
         // Copies get a superblock of their own, the most worn. The one open for copies is closed early.
         let copies = self.stream_of_copies(pool, coldest);
         self.close_early(pool, copies);

@@ -1,12 +1,13 @@
 //! The table `[ftl.streams]` of a description.
 
 use base::fault::Faults;
+use base::suggest::nearest;
 use base::units::Bytes;
 use flash::nand::Stream;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::StreamCount;
+use super::{StreamCount, own};
 use crate::page::GcSpec;
 
 /// Write streams of a page-mapped FTL: which open superblock of a pool takes a mapping unit. Each stream keeps a
@@ -73,6 +74,17 @@ pub enum HostStreamsSpec {
         #[serde(default = "threshold")]
         threshold: u32,
     },
+    /// By a policy of the program, which has registered it.
+    Own {
+        /// The name under which it is registered.
+        name: String,
+        /// Streams: 2 to 16.
+        streams: u32,
+        /// The version with which it is registered. A resolved device has it, so that another version has other keys in a
+        /// store of results.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        version: Option<String>,
+    },
 }
 
 const fn table() -> Bytes {
@@ -125,7 +137,7 @@ impl StreamsSpec {
         let host = match &self.host {
             HostStreamsSpec::One => 1,
             HostStreamsSpec::Size { limits } | HostStreamsSpec::Interval { limits, .. } => limits.len() + 1,
-            HostStreamsSpec::Queue { streams } => *streams as usize,
+            HostStreamsSpec::Queue { streams } | HostStreamsSpec::Own { streams, .. } => *streams as usize,
             HostStreamsSpec::Lru { levels } => levels.len(),
             HostStreamsSpec::BloomFilters { .. } => 2,
         };
@@ -138,6 +150,18 @@ impl StreamsSpec {
         StreamCount { host: host as u8, copies: copies.clamp(1, most) as u8 }
     }
 
+    /// The description with the version of a policy of the program.
+    pub(crate) fn written_out(self) -> Self {
+        let host = match self.host {
+            HostStreamsSpec::Own { name, streams, .. } => {
+                let version = own::policy(&name).map(|own| own.version);
+                HostStreamsSpec::Own { name, streams, version }
+            }
+            other => other,
+        };
+        Self { host, ..self }
+    }
+
     /// The streams of copies beside the first.
     #[must_use]
     pub fn copies_apart(&self) -> u32 {
@@ -147,7 +171,7 @@ impl StreamsSpec {
     /// True if the stream of a write depends on the request that brought the data.
     #[must_use]
     pub const fn asks_for_requests(&self) -> bool {
-        matches!(self.host, HostStreamsSpec::Size { .. } | HostStreamsSpec::Queue { .. })
+        matches!(self.host, HostStreamsSpec::Size { .. } | HostStreamsSpec::Queue { .. } | HostStreamsSpec::Own { .. })
     }
 
     /// Adds the faults of numbers that are wrong on any array, and of keys that exclude each other.
@@ -184,6 +208,10 @@ impl StreamsSpec {
                 let all = filters.saturating_mul(filters.saturating_add(1)) / 2;
                 faults.within("ftl.streams.host.threshold", *threshold, 1..=all.max(1));
             }
+            HostStreamsSpec::Own { name, streams, version } => {
+                faults.within("ftl.streams.host.streams", *streams, 2..=most);
+                check_own(name, version.as_deref(), faults);
+            }
         }
         match self.copies {
             CopyStreamsSpec::Generations { streams } => {
@@ -206,6 +234,25 @@ impl StreamsSpec {
                 faults.add("ftl.streams", message, "leave it out, or set ftl.gc.start to at least 1");
             }
         }
+    }
+}
+
+fn check_own(name: &str, version: Option<&str>, faults: &mut Faults) {
+    match (own::policy(name), version) {
+        (None, _) => {
+            let names = own::names();
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let meant = nearest(name, &names).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+            let message = format!("no stream policy `{name}` is registered in this program{meant}");
+            let remedy =
+                "register it before the description is read (register_stream_policy), or name one of the library";
+            faults.add("ftl.streams.host.name", message, remedy);
+        }
+        (Some(known), Some(version)) if known.version != version => {
+            let message = format!("is {version:?}, and `{name}` is registered with version {:?}", known.version);
+            faults.add("ftl.streams.host.version", message, "leave it out");
+        }
+        _ => {}
     }
 }
 
