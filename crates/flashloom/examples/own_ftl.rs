@@ -111,7 +111,7 @@ impl LogFtl {
     ) -> bool {
         let Some(target) = self.next_page(0) else { return false };
         let list = flash.backend.open_list(Class::Other, WRITE);
-        let command = flash.backend.add_program(list, Cause::Host, target, Stream::Host);
+        let command = flash.backend.add_program(list, Cause::Host, target, Stream::HOST);
         let PageWrite { lpn, owner, at, mask, version, .. } = unit;
         let slot = flash.backend.push_slot(command, Slot { lpn, version, owner, at, mask, ..Slot::default() });
         if S::PRESENT {
@@ -141,7 +141,7 @@ impl LogFtl {
             let list = flash.backend.open_list(Class::Other, COPY);
             let read = flash.backend.add_read(list, Cause::Gc, victim);
             let from = flash.backend.push_slot(read, Slot { psn: *psn, lpn: *lpn, expected: true, ..Slot::default() });
-            let program = flash.backend.add_program(list, Cause::Gc, target, Stream::Copies);
+            let program = flash.backend.add_program(list, Cause::Gc, target, Stream::COPIES);
             let to = flash.backend.push_slot(program, Slot::default());
             flash.backend.forward(read, from, program, to);
             flash.submit(list);

@@ -39,12 +39,13 @@ pub use kind::FtlKind;
 pub use log_block::{Allocation, EraseWhen, LogBlockConfig, LogBlockFtl, LogMerges, LogSpec, Striping};
 pub use map_unit::MapSpec;
 pub use page::{
-    AgeUnit, Candidate, Candidates, CheckpointSpec, Digits, DiscardSpec, FirmwareSpec, GcSpec, PageConfig, PageFtl,
-    ParseDigitsError, PlacementSpec, RegisterError, UnmappedReads, VictimPolicy, VictimSpec, register_victim_policy,
+    AgeUnit, Candidate, Candidates, CheckpointSpec, CopyStreamsSpec, Digits, DiscardSpec, FirmwareSpec, GcSpec,
+    HostStreamsSpec, HostWrite, PageConfig, PageFtl, ParseDigitsError, PlacementSpec, RegisterError, StreamCounters,
+    StreamPolicy, StreamsSpec, UnmappedReads, VictimPolicy, VictimSpec, register_stream_policy, register_victim_policy,
 };
 pub use port::{
-    Counters, Flash, Ftl, Mount, OldPlace, Owner, Owners, PageRead, PageWrite, ReadSink, Saved, Service, WriteSink,
-    full_mask,
+    Counters, Flash, Ftl, Mount, OldPlace, Origin, Owner, Owners, PageRead, PageWrite, ReadSink, Saved, Service,
+    WriteSink, full_mask,
 };
 pub use sabotage::{Planted, Sabotage};
 pub use slc_mlc::{

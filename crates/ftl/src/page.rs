@@ -39,8 +39,10 @@ mod prefetch;
 mod read;
 mod rescue;
 mod reserve;
+mod sort;
 mod stale;
 mod steady;
+mod streams;
 mod translation;
 mod trim;
 mod unmapped;
@@ -55,7 +57,7 @@ use std::collections::VecDeque;
 use base::engine::{Handle, Rng};
 use base::units::{DieId, Divisor, Span, SuperblockId, Time};
 use flash::backend::{Command, List, Timing};
-use flash::nand::{Geometry, Media, Sector, Stream};
+use flash::nand::{Geometry, Media, Sector};
 
 use crate::port::{Mount, PageWrite};
 use crate::sabotage::{Planted, Sabotage};
@@ -69,6 +71,7 @@ use moves::Left;
 use placement::Placer;
 use pool::{ByContent, Holds, Pool, Reserve};
 use pool_set::PoolSet;
+use streams::{StreamCount, Streams};
 use trim::Trims;
 use victim::Victims;
 
@@ -81,6 +84,9 @@ pub use firmware_spec::FirmwareSpec;
 pub use gc_spec::GcSpec;
 pub(crate) use map_pages::MapPages;
 pub use placement::{Digits, ParseDigitsError, PlacementSpec};
+pub use streams::{
+    CopyStreamsSpec, HostStreamsSpec, HostWrite, StreamCounters, StreamPolicy, StreamsSpec, register_stream_policy,
+};
 pub(crate) use trim::TrimPages;
 pub use unmapped_spec::UnmappedReads;
 pub use victim::{AgeUnit, Candidate, Candidates, RegisterError, VictimPolicy, VictimSpec, register_victim_policy};
@@ -136,6 +142,8 @@ pub struct PageFtl {
     /// The number of plane groups.
     groups: u32,
     placer: Placer,
+    /// The streams, if host data or copies have several.
+    streams: Option<Box<Streams>>,
     /// The closed superblocks of the data pools and of the pools of translation pages.
     victims: ByContent<Victims>,
     /// The time of the latest completion or answer, for the ages of superblocks.
@@ -188,7 +196,9 @@ impl PageFtl {
         let groups = geometry.die_count() * geometry.groups();
         let quotas = config.map_pages.quotas(&geometry);
         let pool = |i, quota, holds| {
-            let reserve = Reserve { shared_log: config.gc.shared_log, holds };
+            // Translation pages are all of one kind.
+            let streams = if holds == Holds::Data { config.streams.count() } else { StreamCount::ONE };
+            let reserve = Reserve { streams, shared_log: config.gc.shared_log, holds };
             Pool::new(&geometry, i, config.wear.dynamic, quota, reserve)
         };
         let mut pools: Vec<Pool> = (0..groups).map(|i| pool(i, 0, Holds::Data)).collect();
@@ -229,6 +239,7 @@ impl PageFtl {
                 placer if config.gathers => placer,
                 placer => placer.behind_buffer(groups),
             },
+            streams: Streams::new(&config.streams, &geometry),
             victims: ByContent {
                 data: Victims::new(&config.gc.victim, &geometry, 0),
                 pages: Victims::new(&config.gc.victim, &geometry, groups),
@@ -261,8 +272,8 @@ impl PageFtl {
     fn memory(config: &PageConfig) -> u64 {
         let geometry = &config.geometry;
         let groups = u64::from(geometry.die_count()) * u64::from(geometry.groups());
-        let kinds = if config.map_pages.count > 0 { 2 } else { 1 };
-        let pools = kinds * groups * Pool::memory(geometry);
+        let with_pages = if config.map_pages.count > 0 { groups * Pool::memory(geometry, StreamCount::ONE) } else { 0 };
+        let pools = groups * Pool::memory(geometry, config.streams.count()) + with_pages;
         // Each set lists its pools twice: for placement and for waiting writes.
         let members: u64 = config.sets.iter().map(|set| set.len() as u64).sum();
         let sets = 2 * members * u64::from(geometry.groups()) * size_of::<u32>() as u64;
@@ -279,14 +290,9 @@ impl PageFtl {
             + pools
             + sets
             + placer
+            + Streams::memory(&config.streams)
             + 2 * Victims::memory(geometry)
             + reading
-    }
-
-    /// The stream of copies: that of the host if the log is shared.
-    #[inline]
-    const fn copies(&self) -> Stream {
-        if self.gc.shared_log { Stream::Host } else { Stream::Copies }
     }
 
     #[inline]

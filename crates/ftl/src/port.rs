@@ -6,12 +6,12 @@ use std::num::NonZeroU32;
 use base::engine::{EventQueue, Handle};
 use base::units::{Lpn, Psn, Span, Time};
 use flash::backend::{Backend, CauseSet, Class, Command, List, Observer, Slot, SlotContent};
-use flash::nand::{Media, Sector};
+use flash::nand::{Media, Sector, Stream};
 
 use crate::family::Config;
 use crate::log_block::LogMerges;
 use crate::sabotage::Planted;
-use crate::{Event, MergeCounters, SlcMlcCounters, map_unit};
+use crate::{Event, MergeCounters, SlcMlcCounters, StreamCounters, map_unit};
 
 /// The flash of a device at one moment, as an FTL sees it.
 #[derive(Debug)]
@@ -101,6 +101,8 @@ pub struct PageWrite {
     pub version: u32,
     /// The place of the other sectors, if a map unit has answered.
     pub old_place: OldPlace,
+    /// The stream that an FTL with several has chosen; none before.
+    pub stream: Option<Stream>,
 }
 
 impl PageWrite {
@@ -120,7 +122,7 @@ impl PageWrite {
     /// The write of a slot whose program failed: its owner still has the data, and the FTL writes it again.
     pub(crate) const fn again(slot: &Slot) -> Self {
         let Slot { lpn, owner, at, mask, version, .. } = *slot;
-        Self { lpn, owner, at, mask, version, old_place: OldPlace::Unasked }
+        Self { lpn, owner, at, mask, version, old_place: OldPlace::Unasked, stream: None }
     }
 }
 
@@ -183,6 +185,15 @@ impl Service {
     }
 }
 
+/// The request that data came with, as far as an FTL may ask.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// Its sectors; 0 if no request of the host brought the data.
+    pub sectors: u32,
+    /// The number of its submission queue.
+    pub queue: u32,
+}
+
 /// Receives the mapping units that an FTL has read.
 pub trait ReadSink<S> {
     /// A mapping unit has been read.
@@ -241,6 +252,10 @@ pub trait WriteSink<S> {
     fn fetch_near(&self, _owner: Owner, _lpn: Lpn) {}
     /// The NVM set that the owner's writes are confined to; 0 is the whole array.
     fn set(&self, owner: Owner) -> u32;
+    /// The request that the owner's data came with.
+    fn origin(&self, _owner: Owner) -> Origin {
+        Origin::default()
+    }
     /// A mapping unit has been discarded.
     fn discard_done(&mut self, owner: Owner);
     /// A mapping unit has been programmed and the map points to it.
@@ -300,6 +315,8 @@ pub struct Counters {
     pub log_merges: Option<LogMerges>,
     /// Those of the FTL of a hybrid SLC/MLC disk.
     pub slc_mlc: Option<Box<SlcMlcCounters>>,
+    /// The streams', since the power came on, if there are several.
+    pub streams: Option<Box<StreamCounters>>,
 }
 
 /// A flash translation layer.

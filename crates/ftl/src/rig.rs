@@ -12,7 +12,7 @@ use flash::spec::{FlashSpec, SlcSpec};
 use serde::Deserialize;
 
 use crate::port::{
-    Flash, Ftl, Mount, OldPlace, Owner, Owners, PageRead, PageWrite, ReadSink, Service, WriteSink, full_mask,
+    Flash, Ftl, Mount, OldPlace, Origin, Owner, Owners, PageRead, PageWrite, ReadSink, Service, WriteSink, full_mask,
 };
 use crate::{AnyConfig, AnyFtl, Array, Config, Event, FtlSpec, Setup, Site};
 
@@ -83,6 +83,8 @@ pub(crate) fn describe(text: &str) -> (AnyConfig, Array, Option<Array>) {
 pub(crate) struct Host {
     /// The stamp of each mapping unit that is being written.
     writing: BTreeMap<Lpn, Stamp>,
+    /// The submission queue of all writes from now on.
+    pub(crate) queue: u32,
     pub(crate) written: u32,
     pub(crate) refused: u32,
     pub(crate) read: Vec<Option<Stamp>>,
@@ -113,6 +115,10 @@ impl WriteSink<Stamp> for Host {
 
     fn set(&self, _: Owner) -> u32 {
         0
+    }
+
+    fn origin(&self, _: Owner) -> Origin {
+        Origin { sectors: 0, queue: self.queue }
     }
 
     fn discard_done(&mut self, _: Owner) {}
@@ -269,6 +275,7 @@ impl<F: Ftl> Rig<F> {
                 mask,
                 version,
                 old_place: OldPlace::Unasked,
+                stream: None,
             };
             self.with_ftl(|ftl, flash, host| ftl.write(flash, host, unit));
         }

@@ -148,13 +148,19 @@ pub enum Sabotage {
     PlaneForgotten,
     /// A power cut tears a program or an erase that was suspended once, although the operation is done.
     TornAfterResume,
+    /// A mount forgets the superblocks that were open in streams other than the first.
+    StreamForgotten,
+    /// A copy joins the superblock that is open for host data.
+    CopyJoinsHost,
+    /// Programs that wait for more data go on only in the stream that was written last.
+    ParkedForgotten,
     /// Another source than the seed decides.
     Undetermined,
 }
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 71] = [
+    pub const EVERY: [Self; 74] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -225,6 +231,9 @@ impl Sabotage {
         Self::SuspendedForever,
         Self::PlaneForgotten,
         Self::TornAfterResume,
+        Self::StreamForgotten,
+        Self::CopyJoinsHost,
+        Self::ParkedForgotten,
         Self::Undetermined,
     ];
 }

@@ -11,7 +11,7 @@ use crate::idle::Idle;
 use crate::kind::FtlKind;
 use crate::log_block::LogSpec;
 use crate::map_unit::MapSpec;
-use crate::page::{CheckpointSpec, DiscardSpec, FirmwareSpec, GcSpec, PlacementSpec, UnmappedReads};
+use crate::page::{CheckpointSpec, DiscardSpec, FirmwareSpec, GcSpec, PlacementSpec, StreamsSpec, UnmappedReads};
 use crate::slc_mlc::SlcMlcSpec;
 use crate::toolkit::WearSpec;
 
@@ -46,6 +46,9 @@ pub struct FtlSpec {
     pub placement: PlacementSpec,
     /// Garbage collection.
     pub gc: GcSpec,
+    /// Write streams.
+    #[serde(skip_serializing_if = "is_default")]
+    pub streams: StreamsSpec,
     /// Wear levelling.
     pub wear: WearSpec,
     /// Whether a discard survives a power cut.
@@ -83,6 +86,7 @@ impl Default for FtlSpec {
             firmware: None,
             placement: PlacementSpec::default(),
             gc: GcSpec::default(),
+            streams: StreamsSpec::default(),
             wear: WearSpec::default(),
             discard: DiscardSpec::default(),
             unmapped_reads: UnmappedReads::default(),
@@ -111,6 +115,7 @@ impl FtlSpec {
     pub fn written_out(mut self) -> Self {
         self.over_provisioning = self.capacity.is_none().then(|| self.over_provisioning());
         self.gc.victim = self.gc.victim.written_out();
+        self.streams = self.streams.written_out();
         self
     }
 
@@ -124,6 +129,7 @@ impl FtlSpec {
             faults.within("ftl.gc.parallel", gc.parallel, 1..=PARALLEL_MAX);
         }
         gc.victim.check(faults);
+        self.streams.check(gc, faults);
         faults.positive("ftl.gc.parallel", gc.parallel);
         faults.positive("ftl.wear.check-every", wear.check_every);
         if wear.threshold == Some(0) {

@@ -25,7 +25,7 @@ use base::units::Lpn;
 use flash::backend::{Payload, SlotContent};
 use flash::nand::Sector;
 
-use ftl::{Planted, Sabotage};
+use ftl::{Origin, Planted, Sabotage};
 
 use crate::spec::ResolvedBuffer;
 use ftl::full_mask;
@@ -74,6 +74,8 @@ pub(crate) struct Buffer<S> {
     held: u64,
     entries: Slab<Entry>,
     data: Payload<S>,
+    /// The request that wrote each entry last; empty if the FTL does not ask.
+    origins: Vec<Origin>,
     index: Index,
     queues: Vec<Queue>,
     /// The superblock policy's lists, instead of the queues.
@@ -103,6 +105,7 @@ impl<S: Sector> Buffer<S> {
             held: 0,
             entries: Slab::default(),
             data: Payload::new(sectors),
+            origins: Vec::new(),
             index: Index::new(size.units),
             queues: vec![Queue::default(); sets],
             superblocks: size.superblocks.map(|of| Superblocks::new(of.units, of.most)),
@@ -155,7 +158,7 @@ impl<S: Sector> Buffer<S> {
     /// Takes sectors of a unit for a set, from the data of a request in which the unit begins at `at`.
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller.
-    pub(crate) fn take(&mut self, lpn: Lpn, set: u32, mask: u64, (data, at): (&[S], i32)) -> Taken {
+    pub(crate) fn take(&mut self, lpn: Lpn, set: u32, mask: u64, (data, at): (&[S], i32), origin: Origin) -> Taken {
         let known = self.index.get(&self.entries, lpn);
         if let Some(of) = self.size.superblocks {
             let before = known.map_or(0, |handle| self.entries[handle].mask);
@@ -171,6 +174,9 @@ impl<S: Sector> Buffer<S> {
         };
         let now = self.entries[handle].mask | mask;
         self.entries[handle].mask = now;
+        if self.size.origins {
+            self.set_origin(handle, origin);
+        }
         self.held += self.count_sectors(now & !before);
         if let Some(superblocks) = &mut self.superblocks {
             superblocks.touch(lpn.get());
@@ -179,6 +185,20 @@ impl<S: Sector> Buffer<S> {
             self.data.put_part(handle.index(), mask, (data, at));
         }
         taken
+    }
+
+    #[inline(never)]
+    fn set_origin(&mut self, handle: Handle<Entry>, origin: Origin) {
+        let index = handle.index();
+        if self.origins.len() <= index {
+            self.origins.resize(index + 1, Origin::default());
+        }
+        self.origins[index] = origin;
+    }
+
+    /// The request that wrote an entry last, if the buffer remembers it.
+    pub(crate) fn origin(&self, entry: Handle<Entry>) -> Origin {
+        self.origins.get(entry.index()).copied().unwrap_or_default()
     }
 
     /// Sectors in a mask. Nearly all masks are whole or empty.
@@ -357,7 +377,7 @@ mod tests {
     }
 
     pub(super) fn take(buffer: &mut Buffer<Stamp>, lpn: u32, mask: u64, stamp: u64) -> Taken {
-        buffer.take(Lpn::new(lpn), 0, mask, (&[0, 1, 2, 3].map(|i| Stamp(stamp * 10 + i)), 0))
+        buffer.take(Lpn::new(lpn), 0, mask, (&[0, 1, 2, 3].map(|i| Stamp(stamp * 10 + i)), 0), Origin::default())
     }
 
     fn stamps(buffer: &Buffer<Stamp>, lpn: u32) -> Vec<u64> {

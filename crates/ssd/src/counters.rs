@@ -4,7 +4,7 @@ use base::units::{SECTOR, Span, Time};
 use flash::backend::{Account, Backend, Op};
 use flash::nand::Sector;
 
-use ftl::{LogMerges, MergeCounters, SlcMlcCounters, map_unit};
+use ftl::{LogMerges, MergeCounters, SlcMlcCounters, StreamCounters, map_unit};
 
 /// A snapshot of all counters of a device.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,6 +60,8 @@ pub struct Counters {
     pub slc_array: Option<Box<SlcArrayCounters>>,
     /// Counters of the FTL of Chang's hybrid SLC/MLC disk; `None` under another FTL.
     pub slc_mlc: Option<Box<SlcMlcCounters>>,
+    /// Mapping units programmed in each write stream since power-on, if there are several.
+    pub streams: Option<Box<StreamCounters>>,
     /// Free blocks of the FTL.
     pub free_blocks: u64,
     /// Blocks retired, factory-marked ones included.

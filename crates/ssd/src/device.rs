@@ -548,6 +548,7 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
             log_merges: ftl.log_merges,
             slc_array: self.slc_array.as_ref().map(|slc_array| Box::new(SlcArrayCounters::of(slc_array, self.now))),
             slc_mlc: ftl.slc_mlc,
+            streams: ftl.streams,
             free_blocks: self.ftl.free_blocks(),
             bad_blocks: self.backend.media().bad_blocks(),
             event_hash: hash.value(),

@@ -359,7 +359,15 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             let version = self.ftl.next_version();
             self.ftl.begin_write(0);
             for lpn in &batch {
-                let unit = PageWrite { lpn: *lpn, owner: None, at: 0, mask, version, old_place: OldPlace::Unasked };
+                let unit = PageWrite {
+                    lpn: *lpn,
+                    owner: None,
+                    at: 0,
+                    mask,
+                    version,
+                    old_place: OldPlace::Unasked,
+                    stream: None,
+                };
                 let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
                 self.ftl.write(&mut flash, &mut self.clients, unit);
             }

@@ -23,7 +23,7 @@ fn drive(version: u32, rest: &str) -> Ssd<Stamp> {
     backend.set_timed(false);
     let list = backend.open_list(Class::Other, 0);
     let target = Target { superblock: SuperblockId::new(0), offset: 0 };
-    let program = backend.add_program(list, Cause::Host, target, Stream::Host);
+    let program = backend.add_program(list, Cause::Host, target, Stream::HOST);
     backend.push_slot(program, Slot { lpn: Lpn::new(0), version, expected: true, ..Slot::default() });
     assert_eq!(backend.begin_serial(Time::ZERO, list), None, "time is off");
     Ssd::with_media(&resolved, 7, backend.media().clone(), None, ())

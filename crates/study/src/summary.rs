@@ -11,6 +11,7 @@ mod map;
 mod merges;
 mod series;
 mod slc;
+mod streams;
 mod validity;
 
 use std::collections::BTreeMap;
@@ -43,6 +44,7 @@ pub use map::{MapSummary, Mshrs};
 pub use merges::MergeSummary;
 pub use series::{CompletedSummary, FlowIntervalSummary, IntervalSummary, SeriesSummary, busy_dies, percentile};
 pub use slc::{EraseRange, SlcMlcSummary};
+pub use streams::{StreamSummary, StreamsSummary};
 pub use validity::{OverloadSummary, RoundSummary, SteadySummary, ValiditySummary, WarmUpSummary};
 
 /// The input of all reports of a run.
@@ -179,6 +181,9 @@ pub struct Summary {
     /// The traffic of the SLC and MLC flash of a hybrid drive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slc_mlc: Option<SlcMlcSummary>,
+    /// The write streams, if there are several of host data or of copies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub streams: Option<StreamsSummary>,
     /// Busy shares of the parts of the device.
     pub utilisation: Utilisation,
     /// The parts of the requests' time by kind and band of percentiles, if an observer attributed it.
@@ -519,6 +524,7 @@ impl Summary {
             merges: counted.merges.map(MergeSummary::new),
             log_merges: counted.log_merges.as_ref().map(LogSummary::new),
             slc_mlc: counted.slc_mlc.as_ref().map(|slc_mlc| SlcMlcSummary::new(slc_mlc, &counted, report)),
+            streams: counted.streams.as_deref().map(StreamsSummary::new),
             utilisation: Utilisation {
                 link: share(counted.link_busy, span),
                 ram: (!counted.ram_busy.is_zero()).then(|| share(counted.ram_busy, span)),

@@ -71,6 +71,7 @@ impl<S: Copy + Default> FixedDrive<S> {
             log_merges: None,
             slc_array: None,
             slc_mlc: None,
+            streams: None,
             free_blocks: 0,
             bad_blocks: 0,
             event_hash: 0,

@@ -13,9 +13,10 @@ use ftl::{
     SlcMlcSpec, Striping, ThresholdBy,
 };
 use ssd::{
-    BufferPolicy, BufferSpec, CheckpointSpec, Digits, DiscardSpec, Drive, FlashSpec, FlushPolicy, FtlKind, FtlSpec,
-    GcSpec, HostSpec, LinkSpec, MapSpec, PlacementSpec, Precondition, QueueArbitration, QueueId, QueueSpec, RamSpec,
-    ReadTransfer, SlcSpec, Spec, Ssd, UnmappedReads, VictimSpec, WearSpec,
+    BufferPolicy, BufferSpec, CheckpointSpec, CopyStreamsSpec, Digits, DiscardSpec, Drive, FlashSpec, FlushPolicy,
+    FtlKind, FtlSpec, GcSpec, HostSpec, HostStreamsSpec, LinkSpec, MapSpec, PlacementSpec, Precondition,
+    QueueArbitration, QueueId, QueueSpec, RamSpec, ReadTransfer, SlcSpec, Spec, Ssd, StreamsSpec, UnmappedReads,
+    VictimSpec, WearSpec,
 };
 
 use crate::conformance::{short, varied};
@@ -103,7 +104,8 @@ pub fn draw_device(rng: &mut Rng, faults: bool) -> Spec {
         if spec.resolve().is_ok() {
             spec = or_suspending(spec, &mut Rng::stream(rng.clone().bits(), "swarm.suspend"));
             spec = or_plane_reads(spec, &mut Rng::stream(rng.clone().bits(), "swarm.plane-reads"));
-            return or_varied(spec, &mut Rng::stream(rng.clone().bits(), "swarm.variation"));
+            spec = or_varied(spec, &mut Rng::stream(rng.clone().bits(), "swarm.variation"));
+            return or_streams(spec, &mut Rng::stream(rng.clone().bits(), "swarm.streams"));
         }
     }
 }
@@ -152,6 +154,24 @@ fn or_varied(spec: Spec, rng: &mut Rng) -> Spec {
     let mut varies = spec.clone();
     varies.flash.variation = Some(varied());
     if varies.resolve().is_ok() { varies } else { spec }
+}
+
+/// In a quarter of the cases, the device with several write streams and blocks for them, if it takes that.
+fn or_streams(spec: Spec, rng: &mut Rng) -> Spec {
+    if !rng.chance(0.25) {
+        return spec;
+    }
+    let mut streams = spec.clone();
+    let host = pick(rng, &HostStreamsSpec::every());
+    streams.ftl.streams = StreamsSpec { host, copies: pick(rng, &CopyStreamsSpec::EVERY) };
+    (streams.ftl.gc.start, streams.ftl.gc.stop) = (spec.ftl.gc.start.max(1), spec.ftl.gc.stop.max(2));
+    streams.ftl.gc.shared_log = false;
+    if let Some(part) = &mut streams.flash.custom_part {
+        part.geometry.blocks_per_plane += 8;
+        streams.ftl.over_provisioning = Some(Ratio::new(0.6 + rng.unit() * 0.2));
+    }
+    leave_out_idle(&mut streams);
+    if streams.resolve().is_ok() { streams } else { spec }
 }
 
 /// Times of the firmware, the RAM and the link, on some of the devices that can have them.

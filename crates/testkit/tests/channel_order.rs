@@ -176,7 +176,7 @@ fn backend(shape: &Shape, ends: usize) -> Vec<Time> {
     for die in 0..shape.channels * shape.dies {
         let list = backend.open_list(Class::Other, 0);
         let target = Target { superblock: SuperblockId::new(die * 4), offset: 0 };
-        let program = backend.add_program(list, Cause::Host, target, Stream::Host);
+        let program = backend.add_program(list, Cause::Host, target, Stream::HOST);
         backend.push_slot(program, Slot { lpn: Lpn::new(die), expected: true, ..Slot::default() });
         backend.submit(Time::ZERO, list, &mut events);
         let done = backend.take_finished().expect("time is off");

@@ -110,6 +110,7 @@ const TRIMS: &[&str; 1] = &["durable discards"];
 const CHECKPOINTS: &[&str; 1] = &["checkpoints"];
 const SUSPENDS: &[&str; 1] = &["suspension, AnyTime"];
 const PLANES: &[&str; 1] = &["planes that read by themselves, Host"];
+const STREAMS: &[&str; 1] = &["streams, Lru, Same"];
 const BAST: &[&str; 1] = &["Bast, Apart, controllers PerChannel"];
 const CHANG: &[&str; 1] = &["Chang, plain"];
 
@@ -189,7 +190,7 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
             vec![at(&["Chang, a large table"], "program failures")]
         }
         Sabotage::HelperUnreserved => {
-            vec![at(&["CostBenefit, PageRoundRobin channel-chip-die-plane"], "preconditioning")]
+            vec![at(&["CostBenefit { age: Superblocks }, PageRoundRobin channel-chip-die-plane"], "preconditioning")]
         }
         Sabotage::CacheOverwritten => vec![at(&["cache mode across lists, deep queue"], "integrity")],
         Sabotage::DiscardUnrecorded => vec![at(TRIMS, "power cuts, full"), at(TRIMS, "power cuts, among discards")],
@@ -203,6 +204,8 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         Sabotage::TornAfterResume => vec![at(SUSPENDS, "power cuts, full")],
         Sabotage::BlockReordered => vec![at(&["collection first, checkpoints"], "integrity")],
         Sabotage::PageSkipped => vec![at(PAGES, "books"), at(PAGES, "integrity")],
+        Sabotage::StreamForgotten => vec![at(STREAMS, "power cuts, full")],
+        Sabotage::CopyJoinsHost | Sabotage::ParkedForgotten => vec![at(&["streams, one-shot programs"], "integrity")],
         // A unit test finds it: the suite has no tenants confined to a part of the dies.
         Sabotage::ConfinementForgotten => Vec::new(),
         // A unit test finds it: a rescue into such an end needs two failures and several power cuts.

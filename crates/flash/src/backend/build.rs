@@ -16,7 +16,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Adds a read of slots in one row of a superblock; [`Backend::push_slot`] names them.
     #[inline]
     pub fn add_read(&mut self, list: Handle<List>, cause: Cause, superblock: SuperblockId) -> Handle<Command> {
-        self.add(list, Op::Read, cause, Target { superblock, offset: 0 }, Stream::Host)
+        self.add(list, Op::Read, cause, Target { superblock, offset: 0 }, Stream::HOST)
     }
 
     /// Adds a program that begins at `target`; [`Backend::push_slot`] fills its slots.
@@ -26,13 +26,19 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     /// Adds a copy-back to `target`; each slot names its source.
-    pub fn add_copy_back(&mut self, list: Handle<List>, cause: Cause, target: Target) -> Handle<Command> {
-        self.add(list, Op::CopyBack, cause, target, Stream::Copies)
+    pub fn add_copy_back(
+        &mut self,
+        list: Handle<List>,
+        cause: Cause,
+        target: Target,
+        stream: Stream,
+    ) -> Handle<Command> {
+        self.add(list, Op::CopyBack, cause, target, stream)
     }
 
     /// Adds an erase.
     pub fn add_erase(&mut self, list: Handle<List>, cause: Cause, superblock: SuperblockId) -> Handle<Command> {
-        self.add(list, Op::Erase, cause, Target { superblock, offset: 0 }, Stream::Host)
+        self.add(list, Op::Erase, cause, Target { superblock, offset: 0 }, Stream::HOST)
     }
 
     #[inline]

@@ -256,7 +256,7 @@ mod tests {
     fn command(table: &mut CommandTable, class: Class, op: Op, state: State) -> Handle<Command> {
         let list = table.open(class, 0);
         let target = Target { superblock: SuperblockId::new(0), offset: 0 };
-        let handle = table.add(list, op, Cause::Host, (DieId::new(0), target), Stream::Host);
+        let handle = table.add(list, op, Cause::Host, (DieId::new(0), target), Stream::HOST);
         table.commands[handle].state = state;
         handle
     }

@@ -173,7 +173,7 @@ mod tests {
 
     fn add(table: &mut CommandTable, list: Handle<List>, op: Op, die: u32) -> Handle<Command> {
         let target = Target { superblock: SuperblockId::new(0), offset: 0 };
-        table.add(list, op, Cause::Host, (DieId::new(die), target), Stream::Host)
+        table.add(list, op, Cause::Host, (DieId::new(die), target), Stream::HOST)
     }
 
     fn lpn(lpn: u32) -> Slot {

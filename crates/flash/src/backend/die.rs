@@ -130,7 +130,7 @@ mod tests {
     fn command(table: &mut CommandTable, op: Op) -> Handle<Command> {
         let list = table.open(Class::Other, 0);
         let target = Target { superblock: SuperblockId::new(0), offset: 0 };
-        table.add(list, op, Cause::Host, (DieId::new(0), target), Stream::Host)
+        table.add(list, op, Cause::Host, (DieId::new(0), target), Stream::HOST)
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use base::engine::{Handle, Slab};
 
 use super::{Class, Command, Op, Order};
-use crate::nand::Stream;
 
 /// Classes of service; a lower number goes first.
 pub(super) const CLASSES: usize = 5;
@@ -22,11 +21,11 @@ impl Order {
 }
 
 impl Command {
-    /// True for a command that the FTL needs for itself. What is programmed in the stream of host data is none, whatever its
+    /// True for a command that the FTL needs for itself. What is programmed in a stream of host data is none, whatever its
     /// cause: programs of one block keep their order.
     #[inline]
     pub(super) fn collects(&self) -> bool {
-        let keeps_order = self.op == Op::Program && self.stream == Stream::Host;
+        let keeps_order = self.op == Op::Program && self.stream.is_host();
         !keeps_order && !self.cause.is_of_host()
     }
 }

@@ -18,7 +18,7 @@ use base::units::{Span, Time};
 use super::planted::Bug;
 use super::queue::CLASSES;
 use super::{Backend, Cause, Class, Command, Event, Observer, Op, Phase, Primitive, Resource, State};
-use crate::nand::{Sector, Stream, Target};
+use crate::nand::{Sector, Target};
 
 /// The operations that may be suspended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -143,7 +143,7 @@ impl SuspendSpec {
             Op::Read if command.class == Class::HostRead => HOST_READS,
             Op::Read if command.class == Class::PatientRead => PATIENT_READS,
             Op::Read if self.reads == ReadScope::All => ALL_READS,
-            Op::Program if self.writes && command.stream == Stream::Host => HOST_WRITES,
+            Op::Program if self.writes && command.stream.is_host() => HOST_WRITES,
             _ => CLASSES - 1,
         }
     }
@@ -453,6 +453,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nand::Stream;
     use base::engine::Slab;
     use base::units::{DieId, SuperblockId};
 
@@ -465,7 +466,7 @@ mod tests {
         let mut lists = Slab::default();
         let list = lists.insert(super::super::List::new(Class::Other, 0, 0));
         let target = Target { superblock: SuperblockId::new(0), offset: 0 };
-        let command = Command::new(Op::Erase, Cause::Gc, DieId::new(0), target, Stream::Host, list, Class::Other);
+        let command = Command::new(Op::Erase, Cause::Gc, DieId::new(0), target, Stream::HOST, list, Class::Other);
         let handle = Slab::default().insert(command.clone());
         let mut suspension = Suspension::default();
         suspension.begin(handle, &command, at(0), at(1000));
@@ -552,7 +553,7 @@ mod tests {
         let mut slab = Slab::default();
         let list = slab.insert(super::super::List::new(Class::HostRead, 0, 0));
         let target = Target { superblock: SuperblockId::new(0), offset: 0 };
-        let of = |op, cause, class| Command::new(op, cause, DieId::new(0), target, Stream::Host, list, class);
+        let of = |op, cause, class| Command::new(op, cause, DieId::new(0), target, Stream::HOST, list, class);
         let host = of(Op::Read, Cause::Host, Class::HostRead);
         let collection = of(Op::Read, Cause::Gc, Class::Other);
         let write = of(Op::Program, Cause::Host, Class::Other);

@@ -94,7 +94,7 @@ impl<S: Sector> Bench<S> {
             let end = (at / row * row + row).min(offset + pages);
             let target = Target { superblock, offset: at };
             let command = match op {
-                Op::Program => self.backend.add_program(list, Cause::Host, target, Stream::Host),
+                Op::Program => self.backend.add_program(list, Cause::Host, target, Stream::HOST),
                 _ => self.backend.add_read(list, Cause::Host, superblock),
             };
             for i in at..end {
@@ -416,7 +416,7 @@ fn a_copy_list_runs_without_the_ftl() {
     let list = b.open_list(Class::Other, 9);
     let target = Target { superblock: SuperblockId::new(1), offset: 0 };
     let read = b.add_read(list, Cause::Gc, SuperblockId::new(0));
-    let program = b.add_program(list, Cause::Gc, target, Stream::Copies);
+    let program = b.add_program(list, Cause::Gc, target, Stream::COPIES);
     let erase = b.add_erase(list, Cause::Gc, SuperblockId::new(0));
     let from = b.push_slot(read, Slot { psn: Psn::new(1), ..Slot::default() });
     let to = b.push_slot(program, Slot::default());
@@ -440,7 +440,7 @@ fn copy_back_stays_off_the_bus_and_in_its_plane() {
     let copy = |bench: &mut Bench, to: u32| {
         let list = bench.backend.open_list(Class::Other, 0);
         let target = Target { superblock: SuperblockId::new(to), offset: 0 };
-        let command = bench.backend.add_copy_back(list, Cause::Gc, target);
+        let command = bench.backend.add_copy_back(list, Cause::Gc, target, Stream::COPIES);
         bench.backend.push_slot(command, Slot { psn: Psn::new(0), ..Slot::default() });
         bench.submit(list);
         bench.run()[0].1.as_us_f64()

@@ -18,6 +18,7 @@ mod prefetch;
 mod program;
 mod snapshot;
 mod spares;
+mod stream;
 mod torn;
 mod writes;
 
@@ -29,18 +30,8 @@ use payload::Content;
 pub(crate) use payload::Contents;
 pub use snapshot::SnapshotError;
 use spares::Spares;
+pub use stream::Stream;
 use writes::Writes;
-
-/// The stream of writes that a superblock was opened for, as its first spare area records it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum Stream {
-    /// New data.
-    #[default]
-    Host,
-    /// Copies of data whose original stays until its block is erased.
-    Copies,
-}
 
 /// When a superblock was opened, in the order of all openings, and for which stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -438,7 +429,7 @@ mod tests {
         let target = Target { superblock: SuperblockId::new(superblock), offset };
         let stamps: Vec<Stamp> = (0..count * 2).map(|i| Stamp(u64::from(offset * 2 + i) + 1)).collect();
         let spare = |i: usize| (Spare::Data { lpn: Lpn::new(100 + offset + i as u32), version: 7 }, false);
-        media.program(target, count, (Stream::Host, Mode::Full), spare, &stamps)
+        media.program(target, count, (Stream::HOST, Mode::Full), spare, &stamps)
     }
 
     #[test]
@@ -461,7 +452,7 @@ mod tests {
         let spare = |i: usize| (Spare::Data { lpn: Lpn::new(i as u32), version: 7 }, false);
         for row in 0..4 * 6 {
             let target = Target { superblock: SuperblockId::new(row / 6), offset: row % 6 * 4 };
-            assert!(m.program(target, 4, (Stream::Host, Mode::Full), spare, &[Stamp(5); 8]));
+            assert!(m.program(target, 4, (Stream::HOST, Mode::Full), spare, &[Stamp(5); 8]));
         }
         let Spares::Wide(spares) = &m.spares else { panic!("slots are small") };
         let content = |of: &Content<Stamp>| match of {

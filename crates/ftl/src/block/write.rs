@@ -99,7 +99,7 @@ impl BlockFtl {
         let (lbn, offset) = self.split(unit.lpn);
         let partly = !unit.is_whole(self.geometry.sectors);
         let rest = if partly { self.place_of(flash.backend.media(), lbn, offset) } else { None };
-        let program = flash.backend.add_program(list, Cause::Host, target, Stream::Host);
+        let program = flash.backend.add_program(list, Cause::Host, target, Stream::HOST);
         owners.charge(unit.owner);
         let to = push_unit(flash, owners, program, unit);
         if let Some(psn) = rest {

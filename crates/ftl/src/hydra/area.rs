@@ -135,7 +135,7 @@ impl Area {
         let mut before = None;
         for (page, offset) in self.waiting.drain(..count).zip(next..) {
             let target = Target { superblock: block, offset };
-            let program = flash.backend.add_program(list, Cause::Map, target, Stream::Host);
+            let program = flash.backend.add_program(list, Cause::Map, target, Stream::HOST);
             let lpn = Lpn::new(self.first_number + page.number);
             let mask = full_mask(self.sectors);
             flash.backend.push_slot(program, Slot { lpn, version: page.version, mask, ..Slot::default() });

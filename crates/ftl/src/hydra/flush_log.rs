@@ -283,7 +283,7 @@ impl FlushLog {
             None => flash.backend.open_list(Class::Other, self.tag(strip, true)),
         };
         let target = Target { superblock: block, offset: page };
-        let program = flash.backend.add_program(list, Cause::Flush, target, Stream::Host);
+        let program = flash.backend.add_program(list, Cause::Flush, target, Stream::HOST);
         let i = block.get() % flash.backend.geometry().blocks - self.places[strip].1;
         let lpn = Lpn::new(self.first_number + self.image(strip, i, page));
         let count: u32 = rows.iter().map(|(unit, _)| unit.mask.count_ones()).sum();

@@ -328,7 +328,7 @@ impl HydraFtl {
                     if before.is_some_and(|before| flash.backend.extend_copy_back(before, why, target, &slot)) {
                         continue;
                     }
-                    let command = flash.backend.add_copy_back(list, why, target);
+                    let command = flash.backend.add_copy_back(list, why, target, Stream::COPIES);
                     flash.backend.push_slot(command, slot);
                     command
                 }
@@ -336,10 +336,10 @@ impl HydraFtl {
                     let unit = unit.expect("something is written");
                     let slot = Slot { version: unit.version, owner: unit.owner, mask: unit.mask, ..plain };
                     let (command, slot) = if let Way::CopyWith(psn) = way {
-                        let command = flash.backend.add_copy_back(list, given, target);
+                        let command = flash.backend.add_copy_back(list, given, target, Stream::COPIES);
                         (command, flash.backend.push_slot(command, Slot { psn, ..slot }))
                     } else {
-                        let command = flash.backend.add_program(list, given, target, Stream::Host);
+                        let command = flash.backend.add_program(list, given, target, Stream::HOST);
                         (command, flash.backend.push_slot(command, slot))
                     };
                     if !unit.is_whole(self.layout.sectors) {

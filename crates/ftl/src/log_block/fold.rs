@@ -278,7 +278,7 @@ impl LogBlockFtl {
             if let Some((_, slot, data)) = kept.iter().find(|(of, ..)| *of == offset) {
                 let list = self.list_for(flash, tag, self.geometry.die_of(superblock));
                 let target = Target { superblock, offset };
-                let program = flash.backend.add_program(self.lists.lists[list].1, Cause::Merge, target, Stream::Copies);
+                let program = flash.backend.add_program(self.lists.lists[list].1, Cause::Merge, target, Stream::COPIES);
                 self.follow(flash, list, program);
                 let whole = crate::port::full_mask(self.geometry.sectors);
                 let to = flash.backend.push_slot(

@@ -219,7 +219,7 @@ mod tests {
                     0 | 1 => {
                         pushed += 1;
                         let (lpn, old_place) = (Lpn::new(lbn), OldPlace::Unasked);
-                        let unit = PageWrite { lpn, owner: None, at: 0, mask: 1, version: pushed, old_place };
+                        let unit = PageWrite { lpn, owner: None, at: 0, mask: 1, version: pushed, old_place, stream: None };
                         queue.push(unit);
                         waiting.push(lbn, unit, awaited);
                         if !waits {

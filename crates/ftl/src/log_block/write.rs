@@ -121,7 +121,7 @@ impl LogBlockFtl {
         };
         let die = self.geometry.die_of(target.superblock);
         let list = self.programming.list(flash.backend, die, (Class::Other, Kind::Write.tag(0)));
-        let command = flash.backend.add_program(list, Cause::Host, target, Stream::Host);
+        let command = flash.backend.add_program(list, Cause::Host, target, Stream::HOST);
         owners.charge(unit.owner);
         let to = push_unit(flash, owners, command, unit);
         if let Some(gate) = self.gates.of(target.superblock) {

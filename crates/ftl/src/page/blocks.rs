@@ -2,7 +2,7 @@
 
 use base::prefetch::prefetch;
 use base::units::{Psn, SuperblockId};
-use flash::nand::Geometry;
+use flash::nand::{Geometry, Stream};
 
 /// The life of a superblock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,6 +36,8 @@ struct Info {
     failing: bool,
     /// True if it holds translation pages.
     map: bool,
+    /// The stream that it was opened for.
+    stream: Stream,
 }
 
 /// The table of superblocks and a bit for every valid slot.
@@ -84,6 +86,14 @@ impl Blocks {
 
     pub(super) fn set_map(&mut self, superblock: SuperblockId, map: bool) {
         self.info[superblock.index()].map = map;
+    }
+
+    pub(super) fn stream(&self, superblock: SuperblockId) -> Stream {
+        self.info[superblock.index()].stream
+    }
+
+    pub(super) fn set_stream(&mut self, superblock: SuperblockId, stream: Stream) {
+        self.info[superblock.index()].stream = stream;
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! The invariants that hold between two events, with any map.
 
 use base::units::{Lpn, Psn, SuperblockId};
-use flash::nand::{Media, Sector, Spare};
+use flash::nand::{Media, Sector, Spare, Stream};
 
 use super::PageFtl;
 use super::blocks::State;
@@ -87,9 +87,14 @@ impl PageFtl {
                 assert!(media.is_erased(superblock), "{superblock} is free, and not erased");
                 assert_eq!(erases, media.erases(superblock), "how often {superblock}, which is free, was erased");
             }
-            for open in pool.open.each().into_iter().flatten() {
+            for open in pool.open.each().flatten() {
                 let state = self.blocks.state(open.superblock);
                 assert_eq!(state, State::Open, "state of {}, which pool {i} writes to", open.superblock);
+            }
+            let copies = (0..pool.copies.number() + 1).map(Stream::copies).filter(|_| !pool.copies.is_host());
+            for stream in (0..pool.parked.len() as u8).map(Stream::host).chain(copies) {
+                let open = pool.open[stream].map_or(stream, |open| self.blocks.stream(open.superblock));
+                assert_eq!(open, stream, "the stream of a superblock that is open for {stream:?} in pool {i}");
             }
         }
         assert_eq!(Ftl::free_blocks(self), free, "free superblocks");

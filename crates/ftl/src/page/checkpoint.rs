@@ -25,7 +25,7 @@ mod tests;
 
 use base::units::{Lpn, Psn, SuperblockId};
 use flash::backend::{Cause, Observer, Slot};
-use flash::nand::Sector;
+use flash::nand::{Sector, Stream};
 
 use super::blocks::State;
 use super::mapping::Mapping;
@@ -191,6 +191,7 @@ impl PageFtl {
             // They wait for no data of the host.
             for i in 0..self.touched.len() {
                 let pool = self.touched[i];
+                self.pools[pool as usize].turn_to(Stream::HOST);
                 let of_map = |command| flash.backend.command(command).cause == Cause::Map;
                 if self.pools[pool as usize].program.is_some_and(|assembly| of_map(assembly.command)) {
                     self.send(flash, pool);
@@ -267,7 +268,11 @@ impl PageFtl {
         }
         let lpn = Lpn::new(checkpoints.first + generation * shape.each + page);
         let mask = full_mask(self.geometry.sectors);
-        self.write(flash, owners, PageWrite { lpn, owner: None, at: 0, mask, version, old_place: OldPlace::Unasked });
+        self.write(
+            flash,
+            owners,
+            PageWrite { lpn, owner: None, at: 0, mask, version, old_place: OldPlace::Unasked, stream: None },
+        );
     }
 
     /// A page of a checkpoint has been programmed. The last makes it count, and the one before it garbage.

@@ -7,7 +7,7 @@
 use base::engine::Handle;
 use base::units::{Psn, Span, SuperblockId};
 use flash::backend::{Cause, Class, List, Observer, Op, Slot};
-use flash::nand::{Sector, Spare, Target};
+use flash::nand::{Sector, Spare, Stream, Target};
 
 use super::blocks::State;
 use super::mapping::Mapping;
@@ -55,12 +55,8 @@ impl PageFtl {
         self.drop_stale(flash, pool);
         let mut no_room = false;
         while self.pools[pool as usize].gc.copies < self.gc.parallel {
-            let room = self.copy_room(pool);
-            let filled = self.gather(flash, pool, room);
-            if !filled && !self.must_pad(pool) {
-                break;
-            }
-            if !self.copy(flash, pool) {
+            let Some(stream) = self.gather_program(flash, pool) else { break };
+            if !self.copy(flash, pool, stream) {
                 no_room = true;
                 break;
             }
@@ -90,25 +86,37 @@ impl PageFtl {
     }
 
     /// True if the gathered mapping units must be copied although they do not fill a program: a write waits for the
-    /// space, a block is failing, or wear is levelled among translation pages, which may never gain more. Otherwise
-    /// they wait until there are more.
-    fn must_pad(&self, pool: u32) -> bool {
+    /// space, a block is failing, or wear is levelled among translation pages or in one of several streams, which may
+    /// never gain more. Otherwise they wait until there are more.
+    pub(super) fn must_pad(&self, pool: u32) -> bool {
         let chosen = &self.pools[pool as usize];
         let stalled = !chosen.is_moving();
         let now = |victim: &Victim| match victim.cause {
-            Cause::Wear => self.kind_in(pool) == Holds::Pages,
+            Cause::Wear => self.kind_in(pool) == Holds::Pages || !chosen.gc.sorted.is_empty(),
             cause => cause == Cause::Recovery,
         };
         let urgent = chosen.gc.victims.iter().any(now) || self.is_awaited(pool);
-        stalled && !chosen.gc.gathered.is_empty() && urgent
+        stalled && chosen.gc.has_gathered() && urgent
     }
 
-    /// Slots in the next program of copies.
-    pub(super) fn copy_room(&self, pool: u32) -> u32 {
-        match self.pools[pool as usize].open[self.copies()] {
+    /// Slots in the next program of copies to a stream.
+    pub(super) fn copy_room(&self, pool: u32, stream: Stream) -> u32 {
+        match self.pools[pool as usize].open[stream] {
             Some(open) => self.program_end(open.next) - open.next,
             None => self.program_slots(),
         }
+    }
+
+    /// Gathers the copies of a program. Returns their stream; none if they do not fill a program and need not go before
+    /// they do.
+    fn gather_program<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) -> Option<Stream> {
+        if !self.pools[pool as usize].gc.sorted.is_empty() {
+            return self.gather_sorted(flash, pool);
+        }
+        let copies = self.pools[pool as usize].copies;
+        let room = self.copy_room(pool, copies);
+        let filled = self.gather(flash, pool, room);
+        (filled || self.must_pad(pool)).then_some(copies)
     }
 
     /// Gathers valid slots until there are `room` of them. Returns false if there are fewer.
@@ -120,7 +128,7 @@ impl PageFtl {
             }
             let end = self.geometry.superblock_slots();
             let Some(i) = gc.victims.iter().position(|victim| victim.cursor < end) else {
-                if self.begin_victim(flash, pool) {
+                if self.begin_victim(flash, pool, true) {
                     continue;
                 }
                 return false;
@@ -162,8 +170,14 @@ impl PageFtl {
         }
     }
 
-    /// Takes another victim if one is needed and available. Returns false if it took none.
-    fn begin_victim<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, pool: u32) -> bool {
+    /// Takes another victim if one is needed and available. Its mapping units may fill up the program of copies that are
+    /// gathered already, if that takes copies of any class. Returns false if it took none.
+    pub(super) fn begin_victim<S: Sector, O: Observer>(
+        &mut self,
+        flash: &Flash<'_, S, O>,
+        pool: u32,
+        fills_up: bool,
+    ) -> bool {
         // The map unit, which must answer for copies of data, has not started.
         if self.kind_in(pool) == Holds::Data && self.is_rewriting() {
             return false;
@@ -183,7 +197,7 @@ impl PageFtl {
         let gc = &chosen.gc;
         let free = chosen.free.len();
         let coming = gc.erases + gc.victims.len() as u32;
-        let stalled = !chosen.is_moving() && !gc.gathered.is_empty();
+        let stalled = !chosen.is_moving() && gc.has_gathered();
         let fills = stalled && !self.pads_cheaply(pool);
         let enough = self.has_enough(pool, 0) || (!fills && self.has_enough(pool, coming));
         // While a write waits, mapping units of another victim fill the program better than padding.
@@ -193,13 +207,14 @@ impl PageFtl {
             return false;
         }
         // Without a free superblock only the cheapest victim is safe.
-        let dry = free == 0 && chosen.open[self.copies()].is_none();
+        let dry = free == 0 && chosen.open[chosen.copies].is_none();
         let victims = &self.victims[self.kind_in(pool)];
         let media = flash.backend.media();
         let moment = Moment { now: flash.now, free: free as u32, erases: &|superblock| media.erases(superblock) };
         let victim = if dry { victims.cheapest(pool) } else { victims.pick(pool, moment, &mut self.rng) };
         // Filling up a program costs nothing; otherwise all gathered mapping units must find a place.
-        let fits = |victim: &SuperblockId| stalled || self.copies_fit(pool, free, self.blocks.valid(*victim));
+        let free_of_charge = stalled && fills_up;
+        let fits = |victim: &SuperblockId| free_of_charge || self.copies_fit(pool, free, self.blocks.valid(*victim));
         // With nothing free and nothing under way, the policy's choice may never fit where the cheapest does.
         let last = || victims.cheapest(pool).filter(|_| free == 0 && !chosen.is_moving()).filter(fits);
         let Some(victim) = victim.filter(fits).or_else(last) else { return false };
@@ -224,18 +239,18 @@ impl PageFtl {
         }
     }
 
-    /// Submits a list that copies the gathered mapping units. Returns false if the pool has no superblock to copy to.
-    fn copy<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) -> bool {
+    /// Submits a list that copies the mapping units gathered for a stream. Returns false if the pool has no superblock to
+    /// copy to.
+    fn copy<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32, stream: Stream) -> bool {
         self.yield_log(flash, pool);
-        let copies = self.copies();
-        if self.pools[pool as usize].open(copies).is_none() {
+        if self.pools[pool as usize].open(stream).is_none() {
             if self.pools[pool as usize].free.is_empty() {
                 return false;
             }
             let worn = std::mem::take(&mut self.pools[pool as usize].gc.want_worn);
-            self.open_superblock(pool, copies, worn);
+            self.open_superblock(pool, stream, worn);
         }
-        self.copy_to(flash, pool, pool);
+        self.copy_to(flash, pool, (pool, stream));
         true
     }
 
@@ -246,14 +261,20 @@ impl PageFtl {
         }
     }
 
-    /// Submits a list that copies the gathered mapping units of a pool to the superblock open for copies in pool `to`,
-    /// which may be the same.
-    pub(super) fn copy_to<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32, to: u32) {
-        let room = self.copy_room(to) as usize;
-        let copies = self.copies();
-        let open = self.pools[to as usize].open[copies].expect("the caller has opened one");
+    /// Submits a list that copies the mapping units that a pool has gathered for a stream to the open superblock of that
+    /// stream in pool `to`, which may be the same.
+    pub(super) fn copy_to<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        pool: u32,
+        (to, stream): (u32, Stream),
+    ) {
         // Taken out while `self` is in use, and put back to keep its memory.
-        let mut all = std::mem::take(&mut self.pools[pool as usize].gc.gathered);
+        let mut all = std::mem::take(self.pools[pool as usize].gathered_for(stream));
+        let joins = self.planted.is(Sabotage::CopyJoinsHost) && self.pools[to as usize].open[Stream::HOST].is_some();
+        let (gathered_for, stream) = (stream, if joins { Stream::HOST } else { stream });
+        let room = self.copy_room(to, stream) as usize;
+        let open = self.pools[to as usize].open[stream].expect("the caller has opened one");
         let gathered = &all[..room.min(all.len())];
         self.fetch_for_copies(flash, gathered);
         let chosen = &mut self.pools[pool as usize];
@@ -264,14 +285,14 @@ impl PageFtl {
         let list = flash.backend.open_list(Class::Other, Kind::Copy as u32);
         let target = Target { superblock: open.superblock, offset: open.next };
         let covered = if pool == to && self.copies_back(gathered, open.next) {
-            self.copy_back_list(flash, list, cause, target, gathered)
+            self.copy_back_list(flash, list, cause, (target, stream), gathered)
         } else {
-            self.copy_list(flash, list, cause, target, gathered)
+            self.copy_list(flash, list, cause, (target, stream), gathered)
         };
         self.blocks.begin_program(open.superblock);
-        self.advance(to, copies, covered);
+        self.advance(to, stream, covered);
         all.drain(..room.min(all.len()));
-        self.pools[pool as usize].gc.gathered = all;
+        *self.pools[pool as usize].gathered_for(gathered_for) = all;
         self.dispatch_after(flash, list, Span::ZERO);
     }
 
@@ -282,14 +303,14 @@ impl PageFtl {
         flash: &mut Flash<'_, S, O>,
         list: Handle<List>,
         cause: Cause,
-        target: Target,
+        (target, stream): (Target, Stream),
         gathered: &[Psn],
     ) -> u32 {
         let rows = (self.geometry.row_slots() * self.one_shot) as usize;
         let (mut target, mut rest) = (target, gathered);
         loop {
             let (now, behind) = rest.split_at(rows.min(rest.len()));
-            let next = self.copy_rows(flash, list, cause, target, now);
+            let next = self.copy_rows(flash, list, cause, (target, stream), now);
             if behind.is_empty() {
                 return next;
             }
@@ -304,13 +325,12 @@ impl PageFtl {
         flash: &mut Flash<'_, S, O>,
         list: Handle<List>,
         cause: Cause,
-        target: Target,
+        (target, stream): (Target, Stream),
         gathered: &[Psn],
     ) -> u32 {
-        let copies = self.copies();
-        let program = flash.backend.add_program(list, cause, target, copies);
+        let program = flash.backend.add_program(list, cause, target, stream);
         let pool = self.pool_of(target.superblock);
-        self.pass_gate(flash, pool, copies, program);
+        self.pass_gate(flash, pool, stream, program);
         let newer = self.planted.is(Sabotage::CopyLooksNewer).then(|| self.versions.next());
         let mut read = None;
         for psn in gathered {
@@ -333,7 +353,7 @@ impl PageFtl {
             read = Some((command, row));
             flash.backend.push_slot(command, Slot { psn: *psn, forward: Some(to), ..Slot::default() });
         }
-        if let Some(open) = self.pools[pool as usize].open(copies) {
+        if let Some(open) = self.pools[pool as usize].open(stream) {
             open.gate = Some(program);
         }
         let slots = self.geometry.slots;
@@ -418,6 +438,7 @@ impl PageFtl {
                 }
             }
             self.program_done(here, handle, target.superblock);
+            self.count_in_stream(target.superblock, count);
             for Left { superblock, slots, .. } in moved.drain(..) {
                 if self.blocks.unpin_times(superblock, slots) {
                     self.erase_if_empty(flash, superblock);
@@ -516,14 +537,22 @@ mod tests {
         rig.with_ftl(|ftl, flash, host| {
             ftl.begin_write(0);
             for lpn in (slots..).take(ftl.program_slots() as usize).map(Lpn::new) {
-                let unit = PageWrite { lpn, owner: None, at: 0, mask, version: 99, old_place: OldPlace::Unasked };
+                let unit = PageWrite {
+                    lpn,
+                    owner: None,
+                    at: 0,
+                    mask,
+                    version: 99,
+                    old_place: OldPlace::Unasked,
+                    stream: None,
+                };
                 ftl.write(flash, host, unit);
             }
             assert!(ftl.pools[0].program.is_none() && ftl.pools[0].list.is_some(), "the request has filled a program");
             let closed = ftl.victims[Holds::Data].cheapest(0).expect("the first superblock is full and has garbage");
             ftl.take_victim(0, closed, Cause::Gc);
-            let room = ftl.copy_room(0);
-            assert!(ftl.gather(flash, 0, room) && ftl.copy(flash, 0));
+            let room = ftl.copy_room(0, Stream::HOST);
+            assert!(ftl.gather(flash, 0, room) && ftl.copy(flash, 0, Stream::HOST));
             ftl.end_write(flash, host);
         });
         // The media refuse a program of a page behind an erased one.

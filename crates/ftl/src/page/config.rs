@@ -8,7 +8,9 @@ use base::units::{DieId, Lpn, Span};
 use flash::backend::Timing;
 use flash::nand::{Geometry, Media, Sector};
 
-use super::{CheckpointPages, FirmwareSpec, GcSpec, MapPages, PageFtl, PlacementSpec, TrimPages, UnmappedReads};
+use super::{
+    CheckpointPages, FirmwareSpec, GcSpec, MapPages, PageFtl, PlacementSpec, StreamsSpec, TrimPages, UnmappedReads,
+};
 use crate::MapSpec;
 use crate::family::{Config, MapImages, WorkingSpace};
 use crate::map_unit::cached_pages;
@@ -30,6 +32,7 @@ pub struct PageConfig {
     pub(crate) sets: Vec<Vec<DieId>>,
     pub(crate) units: u32,
     pub(crate) gc: GcSpec,
+    pub(crate) streams: StreamsSpec,
     pub(crate) wear: WearSpec,
     /// True if collection copies inside a plane.
     pub(crate) copy_back: bool,
@@ -71,7 +74,8 @@ impl Config for PageConfig {
         let superblocks = u64::from(geometry.superblock_count());
         let slots = u64::from(geometry.slot_count()) / superblocks.max(1);
         let program = u64::from(geometry.row_slots() * self.timing.one_shot.max(self.timing.paired));
-        let open = 3 * u64::from(geometry.die_count()) * u64::from(geometry.groups());
+        let open =
+            u64::from(self.streams.count().open() + 1) * u64::from(geometry.die_count()) * u64::from(geometry.groups());
         let filled = units.saturating_mul(2 * program).div_ceil(slots.max(1));
         let each = u64::from(geometry.block_count()) / superblocks.max(1);
         Some(open.saturating_add(filled).min(superblocks) * each)
@@ -96,6 +100,10 @@ impl Config for PageConfig {
         say("ftl.map", &kept);
         if self.trim_pages.count > 0 {
             say("ftl.discard", &"durable, in trim pages");
+        }
+        let copies = self.streams.count().copies;
+        if copies > 1 {
+            say("ftl.streams.copies", &format_args!("{copies} streams"));
         }
         if self.checkpoint_pages.count() > 0 {
             say("ftl.checkpoint", &"the map in RAM is written to flash");

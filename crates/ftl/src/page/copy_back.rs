@@ -3,7 +3,7 @@
 use base::engine::Handle;
 use base::units::Psn;
 use flash::backend::{Cause, List, Observer, Slot};
-use flash::nand::{Sector, Target};
+use flash::nand::{Sector, Stream, Target};
 
 use super::PageFtl;
 use crate::port::Flash;
@@ -31,12 +31,12 @@ impl PageFtl {
         flash: &mut Flash<'_, S, O>,
         list: Handle<List>,
         cause: Cause,
-        target: Target,
+        (target, stream): (Target, Stream),
         gathered: &[Psn],
     ) -> u32 {
-        let command = flash.backend.add_copy_back(list, cause, target);
+        let command = flash.backend.add_copy_back(list, cause, target, stream);
         let pool = self.pool_of(target.superblock);
-        self.pass_gate(flash, pool, self.copies(), command);
+        self.pass_gate(flash, pool, stream, command);
         for psn in gathered {
             flash.backend.push_slot(command, Slot { psn: *psn, ..Slot::default() });
         }

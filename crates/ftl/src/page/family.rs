@@ -7,6 +7,7 @@ use flash::nand::Geometry;
 
 use super::config::PageConfig;
 use super::reserve::reserved;
+use super::streams::{StreamCount, StreamsSpec};
 use super::{CheckpointPages, FirmwareSpec, MapPages, TrimPages, UnmappedReads};
 use crate::family::{Array, Family, Setup, Site};
 use crate::idle::Idle;
@@ -53,6 +54,9 @@ impl Family for PageFamily {
         if site.ftl.checkpoint.is_some() {
             faults.add("ftl.checkpoint", "is for the page-mapped FTL only", "leave it out, or set ftl.kind = \"page\"");
         }
+        if site.ftl.streams != StreamsSpec::default() {
+            faults.add("ftl.streams", "is for the page-mapped FTL only", "leave it out, or set ftl.kind = \"page\"");
+        }
         if site.ftl.unmapped_reads != UnmappedReads::default() {
             let message = "is for the page-mapped FTL only: the others know from their tables which pages were written";
             faults.add("ftl.unmapped-reads", message, "leave it out, or set ftl.kind = \"page\"");
@@ -81,8 +85,7 @@ impl Family for PageFamily {
     fn units(&self, site: &Site<'_>, geometry: &Geometry, faults: &mut Faults) -> Option<u32> {
         let (path, units) = site.asked_units(geometry, faults)?;
         let (raw, unit) = (u64::from(geometry.slot_count()), u64::from(geometry.sectors) * SECTOR.get());
-        let shared_log = site.ftl.gc.shared_log;
-        let pages = MapPages::of(&site.ftl.map, geometry, u32::try_from(units).unwrap_or(u32::MAX), shared_log);
+        let pages = MapPages::of(site.ftl, geometry, u32::try_from(units).unwrap_or(u32::MAX));
         let dies: Vec<DieId> = (0..geometry.die_count()).map(DieId::new).collect();
         let trims = TrimPages::of(site.ftl.discard, geometry, u32::try_from(units).unwrap_or(u32::MAX));
         let covered = u32::try_from(units + u64::from(trims.count)).unwrap_or(u32::MAX);
@@ -106,11 +109,12 @@ impl Family for PageFamily {
         if units > spare {
             let message = format!(
                 "a capacity of {} on {} of flash leaves no spare block: of its {} superblocks, every die (or plane \
-                 group) reserves {} for writing and garbage collection{}",
+                 group) reserves {} for writing{} and garbage collection{}",
                 Bytes::new(units * unit),
                 Bytes::new(raw * unit),
                 geometry.blocks,
-                reserved(shared_log),
+                reserved(pages.shared_log, pages.streams),
+                for_streams(pages.streams),
                 match pages.quotas(geometry).iter().max() {
                     Some(most) => format!(", and up to {most} for the {} translation pages of the map", pages.count),
                     None => String::new(),
@@ -128,7 +132,7 @@ impl Family for PageFamily {
     }
 
     fn room(&self, ftl: &FtlSpec, geometry: &Geometry, units: u32, dies: &[DieId]) -> Option<u64> {
-        Some(MapPages::of(&ftl.map, geometry, units, ftl.gc.shared_log).room(geometry, dies))
+        Some(MapPages::of(ftl, geometry, units).room(geometry, dies))
     }
 
     fn check_array(&self, site: &Site<'_>, geometry: &Geometry, timing: &Timing, _: usize, faults: &mut Faults) {
@@ -153,12 +157,13 @@ impl PageFamily {
             whole_rows: gang > 1 || backend.timing.one_shot > 1 || backend.timing.paired > 1,
             gathers: !site.buffered,
             firmware: site.ftl.firmware,
-            map_pages: MapPages::of(&site.ftl.map, &geometry, units, site.ftl.gc.shared_log),
+            map_pages: MapPages::of(site.ftl, &geometry, units),
             timing: backend.timing,
             spare_transfer,
             sets,
             units,
             gc: site.ftl.gc.clone(),
+            streams: site.ftl.streams.clone(),
             wear: site.ftl.wear.clone(),
             copy_back: site.ftl.gc.copy_back && copy_back,
             placement: site.ftl.placement.clone(),
@@ -172,14 +177,24 @@ impl PageFamily {
     }
 }
 
+/// The streams for which superblocks are reserved, if there are several.
+fn for_streams(streams: StreamCount) -> String {
+    match streams.is_several() {
+        true => format!(" in {} streams", streams.open()),
+        false => String::new(),
+    }
+}
+
 /// The fault of planes with too few blocks for host data; `quota` of them are reserved for translation pages.
 fn no_room(site: &Site<'_>, geometry: &Geometry, quota: u32) -> Fault {
     let for_map = if quota > 0 { format!(", and {quota} for the translation pages of the map") } else { String::new() };
-    let reserved = reserved(site.ftl.gc.shared_log);
+    let streams = site.ftl.streams.count();
+    let reserved = reserved(site.ftl.gc.shared_log, streams);
     let message = format!(
-        "{} blocks in each plane leave none for the host: each plane group reserves {reserved} for writing and \
+        "{} blocks in each plane leave none for the host: each plane group reserves {reserved} for writing{} and \
          garbage collection{for_map}",
-        geometry.blocks
+        geometry.blocks,
+        for_streams(streams)
     );
     // One more for data, and one because `MapPages::room` never promises the last superblock.
     Fault::new(site.flash.blocks_key(), message, format!("give it at least {}", reserved + quota + 2))

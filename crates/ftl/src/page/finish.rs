@@ -75,7 +75,8 @@ impl PageFtl {
                 let Programmed { slot, psn, torn } = Programmed::of(flash.backend, handle, (target, failed), i);
                 if torn && !self.planted.is(Sabotage::FailureIgnored) {
                     // The owner still has the data: the pool writes it again, to another superblock.
-                    self.write_again(here, PageWrite::again(&slot));
+                    let stream = self.blocks.stream(target.superblock);
+                    self.write_again(here, PageWrite { stream: Some(stream), ..PageWrite::again(&slot) });
                     continue;
                 }
                 self.pools[here as usize].in_flight -= 1;
@@ -102,6 +103,7 @@ impl PageFtl {
                 }
             }
             self.program_done(here, handle, target.superblock);
+            self.count_in_stream(target.superblock, count);
         }
         flash.backend.release(list);
         if let Some(pool) = pool {
@@ -134,7 +136,7 @@ impl PageFtl {
 
     /// A program to a superblock has ended.
     pub(super) fn program_done(&mut self, pool: u32, command: Handle<Command>, superblock: SuperblockId) {
-        for open in self.pools[pool as usize].open.each_mut().into_iter().flatten() {
+        for open in self.pools[pool as usize].open.each_mut().flatten() {
             if open.gate == Some(command) {
                 open.gate = None;
             }
@@ -156,8 +158,8 @@ impl PageFtl {
     /// A program failed: the pool writes nothing more to the superblock, empties it and retires it.
     pub(super) fn fail(&mut self, pool: u32, superblock: SuperblockId) {
         self.blocks.set_failing(superblock);
-        let streams = if self.planted.is(Sabotage::CopiesGoOn) { 1 } else { 2 };
-        for open in self.pools[pool as usize].open.each_mut().into_iter().take(streams) {
+        let streams = if self.planted.is(Sabotage::CopiesGoOn) { 1 } else { usize::MAX };
+        for open in self.pools[pool as usize].open.each_mut().take(streams) {
             if open.take_if(|open| open.superblock == superblock).is_some() {
                 self.blocks.set_state(superblock, State::Full);
             }

@@ -9,28 +9,33 @@ use base::units::DieId;
 use flash::nand::Geometry;
 
 use super::reserve::reserved;
-use crate::map_unit::MapSpec;
+use super::streams::StreamCount;
+use crate::spec::FtlSpec;
 
 /// The translation pages of a device; none if its map is in RAM.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MapPages {
     pub(crate) count: u32,
     /// Map entries of four bytes in each.
     pub(crate) entries: u32,
     /// True if each pool has one open superblock for host writes and copies.
     pub(crate) shared_log: bool,
+    /// The streams of the pools of data.
+    pub(crate) streams: StreamCount,
+}
+
+impl Default for MapPages {
+    fn default() -> Self {
+        Self { count: 0, entries: 0, shared_log: false, streams: StreamCount::ONE }
+    }
 }
 
 impl MapPages {
-    /// The translation pages for a map of `units` mapping units.
-    const fn new(geometry: &Geometry, units: u32, shared_log: bool) -> Self {
-        let entries = geometry.sectors * 128;
-        Self { count: units.div_ceil(entries), entries, shared_log }
-    }
-
     /// The translation pages of a map of `units` mapping units; none if RAM holds the map.
-    pub(crate) const fn of(map: &MapSpec, geometry: &Geometry, units: u32, shared_log: bool) -> Self {
-        if map.is_paged() { Self::new(geometry, units, shared_log) } else { Self { count: 0, entries: 0, shared_log } }
+    pub(crate) fn of(ftl: &FtlSpec, geometry: &Geometry, units: u32) -> Self {
+        let entries = if ftl.map.is_paged() { geometry.sectors * 128 } else { 0 };
+        let count = if entries > 0 { units.div_ceil(entries) } else { 0 };
+        Self { count, entries, shared_log: ftl.gc.shared_log, streams: ftl.streams.count() }
     }
 
     /// The superblocks that each plane group reserves for them: its share of the pages and a quarter more, the open
@@ -43,11 +48,13 @@ impl MapPages {
         }
         let groups = geometry.die_count() * geometry.groups();
         let failing = if self.count == 1 { 2 } else { 1 };
-        let slots = geometry.superblock_slots();
+        let (slots, one) = (geometry.superblock_slots(), StreamCount::ONE);
         let quota = |group: u32| match (self.count + groups - 1 - group) / groups {
             0 => 0,
-            pages if self.shared_log => reserved(true) + (pages + pages / 4).saturating_sub(slots / 2).div_ceil(slots),
-            pages => reserved(false) + failing + (pages + pages / 4).div_ceil(slots),
+            pages if self.shared_log => {
+                reserved(true, one) + (pages + pages / 4).saturating_sub(slots / 2).div_ceil(slots)
+            }
+            pages => reserved(false, one) + failing + (pages + pages / 4).div_ceil(slots),
         };
         (0..groups).map(quota).collect()
     }
@@ -59,7 +66,7 @@ impl MapPages {
         let (quotas, groups) = (self.quotas(geometry), geometry.groups());
         let data = |group: u32| {
             let quota = quotas.get(group as usize).copied().unwrap_or(0);
-            u64::from(geometry.blocks.saturating_sub(reserved(self.shared_log)).saturating_sub(quota))
+            u64::from(geometry.blocks.saturating_sub(reserved(self.shared_log, self.streams)).saturating_sub(quota))
         };
         let of_die = |die: &DieId| (die.get() * groups..(die.get() + 1) * groups).map(data).sum::<u64>();
         let slots = u64::from(geometry.superblock_slots());
@@ -75,7 +82,7 @@ mod tests {
     fn dies_with_translation_pages_have_less_room_for_data() {
         // Four dies of 12 superblocks of 8 mapping units; both pages are in the first two dies.
         let geometry = Geometry::new(2, 2, 1, 1, 1, 12, 8, 1, 4).expect("small");
-        let pages = MapPages { count: 2, entries: 512, shared_log: false };
+        let pages = MapPages { count: 2, entries: 512, ..MapPages::default() };
         assert_eq!(pages.quotas(&geometry), [5, 5, 0, 0]);
         let room = |pages: MapPages, dies: &[u32]| {
             pages.room(&geometry, &dies.iter().copied().map(DieId::new).collect::<Vec<_>>())
@@ -84,6 +91,8 @@ mod tests {
         assert_eq!(room(pages, &[3]), (12 - 3) * 8 - 8);
         assert_eq!(room(pages, &[0, 3]), (4 + 9) * 8 - 8);
         assert_eq!(room(MapPages::default(), &[0, 1, 2, 3]), 4 * 9 * 8 - 8);
+        let streams = MapPages { streams: StreamCount { host: 3, copies: 2 }, ..pages };
+        assert_eq!((streams.quotas(&geometry), room(streams, &[3])), (vec![5, 5, 0, 0], (12 - 6) * 8 - 8));
         let shared = MapPages { shared_log: true, ..pages };
         assert_eq!(shared.quotas(&geometry), [2, 2, 0, 0]);
         assert_eq!(room(shared, &[0, 3]), (8 + 10) * 8 - 8);

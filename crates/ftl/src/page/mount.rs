@@ -41,10 +41,13 @@ impl PageFtl {
         // Oldest first, so that ages keep their meaning.
         programmed.sort_unstable();
         self.part_pools(config.map_pages.count, media, &programmed);
-        // Copies go to superblocks opened for copies, one after another. The original is in an earlier one of those, or
-        // in one opened for the host.
-        let opened_for = |stream| programmed.iter().filter(move |(birth, _)| birth.stream == stream).map(|(_, sb)| *sb);
-        let originals_first = opened_for(Stream::Host).chain(opened_for(Stream::Copies));
+        // Copies go to superblocks opened for copies, one after another in each stream. The original is in an earlier one of
+        // the same stream, in a stream of copies with a lower number, or in a superblock opened for the host.
+        let last = programmed.iter().map(|(birth, _)| birth.stream.number()).max().unwrap_or(0);
+        let copies = (0..=last).map(Stream::copies);
+        let of_host = programmed.iter().filter(|(birth, _)| birth.stream.is_host());
+        let of_copies = copies.flat_map(|stream| programmed.iter().filter(move |(birth, _)| birth.stream == stream));
+        let originals_first = of_host.chain(of_copies).map(|(_, superblock)| *superblock);
         let (pages, trims, checkpoints) = (config.map_pages.count, config.trim_pages, config.checkpoint_pages);
         let mut found = Map::new(self.units + pages + trims.count + checkpoints.count());
         let end = if checkpoints.count() == 0 {
@@ -68,7 +71,12 @@ impl PageFtl {
             let pool = self.pool_at(psn);
             self.pools[pool as usize].live += 1;
         }
-        for (_, superblock) in programmed {
+        for (birth, superblock) in programmed {
+            self.blocks.set_stream(superblock, birth.stream);
+            let forgets = self.planted.is(Sabotage::StreamForgotten) && birth.stream.number() > 0;
+            if forgets && media.unwritten_from(superblock).is_some() {
+                continue;
+            }
             if media.is_failing(superblock) {
                 self.blocks.set_failing(superblock);
             }
@@ -231,7 +239,7 @@ mod tests {
         // A superblock with copies whose originals are all there.
         let copied = |rig: &Rig<PageFtl>| {
             let (ftl, media) = (&rig.ftl, rig.backend.media());
-            let open = ftl.pools[0].open[Stream::Copies].filter(|open| ftl.blocks.valid(open.superblock) > 0)?;
+            let open = ftl.pools[0].open[Stream::COPIES].filter(|open| ftl.blocks.valid(open.superblock) > 0)?;
             let spare = |psn: u32| media.spare(Psn::new(psn));
             let twice = |held: Spare| (0..ftl.geometry.slot_count()).filter(|psn| spare(*psn) == held).count() == 2;
             let written = (0..open.next).map(|offset| media.spare(ftl.geometry.slot(open.superblock, offset)));

@@ -115,9 +115,9 @@ mod tests {
             sources.extend(ftl.blocks.valid_slots(other, 0).take(3));
             sources.swap(3, 6);
             let pool = ftl.pool_of(one);
-            let target = Target { superblock: ftl.open_superblock(pool, Stream::Copies, false), offset: 0 };
+            let target = Target { superblock: ftl.open_superblock(pool, Stream::COPIES, false), offset: 0 };
             let list = flash.backend.open_list(Class::Other, Kind::Copy as u32);
-            let program = flash.backend.add_program(list, Cause::Gc, target, Stream::Copies);
+            let program = flash.backend.add_program(list, Cause::Gc, target, Stream::COPIES);
             for psn in &sources {
                 let Spare::Data { lpn, .. } = flash.backend.media().spare(*psn) else { panic!("a valid slot") };
                 flash.backend.push_slot(program, Slot { psn: *psn, lpn, ..Slot::default() });

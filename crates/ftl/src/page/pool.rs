@@ -9,6 +9,7 @@ use flash::backend::{Command, List};
 use flash::nand::{Geometry, Stream};
 
 use super::reserve::reserved;
+use super::streams::StreamCount;
 use crate::port::PageWrite;
 use crate::toolkit::FreeList;
 
@@ -24,19 +25,33 @@ pub(super) struct Open {
 }
 
 /// The open superblocks of a pool, one for each stream.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct OpenSuperblocks {
     host: Option<Open>,
     copies: Option<Open>,
+    /// Those of the other streams: of host data, then of copies. Nearly always empty.
+    others: Box<[Option<Open>]>,
+    count: StreamCount,
 }
 
 impl OpenSuperblocks {
-    pub(super) const fn each(&self) -> [Option<Open>; 2] {
-        [self.host, self.copies]
+    fn new(count: StreamCount) -> Self {
+        Self { host: None, copies: None, others: vec![None; count.open() as usize - 2].into(), count }
     }
 
-    pub(super) fn each_mut(&mut self) -> [&mut Option<Open>; 2] {
-        [&mut self.host, &mut self.copies]
+    pub(super) fn each(&self) -> impl Iterator<Item = &Option<Open>> {
+        [&self.host, &self.copies].into_iter().chain(&self.others)
+    }
+
+    #[inline]
+    pub(super) fn each_mut(&mut self) -> impl Iterator<Item = &mut Option<Open>> {
+        [&mut self.host, &mut self.copies].into_iter().chain(&mut self.others)
+    }
+
+    /// The place of a stream with a number above zero among the others.
+    const fn place(&self, stream: Stream) -> usize {
+        let first = if stream.is_host() { 0 } else { self.count.host as usize - 1 };
+        first + stream.number() as usize - 1
     }
 }
 
@@ -45,9 +60,10 @@ impl Index<Stream> for OpenSuperblocks {
 
     #[inline]
     fn index(&self, stream: Stream) -> &Option<Open> {
-        match stream {
-            Stream::Host => &self.host,
-            Stream::Copies => &self.copies,
+        match (stream.number(), stream.is_host()) {
+            (0, true) => &self.host,
+            (0, false) => &self.copies,
+            _ => &self.others[self.place(stream)],
         }
     }
 }
@@ -55,9 +71,10 @@ impl Index<Stream> for OpenSuperblocks {
 impl IndexMut<Stream> for OpenSuperblocks {
     #[inline]
     fn index_mut(&mut self, stream: Stream) -> &mut Option<Open> {
-        match stream {
-            Stream::Host => &mut self.host,
-            Stream::Copies => &mut self.copies,
+        match (stream.number(), stream.is_host()) {
+            (0, true) => &mut self.host,
+            (0, false) => &mut self.copies,
+            _ => &mut self.others[self.place(stream)],
         }
     }
 }
@@ -117,8 +134,10 @@ pub(super) struct Collection {
     /// True while collection runs, until there are enough free superblocks.
     pub(super) active: bool,
     pub(super) victims: Vec<Victim>,
-    /// Valid slots that have been picked but do not fill a program yet.
+    /// Valid slots that have been picked but do not fill a program yet. With several streams of copies, those of the last.
     pub(super) gathered: Vec<Psn>,
+    /// Those of the other streams of copies.
+    pub(super) sorted: Box<[Vec<Psn>]>,
     /// A slot of a victim has become invalid since collection looked last.
     pub(super) is_stale: bool,
     pub(super) copies: u32,
@@ -133,6 +152,14 @@ pub(super) struct Collection {
     /// The count of programmed mapping units of the host at the latest check of static wear levelling, and the moves since.
     pub(super) levelled_at: u32,
     pub(super) moves: u32,
+}
+
+impl Collection {
+    /// True if a slot has been picked that no copy is under way for.
+    #[inline]
+    pub(super) fn has_gathered(&self) -> bool {
+        !self.gathered.is_empty() || self.sorted.iter().any(|gathered| !gathered.is_empty())
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -156,11 +183,17 @@ pub(super) struct Pool {
     pub(super) stuck: bool,
     /// The NVM set of the latest write.
     pub(super) set: u32,
+    /// The stream of the writes that the pool takes now, of which `list`, `program` and `held` are.
+    pub(super) stream: Stream,
     /// The open list of the present request in this pool, and its program under assembly.
     pub(super) list: Option<Handle<List>>,
     pub(super) program: Option<Assembly>,
     /// True if they wait for the data of later requests.
     pub(super) held: bool,
+    /// Those of the other streams of host data; empty if there is one.
+    pub(super) parked: Box<[Parked]>,
+    /// The stream of copies, or the last of several, which takes copies of any class.
+    pub(super) copies: Stream,
     /// Lists of writes in progress.
     pub(super) writes: u32,
 }
@@ -174,30 +207,86 @@ pub(super) struct Assembly {
     pub(super) end: u32,
 }
 
+/// The list and the program under assembly of a stream that is not the pool's present one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Parked {
+    pub(super) list: Option<Handle<List>>,
+    pub(super) program: Option<Assembly>,
+    pub(super) held: bool,
+}
+
 impl Pool {
     pub(super) fn new(geometry: &Geometry, index: u32, wear_levelled: bool, quota: u32, reserve: Reserve) -> Self {
+        let count = reserve.streams;
+        let parked = if count.host > 1 { usize::from(count.host) } else { 0 };
+        let sorted = vec![Vec::new(); usize::from(count.copies) - 1].into();
         Self {
             die: DieId::new(index % (geometry.die_count() * geometry.groups()) / geometry.groups()),
             free: FreeList::new(wear_levelled, geometry.blocks),
-            open: OpenSuperblocks::default(),
+            open: OpenSuperblocks::new(count),
             usable: 0,
             quota,
             reserve,
             live: 0,
             in_flight: 0,
-            gc: Collection::default(),
+            gc: Collection { sorted, ..Collection::default() },
             waiting: VecDeque::new(),
             stuck: false,
             set: 0,
+            stream: Stream::HOST,
             list: None,
             program: None,
             held: false,
+            parked: vec![Parked::default(); parked].into(),
+            copies: if reserve.shared_log { Stream::HOST } else { Stream::copies(count.copies - 1) },
             writes: 0,
         }
     }
 
-    pub(super) const fn memory(geometry: &Geometry) -> u64 {
-        size_of::<Self>() as u64 + FreeList::memory(geometry.blocks as u64)
+    pub(super) fn memory(geometry: &Geometry, streams: StreamCount) -> u64 {
+        let parked = if streams.host > 1 { u64::from(streams.host) } else { 0 } * size_of::<Parked>() as u64;
+        let open = u64::from(streams.open() - 2) * size_of::<Option<Open>>() as u64;
+        let sorted = u64::from(streams.copies - 1) * size_of::<Vec<Psn>>() as u64;
+        size_of::<Self>() as u64 + FreeList::memory(u64::from(geometry.blocks)) + parked + open + sorted
+    }
+
+    /// Makes a stream of host data the present one: the pool parks the list and the program of the stream before.
+    #[inline]
+    pub(super) fn turn_to(&mut self, stream: Stream) {
+        if self.stream != stream {
+            self.change_stream(stream);
+        }
+    }
+
+    #[inline(never)]
+    fn change_stream(&mut self, stream: Stream) {
+        let Self { list, program, held, .. } = *self;
+        self.parked[usize::from(self.stream.number())] = Parked { list, program, held };
+        let parked = std::mem::take(&mut self.parked[usize::from(stream.number())]);
+        Parked { list: self.list, program: self.program, held: self.held } = parked;
+        self.stream = stream;
+    }
+
+    /// True if a program of a stream of host data is under assembly.
+    pub(super) fn assembles(&self, stream: Stream) -> bool {
+        let parked = || self.parked.get(usize::from(stream.number())).is_some_and(|parked| parked.program.is_some());
+        let program = if stream == self.stream { self.program.is_some() } else { parked() };
+        stream.is_host() && program
+    }
+
+    /// The slots that have been picked for a stream of copies.
+    #[inline]
+    pub(super) fn gathered_for(&mut self, stream: Stream) -> &mut Vec<Psn> {
+        if stream == self.copies {
+            return &mut self.gc.gathered;
+        }
+        &mut self.gc.sorted[usize::from(stream.number())]
+    }
+
+    /// The lists and programs under assembly of all streams, of the present one first.
+    pub(super) fn each_list(&self) -> impl Iterator<Item = Parked> {
+        let Self { list, program, held, .. } = *self;
+        [Parked { list, program, held }].into_iter().chain(self.parked.iter().copied())
     }
 
     /// True if a copy or an erase is in progress or waits for the map unit.
@@ -223,6 +312,7 @@ impl Pool {
 /// The superblocks of a pool that hold no live mapping units, so that garbage collection never runs dry.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reserve {
+    pub(super) streams: StreamCount,
     pub(super) shared_log: bool,
     pub(super) holds: Holds,
 }
@@ -232,7 +322,7 @@ impl Reserve {
     /// much room in the superblock to which it copies, and stores go there.
     pub(super) fn limit(self, usable: u32, slots: u32) -> u32 {
         let half = self.shared_log && self.holds == Holds::Pages && usable > 1;
-        usable.saturating_sub(reserved(self.shared_log)) * slots + if half { slots / 2 } else { 0 }
+        usable.saturating_sub(reserved(self.shared_log, self.streams)) * slots + if half { slots / 2 } else { 0 }
     }
 }
 
@@ -242,10 +332,39 @@ mod tests {
 
     #[test]
     fn a_pool_with_a_shared_log_keeps_a_superblock_less() {
-        let limit = |shared_log, holds, usable| Reserve { shared_log, holds }.limit(usable, 8);
+        let streams = StreamCount::ONE;
+        let limit = |shared_log, holds, usable| Reserve { streams, shared_log, holds }.limit(usable, 8);
         assert_eq!([2, 3, 4].map(|usable| limit(false, Holds::Data, usable)), [0, 0, 8]);
         assert_eq!([2, 3, 4].map(|usable| limit(false, Holds::Pages, usable)), [0, 0, 8]);
         assert_eq!([2, 3, 4].map(|usable| limit(true, Holds::Data, usable)), [0, 8, 16]);
         assert_eq!([1, 2, 4].map(|usable| limit(true, Holds::Pages, usable)), [0, 4, 20]);
+    }
+
+    #[test]
+    fn a_pool_keeps_a_superblock_for_each_stream_and_one_to_copy_into() {
+        let streams = StreamCount { host: 3, copies: 2 };
+        let reserve = Reserve { streams, shared_log: false, holds: Holds::Data };
+        assert_eq!([6, 7, 9].map(|usable| reserve.limit(usable, 8)), [0, 8, 24]);
+    }
+
+    #[test]
+    fn each_stream_has_an_open_superblock_a_list_and_a_program_of_its_own() {
+        let geometry = Geometry::new(1, 1, 1, 1, 1, 40, 4, 1, 8).expect("small");
+        let streams = StreamCount { host: 3, copies: 2 };
+        let mut pool = Pool::new(&geometry, 0, true, 0, Reserve { streams, shared_log: false, holds: Holds::Data });
+        let all = (0..3).map(Stream::host).chain((0..2).map(Stream::copies));
+        for (i, stream) in all.clone().enumerate() {
+            *pool.open(stream) = Some(Open { superblock: SuperblockId::new(i as u32), next: 0, gate: None });
+        }
+        for (i, stream) in all.enumerate() {
+            assert_eq!(pool.open[stream].map(|open| open.superblock.index()), Some(i));
+        }
+        assert_eq!(pool.open.each().flatten().count(), 5);
+        pool.held = true;
+        pool.turn_to(Stream::host(2));
+        assert!(!pool.held && pool.each_list().filter(|of| of.held).count() == 1);
+        pool.turn_to(Stream::HOST);
+        assert!(pool.held);
+        assert_eq!(pool.copies, Stream::copies(1));
     }
 }

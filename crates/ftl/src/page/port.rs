@@ -205,6 +205,7 @@ impl Ftl for PageFtl {
     }
 
     fn counters(&self, now: Time) -> Counters {
-        Counters { map: self.map_counters(now), ..Counters::default() }
+        let streams = self.streams.as_ref().map(|streams| Box::new(streams.counters.clone()));
+        Counters { map: self.map_counters(now), streams, ..Counters::default() }
     }
 }

@@ -29,7 +29,7 @@ impl PageFtl {
         // The rest of a shared log may be too short for any victim.
         let short = self.gc.shared_log && !cheapest.is_some_and(|v| self.copies_fit(pool, 0, self.blocks.valid(v)));
         let chosen = &self.pools[pool as usize];
-        let dry = chosen.free.is_empty() && (short || chosen.open[self.copies()].is_none());
+        let dry = chosen.free.is_empty() && (short || chosen.open[chosen.copies].is_none());
         self.is_collecting(pool) || (dry && self.move_to_helper(flash, pool, last)) || self.find_place(flash, pool)
     }
 
@@ -37,10 +37,11 @@ impl PageFtl {
     /// unwritten end of a closed superblock, or a free superblock of the pool of translation pages beside it. Returns
     /// true if copies began.
     fn find_place<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) -> bool {
-        let (kind, copies) = (self.kind_in(pool), self.copies());
         let chosen = &self.pools[pool as usize];
+        let (kind, copies) = (self.kind_in(pool), chosen.copies);
+        let assembles = chosen.each_list().any(|of| of.program.is_some());
         let starting = kind == Holds::Data && self.is_rewriting();
-        if starting || !chosen.free.is_empty() || chosen.open[copies].is_some() || chosen.program.is_some() {
+        if starting || !chosen.free.is_empty() || chosen.open[copies].is_some() || assembles {
             return false;
         }
         let (media, slots) = (flash.backend.media(), self.geometry.superblock_slots());
@@ -51,6 +52,7 @@ impl PageFtl {
         {
             self.victims[kind].remove(pool, superblock);
             self.blocks.set_state(superblock, State::Open);
+            self.blocks.set_stream(superblock, copies);
             *self.pools[pool as usize].open(copies) = Some(Open { superblock, next, gate: None });
             return self.empty(flash, pool, victim);
         }
@@ -90,10 +92,12 @@ impl PageFtl {
         }
         // Nothing else wakes the pool: it pads its last program.
         self.pools[pool as usize].gc.victims.iter_mut().for_each(|victim| victim.cause = Cause::Recovery);
-        let room = self.copy_room(pool);
+        let copies = self.pools[pool as usize].copies;
+        self.pools[pool as usize].gc.join();
+        let room = self.copy_room(pool, copies);
         self.gather(flash, pool, room);
         if !self.pools[pool as usize].gc.gathered.is_empty() {
-            self.copy_to(flash, pool, pool);
+            self.copy_to(flash, pool, (pool, copies));
         }
         self.is_collecting(pool)
     }
@@ -157,11 +161,12 @@ impl PageFtl {
             self.take_victim(pool, victim, Cause::Gc);
         }
         self.yield_log(flash, helper_pool);
-        let copies = self.copies();
+        let copies = self.pools[helper_pool as usize].copies;
+        self.pools[pool as usize].gc.join();
         if self.pools[helper_pool as usize].open(copies).is_none() {
             self.open_superblock(helper_pool, copies, false);
         }
-        let room = self.copy_room(helper_pool);
+        let room = self.copy_room(helper_pool, copies);
         self.gather(flash, pool, room);
         let units = room.min(self.pools[pool as usize].gc.gathered.len() as u32);
         if units == 0 {
@@ -171,7 +176,7 @@ impl PageFtl {
         self.pools[helper_pool as usize].live += units;
         self.pools[helper_pool as usize].in_flight +=
             if self.planted.is(Sabotage::HelperUnreserved) { 0 } else { units };
-        self.copy_to(flash, pool, helper_pool);
+        self.copy_to(flash, pool, (helper_pool, copies));
         true
     }
 
@@ -191,7 +196,7 @@ impl PageFtl {
         let valid = first.map_or(slots, |superblock| self.blocks.valid(superblock));
         let fits = |other: &u32| {
             let free = self.pools[*other as usize].free.len();
-            let open = self.pools[*other as usize].open[self.copies()].is_some();
+            let open = self.pools[*other as usize].open[self.pools[*other as usize].copies].is_some();
             // One superblock is for its own collection, and one may have to be opened.
             let keeps = free > u32::from(!open) && self.copies_fit(*other, free - 1, units);
             let collects = !self.pools[*other as usize].gc.victims.is_empty();

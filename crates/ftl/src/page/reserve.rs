@@ -9,11 +9,12 @@
 use flash::nand::Stream;
 
 use super::PageFtl;
+use super::streams::StreamCount;
 
-/// Superblocks that a pool never promises to the host: the open ones of both streams, and one that garbage collection
+/// Superblocks that a pool never promises to the host: the open ones of all streams, and one that garbage collection
 /// can always copy into. With a shared log there is one open superblock.
-pub(crate) const fn reserved(shared_log: bool) -> u32 {
-    if shared_log { 2 } else { 3 }
+pub(crate) fn reserved(shared_log: bool, streams: StreamCount) -> u32 {
+    if shared_log { 2 } else { streams.open() + 1 }
 }
 
 impl PageFtl {
@@ -40,18 +41,19 @@ impl PageFtl {
     /// next to be opened does not count.
     fn spare_superblocks(&self, pool: u32) -> u32 {
         let chosen = &self.pools[pool as usize];
-        let opens = chosen.open[Stream::Host].is_none() && self.starts_late(pool);
+        let opens = chosen.open[Stream::HOST].is_none() && self.starts_late(pool);
         chosen.free.len().saturating_sub(u32::from(opens))
     }
 
     /// True if the valid mapping units of all victims, and `more`, fit into the superblock open for copies and `free`
-    /// others. Victims free their space late, because readers may still need them.
+    /// others. Victims free their space late, because readers may still need them. Of several streams of copies only the
+    /// last counts, which takes copies of any class ([`super::sort`]).
     pub(super) fn copies_fit(&self, pool: u32, free: u32, more: u32) -> bool {
         let chosen = &self.pools[pool as usize];
         let slots = self.geometry.superblock_slots();
         // A program of the host under assembly has its place.
         let taken = chosen.program.filter(|_| self.gc.shared_log).map(|program| self.program_end(program.start));
-        let open = chosen.open[self.copies()].map_or(0, |open| slots - taken.unwrap_or(open.next));
+        let open = chosen.open[chosen.copies].map_or(0, |open| slots - taken.unwrap_or(open.next));
         let moving: u32 = chosen.gc.victims.iter().map(|victim| self.blocks.valid(victim.superblock)).sum();
         let program = self.program_slots();
         (moving + more).div_ceil(program) * program <= open + free * slots
@@ -71,7 +73,7 @@ impl PageFtl {
     /// programs than a superblock has.
     pub(super) fn pads_cheaply(&self, pool: u32) -> bool {
         let chosen = &self.pools[pool as usize];
-        let (open, slots) = (chosen.open[self.copies()], self.geometry.superblock_slots());
+        let (open, slots) = (chosen.open[chosen.copies], self.geometry.superblock_slots());
         let leaves_room = |from: u32| self.program_end(from) < slots;
         self.starts_late(pool)
             && open.is_some_and(|open| leaves_room(open.next))

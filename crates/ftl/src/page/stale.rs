@@ -24,13 +24,15 @@ impl PageFtl {
     fn drop_garbage<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
         let (blocks, geometry) = (&mut self.blocks, &self.geometry);
         let gc = &mut self.pools[pool as usize].gc;
-        gc.gathered.retain(|psn| {
-            let valid = blocks.is_valid(*psn);
-            if !valid {
-                blocks.unpin(geometry.locate(*psn).0);
-            }
-            valid
-        });
+        for gathered in [&mut gc.gathered].into_iter().chain(&mut gc.sorted) {
+            gathered.retain(|psn| {
+                let valid = blocks.is_valid(*psn);
+                if !valid {
+                    blocks.unpin(geometry.locate(*psn).0);
+                }
+                valid
+            });
+        }
         let end = geometry.superblock_slots();
         let mut i = 0;
         while let Some(victim) = self.pools[pool as usize].gc.victims.get(i).copied() {
@@ -50,7 +52,7 @@ impl PageFtl {
         let gc = &self.pools[pool as usize].gc;
         let waits = |superblock| self.blocks.is_pinned(superblock) || self.blocks.has_programs(superblock);
         let end = self.geometry.superblock_slots();
-        gc.gathered.iter().all(|psn| self.blocks.is_valid(*psn))
+        [&gc.gathered].into_iter().chain(&gc.sorted).flatten().all(|psn| self.blocks.is_valid(*psn))
             && gc.victims.iter().all(|victim| {
                 (victim.cursor < end && self.blocks.valid(victim.superblock) > 0) || waits(victim.superblock)
             })

@@ -9,6 +9,8 @@
 //!
 //! Nothing but the media is written, by the rules of the media. A mount then finds what it would find on a used drive.
 
+#[cfg(test)]
+mod classes;
 mod fixed_point;
 mod math;
 
@@ -54,6 +56,9 @@ impl PageConfig {
         if self.map_pages.count > 0 {
             return Some("no model of translation pages: the map must be in RAM");
         }
+        if self.streams.count().is_several() {
+            return Some("no model of several ftl.streams");
+        }
         (self.trim_pages.count > 0).then_some("no model of trim pages: ftl.discard must not be durable")
     }
 
@@ -68,7 +73,7 @@ impl PageConfig {
         WorkingSpace {
             pools,
             superblocks: self.geometry.blocks,
-            reserved: reserved(self.gc.shared_log) + quotas.iter().copied().max().unwrap_or(0),
+            reserved: reserved(self.gc.shared_log, self.streams.count()) + quotas.iter().copied().max().unwrap_or(0),
             units: room.saturating_sub(held),
         }
     }
@@ -170,7 +175,8 @@ impl PageConfig {
 
     /// The most mapping units of a pool.
     fn limit(&self, usable: u32) -> u32 {
-        let reserve = Reserve { shared_log: self.gc.shared_log, holds: Holds::Data };
+        let streams = self.streams.count();
+        let reserve = Reserve { streams, shared_log: self.gc.shared_log, holds: Holds::Data };
         reserve.limit(usable, self.geometry.superblock_slots())
     }
 
@@ -257,9 +263,9 @@ impl PageConfig {
             let laid = superblock.map(|superblock| Laid { age, superblock, filled, valid: valid as u32, stream });
             laid.filter(|laid| laid.filled > 0)
         };
-        laid.extend(open(Stream::Host, of_host, -1.0, rng));
+        laid.extend(open(Stream::HOST, of_host, -1.0, rng));
         if !self.gc.shared_log {
-            laid.extend(open(Stream::Copies, of_copies, -0.5, rng));
+            laid.extend(open(Stream::COPIES, of_copies, -0.5, rng));
         }
         let opened = laid.len();
         // With hardly any spare space the units take what collection would keep free, but for one superblock.
@@ -278,7 +284,7 @@ impl PageConfig {
                 _ => valid,
             };
             let age = (mean + variance.sqrt() * normal(rng)).max(0.0);
-            let stream = if rng.chance(share_of_copies) { Stream::Copies } else { Stream::Host };
+            let stream = if rng.chance(share_of_copies) { Stream::COPIES } else { Stream::HOST };
             let valid = valid.round().clamp(0.0, f64::from(slots)) as u32;
             laid.push(Laid { age, superblock, filled: slots, valid, stream });
         }

@@ -18,6 +18,7 @@ use flash::nand::{Image, Sector, Stream};
 
 use super::mapping::Mapping;
 use super::reserve::reserved;
+use super::streams::StreamCount;
 use super::{Kind, PageFtl};
 use crate::map_unit::MapUnit;
 use crate::port::{Flash, OldPlace, Owners, PageWrite, full_mask};
@@ -107,7 +108,11 @@ impl PageFtl {
         version: u32,
     ) {
         let (lpn, mask) = (Lpn::new(self.units + page), full_mask(self.geometry.sectors));
-        self.write(flash, owners, PageWrite { lpn, owner: None, at: 0, mask, version, old_place: OldPlace::Unasked });
+        self.write(
+            flash,
+            owners,
+            PageWrite { lpn, owner: None, at: 0, mask, version, old_place: OldPlace::Unasked, stream: None },
+        );
     }
 
     /// A translation page has been programmed: updates the directory and reports to the map unit.
@@ -206,7 +211,7 @@ impl PageFtl {
     fn found_pool_of_pages(&mut self) -> bool {
         let without = (0..self.groups).filter(|group| self.pools[(self.groups + group) as usize].quota == 0);
         let richest = without.max_by_key(|group| (self.pools[*group as usize].free.len(), std::cmp::Reverse(*group)));
-        let reserved = reserved(self.gc.shared_log);
+        let reserved = reserved(self.gc.shared_log, StreamCount::ONE);
         let Some(group) = richest.filter(|group| self.pools[*group as usize].free.len() > reserved + 1) else {
             return false;
         };
@@ -225,7 +230,7 @@ impl PageFtl {
         let room = |pool: &u32| {
             let chosen = &self.pools[*pool as usize];
             let free = chosen.free.len();
-            let Some(open) = chosen.open[Stream::Host] else {
+            let Some(open) = chosen.open[Stream::HOST] else {
                 return self.gc.shared_log && self.keeps_room(*pool, free);
             };
             let next = chosen.program.map_or(open.next, |program| program.end);

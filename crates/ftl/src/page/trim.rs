@@ -321,7 +321,7 @@ impl PageFtl {
             let lpn = Lpn::new(trims.first + page);
             flash.backend.media_mut().stage_image(image, durable, version, trims.image_of(page, self.planted));
             let mask = full_mask(self.geometry.sectors);
-            let unit = PageWrite { lpn, owner: None, at: 0, mask, version, old_place: OldPlace::Unasked };
+            let unit = PageWrite { lpn, owner: None, at: 0, mask, version, old_place: OldPlace::Unasked, stream: None };
             self.write(flash, owners, unit);
             stored = true;
         }

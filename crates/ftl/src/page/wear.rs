@@ -21,7 +21,10 @@ impl PageFtl {
         let Some(threshold) = self.wear.threshold.filter(|_| !self.planted.is(Sabotage::NeverLevels)) else { return };
         let chosen = &mut self.pools[pool as usize];
         chosen.gc.since_check += 1;
-        if chosen.gc.since_check < self.wear.check_every || !chosen.gc.victims.is_empty() || chosen.free.len() < 2 {
+        // With several streams of copies, victims wait until their copies fill a program, perhaps for ever.
+        let (end, apart) = (self.geometry.superblock_slots(), !chosen.gc.sorted.is_empty());
+        let collects = chosen.gc.victims.iter().any(|victim| !apart || victim.cursor < end);
+        if chosen.gc.since_check < self.wear.check_every || collects || chosen.free.len() < 2 {
             return;
         }
         if chosen.gc.levelled_at != self.programmed {
@@ -33,6 +36,9 @@ impl PageFtl {
         chosen.gc.since_check = 0;
         let media = flash.backend.media();
         let Some(worn) = chosen.free.most_worn() else { return };
+        for victim in chosen.gc.victims.iter_mut().filter(|victim| worn > media.erases(victim.superblock) + threshold) {
+            victim.cause = Cause::Wear;
+        }
         let coldest = |pool| {
             let closed = self.victims[self.kind_in(pool)].closed(pool);
             closed.map(|superblock| (media.erases(superblock), superblock)).min()
@@ -45,6 +51,11 @@ impl PageFtl {
             .is_some_and(|pages| self.rotate_idle(pool, pages, |erases| worn - erases.min(worn) > threshold, media))
         {
             self.pools[pool as usize].gc.moves += 1;
+            return;
+        }
+        if let Some(stream) = self.lagging_stream(pool, |erases| worn - erases.min(worn) > threshold, media) {
+            self.pools[pool as usize].gc.moves += 1;
+            self.close_early(pool, stream);
             return;
         }
         let lags = |least: &(u32, SuperblockId)| worn - least.0.min(worn) > threshold;
@@ -61,8 +72,14 @@ impl PageFtl {
             return;
         }
         let Some((_, coldest)) = data.filter(lags) else { return };
+        if apart && !self.copies_fit(pool, self.pools[pool as usize].free.len() - 1, self.blocks.valid(coldest)) {
+            // The check is postponed until the copies that wait have gone.
+            self.pools[pool as usize].gc.since_check = self.wear.check_every;
+            return;
+        }
         // Copies get a superblock of their own, the most worn. The one open for copies is closed early.
-        self.close_early(pool, self.copies());
+        let copies = self.stream_of_copies(pool, coldest);
+        self.close_early(pool, copies);
         let gc = &mut self.pools[pool as usize].gc;
         (gc.want_worn, gc.moves) = (true, gc.moves + 1);
         self.take_victim(pool, coldest, Cause::Wear);
@@ -72,7 +89,7 @@ impl PageFtl {
     /// translation pages see no wear either: a free one that lags changes places with the most worn free one of the
     /// data pool beside it, and an open one is closed early. Returns true if there was one.
     fn rotate_idle<S: Sector>(&mut self, data: u32, pages: u32, lags: impl Fn(u32) -> bool, media: &Media<S>) -> bool {
-        let open = [Stream::Host, Stream::Copies].into_iter().find(|stream| {
+        let open = [Stream::HOST, Stream::COPIES].into_iter().find(|stream| {
             let open = self.pools[pages as usize].open[*stream];
             open.is_some_and(|open| open.next > 0 && lags(media.erases(open.superblock)))
         });
@@ -88,10 +105,20 @@ impl PageFtl {
         open.is_some_and(|stream| self.close_early(pages, stream))
     }
 
+    /// A stream that writes so little that its open superblock lags, and has no program under assembly. Its superblock is
+    /// closed early, so that it can be moved like others. With one stream of each kind both are always in use.
+    fn lagging_stream<S: Sector>(&self, pool: u32, lags: impl Fn(u32) -> bool, media: &Media<S>) -> Option<Stream> {
+        self.streams.as_ref()?;
+        let opens = self.pools[pool as usize].open.each().flatten();
+        let lagging = opens.filter(|open| lags(media.erases(open.superblock)));
+        let streams = lagging.map(|open| self.blocks.stream(open.superblock));
+        streams.into_iter().find(|stream| !self.pools[pool as usize].assembles(*stream))
+    }
+
     /// Closes an open superblock before it is full. Returns false if there is none, or a program of it is under
     /// assembly.
     fn close_early(&mut self, pool: u32, stream: Stream) -> bool {
-        if stream == Stream::Host && self.pools[pool as usize].program.is_some() {
+        if self.pools[pool as usize].assembles(stream) {
             return false;
         }
         let Some(open) = self.pools[pool as usize].open(stream).take() else { return false };

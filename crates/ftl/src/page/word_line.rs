@@ -3,7 +3,8 @@
 //! A one-shot program takes whole word lines: it pads what its data leave free, and only an erase gives that space
 //! back. So a program of host data that is not full waits for later writes, but only where waiting costs nothing: while
 //! an earlier program of its pool is in progress, and the die could not begin this one anyway. The end of the last of
-//! them sends it. The programs of a write buffer do not wait, because the buffer has gathered their data.
+//! them sends it. The programs of a write buffer do not wait, because the buffer has gathered their data; but with several
+//! streams they do, because the data of one program of the buffer go to the programs of several streams.
 //!
 //! Word lines of paired pages (`flash.paired-pages`) are filled in the same way, with a program for each row: a list
 //! takes whole word lines, and what its data leave free stays erased. So no page that was acknowledged shares its cells
@@ -14,7 +15,7 @@
 
 use base::units::Lpn;
 use flash::backend::Observer;
-use flash::nand::Sector;
+use flash::nand::{Sector, Stream};
 
 use super::PageFtl;
 use super::pool::Holds;
@@ -25,9 +26,11 @@ use crate::toolkit::Slots;
 impl PageFtl {
     /// Lets a pool's program under assembly wait for more data. Returns false if it should not wait.
     pub(super) fn hold<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, pool: u32) -> bool {
-        let fills = self.word_line > 1 && self.kind_in(pool) == Holds::Data;
+        let gathers = self.gathers || self.streams.is_some();
+        let fills = self.word_line > 1 || (self.streams.is_some() && self.program_slots() > 1);
+        let fills = fills && self.kind_in(pool) == Holds::Data;
         let chosen = &mut self.pools[pool as usize];
-        let waits = if flash.backend.is_timed() { self.gathers && chosen.writes > 0 } else { true };
+        let waits = if flash.backend.is_timed() { gathers && chosen.writes > 0 } else { true };
         chosen.held = fills && waits && chosen.program.is_some();
         chosen.held
     }
@@ -40,11 +43,20 @@ impl PageFtl {
         pool: u32,
     ) {
         let chosen = &self.pools[pool as usize];
-        let ends = chosen.held && chosen.writes == 0 && flash.backend.is_timed();
+        let ends = chosen.writes == 0 && flash.backend.is_timed() && chosen.each_list().any(|of| of.held);
         if ends && !self.planted.is(Sabotage::HeldForgotten) {
-            self.send(flash, pool);
+            self.send_held(flash, pool);
             self.start_gc(flash, owners, pool);
         }
+    }
+
+    fn send_held<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
+        self.for_each_stream(pool, |ftl| {
+            let forgets = ftl.planted.is(Sabotage::ParkedForgotten) && ftl.pools[pool as usize].stream != Stream::HOST;
+            if ftl.pools[pool as usize].held && !forgets {
+                ftl.send(flash, pool);
+            }
+        });
     }
 
     /// Sends all programs that wait for more data.
@@ -54,8 +66,8 @@ impl PageFtl {
         owners: &mut impl Owners<S>,
     ) {
         for pool in 0..self.groups {
-            if self.pools[pool as usize].held {
-                self.send(flash, pool);
+            if self.pools[pool as usize].each_list().any(|of| of.held) {
+                self.send_held(flash, pool);
                 self.start_gc(flash, owners, pool);
             }
         }
@@ -63,7 +75,8 @@ impl PageFtl {
 
     /// Lists the mapping units of lists that wait for more data.
     pub(crate) fn gathered<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, into: &mut Vec<Lpn>) {
-        for list in self.pools.iter().filter(|pool| pool.held).filter_map(|pool| pool.list) {
+        let lists = self.pools.iter().flat_map(|pool| pool.each_list());
+        for list in lists.filter(|of| of.held).filter_map(|of| of.list) {
             let mut slots = Slots::of(flash.backend, list);
             while let Some((_, slot)) = slots.next(flash.backend) {
                 into.push(slot.lpn);

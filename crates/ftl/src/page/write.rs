@@ -29,6 +29,7 @@ impl PageFtl {
         unit: PageWrite,
     ) {
         self.note_write(&unit);
+        let unit = self.with_stream(owners, unit);
         let set = self.set_of(owners, &unit);
         if set != self.set_of_pages() && self.is_out_of_pages() {
             return self.refuse(owners, &unit);
@@ -200,6 +201,7 @@ impl PageFtl {
     ) -> bool {
         let Some(pool) = self.pool_for_last_page() else { return false };
         // A program of its own, which waits for nothing.
+        self.pools[pool as usize].turn_to(Stream::HOST);
         self.send(flash, pool);
         let chosen = &mut self.pools[pool as usize];
         chosen.live += 1;
@@ -230,9 +232,7 @@ impl PageFtl {
                 if collects_first {
                     self.start_gc(flash, owners, *pool);
                 }
-                if hurries || !self.hold(flash, *pool) {
-                    self.send(flash, *pool);
-                }
+                self.end_lists(flash, *pool, hurries);
                 self.start_gc(flash, owners, *pool);
             }
             held
@@ -263,6 +263,7 @@ impl PageFtl {
         pool: u32,
         unit: &PageWrite,
     ) -> bool {
+        self.pools[pool as usize].turn_to(unit.stream.unwrap_or_default());
         // Most units are whole, and do not fill their program.
         if let Some(assembly) = self.pools[pool as usize].program
             && takes_more(flash, assembly)
@@ -291,7 +292,7 @@ impl PageFtl {
             Some(assembly) if !is_full(flash, assembly) => assembly,
             // The next row of the word line.
             Some(assembly) => {
-                self.advance(pool, Stream::Host, assembly.end);
+                self.advance(pool, self.pools[pool as usize].stream, assembly.end);
                 owners.charge(unit.owner);
                 self.add_program(flash, pool, false)
             }
@@ -321,7 +322,8 @@ impl PageFtl {
     /// The program under assembly in a pool. A full one ends here if an earlier program has failed in its superblock:
     /// the word line does not go on.
     fn open_program<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) -> Option<Assembly> {
-        let ended = self.pools[pool as usize].open(Stream::Host).is_none();
+        let chosen = &self.pools[pool as usize];
+        let ended = chosen.open[chosen.stream].is_none();
         if self.pools[pool as usize].program.is_some_and(|assembly| ended && is_full(flash, assembly)) {
             self.end_program(flash, pool);
         }
@@ -344,7 +346,8 @@ impl PageFtl {
             self.blocks.pin(superblock);
         }
         read_rest(flash, owners, list, (unit, psn), program);
-        if let Some(open) = self.pools[pool as usize].open(Stream::Host) {
+        let stream = self.pools[pool as usize].stream;
+        if let Some(open) = self.pools[pool as usize].open(stream) {
             open.gate = (!self.planted.is(Sabotage::GateForgotten)).then_some(program.0);
         }
     }
@@ -358,7 +361,8 @@ impl PageFtl {
         last: bool,
     ) -> Option<Assembly> {
         let free = self.pools[pool as usize].free.len();
-        let opens = self.pools[pool as usize].open(Stream::Host).is_none();
+        let stream = self.pools[pool as usize].stream;
+        let opens = self.pools[pool as usize].open(stream).is_none();
         if self.gc.shared_log && !last && !self.shares_room(pool, free, opens) {
             return None;
         }
@@ -370,7 +374,7 @@ impl PageFtl {
             }
             // Copies of wear levelling may be on their way to it.
             let worn = self.gc.shared_log && std::mem::take(&mut self.pools[pool as usize].gc.want_worn);
-            self.open_superblock(pool, Stream::Host, worn);
+            self.open_superblock(pool, stream, worn);
         }
         Some(self.add_program(flash, pool, last))
     }
@@ -387,7 +391,8 @@ impl PageFtl {
                 list
             }
         };
-        let open = chosen.open[Stream::Host].expect("just opened");
+        let stream = chosen.stream;
+        let open = chosen.open[stream].expect("just opened");
         let target = Target { superblock: open.superblock, offset: open.next };
         let cause = match self.kind_in(pool) {
             Holds::Data if self.stores_checkpoint => Cause::Map,
@@ -395,8 +400,8 @@ impl PageFtl {
             _ if self.is_rewriting() => Cause::Recovery,
             _ => Cause::Map,
         };
-        let command = flash.backend.add_program(list, cause, target, Stream::Host);
-        self.pass_gate(flash, pool, Stream::Host, command);
+        let command = flash.backend.add_program(list, cause, target, stream);
+        self.pass_gate(flash, pool, stream, command);
         self.blocks.begin_program(open.superblock);
         let rows = self.geometry.row_slots() * self.one_shot;
         let assembly = Assembly { command, start: open.next, end: (open.next / rows + 1) * rows };
@@ -438,6 +443,7 @@ impl PageFtl {
         let superblock = free.expect("a free superblock");
         *chosen.open(stream) = Some(Open { superblock, next: 0, gate: None });
         self.blocks.set_state(superblock, State::Open);
+        self.blocks.set_stream(superblock, stream);
         self.count_opening();
         superblock
     }
@@ -454,7 +460,7 @@ impl PageFtl {
         flash.backend.set_padding(assembly.command, end - covered);
         // Further rows of a word line stay erased.
         let next = if whole_rows { self.program_end(assembly.start) } else { covered };
-        let full = self.advance(pool, Stream::Host, next);
+        let full = self.advance(pool, self.pools[pool as usize].stream, next);
         if self.kind_in(pool) == Holds::Data {
             self.placer.program_filled(self.pools[pool as usize].set, full);
         }
@@ -523,7 +529,7 @@ impl PageFtl {
         }
         self.touched.retain(|touched| *touched != pool);
         self.note_load(pool);
-        self.send(flash, pool);
+        self.end_lists(flash, pool, !flash.backend.is_timed());
         self.announce_room(owners);
     }
 
@@ -577,8 +583,15 @@ mod tests {
         );
         let AnyFtl::Page(ftl) = &mut rig.ftl else { panic!("a page map") };
         assert!(!ftl.forgotten(), "none waits");
-        let unit =
-            PageWrite { lpn: Lpn::new(0), owner: None, at: 0, mask: 1, version: 1, old_place: OldPlace::Unasked };
+        let unit = PageWrite {
+            lpn: Lpn::new(0),
+            owner: None,
+            at: 0,
+            mask: 1,
+            version: 1,
+            old_place: OldPlace::Unasked,
+            stream: None,
+        };
         ftl.unplaced[0].push_back(unit);
         assert!(ftl.forgotten());
         ftl.pools[1].in_flight = 1;

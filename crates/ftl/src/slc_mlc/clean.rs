@@ -128,7 +128,7 @@ fn copy_tail<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O
     }
     for (page, from) in (next..).zip(from.chunks(slc.slots as usize)) {
         let target = Target { superblock: slc.log.head(), offset: page * slc.slots };
-        let program = slc_array.add_program(list, Cause::Gc, target, Stream::Copies);
+        let program = slc_array.add_program(list, Cause::Gc, target, Stream::COPIES);
         for from in from {
             let to = slc_array.push_slot(program, Slot::default());
             slc_array.forward_serial(*from, to);

@@ -164,7 +164,7 @@ impl Collection {
             assert_eq!(read.lpn.get(), page.lpn, "the map is wrong");
             let (lpn, version, lost) = (read.lpn, read.version.max(page.newest), read.lost || page.lost);
             let slot = Slot { lpn, version, lost, mask: page.slc, expected: true, ..Slot::default() };
-            let program = Program { to: page.target(), mode: Mode::Full, stream: Stream::Copies, slot };
+            let program = Program { to: page.target(), mode: Mode::Full, stream: Stream::COPIES, slot };
             let into = add_program(flash.backend, list, self.cause, None, program);
             hand_rest_over(flash.backend, from, into, page.slc);
             page.slot = Some(into);

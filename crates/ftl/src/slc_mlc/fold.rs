@@ -171,7 +171,7 @@ impl Fold {
             let to = disk.mlc.slot(block, offset % part);
             let read = Slot { psn: copy.from, lpn: Lpn::new(copy.lpn), expected: true, ..Slot::default() };
             let slot = Slot { mask: copy.slc, ..Slot::default() };
-            let program = Program { to, mode: self.mode, stream: Stream::Copies, slot };
+            let program = Program { to, mode: self.mode, stream: Stream::COPIES, slot };
             disk.counts.slc_mode_pages += u64::from(self.mode == Mode::Slc);
             copy.to = Some(to);
             copy.slot = Some(add_program(flash.backend, list, self.cause, Some(read), program));

@@ -319,7 +319,7 @@ fn add_page<S: Sector, O: Observer>(
         owner: unit.and_then(|unit| unit.owner),
         ..Slot::default()
     };
-    let program = Program { to: page.psn, mode, stream: Stream::Host, slot };
+    let program = Program { to: page.psn, mode, stream: Stream::HOST, slot };
     let to = add_program(flash.backend, list, cause, rest.map(|old| slot_of(page, old)), program);
     page.slot = Some(to);
     if let Some(unit) = unit {

@@ -160,7 +160,7 @@ impl Write {
         let mut held = (u32::MAX, None);
         for (page, smalls) in (next..).zip(part.chunks(slc.slots as usize)) {
             let target = Target { superblock: slc.log.head(), offset: page * slc.slots };
-            let program = flash.slc_array().add_program(list, Cause::Host, target, Stream::Host);
+            let program = flash.slc_array().add_program(list, Cause::Host, target, Stream::HOST);
             owners.charge(self.units[smalls[0].unit as usize].owner);
             for small in smalls {
                 let unit = &self.units[small.unit as usize];

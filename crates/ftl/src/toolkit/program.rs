@@ -82,7 +82,7 @@ pub(crate) fn add_copy<S: Sector, O: Observer>(
     target: Target,
 ) -> [Handle<Command>; 2] {
     let (read, source) = add_read(backend, from, Cause::Merge, Slot { psn, ..Slot::default() });
-    let program = backend.add_program(to, Cause::Merge, target, Stream::Copies);
+    let program = backend.add_program(to, Cause::Merge, target, Stream::COPIES);
     let slot = backend.push_slot(program, Slot::default());
     backend.forward(read, source, program, slot);
     [read, program]

@@ -150,7 +150,7 @@ mod tests {
     fn program(backend: &mut Backend<Stamp>, (block, page): (u32, u32), lpn: u32, version: u32) -> bool {
         let list = backend.open_list(Class::Other, 0);
         let target = Target { superblock: SuperblockId::new(block), offset: page };
-        let program = backend.add_program(list, Cause::Host, target, Stream::Host);
+        let program = backend.add_program(list, Cause::Host, target, Stream::HOST);
         backend.push_slot(program, Slot { lpn: Lpn::new(lpn), version, expected: true, ..Slot::default() });
         assert_eq!(backend.begin_serial(Time::ZERO, list), None, "time is off");
         assert_eq!(backend.take_finished(), Some(list));
@@ -175,7 +175,7 @@ mod tests {
             assert_eq!(program(&mut backend, (block, 0), 0, 1), well);
         }
         let found: Vec<Found> = survey(backend.media(), Planted::default()).map(|(_, found)| found).collect();
-        let born = |order| Found::Programmed(BlockBirth { order, stream: Stream::Host });
+        let born = |order| Found::Programmed(BlockBirth { order, stream: Stream::HOST });
         // A superblock with a failed program is not erased.
         assert_eq!(found, [born(1), Found::Bad, Found::Erased(0), born(2), born(0), Found::Erased(0)]);
     }

@@ -8,7 +8,8 @@ use ssd::Status;
 
 use study::metric::Dimension;
 use study::summary::{
-    FAILURES, Latencies, LogSummary, MapSummary, SlcMlcSummary, Summary, amplifications_differ, mean,
+    FAILURES, Latencies, LogSummary, MapSummary, SlcMlcSummary, StreamSummary, StreamsSummary, Summary,
+    amplifications_differ, mean,
 };
 use study::text::{capacities, count, decimal_bytes, duration, percent, percent_above_zero, rate};
 use study::validity::BEYOND;
@@ -189,6 +190,7 @@ fn levels(summary: &Summary) -> Vec<String> {
         lines.push(log_merges(merges));
     }
     lines.extend(summary.slc_mlc.iter().flat_map(slc_mlc));
+    lines.extend(summary.streams.iter().flat_map(streams));
     lines.extend(suspensions(summary));
     let used = &summary.utilisation;
     let groups = [
@@ -331,6 +333,18 @@ fn log_merges(merges: &LogSummary) -> String {
     let k = merges.k.map_or_else(String::new, |k| format!(", k {k:.2}"));
     let (of_partial, of_full) = (pages(merges.pages_of_partial), pages(merges.pages_of_full));
     format!("merges: {switch} switch, {partial} partial{of_partial}, {full} full{of_full}{k}")
+}
+
+/// The share of each write stream, and the write amplification of classes whose copies stay apart.
+fn streams(of: &StreamsSummary) -> [String; 2] {
+    let each = |streams: &[StreamSummary]| {
+        let shares = streams.iter().map(|stream| match stream.write_amplification {
+            Some(amplification) => format!("{} (x{amplification:.2})", percent(stream.share)),
+            None => percent(stream.share),
+        });
+        shares.collect::<Vec<_>>().join(", ")
+    };
+    [format!("streams of the host: {}", each(&of.host)), format!("streams of copies: {}", each(&of.copies))]
 }
 
 /// The share of writes that went to SLC flash, and the factors of the closed form.

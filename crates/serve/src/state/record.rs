@@ -35,6 +35,8 @@ const LOST: u8 = 1;
 const FAILED: u8 = 2;
 const COPIES: u8 = 4;
 const SLC: u8 = 8;
+/// The number of the stream lies above the flags.
+const NUMBER: u32 = 4;
 
 const BAD: u8 = 1;
 
@@ -87,14 +89,10 @@ pub(super) fn of_slot(number: u32, slot: SlotRecord, sum: u32) -> Record {
         }
     };
     record[8..12].copy_from_slice(&slot.erases.to_le_bytes());
-    let flags = [
-        (slot.lost, LOST),
-        (slot.failed, FAILED),
-        (slot.stream == Stream::Copies, COPIES),
-        (slot.mode == Mode::Slc, SLC),
-    ];
+    let flags =
+        [(slot.lost, LOST), (slot.failed, FAILED), (!slot.stream.is_host(), COPIES), (slot.mode == Mode::Slc, SLC)];
     let flags = flags.into_iter().filter(|(is, _)| *is).fold(0, |all, (_, flag)| all | flag);
-    (record[12], record[13]) = (kind, flags);
+    (record[12], record[13]) = (kind, flags | slot.stream.number() << NUMBER);
     record[16..24].copy_from_slice(&slot.opened.to_le_bytes());
     record[24..28].copy_from_slice(&sum.to_le_bytes());
     seal(Of::Slot, number, record)
@@ -103,9 +101,10 @@ pub(super) fn of_slot(number: u32, slot: SlotRecord, sum: u32) -> Record {
 /// The slot of a record, and the sum of its content; `None` if it is damaged.
 pub(super) fn slot(number: u32, record: &[u8]) -> Option<(SlotRecord, u32)> {
     let flags = record[13];
-    if !is_whole(Of::Slot, number, record) || flags > (LOST | FAILED | COPIES | SLC) {
+    if !is_whole(Of::Slot, number, record) {
         return None;
     }
+    let stream = if flags & COPIES == 0 { Stream::host } else { Stream::copies };
     let spare = match record[12] {
         EMPTY => Spare::Empty,
         TORN => Spare::Torn,
@@ -118,7 +117,7 @@ pub(super) fn slot(number: u32, record: &[u8]) -> Option<(SlotRecord, u32)> {
         failed: flags & FAILED != 0,
         erases: small(record, 8),
         opened: word(record, 16),
-        stream: if flags & COPIES == 0 { Stream::Host } else { Stream::Copies },
+        stream: stream(flags >> NUMBER),
         mode: if flags & SLC == 0 { Mode::Full } else { Mode::Slc },
     };
     Some((slot, small(record, 24)))
@@ -151,9 +150,9 @@ mod tests {
             Just(Spare::Torn),
             (0..u32::MAX - 1, any::<u32>()).prop_map(|(lpn, version)| Spare::Data { lpn: Lpn::new(lpn), version }),
         ];
-        (spare, any::<[bool; 4]>(), any::<u32>(), any::<u64>()).prop_map(
-            |(spare, [lost, failed, copies, slc], erases, opened)| {
-                let stream = if copies { Stream::Copies } else { Stream::Host };
+        (spare, any::<[bool; 4]>(), 0..Stream::MOST, any::<u32>(), any::<u64>()).prop_map(
+            |(spare, [lost, failed, copies, slc], number, erases, opened)| {
+                let stream = if copies { Stream::copies(number) } else { Stream::host(number) };
                 let mode = if slc { Mode::Slc } else { Mode::Full };
                 SlotRecord { spare, lost, failed, erases, opened, stream, mode }
             },

@@ -121,6 +121,7 @@ mod tests {
     use crate::buffer::Taken;
     use crate::spec::{ResolvedBuffer, ResolvedSuperblocks};
     use flash::nand::Stamp;
+    use ftl::Origin;
 
     fn buffer() -> Buffer<Stamp> {
         let superblocks = ResolvedSuperblocks { units: 4, most: 3, sectors: 64, high: 48 };
@@ -128,7 +129,13 @@ mod tests {
     }
 
     fn take(buffer: &mut Buffer<Stamp>, unit: u32, mask: u64) -> Taken {
-        buffer.take(Lpn::new(unit), 0, mask, (&[0, 1, 2, 3].map(|i| Stamp(u64::from(unit) * 10 + i)), 0))
+        buffer.take(
+            Lpn::new(unit),
+            0,
+            mask,
+            (&[0, 1, 2, 3].map(|i| Stamp(u64::from(unit) * 10 + i)), 0),
+            Origin::default(),
+        )
     }
 
     fn units(buffer: &Buffer<Stamp>, epoch: u64) -> Vec<u32> {

@@ -67,6 +67,7 @@ mod tests {
     use crate::buffer::Taken;
     use crate::spec::ResolvedBuffer;
     use flash::nand::Stamp;
+    use ftl::Origin;
 
     const UNIT: Lpn = Lpn::new(5);
 
@@ -75,7 +76,7 @@ mod tests {
     }
 
     fn take(buffer: &mut Buffer<Stamp>, stamp: u64) {
-        assert_eq!(buffer.take(UNIT, 0, 0b1111, (&[Stamp(stamp); 4], 0)), Taken::New);
+        assert_eq!(buffer.take(UNIT, 0, 0b1111, (&[Stamp(stamp); 4], 0), Origin::default()), Taken::New);
     }
 
     fn send(buffer: &mut Buffer<Stamp>) -> Option<Handle<Entry>> {

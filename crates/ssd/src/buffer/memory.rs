@@ -8,6 +8,7 @@ use crate::spec::ResolvedBuffer;
 use base::memory::growing;
 use flash::backend::Payload;
 use flash::nand::Sector;
+use ftl::Origin;
 
 /// Bytes of a buffer of this size, with units of `sectors` sectors.
 pub(crate) fn memory<S: Sector>(size: &ResolvedBuffer, sectors: u32) -> u64 {
@@ -16,6 +17,7 @@ pub(crate) fn memory<S: Sector>(size: &ResolvedBuffer, sectors: u32) -> u64 {
     let index = Index::memory(size.units);
     let queue = growing(units, size_of::<(Handle<Entry>, u64, u32)>());
     let data = units * Payload::<S>::memory(if S::PRESENT { sectors } else { 0 });
+    let origins = if size.origins { growing(units, size_of::<Origin>()) } else { 0 };
     // The index exists from the start, and a second time while the power comes back.
-    2 * index + queue + growing(units, size_of::<Entry>()) + data
+    2 * index + queue + growing(units, size_of::<Entry>()) + origins + data
 }

@@ -193,6 +193,7 @@ mod tests {
     use crate::spec::{ResolvedBuffer, ResolvedSuperblocks};
     use base::units::Lpn;
     use flash::nand::Stamp;
+    use ftl::Origin;
     use proptest::prelude::*;
     use std::num::NonZeroU32;
 
@@ -204,7 +205,13 @@ mod tests {
     }
 
     fn take(buffer: &mut Buffer<Stamp>, unit: u32, mask: u64) -> Taken {
-        buffer.take(Lpn::new(unit), 0, mask, (&[0, 1, 2, 3].map(|i| Stamp(u64::from(unit) * 10 + i)), 0))
+        buffer.take(
+            Lpn::new(unit),
+            0,
+            mask,
+            (&[0, 1, 2, 3].map(|i| Stamp(u64::from(unit) * 10 + i)), 0),
+            Origin::default(),
+        )
     }
 
     /// Writes back the due superblocks and returns the mapping units of each.

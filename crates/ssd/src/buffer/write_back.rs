@@ -105,6 +105,7 @@ mod tests {
     use crate::spec::ResolvedBuffer;
     use base::units::Lpn;
     use flash::nand::Stamp;
+    use ftl::Origin;
 
     #[test]
     fn write_back_starts_at_the_high_watermark_and_stops_at_the_low_one() {
@@ -158,7 +159,7 @@ mod tests {
     fn a_set_that_takes_nothing_does_not_keep_another_waiting() {
         let mut b =
             Buffer::<Stamp>::new(ResolvedBuffer { units: 8, high: 8, low: 0, ..ResolvedBuffer::default() }, 4, 2);
-        let take = |b: &mut Buffer<Stamp>, lpn, set| b.take(Lpn::new(lpn), set, 1, (&[Stamp(1)], 0));
+        let take = |b: &mut Buffer<Stamp>, lpn, set| b.take(Lpn::new(lpn), set, 1, (&[Stamp(1)], 0), Origin::default());
         [(0, 0), (1, 0), (2, 0), (3, 1)].into_iter().for_each(|(lpn, set)| _ = take(&mut b, lpn, set));
         let only_second = |set: u32, _: u32| set == 1;
         assert_eq!(b.is_due(1, None, true, only_second), Some(1));
@@ -171,7 +172,7 @@ mod tests {
     fn a_mapping_unit_goes_to_the_dies_of_its_last_writer() {
         let mut b =
             Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0, ..ResolvedBuffer::default() }, 4, 3);
-        let take = |b: &mut Buffer<Stamp>, lpn, set| b.take(Lpn::new(lpn), set, 1, (&[Stamp(1)], 0));
+        let take = |b: &mut Buffer<Stamp>, lpn, set| b.take(Lpn::new(lpn), set, 1, (&[Stamp(1)], 0), Origin::default());
         for (lpn, set) in [(0, 1), (1, 2), (2, 2), (3, 1)] {
             assert_eq!(take(&mut b, lpn, set), Taken::New);
         }
@@ -199,9 +200,9 @@ mod tests {
         // A mapping unit of the other set and of the same epoch reuses the place of the discarded one.
         let mut b =
             Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0, ..ResolvedBuffer::default() }, 4, 2);
-        b.take(Lpn::new(7), 0, 1, (&[Stamp(1)], 0));
+        b.take(Lpn::new(7), 0, 1, (&[Stamp(1)], 0), Origin::default());
         b.discard(Lpn::new(7)).into_iter().for_each(|epoch| b.written(epoch));
-        b.take(Lpn::new(8), 1, 1, (&[Stamp(1)], 0));
+        b.take(Lpn::new(8), 1, 1, (&[Stamp(1)], 0), Origin::default());
         assert_eq!(b.next_to_write(0), None);
         assert!(b.next_to_write(1).is_some());
     }

@@ -83,7 +83,8 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             let mask = mask & full_mask(self.resolved.geometry.sectors);
             let owner = Clients::<S>::entry_owner(entry);
             let version = buffer.version_under_way(entry).unwrap_or(version);
-            if !self.ftl.log(PageWrite { lpn, owner, at: 0, mask, version, old_place: OldPlace::Unasked }) {
+            if !self.ftl.log(PageWrite { lpn, owner, at: 0, mask, version, old_place: OldPlace::Unasked, stream: None })
+            {
                 break;
             }
             self.logging.push(entry);
@@ -121,11 +122,12 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         let request = &self.clients.requests[handle];
         let end = self.piece(request.next_unit, request.extent.end);
         let (io, from) = (request.io, request.next_unit);
+        let origin = request.origin();
         for unit in from..end {
             let (at, mask) = self.cover(&io, unit);
             let Clients { requests, buffer: Some(buffer), .. } = &mut self.clients else { return true };
             let Active { data, set, .. } = &requests[handle];
-            match buffer.take(Lpn::new(unit), *set, mask, (data, at)) {
+            match buffer.take(Lpn::new(unit), *set, mask, (data, at), origin) {
                 Taken::Full => return false,
                 Taken::Absorbed => self.counts.absorbed_slots += 1,
                 Taken::New => {}
@@ -173,6 +175,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
                 mask,
                 version,
                 old_place: OldPlace::Unasked,
+                stream: None,
             };
             let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
             self.ftl.write(&mut flash, &mut self.clients, unit);

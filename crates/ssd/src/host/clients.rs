@@ -7,7 +7,7 @@ use base::io::{Io, IoKind};
 use base::units::{Lba, Lpn, Span, Time};
 use flash::backend::{CauseSet, Class, Slot, SlotContent};
 use flash::nand::{Sector, copy_from_unit, copy_into_unit, ranges, run_into_list};
-use ftl::{Owner, Owners, PageWrite, ReadSink, Service, WriteSink};
+use ftl::{Origin, Owner, Owners, PageWrite, ReadSink, Service, WriteSink};
 
 use crate::buffer::{Buffer, Entry};
 use crate::spec::{ResolvedQueue, ResolvedQueues};
@@ -78,6 +78,12 @@ impl<S> Active<S> {
             waited_for: CauseSet::EMPTY,
             data: Vec::new(),
         }
+    }
+
+    /// What an FTL may ask of the request.
+    #[inline]
+    pub(crate) const fn origin(&self) -> Origin {
+        Origin { sectors: self.io.sectors.get() as u32, queue: self.queue.get() as u32 }
     }
 
     /// Replaces what the place still holds, field by field: see [`Request::apart`](super::request::Request::apart).
@@ -483,6 +489,14 @@ impl<S: Sector> WriteSink<S> for Clients<S> {
             Some(OwnerKind::Entry(handle)) => self.buffer.as_ref().expect("an entry has a buffer").entry(handle).set,
             // Data without an owner may go to any die.
             None => 0,
+        }
+    }
+
+    fn origin(&self, owner: Owner) -> Origin {
+        match Self::owner_kind(owner) {
+            Some(OwnerKind::Request(handle)) => self.requests[handle].origin(),
+            Some(OwnerKind::Entry(handle)) => self.buffer.as_ref().expect("an entry has a buffer").origin(handle),
+            None => Origin::default(),
         }
     }
 

@@ -408,7 +408,15 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             self.ftl.begin_write(set);
             for unit in from..piece {
                 let (at, mask) = self.cover(&io, unit);
-                let unit = PageWrite { lpn: Lpn::new(unit), owner, at, mask, version, old_place: OldPlace::Unasked };
+                let unit = PageWrite {
+                    lpn: Lpn::new(unit),
+                    owner,
+                    at,
+                    mask,
+                    version,
+                    old_place: OldPlace::Unasked,
+                    stream: None,
+                };
                 let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
                 self.ftl.write(&mut flash, &mut self.clients, unit);
             }

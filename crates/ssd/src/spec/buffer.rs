@@ -100,6 +100,8 @@ pub struct ResolvedBuffer {
     pub superblocks: Option<ResolvedSuperblocks>,
     /// The effect of a flush.
     pub flush: FlushPolicy,
+    /// The buffer remembers the requests of its units, because the FTL asks for them.
+    pub origins: bool,
 }
 
 /// The resolved superblock policy.
@@ -151,6 +153,7 @@ impl Spec {
             low: share(buffer.low),
             superblocks: if whole { self.superblocks(unit, superblock, faults) } else { self.no_superblocks(faults) },
             flush: buffer.flush,
+            origins: self.ftl.streams.asks_for_requests(),
         })
     }
 

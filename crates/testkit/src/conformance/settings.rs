@@ -9,6 +9,7 @@ mod plane_reads;
 mod reserve;
 mod samples;
 mod slc_mlc;
+mod streams;
 mod suspend;
 mod times;
 mod trims;
@@ -487,6 +488,7 @@ pub fn settings() -> Vec<Setting> {
     settings.extend(suspend::of_families());
     settings.extend(plane_reads::of_families());
     settings.extend(variation::of_families());
+    settings = for_every_map(settings, Book::streams);
     settings.iter_mut().for_each(|setting| leave_out_idle(&mut setting.spec));
     settings
 }

@@ -16,12 +16,15 @@ use super::{Trial, Work};
 /// one and the free one behind it. A scan that finds a collection under way waits for its end, which costs another
 /// erase for each superblock being collected.
 ///
+/// The same goes for each further stream of copies: its copies wait until they fill a program, and their victim with
+/// them.
+///
 /// Scans follow the erases of data. With the map on flash each write may store a translation page, and as many erases again
 /// go to the superblocks of those.
 fn bound(ftl: &FtlSpec, blocks: u32) -> Option<u32> {
     let wear = &ftl.wear;
     let pools = if matches!(ftl.map, MapSpec::Ram | MapSpec::Table { .. }) { 1 } else { 2 };
-    let between_looks = (wear.check_every + ftl.gc.parallel) * pools;
+    let between_looks = (wear.check_every + ftl.gc.parallel + ftl.streams.copies_apart()) * pools;
     wear.threshold.map(|threshold| threshold + (blocks * between_looks).div_ceil(2) + 1)
 }
 

@@ -158,6 +158,40 @@ pub fn fixtures() -> Vec<Fixture> {
              gc = { victim = { policy = \"cost-age-times\", age = \"time\" } }\n",
         ),
         fixture(
+            "page, streams by size",
+            PART,
+            "channels = 2\nchips = 2\n",
+            "[ftl]\nover-provisioning = \"72%\"\n\
+             streams = { host = { policy = \"size\", limits = [\"2KiB\", \"8KiB\"] }, copies = { policy = \"same\" } }\n",
+        ),
+        fixture(
+            "page, streams by queue",
+            PART,
+            "channels = 2\nchips = 2\n",
+            "[host]\nqueues = 5\n[ftl]\nover-provisioning = \"72%\"\n\
+             streams = { host = { policy = \"queue\", streams = 3 }, copies = { policy = \"generations\", streams = 2 } }\n",
+        ),
+        fixture(
+            "page, streams by interval",
+            PART,
+            "channels = 2\nchips = 2\n",
+            "[ftl]\nover-provisioning = \"68%\"\n\
+             streams = { host = { policy = \"interval\", limits = [\"64KiB\"], memory = \"256B\" } }\n",
+        ),
+        fixture(
+            "page, streams by lists",
+            PART,
+            "channels = 2\nchips = 2\n",
+            "[ftl]\nover-provisioning = \"68%\"\nstreams = { host = { policy = \"lru\", levels = [8, 16] } }\n",
+        ),
+        fixture(
+            "page, streams by Bloom filters",
+            PART,
+            "channels = 2\nchips = 2\n",
+            "[ftl]\nover-provisioning = \"68%\"\nstreams = { host = { policy = \"bloom-filters\", filters = 3, bits = 128, \
+             decay = 24, threshold = 4 } }\n",
+        ),
+        fixture(
             "page, map table",
             PART,
             "channels = 2\nchips = 2\n",

@@ -99,6 +99,7 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
             "page, q*",
             "page, suspends at steps",
             "page, cancels erases",
+            "page, streams*",
             "page, buffer*",
             "page, map*",
             "page, part*",

@@ -370,7 +370,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             });
             let program = program.map(|list| {
                 let target = Target { superblock: copies.target, offset: page.offset };
-                let program = self.add_program(list, copies.cause, target, Stream::Copies);
+                let program = self.add_program(list, copies.cause, target, Stream::COPIES);
                 // What a list that is over has read is with its program.
                 let slot =
                     if read.is_none() { Slot { lpn, version, lost, ..Slot::default() } } else { Slot::default() };

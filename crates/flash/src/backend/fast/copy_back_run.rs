@@ -15,7 +15,7 @@
 
 use std::ops::Range;
 
-use crate::nand::{Sector, Stream, Target};
+use crate::nand::{Sector, Target};
 use base::engine::{Due, EventQueue, Handle};
 use base::units::{Lpn, Psn, Span, Time};
 
@@ -270,12 +270,12 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if pages.is_empty() {
             return;
         }
-        let &Command { target, stride, .. } = &self.table.commands[handle];
+        let &Command { target, stride, stream, .. } = &self.table.commands[handle];
         let slot = self.table.slots[handle.index()];
         let place = |page| (Psn::new(slot.psn.get() + page), target.offset + page);
         let lpn = |page| Lpn::new(slot.lpn.get() + stride * page);
         let copies = pages.clone().map(|page| (place(page).0, place(page).1, Some(lpn(page))));
-        if self.media.cannot_fail() && self.media.copy_pages(target.superblock, copies) {
+        if self.media.cannot_fail() && self.media.copy_pages((target.superblock, stream), copies) {
             return;
         }
         for page in pages {
@@ -380,14 +380,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[cold]
     #[inline(never)]
     pub(in crate::backend) fn split_run(&mut self, handle: Handle<Command>) {
-        let Command { op, cause, die, target, list, class, stride, .. } = self.table.commands[handle];
+        let Command { op, cause, die, target, list, class, stride, stream, .. } = self.table.commands[handle];
         let pages = std::mem::take(&mut self.table.commands[handle].behind);
         let then = std::mem::take(&mut self.table.commands[handle].then);
         let slot = self.table.slots[handle.index()];
         let mut last = handle;
         for page in 1..=pages {
             let target = Target { offset: target.offset + page, ..target };
-            let command = Command::new(op, cause, die, target, Stream::Copies, list, class);
+            let command = Command::new(op, cause, die, target, stream, list, class);
             let sibling = self.table.commands[last].sibling;
             let next = self.table.commands.insert(Command { waits: 1, sibling, ..command });
             self.table.make_room();
@@ -411,7 +411,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 mod tests {
     use super::*;
     use crate::backend::{Config, List, Timing};
-    use crate::nand::{FaultSpec, Faults, Geometry, Media, Mode, Part, Spare};
+    use crate::nand::{FaultSpec, Faults, Geometry, Media, Mode, Part, Spare, Stream};
     use base::engine::EventHash;
     use base::units::SuperblockId;
 
@@ -428,7 +428,7 @@ mod tests {
         let mut media = Media::new(geometry, 100, 1, Faults::new(&FaultSpec::default(), seed));
         for page in 0..PAGES {
             let spare = |_| (Spare::Data { lpn: Lpn::new(10 + 2 * page), version: 7 }, false);
-            media.program(Target { superblock: SOURCE, offset: page }, 1, (Stream::Host, Mode::Full), spare, &[]);
+            media.program(Target { superblock: SOURCE, offset: page }, 1, (Stream::HOST, Mode::Full), spare, &[]);
         }
         Backend::new(media, &config, ())
     }
@@ -444,7 +444,7 @@ mod tests {
             ..Slot::default()
         };
         let slots: Vec<_> = (0..PAGES).map(slot).collect();
-        let command = backend.add_copy_back(list, Cause::Merge, target(0));
+        let command = backend.add_copy_back(list, Cause::Merge, target(0), Stream::COPIES);
         backend.push_slot(command, slots[0]);
         for page in 1..PAGES {
             assert!(backend.extend_copy_back(command, Cause::Merge, target(page), &slots[page as usize]));
@@ -510,7 +510,7 @@ mod tests {
         let (mut backend, place) =
             (die(1), |block, page| Target { superblock: SuperblockId::new(block), offset: page });
         let list = backend.open_list(Class::Other, 1);
-        let command = backend.add_copy_back(list, Cause::Merge, place(1, 0));
+        let command = backend.add_copy_back(list, Cause::Merge, place(1, 0), Stream::COPIES);
         let slot = |lpn, psn| Slot { lpn: Lpn::new(lpn), psn: Psn::new(psn), expected: true, ..Slot::default() };
         backend.push_slot(command, slot(10, 0));
         assert!(backend.extend_copy_back(command, Cause::Merge, place(1, 1), &slot(12, 1)));

@@ -263,7 +263,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let target = Target { superblock: copies.target, offset: page.offset };
         let spare = |_| (Spare::Data { lpn: page.lpn, version: page.version }, page.lost);
         let range = if S::PRESENT { copies.range(step.page()) } else { 0..0 };
-        let well = self.media.program(target, 1, (Stream::Copies, Mode::Full), spare, &copies.payload[range]);
+        let well = self.media.program(target, 1, (Stream::COPIES, Mode::Full), spare, &copies.payload[range]);
         assert!(well, "a program that cannot fail");
     }
 

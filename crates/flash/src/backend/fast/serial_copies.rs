@@ -127,7 +127,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Carries out all copies of a set, with time on or off.
     pub(super) fn carry_out_copies(&mut self, copies: &Copies<S>) {
         let pages = copies.pages.iter().map(|page| (page.from, page.offset, page.expected));
-        if self.media.copy_pages(copies.target, pages) {
+        if self.media.copy_pages((copies.target, Stream::COPIES), pages) {
             return;
         }
         for page in &copies.pages {
@@ -141,7 +141,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             );
             let target = Target { superblock: copies.target, offset: page.offset };
             let spare = |_| (Spare::Data { lpn: read.lpn, version: read.version }, !read.readable);
-            let well = self.media.program(target, 1, (Stream::Copies, Mode::Full), spare, &self.payload.scratch);
+            let well = self.media.program(target, 1, (Stream::COPIES, Mode::Full), spare, &self.payload.scratch);
             assert!(well, "a program that cannot fail");
         }
     }

@@ -185,7 +185,7 @@ fn a_die_agrees_with_a_second_model_under_any_arrivals() {
             let command = if write {
                 let target = Target { superblock, offset: next[block as usize] };
                 next[block as usize] += 1;
-                bench.backend.add_program(list, Cause::Host, target, Stream::Host)
+                bench.backend.add_program(list, Cause::Host, target, Stream::HOST)
             } else {
                 bench.backend.add_read(list, Cause::Host, superblock)
             };

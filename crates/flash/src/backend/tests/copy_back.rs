@@ -10,7 +10,7 @@ const NEW: Stamp = Stamp(1000);
 fn merge(bench: &mut Bench<Stamp>, mask: u64, slot: Slot) -> Handle<List> {
     let list = bench.background(5);
     let target = Target { superblock: block_of(0, 1), offset: 0 };
-    let command = bench.backend.add_copy_back(list, Cause::Merge, target);
+    let command = bench.backend.add_copy_back(list, Cause::Merge, target, Stream::COPIES);
     let place = bench.backend.push_slot(command, Slot { psn: bench.psn(0, 0, 0), mask, ..slot });
     for sector in (0..16).filter(|sector| mask & (1 << sector) != 0) {
         bench.backend.payload_of(place)[sector] = NEW;
@@ -26,7 +26,7 @@ fn full(hydra: Hydra, seed: u64) -> Bench<Stamp> {
     let list = bench.background(0);
     bench.erase(list, 0, 0);
     let target = Target { superblock: block_of(0, 0), offset: 0 };
-    let command = bench.backend.add_program(list, Cause::Host, target, Stream::Host);
+    let command = bench.backend.add_program(list, Cause::Host, target, Stream::HOST);
     let slot = Slot { lpn: Lpn::new(77), version: 3, ..Slot::default() };
     let place = bench.backend.push_slot(command, slot);
     for (i, stamp) in bench.backend.payload_of(place).iter_mut().enumerate() {
@@ -139,7 +139,7 @@ fn a_copy_back_keeps_the_rules_of_the_media() {
     assert!(unpaid.contains("3 sectors of a copy-back are new and 2 cross"), "{unpaid}");
     let elsewhere = aborts(Slot::default(), 1, |bench, list| {
         let target = Target { superblock: block_of(1, 1), offset: 0 };
-        let command = bench.backend.add_copy_back(list, Cause::Merge, target);
+        let command = bench.backend.add_copy_back(list, Cause::Merge, target, Stream::COPIES);
         bench.backend.push_slot(command, Slot { psn: bench.psn(0, 0, 0), ..Slot::default() });
         bench.backend.set_sectors(command, 1);
     });

@@ -48,8 +48,8 @@ fn one(bench: &mut Bench, op: Op, slots: std::ops::Range<u32>) -> f64 {
     let target = Target { superblock, offset: slots.start };
     let command = match op {
         Op::Read => bench.backend.add_read(list, Cause::Host, superblock),
-        Op::Program => bench.backend.add_program(list, Cause::Host, target, Stream::Host),
-        Op::CopyBack => bench.backend.add_copy_back(list, Cause::Host, target),
+        Op::Program => bench.backend.add_program(list, Cause::Host, target, Stream::HOST),
+        Op::CopyBack => bench.backend.add_copy_back(list, Cause::Host, target, Stream::COPIES),
         Op::Erase => bench.backend.add_erase(list, Cause::Host, superblock),
     };
     for i in slots {
@@ -115,7 +115,7 @@ fn serial_lists_and_events_take_the_same() {
             let superblock = SuperblockId::new(0);
             let target = Target { superblock, offset: slots.start };
             let command = match op {
-                Op::Program => serial.backend.add_program(list, Cause::Host, target, Stream::Host),
+                Op::Program => serial.backend.add_program(list, Cause::Host, target, Stream::HOST),
                 _ => serial.backend.add_read(list, Cause::Host, superblock),
             };
             slots.for_each(|i| {

@@ -57,7 +57,7 @@ fn programs_erases_and_copy_backs_are_not_decoded() {
     close(bench.time(Op::Program, 1), PAGE + 200.0);
     let list = bench.backend.open_list(Class::Other, 0);
     let target = Target { superblock: SuperblockId::new(1), offset: 0 };
-    let copy = bench.backend.add_copy_back(list, Cause::Gc, target);
+    let copy = bench.backend.add_copy_back(list, Cause::Gc, target, Stream::COPIES);
     bench.backend.push_slot(copy, slot(0, 0));
     bench.submit(list);
     close(bench.run()[0].1.as_us_f64(), READ + 200.0);
@@ -72,7 +72,7 @@ fn a_copy_through_the_controller_is_decoded_before_it_is_programmed() {
     let read = bench.backend.add_read(list, Cause::Gc, SuperblockId::new(0));
     let from = bench.backend.push_slot(read, slot(0, 0));
     let target = Target { superblock: SuperblockId::new(1), offset: 0 };
-    let program = bench.backend.add_program(list, Cause::Gc, target, Stream::Copies);
+    let program = bench.backend.add_program(list, Cause::Gc, target, Stream::COPIES);
     let to = bench.backend.push_slot(program, slot(0, 64));
     bench.backend.forward(read, from, program, to);
     bench.submit(list);

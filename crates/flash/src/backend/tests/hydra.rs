@@ -99,7 +99,7 @@ impl<S: Sector> Bench<S> {
     pub(super) fn program(&mut self, list: Handle<List>, die: u32, block: u32, row: u32) {
         let psn = self.psn(die, block, row).get();
         let target = Target { superblock: block_of(die, block), offset: row };
-        let command = self.backend.add_program(list, Cause::Merge, target, Stream::Host);
+        let command = self.backend.add_program(list, Cause::Merge, target, Stream::HOST);
         self.backend.push_slot(command, slot(psn, psn));
     }
 
@@ -118,7 +118,7 @@ impl<S: Sector> Bench<S> {
     /// A copy-back from the first block of a die to another.
     pub(super) fn copy(&mut self, list: Handle<List>, die: u32, block: u32, row: u32) -> Handle<Command> {
         let target = Target { superblock: block_of(die, block), offset: row };
-        let command = self.backend.add_copy_back(list, Cause::Merge, target);
+        let command = self.backend.add_copy_back(list, Cause::Merge, target, Stream::COPIES);
         let psn = self.psn(die, 0, row);
         self.backend.push_slot(command, Slot { psn, ..Slot::default() });
         command

@@ -25,7 +25,7 @@ fn the_backend_takes_the_memory_it_predicts() {
             for tag in 0..commands {
                 let list = bench.backend.open_list(Class::Other, tag);
                 let target = Target { superblock: SuperblockId::new(tag), offset: 0 };
-                bench.backend.add_program(list, Cause::Host, target, Stream::Host);
+                bench.backend.add_program(list, Cause::Host, target, Stream::HOST);
             }
             let backend = &bench.backend;
             let tables = size_of_val(&*backend.dies) + size_of_val(&*backend.channels) + backend.controllers.taken();

@@ -62,7 +62,7 @@ impl Die {
         let Bench { backend, events, .. } = &mut self.bench;
         let list = backend.open_list(Class::Other, tag);
         let target = Target { superblock: SuperblockId::new(1), offset: 0 };
-        let program = backend.add_program(list, Cause::Host, target, Stream::Host);
+        let program = backend.add_program(list, Cause::Host, target, Stream::HOST);
         backend.push_slot(program, slot(7, 0));
         backend.submit(at, list, events);
     }

@@ -63,7 +63,7 @@ fn a_serial_list_forwards_read_data_to_its_programs() {
     let read = bench.backend.add_read(copy, Cause::Gc, SuperblockId::new(0));
     let from = bench.backend.push_slot(read, slot(1, 1));
     let target = Target { superblock: SuperblockId::new(16), offset: 0 };
-    let program = bench.backend.add_program(copy, Cause::Gc, target, Stream::Copies);
+    let program = bench.backend.add_program(copy, Cause::Gc, target, Stream::COPIES);
     let to = bench.backend.push_slot(program, Slot::default());
     bench.backend.forward_serial(from, to);
     let end = begin(&mut bench, copy);
@@ -123,7 +123,7 @@ fn a_block_in_slc_mode_has_its_own_times() {
         list,
         Cause::Host,
         Target { superblock: SuperblockId::new(16), offset: 0 },
-        Stream::Host,
+        Stream::HOST,
     );
     bench.backend.push_slot(other, slot(9, 9));
     let end = begin(&mut bench, list);

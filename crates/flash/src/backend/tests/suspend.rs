@@ -56,7 +56,7 @@ impl Die {
                 }
                 self.programs += 1;
                 let target = Target { superblock: SuperblockId::new(block), offset: page };
-                backend.add_program(list, Cause::Host, target, Stream::Host)
+                backend.add_program(list, Cause::Host, target, Stream::HOST)
             }
         };
         let psn = if op == Op::Read { 0 } else { self.programs };

@@ -18,7 +18,7 @@ fn is_apart(page: Psn, before: &mut Option<u32>) -> bool {
 }
 
 impl<S: Sector> Media<S> {
-    /// Reads pages and programs them into a superblock, each to an offset there; one that names its mapping unit is
+    /// Reads pages and programs them into a superblock of a stream, each to an offset there; one that names its mapping unit is
     /// checked against it. Does what a read and a program of each page would do, if no program can fail and no page
     /// is lost. Returns false, and does nothing, if a page is lost, or if there is content that the first sector of a slot
     /// cannot determine.
@@ -27,7 +27,7 @@ impl<S: Sector> Media<S> {
     /// Where the reads and the programs would: see [`Media::read`] and [`Media::program`].
     pub(crate) fn copy_pages(
         &mut self,
-        target: SuperblockId,
+        (target, stream): (SuperblockId, Stream),
         pages: impl Iterator<Item = (Psn, u32, Option<Lpn>)> + Clone,
     ) -> bool {
         debug_assert!(self.cannot_fail(), "no program is looked at");
@@ -35,14 +35,18 @@ impl<S: Sector> Media<S> {
         if !is_kept || !self.unreadable.is_empty() {
             return false;
         }
-        self.copy_spares(target, pages.clone());
+        self.copy_spares((target, stream), pages.clone());
         if S::PRESENT {
             self.copy_content(target, pages.map(|(from, page, _)| (from, page)));
         }
         true
     }
 
-    fn copy_spares(&mut self, target: SuperblockId, pages: impl Iterator<Item = (Psn, u32, Option<Lpn>)> + Clone) {
+    fn copy_spares(
+        &mut self,
+        (target, stream): (SuperblockId, Stream),
+        pages: impl Iterator<Item = (Psn, u32, Option<Lpn>)> + Clone,
+    ) {
         let opened = self.births;
         let (pages_of_block, first) = (self.geometry.pages, self.geometry.slot(target, 0).get());
         let block = &mut self.blocks[self.geometry.block(target, 0).index()];
@@ -69,7 +73,7 @@ impl<S: Sector> Media<S> {
                 block.next_page
             );
             if block.next_page == 0 {
-                (block.opened, block.stream, block.mode) = (opened, Stream::Copies, Mode::Full);
+                (block.opened, block.stream, block.mode) = (opened, stream, Mode::Full);
                 self.births = opened + 1;
             }
             block.sparse |= block.next_page < page;
@@ -152,7 +156,7 @@ mod tests {
     fn copy<S: Sector>(media: &mut Media<S>, pages: &[(u32, u32)]) -> bool {
         let pages = pages.iter().map(|(from, to)| (media.geometry().slot(FROM, *from), *to, Some(Lpn::new(from + 7))));
         let pages: Vec<_> = pages.collect();
-        media.copy_pages(TO, pages.into_iter())
+        media.copy_pages((TO, Stream::COPIES), pages.into_iter())
     }
 
     /// The same with a read and a program for each.
@@ -161,7 +165,7 @@ mod tests {
         for (from, to) in pages {
             let read = media.read(media.geometry().slot(FROM, *from), &mut data);
             let spare = |_| (Spare::Data { lpn: read.lpn, version: read.version }, false);
-            media.program(Target { superblock: TO, offset: *to }, 1, (Stream::Copies, Mode::Full), spare, &data);
+            media.program(Target { superblock: TO, offset: *to }, 1, (Stream::COPIES, Mode::Full), spare, &data);
         }
     }
 

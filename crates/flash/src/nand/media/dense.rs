@@ -69,7 +69,7 @@ mod tests {
                     false => (Spare::Empty, false),
                 };
                 let target = Target { superblock: SUPERBLOCK, offset: (page * 2 + plane) * 2 };
-                media.program(target, 2, (Stream::Host, Mode::Full), spare, &[]);
+                media.program(target, 2, (Stream::HOST, Mode::Full), spare, &[]);
             }
             let found = rows(&media);
             if let Some(first) = media.first_rows(SUPERBLOCK) {
@@ -89,7 +89,7 @@ mod tests {
         let mut program = |page: u32| {
             let target = Target { superblock: SUPERBLOCK, offset: page * 4 };
             let spare = |_| (Spare::Data { lpn: Lpn::new(page), version: 1 }, false);
-            media.program(target, 4, (Stream::Host, Mode::Full), spare, &[]);
+            media.program(target, 4, (Stream::HOST, Mode::Full), spare, &[]);
             media.first_rows(SUPERBLOCK)
         };
         assert_eq!([program(0), program(1), program(3)], [Some(1), Some(2), None]);

@@ -87,7 +87,7 @@ mod tests {
     }
 
     fn program(media: &mut Media<Stamp>, offset: u32, count: u32) -> bool {
-        program_for(media, (Stream::Host, Mode::Full), offset, count)
+        program_for(media, (Stream::HOST, Mode::Full), offset, count)
     }
 
     #[test]
@@ -103,15 +103,15 @@ mod tests {
     fn a_block_takes_no_program_of_another_stream_behind_a_failure() {
         let mut media = media(1, 1);
         assert!(!program(&mut media, 0, 4));
-        program_for(&mut media, (Stream::Copies, Mode::Full), 6, 2);
+        program_for(&mut media, (Stream::COPIES, Mode::Full), 6, 2);
     }
 
     #[test]
     #[should_panic(expected = "behind a program that failed")]
     fn a_block_in_slc_mode_takes_no_program_behind_a_failure() {
         let mut media = media(1, 0);
-        assert!(!program_for(&mut media, (Stream::Host, Mode::Slc), 0, 4));
-        program_for(&mut media, (Stream::Host, Mode::Slc), 4, 4);
+        assert!(!program_for(&mut media, (Stream::HOST, Mode::Slc), 0, 4));
+        program_for(&mut media, (Stream::HOST, Mode::Slc), 4, 4);
     }
 
     #[test]

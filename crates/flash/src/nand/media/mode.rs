@@ -38,7 +38,7 @@ mod tests {
     fn program(media: &mut Media<()>, mode: Mode, pages: std::ops::Range<u32>) -> bool {
         let spare = |_| (Spare::Data { lpn: Lpn::new(1), version: 1 }, false);
         let mut target =
-            |offset| media.program(Target { superblock: BLOCK, offset }, 1, (Stream::Host, mode), spare, &[]);
+            |offset| media.program(Target { superblock: BLOCK, offset }, 1, (Stream::HOST, mode), spare, &[]);
         pages.into_iter().all(&mut target)
     }
 

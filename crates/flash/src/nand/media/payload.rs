@@ -451,7 +451,7 @@ mod tests {
             let mut stamps: Vec<Stamp> = (0..8).map(|i| sector(30 + offset + i / 2, 5, i % 2)).collect();
             host.into_iter().for_each(|slot| stamps[slot as usize * 2 + 1] = Stamp(99));
             let spare = |i: usize| (Spare::Data { lpn: Lpn::new(30 + offset + i as u32), version: 5 }, false);
-            assert!(m.program(target, 4, (Stream::Host, Mode::Full), spare, &stamps));
+            assert!(m.program(target, 4, (Stream::HOST, Mode::Full), spare, &stamps));
             m.payload.iter().filter(|block| **block != Content::Derived).count()
         };
         assert_eq!((write(0, None), write(4, None)), (0, 0), "nothing that the spare areas do not say");
@@ -477,7 +477,7 @@ mod tests {
             let spare = |i: usize| (Spare::Data { lpn: Lpn::new(page * 2 + i as u32), version: 9 }, false);
             let target = Target { superblock: SuperblockId::new(2), offset: page * 2 };
             expected.extend(&stamps);
-            assert!(m.program(target, 2, (Stream::Host, Mode::Full), spare, &stamps));
+            assert!(m.program(target, 2, (Stream::HOST, Mode::Full), spare, &stamps));
             let mut data = [Stamp(0); 4];
             for slot in 0..page * 2 + 2 {
                 let psn = m.geometry.slot(SuperblockId::new(2), slot);

@@ -238,7 +238,7 @@ impl<S: Sector> Media<S> {
             sink.small(block.erases)?;
             let slc = if block.mode == Mode::Slc { SLC } else { 0 };
             let broken = if block.bad { BAD } else { 0 } | if block.failing { FAILING } else { 0 };
-            sink.put(&[block.stream as u8 | slc, broken])?;
+            sink.put(&[block.stream.byte() | slc, broken])?;
         }
         write_numbers(self.spares.words(), &mut |bytes| sink.put(bytes))?;
         sink.word(self.unreadable.len() as u64)?;
@@ -352,11 +352,7 @@ fn block<R: Read>(tap: &mut Tap<'_, R>, geometry: &Geometry) -> Result<Block, Sn
     let mut flags = [0; 2];
     tap.get(&mut flags)?;
     let mode = if flags[0] & SLC == 0 { Mode::Full } else { Mode::Slc };
-    let stream = match flags[0] & !SLC {
-        0 => Stream::Host,
-        1 => Stream::Copies,
-        _ => return Err(SnapshotError::Damaged),
-    };
+    let stream = Stream::of_byte(flags[0] & !SLC).ok_or(SnapshotError::Damaged)?;
     if flags[1] > (BAD | FAILING) || next_page > geometry.pages {
         return Err(SnapshotError::Damaged);
     }
@@ -440,13 +436,13 @@ mod tests {
             let spare = |i: usize| (Spare::Data { lpn: Lpn::new(7 + i as u32), version: 3 }, i == 2);
             let target = Target { superblock: SuperblockId::new(superblock), offset: 0 };
             let mode = if stamped { Mode::Full } else { Mode::Slc };
-            media.program(target, 4, (Stream::Copies, mode), spare, &data);
+            media.program(target, 4, (Stream::COPIES, mode), spare, &data);
         }
         media.erase(SuperblockId::new(2));
         media.faults_mut().fail_program(0);
         let spare = |i: usize| (Spare::Data { lpn: Lpn::new(7 + i as u32), version: 9 }, false);
         let target = Target { superblock: SuperblockId::new(0), offset: 4 };
-        assert!(!media.program(target, 4, (Stream::Host, Mode::Full), spare, &[stamp(5); 8]), "one page fails");
+        assert!(!media.program(target, 4, (Stream::HOST, Mode::Full), spare, &[stamp(5); 8]), "one page fails");
         media.tear_erase(SuperblockId::new(3));
         media.retire(SuperblockId::new(2));
         media.stage_image(1, None, 4, &[7, u32::MAX, 9]);

@@ -88,7 +88,7 @@ mod tests {
         let spare = |_| (Spare::Data { lpn: Lpn::new(1), version: 1 }, false);
         for row in 0..5 {
             let target = Target { superblock: BLOCK, offset: row * 4 };
-            assert!(media.program(target, 4, (Stream::Host, mode), spare, &[]));
+            assert!(media.program(target, 4, (Stream::HOST, mode), spare, &[]));
         }
         media.tear_program(Target { superblock: BLOCK, offset: 16 }, 4);
         [0, 1].map(|plane| {

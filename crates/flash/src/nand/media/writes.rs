@@ -107,7 +107,7 @@ impl<S: Sector> Writes<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nand::{FaultSpec, Faults, Media, Spare, Stamp, Target};
+    use crate::nand::{FaultSpec, Faults, Media, Spare, Stamp, Stream, Target};
     use base::units::{Lba, Psn, SuperblockId};
     use proptest::prelude::*;
 
@@ -163,7 +163,7 @@ mod tests {
             .for_each(|page| assert!(program(&mut media, (block(0), page), (10 + page, 5), &content(2, 10 + page, 5))));
         let pages = (0..3).map(|page| (media.geometry().slot(block(0), page), page, None));
         let pages: Vec<_> = pages.collect();
-        assert!(media.copy_pages(block(1), pages.into_iter()));
+        assert!(media.copy_pages((block(1), Stream::COPIES), pages.into_iter()));
         assert!(media.payload.iter().all(|content| matches!(content, super::super::Content::Derived)));
         let copied = media.geometry().slot(block(1), 2);
         assert_eq!([0, 3].map(|sector| media.content(copied, sector)), [0, 3].map(|i| content(2, 12, 5)[i]));
@@ -241,7 +241,7 @@ mod tests {
                         let Some(sectors) = held[slot as usize].clone() else { continue };
                         let page = next[block as usize];
                         next[block as usize] += 1;
-                        prop_assert!(media.copy_pages(SuperblockId::new(block), [(Psn::new(slot), page, None)].into_iter()));
+                        prop_assert!(media.copy_pages((SuperblockId::new(block), Stream::COPIES), [(Psn::new(slot), page, None)].into_iter()));
                         held[(block * PAGES + page) as usize] = Some(sectors);
                     }
                     Step::Program(..) | Step::Copy(..) => {}

@@ -85,7 +85,7 @@ impl Stored {
             .collect();
         programmed.sort_unstable();
         let opened_for = |stream| programmed.iter().filter(move |(birth, _)| birth.stream == stream).map(|(_, sb)| *sb);
-        let order = opened_for(Stream::Host).chain(opened_for(Stream::Copies));
+        let order = opened_for(Stream::HOST).chain(opened_for(Stream::COPIES));
         let mut all = Map::new(config.units);
         recovery::find_newest(media, order, &mut all, &mut Versions::default(), Planted::default());
         for unit in (0..config.units).filter(|unit| !discarded.contains(unit)) {
@@ -179,7 +179,7 @@ fn a_checkpoint_that_finds_no_space_is_given_up_and_the_one_before_counts() {
     let version = writing(&rig).expect("it is not complete").version;
     let lpn = Lpn::new(mount::place(&config).0);
     let mask = full_mask(rig.backend.geometry().sectors);
-    let unit = PageWrite { lpn, owner: None, at: 0, mask, version, old_place: OldPlace::Unasked };
+    let unit = PageWrite { lpn, owner: None, at: 0, mask, version, old_place: OldPlace::Unasked, stream: None };
     rig.with_ftl(|ftl, _, host| ftl.refuse(host, &unit));
     // Pages under way end as garbage: the rig checks every count.
     rig.run_until_idle();

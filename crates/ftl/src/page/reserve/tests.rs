@@ -33,10 +33,11 @@ impl Full {
     /// A drive with every unit that its bound allows, less those of `lost` superblocks, all of them written once.
     fn new(chips: u32, blocks: u32, ftl: &str, lost: u32) -> Self {
         let (config, _) = Self::config(chips, blocks, ftl, 16);
-        let (geometry, shared_log) = (&config.geometry, config.gc.shared_log);
+        let geometry = &config.geometry;
         let dies: Vec<DieId> = (0..chips).map(DieId::new).collect();
         let fits = |units: &u32| {
-            let room = MapPages::of(&config.map, geometry, *units, shared_log).room(geometry, &dies);
+            let count = if config.map_pages.entries > 0 { units.div_ceil(config.map_pages.entries) } else { 0 };
+            let room = MapPages { count, ..config.map_pages }.room(geometry, &dies);
             u64::from(*units) <= room
         };
         let most = (1..geometry.slot_count()).rev().find(fits).expect("room");
@@ -145,6 +146,94 @@ fn pools_without_the_superblocks_that_have_failed_make_progress_with_what_is_lef
             faults.fail_erase(3 * nth);
             faults.fail_program(20 * nth + 7);
             (0..3 * full.rig.units()).for_each(|_| full.overwrite());
+            assert_eq!(full.rig.backend.media().bad_blocks(), 2, "{name}, {nth}");
+            full.finish(&format!("{name}, {nth}"));
+        }
+    });
+}
+
+/// Several streams, those of the host chosen by address, with maps of each kind and the collection that starts late or early.
+fn each_streams(mut test: impl FnMut(&str, &str)) {
+    let hosts = [
+        "{ policy = 'one' }",
+        "{ policy = 'lru', levels = [4, 8, 16] }",
+        "{ policy = 'interval', limits = ['4KiB', '12KiB'], memory = '1KiB' }",
+        "{ policy = 'bloom-filters', bits = 64, decay = 16 }",
+    ];
+    for (i, host) in hosts.into_iter().enumerate() {
+        for copies in ["{ policy = 'one' }", "{ policy = 'same' }", "{ policy = 'generations', streams = 3 }"] {
+            if i == 0 && !copies.contains("generations") {
+                continue;
+            }
+            for map in ["ram", "uncached", "fmmu"] {
+                for [start, stop] in [[1, 2], [2, 3]] {
+                    let streams = format!("streams = {{ host = {host}, copies = {copies} }}");
+                    let gc = format!("gc = {{ start = {start}, stop = {stop} }}");
+                    let ftl = format!("map = {{ kind = '{map}' }}\n{gc}\n{streams}");
+                    test(&format!("{map}, {gc}, {streams}"), &ftl);
+                }
+            }
+        }
+    }
+}
+
+/// A unit, of which a fifth take most of the writes.
+fn skewed(full: &mut Full) -> u32 {
+    let units = full.rig.units();
+    let range = if full.rng.chance(0.8) { units / 5 } else { units };
+    full.rng.below(range.max(1).into()) as u32
+}
+
+#[test]
+fn full_pools_with_several_streams_make_progress() {
+    each_streams(|name, ftl| {
+        for (chips, blocks) in [(1, 16), (2, 16), (1, 40)] {
+            let mut full = Full::new(chips, blocks, ftl, 0);
+            for _ in 0..4 * full.rig.units() {
+                let lpn = skewed(&mut full);
+                full.write(lpn);
+            }
+            full.finish(name);
+        }
+    });
+}
+
+#[test]
+fn full_pools_with_several_streams_make_progress_after_power_cuts_at_any_moment() {
+    each_streams(|name, ftl| {
+        let mut full = Full::new(2, 16, ftl, 0);
+        for _ in 0..60 {
+            for _ in 0..full.rng.below(48) {
+                let lpn = skewed(&mut full);
+                full.write(lpn);
+            }
+            for _ in 0..full.rng.below(40) {
+                full.rig.step();
+            }
+            full.cut += full.under_way();
+            full.rig.cut_power();
+            full.rig.with_ftl(Ftl::recover);
+            while full.rig.ftl.is_recovering() {
+                assert!(full.rig.step(), "{name}: translation pages are stale for ever");
+            }
+            assert_eq!(full.rig.host.refused, 0, "{name}");
+        }
+        full.finish(name);
+    });
+}
+
+#[test]
+fn pools_with_several_streams_and_failed_superblocks_make_progress_with_what_is_left() {
+    each_streams(|name, ftl| {
+        for nth in 0..6 {
+            let mut full = Full::new(3, 18, ftl, 2);
+            let faults = full.rig.backend.media_mut().faults_mut();
+            faults.fail_erase(3 * nth);
+            faults.fail_program(20 * nth + 7);
+            for _ in 0..3 * full.rig.units() {
+                let lpn = skewed(&mut full);
+                full.write(lpn);
+            }
             assert_eq!(full.rig.backend.media().bad_blocks(), 2, "{name}, {nth}");
             full.finish(&format!("{name}, {nth}"));
         }

@@ -20,11 +20,22 @@ static POLICIES: RwLock<BTreeMap<String, Own>> = RwLock::new(BTreeMap::new());
 
 /// The reason that a policy is not registered: its name belongs to another version.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RegisterError(String);
+pub struct RegisterError {
+    kind: &'static str,
+    name: String,
+}
+
+impl RegisterError {
+    /// The name is that of a policy of this kind, such as `victim`.
+    pub(crate) const fn new(kind: &'static str, name: String) -> Self {
+        Self { kind, name }
+    }
+}
 
 impl fmt::Display for RegisterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "there is a victim policy `{}` of another version already; give this one another name", self.0)
+        let Self { kind, name } = self;
+        write!(f, "there is a {kind} policy `{name}` of another version already; give this one another name")
     }
 }
 
@@ -53,7 +64,7 @@ pub fn register_victim_policy(
     let (name, version) = (name.into(), version.into());
     let mut policies = POLICIES.write().unwrap_or_else(PoisonError::into_inner);
     match policies.get(&name) {
-        Some(known) if known.version != version => Err(RegisterError(name)),
+        Some(known) if known.version != version => Err(RegisterError::new("victim", name)),
         Some(_) => Ok(()),
         None => {
             policies.insert(name, Own { version, policy: Arc::new(policy) });

@@ -120,7 +120,7 @@ fn recalled(memory: &Memory) -> Media<Stamp> {
 fn program(media: &mut Media<Stamp>, superblock: SuperblockId, offset: u32, version: u32) -> bool {
     let stamps: Vec<Stamp> = (0..8).map(|i| Stamp(u64::from(version * 100 + offset * 2 + i))).collect();
     let spare = |i: usize| (Spare::Data { lpn: Lpn::new(offset + i as u32), version }, false);
-    media.program(Target { superblock, offset }, 4, (Stream::Copies, Mode::Full), spare, &stamps)
+    media.program(Target { superblock, offset }, 4, (Stream::COPIES, Mode::Full), spare, &stamps)
 }
 
 /// Compares all that a mount and a read see.

@@ -1,0 +1,110 @@
+//! Copies sorted by stream.
+//!
+//! With several streams of copies, each victim's mapping units belong to one of them, and programs hold mapping units of one
+//! stream. The room that collection must have is that of a pool with one stream: all copies fit into the open superblock
+//! of the last stream and the free ones, and the other streams take what this leaves. So
+//!
+//! * another stream opens a free superblock only if all copies fit without it;
+//! * otherwise its copies join those of the last stream;
+//! * where nothing else moves and a write waits, what does not fill a program of its stream joins the last stream, too.
+//!   Copies of any class fill up that program, and it is padded if there are none. So padding costs no more than
+//!   with one stream.
+
+use flash::backend::Observer;
+use flash::nand::{Sector, Stream};
+
+use super::PageFtl;
+use super::pool::Collection;
+use super::prefetch::fetch_gathered;
+use crate::port::Flash;
+
+impl Collection {
+    /// Lets the slots that have been picked for other streams of copies join those of the last.
+    pub(super) fn join(&mut self) {
+        for gathered in &mut self.sorted {
+            self.gathered.append(gathered);
+        }
+    }
+}
+
+impl PageFtl {
+    /// Gathers the copies of a program of any stream. Returns the stream; none if no stream's copies fill a program and
+    /// they need not go before they do.
+    pub(super) fn gather_sorted<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        pool: u32,
+    ) -> Option<Stream> {
+        loop {
+            if let Some(stream) = self.filled_stream(pool) {
+                return Some(stream);
+            }
+            let end = self.geometry.superblock_slots();
+            let victims = &self.pools[pool as usize].gc.victims;
+            if let Some(i) = victims.iter().position(|victim| victim.cursor < end) {
+                self.gather_from(flash, pool, i);
+            } else if self.must_pad(pool) {
+                let last = self.pools[pool as usize].copies;
+                self.pools[pool as usize].gc.join();
+                let room = self.copy_room(pool, last);
+                self.gather(flash, pool, room);
+                return Some(last);
+            } else if !self.begin_victim(flash, pool, false) {
+                return None;
+            }
+        }
+    }
+
+    /// The first stream whose copies fill its next program, and that has an open superblock or may open one.
+    fn filled_stream(&mut self, pool: u32) -> Option<Stream> {
+        let last = self.pools[pool as usize].copies;
+        for stream in (0..last.number()).map(Stream::copies) {
+            let room = self.copy_room(pool, stream);
+            if (self.pools[pool as usize].gathered_for(stream).len() as u32) < room {
+                continue;
+            }
+            let chosen = &self.pools[pool as usize];
+            let free = chosen.free.len();
+            if chosen.open[stream].is_some() || (free > 0 && self.copies_fit(pool, free - 1, 0)) {
+                return Some(stream);
+            }
+            let mut gathered = std::mem::take(self.pools[pool as usize].gathered_for(stream));
+            self.pools[pool as usize].gc.gathered.append(&mut gathered);
+            *self.pools[pool as usize].gathered_for(stream) = gathered;
+        }
+        let room = self.copy_room(pool, last);
+        (self.pools[pool as usize].gc.gathered.len() as u32 >= room).then_some(last)
+    }
+
+    /// Gathers valid slots of a victim for its stream, until they fill a program or the victim has no more.
+    fn gather_from<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32, victim: usize) {
+        let (end, victim) = (self.geometry.superblock_slots(), &self.pools[pool as usize].gc.victims[victim]);
+        let (superblock, cursor) = (victim.superblock, victim.cursor);
+        let stream = self.stream_of_copies(pool, superblock);
+        let room = self.copy_room(pool, stream) as usize;
+        // Taken out while `self` is in use, and put back to keep its memory.
+        let mut gathered = std::mem::take(self.pools[pool as usize].gathered_for(stream));
+        let before = gathered.len();
+        let mut valid = self.blocks.valid_slots(superblock, cursor);
+        while gathered.len() < room
+            && let Some(psn) = valid.next()
+        {
+            fetch_gathered(flash, (gathered.last().copied(), psn), &valid, room == 1);
+            gathered.push(psn);
+        }
+        let last = gathered[before..].last().copied();
+        let (count, is_filled) = (gathered.len() - before, gathered.len() >= room);
+        *self.pools[pool as usize].gathered_for(stream) = gathered;
+        self.blocks.pin_times(superblock, count as u32);
+        let victims = &mut self.pools[pool as usize].gc.victims;
+        if let Some(victim) = victims.iter_mut().find(|victim| victim.superblock == superblock) {
+            match last.filter(|_| is_filled) {
+                Some(last) => victim.cursor = self.geometry.locate(last).1 + 1,
+                None => victim.cursor = end,
+            }
+        }
+        if !is_filled {
+            self.erase_if_empty(flash, superblock);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The streams of a page-mapped FTL's writes and copies, and the lists that each stream of host data has in a pool.
+
+use base::units::{Sectors, SuperblockId};
+use flash::backend::Observer;
+use flash::nand::{Sector, Stream};
+
+use super::HostWrite;
+use crate::page::PageFtl;
+use crate::port::{Flash, Origin, Owners, PageWrite};
+
+impl PageFtl {
+    /// The write with its stream, which the policy chooses once.
+    #[inline]
+    pub(in crate::page) fn with_stream<S>(&mut self, owners: &impl Owners<S>, unit: PageWrite) -> PageWrite {
+        match self.streams {
+            None => unit,
+            Some(_) => self.choose_stream(owners, unit),
+        }
+    }
+
+    #[inline(never)]
+    fn choose_stream<S>(&mut self, owners: &impl Owners<S>, unit: PageWrite) -> PageWrite {
+        let Some(streams) = self.streams.as_mut().filter(|_| unit.stream.is_none() && unit.lpn.get() < self.units)
+        else {
+            return unit;
+        };
+        let Origin { sectors, queue } = owners.origin(unit.owner);
+        let request = Sectors::new(u64::from(if sectors == 0 { self.geometry.sectors } else { sectors }));
+        let (set, is_partial) = (owners.set(unit.owner), !unit.is_whole(self.geometry.sectors));
+        let write = HostWrite { lpn: unit.lpn, request, queue, set, is_partial, written: 0 };
+        PageWrite { stream: Some(streams.of_host(write)), ..unit }
+    }
+
+    /// The stream of the copies of a superblock's mapping units.
+    pub(in crate::page) fn stream_of_copies(&self, pool: u32, source: SuperblockId) -> Stream {
+        let last = self.pools[pool as usize].copies;
+        match &self.streams {
+            Some(streams) if pool < self.groups => streams.of_copies(self.blocks.stream(source)),
+            _ => last,
+        }
+    }
+
+    /// Counts the mapping units of a program that has ended.
+    #[inline]
+    pub(in crate::page) fn count_in_stream(&mut self, superblock: SuperblockId, units: u32) {
+        let Some(streams) = self.streams.as_mut().filter(|_| !self.blocks.is_map(superblock)) else { return };
+        let stream = self.blocks.stream(superblock);
+        let counters = &mut streams.counters;
+        let of = if stream.is_host() { &mut counters.host } else { &mut counters.copies };
+        of[usize::from(stream.number())] += u64::from(units);
+    }
+
+    /// Sends the lists of a pool, all of them or those that should not wait for more data.
+    pub(in crate::page) fn end_lists<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        pool: u32,
+        all: bool,
+    ) {
+        self.for_each_stream(pool, |ftl| {
+            if all || !ftl.hold(flash, pool) {
+                ftl.send(flash, pool);
+            }
+        });
+    }
+
+    /// Makes each stream of host data of a pool the present one, for a moment.
+    #[inline]
+    pub(in crate::page) fn for_each_stream(&mut self, pool: u32, mut run: impl FnMut(&mut Self)) {
+        for number in 0..self.pools[pool as usize].parked.len() {
+            self.pools[pool as usize].turn_to(Stream::host(number as u8));
+            run(self);
+        }
+        if self.pools[pool as usize].parked.is_empty() {
+            run(self);
+        }
+    }
+}
