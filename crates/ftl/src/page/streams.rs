@@ -13,6 +13,7 @@
 
 mod bloom_filters;
 mod choice;
+mod formula;
 mod interval;
 mod lru;
 mod own;
@@ -26,6 +27,7 @@ use base::units::{Lpn, Sectors};
 use flash::nand::{Geometry, Stream};
 
 use bloom_filters::BloomFilters;
+use formula::ByFormula;
 use interval::Interval;
 use lru::Lru;
 use queue::ByQueue;
@@ -68,6 +70,7 @@ enum HostPolicy {
     Interval(Interval),
     Lru(Lru),
     BloomFilters(BloomFilters),
+    Formula(ByFormula),
     Own(Box<dyn own::Cloned>),
 }
 
@@ -79,6 +82,7 @@ impl StreamPolicy for HostPolicy {
             Self::Interval(policy) => policy.stream(write),
             Self::Lru(policy) => policy.stream(write),
             Self::BloomFilters(policy) => policy.stream(write),
+            Self::Formula(policy) => policy.stream(write),
             Self::Own(policy) => policy.stream(write),
         }
     }
@@ -157,6 +161,10 @@ impl Streams {
             HostStreamsSpec::BloomFilters { filters, bits, decay, threshold } => {
                 Some(HostPolicy::BloomFilters(BloomFilters::new(*filters, *bits, *decay, *threshold)))
             }
+            HostStreamsSpec::Formula { number, memory, .. } => {
+                let policy = ByFormula::parse(number, *memory, unit).expect("the description is checked");
+                Some(HostPolicy::Formula(policy))
+            }
             HostStreamsSpec::Own { name, .. } => {
                 Some(HostPolicy::Own(own::policy(name).expect("the description is checked").begin()))
             }
@@ -182,6 +190,7 @@ impl Streams {
             HostStreamsSpec::Interval { limits, memory } => Interval::memory(limits, *memory),
             HostStreamsSpec::Lru { levels } => Lru::memory(levels),
             HostStreamsSpec::BloomFilters { filters, bits, .. } => BloomFilters::memory(*filters, *bits),
+            HostStreamsSpec::Formula { number, memory, .. } => ByFormula::memory(number, *memory),
         };
         size_of::<Self>() as u64 + counters + tables
     }

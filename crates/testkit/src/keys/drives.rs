@@ -179,6 +179,13 @@ pub fn fixtures() -> Vec<Fixture> {
              streams = { host = { policy = \"interval\", limits = [\"64KiB\"], memory = \"256B\" } }\n",
         ),
         fixture(
+            "page, streams by formula",
+            PART,
+            "channels = 2\nchips = 2\n",
+            "[ftl]\nover-provisioning = \"68%\"\n\
+             streams = { host = { policy = \"formula\", number = \"interval > 65536\", streams = 2, memory = \"256B\" } }\n",
+        ),
+        fixture(
             "page, streams by lists",
             PART,
             "channels = 2\nchips = 2\n",

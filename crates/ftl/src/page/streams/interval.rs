@@ -16,42 +16,61 @@ struct Latest {
     written: u32,
 }
 
+/// When mapping units were written last.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    places: Vec<Latest>,
+}
+
+impl Table {
+    /// A table of so much memory.
+    pub(super) fn new(memory: Bytes) -> Self {
+        Self { places: vec![Latest::default(); Self::count(memory)] }
+    }
+
+    const fn count(memory: Bytes) -> usize {
+        (memory.get() / size_of::<Latest>() as u64) as usize
+    }
+
+    pub(super) const fn memory(memory: Bytes) -> u64 {
+        (Self::count(memory) * size_of::<Latest>()) as u64
+    }
+
+    /// Mapping units that the host has written since it wrote this one last; `None` if that is not known. Notes the write.
+    pub(super) fn interval(&mut self, write: &HostWrite) -> Option<u64> {
+        let unit = write.lpn.get() + 1;
+        // The high bits of a product spread a hash evenly over any number of places.
+        let place = (u128::from(spread(u64::from(unit))) * self.places.len() as u128) >> 64;
+        let latest = &mut self.places[place as usize];
+        let interval = (latest.unit == unit).then(|| u64::from((write.written as u32).wrapping_sub(latest.written)));
+        *latest = Latest { unit, written: write.written as u32 };
+        interval
+    }
+}
+
 /// Streams by update interval.
 #[derive(Clone, Debug)]
 pub(super) struct Interval {
     /// The shortest interval of each stream but the first, in mapping units.
     limits: Vec<u64>,
-    table: Vec<Latest>,
+    table: Table,
 }
 
 impl Interval {
     /// `limits` are amounts that the host writes meanwhile; a mapping unit has so many sectors.
     pub(super) fn new(limits: &[Bytes], memory: Bytes, sectors: u64) -> Self {
         let unit = sectors * SECTOR.get();
-        Self {
-            limits: limits.iter().map(|limit| limit.get().div_ceil(unit)).collect(),
-            table: vec![Latest::default(); Self::places(memory)],
-        }
+        Self { limits: limits.iter().map(|limit| limit.get().div_ceil(unit)).collect(), table: Table::new(memory) }
     }
 
-    const fn places(memory: Bytes) -> usize {
-        (memory.get() / size_of::<Latest>() as u64) as usize
-    }
-
-    pub(super) fn memory(limits: &[Bytes], memory: Bytes) -> u64 {
-        (Self::places(memory) * size_of::<Latest>()) as u64 + size_of_val(limits) as u64
+    pub(super) const fn memory(limits: &[Bytes], memory: Bytes) -> u64 {
+        Table::memory(memory) + size_of_val(limits) as u64
     }
 }
 
 impl StreamPolicy for Interval {
     fn stream(&mut self, write: &HostWrite) -> u8 {
-        let unit = write.lpn.get() + 1;
-        // The high bits of a product spread a hash evenly over any number of places.
-        let place = (u128::from(spread(u64::from(unit))) * self.table.len() as u128) >> 64;
-        let latest = &mut self.table[place as usize];
-        let interval = (latest.unit == unit).then(|| u64::from((write.written as u32).wrapping_sub(latest.written)));
-        *latest = Latest { unit, written: write.written as u32 };
-        match interval {
+        match self.table.interval(write) {
             Some(interval) => self.limits.iter().take_while(|limit| **limit <= interval).count() as u8,
             None => self.limits.len() as u8,
         }

@@ -7,6 +7,7 @@ use flash::nand::Stream;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::formula::ByFormula;
 use super::{StreamCount, own};
 use crate::page::GcSpec;
 
@@ -74,6 +75,22 @@ pub enum HostStreamsSpec {
         #[serde(default = "threshold")]
         threshold: u32,
     },
+    /// By the value of a formula: the number of the stream, rounded down.
+    Formula {
+        /// The formula, with the operators and functions of `ftl.gc.victim.score`. Names: `size` (bytes of the request),
+        /// `address` (of the mapping unit, in bytes), `interval` (bytes that the host has written since it wrote the mapping
+        /// unit last; infinite if that is not known), `written` (bytes that the host has written since the mount), `queue`,
+        /// `partial` (1 if the request covers a part of the mapping unit) and `sequential` (1 if the mapping unit follows the
+        /// one before it).
+        #[schemars(extend("examples" = ["if(size < 16384, 0, 1)", "sequential"]))]
+        number: String,
+        /// Streams: 2 to 16. The last takes all higher numbers.
+        streams: u32,
+        /// The size of the table of latest writes, if the formula has `interval`: 8 bytes for each mapping unit that it
+        /// remembers.
+        #[serde(default = "table")]
+        memory: Bytes,
+    },
     /// By a policy of the program, which has registered it.
     Own {
         /// The name under which it is registered.
@@ -137,7 +154,9 @@ impl StreamsSpec {
         let host = match &self.host {
             HostStreamsSpec::One => 1,
             HostStreamsSpec::Size { limits } | HostStreamsSpec::Interval { limits, .. } => limits.len() + 1,
-            HostStreamsSpec::Queue { streams } | HostStreamsSpec::Own { streams, .. } => *streams as usize,
+            HostStreamsSpec::Queue { streams }
+            | HostStreamsSpec::Formula { streams, .. }
+            | HostStreamsSpec::Own { streams, .. } => *streams as usize,
             HostStreamsSpec::Lru { levels } => levels.len(),
             HostStreamsSpec::BloomFilters { .. } => 2,
         };
@@ -171,7 +190,13 @@ impl StreamsSpec {
     /// True if the stream of a write depends on the request that brought the data.
     #[must_use]
     pub const fn asks_for_requests(&self) -> bool {
-        matches!(self.host, HostStreamsSpec::Size { .. } | HostStreamsSpec::Queue { .. } | HostStreamsSpec::Own { .. })
+        matches!(
+            self.host,
+            HostStreamsSpec::Size { .. }
+                | HostStreamsSpec::Queue { .. }
+                | HostStreamsSpec::Formula { .. }
+                | HostStreamsSpec::Own { .. }
+        )
     }
 
     /// Adds the faults of numbers that are wrong on any array, and of keys that exclude each other.
@@ -183,10 +208,7 @@ impl StreamsSpec {
             HostStreamsSpec::Queue { streams } => faults.within("ftl.streams.host.streams", *streams, 2..=most),
             HostStreamsSpec::Interval { limits, memory } => {
                 check_limits(limits, faults);
-                if memory.get() < 8 {
-                    let message = format!("is {memory}, and one mapping unit takes 8 bytes");
-                    faults.add("ftl.streams.host.memory", message, "give it 8 bytes for each mapping unit to remember");
-                }
+                check_table(*memory, faults);
             }
             HostStreamsSpec::Lru { levels } => {
                 if !(2..=most as usize).contains(&levels.len()) {
@@ -207,6 +229,13 @@ impl StreamsSpec {
                 faults.positive("ftl.streams.host.decay", *decay);
                 let all = filters.saturating_mul(filters.saturating_add(1)) / 2;
                 faults.within("ftl.streams.host.threshold", *threshold, 1..=all.max(1));
+            }
+            HostStreamsSpec::Formula { number, streams, memory } => {
+                faults.within("ftl.streams.host.streams", *streams, 2..=most);
+                check_table(*memory, faults);
+                if let Err(error) = ByFormula::parse(number, *memory, 1) {
+                    faults.add("ftl.streams.host.number", error.to_string(), "e.g. \"if(size < 16384, 0, 1)\"");
+                }
             }
             HostStreamsSpec::Own { name, streams, version } => {
                 faults.within("ftl.streams.host.streams", *streams, 2..=most);
@@ -234,6 +263,13 @@ impl StreamsSpec {
                 faults.add("ftl.streams", message, "leave it out, or set ftl.gc.start to at least 1");
             }
         }
+    }
+}
+
+fn check_table(memory: Bytes, faults: &mut Faults) {
+    if memory.get() < 8 {
+        let message = format!("is {memory}, and one mapping unit takes 8 bytes");
+        faults.add("ftl.streams.host.memory", message, "give it 8 bytes for each mapping unit to remember");
     }
 }
 
@@ -272,13 +308,18 @@ impl HostStreamsSpec {
     /// One of every policy but the default, for the conformance suite and the swarm. The parameters make a difference on a
     /// small device.
     #[must_use]
-    pub fn every() -> [Self; 5] {
+    pub fn every() -> [Self; 6] {
         [
             Self::Size { limits: vec![Bytes::new(2048), Bytes::new(4096)] },
             Self::Queue { streams: 2 },
             Self::Interval { limits: vec![Bytes::new(16 << 10)], memory: Bytes::new(256) },
             Self::Lru { levels: vec![4, 8, 16] },
             Self::BloomFilters { filters: 4, bits: 64, decay: 16, threshold: 6 },
+            Self::Formula {
+                number: "if(interval < 9000, 0, 1 + sequential)".to_owned(),
+                streams: 3,
+                memory: Bytes::new(256),
+            },
         ]
     }
 }
