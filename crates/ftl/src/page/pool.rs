@@ -190,12 +190,16 @@ pub(super) struct Pool {
     pub(super) program: Option<Assembly>,
     /// True if they wait for the data of later requests.
     pub(super) held: bool,
+    /// The count of ended lists when they began to wait.
+    pub(super) held_at: u32,
     /// Those of the other streams of host data; empty if there is one.
     pub(super) parked: Box<[Parked]>,
     /// The stream of copies, or the last of several, which takes copies of any class.
     pub(super) copies: Stream,
     /// Lists of writes in progress.
     pub(super) writes: u32,
+    /// Lists of writes that have ended, modulo 2^32; counted with several streams.
+    pub(super) ended: u32,
 }
 
 /// A program under assembly.
@@ -213,6 +217,7 @@ pub(super) struct Parked {
     pub(super) list: Option<Handle<List>>,
     pub(super) program: Option<Assembly>,
     pub(super) held: bool,
+    held_at: u32,
 }
 
 impl Pool {
@@ -237,9 +242,11 @@ impl Pool {
             list: None,
             program: None,
             held: false,
+            held_at: 0,
             parked: vec![Parked::default(); parked].into(),
             copies: if reserve.shared_log { Stream::HOST } else { Stream::copies(count.copies - 1) },
             writes: 0,
+            ended: 0,
         }
     }
 
@@ -260,10 +267,10 @@ impl Pool {
 
     #[inline(never)]
     fn change_stream(&mut self, stream: Stream) {
-        let Self { list, program, held, .. } = *self;
-        self.parked[usize::from(self.stream.number())] = Parked { list, program, held };
+        let Self { list, program, held, held_at, .. } = *self;
+        self.parked[usize::from(self.stream.number())] = Parked { list, program, held, held_at };
         let parked = std::mem::take(&mut self.parked[usize::from(stream.number())]);
-        Parked { list: self.list, program: self.program, held: self.held } = parked;
+        Parked { list: self.list, program: self.program, held: self.held, held_at: self.held_at } = parked;
         self.stream = stream;
     }
 
@@ -285,8 +292,8 @@ impl Pool {
 
     /// The lists and programs under assembly of all streams, of the present one first.
     pub(super) fn each_list(&self) -> impl Iterator<Item = Parked> {
-        let Self { list, program, held, .. } = *self;
-        [Parked { list, program, held }].into_iter().chain(self.parked.iter().copied())
+        let Self { list, program, held, held_at, .. } = *self;
+        [Parked { list, program, held, held_at }].into_iter().chain(self.parked.iter().copied())
     }
 
     /// True if a copy or an erase is in progress or waits for the map unit.
