@@ -98,10 +98,6 @@ fn compare(victim: &str, choice: Choice, streams: &str) -> [f64; 2] {
     overwrite(&mut rig, 8);
     rig.ftl.check(rig.backend.media());
     let measured = (slots(&rig) - before) as f64 / f64::from(8 * units);
-    println!(
-        "{victim}, {streams}: measured {measured:.3}, expected {model:.3}, {:+.1} %",
-        (model / measured - 1.0) * 100.0
-    );
     [measured, model]
 }
 
