@@ -138,6 +138,8 @@ pub(super) struct Collection {
     pub(super) gathered: Vec<Psn>,
     /// Those of the other streams of copies.
     pub(super) sorted: Box<[Vec<Psn>]>,
+    /// True if the host may take all free superblocks but one: nothing else can go on.
+    pub(super) waives: bool,
     /// A slot of a victim has become invalid since collection looked last.
     pub(super) is_stale: bool,
     pub(super) copies: u32,
@@ -272,6 +274,17 @@ impl Pool {
         let parked = std::mem::take(&mut self.parked[usize::from(stream.number())]);
         Parked { list: self.list, program: self.program, held: self.held, held_at: self.held_at } = parked;
         self.stream = stream;
+    }
+
+    /// Free superblocks that the host leaves to streams of copies without an open one, so that their copies need not join
+    /// the last stream. The reserve has one for each.
+    #[inline]
+    pub(super) fn kept_for_copies(&self) -> u32 {
+        if self.gc.sorted.is_empty() || self.gc.waives {
+            return 0;
+        }
+        let others = (0..self.copies.number()).map(Stream::copies);
+        others.filter(|stream| self.open[*stream].is_none()).count() as u32
     }
 
     /// True if a program of a stream of host data is under assembly.

@@ -368,7 +368,8 @@ impl PageFtl {
         }
         if opens {
             // One free superblock is reserved for copies of garbage collection, more during a collection.
-            let kept = !self.gc.shared_log && (free <= 1 || !self.copies_fit(pool, free - 1, 0));
+            let least = 1 + self.pools[pool as usize].kept_for_copies();
+            let kept = !self.gc.shared_log && (free <= least || !self.copies_fit(pool, free - 1, 0));
             if kept && (free == 0 || !self.planted.is(Sabotage::ReserveTaken)) {
                 return None;
             }
