@@ -127,6 +127,14 @@ const BUFFERED: &str = r#"}
         ftl = { map-unit = "4KiB", over-provisioning = "28%" }
         buffer = { size = "4MiB" }"#;
 
+/// Six streams, of which the host's are chosen by address.
+const STREAMS: &str = r#"multi-plane = false }
+        ftl = { map-unit = "4KiB", over-provisioning = "45%", streams = { host = { policy = "lru", levels = [64, 256, 1024] }, copies = { policy = "same" } } }"#;
+/// Streams of the size of requests, which the buffer remembers.
+const SIZES: &str = r#"multi-plane = false }
+        ftl = { map-unit = "4KiB", over-provisioning = "45%", streams = { host = { policy = "size", limits = ["8KiB"] }, copies = { policy = "generations", streams = 3 } } }
+        buffer = { size = "4MiB" }"#;
+
 /// Caches that hold a small part of the map.
 const FMMU: &str = r#"multi-plane = false }
         ftl = { map-unit = "4KiB", over-provisioning = "45%", map = { kind = "fmmu", cmt = "4KiB", ctp = "32KiB" } }"#;
@@ -233,6 +241,12 @@ fn random_writes_allocate_nothing() {
 #[test]
 fn buffered_random_writes_allocate_nothing() {
     assert_eq!(allocations(drive(BUFFERED), anywhere(IoKind::Write)), (0, 0));
+}
+
+#[test]
+fn random_writes_to_several_streams_allocate_nothing() {
+    assert_eq!(allocations(drive(STREAMS), anywhere(IoKind::Write)), (0, 0));
+    assert_eq!(allocations(drive(SIZES), overlapping), (0, 0));
 }
 
 #[test]

@@ -117,6 +117,14 @@ fn the_page_mapped_ftl_takes_the_memory_it_predicts() {
     compare("checkpoints", &checkpoints, 1_000);
     let table = format!("{FLASH}{ARRAY}ftl = {{ {op}, map = {{ kind = 'table' }} }}\n");
     compare("table", &table, 1_000);
+    for host in [
+        "policy = 'lru', levels = [65_536, 131_072]",
+        "policy = 'interval', limits = ['16MiB', '64MiB'], memory = '1MiB'",
+        "policy = 'bloom-filters', bits = 1_048_576",
+    ] {
+        let streams = format!("streams = {{ host = {{ {host} }}, copies = {{ policy = 'same' }} }}");
+        compare("streams", &format!("{FLASH}{ARRAY}ftl = {{ {op}, {streams} }}\n"), 1_000);
+    }
     let buffer = "buffer = { size = '64MiB' }\n";
     compare("buffer", &format!("{FLASH}{ARRAY}ftl = {{ {op} }}\n{buffer}"), 40_000);
 }

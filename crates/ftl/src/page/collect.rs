@@ -68,6 +68,10 @@ impl PageFtl {
         }
         // Nearly every call ends here.
         let idle = !chosen.is_moving() && chosen.in_flight == chosen.waiting.len() as u32;
+        if idle && !chosen.waiting.is_empty() && chosen.free.len() > 1 && chosen.kept_for_copies() > 0 {
+            chosen.gc.waives = true;
+            return self.resume(flash, owners, pool);
+        }
         if !idle || chosen.waiting.is_empty() || chosen.free.len() > 1 {
             return;
         }
@@ -470,7 +474,8 @@ impl PageFtl {
         flash.backend.release(list);
         let pool = self.pool_of(superblock);
         let group = self.geometry.group_of(superblock);
-        self.pools[pool as usize].gc.erases -= 1;
+        let gc = &mut self.pools[pool as usize].gc;
+        (gc.erases, gc.waives) = (gc.erases - 1, false);
         if failed {
             self.retire(flash, pool, superblock);
         } else {

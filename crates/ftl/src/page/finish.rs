@@ -108,6 +108,7 @@ impl PageFtl {
         flash.backend.release(list);
         if let Some(pool) = pool {
             self.pools[pool as usize].writes -= 1;
+            self.count_ended(pool);
             self.note_load(pool);
             self.resume(flash, owners, pool);
             self.start_gc(flash, owners, pool);

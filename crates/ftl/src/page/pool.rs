@@ -138,6 +138,8 @@ pub(super) struct Collection {
     pub(super) gathered: Vec<Psn>,
     /// Those of the other streams of copies.
     pub(super) sorted: Box<[Vec<Psn>]>,
+    /// True if the host may take all free superblocks but one: nothing else can go on.
+    pub(super) waives: bool,
     /// A slot of a victim has become invalid since collection looked last.
     pub(super) is_stale: bool,
     pub(super) copies: u32,
@@ -190,12 +192,16 @@ pub(super) struct Pool {
     pub(super) program: Option<Assembly>,
     /// True if they wait for the data of later requests.
     pub(super) held: bool,
+    /// The count of ended lists when they began to wait.
+    pub(super) held_at: u32,
     /// Those of the other streams of host data; empty if there is one.
     pub(super) parked: Box<[Parked]>,
     /// The stream of copies, or the last of several, which takes copies of any class.
     pub(super) copies: Stream,
     /// Lists of writes in progress.
     pub(super) writes: u32,
+    /// Lists of writes that have ended, modulo 2^32; counted with several streams.
+    pub(super) ended: u32,
 }
 
 /// A program under assembly.
@@ -213,6 +219,7 @@ pub(super) struct Parked {
     pub(super) list: Option<Handle<List>>,
     pub(super) program: Option<Assembly>,
     pub(super) held: bool,
+    held_at: u32,
 }
 
 impl Pool {
@@ -237,9 +244,11 @@ impl Pool {
             list: None,
             program: None,
             held: false,
+            held_at: 0,
             parked: vec![Parked::default(); parked].into(),
             copies: if reserve.shared_log { Stream::HOST } else { Stream::copies(count.copies - 1) },
             writes: 0,
+            ended: 0,
         }
     }
 
@@ -260,11 +269,22 @@ impl Pool {
 
     #[inline(never)]
     fn change_stream(&mut self, stream: Stream) {
-        let Self { list, program, held, .. } = *self;
-        self.parked[usize::from(self.stream.number())] = Parked { list, program, held };
+        let Self { list, program, held, held_at, .. } = *self;
+        self.parked[usize::from(self.stream.number())] = Parked { list, program, held, held_at };
         let parked = std::mem::take(&mut self.parked[usize::from(stream.number())]);
-        Parked { list: self.list, program: self.program, held: self.held } = parked;
+        Parked { list: self.list, program: self.program, held: self.held, held_at: self.held_at } = parked;
         self.stream = stream;
+    }
+
+    /// Free superblocks that the host leaves to streams of copies without an open one, so that their copies need not join
+    /// the last stream. The reserve has one for each.
+    #[inline]
+    pub(super) fn kept_for_copies(&self) -> u32 {
+        if self.gc.sorted.is_empty() || self.gc.waives {
+            return 0;
+        }
+        let others = (0..self.copies.number()).map(Stream::copies);
+        others.filter(|stream| self.open[*stream].is_none()).count() as u32
     }
 
     /// True if a program of a stream of host data is under assembly.
@@ -285,8 +305,8 @@ impl Pool {
 
     /// The lists and programs under assembly of all streams, of the present one first.
     pub(super) fn each_list(&self) -> impl Iterator<Item = Parked> {
-        let Self { list, program, held, .. } = *self;
-        [Parked { list, program, held }].into_iter().chain(self.parked.iter().copied())
+        let Self { list, program, held, held_at, .. } = *self;
+        [Parked { list, program, held, held_at }].into_iter().chain(self.parked.iter().copied())
     }
 
     /// True if a copy or an erase is in progress or waits for the map unit.

@@ -33,6 +33,28 @@ impl PageFtl {
         self.is_collecting(pool) || (dry && self.move_to_helper(flash, pool, last)) || self.find_place(flash, pool)
     }
 
+    /// Gives up a pool in which nothing can be freed, and sends its waiting writes to other pools.
+    pub(super) fn give_up<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        pool: u32,
+    ) {
+        self.pools[pool as usize].stuck = true;
+        self.gave_up = true;
+        let waiting = std::mem::take(&mut self.pools[pool as usize].waiting);
+        let given_up = &mut self.pools[pool as usize];
+        given_up.live -= waiting.len() as u32;
+        given_up.in_flight -= if self.planted.is(Sabotage::PromiseKept) { 0 } else { waiting.len() as u32 };
+        self.note_load(pool);
+        for unit in waiting {
+            self.write(flash, owners, unit);
+        }
+        self.end_write(flash, owners);
+        self.place_unplaced(flash, owners);
+        self.announce_room(owners);
+    }
+
     /// Finds a place to copy to for a pool without an erased superblock, and starts to empty a victim there: the
     /// unwritten end of a closed superblock, or a free superblock of the pool of translation pages beside it. Returns
     /// true if copies began.

@@ -42,7 +42,7 @@ impl PageFtl {
     fn spare_superblocks(&self, pool: u32) -> u32 {
         let chosen = &self.pools[pool as usize];
         let opens = chosen.open[Stream::HOST].is_none() && self.starts_late(pool);
-        chosen.free.len().saturating_sub(u32::from(opens))
+        chosen.free.len().saturating_sub(u32::from(opens) + chosen.kept_for_copies())
     }
 
     /// True if the valid mapping units of all victims, and `more`, fit into the superblock open for copies and `free`

@@ -14,6 +14,7 @@
 mod bloom_filters;
 mod choice;
 mod formula;
+mod hold;
 mod interval;
 mod lru;
 mod own;
@@ -25,6 +26,8 @@ use std::fmt::Debug;
 
 use base::units::{Lpn, Sectors};
 use flash::nand::{Geometry, Stream};
+
+use super::pool_set::PoolSet;
 
 use bloom_filters::BloomFilters;
 use formula::ByFormula;
@@ -120,6 +123,11 @@ pub(super) struct Streams {
     policy: Option<HostPolicy>,
     copies: CopyStreamsSpec,
     written: u64,
+    /// Lists of writes of data in progress.
+    writing: u32,
+    /// Pools with programs that wait for data of their stream, and some that had them; the next pool in turn.
+    with_held: PoolSet,
+    turn: u32,
     pub(super) counters: StreamCounters,
 }
 
@@ -172,7 +180,9 @@ impl Streams {
         let zeros = |streams: u8| vec![0; usize::from(streams)];
         let classes_stay = spec.copies == CopyStreamsSpec::Same;
         let counters = StreamCounters { host: zeros(count.host), copies: zeros(count.copies), classes_stay };
-        let streams = Self { count, policy, copies: spec.copies, written: 0, counters };
+        let pools = geometry.die_count() * geometry.groups();
+        let with_held = PoolSet::new(pools);
+        let streams = Self { count, policy, copies: spec.copies, written: 0, writing: 0, with_held, turn: 0, counters };
         count.is_several().then(|| Box::new(streams))
     }
 

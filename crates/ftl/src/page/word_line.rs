@@ -3,8 +3,8 @@
 //! A one-shot program takes whole word lines: it pads what its data leave free, and only an erase gives that space
 //! back. So a program of host data that is not full waits for later writes, but only where waiting costs nothing: while
 //! an earlier program of its pool is in progress, and the die could not begin this one anyway. The end of the last of
-//! them sends it. The programs of a write buffer do not wait, because the buffer has gathered their data; but with several
-//! streams they do, because the data of one program of the buffer go to the programs of several streams.
+//! them sends it. The programs of a write buffer do not wait, because the buffer has gathered their data; with several
+//! streams they wait in [another way](super::streams).
 //!
 //! Word lines of paired pages (`flash.paired-pages`) are filled in the same way, with a program for each row: a list
 //! takes whole word lines, and what its data leave free stays erased. So no page that was acknowledged shares its cells
@@ -26,11 +26,13 @@ use crate::toolkit::Slots;
 impl PageFtl {
     /// Lets a pool's program under assembly wait for more data. Returns false if it should not wait.
     pub(super) fn hold<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, pool: u32) -> bool {
-        let gathers = self.gathers || self.streams.is_some();
+        if self.fills_streams(flash) {
+            return self.hold_for_stream(pool);
+        }
         let fills = self.word_line > 1 || (self.streams.is_some() && self.program_slots() > 1);
         let fills = fills && self.kind_in(pool) == Holds::Data;
         let chosen = &mut self.pools[pool as usize];
-        let waits = if flash.backend.is_timed() { gathers && chosen.writes > 0 } else { true };
+        let waits = if flash.backend.is_timed() { self.gathers && chosen.writes > 0 } else { true };
         chosen.held = fills && waits && chosen.program.is_some();
         chosen.held
     }
@@ -42,6 +44,9 @@ impl PageFtl {
         owners: &mut impl Owners<S>,
         pool: u32,
     ) {
+        if self.fills_streams(flash) {
+            return self.end_hold_of_streams(flash, owners, pool);
+        }
         let chosen = &self.pools[pool as usize];
         let ends = chosen.writes == 0 && flash.backend.is_timed() && chosen.each_list().any(|of| of.held);
         if ends && !self.planted.is(Sabotage::HeldForgotten) {

@@ -368,7 +368,8 @@ impl PageFtl {
         }
         if opens {
             // One free superblock is reserved for copies of garbage collection, more during a collection.
-            let kept = !self.gc.shared_log && (free <= 1 || !self.copies_fit(pool, free - 1, 0));
+            let least = 1 + self.pools[pool as usize].kept_for_copies();
+            let kept = !self.gc.shared_log && (free <= least || !self.copies_fit(pool, free - 1, 0));
             if kept && (free == 0 || !self.planted.is(Sabotage::ReserveTaken)) {
                 return None;
             }
@@ -488,6 +489,7 @@ impl PageFtl {
         }
         if let Some(list) = self.pools[pool as usize].list.take() {
             self.pools[pool as usize].writes += 1;
+            self.count_begun(pool);
             self.note_load(pool);
             self.count_store(pool);
             self.dispatch(flash, list);
@@ -529,29 +531,9 @@ impl PageFtl {
         }
         self.touched.retain(|touched| *touched != pool);
         self.note_load(pool);
-        self.end_lists(flash, pool, !flash.backend.is_timed());
-        self.announce_room(owners);
-    }
-
-    /// Gives up a pool in which nothing can be freed, and sends its waiting writes to other pools.
-    pub(super) fn give_up<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-        pool: u32,
-    ) {
-        self.pools[pool as usize].stuck = true;
-        self.gave_up = true;
-        let waiting = std::mem::take(&mut self.pools[pool as usize].waiting);
-        let given_up = &mut self.pools[pool as usize];
-        given_up.live -= waiting.len() as u32;
-        given_up.in_flight -= if self.planted.is(Sabotage::PromiseKept) { 0 } else { waiting.len() as u32 };
-        self.note_load(pool);
-        for unit in waiting {
-            self.write(flash, owners, unit);
-        }
-        self.end_write(flash, owners);
-        self.place_unplaced(flash, owners);
+        // With several streams, what does not fill a program goes on waiting where it may.
+        let all = self.streams.is_none() || !flash.backend.is_timed();
+        self.end_lists(flash, pool, all);
         self.announce_room(owners);
     }
 }

@@ -11,10 +11,10 @@
 use base::engine::Rng;
 
 use super::fixed_point::PoolModel;
+use crate::AnyConfig;
 use crate::page::PageFtl;
 use crate::page::victim::Choice;
 use crate::rig::{Rig, describe};
-use crate::{AnyConfig, Ftl};
 
 const BLOCKS: u32 = 1024;
 const SLOTS: u32 = 64;
@@ -80,7 +80,7 @@ fn compare(victim: &str, choice: Choice, streams: &str) -> [f64; 2] {
     rig.backend.set_timed(false);
     let (hot, units) = (hot as u32, rig.units());
     let mut rng = Rng::stream(7, "classes");
-    let mut write = |rig: &mut Rig<PageFtl>, lpn: u32| {
+    let write = |rig: &mut Rig<PageFtl>, lpn: u32| {
         rig.host.queue = u32::from(lpn >= hot);
         rig.write(&[lpn], None);
     };
@@ -98,10 +98,6 @@ fn compare(victim: &str, choice: Choice, streams: &str) -> [f64; 2] {
     overwrite(&mut rig, 8);
     rig.ftl.check(rig.backend.media());
     let measured = (slots(&rig) - before) as f64 / f64::from(8 * units);
-    println!(
-        "{victim}, {streams}: measured {measured:.3}, expected {model:.3}, {:+.1} %",
-        (model / measured - 1.0) * 100.0
-    );
     [measured, model]
 }
 

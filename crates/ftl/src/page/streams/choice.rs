@@ -57,6 +57,9 @@ impl PageFtl {
         pool: u32,
         all: bool,
     ) {
+        if !all && self.fills_streams(flash) && self.streams.as_ref().is_some_and(|streams| streams.writing == 0) {
+            self.send_fullest(flash, pool);
+        }
         self.for_each_stream(pool, |ftl| {
             if all || !ftl.hold(flash, pool) {
                 ftl.send(flash, pool);

@@ -1,0 +1,116 @@
+//! Programs of several streams behind a write buffer, which wait until they are full.
+//!
+//! The data of one program of the buffer go to the programs of several streams, each of which is then part full. The buffer
+//! has acknowledged its data, so such a program may wait for more: until so many lists of its pool have ended that a flush must
+//! not wait longer, or until no list of any pool is in progress. Then one program goes, so that something always is.
+
+use flash::backend::Observer;
+use flash::nand::{Sector, Stream};
+
+use crate::page::PageFtl;
+use crate::page::pool::Holds;
+use crate::port::{Flash, Owners};
+use crate::sabotage::Sabotage;
+
+/// Lists of a pool that end while a program waits there.
+const PATIENCE: u32 = 16;
+
+impl PageFtl {
+    /// True if programs wait in the way that is described here.
+    #[inline]
+    pub(in crate::page) fn fills_streams<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>) -> bool {
+        self.streams.is_some() && !self.gathers && flash.backend.is_timed()
+    }
+
+    /// Counts a list of writes as submitted.
+    #[inline]
+    pub(in crate::page) fn count_begun(&mut self, pool: u32) {
+        if let Some(streams) = self.streams.as_mut().filter(|_| pool < self.groups) {
+            streams.writing += 1;
+        }
+    }
+
+    /// Counts a list of writes as finished.
+    #[inline]
+    pub(in crate::page) fn count_ended(&mut self, pool: u32) {
+        if let Some(streams) = self.streams.as_mut().filter(|_| pool < self.groups) {
+            streams.writing -= 1;
+            self.pools[pool as usize].ended = self.pools[pool as usize].ended.wrapping_add(1);
+        }
+    }
+
+    /// Lets the program of a pool's present stream wait for more data. Returns false if it should not wait.
+    pub(in crate::page) fn hold_for_stream(&mut self, pool: u32) -> bool {
+        let fills = self.program_slots() > 1 && self.kind_in(pool) == Holds::Data;
+        let Some(streams) = &mut self.streams else { return false };
+        let chosen = &mut self.pools[pool as usize];
+        if !chosen.held {
+            chosen.held_at = chosen.ended;
+        }
+        let is_patient = chosen.ended.wrapping_sub(chosen.held_at) < PATIENCE;
+        chosen.held = fills && chosen.program.is_some() && is_patient && streams.writing > 0;
+        if chosen.held {
+            streams.with_held.insert(pool);
+        }
+        chosen.held
+    }
+
+    /// A list of a pool has ended: sends the programs that have waited long enough, and one program if no other list is in
+    /// progress.
+    pub(in crate::page) fn end_hold_of_streams<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        pool: u32,
+    ) {
+        if self.planted.is(Sabotage::ParkedForgotten) || pool >= self.groups {
+            return;
+        }
+        let mut sent = false;
+        self.for_each_stream(pool, |ftl| {
+            let chosen = &ftl.pools[pool as usize];
+            if chosen.held && chosen.ended.wrapping_sub(chosen.held_at) >= PATIENCE {
+                ftl.send(flash, pool);
+                sent = true;
+            }
+        });
+        if sent {
+            self.start_gc(flash, owners, pool);
+        }
+        while let Some(other) = self.next_with_held() {
+            self.send_fullest(flash, other);
+            self.start_gc(flash, owners, other);
+        }
+    }
+
+    /// A pool with a program that waits, while no list of writes is in progress.
+    fn next_with_held(&mut self) -> Option<u32> {
+        let streams = self.streams.as_mut()?;
+        while streams.writing == 0 {
+            let with_held = &mut streams.with_held;
+            let pool = with_held.first_from(streams.turn).or_else(|| with_held.first_from(0))?;
+            streams.turn = pool + 1;
+            if self.pools[pool as usize].each_list().any(|of| of.held) {
+                return Some(pool);
+            }
+            with_held.remove(pool);
+        }
+        None
+    }
+
+    /// Sends the program with the most mapping units of those that are under assembly in a pool.
+    pub(in crate::page) fn send_fullest<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
+        let mut fullest = None;
+        self.for_each_stream(pool, |ftl| {
+            let chosen = &ftl.pools[pool as usize];
+            let units = chosen.program.map_or(0, |program| flash.backend.command(program.command).count());
+            if chosen.list.is_some() && fullest.is_none_or(|(most, _): (u32, Stream)| units > most) {
+                fullest = Some((units, chosen.stream));
+            }
+        });
+        if let Some((_, stream)) = fullest {
+            self.pools[pool as usize].turn_to(stream);
+            self.send(flash, pool);
+        }
+    }
+}
