@@ -39,7 +39,7 @@ impl Book {
         }
         let generations = CopyStreamsSpec::Generations { streams: 4 };
         self.add("streams, One, Generations", |spec| with_streams(spec, HostStreamsSpec::One, generations));
-        let [size, _, interval, lists, _] = every;
+        let [size, _, interval, lists, ..] = every;
         let mut add = |name: &str, change: &dyn Fn(&mut Spec)| {
             self.add(format!("streams, {name}"), |spec| {
                 with_streams(spec, lists.clone(), CopyStreamsSpec::Same);
