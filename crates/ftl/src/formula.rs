@@ -17,14 +17,18 @@ pub const SYNTAX: &str = "numbers, names, + - * / ^, < <= > >= == !=, brackets, 
 /// The most numbers that wait on the stack.
 const DEPTH: usize = 32;
 
+/// A function of one value, and of two.
+type Unary = fn(f64) -> f64;
+type Binary = fn(f64, f64) -> f64;
+
 /// A step of an evaluation: it takes its arguments from the stack and leaves its value there.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Number(f64),
     /// A name, by its place in the list of names.
     Name(usize),
-    Unary(fn(f64) -> f64),
-    Binary(fn(f64, f64) -> f64),
+    Unary(Unary),
+    Binary(Binary),
     /// The second argument if the first is not zero, else the third.
     If,
 }

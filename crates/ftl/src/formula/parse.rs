@@ -2,22 +2,23 @@
 
 use base::suggest::nearest;
 
-use super::{DEPTH, FormulaError, Step};
+use super::{Binary, DEPTH, FormulaError, Step, Unary};
 
 /// How deep brackets and functions may lie within each other.
 const NESTING: usize = 50;
 
 /// The functions of one value.
-const UNARY: [(&str, fn(f64) -> f64); 5] =
+const UNARY: [(&str, Unary); 5] =
     [("abs", f64::abs), ("sqrt", f64::sqrt), ("ln", f64::ln), ("exp", f64::exp), ("floor", f64::floor)];
 
 /// The functions of two values.
-const BINARY: [(&str, fn(f64, f64) -> f64); 2] = [("min", f64::min), ("max", f64::max)];
+const BINARY: [(&str, Binary); 2] = [("min", f64::min), ("max", f64::max)];
 
 const IF: &str = "if";
 
 /// The comparisons, each before those that begin it.
-const COMPARISONS: [(&str, fn(f64, f64) -> f64); 6] = [
+#[allow(clippy::float_cmp)] // What the user asks for.
+const COMPARISONS: [(&str, Binary); 6] = [
     ("<=", |a, b| f64::from(a <= b)),
     ("<", |a, b| f64::from(a < b)),
     (">=", |a, b| f64::from(a >= b)),
@@ -120,7 +121,7 @@ impl<'a> Reader<'a> {
     fn sum(&mut self) -> Result<(), FormulaError> {
         self.product()?;
         loop {
-            let add: fn(f64, f64) -> f64 = match () {
+            let add: Binary = match () {
                 () if self.take("+") => |a, b| a + b,
                 () if self.take("-") => |a, b| a - b,
                 () => return Ok(()),
@@ -133,7 +134,7 @@ impl<'a> Reader<'a> {
     fn product(&mut self) -> Result<(), FormulaError> {
         self.negation()?;
         loop {
-            let multiply: fn(f64, f64) -> f64 = match () {
+            let multiply: Binary = match () {
                 () if self.take("*") => |a, b| a * b,
                 () if self.take("/") => |a, b| a / b,
                 () => return Ok(()),

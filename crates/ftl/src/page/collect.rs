@@ -214,7 +214,7 @@ impl PageFtl {
         let dry = free == 0 && chosen.open[chosen.copies].is_none();
         let victims = &self.victims[self.kind_in(pool)];
         let media = flash.backend.media();
-        let moment = Moment { now: flash.now, free: free as u32, erases: &|superblock| media.erases(superblock) };
+        let moment = Moment { now: flash.now, free, erases: &|superblock| media.erases(superblock) };
         let victim = if dry { victims.cheapest(pool) } else { victims.pick(pool, moment, &mut self.rng) };
         // Filling up a program costs nothing; otherwise all gathered mapping units must find a place.
         let free_of_charge = stalled && fills_up;
