@@ -131,6 +131,18 @@ fn set(root: &mut toml::Value, way: &[String], value: &toml::Value) -> bool {
     true
 }
 
+/// True if a description has a key.
+fn is_given(table: &toml::Table, way: &[String]) -> bool {
+    let mut steps = way.iter();
+    let first = steps.next().and_then(|step| table.get(step));
+    let place = steps.fold(first, |place, step| match place? {
+        toml::Value::Array(items) => step.parse::<usize>().ok().and_then(|index| items.get(index)),
+        toml::Value::Table(table) => table.get(step),
+        _ => None,
+    });
+    place.is_some()
+}
+
 fn value(text: &str) -> toml::Value {
     let mut table: toml::Table = format!("value = {text}").parse().expect("TOML");
     table.remove("value").expect("it is there")
@@ -149,7 +161,7 @@ fn names(faults: &Faults, way: &[String]) -> bool {
     })
 }
 
-/// Every key of a schema at every extreme, in the first two descriptions that have its table.
+/// Every key of a schema at every extreme, in two descriptions that have it or at least its table.
 fn sweep(
     schema: &Value,
     bases: &[(&str, String)],
@@ -166,7 +178,10 @@ fn sweep(
     walk(schema, schema, &mut Vec::new(), &mut leaves);
     for (way, kind) in leaves {
         let has = |table: &toml::Table| set(&mut toml::Value::Table(table.clone()), &way, &value("1"));
-        let chosen: Vec<_> = tables.iter().filter(|(_, table)| has(table)).take(2).collect();
+        let mut chosen: Vec<_> = tables.iter().filter(|(_, table)| has(table)).collect();
+        // First those that have the key: in a table of another policy it may be unknown.
+        chosen.sort_by_key(|(_, table)| !is_given(table, &way));
+        chosen.truncate(2);
         if chosen.is_empty() {
             wrong.push(format!("no description has the table of {way:?}"));
         }
@@ -287,6 +302,30 @@ fn every_number_of_a_device_is_refused_or_runs() {
             page(
                 "controllers = 'none'\nsuspend = { stop = 'cancel', writes = true, program-time = '5us', limit = 3 }",
                 "",
+                "",
+            ),
+        ),
+        (
+            "streams by filters",
+            page(
+                "",
+                "streams = { host = { policy = 'bloom-filters', filters = 3, bits = 128, decay = 16, threshold = 3 }, copies = { \
+                 policy = 'generations', streams = 2 } }",
+                "",
+            ),
+        ),
+        ("streams by lists", page("", "streams = { host = { policy = 'lru', levels = [8, 16] } }", "")),
+        (
+            "streams by interval",
+            page("", "streams = { host = { policy = 'interval', limits = ['64KiB'], memory = '256B' } }", ""),
+        ),
+        ("streams by size", page("", "streams = { host = { policy = 'size', limits = ['4KiB'] } }", "")),
+        ("streams by queue", page("", "streams = { host = { policy = 'queue', streams = 2 } }", "")),
+        (
+            "streams by formula",
+            page(
+                "",
+                "streams = { host = { policy = 'formula', number = 'interval > 9', streams = 3, memory = '1KiB' } }",
                 "",
             ),
         ),
