@@ -98,12 +98,7 @@ fn seeds_that_once_failed_pass() {
         ("power cuts, full", short_log, 951, "test"),
         // Drives with enough garbage refused writes after a failure.
         ("program failures", "buffered, AddressStriping channel-chip-die-plane", 440_022, "soak"),
-        (
-            "program failures",
-            "CostBenefit { age: Superblocks }, AddressStriping channel-chip-die-plane",
-            495_015,
-            "soak",
-        ),
+        ("program failures", "CostBenefit, AddressStriping channel-chip-die-plane", 495_015, "soak"),
         ("erase failures", "Random, PageRoundRobin channel-chip-die-plane", 495_018, "soak"),
         ("erase failures", "two chips on a channel", 2_775_000, "soak"),
         ("program failures", "controllers Shared(2), Fifo", 2_775_007, "soak"),

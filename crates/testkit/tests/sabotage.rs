@@ -190,7 +190,7 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
             vec![at(&["Chang, a large table"], "program failures")]
         }
         Sabotage::HelperUnreserved => {
-            vec![at(&["CostBenefit { age: Superblocks }, PageRoundRobin channel-chip-die-plane"], "preconditioning")]
+            vec![at(&["CostBenefit, PageRoundRobin channel-chip-die-plane"], "preconditioning")]
         }
         Sabotage::CacheOverwritten => vec![at(&["cache mode across lists, deep queue"], "integrity")],
         Sabotage::DiscardUnrecorded => vec![at(TRIMS, "power cuts, full"), at(TRIMS, "power cuts, among discards")],

@@ -5,7 +5,8 @@ use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Span, Time};
 use flash::nand::FaultSpec;
 use ssd::{
-    Candidate, Completion, Drive, FtlKind, Precondition, QueueId, Request, Resolved, Spec, Ssd, register_victim_policy,
+    Candidate, Completion, Drive, FtlKind, HostWrite, Precondition, QueueId, Request, Resolved, Spec, Ssd,
+    StreamPolicy, register_stream_policy, register_victim_policy,
 };
 
 use crate::requests;
@@ -183,7 +184,13 @@ pub fn fixtures() -> Vec<Fixture> {
             PART,
             "channels = 2\nchips = 2\n",
             "[ftl]\nover-provisioning = \"68%\"\n\
-             streams = { host = { policy = \"formula\", number = \"interval > 65536\", streams = 2, memory = \"256B\" } }\n",
+             streams = { host = { policy = \"formula\", number = \"interval / 65536\", streams = 3, memory = \"256B\" } }\n",
+        ),
+        fixture(
+            "page, streams by a policy of the program",
+            PART,
+            "channels = 2\nchips = 2\n",
+            &format!("[ftl]\nover-provisioning = \"68%\"\nstreams = {{ host = {} }}\n", own_streams()),
         ),
         fixture(
             "page, streams by lists",
@@ -245,6 +252,21 @@ fn own_victim() -> &'static str {
     let youngest = |block: &Candidate<'_>| -(block.age() as f64);
     register_victim_policy("youngest", "1", youngest).expect("a name of one version");
     "{ policy = \"own\", name = \"youngest\", version = \"1\" }"
+}
+
+/// A stream policy of this program: neighbours go to different streams.
+#[derive(Clone, Debug)]
+struct Neighbours;
+
+impl StreamPolicy for Neighbours {
+    fn stream(&mut self, write: &HostWrite) -> u8 {
+        (write.lpn.get() % 16) as u8
+    }
+}
+
+fn own_streams() -> &'static str {
+    register_stream_policy("neighbours", "1", Neighbours).expect("a name of one version");
+    "{ policy = \"own\", name = \"neighbours\", streams = 2, version = \"1\" }"
 }
 
 /// The families that do not map pages.

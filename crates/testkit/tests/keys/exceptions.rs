@@ -36,6 +36,9 @@ const fn on(key: &'static str, devices: &'static [&'static str], reason: &'stati
     Exception { key, devices, reason }
 }
 
+/// A policy of the program.
+const REGISTERED: &str = "what the program has not registered is refused";
+
 /// All exceptions.
 pub(crate) const EXCEPTIONS: &[Exception] = &[
     printed("name", "a name"),
@@ -50,8 +53,10 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         "flash.custom-part.initial_bad_blocks",
         "what the maker promises; flash.faults.initial-bad-blocks is what happens",
     ),
-    printed("ftl.gc.victim(own).name", "a name that no policy of the program has is refused"),
-    printed("ftl.gc.victim(own).version", "another version than that of the policy is refused"),
+    on("ftl.gc.victim(own).name", &["page, planes that*"], REGISTERED),
+    on("ftl.gc.victim(own).version", &["page, planes that*"], REGISTERED),
+    on("ftl.streams.host(own).name", &["page, streams by a policy*"], REGISTERED),
+    on("ftl.streams.host(own).version", &["page, streams by a policy*"], REGISTERED),
     printed("flash.custom-part.electrical", "energy, which is worked out from the counters afterwards"),
     printed("slc.custom-part.name", "a name"),
     printed("slc.custom-part.source", "says where the numbers come from"),

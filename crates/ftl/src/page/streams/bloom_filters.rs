@@ -60,8 +60,8 @@ impl BloomFilters {
     }
 
     fn note(&mut self, lpn: u32) {
-        let in_turn = (0..self.filters).map(|i| (self.turn + i) % self.filters);
-        if let Some(filter) = in_turn.into_iter().find(|filter| !self.has(*filter, lpn)) {
+        let from_turn = (0..self.filters).map(|i| (self.turn + i) % self.filters);
+        if let Some(filter) = from_turn.into_iter().find(|filter| !self.has(*filter, lpn)) {
             for (word, mask) in self.places(filter, lpn) {
                 self.words[word] |= mask;
             }
