@@ -177,6 +177,10 @@ impl Life {
         }
         self.answered(results);
         assert!(self.open.is_empty());
+        if on_cut == OnCut::Hold {
+            // The flush above began with the held writes, and covers none that had to wait for room in the buffer.
+            drop(self.bench.alone(Operation::Flush, 0, 0));
+        }
         self.read_all();
         if self.bench.core.status().lost_writes {
             self.bench.core.power_off(self.bench.now, &mut self.bench.answers).expect("it is on");
