@@ -24,6 +24,11 @@ pub(super) struct ByFormula {
 }
 
 impl ByFormula {
+    /// Checks a formula, without the memory of its table.
+    pub(super) fn check(text: &str) -> Result<(), FormulaError> {
+        Formula::parse(text, &NAMES).map(drop)
+    }
+
     /// Mapping units have so many sectors.
     pub(super) fn parse(text: &str, memory: Bytes, sectors: u64) -> Result<Self, FormulaError> {
         let formula = Formula::parse(text, &NAMES)?;

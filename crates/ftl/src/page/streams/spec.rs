@@ -233,7 +233,7 @@ impl StreamsSpec {
             HostStreamsSpec::Formula { number, streams, memory } => {
                 faults.within("ftl.streams.host.streams", *streams, 2..=most);
                 check_table(*memory, faults);
-                if let Err(error) = ByFormula::parse(number, *memory, 1) {
+                if let Err(error) = ByFormula::check(number) {
                     faults.add("ftl.streams.host.number", error.to_string(), "e.g. \"if(size < 16384, 0, 1)\"");
                 }
             }
