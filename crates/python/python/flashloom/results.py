@@ -605,6 +605,27 @@ class SteadySummary(Record):
     """True in steady state."""
 
 
+class StreamSummary(Record):
+    """One write stream."""
+
+    share: float
+    """Their share of those of all streams of the same kind; 0 if there are none."""
+    units: int
+    """Mapping units programmed in the stream."""
+    write_amplification: Optional[float]
+    """Mapping units programmed for one that the host wrote, in the class of the stream; only for a stream of host
+    data whose copies stay in a stream of their own (`ftl.streams.copies` = `same`)."""
+
+
+class StreamsSummary(Record):
+    """The write streams of a page-mapped FTL that has several."""
+
+    copies: list[StreamSummary]
+    """The streams of copies."""
+    host: list[StreamSummary]
+    """The streams of host data, in the order of their numbers."""
+
+
 class Summary(Record):
     """A run in numbers: the JSON of `--json` and `summary.json`."""
 
@@ -681,6 +702,8 @@ class Summary(Record):
     """Simulated seconds from the first submission to the last completion."""
     slc_mlc: Optional[SlcMlcSummary]
     """The traffic of the SLC and MLC flash of a hybrid drive."""
+    streams: Optional[StreamsSummary]
+    """The write streams, if there are several of host data or of copies."""
     unmapped_slots: int
     """Of these, the number that was never written, or discarded: they cost no flash time, unless `ftl.unmapped-
     reads` says so."""
