@@ -60,10 +60,10 @@ impl Index<Stream> for OpenSuperblocks {
 
     #[inline]
     fn index(&self, stream: Stream) -> &Option<Open> {
-        match (stream.number(), stream.is_host()) {
-            (0, true) => &self.host,
-            (0, false) => &self.copies,
-            _ => &self.others[self.place(stream)],
+        match stream {
+            Stream::HOST => &self.host,
+            Stream::COPIES => &self.copies,
+            other => &self.others[self.place(other)],
         }
     }
 }
@@ -71,10 +71,13 @@ impl Index<Stream> for OpenSuperblocks {
 impl IndexMut<Stream> for OpenSuperblocks {
     #[inline]
     fn index_mut(&mut self, stream: Stream) -> &mut Option<Open> {
-        match (stream.number(), stream.is_host()) {
-            (0, true) => &mut self.host,
-            (0, false) => &mut self.copies,
-            _ => &mut self.others[self.place(stream)],
+        match stream {
+            Stream::HOST => &mut self.host,
+            Stream::COPIES => &mut self.copies,
+            other => {
+                let place = self.place(other);
+                &mut self.others[place]
+            }
         }
     }
 }
