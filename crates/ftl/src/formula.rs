@@ -3,16 +3,12 @@
 //! A formula is read once, into steps for a stack of numbers, and evaluated for each candidate. It has no loops and no
 //! state, so it always ends and has one value for one set of inputs.
 //!
-//! Expression crates were tried. One reads `2 x` and `{u}` as well and reports no positions, so that checking its text took more
-//! lines than this module has; it also brings a regular-expression engine.
+//! No expression crate: `exmex` also reads `2 x` and `{u}`, reports no positions and brings a regular-expression engine, so that the
+//! checks around it are longer than this module.
 
 mod parse;
 
 use std::fmt;
-
-/// The names, operators and functions of all formulas, as one sentence.
-pub const SYNTAX: &str = "numbers, names, + - * / ^, < <= > >= == !=, brackets, abs(x), sqrt(x), ln(x), exp(x), floor(x), \
-                          min(x, y), max(x, y) and if(condition, x, y)";
 
 /// The most numbers that wait on the stack.
 const DEPTH: usize = 32;
@@ -33,7 +29,7 @@ enum Step {
     If,
 }
 
-/// What is wrong with the text of a formula, and where.
+/// An error in the text of a formula, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormulaError {
     /// The character, from 1, at which the reading stopped.

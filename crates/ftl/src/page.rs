@@ -37,6 +37,7 @@ mod pool_set;
 mod port;
 mod prefetch;
 mod read;
+mod registry;
 mod rescue;
 mod reserve;
 mod sort;
@@ -84,12 +85,13 @@ pub use firmware_spec::FirmwareSpec;
 pub use gc_spec::GcSpec;
 pub(crate) use map_pages::MapPages;
 pub use placement::{Digits, ParseDigitsError, PlacementSpec};
+pub use registry::RegisterError;
 pub use streams::{
     CopyStreamsSpec, HostStreamsSpec, HostWrite, StreamCounters, StreamPolicy, StreamsSpec, register_stream_policy,
 };
 pub(crate) use trim::TrimPages;
 pub use unmapped_spec::UnmappedReads;
-pub use victim::{AgeUnit, Candidate, Candidates, RegisterError, VictimPolicy, VictimSpec, register_victim_policy};
+pub use victim::{AgeUnit, Candidate, Candidates, VictimPolicy, VictimSpec, register_victim_policy};
 
 /// The purpose of a list, which is its tag in the backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -29,7 +29,7 @@ pub(super) struct Open {
 pub(super) struct OpenSuperblocks {
     host: Option<Open>,
     copies: Option<Open>,
-    /// Those of the other streams: of host data, then of copies. Nearly always empty.
+    /// Open superblocks of the other streams: of host data, then of copies. Nearly always empty.
     others: Box<[Option<Open>]>,
     count: StreamCount,
 }
@@ -139,7 +139,7 @@ pub(super) struct Collection {
     pub(super) victims: Vec<Victim>,
     /// Valid slots that have been picked but do not fill a program yet. With several streams of copies, those of the last.
     pub(super) gathered: Vec<Psn>,
-    /// Those of the other streams of copies.
+    /// Valid slots that have been picked for the other streams of copies.
     pub(super) sorted: Box<[Vec<Psn>]>,
     /// True if the host may take all free superblocks but one: nothing else can go on.
     pub(super) waives: bool,
@@ -197,7 +197,7 @@ pub(super) struct Pool {
     pub(super) held: bool,
     /// The count of ended lists when they began to wait.
     pub(super) held_at: u32,
-    /// Those of the other streams of host data; empty if there is one.
+    /// Lists and programs of the other streams of host data; empty if there is one stream.
     pub(super) parked: Box<[Parked]>,
     /// The stream of copies, or the last of several, which takes copies of any class.
     pub(super) copies: Stream,

@@ -174,7 +174,7 @@ impl Streams {
                 Some(HostPolicy::Formula(policy))
             }
             HostStreamsSpec::Own { name, .. } => {
-                Some(HostPolicy::Own(own::policy(name).expect("the description is checked").begin()))
+                Some(HostPolicy::Own(own::POLICIES.policy(name).expect("the description is checked").boxed()))
             }
         };
         let zeros = |streams: u8| vec![0; usize::from(streams)];

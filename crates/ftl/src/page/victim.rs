@@ -23,7 +23,6 @@ use std::sync::Arc;
 
 use base::engine::Rng;
 use base::fault::Faults;
-use base::suggest::nearest;
 use base::units::{SuperblockId, Time};
 use flash::nand::Geometry;
 use schemars::JsonSchema;
@@ -36,7 +35,7 @@ use order::AgeOrder;
 pub use age_unit::AgeUnit;
 pub(super) use candidates::Moment;
 pub use candidates::{Candidate, Candidates};
-pub use own_policy::{RegisterError, register_victim_policy};
+pub use own_policy::register_victim_policy;
 
 /// The policy that chooses a victim among the closed superblocks of a pool. It never chooses one without an invalid
 /// mapping unit.
@@ -52,7 +51,7 @@ pub enum VictimSpec {
     /// age * (1 - u) / 2u (Kawaguchi, Nishioka, Motoda: A Flash-Memory Based File System, USENIX 1995). Of several as good,
     /// the one that was closed first.
     CostBenefit {
-        /// What age is counted in. The source counts it in time.
+        /// The unit of the age. The source takes time.
         #[serde(default, skip_serializing_if = "is_default")]
         age: AgeUnit,
     },
@@ -60,7 +59,7 @@ pub enum VictimSpec {
     /// age * (1 - u) / (u * (erases + 1)) (Chiang, Lee, Chang: Using data clustering to improve cleaning performance for
     /// flash memory, Software: Practice and Experience 29(3), 1999). Of several as good, the one that was closed first.
     CostAgeTimes {
-        /// What age is counted in. The source counts it in time.
+        /// The unit of the age. The source takes time.
         #[serde(default, skip_serializing_if = "is_default")]
         age: AgeUnit,
     },
@@ -176,26 +175,8 @@ impl VictimSpec {
                     faults.add("ftl.gc.victim.score", error.to_string(), "e.g. \"age * (1 - u) / (2 * u)\"");
                 }
             }
-            Self::OwnPolicy { name, version } => Self::check_own(name, version.as_deref(), faults),
-            _ => {}
-        }
-    }
-
-    fn check_own(name: &str, version: Option<&str>, faults: &mut Faults) {
-        match (own_policy::policy(name), version) {
-            (None, _) => {
-                let names = own_policy::names();
-                let names: Vec<&str> = names.iter().map(String::as_str).collect();
-                let meant = nearest(name, &names).map(|name| format!("; did you mean `{name}`?"));
-                let message =
-                    format!("no victim policy `{name}` is registered in this program{}", meant.unwrap_or_default());
-                let remedy =
-                    "register it before the description is read (register_victim_policy), or name one of the library";
-                faults.add("ftl.gc.victim.name", message, remedy);
-            }
-            (Some(known), Some(version)) if known.version != version => {
-                let message = format!("is {version:?}, and `{name}` is registered with version {:?}", known.version);
-                faults.add("ftl.gc.victim.version", message, "leave it out");
+            Self::OwnPolicy { name, version } => {
+                own_policy::POLICIES.check("ftl.gc.victim", name, version.as_deref(), faults);
             }
             _ => {}
         }
@@ -205,7 +186,7 @@ impl VictimSpec {
     pub(crate) fn written_out(self) -> Self {
         match self {
             Self::OwnPolicy { name, .. } => {
-                let version = own_policy::policy(&name).map(|own| own.version);
+                let version = own_policy::POLICIES.version(&name);
                 Self::OwnPolicy { name, version }
             }
             other => other,
@@ -226,7 +207,7 @@ impl VictimSpec {
             Self::DChoices { d } => Arc::new(d_choices::DChoices { d: *d }),
             Self::WindowedGreedy { window } => Arc::new(windowed_greedy::WindowedGreedy { window: *window }),
             Self::Score { score } => Arc::new(score::Score::parse(score).expect("the description is checked")),
-            Self::OwnPolicy { name, .. } => own_policy::policy(name).expect("the description is checked").policy,
+            Self::OwnPolicy { name, .. } => own_policy::POLICIES.policy(name).expect("the description is checked"),
         }
     }
 }

@@ -6,7 +6,7 @@ use super::interval::Table;
 use super::{HostWrite, StreamPolicy};
 use crate::formula::{Formula, FormulaError};
 
-/// What a formula knows of a write.
+/// The names of a formula: numbers of a write.
 const NAMES: [&str; 7] = ["size", "address", "interval", "written", "queue", "partial", "sequential"];
 
 const INTERVAL: usize = 2;

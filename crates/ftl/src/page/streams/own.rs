@@ -1,13 +1,12 @@
-//! Stream policies of the program that uses this library, by name.
-//!
-//! The names are the process's, like those of its victim policies: a description that is read anywhere in it finds the same
-//! policy.
+//! Stream policies of the program that uses this library.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use super::{HostWrite, StreamPolicy};
-use crate::page::RegisterError;
+use crate::page::registry::{RegisterError, Registry};
+
+/// The registered policies, as each begins at the mount of a drive.
+pub(super) static POLICIES: Registry<Arc<dyn Cloned>> = Registry::new("stream", "register_stream_policy");
 
 /// A policy that can be copied, with the drive that has it.
 pub(super) trait Cloned: StreamPolicy + Send + Sync {
@@ -31,22 +30,6 @@ impl StreamPolicy for Box<dyn Cloned> {
         (**self).stream(write)
     }
 }
-
-/// A policy as it begins, and its version.
-#[derive(Clone)]
-pub(super) struct Own {
-    pub(super) version: String,
-    first: Arc<dyn Cloned>,
-}
-
-impl Own {
-    /// The policy of a drive that has just been mounted.
-    pub(super) fn begin(&self) -> Box<dyn Cloned> {
-        self.first.boxed()
-    }
-}
-
-static POLICIES: RwLock<BTreeMap<String, Own>> = RwLock::new(BTreeMap::new());
 
 /// Registers a stream policy, which descriptions of drives then name: `host = { policy = "own", name = "...", streams = 2 }`.
 /// Each mount of a drive begins with a copy of it.
@@ -75,24 +58,5 @@ pub fn register_stream_policy(
     version: impl Into<String>,
     policy: impl StreamPolicy + Clone + Send + Sync + 'static,
 ) -> Result<(), RegisterError> {
-    let (name, version) = (name.into(), version.into());
-    let mut policies = POLICIES.write().unwrap_or_else(PoisonError::into_inner);
-    match policies.get(&name) {
-        Some(known) if known.version != version => Err(RegisterError::new("stream", name)),
-        Some(_) => Ok(()),
-        None => {
-            policies.insert(name, Own { version, first: Arc::new(policy) });
-            Ok(())
-        }
-    }
-}
-
-/// The policy of a name.
-pub(super) fn policy(name: &str) -> Option<Own> {
-    POLICIES.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
-}
-
-/// The names of all policies.
-pub(super) fn names() -> Vec<String> {
-    POLICIES.read().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
+    POLICIES.register(name.into(), version.into(), Arc::new(policy))
 }

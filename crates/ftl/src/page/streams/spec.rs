@@ -1,7 +1,6 @@
 //! The table `[ftl.streams]` of a description.
 
 use base::fault::Faults;
-use base::suggest::nearest;
 use base::units::Bytes;
 use flash::nand::Stream;
 use schemars::JsonSchema;
@@ -173,7 +172,7 @@ impl StreamsSpec {
     pub(crate) fn written_out(self) -> Self {
         let host = match self.host {
             HostStreamsSpec::Own { name, streams, .. } => {
-                let version = own::policy(&name).map(|own| own.version);
+                let version = own::POLICIES.version(&name);
                 HostStreamsSpec::Own { name, streams, version }
             }
             other => other,
@@ -239,7 +238,7 @@ impl StreamsSpec {
             }
             HostStreamsSpec::Own { name, streams, version } => {
                 faults.within("ftl.streams.host.streams", *streams, 2..=most);
-                check_own(name, version.as_deref(), faults);
+                own::POLICIES.check("ftl.streams.host", name, version.as_deref(), faults);
             }
         }
         match self.copies {
@@ -270,25 +269,6 @@ fn check_table(memory: Bytes, faults: &mut Faults) {
     if memory.get() < 8 {
         let message = format!("is {memory}, and one mapping unit takes 8 bytes");
         faults.add("ftl.streams.host.memory", message, "give it 8 bytes for each mapping unit to remember");
-    }
-}
-
-fn check_own(name: &str, version: Option<&str>, faults: &mut Faults) {
-    match (own::policy(name), version) {
-        (None, _) => {
-            let names = own::names();
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            let meant = nearest(name, &names).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
-            let message = format!("no stream policy `{name}` is registered in this program{meant}");
-            let remedy =
-                "register it before the description is read (register_stream_policy), or name one of the library";
-            faults.add("ftl.streams.host.name", message, remedy);
-        }
-        (Some(known), Some(version)) if known.version != version => {
-            let message = format!("is {version:?}, and `{name}` is registered with version {:?}", known.version);
-            faults.add("ftl.streams.host.version", message, "leave it out");
-        }
-        _ => {}
     }
 }
 

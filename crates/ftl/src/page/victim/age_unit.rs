@@ -1,11 +1,11 @@
-//! What the age of a superblock is counted in.
+//! The unit of a superblock's age: superblocks or time.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Candidate;
 
-/// What the age of a superblock is counted in.
+/// The unit of a superblock's age.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgeUnit {

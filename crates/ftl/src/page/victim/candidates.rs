@@ -8,7 +8,7 @@ use base::units::{Span, SuperblockId, Time};
 use super::order::AgeOrder;
 use crate::toolkit::Minima;
 
-/// What a pool knows beside its superblocks when it looks for a victim.
+/// The time, the free superblocks and the erases of a pool that looks for a victim.
 #[derive(Clone, Copy)]
 pub(crate) struct Moment<'a> {
     pub(crate) now: Time,

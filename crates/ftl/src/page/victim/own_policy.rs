@@ -1,45 +1,12 @@
-//! Victim policies of the program that uses this library, by name.
-//!
-//! The names are the process's, as those of its functions are: a description that is read anywhere in it (by a run, a study on
-//! many threads, a comparison, a what-if) finds the same policy, and nothing between the file and the FTL hands it on.
+//! Victim policies of the program that uses this library.
 
-use std::collections::BTreeMap;
-use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use super::VictimPolicy;
+use crate::page::registry::{RegisterError, Registry};
 
-/// A policy and its version.
-#[derive(Clone)]
-pub(super) struct Own {
-    pub(super) version: String,
-    pub(super) policy: Arc<dyn VictimPolicy>,
-}
-
-static POLICIES: RwLock<BTreeMap<String, Own>> = RwLock::new(BTreeMap::new());
-
-/// The reason that a policy is not registered: its name belongs to another version.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RegisterError {
-    kind: &'static str,
-    name: String,
-}
-
-impl RegisterError {
-    /// The name is that of a policy of this kind, such as `victim`.
-    pub(crate) const fn new(kind: &'static str, name: String) -> Self {
-        Self { kind, name }
-    }
-}
-
-impl fmt::Display for RegisterError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind, name } = self;
-        write!(f, "there is a {kind} policy `{name}` of another version already; give this one another name")
-    }
-}
-
-impl std::error::Error for RegisterError {}
+/// The registered policies.
+pub(super) static POLICIES: Registry<Arc<dyn VictimPolicy>> = Registry::new("victim", "register_victim_policy");
 
 /// Registers a victim policy, which descriptions of drives then name: `victim = { policy = "own", name = "..." }`.
 ///
@@ -61,24 +28,5 @@ pub fn register_victim_policy(
     version: impl Into<String>,
     policy: impl VictimPolicy + 'static,
 ) -> Result<(), RegisterError> {
-    let (name, version) = (name.into(), version.into());
-    let mut policies = POLICIES.write().unwrap_or_else(PoisonError::into_inner);
-    match policies.get(&name) {
-        Some(known) if known.version != version => Err(RegisterError::new("victim", name)),
-        Some(_) => Ok(()),
-        None => {
-            policies.insert(name, Own { version, policy: Arc::new(policy) });
-            Ok(())
-        }
-    }
-}
-
-/// The policy of a name.
-pub(super) fn policy(name: &str) -> Option<Own> {
-    POLICIES.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
-}
-
-/// The names of all policies.
-pub(super) fn names() -> Vec<String> {
-    POLICIES.read().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
+    POLICIES.register(name.into(), version.into(), Arc::new(policy))
 }

@@ -5,7 +5,7 @@ use base::engine::Rng;
 use super::{Candidate, Candidates, VictimPolicy};
 use crate::formula::{Formula, FormulaError};
 
-/// What a formula knows of a candidate, each with its meaning.
+/// The names of a formula, each with its meaning for a candidate.
 const NAMES: [(&str, &str); 8] = [
     ("u", "share of its mapping units that are valid, 0 to 1"),
     ("valid", "its valid mapping units"),

@@ -1,0 +1,81 @@
+//! Policies of the program that uses this library, by name.
+//!
+//! The names are the process's, as those of its functions are: a description that is read anywhere in it (by a run, a study on
+//! many threads, a comparison, a what-if) finds the same policy, and nothing between the file and the FTL hands it on.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{PoisonError, RwLock};
+
+use base::fault::Faults;
+use base::suggest::nearest;
+
+/// The registered policies of one kind.
+pub(super) struct Registry<T> {
+    /// The kind, such as `victim`.
+    kind: &'static str,
+    /// The function that registers one.
+    function: &'static str,
+    /// Version and policy by name.
+    policies: RwLock<BTreeMap<String, (String, T)>>,
+}
+
+/// The reason that a policy is not registered: its name belongs to another version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegisterError {
+    kind: &'static str,
+    name: String,
+}
+
+impl fmt::Display for RegisterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, name } = self;
+        write!(f, "there is a {kind} policy `{name}` of another version already; give this one another name")
+    }
+}
+
+impl std::error::Error for RegisterError {}
+
+impl<T: Clone> Registry<T> {
+    pub(super) const fn new(kind: &'static str, function: &'static str) -> Self {
+        Self { kind, function, policies: RwLock::new(BTreeMap::new()) }
+    }
+
+    /// Registers a policy. One of the same name and version stays.
+    pub(super) fn register(&self, name: String, version: String, policy: T) -> Result<(), RegisterError> {
+        let mut policies = self.policies.write().unwrap_or_else(PoisonError::into_inner);
+        let (known, _) = policies.entry(name.clone()).or_insert_with(|| (version.clone(), policy));
+        if *known == version { Ok(()) } else { Err(RegisterError { kind: self.kind, name }) }
+    }
+
+    fn get(&self, name: &str) -> Option<(String, T)> {
+        self.policies.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    /// The policy of a name.
+    pub(super) fn policy(&self, name: &str) -> Option<T> {
+        self.get(name).map(|(_, policy)| policy)
+    }
+
+    /// The version of the policy of a name.
+    pub(super) fn version(&self, name: &str) -> Option<String> {
+        self.get(name).map(|(version, _)| version)
+    }
+
+    /// Adds the faults of a name and of a version that a table of a description gives.
+    pub(super) fn check(&self, table: &str, name: &str, version: Option<&str>, faults: &mut Faults) {
+        let Self { kind, function, .. } = self;
+        let Some(known) = self.version(name) else {
+            let policies = self.policies.read().unwrap_or_else(PoisonError::into_inner);
+            let names: Vec<&str> = policies.keys().map(String::as_str).collect();
+            let meant = nearest(name, &names).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+            let message = format!("no {kind} policy `{name}` is registered in this program{meant}");
+            let remedy = format!("register it before the description is read ({function}), or name one of the library");
+            return faults.add(&format!("{table}.name"), message, remedy);
+        };
+        if let Some(version) = version.filter(|version| *version != known) {
+            let message = format!("is {version:?}, and `{name}` is registered with version {known:?}");
+            faults.add(&format!("{table}.version"), message, "leave it out");
+        }
+    }
+}
