@@ -8,7 +8,7 @@ use ssd::{Drive, Precondition, Ssd};
 use study::catalogue::Device;
 use study::oracle::{Blank, Oracle, Payload};
 use study::session::{Flow, Session, Stop};
-use study::watch::{Watch, Watcher};
+use study::watch::Watch;
 use workload::generate::{Generator, GeneratorSpec};
 
 use crate::drives;
@@ -28,16 +28,19 @@ address = { pattern = "zipf", theta = 0.9 }
 "#;
 
 /// Sessions on one observed drive, each of one slice.
-struct Observed<S, O, P> {
+struct Observed<S, P> {
     device: Device,
-    drive: Ssd<S, O>,
+    drive: Ssd<S>,
     payload: P,
     source: Generator,
 }
 
-impl<S: Sector, O: Watcher, P: Payload<S>> Observed<S, O, P> {
-    fn new(device: &Device, observer: O, payload: P) -> Self {
-        let mut drive = Ssd::observed(&device.resolved, 1, observer);
+impl<S: Sector, P: Payload<S>> Observed<S, P> {
+    fn new(device: &Device, watch: Option<Watch>, payload: P) -> Self {
+        let mut drive = Ssd::new(&device.resolved, 1);
+        if let Some(watch) = watch {
+            drive = drive.observed_by(watch);
+        }
         _ = drive.precondition(Precondition::Fill, &mut |_, _| {});
         let spec = GeneratorSpec::from_toml(WORKLOAD);
         let source = spec.and_then(|spec| Generator::new(&spec, drive.capacity(), 1));
@@ -46,7 +49,7 @@ impl<S: Sector, O: Watcher, P: Payload<S>> Observed<S, O, P> {
     }
 }
 
-impl<S: Sector, O: Watcher, P: Payload<S>> Load for Observed<S, O, P> {
+impl<S: Sector, P: Payload<S>> Load for Observed<S, P> {
     fn slice(&mut self, requests: u64) -> u64 {
         let session = Session::new(&self.device).flow(Flow::of("bench", &mut self.source));
         let outcome = session.stop(Stop::Requests(requests)).run_on(&mut self.drive, &mut self.payload);
@@ -68,9 +71,9 @@ pub(crate) fn measure(plan: Plan<'_>, bare: fn() -> Box<dyn Load>) -> Vec<Row> {
         let granularity = Sectors::new(u64::from(device.resolved.geometry.sectors));
         let title = |what: &str| format!("reads and writes, {name}{what}");
         let (first, second, third) = (device.clone(), device.clone(), device);
-        let plain = move || Observed::<(), _, _>::new(&first, (), Blank);
-        let checked = move || Observed::<Stamp, _, _>::new(&second, (), Oracle::blank(granularity));
-        let explained = move || Observed::<(), _, _>::new(&third, Watch::default().explaining(), Blank);
+        let plain = move || Observed::<(), _>::new(&first, None, Blank);
+        let checked = move || Observed::<Stamp, _>::new(&second, None, Oracle::blank(granularity));
+        let explained = move || Observed::<(), _>::new(&third, Some(Watch::default().explaining()), Blank);
         let three = vec![
             Entry::new(title(""), requests, None, plain),
             Entry::new(title(", --verify"), requests, verify, checked),

@@ -123,12 +123,12 @@ pub enum Event {
     },
 }
 
-/// The flash array with its controllers, channels and processor. `S` is the content of a sector, `O` the observer.
+/// The flash array with its controllers, channels and processor. `S` is the content of a sector.
 ///
 /// Each machine has its own rules, and knows no other. The backend leads a command from one machine to the next:
 /// `submit` from the FTL to the die, `operate` through the die and the channel, `effect` to the media.
 #[derive(Clone, Debug)]
-pub struct Backend<S, O = ()> {
+pub struct Backend<S> {
     rules: Rules,
     media: Media<S>,
     table: CommandTable,
@@ -142,13 +142,13 @@ pub struct Backend<S, O = ()> {
     decoders: Option<Box<DecoderPool>>,
     fast: Fast<S>,
     account: Account,
-    observer: O,
+    observer: Option<Box<dyn Observer>>,
 }
 
-impl<S: Sector, O: Observer> Backend<S, O> {
+impl<S: Sector> Backend<S> {
     /// A backend over `media`.
     #[must_use]
-    pub fn new(media: Media<S>, config: &Config, observer: O) -> Self {
+    pub fn new(media: Media<S>, config: &Config) -> Self {
         let geometry = media.geometry();
         let controllers = ControllerPool::new(config.controllers, config.transfer, geometry);
         let links = config.links(geometry);
@@ -157,7 +157,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let rules = Rules::new(config, geometry);
         let units = rules.units(geometry.die_count());
         let table = CommandTable::new(geometry.row_slots() * config.timing.one_shot);
-        let fast = Fast::new(config, &rules, (&controllers, geometry), O::LISTENS);
+        let fast = Fast::new(config, &rules, (&controllers, geometry));
         Self {
             table,
             payload: Payload::with_scratch(geometry.sectors),
@@ -169,7 +169,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             fast,
             account: Account::default(),
             rules,
-            observer,
+            observer: None,
             media,
         }
     }
@@ -232,24 +232,35 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         &self.rules.timing
     }
 
+    /// Lets an observer see everything from now on.
+    ///
+    /// # Panics
+    /// If a list exists.
+    pub fn observe(&mut self, observer: Box<dyn Observer>) {
+        assert!(self.table.lists.is_empty(), "an observer comes while a list is under way");
+        self.fast.show_everything();
+        self.observer = Some(observer);
+    }
+
     /// The observer.
     #[must_use]
-    pub const fn observer(&self) -> &O {
-        &self.observer
+    #[inline]
+    pub fn observer(&self) -> Option<&dyn Observer> {
+        self.observer.as_deref()
     }
 
     /// The observer, to notify it.
     #[inline]
-    pub const fn observer_mut(&mut self) -> &mut O {
-        &mut self.observer
+    pub fn observer_mut(&mut self) -> Option<&mut dyn Observer> {
+        self.observer.as_deref_mut()
     }
 
     /// Notifies the observer that a command reached a stop.
     #[inline]
     fn notify(&mut self, at: Time, handle: Handle<Command>, stop: Stop) {
-        if O::LISTENS {
+        if let Some(observer) = &mut self.observer {
             let slots = self.table.slots_of(handle);
-            self.observer.command(Moment::new(at, stop, handle, &self.table.commands[handle], slots));
+            observer.command(Moment::new(at, stop, handle, &self.table.commands[handle], slots));
         }
     }
 

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::fmt::Display;
 
-use flashloom::backend::{Cause, Class, List, Observer, Slot};
+use flashloom::backend::{Cause, Class, List, Slot};
 use flashloom::ftl::{
     Config, Flash, Ftl, Handle, Mount, OldPlace, Owner, Owners, PageRead, PageWrite, Service, full_mask,
 };
@@ -103,12 +103,7 @@ impl LogFtl {
     }
 
     /// Programs a mapping unit of the host. Returns false if the write must wait.
-    fn program<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-        unit: PageWrite,
-    ) -> bool {
+    fn program<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, unit: PageWrite) -> bool {
         let Some(target) = self.next_page(0) else { return false };
         let list = flash.backend.open_list(Class::Other, WRITE);
         let command = flash.backend.add_program(list, Cause::Host, target, Stream::HOST);
@@ -123,7 +118,7 @@ impl LogFtl {
     }
 
     /// If few blocks are free, starts to copy the block with the fewest valid pages.
-    fn collect<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+    fn collect<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
         if self.victim.is_some() || self.free.len() > 2 {
             return;
         }
@@ -151,14 +146,14 @@ impl LogFtl {
         }
     }
 
-    fn erase<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, block: SuperblockId) {
+    fn erase<S: Sector>(&mut self, flash: &mut Flash<'_, S>, block: SuperblockId) {
         let list = flash.backend.open_list(Class::Other, ERASE);
         flash.backend.add_erase(list, Cause::Gc, block);
         flash.submit(list);
     }
 
     /// Ends a copy: the map changes, unless the host has written the mapping unit meanwhile.
-    fn copied<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, list: Handle<List>) {
+    fn copied<S: Sector>(&mut self, flash: &mut Flash<'_, S>, list: Handle<List>) {
         let read = flash.backend.list(list).first().expect("a read");
         let program = flash.backend.command(read).sibling().expect("a program");
         let target = flash.backend.command(program).target;
@@ -241,9 +236,9 @@ impl Ftl for LogFtl {
         self.version
     }
 
-    fn read<S: Sector, O: Observer>(
+    fn read<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         PageRead { owner, at, mask }: PageRead,
         lpn: Lpn,
@@ -259,14 +254,9 @@ impl Ftl for LogFtl {
         true
     }
 
-    fn end_read<S: Sector, O: Observer>(&mut self, _: &mut Flash<'_, S, O>) {}
+    fn end_read<S: Sector>(&mut self, _: &mut Flash<'_, S>) {}
 
-    fn write<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-        unit: PageWrite,
-    ) {
+    fn write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, unit: PageWrite) {
         assert_eq!(unit.mask, full_mask(self.geometry.sectors), "this FTL takes whole units");
         assert_eq!(unit.old_place, OldPlace::Unasked);
         if !self.waiting.is_empty() || !self.program(flash, owners, unit) {
@@ -274,7 +264,7 @@ impl Ftl for LogFtl {
         }
     }
 
-    fn end_write<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, _: &mut impl Owners<S>) {
+    fn end_write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, _: &mut impl Owners<S>) {
         self.collect(flash);
     }
 
@@ -283,12 +273,7 @@ impl Ftl for LogFtl {
         false
     }
 
-    fn finished<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-        list: Handle<List>,
-    ) {
+    fn finished<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, list: Handle<List>) {
         let service = Service::of(flash.backend.list(list));
         let first = flash.backend.list(list).first().expect("a command");
         let target = flash.backend.command(first).target;
@@ -343,7 +328,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let timing = &resolved.backend.timing;
     let media = Media::new(resolved.geometry.clone(), resolved.part.endurance, timing.one_shot, faults);
     // ANCHOR: device
-    let mut drive: Ssd<Stamp, (), LogFtl> = Ssd::with_ftl(resolved, config, 1, media, None, ());
+    let mut drive: Ssd<Stamp, LogFtl> = Ssd::with_ftl(resolved, config, 1, media, None);
 
     // A session runs this FTL like any other, and an oracle checks every read.
     let unit = Sectors::new(u64::from(resolved.geometry.sectors));

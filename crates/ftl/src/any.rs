@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use base::engine::{Handle, Rng};
 use base::units::{DieId, Lpn, Span, Time};
-use flash::backend::{List, Observer};
+use flash::backend::List;
 use flash::nand::{Media, Sector};
 
 use crate::block::{BlockConfig, BlockFamily, BlockFtl};
@@ -229,9 +229,9 @@ impl Ftl for AnyFtl {
     }
 
     #[inline]
-    fn read<S: Sector, O: Observer>(
+    fn read<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         wanted: PageRead,
         lpn: Lpn,
@@ -240,14 +240,14 @@ impl Ftl for AnyFtl {
     }
 
     #[inline]
-    fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+    fn end_read<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
         each!(self, ftl => Ftl::end_read(ftl, flash));
     }
 
     #[inline]
-    fn read_alone<S: Sector, O: Observer>(
+    fn read_alone<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         wanted: PageRead,
         lpn: Lpn,
@@ -261,25 +261,20 @@ impl Ftl for AnyFtl {
     }
 
     #[inline]
-    fn write<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-        unit: PageWrite,
-    ) {
+    fn write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, unit: PageWrite) {
         each!(self, ftl => Ftl::write(ftl, flash, owners, unit));
     }
 
     #[inline]
-    fn end_write<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+    fn end_write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
         each!(self, ftl => Ftl::end_write(ftl, flash, owners));
     }
 
-    fn close_programs<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+    fn close_programs<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
         each!(self, ftl => Ftl::close_programs(ftl, flash, owners));
     }
 
-    fn gathered<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, into: &mut Vec<Lpn>) {
+    fn gathered<S: Sector>(&self, flash: &Flash<'_, S>, into: &mut Vec<Lpn>) {
         each!(self, ftl => Ftl::gathered(ftl, flash, into));
     }
 
@@ -288,12 +283,7 @@ impl Ftl for AnyFtl {
     }
 
     #[inline]
-    fn finished<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-        list: Handle<List>,
-    ) {
+    fn finished<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, list: Handle<List>) {
         each!(self, ftl => Ftl::finished(ftl, flash, owners, list));
     }
 
@@ -331,7 +321,7 @@ impl Ftl for AnyFtl {
         each!(self, ftl => Ftl::log_is_full(ftl))
     }
 
-    fn log_is_ready<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) -> bool {
+    fn log_is_ready<S: Sector>(&mut self, flash: &mut Flash<'_, S>) -> bool {
         each!(self, ftl => Ftl::log_is_ready(ftl, flash))
     }
 
@@ -339,7 +329,7 @@ impl Ftl for AnyFtl {
         each!(self, ftl => Ftl::log(ftl, unit))
     }
 
-    fn end_log<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &impl Owners<S>, version: u32) {
+    fn end_log<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &impl Owners<S>, version: u32) {
         each!(self, ftl => Ftl::end_log(ftl, flash, owners, version));
     }
 
@@ -348,11 +338,11 @@ impl Ftl for AnyFtl {
     }
 
     #[inline]
-    fn on_idle<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) -> bool {
+    fn on_idle<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) -> bool {
         each!(self, ftl => Ftl::on_idle(ftl, flash, owners))
     }
 
-    fn on_cpu_done<S: Sector, O: Observer>(&self, flash: &mut Flash<'_, S, O>, token: u32) {
+    fn on_cpu_done<S: Sector>(&self, flash: &mut Flash<'_, S>, token: u32) {
         each!(self, ftl => Ftl::on_cpu_done(ftl, flash, token));
     }
 
@@ -362,7 +352,7 @@ impl Ftl for AnyFtl {
         each!(self, ftl => Ftl::is_due(ftl, timed))
     }
 
-    fn run_due<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+    fn run_due<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
         each!(self, ftl => Ftl::run_due(ftl, flash, owners));
     }
 
@@ -370,21 +360,11 @@ impl Ftl for AnyFtl {
         each!(self, ftl => Ftl::wake(ftl, now));
     }
 
-    fn work_alone<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        until: Time,
-        stepped: impl FnMut(Time),
-    ) -> bool {
+    fn work_alone<S: Sector>(&mut self, flash: &mut Flash<'_, S>, until: Time, stepped: impl FnMut(Time)) -> bool {
         each!(self, ftl => Ftl::work_alone(ftl, flash, until, stepped))
     }
 
-    fn finished_slc<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-        list: Handle<List>,
-    ) {
+    fn finished_slc<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, list: Handle<List>) {
         each!(self, ftl => Ftl::finished_slc(ftl, flash, owners, list));
     }
 
@@ -400,7 +380,7 @@ impl Ftl for AnyFtl {
         each!(self, ftl => Ftl::power_off(ftl, now));
     }
 
-    fn power_fails<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+    fn power_fails<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
         each!(self, ftl => Ftl::power_fails(ftl, flash));
     }
 
@@ -412,7 +392,7 @@ impl Ftl for AnyFtl {
         each!(self, ftl => Ftl::stale_pages(ftl))
     }
 
-    fn recover<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+    fn recover<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
         each!(self, ftl => Ftl::recover(ftl, flash, owners));
     }
 

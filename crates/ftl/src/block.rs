@@ -27,7 +27,7 @@ mod write;
 
 use base::engine::Handle;
 use base::units::{Divisor, Lpn, SuperblockId};
-use flash::backend::{List, Observer, Slot};
+use flash::backend::{List, Slot};
 use flash::nand::{Geometry, Sector};
 
 use crate::port::{Flash, PageWrite};
@@ -123,7 +123,7 @@ impl BlockFtl {
         &mut self.blocks[superblock.index()]
     }
 
-    fn submit<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, die: usize, list: Handle<List>) {
+    fn submit<S: Sector>(&mut self, flash: &mut Flash<'_, S>, die: usize, list: Handle<List>) {
         self.dies[die].under_way += 1;
         flash.submit(list);
     }

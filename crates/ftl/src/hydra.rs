@@ -32,7 +32,7 @@ use std::collections::VecDeque;
 use base::engine::Handle;
 use base::nonmax::NonMaxU32;
 use base::units::{Lpn, Psn, Span};
-use flash::backend::{Cause, Command, List, Observer};
+use flash::backend::{Cause, Command, List};
 use flash::nand::{Media, Sector};
 
 use crate::port::{Flash, Owners, PageRead, PageWrite, Saved, Service};
@@ -154,9 +154,9 @@ impl HydraFtl {
 
     /// Reads sectors of a row for an owner. Returns false if the row holds no data.
     #[inline]
-    pub(crate) fn read<S: Sector, O: Observer>(
+    pub(crate) fn read<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         wanted: PageRead,
         lpn: Lpn,
@@ -195,7 +195,7 @@ impl HydraFtl {
 
     /// Submits the list of a complete read request.
     #[inline]
-    pub(crate) fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+    pub(crate) fn end_read<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
         if let Some(list) = self.reading.take() {
             self.read_chain.fill(None);
             self.use_cpu(flash, list, READ);
@@ -203,7 +203,7 @@ impl HydraFtl {
     }
 
     /// Submits a list after the processor time that its preparation takes.
-    fn use_cpu<S: Sector, O: Observer>(&self, flash: &mut Flash<'_, S, O>, list: Handle<List>, what: usize) {
+    fn use_cpu<S: Sector>(&self, flash: &mut Flash<'_, S>, list: Handle<List>, what: usize) {
         if self.cpu_time[what].is_zero() {
             return flash.submit(list);
         }
@@ -211,7 +211,7 @@ impl HydraFtl {
     }
 
     /// The processor has prepared a list: submits it.
-    pub(crate) fn on_cpu_done<S: Sector, O: Observer>(flash: &mut Flash<'_, S, O>, token: u32) {
+    pub(crate) fn on_cpu_done<S: Sector>(flash: &mut Flash<'_, S>, token: u32) {
         let number = std::num::NonZeroU32::new(token).expect("the number of a list");
         flash.submit(Handle::from_number(number));
     }
@@ -222,11 +222,7 @@ impl HydraFtl {
     }
 
     /// Ends a host write: queues a merge for each logical superblock in it.
-    pub(crate) fn end_write<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-    ) {
+    pub(crate) fn end_write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
         let mut units = std::mem::take(&mut self.gathering);
         units.sort_unstable_by_key(|unit| unit.lpn);
         let layout = self.layout;
@@ -277,9 +273,9 @@ impl HydraFtl {
     }
 
     /// Dispatches a finished list by its kind.
-    pub(crate) fn finished<S: Sector, O: Observer>(
+    pub(crate) fn finished<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         list: Handle<List>,
     ) {
@@ -306,12 +302,7 @@ impl HydraFtl {
         }
     }
 
-    fn read_finished<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-        list: Handle<List>,
-    ) {
+    fn read_finished<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, list: Handle<List>) {
         let service = Service::of(flash.backend.list(list));
         let mut slots = Slots::of(flash.backend, list);
         let mut freed = false;
@@ -332,7 +323,7 @@ impl HydraFtl {
     }
 
     /// True if the flush log can take at least a part of a flush now.
-    pub(crate) fn log_is_ready<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) -> bool {
+    pub(crate) fn log_is_ready<S: Sector>(&mut self, flash: &mut Flash<'_, S>) -> bool {
         let Some(log) = self.flush_log.as_mut().filter(|log| !log.is_writing()) else { return false };
         log.prepare(flash);
         log.room() > 0
@@ -344,20 +335,15 @@ impl HydraFtl {
     }
 
     /// Ends a flush: the log writes the units it has taken.
-    pub(crate) fn end_log<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &impl Owners<S>,
-        version: u32,
-    ) {
+    pub(crate) fn end_log<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &impl Owners<S>, version: u32) {
         if let Some(log) = &mut self.flush_log {
             log.write(flash, owners, version);
         }
     }
 
-    fn log_finished<S: Sector, O: Observer>(
+    fn log_finished<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         area: u32,
         list: Handle<List>,
@@ -391,7 +377,7 @@ impl HydraFtl {
     }
 
     /// Writes the pending log records, and the map if it is due.
-    fn write_journal<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+    fn write_journal<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
         if self.journal.wants_map() {
             let version = self.versions.next();
             let (superblocks, map) = (&self.superblocks, &self.map);

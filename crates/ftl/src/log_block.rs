@@ -47,7 +47,7 @@ use std::collections::VecDeque;
 
 use base::engine::Handle;
 use base::units::{DieId, Lpn, Psn, SuperblockId};
-use flash::backend::{List, Observer};
+use flash::backend::List;
 use flash::nand::{Geometry, Media, Sector};
 
 use crate::port::{Flash, Mount, PageRead};
@@ -231,15 +231,15 @@ impl LogBlockFtl {
         result
     }
 
-    fn submit<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, list: Handle<List>) {
+    fn submit<S: Sector>(&mut self, flash: &mut Flash<'_, S>, list: Handle<List>) {
         self.under_way += 1;
         flash.submit(list);
     }
 
     /// Takes a free block, if possible on a die that the allocation method allows.
-    fn take_block<S: Sector, O: Observer>(
+    fn take_block<S: Sector>(
         &mut self,
-        flash: &Flash<'_, S, O>,
+        flash: &Flash<'_, S>,
         purpose: Use,
         beside: Option<DieId>,
     ) -> Option<SuperblockId> {

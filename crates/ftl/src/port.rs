@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 
 use base::engine::{EventQueue, Handle};
 use base::units::{Lpn, Psn, Span, Time};
-use flash::backend::{Backend, CauseSet, Class, Command, List, Observer, Slot, SlotContent};
+use flash::backend::{Backend, CauseSet, Class, Command, List, Slot, SlotContent};
 use flash::nand::{Media, Sector, Stream};
 
 use crate::family::Config;
@@ -15,18 +15,18 @@ use crate::{Event, MergeCounters, SlcMlcCounters, StreamCounters, map_unit};
 
 /// The flash of a device at one moment, as an FTL sees it.
 #[derive(Debug)]
-pub struct Flash<'a, S, O> {
+pub struct Flash<'a, S> {
     /// The time.
     pub now: Time,
     /// The flash array.
-    pub backend: &'a mut Backend<S, O>,
+    pub backend: &'a mut Backend<S>,
     /// The SLC array beside it, if the device has one.
     pub slc_array: Option<&'a mut Backend<S>>,
     /// The device's events to come.
     pub events: &'a mut EventQueue<Event>,
 }
 
-impl<S: Sector, O: Observer> Flash<'_, S, O> {
+impl<S: Sector> Flash<'_, S> {
     /// Submits a list.
     #[inline]
     pub fn submit(&mut self, list: Handle<List>) {
@@ -351,22 +351,22 @@ pub trait Ftl: Clone + Debug {
 
     /// Reads sectors of a mapping unit for an owner. [`Ftl::end_read`] ends the request, which may have several mapping
     /// units. Returns false if the mapping unit has no place; the owner then gets no report.
-    fn read<S: Sector, O: Observer>(
+    fn read<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         wanted: PageRead,
         lpn: Lpn,
     ) -> bool;
 
     /// All mapping units of a read request have been requested.
-    fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>);
+    fn end_read<S: Sector>(&mut self, flash: &mut Flash<'_, S>);
 
     /// Reads sectors of the only mapping unit of a request: the same as [`Ftl::read`] and [`Ftl::end_read`].
     #[inline]
-    fn read_alone<S: Sector, O: Observer>(
+    fn read_alone<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         wanted: PageRead,
         lpn: Lpn,
@@ -382,34 +382,24 @@ pub trait Ftl: Clone + Debug {
     fn begin_write(&mut self, _set: u32) {}
 
     /// Writes a mapping unit, or some sectors of it. No other write of it is in progress.
-    fn write<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-        unit: PageWrite,
-    );
+    fn write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, unit: PageWrite);
 
     /// All mapping units of a write have been handed over. With time off, a program that is not full may wait for the
     /// data of later writes, until [`Ftl::close_programs`].
-    fn end_write<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>);
+    fn end_write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>);
 
     /// No more writes follow for now: programs no longer wait for data.
-    fn close_programs<S: Sector, O: Observer>(&mut self, _flash: &mut Flash<'_, S, O>, _owners: &mut impl Owners<S>) {}
+    fn close_programs<S: Sector>(&mut self, _flash: &mut Flash<'_, S>, _owners: &mut impl Owners<S>) {}
 
     /// Adds the mapping units of programs that wait for the data of later writes to a list. They must not be written
     /// again before those programs end.
-    fn gathered<S: Sector, O: Observer>(&self, _flash: &Flash<'_, S, O>, _into: &mut Vec<Lpn>) {}
+    fn gathered<S: Sector>(&self, _flash: &Flash<'_, S>, _into: &mut Vec<Lpn>) {}
 
     /// Discards a mapping unit. Returns true if the FTL will report the end to the owner later.
     fn discard(&mut self, now: Time, owner: Owner, lpn: Lpn) -> bool;
 
     /// A list has finished.
-    fn finished<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-        list: Handle<List>,
-    );
+    fn finished<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, list: Handle<List>);
 
     /// Checks all invariants that hold between two events.
     ///
@@ -460,7 +450,7 @@ pub trait Ftl: Clone + Debug {
     }
 
     /// True if the log of flushes has space now, if only for a part of the flush.
-    fn log_is_ready<S: Sector, O: Observer>(&mut self, _flash: &mut Flash<'_, S, O>) -> bool {
+    fn log_is_ready<S: Sector>(&mut self, _flash: &mut Flash<'_, S>) -> bool {
         false
     }
 
@@ -470,13 +460,7 @@ pub trait Ftl: Clone + Debug {
     }
 
     /// All mapping units of this step of the log have been handed over: [`WriteSink::logged`] follows.
-    fn end_log<S: Sector, O: Observer>(
-        &mut self,
-        _flash: &mut Flash<'_, S, O>,
-        _owners: &impl Owners<S>,
-        _version: u32,
-    ) {
-    }
+    fn end_log<S: Sector>(&mut self, _flash: &mut Flash<'_, S>, _owners: &impl Owners<S>, _version: u32) {}
 
     /// Takes the data that recovery found only in the log of flushes. They return to the write buffer.
     fn take_saved(&mut self) -> Vec<Saved> {
@@ -486,7 +470,7 @@ pub trait Ftl: Clone + Debug {
     /// The device is idle. Returns true if the FTL starts work of its own. The device calls it again after a request, a
     /// finished list or an event, but not when only phases of the flash pass.
     #[inline]
-    fn on_idle<S: Sector, O: Observer>(&mut self, _flash: &mut Flash<'_, S, O>, _owners: &mut impl Owners<S>) -> bool {
+    fn on_idle<S: Sector>(&mut self, _flash: &mut Flash<'_, S>, _owners: &mut impl Owners<S>) -> bool {
         false
     }
 
@@ -494,7 +478,7 @@ pub trait Ftl: Clone + Debug {
     ///
     /// # Panics
     /// By default: an FTL without processor time gets no such call.
-    fn on_cpu_done<S: Sector, O: Observer>(&self, _flash: &mut Flash<'_, S, O>, _token: u32) {
+    fn on_cpu_done<S: Sector>(&self, _flash: &mut Flash<'_, S>, _token: u32) {
         unreachable!("an FTL that takes no time")
     }
 
@@ -506,7 +490,7 @@ pub trait Ftl: Clone + Debug {
     }
 
     /// Starts that work.
-    fn run_due<S: Sector, O: Observer>(&mut self, _flash: &mut Flash<'_, S, O>, _owners: &mut impl Owners<S>) {}
+    fn run_due<S: Sector>(&mut self, _flash: &mut Flash<'_, S>, _owners: &mut impl Owners<S>) {}
 
     /// An [event](Event::Ftl) of the FTL has occurred.
     fn wake(&mut self, _now: Time) {}
@@ -514,12 +498,7 @@ pub trait Ftl: Clone + Debug {
     /// Works after such an event as long as nobody else is concerned: what is due now, and what would follow with an event
     /// each, before all other events and not after `until`. Advances the time of `flash`, and calls `stepped` for each
     /// such event, which the queue never sees. Returns true if nothing that is due remains.
-    fn work_alone<S: Sector, O: Observer>(
-        &mut self,
-        _flash: &mut Flash<'_, S, O>,
-        _until: Time,
-        _stepped: impl FnMut(Time),
-    ) -> bool {
+    fn work_alone<S: Sector>(&mut self, _flash: &mut Flash<'_, S>, _until: Time, _stepped: impl FnMut(Time)) -> bool {
         false
     }
 
@@ -527,9 +506,9 @@ pub trait Ftl: Clone + Debug {
     ///
     /// # Panics
     /// By default: an FTL without an SLC array gets no such call.
-    fn finished_slc<S: Sector, O: Observer>(
+    fn finished_slc<S: Sector>(
         &mut self,
-        _flash: &mut Flash<'_, S, O>,
+        _flash: &mut Flash<'_, S>,
         _owners: &mut impl Owners<S>,
         _list: Handle<List>,
     ) {
@@ -548,7 +527,7 @@ pub trait Ftl: Clone + Debug {
     fn power_off(&mut self, _now: Time) {}
 
     /// The power fails now: capacitors save what they hold up.
-    fn power_fails<S: Sector, O: Observer>(&mut self, _flash: &mut Flash<'_, S, O>) {}
+    fn power_fails<S: Sector>(&mut self, _flash: &mut Flash<'_, S>) {}
 
     /// True while recovery still writes: the device accepts no request meanwhile.
     fn is_recovering(&self) -> bool {
@@ -561,7 +540,7 @@ pub trait Ftl: Clone + Debug {
     }
 
     /// The scan of recovery has ended: the FTL starts the writes that recovery needs.
-    fn recover<S: Sector, O: Observer>(&mut self, _flash: &mut Flash<'_, S, O>, _owners: &mut impl Owners<S>) {}
+    fn recover<S: Sector>(&mut self, _flash: &mut Flash<'_, S>, _owners: &mut impl Owners<S>) {}
 
     /// The counters of the FTL.
     fn counters(&self, _now: Time) -> Counters {

@@ -175,7 +175,7 @@ impl<F: Ftl> Rig<F> {
             let timing = &array.backend.timing;
             let media = Media::new(array.geometry.clone(), array.endurance, timing.one_shot, faults);
             let media = media.with_paired_pages(timing.paired);
-            Backend::new(media, &array.backend, ())
+            Backend::new(media, &array.backend)
         };
         let (backend, slc_array) = (new(array), slc_array.map(new));
         let from = Mount {

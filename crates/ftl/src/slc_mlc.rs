@@ -63,7 +63,7 @@ mod write;
 
 use base::engine::Handle;
 use base::units::{Lpn, Time};
-use flash::backend::{CauseSet, List, Observer};
+use flash::backend::{CauseSet, List};
 use flash::nand::Sector;
 
 use crate::port::{Flash, Owner, Owners, PageRead as Asked, PageWrite, Service};
@@ -131,19 +131,15 @@ impl SlcMlcFtl {
     }
 
     /// Queues the write that has been collected.
-    pub(crate) fn end_write<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-    ) {
+    pub(crate) fn end_write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
         self.requests.end_write(flash.now);
         self.begin_due(flash, owners);
     }
 
     /// Adds a mapping unit to the read that is being collected. Returns false if neither array holds it.
-    pub(crate) fn read<S: Sector, O: Observer>(
+    pub(crate) fn read<S: Sector>(
         &mut self,
-        _: &mut Flash<'_, S, O>,
+        _: &mut Flash<'_, S>,
         _: &mut impl Owners<S>,
         Asked { owner, at, mask }: Asked,
         lpn: Lpn,
@@ -156,7 +152,7 @@ impl SlcMlcFtl {
     }
 
     /// Queues the read that has been collected; it begins in [`SlcMlcFtl::begin_due`].
-    pub(crate) fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+    pub(crate) fn end_read<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
         self.requests.end_read(flash.now);
     }
 
@@ -197,11 +193,7 @@ impl SlcMlcFtl {
     }
 
     /// Begins requests until a list is under way or no request waits.
-    pub(crate) fn begin_due<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-    ) {
+    pub(crate) fn begin_due<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
         while self.is_due() {
             if let Some(task) = self.next_task(flash.now, owners) {
                 self.tasks.begin(&mut self.disk, flash, owners, task);
@@ -210,9 +202,9 @@ impl SlcMlcFtl {
     }
 
     /// A list of the MLC flash has finished.
-    pub(crate) fn finished<S: Sector, O: Observer>(
+    pub(crate) fn finished<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         list: Handle<List>,
     ) {
@@ -221,9 +213,9 @@ impl SlcMlcFtl {
     }
 
     /// A list of the SLC flash has finished.
-    pub(crate) fn finished_slc<S: Sector, O: Observer>(
+    pub(crate) fn finished_slc<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         list: Handle<List>,
     ) {

@@ -168,8 +168,8 @@ fn of_slice(slice: &Slice, since: impl Fn(Time) -> f64) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use study::watch::Watch;
     use study::watch::timeline::Window;
-    use study::watch::{Watch, Watcher};
 
     use super::*;
     use crate::explained::explained_table;
@@ -179,7 +179,7 @@ mod tests {
     fn the_timeline_is_one_json_object_with_paired_requests_and_all_names() {
         let window = Window { from: Span::from_ms(2), until: Span::from_ms(4) };
         let drive = watched(Watch::default().timeline(Timeline::new(window)));
-        let timeline = drive.observer().seen().expect("a timeline");
+        let timeline = drive.observer::<Watch>().and_then(Watch::seen).expect("a timeline");
         let mut text = Vec::new();
         write_timeline(timeline, &mut text).expect("written");
         let trace: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn the_explained_latencies_are_a_table() {
         let mut drive = watched(Watch::default().explaining());
-        let text = explained_table(&drive.observer_mut().explained());
+        let text = explained_table(&drive.observer_mut::<Watch>().expect("it is watched").explained());
         assert!(text.contains("beyond p99.9") && text.contains("waited in flash behind"), "{text}");
     }
 }

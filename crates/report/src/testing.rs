@@ -11,7 +11,7 @@ use study::oracle::Blank;
 use study::plan::Plan;
 use study::run::{Course, Flow, RunResult, Runner};
 use study::summary::{About, Report, Summary};
-use study::watch::{Watch, Watcher};
+use study::watch::Watch;
 use testkit::{List, requests, small};
 use workload::{Arrival, Pacing};
 
@@ -40,16 +40,16 @@ pub(crate) fn recorded_flows() -> RunResult {
 }
 
 /// A small drive observed under requests of all kinds.
-pub(crate) fn watched(watch: Watch) -> Ssd<(), Watch> {
+pub(crate) fn watched(watch: Watch) -> Ssd<()> {
     let spec: Spec = toml::from_str(
         "name = \"s\"\nflash = { part = \"dirik-2009\", channels = 1, chips = 1, blocks = 40, pages = 16 }\n\
          host = { link = \"none\" }\nftl = { over-provisioning = \"40%\" }\n",
     )
     .expect("a description");
-    let mut drive = Ssd::<(), Watch>::observed(&spec.resolve().expect("valid"), 1, watch);
+    let mut drive = Ssd::<()>::new(&spec.resolve().expect("valid"), 1).observed_by(watch);
     drive.precondition(Precondition::Fill, &mut |_, _| {});
     let (start, capacity) = (drive.now(), drive.capacity().get());
-    drive.observer_mut().begin(start);
+    drive.observer_mut::<Watch>().expect("it is watched").begin(start);
     let mut rng = Rng::stream(5, "window");
     let arrivals = (0..2_000).map(|_| Arrival { at: Time::ZERO, io: requests::draw(&mut rng, capacity) }).collect();
     let mut source = List::new(arrivals, Pacing::Closed { depth: 4 });

@@ -217,7 +217,7 @@ impl State {
             let lived = media.openings().rotate_left(32);
             media.faults_mut().restart(seed ^ lived);
         }
-        let ssd = Ssd::with_media(resolved, seed, media, slc_array, ());
+        let ssd = Ssd::with_media(resolved, seed, media, slc_array);
         state.check()?;
         Ok((state, ssd))
     }

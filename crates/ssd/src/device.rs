@@ -16,16 +16,15 @@ use crate::spec::ReadTransfer;
 use crate::{Completion, Counters, Drive, History, Request, Resolved, SlcArrayCounters};
 
 /// A solid-state drive. `S` is the content of a sector: `()` for timing only, a [`Stamp`](flash::nand::Stamp) to
-/// check integrity, bytes to serve. `O` observes the flash. `F` is the FTL, by default the one that the description
-/// names.
+/// check integrity, bytes to serve. `F` is the FTL, by default the one that the description names.
 #[derive(Clone, Debug)]
-pub struct Ssd<S, O = (), F: Ftl = AnyFtl> {
+pub struct Ssd<S, F: Ftl = AnyFtl> {
     pub(crate) resolved: Resolved,
     pub(crate) seed: u64,
     pub(crate) now: Time,
     pub(crate) events: EventQueue<Event>,
     pub(crate) hash: EventHash,
-    pub(crate) backend: Backend<S, O>,
+    pub(crate) backend: Backend<S>,
     /// The SLC array, if the device has two kinds of flash.
     pub(crate) slc_array: Option<Box<Backend<S>>>,
     /// The configuration of the FTL.
@@ -94,20 +93,12 @@ impl Counts {
     }
 }
 
-impl<S: Sector> Ssd<S, ()> {
+impl<S: Sector> Ssd<S> {
     /// A new device. All its randomness comes from `seed`.
     #[must_use]
     pub fn new(resolved: &Resolved, seed: u64) -> Self {
-        Self::observed(resolved, seed, ())
-    }
-}
-
-impl<S: Sector, O: Observer> Ssd<S, O> {
-    /// A new device with an observer.
-    #[must_use]
-    pub fn observed(resolved: &Resolved, seed: u64, observer: O) -> Self {
         let (media, slc_array) = Self::new_media(resolved, seed);
-        Self::with_media(resolved, seed, media, slc_array, observer)
+        Self::with_media(resolved, seed, media, slc_array)
     }
 
     /// The media of a new device: its main array, and its SLC array if it has one.
@@ -125,18 +116,12 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
 
     /// A device over used flash. Its SLC array, if it has one, is new if none is given.
     #[must_use]
-    pub fn with_media(
-        resolved: &Resolved,
-        seed: u64,
-        media: Media<S>,
-        slc_array: Option<Media<S>>,
-        observer: O,
-    ) -> Self {
-        Self::with_ftl(resolved, resolved.family.clone(), seed, media, slc_array, observer)
+    pub fn with_media(resolved: &Resolved, seed: u64, media: Media<S>, slc_array: Option<Media<S>>) -> Self {
+        Self::with_ftl(resolved, resolved.family.clone(), seed, media, slc_array)
     }
 }
 
-impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
+impl<S: Sector, F: Ftl> Ssd<S, F> {
     /// A device over new or used flash, with an FTL of any crate, built from `family`. The description decides
     /// everything else; the FTL decides how many mapping units the host sees.
     #[must_use]
@@ -146,20 +131,19 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         seed: u64,
         media: Media<S>,
         slc_array: Option<Media<S>>,
-        observer: O,
     ) -> Self {
         let slc_array = resolved.slc_array.as_ref().map(|part| {
             let media = slc_array.unwrap_or_else(|| {
                 let faults = Faults::new(&resolved.spec.flash.faults, slc_seed(seed));
                 Media::new(part.geometry.clone(), part.part.endurance, 1, faults)
             });
-            Box::new(Backend::new(media, &part.backend, ()))
+            Box::new(Backend::new(media, &part.backend))
         });
         let planted = resolved.planted;
         let slc_media = slc_array.as_ref().map(|slc_array| slc_array.media());
         let ftl = F::mount(&family, &Mount { media: &media, slc_array: slc_media, seed, planted });
         #[cfg_attr(not(feature = "sabotage"), allow(unused_mut))] // A test plants its bug.
-        let mut backend = Backend::new(media, &resolved.backend, observer);
+        let mut backend = Backend::new(media, &resolved.backend);
         #[cfg(feature = "sabotage")]
         backend.plant(planted.in_backend());
         let sectors = resolved.geometry.sectors;
@@ -266,15 +250,25 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         self.slc_array.as_mut().map(|slc_array| slc_array.media_mut())
     }
 
-    /// The observer.
+    /// Lets an observer see everything from now on. The results stay the same.
+    ///
+    /// # Panics
+    /// If work is in progress.
     #[must_use]
-    pub const fn observer(&self) -> &O {
-        self.backend.observer()
+    pub fn observed_by(mut self, observer: impl Observer) -> Self {
+        self.backend.observe(Box::new(observer));
+        self
     }
 
-    /// The observer, to take its findings.
-    pub const fn observer_mut(&mut self) -> &mut O {
-        self.backend.observer_mut()
+    /// The observer, if it is an `O`.
+    #[must_use]
+    pub fn observer<O: Observer>(&self) -> Option<&O> {
+        self.backend.observer()?.downcast_ref()
+    }
+
+    /// The observer, if it is an `O`, to take its findings.
+    pub fn observer_mut<O: Observer>(&mut self) -> Option<&mut O> {
+        self.backend.observer_mut()?.downcast_mut()
     }
 
     /// Requests submitted and not yet completed.
@@ -334,10 +328,10 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     /// Borrows the FTL's view of the flash.
     pub(crate) fn flash<'a>(
         now: Time,
-        backend: &'a mut Backend<S, O>,
+        backend: &'a mut Backend<S>,
         slc_array: &'a mut Option<Box<Backend<S>>>,
         events: &'a mut EventQueue<Event>,
-    ) -> Flash<'a, S, O> {
+    ) -> Flash<'a, S> {
         Flash { now, backend, slc_array: slc_array.as_deref_mut(), events }
     }
 
@@ -391,9 +385,9 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             Event::SerialEnd => self.backend.end_serial(self.now, &mut self.hash),
             Event::SlcSerialEnd => {
                 let slc_array = self.slc_array.as_mut().expect("the device has an SLC array");
-                if O::LISTENS {
-                    let first = (self.backend.geometry().die_count(), self.resolved.spec.flash.channels);
-                    slc_array.notify_serial(self.backend.observer_mut(), first);
+                let first = (self.backend.geometry().die_count(), self.resolved.spec.flash.channels);
+                if let Some(observer) = self.backend.observer_mut() {
+                    slc_array.notify_serial(observer, first);
                 }
                 slc_array.end_serial(self.now, &mut self.hash);
             }
@@ -422,7 +416,7 @@ pub(crate) const fn slc_seed(seed: u64) -> u64 {
     seed.rotate_left(17) ^ 0x534C_4320
 }
 
-impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
+impl<S: Sector, F: Ftl> Drive<S> for Ssd<S, F> {
     fn capacity(&self) -> Sectors {
         Sectors::new(u64::from(self.ftl.units()) * u64::from(self.resolved.geometry.sectors))
     }
@@ -454,7 +448,7 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
             self.ftl.fetch(unit as usize, self.backend.media());
         }
         // A request that need not wait does not enter its queue, unless an observer is to see it there.
-        if !O::LISTENS && self.may_admit() && self.queues.pass() {
+        if self.backend.observer().is_none() && self.may_admit() && self.queues.pass() {
             self.take_up(now, request);
             if !self.is_quiet() {
                 self.run_ready();

@@ -2,7 +2,6 @@
 
 use base::io::Io;
 use base::units::{Span, Time};
-use flash::backend::Observer;
 use flash::nand::Sector;
 use ftl::{Event, Ftl, HostEvent, Mount, Sabotage, Saved};
 
@@ -21,7 +20,7 @@ pub struct Recovery {
     pub units: u32,
 }
 
-impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
+impl<S: Sector, F: Ftl> Ssd<S, F> {
     /// Cuts the power at this moment. Data that had not reached the flash is lost, and flash operations under way are
     /// torn. Returns the tags of the requests that will never complete.
     pub fn cut_power(&mut self) -> Vec<Tag> {

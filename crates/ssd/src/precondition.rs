@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use base::engine::Rng;
 use base::fault::Fault;
 use base::units::{Bytes, Lpn, Sectors, Time};
-use flash::backend::{Account, Observer, Op};
+use flash::backend::{Account, Op};
 use flash::nand::Sector;
 
 use crate::device::{Counts, slc_seed};
@@ -117,7 +117,7 @@ pub struct Preconditioned {
     pub refused: u64,
 }
 
-impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
+impl<S: Sector, F: Ftl> Ssd<S, F> {
     /// Runs one step. `progress` receives the units done and, if it is known, the units to do. At the end the drive
     /// is switched off and on once, so that its media alone define its state; its counters are zero. A step ends
     /// early if the drive refuses a write.

@@ -2,14 +2,13 @@
 
 use std::io::{self, Read, Write};
 
-use flash::backend::Observer;
 use flash::nand::{FaultSpec, Faults, Media, Sector, SnapshotError, read_numbers, write_numbers};
 use ftl::Ftl;
 
 use crate::device::slc_seed;
 use crate::{History, Resolved, Ssd};
 
-impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
+impl<S: Sector, F: Ftl> Ssd<S, F> {
     /// Writes the state that the drive keeps without power. Planned faults are not part of it, nor is a
     /// [new](Ssd::is_slc_array_new) SLC array.
     ///
@@ -26,7 +25,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     }
 }
 
-impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
+impl<S: Sector, F: Ftl> Ssd<S, F> {
     /// True if there is no SLC array, or nothing has happened to it. A drive with any other SLC array, or none, can take
     /// over the rest.
     #[must_use]
@@ -35,13 +34,13 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     }
 }
 
-impl<S: Sector, O: Observer> Ssd<S, O> {
+impl<S: Sector> Ssd<S> {
     /// Loads a drive, which `resolved` describes. It starts as after a power cycle: its FTL reads its state from the
     /// flash. It notes the history of preconditioning.
     ///
     /// # Errors
     /// If the snapshot cannot be read, was cut short or changed, or is of an array of another shape.
-    pub fn load(resolved: &Resolved, seed: u64, from: &mut impl Read, observer: O) -> Result<Self, SnapshotError> {
+    pub fn load(resolved: &Resolved, seed: u64, from: &mut impl Read) -> Result<Self, SnapshotError> {
         let mut bytes = [0; 4];
         from.read_exact(&mut bytes)?;
         let units = u32::from_le_bytes(bytes);
@@ -73,7 +72,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             _ => return Err(SnapshotError::Damaged),
         };
         let history = History::new(resolved.geometry.sectors, versions);
-        Ok(Self::with_media(resolved, seed, media, slc_array, observer).noting(Some(history)))
+        Ok(Self::with_media(resolved, seed, media, slc_array).noting(Some(history)))
     }
 }
 

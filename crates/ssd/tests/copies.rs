@@ -46,7 +46,7 @@ fn compare<S: Sector>(
     content: impl Fn(u64) -> S,
 ) -> u64 {
     let mut rng = Rng::stream(seed, "copies");
-    let (mut bulk, mut single) = (Ssd::<S>::new(resolved, seed), Ssd::<S, Sees>::observed(resolved, seed, Sees));
+    let (mut bulk, mut single) = (Ssd::<S>::new(resolved, seed), Ssd::<S>::new(resolved, seed).observed_by(Sees));
     let pages = bulk.capacity().get() / PAGE;
     let mut folded = 0;
     for tag in 0..steps {

@@ -22,12 +22,12 @@ fn io(kind: IoKind, start: u64, sectors: u64) -> Io {
     Io { kind, start: Lba::new(start), sectors: Sectors::new(sectors) }
 }
 
-fn submit<O: Observer>(drive: &mut Ssd<Stamp, O>, tag: u64, io: Io) {
+fn submit(drive: &mut Ssd<Stamp>, tag: u64, io: Io) {
     let data = if io.kind == IoKind::Write { vec![Stamp(tag); io.sectors.get() as usize] } else { Vec::new() };
     drive.submit(drive.now(), Request { tag, queue: QueueId::default(), io, data });
 }
 
-fn finish<O: Observer>(drive: &mut Ssd<Stamp, O>) -> Vec<Completion<Stamp>> {
+fn finish(drive: &mut Ssd<Stamp>) -> Vec<Completion<Stamp>> {
     let mut completions = Vec::new();
     drive.drain(&mut completions);
     completions
@@ -320,10 +320,10 @@ fn a_failed_program_in_the_last_free_superblock_refuses_no_write() {
 
 /// A drive of one pool that is overwritten at random, with the causes of its page programs in order. The `nth`
 /// program fails, if `nth` is given.
-fn overwritten(nth: Option<usize>) -> (Ssd<Stamp, Vec<Phase>>, Vec<Cause>) {
+fn overwritten(nth: Option<usize>) -> (Ssd<Stamp>, Vec<Cause>) {
     let mut spec = spec("[ftl]\nover-provisioning = \"55%\"\n");
     (spec.flash.chips, spec.flash.blocks, spec.flash.pages) = (1, Some(16), Some(8));
-    let mut d = Ssd::observed(&spec.resolve().expect("valid"), 7, Vec::new());
+    let mut d = Ssd::new(&spec.resolve().expect("valid"), 7).observed_by(Vec::<Phase>::new());
     if let Some(nth) = nth {
         d.media_mut().faults_mut().fail_program(nth as u64);
     }
@@ -334,7 +334,8 @@ fn overwritten(nth: Option<usize>) -> (Ssd<Stamp, Vec<Phase>>, Vec<Cause>) {
         assert!(finish(&mut d).iter().all(|write| write.status == Status::Done), "write {tag} is refused");
     }
     d.check();
-    let programs = d.observer().iter().filter(|phase| phase.primitive == Primitive::Program);
+    let phases = d.observer::<Vec<Phase>>().expect("it is observed");
+    let programs = phases.iter().filter(|phase| phase.primitive == Primitive::Program);
     let causes = programs.map(|phase| phase.cause).collect();
     (d, causes)
 }
@@ -357,10 +358,14 @@ fn a_failing_superblock_takes_no_program_of_host_or_collector() {
 }
 
 /// Records the levels.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 struct Levels(Vec<(Level, u64)>);
 
 impl Observer for Levels {
+    fn boxed(&self) -> Box<dyn Observer> {
+        Box::new(self.clone())
+    }
+
     fn phase(&mut self, _: Phase) {}
 
     fn level(&mut self, _: Time, level: Level, value: u64) {
@@ -372,10 +377,11 @@ impl Observer for Levels {
 fn observers_see_the_levels_of_queues_buffer_and_free_blocks() {
     // One request is active, and two wait for it.
     let resolved = spec("[host]\nqueue-depth = 1\n").resolve().expect("valid");
-    let mut d = Ssd::observed(&resolved, 7, Levels::default());
+    let mut d = Ssd::new(&resolved, 7).observed_by(Levels::default());
     (0..3).for_each(|i| submit(&mut d, i, io(IoKind::Write, i * 4, 4)));
     finish(&mut d);
-    let of = |wanted| d.observer().0.iter().filter(move |(level, _)| *level == wanted).map(|(_, value)| *value);
+    let levels = d.observer::<Levels>().expect("it is observed");
+    let of = |wanted| levels.0.iter().filter(move |(level, _)| *level == wanted).map(|(_, value)| *value);
     for (level, most) in [(Level::Waiting, 2), (Level::Active, 1), (Level::Buffered, 0)] {
         assert_eq!((of(level).max(), of(level).next_back()), (Some(most), Some(0)), "{level:?}");
     }

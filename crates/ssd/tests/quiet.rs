@@ -42,7 +42,7 @@ fn draw(rng: &mut Rng, sectors: u64, with_faults: bool) -> Event {
 fn compare(resolved: &Resolved, seed: u64, steps: u64, with_faults: bool) -> u64 {
     let mut rng = Rng::stream(seed, "quiet");
     let mut quiet = Ssd::<Stamp>::new(resolved, seed);
-    let mut loud = Ssd::<Stamp, Sees>::observed(resolved, seed, Sees);
+    let mut loud = Ssd::<Stamp>::new(resolved, seed).observed_by(Sees);
     // Full and overwritten, so that writes set off collection, whose reads are not the host's.
     for step in [Precondition::Fill, Precondition::RandomOverwrite(3.0)] {
         quiet.precondition(step, &mut |_, _| {});

@@ -46,7 +46,7 @@ fn compare<S: Sector>(
     content: impl Fn(u64) -> S,
 ) -> u64 {
     let mut rng = Rng::stream(seed, "runs");
-    let (mut runs, mut single) = (Ssd::<S>::new(resolved, seed), Ssd::<S, Sees>::observed(resolved, seed, Sees));
+    let (mut runs, mut single) = (Ssd::<S>::new(resolved, seed), Ssd::<S>::new(resolved, seed).observed_by(Sees));
     runs.precondition(Precondition::Fill, &mut |_, _| {});
     single.precondition(Precondition::Fill, &mut |_, _| {});
     let units = runs.capacity().get() / UNIT;

@@ -12,6 +12,10 @@ use ssd::{Completion, Drive, QueueId, Request, Resolved, Spec, Ssd};
 pub(crate) struct Sees;
 
 impl Observer for Sees {
+    fn boxed(&self) -> Box<dyn Observer> {
+        Box::new(self.clone())
+    }
+
     fn phase(&mut self, _: Phase) {}
 }
 
@@ -33,14 +37,9 @@ pub(crate) enum Event {
 }
 
 /// Lets an event happen to a drive. Each sector of a write has this content.
-pub(crate) fn happens<S: Sector, O: Observer>(
-    drive: &mut Ssd<S, O>,
-    event: Event,
-    tag: u64,
-    content: S,
-) -> Vec<Completion<S>> {
+pub(crate) fn happens<S: Sector>(drive: &mut Ssd<S>, event: Event, tag: u64, content: S) -> Vec<Completion<S>> {
     let mut completions = Vec::new();
-    let mut pass = |drive: &mut Ssd<S, O>, span: Span| {
+    let mut pass = |drive: &mut Ssd<S>, span: Span| {
         let to = drive.now() + span;
         while drive.advance(to, &mut completions) < to {}
     };
@@ -62,7 +61,7 @@ pub(crate) fn happens<S: Sector, O: Observer>(
 }
 
 /// Lets both drives end what is under way, and compares all that is left.
-pub(crate) fn end_alike<S: Sector, O: Observer>(together: &mut Ssd<S>, observed: &mut Ssd<S, O>, seed: u64) {
+pub(crate) fn end_alike<S: Sector>(together: &mut Ssd<S>, observed: &mut Ssd<S>, seed: u64) {
     let (mut left, mut right) = (Vec::new(), Vec::new());
     together.drain(&mut left);
     observed.drain(&mut right);

@@ -19,14 +19,14 @@ fn drive(version: u32, rest: &str) -> Ssd<Stamp> {
     let resolved = spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}"));
     let faults = Faults::new(&FaultSpec::default(), 1);
     let media = Media::new(resolved.geometry.clone(), resolved.part.endurance, 1, faults);
-    let mut backend: Backend<Stamp> = Backend::new(media, &resolved.backend, ());
+    let mut backend: Backend<Stamp> = Backend::new(media, &resolved.backend);
     backend.set_timed(false);
     let list = backend.open_list(Class::Other, 0);
     let target = Target { superblock: SuperblockId::new(0), offset: 0 };
     let program = backend.add_program(list, Cause::Host, target, Stream::HOST);
     backend.push_slot(program, Slot { lpn: Lpn::new(0), version, expected: true, ..Slot::default() });
     assert_eq!(backend.begin_serial(Time::ZERO, list), None, "time is off");
-    Ssd::with_media(&resolved, 7, backend.media().clone(), None, ())
+    Ssd::with_media(&resolved, 7, backend.media().clone(), None)
 }
 
 fn serve(drive: &mut Ssd<Stamp>, kind: IoKind) -> Status {

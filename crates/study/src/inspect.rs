@@ -5,9 +5,9 @@ use flash::backend::{Account, Op};
 use flash::nand::{Geometry, Sector};
 use ssd::{Counters, History, PowerDraw, Ssd};
 
+use crate::watch::Watch;
 use crate::watch::explain::Explained;
 use crate::watch::timeline::Timeline;
-use crate::watch::{Watch, Watcher};
 
 /// A drive whose state can be inspected.
 pub trait Inspect {
@@ -70,21 +70,25 @@ pub trait Inspect {
     fn energy(&self, counted: &Counters) -> Vec<(String, Energy)>;
 }
 
-impl<S: Sector, O: Watcher, F: ftl::Ftl> Inspect for Ssd<S, O, F> {
+impl<S: Sector, F: ftl::Ftl> Inspect for Ssd<S, F> {
     fn history(&self) -> Option<&History> {
         self.history()
     }
 
     fn begin(&mut self, at: Time) {
-        self.observer_mut().begin(at);
+        if let Some(watch) = self.observer_mut::<Watch>() {
+            watch.begin(at);
+        }
     }
 
     fn measure(&mut self, at: Time) {
-        self.observer_mut().measure(at);
+        if let Some(watch) = self.observer_mut::<Watch>() {
+            watch.measure(at);
+        }
     }
 
     fn take_watch(&mut self) -> Option<Watch> {
-        self.observer_mut().take()
+        self.observer_mut::<Watch>().map(std::mem::take)
     }
 
     fn check(&self) {
@@ -92,11 +96,11 @@ impl<S: Sector, O: Watcher, F: ftl::Ftl> Inspect for Ssd<S, O, F> {
     }
 
     fn timeline(&self) -> Option<&Timeline> {
-        self.observer().timeline()
+        self.observer::<Watch>()?.seen()
     }
 
     fn explained(&mut self) -> Vec<Explained> {
-        self.observer_mut().explained()
+        self.observer_mut::<Watch>().map_or_else(Vec::new, Watch::explained)
     }
 
     fn erase_counts(&self) -> Vec<u32> {

@@ -66,7 +66,7 @@ use crate::plan::RunSpec;
 use crate::reconcile::reconcile;
 use crate::run::{RequestLog, RunResult, Runner, Window};
 use crate::summary::About;
-use crate::watch::{Watch, Watcher};
+use crate::watch::Watch;
 use crate::worn::WornOut;
 
 pub use crate::run::{Amount, Course, Steady, Stop, WarmUp};
@@ -354,11 +354,11 @@ impl<'a> Session<'a> {
     /// Makes a drive with the payload and the observer that the settings ask for, and runs the workloads on it.
     fn run_once(&mut self) -> Result<Outcome, SessionError> {
         let granularity = Sectors::new(u64::from(self.device.resolved.geometry.sectors));
-        match (self.settings.verify, self.watch.take()) {
-            (false, None) => self.on_new::<(), _, _>((), &mut Blank),
-            (false, Some(watch)) => self.on_new::<(), _, _>(watch, &mut Blank),
-            (true, None) => self.on_new::<Stamp, _, _>((), &mut Oracle::blank(granularity)),
-            (true, Some(watch)) => self.on_new::<Stamp, _, _>(watch, &mut Oracle::blank(granularity)),
+        let watch = self.watch.take();
+        if self.settings.verify {
+            self.on_new::<Stamp, _>(watch, &mut Oracle::blank(granularity))
+        } else {
+            self.on_new::<(), _>(watch, &mut Blank)
         }
     }
 
@@ -448,12 +448,12 @@ impl<'a> Session<'a> {
         Ok(Outcome { measurements, watch: drive.take_watch() })
     }
 
-    fn on_new<S: Sector, O: Watcher, P: Payload<S>>(
+    fn on_new<S: Sector, P: Payload<S>>(
         &mut self,
-        observer: O,
+        watch: Option<Watch>,
         payload: &mut P,
     ) -> Result<Outcome, SessionError> {
-        let mut drive: Ssd<S, O> = self.prepared(observer)?;
+        let mut drive: Ssd<S> = self.prepared(watch)?;
         self.run_all(&mut drive, payload)
     }
 

@@ -11,7 +11,6 @@ use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use flash::backend::Observer;
 use flash::nand::{Sector, SnapshotError};
 use serde::{Deserialize, Serialize};
 use ssd::{Resolved, Ssd};
@@ -130,7 +129,7 @@ struct Header {
 }
 
 impl Header {
-    fn of<S: Sector, O: Observer>(drive: &Ssd<S, O>) -> Self {
+    fn of<S: Sector>(drive: &Ssd<S>) -> Self {
         let resolved = drive.resolved();
         let all = |keys: Vec<(&str, String)>| keys.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
         let slc_format = (!drive.is_slc_array_new()).then(|| all(resolved.slc_format()));
@@ -227,7 +226,7 @@ impl<W: Write> Write for Summed<W> {
 ///
 /// # Errors
 /// If the writer fails.
-pub fn save<S: Sector, O: Observer>(drive: &Ssd<S, O>, to: impl Write) -> io::Result<()> {
+pub fn save<S: Sector>(drive: &Ssd<S>, to: impl Write) -> io::Result<()> {
     let mut file = Summed { to, checksum: Checksum::default() };
     file.write_all(&MAGIC)?;
     file.write_all(&VERSION.to_le_bytes())?;
@@ -257,13 +256,8 @@ impl State {
     ///
     /// # Errors
     /// If it is of a drive that keeps its data in another way.
-    pub(crate) fn load<S: Sector, O: Observer>(
-        &self,
-        resolved: &Resolved,
-        seed: u64,
-        observer: O,
-    ) -> Result<Ssd<S, O>, LoadError> {
-        let drive = read(&mut io::Cursor::new(&self.0[..]), resolved, seed, observer);
+    pub(crate) fn load<S: Sector>(&self, resolved: &Resolved, seed: u64) -> Result<Ssd<S>, LoadError> {
+        let drive = read(&mut io::Cursor::new(&self.0[..]), resolved, seed);
         drive.map_err(|reason| LoadError { path: PathBuf::from("the state"), reason })
     }
 
@@ -274,20 +268,15 @@ impl State {
     }
 }
 
-/// Loads a drive from a snapshot and attaches the observer to its flash. The drive starts as after a power cycle: its
+/// Loads a drive from a snapshot. It starts as after a power cycle: its
 /// FTL recovers its tables from the flash. It remembers the history of its preconditioning.
 ///
 /// # Errors
 /// If the file cannot be read, is not a complete snapshot, or is of a drive that keeps its data in another way.
-pub fn load<S: Sector, O: Observer>(
-    path: &Path,
-    resolved: &Resolved,
-    seed: u64,
-    observer: O,
-) -> Result<Ssd<S, O>, LoadError> {
+pub fn load<S: Sector>(path: &Path, resolved: &Resolved, seed: u64) -> Result<Ssd<S>, LoadError> {
     let read = || {
         let mut file = BufReader::new(File::open(path).map_err(SnapshotError::Io)?);
-        read(&mut file, resolved, seed, observer)
+        read(&mut file, resolved, seed)
     };
     read().map_err(|reason| LoadError { path: path.to_owned(), reason })
 }
@@ -297,13 +286,8 @@ pub fn load<S: Sector, O: Observer>(
 ///
 /// # Errors
 /// As [`load`].
-pub(crate) fn load_preconditioned<S: Sector, O: Observer>(
-    path: &Path,
-    resolved: &Resolved,
-    seed: u64,
-    observer: O,
-) -> Result<Ssd<S, O>, LoadError> {
-    load(path, resolved, seed, observer).map(Ssd::as_preconditioned)
+pub(crate) fn load_preconditioned<S: Sector>(path: &Path, resolved: &Resolved, seed: u64) -> Result<Ssd<S>, LoadError> {
+    load(path, resolved, seed).map(Ssd::as_preconditioned)
 }
 
 /// Checks that the snapshot in a file is of a drive that keeps its data as this one does. The rest of the file is not read.
@@ -332,15 +316,10 @@ fn described(plain: &mut impl Read) -> Result<Header, LoadReason> {
     Ok(toml::from_str(&text).map_err(|_| SnapshotError::Damaged)?)
 }
 
-fn read<S: Sector, O: Observer>(
-    from: &mut (impl Read + Seek),
-    resolved: &Resolved,
-    seed: u64,
-    observer: O,
-) -> Result<Ssd<S, O>, LoadReason> {
+fn read<S: Sector>(from: &mut (impl Read + Seek), resolved: &Resolved, seed: u64) -> Result<Ssd<S>, LoadReason> {
     let (header, mut plain) = header(from)?;
     header.check(resolved)?;
-    let drive = Ssd::load(resolved, seed, &mut plain, observer)?;
+    let drive = Ssd::load(resolved, seed, &mut plain)?;
     if plain.read(&mut [0])? > 0 {
         return Err(SnapshotError::Damaged.into());
     }

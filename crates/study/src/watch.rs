@@ -28,64 +28,6 @@ use journeys::Journeys;
 use timeline::Timeline;
 use track::Requests;
 
-/// An observer that may record a timeline, or attribute the time of the requests.
-pub trait Watcher: Observer {
-    /// The run begins: the observer forgets earlier events, for example preconditioning, and counts times from here.
-    fn begin(&mut self, _at: Time) {}
-
-    /// The warm-up ends: the observer keeps requests in flight, forgets earlier events, and counts times from here.
-    fn measure(&mut self, _at: Time) {}
-
-    /// The parts of the requests' time since the previous call; empty if not recorded.
-    fn explained(&mut self) -> Vec<Explained> {
-        Vec::new()
-    }
-
-    /// The timeline of a window, if recorded.
-    fn timeline(&self) -> Option<&Timeline> {
-        None
-    }
-
-    /// Removes and returns the records, if there are any.
-    fn take(&mut self) -> Option<Watch> {
-        None
-    }
-}
-
-impl Watcher for () {}
-
-impl Watcher for Watch {
-    fn begin(&mut self, at: Time) {
-        if let Some(timeline) = &mut self.timeline {
-            timeline.begin(at);
-        }
-        if let Some(journeys) = &mut self.journeys {
-            journeys.begin();
-        }
-    }
-
-    fn measure(&mut self, at: Time) {
-        if let Some(timeline) = &mut self.timeline {
-            timeline.measure(at);
-        }
-        if let Some(journeys) = &mut self.journeys {
-            journeys.measure();
-        }
-    }
-
-    fn explained(&mut self) -> Vec<Explained> {
-        self.journeys.as_mut().map_or_else(Vec::new, |journeys| explain(&journeys.since()))
-    }
-
-    fn timeline(&self) -> Option<&Timeline> {
-        self.seen()
-    }
-
-    fn take(&mut self) -> Option<Watch> {
-        Some(std::mem::take(self))
-    }
-}
-
 /// An observer with optional records.
 #[derive(Clone, Debug, Default)]
 pub struct Watch {
@@ -116,6 +58,31 @@ impl Watch {
         self
     }
 
+    /// The run begins: forgets earlier events, for example preconditioning, and counts times from here.
+    pub fn begin(&mut self, at: Time) {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.begin(at);
+        }
+        if let Some(journeys) = &mut self.journeys {
+            journeys.begin();
+        }
+    }
+
+    /// The warm-up ends: keeps requests in flight, forgets earlier events, and counts times from here.
+    pub fn measure(&mut self, at: Time) {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.measure(at);
+        }
+        if let Some(journeys) = &mut self.journeys {
+            journeys.measure();
+        }
+    }
+
+    /// The parts of the requests' time since the previous call; empty if not recorded.
+    pub fn explained(&mut self) -> Vec<Explained> {
+        self.journeys.as_mut().map_or_else(Vec::new, |journeys| explain(&journeys.since()))
+    }
+
     /// The timeline of the window, if recorded.
     #[must_use]
     pub const fn seen(&self) -> Option<&Timeline> {
@@ -142,6 +109,10 @@ impl Watch {
 }
 
 impl Observer for Watch {
+    fn boxed(&self) -> Box<dyn Observer> {
+        Box::new(self.clone())
+    }
+
     fn phase(&mut self, phase: Phase) {
         if let Some(timeline) = &mut self.timeline {
             timeline.phase(&phase);

@@ -249,7 +249,7 @@ impl Host {
         }
         copy.ssd.cut_power();
         let second = copy.ssd.slc_media().cloned();
-        copy.ssd = Ssd::with_media(copy.ssd.resolved(), torn, copy.ssd.media().clone(), second, ());
+        copy.ssd = Ssd::with_media(copy.ssd.resolved(), torn, copy.ssd.media().clone(), second);
         copy.forget();
         copy.recovered();
         copy

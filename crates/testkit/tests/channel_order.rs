@@ -169,7 +169,7 @@ fn backend(shape: &Shape, ends: usize) -> Vec<Time> {
         software: None,
     };
     let media = Media::new(geometry.clone(), 100, 1, Faults::new(&FaultSpec::default(), 1));
-    let mut backend = Backend::<()>::new(media, &config, ());
+    let mut backend = Backend::<()>::new(media, &config);
     let mut events = EventQueue::default();
     let page = |die: u32| Psn::new(geometry.slot(SuperblockId::new(die * 4), 0).get());
     backend.set_timed(false);

@@ -6,7 +6,7 @@ use crate::nand::Sector;
 use base::engine::EventHash;
 use base::units::{Bytes, Span, Time};
 
-use super::{Backend, Cause, Observer, Op};
+use super::{Backend, Cause, Op};
 
 /// The sums over the commands of one operation and one cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -120,7 +120,7 @@ impl Account {
     }
 }
 
-impl<S: Sector, O: Observer> Backend<S, O> {
+impl<S: Sector> Backend<S> {
     /// The account up to `now`, by operation and cause. A command counts when it finishes, time as it passes, and
     /// bytes when their transfer begins.
     #[must_use]

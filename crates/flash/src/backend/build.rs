@@ -3,10 +3,10 @@
 use base::engine::Handle;
 use base::units::SuperblockId;
 
-use super::{Backend, Cause, Class, Command, List, Observer, Op, Slot, SlotContent, SlotRef};
+use super::{Backend, Cause, Class, Command, List, Op, Slot, SlotContent, SlotRef};
 use crate::nand::{Mode, Sector, Stream, Target};
 
-impl<S: Sector, O: Observer> Backend<S, O> {
+impl<S: Sector> Backend<S> {
     /// Opens a command list. `tag` is the FTL's own number, which comes back with the list.
     #[inline]
     pub fn open_list(&mut self, class: Class, tag: u32) -> Handle<List> {

@@ -8,9 +8,9 @@ use crate::nand::Sector;
 use base::engine::{EventQueue, Handle};
 use base::units::{Span, Time};
 
-use super::{Backend, Command, Event, Observer, Op, Primitive};
+use super::{Backend, Command, Event, Op, Primitive};
 
-impl<S: Sector, O: Observer> Backend<S, O> {
+impl<S: Sector> Backend<S> {
     /// True if a read follows or precedes another one in cache mode.
     pub(super) fn streams(&self, handle: Handle<Command>) -> bool {
         let die = &self.dies[self.table.commands[handle].unit as usize];

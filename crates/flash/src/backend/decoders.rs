@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::command_table::CommandTable;
 use super::meter::Meter;
 use super::planted::{Bug, Planted};
-use super::{Account, Backend, Cause, Command, Config, Event, Observer, Phase, Primitive, Resource, Timing};
+use super::{Account, Backend, Cause, Command, Config, Event, Phase, Primitive, Resource, Timing};
 use crate::nand::{Geometry, Sector};
 use base::engine::{EventHash, EventQueue, Handle};
 use base::units::{Span, Time};
@@ -268,7 +268,7 @@ impl DecoderPool {
     }
 }
 
-impl<S: Sector, O: Observer> Backend<S, O> {
+impl<S: Sector> Backend<S> {
     /// Handles an event of the error correction. Drops that of an interrupted phase.
     #[cold]
     #[inline(never)]
@@ -305,8 +305,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             }
             _ => None,
         };
-        if let Some(phase) = begun {
-            self.observer.phase(phase);
+        if let (Some(phase), Some(observer)) = (begun, &mut self.observer) {
+            observer.phase(phase);
         }
     }
 }

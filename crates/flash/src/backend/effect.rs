@@ -6,7 +6,7 @@ use crate::nand::{Sector, SlotRead, Spare, Target};
 use base::engine::Handle;
 use base::units::Lpn;
 
-use super::{Backend, Cause, Command, Observer, Op, Slot, SlotRef};
+use super::{Backend, Cause, Command, Op, Slot, SlotRef};
 
 /// True for one mapping unit in sixteen: without payload, a read of it is checked against its spare area, and that of
 /// any other only against the state of its page.
@@ -15,7 +15,7 @@ pub(super) const fn is_compared(lpn: Lpn) -> bool {
     lpn.get().is_multiple_of(16)
 }
 
-impl<S: Sector, O: Observer> Backend<S, O> {
+impl<S: Sector> Backend<S> {
     /// Applies a command to the media.
     #[inline]
     pub(super) fn take_effect(&mut self, handle: Handle<Command>) {

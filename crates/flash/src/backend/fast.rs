@@ -5,8 +5,8 @@
 //! into commands or events of the ordinary way. `ssd/tests/{quiet, copies, runs}.rs` compare each way with the ordinary
 //! one after every step.
 //!
-//! Which ways a backend takes is decided here, once, from its description and its observer. Two things can change that
-//! later: an observer of a serial list, and a program that may fail ([`crate::nand::Media::cannot_fail`]).
+//! Which ways a backend takes is decided here, once, from its description. Two things can change that later: an
+//! observer, and a program that may fail ([`crate::nand::Media::cannot_fail`]).
 //!
 //! | way | takes the place of |
 //! | --- | --- |
@@ -54,12 +54,7 @@ pub(super) struct Fast<S> {
 
 impl<S> Fast<S> {
     /// Decides on the ways.
-    pub(super) fn new(
-        config: &Config,
-        rules: &Rules,
-        (controllers, geometry): (&ControllerPool, &Geometry),
-        observed: bool,
-    ) -> Self {
+    pub(super) fn new(config: &Config, rules: &Rules, (controllers, geometry): (&ControllerPool, &Geometry)) -> Self {
         let one_page = geometry.row_slots() * config.timing.one_shot == 1;
         // An array whose end needs no status, and whose register nobody shares.
         let silent = !rules.arbitration.hold
@@ -68,9 +63,8 @@ impl<S> Fast<S> {
             && !rules.timing.cache_across
             && rules.suspend.is_none()
             && rules.variation.is_none()
-            && rules.plane_reads.is_none()
-            && !observed;
-        let plain_reads = !observed && config.has_plain_reads();
+            && rules.plane_reads.is_none();
+        let plain_reads = config.has_plain_reads();
         let plain_copies = silent && rules.data_only && !rules.intervenes() && config.ecc.is_none();
         let copy_backs = silent && config.transfer == Transfer::Bus && rules.timing.command.is_zero() && !rules.issues;
         let dies = if one_page && copy_backs { geometry.die_count() } else { 0 };
@@ -82,6 +76,13 @@ impl<S> Fast<S> {
             copy_back_runs: copy_back_run::CopyBackRuns::new(dies as usize),
             serial: serial::SerialLists::default(),
         }
+    }
+
+    /// Takes no way from now on that leaves out what an observer is to see. Serial lists ask for theirs.
+    pub(super) fn show_everything(&mut self) {
+        (self.plain_reads, self.lone_reads) = (false, false);
+        self.copies = copies::CopySets::new(false);
+        self.copy_back_runs = copy_back_run::CopyBackRuns::new(0);
     }
 
     /// Notes the end of an array's phase that was no event.

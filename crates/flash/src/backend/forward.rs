@@ -9,14 +9,14 @@ use base::engine::{EventQueue, Handle};
 use base::units::Time;
 
 use super::queue::CLASSES;
-use super::{Backend, Class, Command, Event, Observer, Order, State};
+use super::{Backend, Class, Command, Event, Order, State};
 
 /// The queues of host reads and of all other commands, under either order.
 const FIRST: usize = Order::ReadFirst.queue(Class::HostRead, false);
 const LAST: usize = Order::ReadFirst.queue(Class::Other, false);
 const _: () = assert!(FIRST < LAST && LAST < CLASSES);
 
-impl<S: Sector, O: Observer> Backend<S, O> {
+impl<S: Sector> Backend<S> {
     /// The queue of a command on its channel, if host reads go first there.
     pub(super) fn urgency(&self, handle: Handle<Command>) -> usize {
         let command = &self.table.commands[handle];

@@ -1,5 +1,7 @@
-//! Observers of the backend. The default observer, `()`, costs nothing.
+//! Observers of the backend.
 
+use std::any::Any;
+use std::fmt::Debug;
 use std::num::NonZeroU32;
 
 use base::io::Io;
@@ -146,9 +148,9 @@ pub enum Level {
 }
 
 /// Observes every phase as it begins; by default nothing else.
-pub trait Observer {
-    /// False if the observer ignores everything, so that the backend need not gather the details.
-    const LISTENS: bool = true;
+pub trait Observer: Any + Debug + Send + Sync {
+    /// A copy, for a copy of the backend.
+    fn boxed(&self) -> Box<dyn Observer>;
 
     /// A phase begins.
     fn phase(&mut self, phase: Phase);
@@ -165,7 +167,7 @@ pub trait Observer {
     /// True if each page copy of a serial list is to be reported as the commands that it stands for. Otherwise copies that
     /// are carried out in bulk are reported by [`Observer::serial_copies`] alone.
     fn sees_each_copy(&self) -> bool {
-        Self::LISTENS
+        true
     }
 
     /// All page copies of a serial list took this time, on one resource after another. None of their commands is reported.
@@ -181,15 +183,31 @@ pub trait Observer {
     fn level(&mut self, _at: Time, _level: Level, _value: u64) {}
 }
 
-impl Observer for () {
-    const LISTENS: bool = false;
+impl dyn Observer {
+    /// The observer, if it is a `T`.
+    #[must_use]
+    pub fn downcast_ref<T: Observer>(&self) -> Option<&T> {
+        (self as &dyn Any).downcast_ref()
+    }
 
-    #[inline]
-    fn phase(&mut self, _: Phase) {}
+    /// The observer, if it is a `T`.
+    pub fn downcast_mut<T: Observer>(&mut self) -> Option<&mut T> {
+        (self as &mut dyn Any).downcast_mut()
+    }
+}
+
+impl Clone for Box<dyn Observer> {
+    fn clone(&self) -> Self {
+        self.as_ref().boxed()
+    }
 }
 
 /// Keeps every phase: for tests and for small runs that are drawn.
 impl Observer for Vec<Phase> {
+    fn boxed(&self) -> Box<dyn Observer> {
+        Box::new(self.clone())
+    }
+
     fn phase(&mut self, phase: Phase) {
         self.push(phase);
     }

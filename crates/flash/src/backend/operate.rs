@@ -6,12 +6,12 @@ use crate::nand::Sector;
 use base::engine::{Due, EventHash, EventQueue, Handle};
 use base::units::{Span, Time};
 
-use super::{Backend, Command, Event, Observer, Op, Phase, Primitive, State, Stop};
+use super::{Backend, Command, Event, Op, Phase, Primitive, State, Stop};
 
 /// The processor's number in the event hash, where dies and channels count from zero on.
 const PROCESSOR: u64 = u64::MAX - 1;
 
-impl<S: Sector, O: Observer> Backend<S, O> {
+impl<S: Sector> Backend<S> {
     /// Handles an event that the backend scheduled. Drops the event of an aborted phase.
     #[inline(always)]
     #[allow(clippy::inline_always)] // A device calls it from one place.
@@ -230,17 +230,19 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let number = command.unit;
         let from = now + delay;
         let until = from + time;
-        self.observer.phase(Phase {
-            resource: self.rules.array_of(number),
-            die: command.die.get(),
-            primitive,
-            op: command.op,
-            cause: command.cause,
-            command: handle.number().get(),
-            ready: from,
-            from,
-            until,
-        });
+        if let Some(observer) = &mut self.observer {
+            observer.phase(Phase {
+                resource: self.rules.array_of(number),
+                die: command.die.get(),
+                primitive,
+                op: command.op,
+                cause: command.cause,
+                command: handle.number().get(),
+                ready: from,
+                from,
+                until,
+            });
+        }
         let die = &mut self.dies[number as usize];
         if let Some(suspension) = &mut die.suspension {
             suspension.begin(handle, command, from, until);

@@ -19,7 +19,7 @@ use base::units::{Span, Time};
 use super::planted::Bug;
 use super::rules::Rules;
 use super::suspend::ReadScope;
-use super::{Backend, Command, Config, Event, Observer, Op, Resource};
+use super::{Backend, Command, Config, Event, Op, Resource};
 use crate::nand::{Geometry, Sector};
 
 /// Reads of single planes, each at its own time (independent plane reads, AIPR).
@@ -97,7 +97,7 @@ impl Config {
     }
 }
 
-impl<S: Sector, O: Observer> Backend<S, O> {
+impl<S: Sector> Backend<S> {
     /// Finds the units of the commands of a list.
     #[cold]
     pub(super) fn choose_units(&mut self, first: Handle<Command>) {

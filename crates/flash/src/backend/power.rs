@@ -5,9 +5,9 @@ use base::engine::Handle;
 use base::units::Time;
 
 use super::suspend::Tear;
-use super::{Backend, Command, List, Observer, Op, State};
+use super::{Backend, Command, List, Op, State};
 
-impl<S: Sector, O: Observer> Backend<S, O> {
+impl<S: Sector> Backend<S> {
     /// Completes lists on capacitor power, before [`Backend::cut_power`]: commands that have begun end, and the
     /// others follow in the order of their dependencies. Faults are off meanwhile: a program that fails at that very
     /// moment is not modelled.

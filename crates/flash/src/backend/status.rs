@@ -8,9 +8,9 @@ use crate::nand::Sector;
 use base::engine::{EventQueue, Handle};
 use base::units::Time;
 
-use super::{Backend, Command, Event, Observer, Op, State};
+use super::{Backend, Command, Event, Op, State};
 
-impl<S: Sector, O: Observer> Backend<S, O> {
+impl<S: Sector> Backend<S> {
     /// Begins to poll a die whose array works from `from` on.
     pub(super) fn watch<E: From<Event> + Copy>(&mut self, from: Time, number: u32, events: &mut EventQueue<E>) {
         let Some(interval) = self.rules.polls else { return };

@@ -6,9 +6,9 @@ use base::units::{DieId, Time};
 
 use super::controllers::Admission;
 use super::planted::Bug;
-use super::{Backend, Cause, Command, Event, List, Observer, State, Stop};
+use super::{Backend, Cause, Command, Event, List, State, Stop};
 
-impl<S: Sector, O: Observer> Backend<S, O> {
+impl<S: Sector> Backend<S> {
     /// Submits a list. [`Backend::take_finished`] returns it.
     ///
     /// # Panics
@@ -30,7 +30,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
         let entry = &mut self.table.lists[list];
         entry.submitted = now;
-        if O::LISTENS || entry.spreads || self.fast.copy_back_runs.are_possible() {
+        if self.observer.is_some() || entry.spreads || self.fast.copy_back_runs.are_possible() {
             let mut next = Some(first);
             while let Some(command) = next {
                 let &Command { die, behind, sibling, .. } = &self.table.commands[command];
@@ -145,10 +145,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         list: Handle<List>,
         events: &mut EventQueue<E>,
     ) {
-        if O::LISTENS {
+        if let Some(observer) = &mut self.observer {
             let first = self.table.lists[list].first.expect("a list of at least one command");
             let cause = self.table.commands[first].cause;
-            self.observer.controller(now, controller, Some((list.number().get(), cause)));
+            observer.controller(now, controller, Some((list.number().get(), cause)));
         }
         self.controllers.occupy(now, controller, list, &mut self.table.lists);
         self.dispatch(now, list, events);
@@ -165,7 +165,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         events: &mut EventQueue<E>,
     ) {
         let left = self.controllers.vacate(now, controller, cause);
-        self.observer.controller(now, controller, None);
+        if let Some(observer) = &mut self.observer {
+            observer.controller(now, controller, None);
+        }
         if self.controllers.hold_chips() {
             self.hold_chips(left.expect("a controller that ends a list has it"), false);
             return self.assign(now, events);

@@ -17,7 +17,7 @@ use base::units::{Span, Time};
 
 use super::planted::Bug;
 use super::queue::CLASSES;
-use super::{Backend, Cause, Class, Command, Event, Observer, Op, Phase, Primitive, Resource, State};
+use super::{Backend, Cause, Class, Command, Event, Op, Phase, Primitive, Resource, State};
 use crate::nand::{Sector, Target};
 
 /// The operations that may be suspended.
@@ -334,7 +334,7 @@ impl Suspension {
     }
 }
 
-impl<S: Sector, O: Observer> Backend<S, O> {
+impl<S: Sector> Backend<S> {
     /// An array has begun: commands that may suspend it may have come while its command or its data crossed the channel.
     #[inline]
     pub(super) fn suspend_begun<E: From<Event> + Copy>(&mut self, now: Time, unit: u32, events: &mut EventQueue<E>) {
@@ -372,8 +372,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             from: work_until,
             until: free_at,
         };
-        observer.shortened(phase.resource, number, phase.command, work_until);
-        observer.phase(phase);
+        if let Some(observer) = observer {
+            observer.shortened(phase.resource, number, phase.command, work_until);
+            observer.phase(phase);
+        }
         let tally = self.account.at(command.op, command.cause);
         tally.suspensions += 1;
         tally.suspend_overhead += free_at - work_until;
@@ -432,7 +434,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         tally.suspend_overhead += delay;
         die.last = Some(command.cause);
         let primitive = if command.op == Op::Erase { Primitive::Erase } else { Primitive::Program };
-        if !delay.is_zero() {
+        if let Some(observer) = observer.as_mut().filter(|_| !delay.is_zero()) {
             observer.phase(Phase {
                 resource: Resource::Array(number),
                 die: number,

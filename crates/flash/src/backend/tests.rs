@@ -24,7 +24,7 @@ mod suspend;
 
 /// A bench: a backend with its event queue and clock.
 struct Bench<S = ()> {
-    backend: Backend<S, Vec<Phase>>,
+    backend: Backend<S>,
     events: EventQueue<Event>,
     hash: EventHash,
     now: Time,
@@ -72,15 +72,27 @@ fn slot(lpn: u32, psn: u32) -> Slot {
     Slot { lpn: Lpn::new(lpn), psn: Psn::new(psn), expected: true, ..Slot::default() }
 }
 
+/// A backend that records its phases.
+fn observed<S: Sector>(media: Media<S>, config: &Config) -> Backend<S> {
+    let mut backend = Backend::new(media, config);
+    backend.observe(Box::new(Vec::<Phase>::new()));
+    backend
+}
+
 impl<S: Sector> Bench<S> {
     fn new(geometry: Geometry, config: &Config, seed: u64) -> Self {
         let media = Media::new(geometry, 100, 1, Faults::new(&FaultSpec::default(), seed));
         Self {
-            backend: Backend::new(media, config, Vec::new()),
+            backend: observed(media, config),
             events: EventQueue::default(),
             hash: EventHash::default(),
             now: Time::ZERO,
         }
+    }
+
+    /// The phases so far.
+    fn phases(&mut self) -> &mut Vec<Phase> {
+        self.backend.observer_mut().and_then(<dyn Observer>::downcast_mut).expect("phases are recorded")
     }
 
     /// A list that programs or reads `pages` pages of a superblock from `offset` on, row by row.
@@ -398,9 +410,9 @@ fn bus_order_decides_between_data_and_commands() {
         }
         let list = bench.list(Op::Program, 32, 0, 1);
         bench.submit(list);
-        bench.backend.observer.clear();
+        bench.phases().clear();
         bench.run();
-        let on_bus = bench.backend.observer.iter().filter(|phase| matches!(phase.resource, Resource::Channel(_)));
+        let on_bus = bench.phases().iter().filter(|phase| matches!(phase.resource, Resource::Channel(_)));
         on_bus.map(|phase| phase.op).collect::<Vec<_>>()
     };
     assert_eq!(order(BusOrder::Fifo), [Op::Read, Op::Program]);

@@ -5,9 +5,9 @@ use base::engine::{EventQueue, Handle};
 use base::units::Time;
 
 use super::planted::Bug;
-use super::{Backend, BusOrder, Class, Command, Event, Observer, Op, Phase, Primitive, Resource, State};
+use super::{Backend, BusOrder, Class, Command, Event, Op, Phase, Primitive, Resource, State};
 
-impl<S: Sector, O: Observer> Backend<S, O> {
+impl<S: Sector> Backend<S> {
     /// The channel of a command: the bus of its die, or the link of its controller.
     #[inline]
     pub(super) fn channel_of(&self, handle: Handle<Command>) -> u32 {
@@ -73,7 +73,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         };
         let command = &table.commands[handle];
         if let Some((at, generation)) = channel.shorten(now, rules, command) {
-            self.observer.shortened(Resource::Channel(number), command.die.get(), handle.number().get(), at);
+            if let Some(observer) = &mut self.observer {
+                observer.shortened(Resource::Channel(number), command.die.get(), handle.number().get(), at);
+            }
             events.push(at, Event::Bus { channel: number, generation }.into());
         }
     }
@@ -104,17 +106,19 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
         let command = &mut self.table.commands[handle];
         let generation = channel.begin((now, load), handle, command, &mut self.table.lists);
-        self.observer.phase(Phase {
-            resource: Resource::Channel(number),
-            die: command.die.get(),
-            primitive: state.primitive(),
-            op: command.op,
-            cause: command.cause,
-            command: handle.number().get(),
-            ready: command.ready,
-            from: now,
-            until,
-        });
+        if let Some(observer) = &mut self.observer {
+            observer.phase(Phase {
+                resource: Resource::Channel(number),
+                die: command.die.get(),
+                primitive: state.primitive(),
+                op: command.op,
+                cause: command.cause,
+                command: handle.number().get(),
+                ready: command.ready,
+                from: now,
+                until,
+            });
+        }
         events.push(until, Event::Bus { channel: number, generation }.into());
         if state == State::DataIn {
             self.prefetch_target(handle);
@@ -161,17 +165,19 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let channel = &mut self.channels[number as usize];
         let from = channel.meter.until();
         channel.meter.begin(from, until);
-        self.observer.phase(Phase {
-            resource: Resource::Channel(number),
-            die: command.die.get(),
-            primitive: Primitive::Hold,
-            op: command.op,
-            cause: command.cause,
-            command: handle.number().get(),
-            ready: from,
-            from,
-            until,
-        });
+        if let Some(observer) = &mut self.observer {
+            observer.phase(Phase {
+                resource: Resource::Channel(number),
+                die: command.die.get(),
+                primitive: Primitive::Hold,
+                op: command.op,
+                cause: command.cause,
+                command: handle.number().get(),
+                ready: from,
+                from,
+                until,
+            });
+        }
     }
 
     /// The transfer under way on a channel has ended.
@@ -308,8 +314,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
         self.table.commands[handle].ready = now;
         let Some(decoders) = &mut self.decoders else { return };
-        if let Some(phase) = decoders.take(now, (channel, handle), &mut self.table, events) {
-            self.observer.phase(phase);
+        let taken = decoders.take(now, (channel, handle), &mut self.table, events);
+        if let (Some(phase), Some(observer)) = (taken, &mut self.observer) {
+            observer.phase(phase);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use base::engine::Handle;
 use base::units::SuperblockId;
-use flash::backend::{List, Observer, Op};
+use flash::backend::{List, Op};
 use flash::nand::Sector;
 
 use super::chains::State;
@@ -12,9 +12,9 @@ use crate::toolkit::{Commands, Programmed, Slots};
 
 impl BlockFtl {
     /// A list has finished.
-    pub(super) fn finished<S: Sector, O: Observer>(
+    pub(super) fn finished<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         list: Handle<List>,
     ) {
@@ -29,12 +29,7 @@ impl BlockFtl {
         self.start_next(flash, owners, die);
     }
 
-    fn read_finished<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-        list: Handle<List>,
-    ) {
+    fn read_finished<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, list: Handle<List>) {
         let service = Service::of(flash.backend.list(list));
         let mut slots = Slots::of(flash.backend, list);
         while let Some((place, slot)) = slots.next(flash.backend) {
@@ -47,9 +42,9 @@ impl BlockFtl {
         flash.backend.release(list);
     }
 
-    fn write_finished<S: Sector, O: Observer>(
+    fn write_finished<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         die: usize,
         list: Handle<List>,
@@ -86,7 +81,7 @@ impl BlockFtl {
         (block.failing, block.next) = (true, pages);
     }
 
-    fn erase_finished<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, die: usize, list: Handle<List>) {
+    fn erase_finished<S: Sector>(&mut self, flash: &mut Flash<'_, S>, die: usize, list: Handle<List>) {
         let erase = flash.backend.list(list).first().expect("an erase");
         let command = flash.backend.command(erase);
         let (superblock, failed) = (command.target.superblock, command.failed);

@@ -8,7 +8,7 @@
 
 use base::engine::Handle;
 use base::units::{Psn, SuperblockId};
-use flash::backend::{Cause, Class, Command, List, Observer, Op};
+use flash::backend::{Cause, Class, Command, List, Op};
 use flash::nand::{Sector, Target};
 
 use super::chains::{Chain, State};
@@ -25,12 +25,7 @@ struct Copies {
 
 impl BlockFtl {
     /// Begins the merge of a logical block. Returns false if there is no room for it now.
-    pub(super) fn merge<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-        lbn: Lbn,
-    ) -> bool {
+    pub(super) fn merge<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, lbn: Lbn) -> bool {
         let die = self.home(lbn);
         let chain = self.chains[lbn as usize];
         assert_eq!(chain.programs, 0, "a merge waits for the programs of its chain");
@@ -57,7 +52,7 @@ impl BlockFtl {
     }
 
     /// True if the newest copies of all pages before the block's next one are in this block.
-    fn is_whole<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, lbn: Lbn, superblock: SuperblockId) -> bool {
+    fn is_whole<S: Sector>(&self, flash: &Flash<'_, S>, lbn: Lbn, superblock: SuperblockId) -> bool {
         let block = self.blocks[superblock.index()];
         let media = flash.backend.media();
         let here = |psn: Psn| self.geometry.locate(psn).0 == superblock;
@@ -77,9 +72,9 @@ impl BlockFtl {
     }
 
     /// Submits the list of a merge: from a page on, the newest copies of all pages and the writes taken along.
-    fn copy<S: Sector, O: Observer>(
+    fn copy<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         die: usize,
         superblock: SuperblockId,
@@ -109,9 +104,9 @@ impl BlockFtl {
     }
 
     /// Adds the program of a write that the merge takes along.
-    fn add_along<S: Sector, O: Observer>(
+    fn add_along<S: Sector>(
         &self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         copies: &mut Copies,
         target: Target,
@@ -124,13 +119,7 @@ impl BlockFtl {
     }
 
     /// Adds the read and the program of a page.
-    fn add_copy<S: Sector, O: Observer>(
-        &self,
-        flash: &mut Flash<'_, S, O>,
-        copies: &mut Copies,
-        target: Target,
-        psn: Psn,
-    ) {
+    fn add_copy<S: Sector>(&self, flash: &mut Flash<'_, S>, copies: &mut Copies, target: Target, psn: Psn) {
         let [read, program] = add_copy(flash.backend, [copies.list; 2], psn, target);
         if let Some(last) = copies.last.replace(program) {
             flash.backend.depend(last, read);
@@ -138,9 +127,9 @@ impl BlockFtl {
     }
 
     /// The list of a merge has finished.
-    pub(super) fn merge_finished<S: Sector, O: Observer>(
+    pub(super) fn merge_finished<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         die: usize,
         list: Handle<List>,
@@ -181,7 +170,7 @@ impl BlockFtl {
     }
 
     /// All pages are in one block: makes it the data block, and gives up the others.
-    fn end_merge<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, die: usize) {
+    fn end_merge<S: Sector>(&mut self, flash: &mut Flash<'_, S>, die: usize) {
         let Merge { lbn, destination } = self.dies[die].merge.take().expect("its merge");
         let chain = self.chains[lbn as usize];
         let data = destination.or(chain.newest).expect("a block that was copied to");

@@ -2,7 +2,7 @@
 
 use base::engine::Handle;
 use base::units::{Lpn, Span, Time};
-use flash::backend::{List, Observer};
+use flash::backend::List;
 use flash::nand::{Media, Sector};
 
 use super::{BlockConfig, BlockFtl};
@@ -40,9 +40,9 @@ impl Ftl for BlockFtl {
     }
 
     #[inline]
-    fn read<S: Sector, O: Observer>(
+    fn read<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         wanted: PageRead,
         lpn: Lpn,
@@ -51,22 +51,17 @@ impl Ftl for BlockFtl {
     }
 
     #[inline]
-    fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+    fn end_read<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
         self.end_read(flash);
     }
 
     #[inline]
-    fn write<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-        unit: PageWrite,
-    ) {
+    fn write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, unit: PageWrite) {
         self.write(flash, owners, unit);
     }
 
     #[inline]
-    fn end_write<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+    fn end_write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
         self.end_write(flash, owners);
     }
 
@@ -82,12 +77,7 @@ impl Ftl for BlockFtl {
     }
 
     #[inline]
-    fn finished<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-        list: Handle<List>,
-    ) {
+    fn finished<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, list: Handle<List>) {
         self.finished(flash, owners, list);
     }
 

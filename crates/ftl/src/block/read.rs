@@ -1,7 +1,7 @@
 //! Host reads.
 
 use base::units::Lpn;
-use flash::backend::{Cause, Observer};
+use flash::backend::Cause;
 use flash::nand::Sector;
 
 use super::{BlockFtl, Kind};
@@ -10,9 +10,9 @@ use crate::toolkit::add_read;
 
 impl BlockFtl {
     /// Reads sectors of a mapping unit. Returns false if no flash page holds it: it reads as zeros.
-    pub(super) fn read<S: Sector, O: Observer>(
+    pub(super) fn read<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         wanted: PageRead,
         lpn: Lpn,
@@ -29,7 +29,7 @@ impl BlockFtl {
     }
 
     /// Submits the lists of a complete request, one for each die.
-    pub(super) fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+    pub(super) fn end_read<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
         while let Some(list) = self.reading.pop_first() {
             let die = self.die_of(flash, list);
             self.submit(flash, die, list);

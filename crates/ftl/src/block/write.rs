@@ -1,7 +1,7 @@
 //! Host writes.
 
 use base::engine::Handle;
-use flash::backend::{Cause, Class, Command, List, Observer};
+use flash::backend::{Cause, Class, Command, List};
 use flash::nand::{Sector, Stream, Target};
 
 use super::{BlockFtl, Kind};
@@ -10,12 +10,7 @@ use crate::toolkit::{push_unit, read_rest};
 
 impl BlockFtl {
     /// Takes a mapping unit of the request.
-    pub(super) fn write<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-        unit: PageWrite,
-    ) {
+    pub(super) fn write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, unit: PageWrite) {
         let (lbn, _) = self.split(unit.lpn);
         let die = self.home(lbn);
         // Pages of a logical block stay in order: a waiting first page must not break a sequence.
@@ -29,11 +24,7 @@ impl BlockFtl {
     }
 
     /// Submits the programs of a complete request, and starts the dies at which writes wait.
-    pub(super) fn end_write<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-    ) {
+    pub(super) fn end_write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
         self.send(flash);
         while let Some(die) = self.stalled.pop() {
             self.start_next(flash, owners, die);
@@ -41,7 +32,7 @@ impl BlockFtl {
     }
 
     /// Submits the lists of programs, one for each die.
-    pub(super) fn send<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+    pub(super) fn send<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
         while let Some(list) = self.writing.pop_first() {
             let die = self.die_of(flash, list);
             self.submit(flash, die, list);
@@ -49,15 +40,15 @@ impl BlockFtl {
     }
 
     /// The die of a list's commands.
-    pub(super) fn die_of<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, list: Handle<List>) -> usize {
+    pub(super) fn die_of<S: Sector>(&self, flash: &Flash<'_, S>, list: Handle<List>) -> usize {
         let first = flash.backend.list(list).first().expect("a list of commands");
         self.geometry.die_of(flash.backend.command(first).target.superblock).index()
     }
 
     /// Adds the program of a mapping unit to the list of its die. Returns false if there is no page for it now.
-    pub(super) fn place<S: Sector, O: Observer>(
+    pub(super) fn place<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         unit: &PageWrite,
     ) -> bool {
@@ -88,9 +79,9 @@ impl BlockFtl {
 
     /// Adds the program of a mapping unit. A partial write takes its other sectors from the old copy: returns true if
     /// that must be read.
-    pub(super) fn add_program<S: Sector, O: Observer>(
+    pub(super) fn add_program<S: Sector>(
         &self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         list: Handle<List>,
         target: Target,

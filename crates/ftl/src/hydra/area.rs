@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use base::engine::Handle;
 use base::units::{Lpn, SuperblockId};
-use flash::backend::{Cause, Class, List, Observer, Slot};
+use flash::backend::{Cause, Class, List, Slot};
 use flash::nand::{Media, Sector, Spare, Stream, Target};
 
 use crate::port::{Flash, full_mask};
@@ -114,7 +114,7 @@ impl Area {
     }
 
     /// Writes the waiting pages, as many as the block has room for, unless a list is under way.
-    pub(super) fn advance<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+    pub(super) fn advance<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
         if self.waiting.is_empty() || !self.writing.is_empty() || self.erasing {
             return;
         }
@@ -149,9 +149,9 @@ impl Area {
     }
 
     /// A list of this area has finished. Calls `written` for every page that is now on flash.
-    pub(super) fn finished<S: Sector, O: Observer>(
+    pub(super) fn finished<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         list: Handle<List>,
         mut written: impl FnMut(Page),
     ) {

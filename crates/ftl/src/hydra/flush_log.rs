@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 use base::engine::Handle;
 use base::units::{Lpn, SuperblockId};
-use flash::backend::{Cause, Class, Command, List, Observer, Slot};
+use flash::backend::{Cause, Class, Command, List, Slot};
 use flash::nand::{Media, Sector, Spare, Stream, Target};
 
 use super::address::Layout;
@@ -203,7 +203,7 @@ impl FlushLog {
     }
 
     /// Starts an erase on each strip that has no erased block and has a free one.
-    pub(super) fn prepare<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+    pub(super) fn prepare<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
         for strip in 0..self.strips.len() {
             let tag = self.tag(strip, false);
             let strip = &mut self.strips[strip];
@@ -243,12 +243,7 @@ impl FlushLog {
     }
 
     /// Writes the taken rows.
-    pub(super) fn write<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &impl Owners<S>,
-        version: u32,
-    ) {
+    pub(super) fn write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &impl Owners<S>, version: u32) {
         let packing = std::mem::take(&mut self.packing);
         (self.version, self.failed) = (version, false);
         for rows in packing.chunk_by(|a, b| a.1 == b.1) {
@@ -265,12 +260,7 @@ impl FlushLog {
         }
     }
 
-    fn write_page<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &impl Owners<S>,
-        rows: &[(PageWrite, u32)],
-    ) {
+    fn write_page<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &impl Owners<S>, rows: &[(PageWrite, u32)]) {
         let strips = self.strips.len();
         let has_room = |strip: &usize| self.strips[*strip].current.is_some_and(|(_, next)| next < self.pages);
         let strip = (0..strips).map(|i| (self.turn + i) % strips).find(has_room).expect("there was room for the row");
@@ -311,9 +301,9 @@ impl FlushLog {
 
     /// A list has finished. After the last list of a flush, returns whether all of the flush is on flash. `merged` as
     /// for [`FlushLog::mount`].
-    pub(super) fn finished<S: Sector, O: Observer>(
+    pub(super) fn finished<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         number: u32,
         list: Handle<List>,
         merged: impl Fn(&Media<S>, Lpn) -> Option<u32>,

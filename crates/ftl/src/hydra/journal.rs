@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use base::engine::Handle;
 use base::units::SuperblockId;
-use flash::backend::{List, Observer};
+use flash::backend::List;
 use flash::nand::{Media, Sector};
 
 use super::address::Layout;
@@ -263,9 +263,9 @@ impl Journal {
 
     /// Starts to write the map, which `fill` adds word by word. Its first words are the positions of the logical
     /// superblocks.
-    pub(super) fn store_map<S: Sector, O: Observer>(
+    pub(super) fn store_map<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         version: u32,
         fill: impl FnOnce(&mut Vec<u32>),
     ) {
@@ -291,11 +291,7 @@ impl Journal {
     }
 
     /// Writes the waiting records and pages. `version` gives a new log page its version.
-    pub(super) fn advance<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        version: impl FnOnce() -> u32,
-    ) {
+    pub(super) fn advance<S: Sector>(&mut self, flash: &mut Flash<'_, S>, version: impl FnOnce() -> u32) {
         if self.left == 0 && !self.waiting.is_empty() {
             let count = self.waiting.len().min(self.records_in_page);
             self.writing.extend(self.waiting.drain(..count));
@@ -313,9 +309,9 @@ impl Journal {
     }
 
     /// A list of an area has finished. Appends the records that are now durable to `done`.
-    pub(super) fn finished<S: Sector, O: Observer>(
+    pub(super) fn finished<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         area: u32,
         list: Handle<List>,
         done: &mut Vec<Record>,

@@ -2,7 +2,7 @@
 
 use base::engine::Handle;
 use base::units::{Lpn, Span, Time};
-use flash::backend::{List, Observer};
+use flash::backend::List;
 use flash::nand::{Media, Sector};
 
 use super::{HydraConfig, HydraFtl};
@@ -40,9 +40,9 @@ impl Ftl for HydraFtl {
     }
 
     #[inline]
-    fn read<S: Sector, O: Observer>(
+    fn read<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         wanted: PageRead,
         lpn: Lpn,
@@ -51,17 +51,17 @@ impl Ftl for HydraFtl {
     }
 
     #[inline]
-    fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+    fn end_read<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
         self.end_read(flash);
     }
 
     #[inline]
-    fn write<S: Sector, O: Observer>(&mut self, _: &mut Flash<'_, S, O>, _: &mut impl Owners<S>, unit: PageWrite) {
+    fn write<S: Sector>(&mut self, _: &mut Flash<'_, S>, _: &mut impl Owners<S>, unit: PageWrite) {
         self.write(unit);
     }
 
     #[inline]
-    fn end_write<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+    fn end_write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
         self.end_write(flash, owners);
     }
 
@@ -71,12 +71,7 @@ impl Ftl for HydraFtl {
     }
 
     #[inline]
-    fn finished<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-        list: Handle<List>,
-    ) {
+    fn finished<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, list: Handle<List>) {
         self.finished(flash, owners, list);
     }
 
@@ -105,7 +100,7 @@ impl Ftl for HydraFtl {
         self.log_is_full()
     }
 
-    fn log_is_ready<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) -> bool {
+    fn log_is_ready<S: Sector>(&mut self, flash: &mut Flash<'_, S>) -> bool {
         self.log_is_ready(flash)
     }
 
@@ -113,7 +108,7 @@ impl Ftl for HydraFtl {
         self.log(unit)
     }
 
-    fn end_log<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &impl Owners<S>, version: u32) {
+    fn end_log<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &impl Owners<S>, version: u32) {
         self.end_log(flash, owners, version);
     }
 
@@ -122,11 +117,11 @@ impl Ftl for HydraFtl {
     }
 
     #[inline]
-    fn on_idle<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) -> bool {
+    fn on_idle<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) -> bool {
         self.on_idle(flash, owners)
     }
 
-    fn on_cpu_done<S: Sector, O: Observer>(&self, flash: &mut Flash<'_, S, O>, token: u32) {
+    fn on_cpu_done<S: Sector>(&self, flash: &mut Flash<'_, S>, token: u32) {
         Self::on_cpu_done(flash, token);
     }
 

@@ -4,7 +4,7 @@
 //! The check runs after a number of erases in a superchip, and then repeats until the counts are close enough. Implicit
 //! wear levelling is in the choice of a merge's target, see [`super::superblocks::Superblocks::take`].
 
-use flash::backend::{Cause, Observer};
+use flash::backend::Cause;
 use flash::nand::Sector;
 
 use super::HydraFtl;
@@ -27,11 +27,7 @@ impl HydraFtl {
     }
 
     /// The drive is idle. Returns true if a move begins.
-    pub(crate) fn on_idle<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-    ) -> bool {
+    pub(crate) fn on_idle<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) -> bool {
         let Some(threshold) = self.wear.threshold else { return false };
         if self.read_only || self.merges.iter().any(|merge| merge.stage != Stage::Nothing) {
             return false;

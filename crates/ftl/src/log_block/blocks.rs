@@ -1,7 +1,7 @@
 //! The life of a block: taken, programmed, marked for erase, erased or retired.
 
 use base::units::SuperblockId;
-use flash::backend::{Cause, Class, Observer};
+use flash::backend::{Cause, Class};
 use flash::nand::Sector;
 
 use super::logs::LogId;
@@ -52,9 +52,9 @@ impl LogBlockFtl {
 
     /// Marks a block for erase: it is erased, or retired if it is failing, once no read of it is under way. Returns
     /// true if that takes time.
-    pub(super) fn mark_for_erase<S: Sector, O: Observer>(
+    pub(super) fn mark_for_erase<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         superblock: SuperblockId,
         cause: Cause,
     ) -> bool {
@@ -74,12 +74,7 @@ impl LogBlockFtl {
     }
 
     /// This many reads of a block have ended.
-    pub(super) fn unpin<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        superblock: SuperblockId,
-        reads: u32,
-    ) {
+    pub(super) fn unpin<S: Sector>(&mut self, flash: &mut Flash<'_, S>, superblock: SuperblockId, reads: u32) {
         let block = self.block(superblock);
         block.pins = block.pins.checked_sub(reads).expect("a pin for every unpin");
         if block.pins == 0 && block.state == State::Doomed && !self.mark_for_erase(flash, superblock, Cause::Merge) {
@@ -88,12 +83,7 @@ impl LogBlockFtl {
     }
 
     /// An erase has finished.
-    pub(super) fn erased<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        superblock: SuperblockId,
-        failed: bool,
-    ) {
+    pub(super) fn erased<S: Sector>(&mut self, flash: &mut Flash<'_, S>, superblock: SuperblockId, failed: bool) {
         if failed {
             self.retire(flash, superblock);
         } else {
@@ -104,7 +94,7 @@ impl LogBlockFtl {
         self.gone(superblock);
     }
 
-    pub(super) fn retire<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, superblock: SuperblockId) {
+    pub(super) fn retire<S: Sector>(&mut self, flash: &mut Flash<'_, S>, superblock: SuperblockId) {
         flash.backend.media_mut().retire(superblock);
         self.block(superblock).state = State::Bad;
     }

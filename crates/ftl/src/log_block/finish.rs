@@ -1,7 +1,7 @@
 //! Finished lists. The map changes only here.
 
 use base::engine::Handle;
-use flash::backend::{List, Observer, Op};
+use flash::backend::{List, Op};
 use flash::nand::Sector;
 
 use super::awaited::Awaited;
@@ -11,9 +11,9 @@ use crate::toolkit::{Commands, Programmed, Slots};
 
 impl LogBlockFtl {
     /// A list has finished.
-    pub(crate) fn finished<S: Sector, O: Observer>(
+    pub(crate) fn finished<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         list: Handle<List>,
     ) {
@@ -28,9 +28,9 @@ impl LogBlockFtl {
         self.advance_merges(flash, owners);
     }
 
-    fn read_finished<S: Sector, O: Observer>(
+    fn read_finished<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         list: Handle<List>,
         for_host: bool,
@@ -46,12 +46,7 @@ impl LogBlockFtl {
         flash.backend.release(list);
     }
 
-    fn write_finished<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-        list: Handle<List>,
-    ) {
+    fn write_finished<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, list: Handle<List>) {
         let service = Service::of(flash.backend.list(list));
         let mut programs = Commands::of(flash.backend, list);
         while let Some((handle, command)) = programs.next(flash.backend) {
@@ -102,7 +97,7 @@ impl LogBlockFtl {
         }
     }
 
-    fn erase_finished<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, list: Handle<List>) {
+    fn erase_finished<S: Sector>(&mut self, flash: &mut Flash<'_, S>, list: Handle<List>) {
         let erase = flash.backend.list(list).first().expect("an erase");
         let command = flash.backend.command(erase);
         debug_assert_eq!(command.op, Op::Erase);

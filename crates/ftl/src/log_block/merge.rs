@@ -7,7 +7,7 @@
 use base::engine::Handle;
 use base::steps;
 use base::units::SuperblockId;
-use flash::backend::{Cause, List, Observer, Op};
+use flash::backend::{Cause, List, Op};
 use flash::nand::Sector;
 
 use super::address::Lbn;
@@ -167,11 +167,7 @@ impl LogBlockFtl {
 
     /// Advances the merges, and then the writes that waited for them. Refuses writes only if nothing under way could
     /// make room.
-    pub(super) fn advance_merges<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-    ) {
+    pub(super) fn advance_merges<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
         for superblock in std::mem::take(&mut self.useless) {
             self.mark_for_erase(flash, superblock, Cause::Recovery);
         }
@@ -200,7 +196,7 @@ impl LogBlockFtl {
     }
 
     /// Advances each merge under way by a step. Returns true if one could.
-    fn merge<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) -> bool {
+    fn merge<S: Sector>(&mut self, flash: &mut Flash<'_, S>) -> bool {
         let mut any = false;
         let mut i = 0;
         while i < self.jobs.len().min(self.spec.parallel as usize) {
@@ -215,7 +211,7 @@ impl LogBlockFtl {
         any
     }
 
-    fn step<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, i: usize) -> bool {
+    fn step<S: Sector>(&mut self, flash: &mut Flash<'_, S>, i: usize) -> bool {
         let job = &mut self.jobs[i];
         match job.fold.phase {
             Phase::Idle => {}
@@ -260,7 +256,7 @@ impl LogBlockFtl {
 
     /// The power fails now. Pages whose old place is erased are only in the controllers' buffer: capacitors program
     /// them. The same holds for the pages of failed programs, which need another block.
-    pub(crate) fn power_fails<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+    pub(crate) fn power_fails<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
         if self.spec.erase != EraseWhen::Read {
             return;
         }
@@ -278,7 +274,7 @@ impl LogBlockFtl {
     }
 
     /// Capacitors carry out the lists of a fold.
-    fn save<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, i: usize) {
+    fn save<S: Sector>(&mut self, flash: &mut Flash<'_, S>, i: usize) {
         let fold = &mut self.jobs[i].fold;
         flash.backend.save(flash.now, &fold.lists);
         for list in fold.lists.drain(..).chain(fold.programs) {
@@ -296,12 +292,7 @@ impl LogBlockFtl {
     }
 
     /// A list of a merge has finished.
-    pub(super) fn merge_finished<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        id: LogId,
-        list: Handle<List>,
-    ) {
+    pub(super) fn merge_finished<S: Sector>(&mut self, flash: &mut Flash<'_, S>, id: LogId, list: Handle<List>) {
         let copying = |job: &Job| job.log == id && job.fold.phase == Phase::Copying;
         let i = self.under_way().position(copying).expect("a merge has a job");
         let mut commands = Commands::of(flash.backend, list);

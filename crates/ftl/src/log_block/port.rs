@@ -2,7 +2,7 @@
 
 use base::engine::Handle;
 use base::units::{Lpn, Span, Time};
-use flash::backend::{List, Observer};
+use flash::backend::List;
 use flash::nand::{Media, Sector};
 
 use super::{LogBlockConfig, LogBlockFtl};
@@ -40,9 +40,9 @@ impl Ftl for LogBlockFtl {
     }
 
     #[inline]
-    fn read<S: Sector, O: Observer>(
+    fn read<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         wanted: PageRead,
         lpn: Lpn,
@@ -51,7 +51,7 @@ impl Ftl for LogBlockFtl {
     }
 
     #[inline]
-    fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+    fn end_read<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
         self.end_read(flash);
     }
 
@@ -61,17 +61,12 @@ impl Ftl for LogBlockFtl {
     }
 
     #[inline]
-    fn write<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-        unit: PageWrite,
-    ) {
+    fn write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, unit: PageWrite) {
         self.write(flash, owners, unit);
     }
 
     #[inline]
-    fn end_write<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+    fn end_write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
         self.end_write(flash, owners);
     }
 
@@ -87,12 +82,7 @@ impl Ftl for LogBlockFtl {
     }
 
     #[inline]
-    fn finished<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-        list: Handle<List>,
-    ) {
+    fn finished<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, list: Handle<List>) {
         self.finished(flash, owners, list);
     }
 
@@ -108,7 +98,7 @@ impl Ftl for LogBlockFtl {
         Counters { log_merges: Some(self.merges), ..Counters::default() }
     }
 
-    fn power_fails<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+    fn power_fails<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
         self.power_fails(flash);
     }
 }

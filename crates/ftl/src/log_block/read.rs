@@ -1,7 +1,7 @@
 //! Host reads.
 
 use base::units::{Lpn, Psn};
-use flash::backend::{Cause, Observer};
+use flash::backend::Cause;
 use flash::nand::{Media, Sector};
 
 use super::{EraseWhen, Held, Kind, LogBlockFtl};
@@ -10,9 +10,9 @@ use crate::toolkit::add_read;
 
 impl LogBlockFtl {
     /// Reads sectors of a mapping unit. Returns false if no flash page holds it: it reads as zeros.
-    pub(crate) fn read<S: Sector, O: Observer>(
+    pub(crate) fn read<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         wanted: PageRead,
         lpn: Lpn,
@@ -36,9 +36,9 @@ impl LogBlockFtl {
         self.spec.erase == EraseWhen::Read && self.is_folding(lbn)
     }
 
-    fn read_at<S: Sector, O: Observer>(
+    fn read_at<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         wanted: PageRead,
         lpn: Lpn,
@@ -53,18 +53,14 @@ impl LogBlockFtl {
     }
 
     /// Submits the lists of a complete request, one for each die.
-    pub(crate) fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+    pub(crate) fn end_read<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
         while let Some(list) = self.reading.pop_last() {
             self.submit(flash, list);
         }
     }
 
     /// Sends the reads whose merge has ended.
-    pub(super) fn release_reads<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-    ) {
+    pub(super) fn release_reads<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
         if self.held.is_empty() {
             return;
         }

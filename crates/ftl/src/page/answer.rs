@@ -1,7 +1,6 @@
 //! Answers of the map unit, and the work that they continue.
 
 use base::units::{Lpn, Psn, Time};
-use flash::backend::Observer;
 use flash::nand::Sector;
 
 use super::map_client::Question;
@@ -13,11 +12,7 @@ use crate::sabotage::Sabotage;
 
 impl PageFtl {
     /// Advances the map unit, and continues the work that its answers unblock.
-    pub(crate) fn advance_map<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-    ) {
+    pub(crate) fn advance_map<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
         let timed = flash.backend.is_timed();
         let nothing_waits = self.nothing_waits();
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
@@ -68,9 +63,9 @@ impl PageFtl {
 
     /// Most steps of a map unit concern only the map unit. Lets it do such steps up to `until`, as long as nothing else
     /// happens; see [`crate::Ftl::work_alone`].
-    pub(crate) fn map_works_alone<S: Sector, O: Observer>(
+    pub(crate) fn map_works_alone<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         until: Time,
         stepped: impl FnMut(Time),
     ) -> bool {
@@ -86,9 +81,9 @@ impl PageFtl {
         self.touched.is_empty() && self.changed_pools.is_empty() && self.waited == 0
     }
 
-    fn answered<S: Sector, O: Observer>(
+    fn answered<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         ticket: Ticket,
         answer: Answer,
@@ -144,12 +139,7 @@ impl PageFtl {
     /// A copy was entered and its source is garbage; or the host has written or discarded the mapping unit meanwhile
     /// and the copy is garbage. Either way the copy no longer needs its source, whose superblock may be erased only
     /// now.
-    fn copy_answered<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        (from, to): (Psn, Psn),
-        garbage: Option<Psn>,
-    ) {
+    fn copy_answered<S: Sector>(&mut self, flash: &mut Flash<'_, S>, (from, to): (Psn, Psn), garbage: Option<Psn>) {
         let (source, _) = self.geometry.locate(from);
         let pool = self.pool_of(source);
         let early = self.planted.is(Sabotage::ErasedUnanswered);
@@ -182,7 +172,7 @@ impl PageFtl {
     }
 
     /// Continues the pools in which answers have freed space or a victim.
-    fn collect_changed<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+    fn collect_changed<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
         if self.changed_pools.is_empty() {
             return;
         }

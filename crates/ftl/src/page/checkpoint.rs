@@ -24,7 +24,7 @@ pub(super) mod record;
 mod tests;
 
 use base::units::{Lpn, Psn, SuperblockId};
-use flash::backend::{Cause, Observer, Slot};
+use flash::backend::{Cause, Slot};
 use flash::nand::{Sector, Stream};
 
 use super::blocks::State;
@@ -142,12 +142,7 @@ impl PageFtl {
     /// The program under assembly in a pool ends if a mapping unit does not belong in it: pages of checkpoints have
     /// programs of their own, and so a cause of their own.
     #[inline]
-    pub(super) fn part_programs<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        pool: u32,
-        unit: &PageWrite,
-    ) {
+    pub(super) fn part_programs<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32, unit: &PageWrite) {
         let Some(checkpoints) = &mut self.checkpoints else { return };
         let stores = checkpoints.holds(unit.lpn);
         checkpoints.used |= !stores;
@@ -173,11 +168,7 @@ impl PageFtl {
     }
 
     /// Begins a checkpoint, or stores its next pages.
-    pub(super) fn store_checkpoint<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-    ) {
+    pub(super) fn store_checkpoint<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
         let program = self.program_slots();
         if self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.begins()) {
             self.begin_checkpoint(flash);
@@ -205,7 +196,7 @@ impl PageFtl {
     }
 
     /// Notes which superblocks are closed, in the media's image of the record.
-    fn begin_checkpoint<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+    fn begin_checkpoint<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
         let version = self.versions.next();
         let (planted, blocks) = (self.planted, &self.blocks);
         let Some(checkpoints) = &mut self.checkpoints else { return };
@@ -233,12 +224,7 @@ impl PageFtl {
         checkpoints.stored.insert(version, Vec::new());
     }
 
-    fn store_checkpoint_page<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-        page: u32,
-    ) {
+    fn store_checkpoint_page<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, page: u32) {
         // A page before this one may have been refused, and the checkpoint given up.
         let Some(checkpoints) = &mut self.checkpoints else { return };
         let Some(writing) = checkpoints.writing.as_mut().filter(|writing| writing.next == page) else { return };
@@ -276,12 +262,7 @@ impl PageFtl {
     }
 
     /// A page of a checkpoint has been programmed. The last makes it count, and the one before it garbage.
-    pub(super) fn checkpoint_stored<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        slot: &Slot,
-        psn: Psn,
-    ) {
+    pub(super) fn checkpoint_stored<S: Sector>(&mut self, flash: &mut Flash<'_, S>, slot: &Slot, psn: Psn) {
         let pool = self.pool_at(psn);
         let Some(checkpoints) = &mut self.checkpoints else { return };
         let Some(writing) = checkpoints.writing.as_mut().filter(|writing| writing.version == slot.version) else {

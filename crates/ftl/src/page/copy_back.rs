@@ -2,7 +2,7 @@
 
 use base::engine::Handle;
 use base::units::Psn;
-use flash::backend::{Cause, List, Observer, Slot};
+use flash::backend::{Cause, List, Slot};
 use flash::nand::{Sector, Stream, Target};
 
 use super::PageFtl;
@@ -26,9 +26,9 @@ impl PageFtl {
     }
 
     /// Adds one copy-back. Returns the offset behind it.
-    pub(super) fn copy_back_list<S: Sector, O: Observer>(
+    pub(super) fn copy_back_list<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         list: Handle<List>,
         cause: Cause,
         (target, stream): (Target, Stream),

@@ -2,7 +2,7 @@
 
 use base::engine::Handle;
 use base::units::SuperblockId;
-use flash::backend::{Command, List, Observer, Op};
+use flash::backend::{Command, List, Op};
 use flash::nand::Sector;
 
 use super::blocks::State;
@@ -12,9 +12,9 @@ use crate::sabotage::Sabotage;
 use crate::toolkit::{Commands, Programmed};
 
 impl PageFtl {
-    pub(crate) fn finished<S: Sector, O: Observer>(
+    pub(crate) fn finished<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         list: Handle<List>,
     ) {
@@ -28,12 +28,7 @@ impl PageFtl {
     }
 
     #[inline]
-    fn read_finished<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-        list: Handle<List>,
-    ) {
+    fn read_finished<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, list: Handle<List>) {
         let service = Service::of(flash.backend.list(list));
         let mut commands = Commands::of(flash.backend, list);
         while let Some((handle, command)) = commands.next(flash.backend) {
@@ -49,12 +44,7 @@ impl PageFtl {
         flash.backend.release(list);
     }
 
-    fn write_finished<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-        list: Handle<List>,
-    ) {
+    fn write_finished<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, list: Handle<List>) {
         let service = Service::of(flash.backend.list(list));
         let mut pool = None;
         let mut commands = Commands::of(flash.backend, list);
@@ -172,9 +162,9 @@ impl PageFtl {
 
     /// Unpins a superblock. A victim without pins may be erased.
     #[inline]
-    pub(super) fn unpin<S: Sector, O: Observer>(
+    pub(super) fn unpin<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         superblock: SuperblockId,
     ) {

@@ -23,7 +23,7 @@
 //! | a pool is given up, or a write refused, although an answer will make room | neither happens while an answer is outstanding; the last answer wakes all waiting writes |
 
 use base::units::{Lpn, Psn, SuperblockId, Time};
-use flash::backend::{Observer, Slot};
+use flash::backend::Slot;
 use flash::nand::{Media, Sector, Spare};
 
 use super::blocks::State;
@@ -114,7 +114,7 @@ impl PageFtl {
     }
 
     /// Drops a valid mapping unit from the map and the counts, for [`Sabotage::CollectionDrops`].
-    pub(super) fn drop_unit<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, psn: Psn) {
+    pub(super) fn drop_unit<S: Sector>(&mut self, flash: &Flash<'_, S>, psn: Psn) {
         let Mapping::Ram(_) = self.mapping else { return self.invalidate(psn) };
         if let Spare::Data { lpn, .. } = flash.backend.media().spare(psn) {
             self.discard(flash.now, None, lpn);
@@ -127,9 +127,9 @@ impl PageFtl {
     /// From now on the new place counts as valid, beside the old one. Its superblock is neither a candidate for
     /// collection nor erased before the map unit answers, because either place may be the current one by then.
     #[inline]
-    pub(super) fn enter<S: Sector, O: Observer>(
+    pub(super) fn enter<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         slot: &Slot,
         (psn, superblock): (Psn, SuperblockId),
         service: Service,
@@ -243,7 +243,7 @@ impl PageFtl {
     /// Returns true if it asks: the answer brings the write back.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Mostly the map is in RAM, and nothing is asked.
-    pub(super) fn asks_place<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, unit: &PageWrite) -> bool {
+    pub(super) fn asks_place<S: Sector>(&mut self, flash: &Flash<'_, S>, unit: &PageWrite) -> bool {
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return false };
         if unit.is_whole(self.geometry.sectors) {
             return false;

@@ -5,7 +5,7 @@
 
 use base::engine::Handle;
 use base::units::{Psn, SuperblockId};
-use flash::backend::{Command, Observer};
+use flash::backend::Command;
 use flash::nand::Sector;
 
 use super::PageFtl;
@@ -34,9 +34,9 @@ impl Left {
 impl PageFtl {
     /// Enters the mapping units of a program of copies in a pool, of which no page has failed, and adds what they leave
     /// to `left`. False if more than the map in RAM knows them: then it enters none.
-    pub(super) fn enter_copies<S: Sector, O: Observer>(
+    pub(super) fn enter_copies<S: Sector>(
         &mut self,
-        flash: &Flash<'_, S, O>,
+        flash: &Flash<'_, S>,
         program: Handle<Command>,
         pool: u32,
         left: &mut Vec<Left>,

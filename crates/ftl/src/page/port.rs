@@ -2,7 +2,7 @@
 
 use base::engine::Handle;
 use base::units::{Lpn, Span, Time};
-use flash::backend::{List, Observer};
+use flash::backend::List;
 use flash::nand::{Media, Sector};
 
 use super::{PageConfig, PageFtl};
@@ -47,9 +47,9 @@ impl Ftl for PageFtl {
     }
 
     #[inline]
-    fn read<S: Sector, O: Observer>(
+    fn read<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         wanted: PageRead,
         lpn: Lpn,
@@ -58,14 +58,14 @@ impl Ftl for PageFtl {
     }
 
     #[inline]
-    fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+    fn end_read<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
         self.end_read(flash);
     }
 
     #[inline]
-    fn read_alone<S: Sector, O: Observer>(
+    fn read_alone<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         wanted: PageRead,
         lpn: Lpn,
@@ -79,25 +79,20 @@ impl Ftl for PageFtl {
     }
 
     #[inline]
-    fn write<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-        unit: PageWrite,
-    ) {
+    fn write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, unit: PageWrite) {
         self.write(flash, owners, unit);
     }
 
     #[inline]
-    fn end_write<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+    fn end_write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
         self.end_write(flash, owners);
     }
 
-    fn close_programs<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+    fn close_programs<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
         self.close_programs(flash, owners);
     }
 
-    fn gathered<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, into: &mut Vec<Lpn>) {
+    fn gathered<S: Sector>(&self, flash: &Flash<'_, S>, into: &mut Vec<Lpn>) {
         self.gathered(flash, into);
     }
 
@@ -120,17 +115,12 @@ impl Ftl for PageFtl {
     }
 
     #[inline]
-    fn finished<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-        list: Handle<List>,
-    ) {
+    fn finished<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, list: Handle<List>) {
         self.now = flash.now;
         self.finished(flash, owners, list);
     }
 
-    fn on_cpu_done<S: Sector, O: Observer>(&self, flash: &mut Flash<'_, S, O>, token: u32) {
+    fn on_cpu_done<S: Sector>(&self, flash: &mut Flash<'_, S>, token: u32) {
         Self::prepared(flash, token);
     }
 
@@ -153,7 +143,7 @@ impl Ftl for PageFtl {
         self.map_is_due(timed) || self.trims_are_due() || self.checkpoint_is_due()
     }
 
-    fn run_due<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+    fn run_due<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
         self.now = flash.now;
         self.advance_map(flash, owners);
         let stores = self.trims_are_due() || self.checkpoint_is_due();
@@ -169,12 +159,7 @@ impl Ftl for PageFtl {
         self.wake(now);
     }
 
-    fn work_alone<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        until: Time,
-        stepped: impl FnMut(Time),
-    ) -> bool {
+    fn work_alone<S: Sector>(&mut self, flash: &mut Flash<'_, S>, until: Time, stepped: impl FnMut(Time)) -> bool {
         self.map_works_alone(flash, until, stepped)
     }
 
@@ -200,7 +185,7 @@ impl Ftl for PageFtl {
         self.stale_pages()
     }
 
-    fn recover<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+    fn recover<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
         self.rewrite(flash, owners);
     }
 

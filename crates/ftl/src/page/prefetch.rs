@@ -9,7 +9,7 @@
 
 use base::engine::Handle;
 use base::units::{Lpn, Psn};
-use flash::backend::{Command, Observer};
+use flash::backend::Command;
 use flash::nand::{Sector, Spare};
 
 use super::PageFtl;
@@ -27,9 +27,9 @@ const NEAR_OF_MANY: usize = 1;
 impl PageFtl {
     /// A program ends: prefetches for the ends of the next programs.
     #[inline]
-    pub(super) fn fetch_for_end<S: Sector, O: Observer>(
+    pub(super) fn fetch_for_end<S: Sector>(
         &mut self,
-        flash: &Flash<'_, S, O>,
+        flash: &Flash<'_, S>,
         owners: &impl Owners<S>,
         ending: Handle<Command>,
     ) {
@@ -51,9 +51,9 @@ impl PageFtl {
 
     /// A program of many slots ends. If another was expected, it prefetches for its own slots, together. Where no time
     /// passes none is expected, and what it needs was prefetched as it began.
-    fn fetch_for_end_of_many<S: Sector, O: Observer>(
+    fn fetch_for_end_of_many<S: Sector>(
         &mut self,
-        flash: &Flash<'_, S, O>,
+        flash: &Flash<'_, S>,
         owners: &impl Owners<S>,
         ending: Handle<Command>,
     ) {
@@ -75,12 +75,7 @@ impl PageFtl {
     }
 
     /// Prefetches the map entries of all mapping units of a command, and the owners' data.
-    fn fetch_entries<S: Sector, O: Observer>(
-        &self,
-        flash: &Flash<'_, S, O>,
-        owners: &impl Owners<S>,
-        command: Handle<Command>,
-    ) {
+    fn fetch_entries<S: Sector>(&self, flash: &Flash<'_, S>, owners: &impl Owners<S>, command: Handle<Command>) {
         for (_, slot) in flash.backend.slots(command) {
             self.fetch(slot.lpn.index(), flash.backend.media());
             owners.fetch(slot.owner, slot.lpn);
@@ -89,7 +84,7 @@ impl PageFtl {
 
     /// Prefetches the state of the places that all mapping units of a command will leave. Those of copies are near each
     /// other, and have been looked at as they were gathered.
-    fn fetch_places<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, command: Handle<Command>) {
+    fn fetch_places<S: Sector>(&self, flash: &Flash<'_, S>, command: Handle<Command>) {
         let (_, first) = flash.backend.slot(command, 0);
         let copies = first.owner.is_none();
         let places = flash.backend.slots(command).take(if copies { 1 } else { usize::MAX });
@@ -107,14 +102,14 @@ impl PageFtl {
 
     /// A unit is written: prefetches for the end of its program, if that is near because no time passes.
     #[inline]
-    pub(super) fn fetch_for_write<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, lpn: Lpn) {
+    pub(super) fn fetch_for_write<S: Sector>(&self, flash: &Flash<'_, S>, lpn: Lpn) {
         if !flash.backend.is_timed() {
             self.fetch_place(lpn);
         }
     }
 
     /// Slots are copied: prefetches for the end of their program, if that is near because no time passes.
-    pub(super) fn fetch_for_copies<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, gathered: &[Psn]) {
+    pub(super) fn fetch_for_copies<S: Sector>(&self, flash: &Flash<'_, S>, gathered: &[Psn]) {
         if flash.backend.is_timed() {
             return;
         }
@@ -130,8 +125,8 @@ impl PageFtl {
 /// Prefetches the spare area of a slot that is gathered for a copy, or of the one `behind` it if each is copied alone:
 /// the copy of the gathered one begins at once.
 #[inline]
-pub(super) fn fetch_gathered<S: Sector, O: Observer>(
-    flash: &Flash<'_, S, O>,
+pub(super) fn fetch_gathered<S: Sector>(
+    flash: &Flash<'_, S>,
     (before, psn): (Option<Psn>, Psn),
     behind: &ValidSlots<'_>,
     alone: bool,

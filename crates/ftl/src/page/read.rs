@@ -1,7 +1,7 @@
 //! Host reads.
 
 use base::units::{Lpn, Psn};
-use flash::backend::{Cause, Observer};
+use flash::backend::Cause;
 use flash::nand::Sector;
 
 use super::mapping::Mapping;
@@ -12,9 +12,9 @@ impl PageFtl {
     /// Reads sectors of one mapping unit; [`ReadSink::read_done`](crate::ReadSink::read_done) reports the end. Returns
     /// false if the mapping unit has no place and reads as zeros, without flash. A map unit reports this later.
     #[inline]
-    pub(crate) fn read<S: Sector, O: Observer>(
+    pub(crate) fn read<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         wanted: PageRead,
         lpn: Lpn,
@@ -40,9 +40,9 @@ impl PageFtl {
     /// Reads sectors of the only mapping unit of a request. With the map in RAM its list needs no place among those of
     /// the dies, where lists wait for the request's other mapping units.
     #[inline]
-    pub(crate) fn read_alone<S: Sector, O: Observer>(
+    pub(crate) fn read_alone<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         wanted: PageRead,
         lpn: Lpn,
@@ -71,9 +71,9 @@ impl PageFtl {
 
     /// Reads sectors of a mapping unit from its place.
     #[inline]
-    pub(super) fn read_at<S: Sector, O: Observer>(
+    pub(super) fn read_at<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         wanted: PageRead,
         lpn: Lpn,
@@ -113,7 +113,7 @@ impl PageFtl {
 
     /// Ends a read request: submits its lists, one for each die.
     #[inline]
-    pub(crate) fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+    pub(crate) fn end_read<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
         if let Mapping::MapUnit(map_client) = &mut self.mapping {
             map_client.end_look_up(flash.now);
         }

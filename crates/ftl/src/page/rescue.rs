@@ -6,7 +6,7 @@
 //! superblock of the pool of translation pages beside it. If there is none, the pool gives up.
 
 use base::units::SuperblockId;
-use flash::backend::{Cause, Observer};
+use flash::backend::Cause;
 use flash::nand::{Media, Sector, Spare};
 
 use super::PageFtl;
@@ -18,12 +18,7 @@ use crate::sabotage::Sabotage;
 impl PageFtl {
     /// Rescues a pool that no event would wake any more, as a `last` resort by all means. Returns true if this started
     /// work.
-    pub(super) fn rescue<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        pool: u32,
-        last: bool,
-    ) -> bool {
+    pub(super) fn rescue<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32, last: bool) -> bool {
         self.erase_garbage(flash, pool);
         let cheapest = self.victims[self.kind_in(pool)].cheapest(pool);
         // The rest of a shared log may be too short for any victim.
@@ -34,12 +29,7 @@ impl PageFtl {
     }
 
     /// Gives up a pool in which nothing can be freed, and sends its waiting writes to other pools.
-    pub(super) fn give_up<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-        pool: u32,
-    ) {
+    pub(super) fn give_up<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, pool: u32) {
         self.pools[pool as usize].stuck = true;
         self.gave_up = true;
         let waiting = std::mem::take(&mut self.pools[pool as usize].waiting);
@@ -58,7 +48,7 @@ impl PageFtl {
     /// Finds a place to copy to for a pool without an erased superblock, and starts to empty a victim there: the
     /// unwritten end of a closed superblock, or a free superblock of the pool of translation pages beside it. Returns
     /// true if copies began.
-    fn find_place<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) -> bool {
+    fn find_place<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32) -> bool {
         let chosen = &self.pools[pool as usize];
         let (kind, copies) = (self.kind_in(pool), chosen.copies);
         let assembles = chosen.each_list().any(|of| of.program.is_some());
@@ -103,12 +93,7 @@ impl PageFtl {
     }
 
     /// Starts to copy a victim, or those that the pool has already. Returns true if copies began.
-    fn empty<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        pool: u32,
-        victim: Option<SuperblockId>,
-    ) -> bool {
+    fn empty<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32, victim: Option<SuperblockId>) -> bool {
         if let Some(victim) = victim {
             self.take_victim(pool, victim, Cause::Recovery);
         }
@@ -134,7 +119,7 @@ impl PageFtl {
     }
 
     /// Erases the closed superblocks of a pool without valid mapping units.
-    pub(super) fn erase_garbage<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
+    pub(super) fn erase_garbage<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32) {
         let kind = self.kind_in(pool);
         while let Some(empty) = self.victims[kind].cheapest(pool).filter(|victim| self.blocks.valid(*victim) == 0) {
             self.take_victim(pool, empty, Cause::Gc);
@@ -151,9 +136,9 @@ impl PageFtl {
     /// Retries the pools that gave up, after any erase, or all pools of an NVM set before a write of the set is refused
     /// (`last`). Their content may have become garbage since, or another pool may be able to help. Returns true if any
     /// pool of the set, or of all sets, is collecting.
-    pub(super) fn retry_stuck<S: Sector, O: Observer>(
+    pub(super) fn retry_stuck<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         last: Option<u32>,
     ) -> bool {
@@ -176,7 +161,7 @@ impl PageFtl {
     }
 
     /// Copies the mapping units of one program to another pool.
-    fn move_to_helper<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32, last: bool) -> bool {
+    fn move_to_helper<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32, last: bool) -> bool {
         let Some(helper_pool) = self.helper_pool(pool, last) else { return false };
         if self.pools[pool as usize].gc.victims.is_empty() {
             let Some(victim) = self.victims[self.kind_in(pool)].cheapest(pool) else { return false };

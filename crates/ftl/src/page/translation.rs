@@ -13,7 +13,7 @@
 
 use base::engine::Handle;
 use base::units::{Lpn, Psn};
-use flash::backend::{Cause, Class, Observer, Slot};
+use flash::backend::{Cause, Class, Slot};
 use flash::nand::{Image, Sector, Stream};
 
 use super::mapping::Mapping;
@@ -30,7 +30,7 @@ impl PageFtl {
     }
 
     /// Reads a translation page for the map unit.
-    pub(super) fn load_page<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, page: u32) {
+    pub(super) fn load_page<S: Sector>(&mut self, flash: &mut Flash<'_, S>, page: u32) {
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
         let state = &mut map_client.pages[page as usize];
         if state.storing.is_some() {
@@ -60,9 +60,9 @@ impl PageFtl {
         flash.submit(list);
     }
 
-    pub(super) fn load_finished<S: Sector, O: Observer>(
+    pub(super) fn load_finished<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         list: Handle<flash::backend::List>,
     ) {
@@ -82,12 +82,7 @@ impl PageFtl {
     }
 
     /// Stores a translation page for the map unit.
-    pub(super) fn store_page<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-        page: u32,
-    ) {
+    pub(super) fn store_page<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, page: u32) {
         let version = self.versions.next();
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
         let state = &mut map_client.pages[page as usize];
@@ -100,9 +95,9 @@ impl PageFtl {
         self.write_page(flash, owners, page, version);
     }
 
-    fn write_page<S: Sector, O: Observer>(
+    fn write_page<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         page: u32,
         version: u32,
@@ -116,7 +111,7 @@ impl PageFtl {
     }
 
     /// A translation page has been programmed: updates the directory and reports to the map unit.
-    pub(super) fn page_stored<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, slot: &Slot, psn: Psn) {
+    pub(super) fn page_stored<S: Sector>(&mut self, flash: &mut Flash<'_, S>, slot: &Slot, psn: Psn) {
         let page = slot.lpn.get() - self.units;
         self.blocks.mark_valid(psn);
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
@@ -132,7 +127,7 @@ impl PageFtl {
 
     /// Keeps a translation page in RAM, because flash has no space for it and never will. From now on the drive accepts
     /// no writes, so that it loses nothing that it has acknowledged.
-    pub(super) fn keep_page<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, page: u32) {
+    pub(super) fn keep_page<S: Sector>(&mut self, flash: &mut Flash<'_, S>, page: u32) {
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
         let image = match &map_client.recovered {
             Some(recovered) if map_client.stale.contains(&page) => {
@@ -147,7 +142,7 @@ impl PageFtl {
         self.end_store(flash, page);
     }
 
-    fn end_store<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, page: u32) {
+    fn end_store<S: Sector>(&mut self, flash: &mut Flash<'_, S>, page: u32) {
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
         let state = &mut map_client.pages[page as usize];
         state.storing = None;
@@ -183,7 +178,7 @@ impl PageFtl {
     }
 
     /// Writes the stale translation pages.
-    pub(crate) fn rewrite<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+    pub(crate) fn rewrite<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
         let Mapping::MapUnit(map_client) = &self.mapping else { return };
         for page in map_client.stale.clone() {
             let version = self.versions.next();
@@ -268,7 +263,7 @@ impl PageFtl {
     /// True if the data pool of a group will soon have a free superblock for the pool of translation pages beside it,
     /// because an erase is in progress or waits for no more than a reader. It may not wait for copies of data: the map
     /// unit may need a translation page for its answer.
-    pub(super) fn will_lend<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, group: u32) -> bool {
+    pub(super) fn will_lend<S: Sector>(&mut self, flash: &mut Flash<'_, S>, group: u32) -> bool {
         if !self.wants_block(group) {
             return false;
         }
@@ -282,7 +277,7 @@ impl PageFtl {
 
     /// True if a pool of translation pages will soon have a free superblock, because an erase is in progress in it or in
     /// the data pool beside it.
-    pub(super) fn will_have_pages<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) -> bool {
+    pub(super) fn will_have_pages<S: Sector>(&mut self, flash: &mut Flash<'_, S>) -> bool {
         (0..self.groups).any(|group| {
             self.erase_garbage(flash, self.groups + group);
             self.pools[(self.groups + group) as usize].gc.erases > 0 || self.will_lend(flash, group)

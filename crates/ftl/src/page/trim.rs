@@ -14,7 +14,7 @@
 use std::collections::BTreeMap;
 
 use base::units::{Lpn, Psn};
-use flash::backend::{Observer, Slot};
+use flash::backend::Slot;
 use flash::nand::{Geometry, Media, Sector};
 
 use super::pool::Holds;
@@ -303,11 +303,7 @@ impl PageFtl {
     }
 
     /// Stores the dirty trim pages.
-    pub(super) fn store_trims<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-    ) {
+    pub(super) fn store_trims<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
         let mut stored = false;
         while let Some(trims) = self.trims.as_mut()
             && let Some(place) = trims.next_due()
@@ -331,9 +327,9 @@ impl PageFtl {
     }
 
     /// A trim page has been programmed: its discards are durable.
-    pub(super) fn trim_stored<S: Sector, O: Observer>(
+    pub(super) fn trim_stored<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         slot: &Slot,
         psn: Psn,

@@ -1,7 +1,7 @@
 //! Reads of addresses that the map knows no place of: never written, or discarded.
 
 use base::units::{Lpn, Psn, SuperblockId};
-use flash::backend::{Cause, Observer};
+use flash::backend::Cause;
 use flash::nand::Sector;
 
 use super::{Kind, PageFtl};
@@ -22,9 +22,9 @@ impl PageFtl {
 
     /// Reads a mapping unit that has no place from its static place, without an effect on the media.
     #[cold]
-    pub(super) fn read_unmapped<S: Sector, O: Observer>(
+    pub(super) fn read_unmapped<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         wanted: PageRead,
         lpn: Lpn,

@@ -5,7 +5,7 @@
 //! ever. So between two mapping units that the host writes, a pool moves at most as many superblocks as it has.
 
 use base::units::SuperblockId;
-use flash::backend::{Cause, Observer};
+use flash::backend::Cause;
 use flash::nand::{Media, Sector, Stream};
 
 use super::PageFtl;
@@ -17,7 +17,7 @@ use crate::sabotage::Sabotage;
 impl PageFtl {
     /// Checks, every `check_every` erases, whether the least worn superblock with data lags too far behind the most
     /// worn free one. If so, moves its data there.
-    pub(super) fn level_wear<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
+    pub(super) fn level_wear<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32) {
         let Some(threshold) = self.wear.threshold.filter(|_| !self.planted.is(Sabotage::NeverLevels)) else { return };
         let chosen = &mut self.pools[pool as usize];
         chosen.gc.since_check += 1;

@@ -8,7 +8,7 @@
 
 use base::engine::Handle;
 use base::units::{Lpn, Psn};
-use flash::backend::{Cause, Class, List, Observer, Op, Slot};
+use flash::backend::{Cause, Class, List, Op, Slot};
 use flash::nand::{Media, Sector, Spare, Stream, Target};
 
 use super::disk::Disk;
@@ -42,12 +42,7 @@ impl Clean {
     }
 
     /// Runs the next step.
-    pub(super) fn step<S: Sector, O: Observer>(
-        &mut self,
-        disk: &mut Disk,
-        flash: &mut Flash<'_, S, O>,
-        wakeup: Wakeup,
-    ) -> Next<Store> {
+    pub(super) fn step<S: Sector>(&mut self, disk: &mut Disk, flash: &mut Flash<'_, S>, wakeup: Wakeup) -> Next<Store> {
         match self.phase {
             Phase::Begun => match copy_tail(disk, flash) {
                 Some(list) => {
@@ -75,7 +70,7 @@ impl Clean {
     }
 
     /// Writes the pages of the remaining sectors to the MLC flash.
-    fn write_back<S: Sector, O: Observer>(&mut self, disk: &mut Disk, flash: &mut Flash<'_, S, O>) -> Next<Store> {
+    fn write_back<S: Sector>(&mut self, disk: &mut Disk, flash: &mut Flash<'_, S>) -> Next<Store> {
         let mut sectors = std::mem::take(&mut disk.vectors.tail);
         sectors.extend(tail_sectors(disk.slc_mut(), flash.slc_array().media()));
         disk.counts.written_back += sectors.len() as u64;
@@ -99,7 +94,7 @@ fn tail_sectors<S: Sector>(slc: &Slc, media: &Media<S>) -> impl Iterator<Item = 
 }
 
 /// Copies the sectors that stay in the SLC flash to the head.
-fn copy_tail<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O>) -> Option<Handle<List>> {
+fn copy_tail<S: Sector>(disk: &mut Disk, flash: &mut Flash<'_, S>) -> Option<Handle<List>> {
     let mut sectors = std::mem::take(&mut disk.vectors.tail);
     let slc_array = flash.slc_array();
     sectors.extend(tail_sectors(disk.slc_mut(), slc_array.media()));
@@ -143,7 +138,7 @@ fn copy_tail<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O
 }
 
 /// Enters the copied sectors in the table.
-fn copied<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O>, list: Handle<List>) {
+fn copied<S: Sector>(disk: &mut Disk, flash: &mut Flash<'_, S>, list: Handle<List>) {
     let (sectors, planted) = (disk.mlc.geometry.sectors, disk.planted);
     let (slc, slc_array) = (disk.slc_mut(), flash.slc_array());
     let mut commands = Commands::of(slc_array, list);
@@ -175,7 +170,7 @@ pub(super) fn take_in_unplaced(disk: &mut Disk) -> Option<Store> {
 }
 
 /// Erases the tail if it holds no valid sector and is not failing.
-fn erase_tail<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O>) -> Option<Handle<List>> {
+fn erase_tail<S: Sector>(disk: &mut Disk, flash: &mut Flash<'_, S>) -> Option<Handle<List>> {
     let (slc, slc_array) = (disk.slc_mut(), flash.slc_array());
     if tail_sectors(slc, slc_array.media()).next().is_some() {
         // The MLC flash has refused a page.
@@ -193,7 +188,7 @@ fn erase_tail<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, 
     Some(list)
 }
 
-fn erased<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O>, list: Handle<List>) {
+fn erased<S: Sector>(disk: &mut Disk, flash: &mut Flash<'_, S>, list: Handle<List>) {
     let planted = disk.planted;
     let (slc, slc_array) = (disk.slc_mut(), flash.slc_array());
     let erase = slc_array.list(list).first().expect("an erase");

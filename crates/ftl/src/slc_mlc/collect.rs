@@ -8,7 +8,7 @@
 
 use base::engine::Handle;
 use base::units::{Lpn, SuperblockId};
-use flash::backend::{Cause, Class, List, Observer, Slot};
+use flash::backend::{Cause, Class, List, Slot};
 use flash::nand::{Mode, Sector, Spare, Stream};
 
 use super::disk::Disk;
@@ -54,12 +54,7 @@ impl Collection {
     }
 
     /// Runs the next step.
-    pub(super) fn step<S: Sector, O: Observer>(
-        &mut self,
-        disk: &mut Disk,
-        flash: &mut Flash<'_, S, O>,
-        wakeup: Wakeup,
-    ) -> Next {
+    pub(super) fn step<S: Sector>(&mut self, disk: &mut Disk, flash: &mut Flash<'_, S>, wakeup: Wakeup) -> Next {
         match self.phase {
             Phase::Begun => self.begin(disk, flash),
             Phase::Gathering => self.fetch(flash, Some(wakeup.list())),
@@ -72,7 +67,7 @@ impl Collection {
         }
     }
 
-    fn begin<S: Sector, O: Observer>(&mut self, disk: &mut Disk, flash: &mut Flash<'_, S, O>) -> Next {
+    fn begin<S: Sector>(&mut self, disk: &mut Disk, flash: &mut Flash<'_, S>) -> Next {
         if !self.find_moves(disk, flash) {
             return self.end(disk, Outcome::NoBlock);
         }
@@ -88,7 +83,7 @@ impl Collection {
 
     /// Finds the valid pages of the block and a place for as many as possible. Returns false if not even one has a
     /// place: the block then stays as it is.
-    fn find_moves<S: Sector, O: Observer>(&mut self, disk: &mut Disk, flash: &Flash<'_, S, O>) -> bool {
+    fn find_moves<S: Sector>(&mut self, disk: &mut Disk, flash: &Flash<'_, S>) -> bool {
         self.moves.clear();
         for page in 0..disk.mlc.pages {
             let from = disk.mlc.slot(self.block, page);
@@ -122,7 +117,7 @@ impl Collection {
     }
 
     /// Reads the sectors of the pages that are in the SLC flash, if copies take them along.
-    fn gather<S: Sector, O: Observer>(&mut self, disk: &Disk, flash: &mut Flash<'_, S, O>) -> Option<Handle<List>> {
+    fn gather<S: Sector>(&mut self, disk: &Disk, flash: &mut Flash<'_, S>) -> Option<Handle<List>> {
         let slc = disk.slc.as_ref().filter(|_| disk.spec.fold_assistance)?;
         let mut gatherer = Gatherer::new();
         for (i, page) in self.moves.iter_mut().enumerate() {
@@ -135,7 +130,7 @@ impl Collection {
         gatherer.list()
     }
 
-    fn fetch<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, gathered: Option<Handle<List>>) -> Next {
+    fn fetch<S: Sector>(&mut self, flash: &mut Flash<'_, S>, gathered: Option<Handle<List>>) -> Next {
         let list = flash.backend.open_list(Class::Other, 0);
         for page in &self.moves {
             // Without `expected`, because the copy needs the version in the spare area.
@@ -146,9 +141,9 @@ impl Collection {
         Next::List(Array::Mlc, list)
     }
 
-    fn write<S: Sector, O: Observer>(
+    fn write<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         gathered: Option<Handle<List>>,
         fetched: Handle<List>,
     ) -> Next {
@@ -176,12 +171,7 @@ impl Collection {
     }
 
     /// The copies are on flash: maps them. Pages whose program failed are moved again.
-    fn written<S: Sector, O: Observer>(
-        &mut self,
-        disk: &mut Disk,
-        flash: &mut Flash<'_, S, O>,
-        list: Handle<List>,
-    ) -> Next {
+    fn written<S: Sector>(&mut self, disk: &mut Disk, flash: &mut Flash<'_, S>, list: Handle<List>) -> Next {
         flash.backend.release(list);
         for page in &self.moves {
             let to = page.target();
@@ -197,7 +187,7 @@ impl Collection {
         Next::Again
     }
 
-    fn erase<S: Sector, O: Observer>(&mut self, disk: &mut Disk, flash: &mut Flash<'_, S, O>) -> Next {
+    fn erase<S: Sector>(&mut self, disk: &mut Disk, flash: &mut Flash<'_, S>) -> Next {
         let block = self.block;
         assert_eq!(disk.mlc.mapping.blocks()[block].valid, 0, "block {block} is erased");
         if self.cause == Cause::Gc {
@@ -216,7 +206,7 @@ impl Collection {
         Next::List(Array::Mlc, list)
     }
 
-    fn erased<S: Sector, O: Observer>(&mut self, disk: &mut Disk, flash: &Flash<'_, S, O>) -> Next {
+    fn erased<S: Sector>(&mut self, disk: &mut Disk, flash: &Flash<'_, S>) -> Next {
         if let (Some(onto), Mapping::Pages(pages)) = (self.onto, &mut disk.mlc.mapping) {
             if pages.blocks[onto].programmed > 0 {
                 pages.close(onto);

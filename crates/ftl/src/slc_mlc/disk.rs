@@ -2,7 +2,7 @@
 
 use base::engine::Handle;
 use base::units::{Lpn, SuperblockId};
-use flash::backend::{Cause, List, Observer};
+use flash::backend::{Cause, List};
 use flash::nand::Sector;
 
 use super::counters::SlcMlcCounters;
@@ -101,7 +101,7 @@ impl Disk {
     }
 
     /// Adds the pending scans to a list.
-    pub(super) fn add_spare_scans<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, list: Handle<List>) {
+    pub(super) fn add_spare_scans<S: Sector>(&mut self, flash: &mut Flash<'_, S>, list: Handle<List>) {
         for SpareScan { block, pages } in self.mlc.spare_scans.drain(..) {
             flash.backend.add_scan(list, Cause::Map, SuperblockId::new(block), pages);
             self.counts.scanned += u64::from(pages);
@@ -109,7 +109,7 @@ impl Disk {
     }
 
     /// Submits a list.
-    pub(super) fn submit<S: Sector, O: Observer>(&self, flash: &mut Flash<'_, S, O>, array: Array, list: Handle<List>) {
+    pub(super) fn submit<S: Sector>(&self, flash: &mut Flash<'_, S>, array: Array, list: Handle<List>) {
         match array {
             Array::Mlc if self.mlc.mapping.is_parallel() => flash.submit(list),
             Array::Mlc => flash.submit_serial(list),

@@ -2,7 +2,7 @@
 
 use base::engine::Handle;
 use base::units::{Lpn, Psn, SuperblockId};
-use flash::backend::{Backend, List, Observer};
+use flash::backend::{Backend, List};
 use flash::nand::{Geometry, Media, Sector};
 
 use super::cache::MapCache;
@@ -107,7 +107,7 @@ impl Mlc {
     }
 
     /// A list of erases has finished.
-    pub(super) fn blocks_erased<S: Sector, O: Observer>(&mut self, backend: &mut Backend<S, O>, list: Handle<List>) {
+    pub(super) fn blocks_erased<S: Sector>(&mut self, backend: &mut Backend<S>, list: Handle<List>) {
         let mut erases = Commands::of(backend, list);
         while let Some((_, command)) = erases.next(backend) {
             let (block, failed) = (command.target.superblock.get(), command.failed);

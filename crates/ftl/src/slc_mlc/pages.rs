@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use base::engine::Handle;
 use base::nonmax::NonMaxU32;
 use base::units::{Lpn, Psn};
-use flash::backend::{Cause, Class, List, Observer, Slot};
+use flash::backend::{Cause, Class, List, Slot};
 use flash::nand::{Mode, Sector, Stream};
 
 use super::disk::Disk;
@@ -97,10 +97,10 @@ impl Store {
     }
 
     /// Runs the next step.
-    pub(super) fn step<S: Sector, O: Observer>(
+    pub(super) fn step<S: Sector>(
         &mut self,
         disk: &mut Disk,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         wakeup: Wakeup,
     ) -> Next<Reclaim> {
@@ -118,10 +118,10 @@ impl Store {
 
     /// Finds places for as many pages as possible. If there is none, makes room; if that is impossible, refuses the
     /// page.
-    fn place<S: Sector, O: Observer>(
+    fn place<S: Sector>(
         &mut self,
         disk: &mut Disk,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
     ) -> Next<Reclaim> {
         while self.batch.len() < BATCH
@@ -166,7 +166,7 @@ impl Store {
     }
 
     /// Reads the sectors of the pages that are in the SLC flash and do not come from the host.
-    fn gather<S: Sector, O: Observer>(&mut self, disk: &Disk, flash: &mut Flash<'_, S, O>) -> Option<Handle<List>> {
+    fn gather<S: Sector>(&mut self, disk: &Disk, flash: &mut Flash<'_, S>) -> Option<Handle<List>> {
         let slc = disk.slc.as_ref()?;
         let mut gatherer = Gatherer::new();
         for (i, page) in self.batch.iter_mut().enumerate() {
@@ -181,10 +181,10 @@ impl Store {
     }
 
     /// If the commands of a list run in parallel, reads the missing sectors with a list of their own.
-    fn fetch<S: Sector, O: Observer>(
+    fn fetch<S: Sector>(
         &mut self,
         disk: &mut Disk,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         gathered: Option<Handle<List>>,
     ) -> Next<Reclaim> {
@@ -206,10 +206,10 @@ impl Store {
         }
     }
 
-    fn write<S: Sector, O: Observer>(
+    fn write<S: Sector>(
         &mut self,
         disk: &mut Disk,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         gathered: Option<Handle<List>>,
         fetched: Option<Handle<List>>,
@@ -260,10 +260,10 @@ impl Store {
     }
 
     /// The pages are on flash: maps them.
-    fn written<S: Sector, O: Observer>(
+    fn written<S: Sector>(
         &mut self,
         disk: &mut Disk,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         list: Handle<List>,
     ) -> Next<Reclaim> {
@@ -299,9 +299,9 @@ fn slot_of(page: &Placed, old: Psn) -> Slot {
     Slot { psn: old, lpn: Lpn::new(page.due.lpn), expected: true, ..Slot::default() }
 }
 
-fn add_page<S: Sector, O: Observer>(
+fn add_page<S: Sector>(
     disk: &mut Disk,
-    flash: &mut Flash<'_, S, O>,
+    flash: &mut Flash<'_, S>,
     owners: &mut impl Owners<S>,
     (list, cause): (Handle<List>, Cause),
     (page, unit): (&mut Placed, Option<&PageWrite>),

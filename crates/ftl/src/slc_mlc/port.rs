@@ -2,7 +2,7 @@
 
 use base::engine::Handle;
 use base::units::{Lpn, Span, Time};
-use flash::backend::{List, Observer};
+use flash::backend::List;
 use flash::nand::{Media, Sector};
 
 use super::{SlcMlcConfig, SlcMlcFtl};
@@ -40,9 +40,9 @@ impl Ftl for SlcMlcFtl {
     }
 
     #[inline]
-    fn read<S: Sector, O: Observer>(
+    fn read<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         wanted: PageRead,
         lpn: Lpn,
@@ -51,17 +51,17 @@ impl Ftl for SlcMlcFtl {
     }
 
     #[inline]
-    fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+    fn end_read<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
         self.end_read(flash);
     }
 
     #[inline]
-    fn write<S: Sector, O: Observer>(&mut self, _: &mut Flash<'_, S, O>, _: &mut impl Owners<S>, unit: PageWrite) {
+    fn write<S: Sector>(&mut self, _: &mut Flash<'_, S>, _: &mut impl Owners<S>, unit: PageWrite) {
         self.write(unit);
     }
 
     #[inline]
-    fn end_write<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+    fn end_write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
         self.end_write(flash, owners);
     }
 
@@ -70,12 +70,7 @@ impl Ftl for SlcMlcFtl {
     }
 
     #[inline]
-    fn finished<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-        list: Handle<List>,
-    ) {
+    fn finished<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, list: Handle<List>) {
         self.finished(flash, owners, list);
     }
 
@@ -110,16 +105,11 @@ impl Ftl for SlcMlcFtl {
         self.is_due()
     }
 
-    fn run_due<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+    fn run_due<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
         self.begin_due(flash, owners);
     }
 
-    fn finished_slc<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-        list: Handle<List>,
-    ) {
+    fn finished_slc<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, list: Handle<List>) {
         self.finished_slc(flash, owners, list);
     }
 

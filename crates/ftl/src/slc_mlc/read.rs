@@ -2,7 +2,7 @@
 
 use base::engine::Handle;
 use base::units::Lpn;
-use flash::backend::{Cause, List, Observer, Slot};
+use flash::backend::{Cause, List, Slot};
 use flash::nand::Sector;
 
 use super::disk::Disk;
@@ -48,10 +48,10 @@ impl Read {
     }
 
     /// Runs the next step.
-    pub(super) fn step<S: Sector, O: Observer>(
+    pub(super) fn step<S: Sector>(
         &mut self,
         disk: &mut Disk,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         wakeup: Wakeup,
     ) -> Next {
@@ -74,10 +74,10 @@ impl Read {
     }
 
     /// Reads the sectors that are in the SLC flash.
-    fn gather<S: Sector, O: Observer>(
+    fn gather<S: Sector>(
         &mut self,
         disk: &Disk,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
     ) -> Option<Handle<List>> {
         let slc = disk.slc.as_ref()?;
@@ -92,10 +92,10 @@ impl Read {
     }
 
     /// Reads the other sectors from the MLC flash.
-    fn read<S: Sector, O: Observer>(
+    fn read<S: Sector>(
         &mut self,
         disk: &mut Disk,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         gathered: Option<Handle<List>>,
     ) -> Next {
@@ -122,10 +122,10 @@ impl Read {
     }
 
     /// All data has been read: answers the owners.
-    fn answer<S: Sector, O: Observer>(
+    fn answer<S: Sector>(
         &mut self,
         disk: &mut Disk,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         gathered: Option<Handle<List>>,
         list: Option<Handle<List>>,

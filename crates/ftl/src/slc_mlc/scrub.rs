@@ -1,7 +1,7 @@
 //! Erases the blocks that recovery found without valid pages.
 
 use base::units::SuperblockId;
-use flash::backend::{Cause, Class, Observer};
+use flash::backend::{Cause, Class};
 use flash::nand::Sector;
 
 use super::disk::Disk;
@@ -13,12 +13,7 @@ use crate::port::Flash;
 pub(super) struct Scrub;
 
 impl Scrub {
-    pub(super) fn step<S: Sector, O: Observer>(
-        &mut self,
-        disk: &mut Disk,
-        flash: &mut Flash<'_, S, O>,
-        wakeup: Wakeup,
-    ) -> Next {
+    pub(super) fn step<S: Sector>(&mut self, disk: &mut Disk, flash: &mut Flash<'_, S>, wakeup: Wakeup) -> Next {
         if let Wakeup::List(list) = wakeup {
             disk.mlc.blocks_erased(flash.backend, list);
             return Next::Ended(Outcome::Done);

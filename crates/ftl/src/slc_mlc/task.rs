@@ -8,7 +8,7 @@
 //! above which.
 
 use base::engine::Handle;
-use flash::backend::{List, Observer};
+use flash::backend::List;
 use flash::nand::Sector;
 
 use super::clean::Clean;
@@ -78,10 +78,10 @@ impl From<Above> for Task {
 
 impl Task {
     /// Runs the next step of a task.
-    fn step<S: Sector, O: Observer>(
+    fn step<S: Sector>(
         &mut self,
         disk: &mut Disk,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         wakeup: Wakeup,
     ) -> Next<Self> {
@@ -113,10 +113,10 @@ impl Tasks {
     }
 
     /// Begins a task. None may be under way.
-    pub(super) fn begin<S: Sector, O: Observer>(
+    pub(super) fn begin<S: Sector>(
         &mut self,
         disk: &mut Disk,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         task: Task,
     ) {
@@ -126,10 +126,10 @@ impl Tasks {
     }
 
     /// A list has finished.
-    pub(super) fn finished<S: Sector, O: Observer>(
+    pub(super) fn finished<S: Sector>(
         &mut self,
         disk: &mut Disk,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         (array, list): (Array, Handle<List>),
     ) {
@@ -139,10 +139,10 @@ impl Tasks {
     }
 
     /// Runs the top task until it waits for a list, or no task is left.
-    fn run_tasks<S: Sector, O: Observer>(
+    fn run_tasks<S: Sector>(
         &mut self,
         disk: &mut Disk,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         mut wakeup: Wakeup,
     ) {

@@ -7,7 +7,7 @@
 
 use base::engine::Handle;
 use base::units::Lpn;
-use flash::backend::{Cause, Class, List, Observer, Slot};
+use flash::backend::{Cause, Class, List, Slot};
 use flash::nand::{Sector, Stream, Target};
 
 use super::clean::Clean;
@@ -91,10 +91,10 @@ impl Write {
     }
 
     /// Runs the next step.
-    pub(super) fn step<S: Sector, O: Observer>(
+    pub(super) fn step<S: Sector>(
         &mut self,
         disk: &mut Disk,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         wakeup: Wakeup,
     ) -> Next<Above> {
@@ -118,10 +118,10 @@ impl Write {
     }
 
     /// Appends the rest of a small write to the log: makes room, programs pages, or ends the write.
-    fn append<S: Sector, O: Observer>(
+    fn append<S: Sector>(
         &mut self,
         disk: &mut Disk,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         done: usize,
     ) -> Next<Above> {
@@ -197,10 +197,10 @@ impl Write {
     }
 
     /// The pages are on flash: enters their sectors in the table. Returns the number of sectors processed.
-    fn written<S: Sector, O: Observer>(
+    fn written<S: Sector>(
         &mut self,
         disk: &mut Disk,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         list: Handle<List>,
         mut done: usize,
     ) -> usize {

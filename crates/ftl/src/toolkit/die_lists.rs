@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use base::engine::Handle;
 use base::units::DieId;
-use flash::backend::{Backend, Class, List, Observer};
+use flash::backend::{Backend, Class, List};
 use flash::nand::Sector;
 
 /// The open item of each die: a list, or a list and its latest command.
@@ -57,9 +57,9 @@ impl<T: Copy> DieLists<T> {
 impl DieLists<Handle<List>> {
     /// The list of a die; opens one of this class with this tag if there is none.
     #[inline]
-    pub(crate) fn list<S: Sector, O: Observer>(
+    pub(crate) fn list<S: Sector>(
         &mut self,
-        backend: &mut Backend<S, O>,
+        backend: &mut Backend<S>,
         die: DieId,
         (class, tag): (Class, u32),
     ) -> Handle<List> {

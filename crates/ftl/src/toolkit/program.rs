@@ -2,15 +2,15 @@
 
 use base::engine::Handle;
 use base::units::Psn;
-use flash::backend::{Backend, Cause, Command, List, Observer, Slot, SlotRef};
+use flash::backend::{Backend, Cause, Command, List, Slot, SlotRef};
 use flash::nand::{Sector, Stream, Target};
 
 use crate::port::{Flash, Owners, PageWrite};
 
 /// Adds a mapping unit to a program, with its owner's data.
 #[inline]
-pub(crate) fn push_unit<S: Sector, O: Observer>(
-    flash: &mut Flash<'_, S, O>,
+pub(crate) fn push_unit<S: Sector>(
+    flash: &mut Flash<'_, S>,
     owners: &impl Owners<S>,
     program: Handle<Command>,
     unit: &PageWrite,
@@ -22,12 +22,7 @@ pub(crate) fn push_unit<S: Sector, O: Observer>(
 
 /// Puts the owner's data of a mapping unit into a slot.
 #[inline]
-pub(crate) fn give_unit<S: Sector, O: Observer>(
-    flash: &mut Flash<'_, S, O>,
-    owners: &impl Owners<S>,
-    unit: &PageWrite,
-    to: SlotRef,
-) {
+pub(crate) fn give_unit<S: Sector>(flash: &mut Flash<'_, S>, owners: &impl Owners<S>, unit: &PageWrite, to: SlotRef) {
     if !S::PRESENT {
         return;
     }
@@ -47,8 +42,8 @@ pub(crate) fn give_unit<S: Sector, O: Observer>(
 
 /// Reads the other sectors of a partly written mapping unit; its program waits for the read and includes them
 /// (read-modify-write).
-pub(crate) fn read_rest<S: Sector, O: Observer>(
-    flash: &mut Flash<'_, S, O>,
+pub(crate) fn read_rest<S: Sector>(
+    flash: &mut Flash<'_, S>,
     owners: &mut impl Owners<S>,
     list: Handle<List>,
     (unit, psn): (&PageWrite, Psn),
@@ -62,8 +57,8 @@ pub(crate) fn read_rest<S: Sector, O: Observer>(
 
 /// Adds the read of a slot at the slot's own place.
 #[inline]
-pub(crate) fn add_read<S: Sector, O: Observer>(
-    backend: &mut Backend<S, O>,
+pub(crate) fn add_read<S: Sector>(
+    backend: &mut Backend<S>,
     list: Handle<List>,
     cause: Cause,
     slot: Slot,
@@ -75,8 +70,8 @@ pub(crate) fn add_read<S: Sector, O: Observer>(
 
 /// Adds the copy of a slot by a merge: its read to one list, and its program, which takes all its data from the read,
 /// to another or the same list.
-pub(crate) fn add_copy<S: Sector, O: Observer>(
-    backend: &mut Backend<S, O>,
+pub(crate) fn add_copy<S: Sector>(
+    backend: &mut Backend<S>,
     [from, to]: [Handle<List>; 2],
     psn: Psn,
     target: Target,
@@ -101,8 +96,8 @@ pub(crate) struct Programmed {
 impl Programmed {
     /// The `i`-th slot of a program to `target`.
     #[inline]
-    pub(crate) fn of<S: Sector, O: Observer>(
-        backend: &Backend<S, O>,
+    pub(crate) fn of<S: Sector>(
+        backend: &Backend<S>,
         program: Handle<Command>,
         (target, failed): (Target, bool),
         i: u32,

@@ -2,7 +2,7 @@
 //! caller can use another array or change this one.
 
 use base::engine::Handle;
-use flash::backend::{Backend, Command, List, Observer, Slot, SlotRef};
+use flash::backend::{Backend, Command, List, Slot, SlotRef};
 use flash::nand::Sector;
 
 /// The commands of a list that has finished.
@@ -13,15 +13,12 @@ pub(crate) struct Commands {
 
 impl Commands {
     #[inline]
-    pub(crate) fn of<S: Sector, O: Observer>(backend: &Backend<S, O>, list: Handle<List>) -> Self {
+    pub(crate) fn of<S: Sector>(backend: &Backend<S>, list: Handle<List>) -> Self {
         Self { next: backend.list(list).first() }
     }
 
     #[inline]
-    pub(crate) fn next<'a, S: Sector, O: Observer>(
-        &mut self,
-        backend: &'a Backend<S, O>,
-    ) -> Option<(Handle<Command>, &'a Command)> {
+    pub(crate) fn next<'a, S: Sector>(&mut self, backend: &'a Backend<S>) -> Option<(Handle<Command>, &'a Command)> {
         let handle = self.next?;
         let command = backend.command(handle);
         self.next = command.sibling();
@@ -40,12 +37,12 @@ pub(crate) struct Slots {
 
 impl Slots {
     #[inline]
-    pub(crate) fn of<S: Sector, O: Observer>(backend: &Backend<S, O>, list: Handle<List>) -> Self {
+    pub(crate) fn of<S: Sector>(backend: &Backend<S>, list: Handle<List>) -> Self {
         Self { commands: Commands::of(backend, list), command: None, at: 0 }
     }
 
     #[inline]
-    pub(crate) fn next<S: Sector, O: Observer>(&mut self, backend: &Backend<S, O>) -> Option<(SlotRef, Slot)> {
+    pub(crate) fn next<S: Sector>(&mut self, backend: &Backend<S>) -> Option<(SlotRef, Slot)> {
         loop {
             if let Some((command, _)) = self.command.filter(|(_, count)| self.at < *count) {
                 self.at += 1;

@@ -34,7 +34,7 @@ pub(super) fn target() -> Target {
         damage: Damage::Bytes(&[]),
         run: Box::new(move |input: &[u8], seed: u64, scratch: &Scratch| -> Verdict {
             let path = scratch.file("snapshot", input);
-            verdict(load::<Stamp, _>(&path, &device.resolved, seed, ()).map(|ssd| ssd.check()))
+            verdict(load::<Stamp>(&path, &device.resolved, seed).map(|ssd| ssd.check()))
         }),
     }
 }

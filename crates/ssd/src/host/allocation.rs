@@ -1,13 +1,12 @@
 //! What a device knows of the content of mapping units without reading them.
 
 use base::units::Lpn;
-use flash::backend::Observer;
 use flash::nand::Sector;
 use ftl::Ftl;
 
 use crate::Ssd;
 
-impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
+impl<S: Sector, F: Ftl> Ssd<S, F> {
     /// True if a mapping unit may hold data; false if it was never written, or was discarded, and reads as zeros. Every
     /// acknowledged write counts, whether flash or the write buffer has it. The answer takes no time and changes nothing.
     ///

@@ -3,7 +3,6 @@
 use base::engine::Handle;
 use base::io::IoKind;
 use base::units::{Lpn, Sectors};
-use flash::backend::Observer;
 use flash::nand::Sector;
 
 use super::clients::{Active, Clients};
@@ -16,7 +15,7 @@ use ftl::{Ftl, OldPlace, PageWrite, Sabotage, full_mask};
 /// Waiting writes are prefetched this many places before their turn.
 const AHEAD: usize = 4;
 
-impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
+impl<S: Sector, F: Ftl> Ssd<S, F> {
     /// A write gets in line for the buffer. Behind others that wait for room, it waits until a unit leaves.
     pub(super) fn queue_for_buffer(&mut self, handle: Handle<Active<S>>) {
         let waits = self.buffer_is_filled && !self.buffer_queue.is_empty() && !self.clients.is_drained();

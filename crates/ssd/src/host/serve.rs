@@ -3,7 +3,7 @@
 use base::engine::Handle;
 use base::io::{Io, IoKind};
 use base::units::{Bytes, Lpn, Sectors, Span, Time};
-use flash::backend::{CauseSet, Level, Observer, RequestStep};
+use flash::backend::{CauseSet, Level, RequestStep};
 use flash::nand::Sector;
 
 use super::clients::{Active, Clients, Due};
@@ -17,7 +17,7 @@ use ftl::{Event, Ftl, HostEvent, OldPlace, PageRead, PageWrite, Sabotage, full_m
 /// of 32 bits are used up. The others are for what it still has to store by itself: its buffer, its map, its records.
 pub(crate) const LAST_VERSION: u32 = u32::MAX - (1 << 24);
 
-impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
+impl<S: Sector, F: Ftl> Ssd<S, F> {
     /// Does all work that is possible at this moment.
     #[inline]
     pub(crate) fn run_ready(&mut self) {
@@ -133,20 +133,22 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     /// Notifies the observer of a request's step.
     #[inline]
     fn notify(&mut self, handle: Handle<Active<S>>, step: RequestStep) {
-        self.backend.observer_mut().request(self.now, handle.number(), step);
+        if let Some(observer) = self.backend.observer_mut() {
+            observer.request(self.now, handle.number(), step);
+        }
     }
 
     /// Notifies the observer of all levels.
     #[inline]
     pub(crate) fn notify_levels(&mut self) {
-        if O::LISTENS {
+        let now = self.now;
+        if let Some(observer) = self.backend.observer_mut() {
             let levels = [
                 (Level::Waiting, self.queues.waiting() as u64),
                 (Level::Active, self.active.len() as u64),
                 (Level::Buffered, self.clients.buffer.as_ref().map_or(0, |buffer| buffer.len() as u64)),
                 (Level::FreeBlocks, self.ftl.free_blocks()),
             ];
-            let (now, observer) = (self.now, self.backend.observer_mut());
             levels.into_iter().for_each(|(level, value)| observer.level(now, level, value));
         }
     }

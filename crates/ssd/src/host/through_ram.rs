@@ -2,14 +2,13 @@
 
 use base::engine::Handle;
 use base::io::IoKind;
-use flash::backend::Observer;
 use flash::nand::Sector;
 use ftl::{Event, Ftl, HostEvent};
 
 use super::clients::Active;
 use crate::Ssd;
 
-impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
+impl<S: Sector, F: Ftl> Ssd<S, F> {
     /// Looks a read up and begins it.
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller.

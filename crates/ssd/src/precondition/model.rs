@@ -1,13 +1,12 @@
 //! The steady state that a model predicts.
 
 use base::units::Time;
-use flash::backend::Observer;
 use flash::nand::Sector;
 use ftl::{Config, Ftl};
 
 use crate::Ssd;
 
-impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
+impl<S: Sector, F: Ftl> Ssd<S, F> {
     /// Lays out the flash of a new drive as a long run of random writes would leave it, and lets the FTL mount it. Time
     /// is off and stays off; it was `before` earlier. Returns false, and changes nothing, if so many blocks are bad that
     /// the units have no room.

@@ -10,27 +10,30 @@ use ssd::Ssd;
 use super::state::Snapshot;
 use super::{Progress, Session, SessionError, WornOut};
 use crate::snapshot;
-use crate::watch::Watcher;
+use crate::watch::Watch;
 
 impl Session<'_> {
     /// Makes the drive or loads its snapshot, and preconditions it.
-    pub(super) fn prepared<S: Sector, O: Watcher>(&mut self, observer: O) -> Result<Ssd<S, O>, SessionError> {
+    pub(super) fn prepared<S: Sector>(&mut self, watch: Option<Watch>) -> Result<Ssd<S>, SessionError> {
         let resolved = &self.device.resolved;
         let seed = self.settings.seed;
         let mut drive = match (&self.settings.load, &self.settings.state) {
             (Some(path), _) => {
                 let load = if self.settings.as_preconditioned { snapshot::load_preconditioned } else { snapshot::load };
-                load(path, resolved, seed, observer).map_err(SessionError::Load)?
+                load(path, resolved, seed).map_err(SessionError::Load)?
             }
-            (None, Some(state)) => state.load(resolved, seed, observer).map_err(SessionError::Load)?,
-            (None, None) => Ssd::observed(resolved, seed, observer),
+            (None, Some(state)) => state.load(resolved, seed).map_err(SessionError::Load)?,
+            (None, None) => Ssd::new(resolved, seed),
         };
+        if let Some(watch) = watch {
+            drive = drive.observed_by(watch);
+        }
         if self.save.is_some() || self.keep.is_some() {
             drive = drive.noting(None);
         }
         let (mut keep, mut kept) = (self.keep.take(), Ok(()));
         for (step, behind) in self.settings.steps.iter().copied().zip((0..self.settings.steps.len()).rev()) {
-            let mut at_rest = |drive: &Ssd<S, O>| {
+            let mut at_rest = |drive: &Ssd<S>| {
                 if let Some(keep) = keep.take_if(|_| behind == 0 && drive.cannot_fail()) {
                     let save = |to: &mut dyn Write| snapshot::save(drive, to);
                     kept = keep(&Snapshot { save: &save, is_exact: true });

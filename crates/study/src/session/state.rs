@@ -69,7 +69,7 @@ impl<'a> Session<'a> {
     pub fn prepare<S: Sector>(mut self) -> Result<Ssd<S>, SessionError> {
         // The content of the sectors counts; there is no time series.
         self.check_with(self.device.resolved.memory_of::<S>(self.purpose()))?;
-        self.prepared(())
+        self.prepared(None)
     }
 
     /// Makes and prepares the drive, and returns its state instead of a run.
@@ -82,9 +82,9 @@ impl<'a> Session<'a> {
         let bytes = Rc::clone(&kept);
         self.save = Some(Box::new(move |state| state.write(&mut *bytes.borrow_mut())));
         if self.settings.verify {
-            self.prepared::<Stamp, ()>(()).map(drop)?;
+            self.prepared::<Stamp>(None).map(drop)?;
         } else {
-            self.prepared::<(), ()>(()).map(drop)?;
+            self.prepared::<()>(None).map(drop)?;
         }
         Ok(State::new(kept.take()))
     }

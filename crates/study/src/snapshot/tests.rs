@@ -31,7 +31,7 @@ fn saved<S: Sector>(drive: &Ssd<S>) -> Vec<u8> {
 }
 
 fn loaded<S: Sector>(bytes: &[u8], resolved: &Resolved) -> Result<Ssd<S>, LoadError> {
-    let read = read(&mut Cursor::new(bytes), resolved, 5, ());
+    let read = read(&mut Cursor::new(bytes), resolved, 5);
     read.map_err(|reason| LoadError { path: "s".into(), reason })
 }
 

@@ -10,29 +10,28 @@ use ssd::{Precondition, Resolved, Spec, Ssd};
 use testkit::{List, conformance, requests};
 use workload::{Arrival, Pacing};
 
+use super::Watch;
 use super::explain::Band;
 use super::journey::{Journey, Part};
 use super::timeline::{Timeline, Window};
-use super::{Watch, Watcher};
 use crate::oracle::Blank;
 use crate::run::{Record, RunResult, Runner};
 
+/// The observer of a drive.
+fn watch_of(drive: &Ssd<()>) -> &Watch {
+    drive.observer().expect("it is watched")
+}
+
 /// Runs requests with and without an observer, and checks that the results are equal.
-fn run(
-    resolved: &Resolved,
-    ios: &[Io],
-    depth: u32,
-    watch: Watch,
-    log: &mut Vec<Record>,
-) -> (RunResult, Ssd<(), Watch>) {
+fn run(resolved: &Resolved, ios: &[Io], depth: u32, watch: Watch, log: &mut Vec<Record>) -> (RunResult, Ssd<()>) {
     let arrivals: Vec<_> = ios.iter().map(|io| Arrival { at: Time::ZERO, io: *io }).collect();
     let source = || List::new(arrivals.clone(), Pacing::Closed { depth });
-    let mut watched = Ssd::<(), Watch>::observed(resolved, 1, watch);
+    let mut watched = Ssd::<()>::new(resolved, 1).observed_by(watch);
     let mut plain = Ssd::<()>::new(resolved, 1);
     watched.precondition(Precondition::Fill, &mut |_, _| {});
     plain.precondition(Precondition::Fill, &mut |_, _| {});
     let start = watched.now();
-    watched.observer_mut().begin(start);
+    watched.observer_mut::<Watch>().expect("it is watched").begin(start);
     let runner = || Runner::new().settle(Span::from_secs(10));
     let result = runner().log(log).run(&mut watched, &mut source(), &mut Blank).expect("it runs");
     let same = runner().run(&mut plain, &mut source(), &mut Blank).expect("it runs");
@@ -69,7 +68,7 @@ fn every_request_is_explained_without_a_gap_on_every_kind_of_device() {
         let window = Window { from: Span::ZERO, until: Span::from_secs(3600) };
         let watch = Watch::default().journeys(Some(3)).timeline(Timeline::new(window));
         let (_, drive) = run(&resolved, &ios, 8, watch, &mut log);
-        let seen = drive.observer();
+        let seen = watch_of(&drive);
         assert_eq!(seen.finished().len(), log.len(), "{}", setting.name);
         for (journey, record) in seen.finished().iter().zip(&log) {
             let name = format!("{}, request {}: {journey:?}", setting.name, journey.tag);
@@ -112,20 +111,20 @@ fn a_lone_read_is_array_time_and_transfer_time() {
     let resolved = small(", controllers = \"none\"");
     let read = |unit: u64| Io { kind: IoKind::Read, start: Lba::new(unit * 4), sectors: Sectors::new(4) };
     let (_, drive) = run(&resolved, &[read(0)], 1, Watch::default().journeys(None), &mut Vec::new());
-    let alone = drive.observer().finished()[0];
+    let alone = watch_of(&drive).finished()[0];
     let timing = &resolved.backend.timing;
     let (array, transfer) = (timing.read[0].as_us_f64(), timing.transfer[1].as_us_f64());
     assert_eq!(parts(&alone), BTreeMap::from([("array", array), ("transfer", transfer)]));
     assert_eq!(alone.behind, [Span::ZERO; Cause::COUNT]);
     // Behind another request on the same die, the wait equals that request's time on the die.
     let (_, drive) = run(&resolved, &[read(0), read(1)], 2, Watch::default().journeys(None), &mut Vec::new());
-    let second = drive.observer().finished()[1];
+    let second = watch_of(&drive).finished()[1];
     let waited = parts(&second)["die-wait"];
     assert!((waited - array - transfer).abs() < 1e-6, "{waited}");
     assert_eq!(second.behind[Cause::Host as usize], second.parts[Part::Die as usize]);
     // With a controller for each die, the request waits for the controller.
     let (_, drive) = run(&small(""), &[read(0), read(1)], 2, Watch::default().journeys(None), &mut Vec::new());
-    let third = drive.observer().finished()[1];
+    let third = watch_of(&drive).finished()[1];
     assert_eq!(third.parts[Part::Controller as usize], second.parts[Part::Die as usize]);
     assert_eq!(third.behind, second.behind);
 }
@@ -141,7 +140,7 @@ fn decoding_is_a_part_of_its_own_with_the_wait_for_a_decoder() {
         let (_, drive) = run(&resolved, &reads, 2, Watch::default().journeys(Some(1)), &mut Vec::new());
         let timing = &resolved.backend.timing;
         let (array, transfer) = (timing.read[0].as_us_f64(), timing.transfer[1].as_us_f64());
-        let [first, second] = [0, 1].map(|i| drive.observer().finished()[i]);
+        let [first, second] = [0, 1].map(|i| watch_of(&drive).finished()[i]);
         let alone = BTreeMap::from([("array", array), ("transfer", transfer), ("decode", codeword + 7.0)]);
         assert_eq!(parts(&first), alone);
         // A page takes 106.92 us on its way, so no codeword finds its decoder at work.
@@ -149,7 +148,7 @@ fn decoding_is_a_part_of_its_own_with_the_wait_for_a_decoder() {
         waits.insert("die-wait", array + transfer);
         let seen = parts(&second);
         assert!(waits.iter().all(|(part, us)| (seen[part] - us).abs() < 1e-6), "{seen:?}, {waits:?}");
-        assert_eq!(drive.observer().legs().last().map(|leg| leg.part), Some(Part::Decode));
+        assert_eq!(watch_of(&drive).legs().last().map(|leg| leg.part), Some(Part::Decode));
     }
 }
 
@@ -162,7 +161,7 @@ fn a_suspended_program_is_cut_and_its_request_waits_for_the_read() {
     let watch = Watch::default().journeys(Some(0)).timeline(Timeline::new(window));
     let ios = [io(IoKind::Write, 0), io(IoKind::Read, 1)];
     let (_, drive) = run(&resolved, &ios, 2, watch, &mut Vec::new());
-    let [read, write] = [0, 1].map(|i| drive.observer().finished()[i]);
+    let [read, write] = [0, 1].map(|i| watch_of(&drive).finished()[i]);
     let timing = &resolved.backend.timing;
     let [array, program] = [timing.read[0], timing.program[0]];
     let transfer = timing.transfer[1];
@@ -174,9 +173,9 @@ fn a_suspended_program_is_cut_and_its_request_waits_for_the_read() {
     let parts = [Part::Transfer, Part::Array, Part::Suspended].map(|part| of(&write, part));
     assert_eq!(parts, [transfer, program + stop + resume, array + transfer]);
     assert_eq!(write.behind[Cause::Host as usize], of(&write, Part::Suspended));
-    let legs: Vec<_> = drive.observer().legs().iter().map(|leg| leg.part.name()).collect();
+    let legs: Vec<_> = watch_of(&drive).legs().iter().map(|leg| leg.part.name()).collect();
     assert_eq!(legs, ["transfer", "array", "suspended", "array", "array"], "stop; resumption and the rest");
-    let slices = drive.observer().seen().expect("a timeline").slices();
+    let slices = watch_of(&drive).seen().expect("a timeline").slices();
     let of_die = slices.iter().filter(|slice| slice.resource == Resource::Array(0)).map(|slice| slice.primitive);
     assert_eq!(
         of_die.collect::<Vec<_>>(),
@@ -190,7 +189,7 @@ fn a_partial_write_reads_the_rest_of_its_page_first() {
     let resolved = small("");
     let write = Io { kind: IoKind::Write, start: Lba::new(1), sectors: Sectors::new(1) };
     let (_, drive) = run(&resolved, &[write], 1, Watch::default().journeys(Some(0)), &mut Vec::new());
-    let legs: Vec<_> = drive.observer().legs().iter().map(|leg| leg.part.name()).collect();
+    let legs: Vec<_> = watch_of(&drive).legs().iter().map(|leg| leg.part.name()).collect();
     assert_eq!(legs, ["array", "transfer", "transfer", "array"], "read, data out, data in, program");
 }
 
@@ -203,7 +202,7 @@ fn the_queue_of_an_overloaded_drive_is_what_the_requests_ahead_wait_for() {
     let ios: Vec<Io> = (0..800).map(|i| write(i * 7 % 40)).collect();
     let (_, drive) = run(&resolved, &ios, 16, Watch::default().journeys(None), &mut Vec::new());
     // Each write waits for fifteen others, of which some wait for garbage collection.
-    let late = &drive.observer().finished()[400..];
+    let late = &watch_of(&drive).finished()[400..];
     let sum = |of: &dyn Fn(&Journey) -> Span| late.iter().map(of).sum::<Span>().as_us_f64();
     let queue = sum(&|journey| journey.parts[Part::Queue as usize]);
     let ahead = sum(&|journey| journey.ahead.iter().copied().sum());
@@ -219,9 +218,9 @@ fn bands_run_from_the_fastest_to_the_slowest_requests() {
     let mut rng = Rng::stream(3, "bands");
     let ios: Vec<_> = (0..2000).map(|_| requests::draw(&mut rng, resolved.capacity().get())).collect();
     let (_, drive) = run(&resolved, &ios, 16, Watch::default().journeys(None), &mut Vec::new());
-    let explained = drive.observer().bands();
+    let explained = watch_of(&drive).bands();
     // Sums that were reported in between count, too.
-    let mut asked = drive.observer().clone();
+    let mut asked = watch_of(&drive).clone();
     assert_eq!(asked.explained(), explained);
     assert_eq!((asked.explained(), asked.bands()), (Vec::new(), explained.clone()));
     let read = explained.iter().find(|of| of.kind == "read").expect("reads");
@@ -233,7 +232,7 @@ fn bands_run_from_the_fastest_to_the_slowest_requests() {
         assert!((sum - band.latency_us).abs() < 1e-6 * band.latency_us, "{band:?}");
     }
     // The bands equal those of sorting every single request, within half of a per cent.
-    let mut each: Vec<&Journey> = drive.observer().finished().iter().filter(|of| of.io.kind == IoKind::Read).collect();
+    let mut each: Vec<&Journey> = watch_of(&drive).finished().iter().filter(|of| of.io.kind == IoKind::Read).collect();
     each.sort_by_key(|journey| journey.latency());
     let mut from = 0;
     for band in bands {
@@ -259,7 +258,7 @@ fn a_window_keeps_the_spans_that_touch_it() {
     let ios: Vec<_> = (0..400).map(|_| requests::draw(&mut rng, resolved.capacity().get())).collect();
     let window = Window { from: Span::from_ms(2), until: Span::from_ms(4) };
     let (_, drive) = run(&resolved, &ios, 4, Watch::default().timeline(Timeline::new(window)), &mut Vec::new());
-    let timeline = drive.observer().seen().expect("a timeline");
+    let timeline = watch_of(&drive).seen().expect("a timeline");
     let (from, until) = (timeline.start() + window.from, timeline.start() + window.until);
     assert!(timeline.slices().len() > 10 && timeline.dropped() == 0);
     assert!(timeline.slices().iter().all(|slice| slice.from < until && slice.until > from));
@@ -294,7 +293,7 @@ fn serial_lists_are_observed_on_both_arrays() {
     let window = Window { from: Span::ZERO, until: Span::from_secs(1) };
     let watch = Watch::default().journeys(None).timeline(Timeline::new(window));
     let (_, drive) = run(&resolved, &[write(0, 32), write(64, 8)], 2, watch, &mut Vec::new());
-    let (large, small) = (drive.observer().finished()[0], drive.observer().finished()[1]);
+    let (large, small) = (watch_of(&drive).finished()[0], watch_of(&drive).finished()[1]);
     let timing = &resolved.backend.timing;
     let slc = &resolved.slc_array.as_ref().expect("SLC flash").backend.timing;
     // Four pages of 4 KiB; then two of 2 KiB.
@@ -304,7 +303,7 @@ fn serial_lists_are_observed_on_both_arrays() {
     close(&small, slc.program[0].as_us_f64() * 2.0);
     assert_eq!(small.parts[Part::Controller as usize], large.latency());
     assert_eq!(small.behind[Cause::Host as usize], large.latency());
-    let timeline = drive.observer().seen().expect("a timeline");
+    let timeline = watch_of(&drive).seen().expect("a timeline");
     let arrays: Vec<_> = timeline.slices().iter().map(|slice| slice.resource).collect();
     let (mlc, of_slc) = (Resource::Array(0), Resource::Array(1));
     assert_eq!(arrays.iter().filter(|resource| **resource == mlc).count(), 4, "{arrays:?}");
@@ -332,8 +331,8 @@ fn copies_in_bulk_are_explained_like_copies_one_by_one() {
         let (_, bulk) = run(&resolved, &ios, 4, Watch::default().journeys(None), &mut Vec::new());
         let folds = ssd::Drive::counters(&bulk).slc_mlc.expect("Chang's disk").folds;
         assert!(folds > 40, "{folds} folds, {front}");
-        assert_eq!(each.observer().finished().len(), bulk.observer().finished().len());
-        for (each, bulk) in each.observer().finished().iter().zip(bulk.observer().finished()) {
+        assert_eq!(watch_of(&each).finished().len(), watch_of(&bulk).finished().len());
+        for (each, bulk) in watch_of(&each).finished().iter().zip(watch_of(&bulk).finished()) {
             // Sums of the drive's work in other pieces are rounded differently.
             let near = |(a, b): (&Span, &Span)| a.as_ps().abs_diff(b.as_ps()) <= 1000;
             assert!(each.meanwhile.iter().zip(&bulk.meanwhile).all(near), "{front}: {each:?}, {bulk:?}");

@@ -14,7 +14,7 @@ use base::engine::{Due, EventQueue, Handle};
 use base::nonmax::NonMaxU32;
 use base::units::{DieId, Lpn, Psn, Span, SuperblockId, Time};
 
-use crate::backend::{Backend, Cause, Command, Event, List, Observer, Slot, State};
+use crate::backend::{Backend, Cause, Command, Event, List, Slot, State};
 
 /// A set of page copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -253,7 +253,7 @@ impl<S> CopySets<S> {
     }
 }
 
-impl<S: Sector, O: Observer> Backend<S, O> {
+impl<S: Sector> Backend<S> {
     /// Begins a set of page copies into a superblock.
     pub fn open_copies(&mut self, cause: Cause, target: SuperblockId) -> CopySet {
         let set = self.fast.copies.free.pop().unwrap_or_else(|| {

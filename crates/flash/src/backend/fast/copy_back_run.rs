@@ -20,7 +20,7 @@ use base::engine::{Due, EventQueue, Handle};
 use base::units::{Lpn, Psn, Span, Time};
 
 use crate::backend::queue::Links;
-use crate::backend::{Account, Backend, Cause, Class, Command, Event, Observer, Op, Primitive, Slot};
+use crate::backend::{Account, Backend, Cause, Class, Command, Event, Op, Primitive, Slot};
 
 /// The dies whose next boundaries are no events.
 #[derive(Clone, Debug, Default)]
@@ -61,7 +61,7 @@ const fn turns_of(place: usize, runs: usize, all: u32) -> u32 {
     (all + (runs - 1 - place) as u32) / runs as u32
 }
 
-impl<S: Sector, O: Observer> Backend<S, O> {
+impl<S: Sector> Backend<S> {
     /// Joins the copy-back of a page to a copy-back, if its page is the next of the same blocks. False if it needs a
     /// command of its own. The mapping units of consecutive pages must have the same distance.
     ///
@@ -430,7 +430,7 @@ mod tests {
             let spare = |_| (Spare::Data { lpn: Lpn::new(10 + 2 * page), version: 7 }, false);
             media.program(Target { superblock: SOURCE, offset: page }, 1, (Stream::HOST, Mode::Full), spare, &[]);
         }
-        Backend::new(media, &config, ())
+        Backend::new(media, &config)
     }
 
     /// Submits the copies of all pages to a block as one command.

@@ -10,9 +10,9 @@ use base::steps;
 use base::units::Time;
 
 use super::copies::{Copies, CopySet, ListPart, Phase, Step};
-use crate::backend::{Account, Backend, Event, List, Observer, Op};
+use crate::backend::{Account, Backend, Event, List, Op};
 
-impl<S: Sector, O: Observer> Backend<S, O> {
+impl<S: Sector> Backend<S> {
     /// Submits a list of a set.
     #[inline(never)]
     pub(in crate::backend) fn submit_copies<E: From<Event> + Copy>(

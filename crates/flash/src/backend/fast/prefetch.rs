@@ -4,11 +4,11 @@ use base::engine::Handle;
 use base::prefetch::{prefetch_all, prefetch_whole};
 
 use crate::backend::effect::is_compared;
-use crate::backend::{Backend, Command, Event, List, Observer, Op};
+use crate::backend::{Backend, Command, Event, List, Op};
 use crate::nand::Sector;
 use base::units::{Lpn, Psn};
 
-impl<S: Sector, O: Observer> Backend<S, O> {
+impl<S: Sector> Backend<S> {
     /// A read of this mapping unit at its place will follow: prefetches the state of its page, and its spare area if the
     /// read will be compared with it or have content.
     #[inline]

@@ -13,7 +13,7 @@ use base::engine::{Due, EventHash, EventQueue, Handle};
 use base::units::{Span, Time};
 use std::collections::VecDeque;
 
-use crate::backend::{Backend, Command, Config, Event, Observer, Op, State};
+use crate::backend::{Backend, Command, Config, Event, Op, State};
 
 /// The end of a read that is no event.
 #[derive(Clone, Copy, Debug)]
@@ -85,7 +85,7 @@ impl Config {
     }
 }
 
-impl<S: Sector, O: Observer> Backend<S, O> {
+impl<S: Sector> Backend<S> {
     /// The events that the quiet ends up to `now` would have been.
     #[must_use]
     pub fn quiet_ends(&self, now: Time) -> EventHash {

@@ -6,9 +6,9 @@ use base::engine::{EventQueue, Handle};
 use base::units::Time;
 
 use crate::backend::command_table::CommandTable;
-use crate::backend::{Backend, BusOrder, Command, Event, List, Observer, Op, State};
+use crate::backend::{Backend, BusOrder, Command, Event, List, Op, State};
 
-impl<S: Sector, O: Observer> Backend<S, O> {
+impl<S: Sector> Backend<S> {
     /// The array of a die begins a read.
     #[inline]
     pub(in crate::backend) fn begin_read<E: From<Event> + Copy>(

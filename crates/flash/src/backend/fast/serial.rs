@@ -80,54 +80,60 @@ impl Timing {
 }
 
 /// Hears of the commands of a serial list as if each were an event.
-trait Listener<S, O> {
-    fn stop(&mut self, backend: &mut Backend<S, O>, at: Time, command: Handle<Command>, stop: Stop);
-    fn phase(&mut self, backend: &mut Backend<S, O>, phase: Phase);
-    fn serial(&mut self, backend: &mut Backend<S, O>, from: Time, until: Time, cause: Cause);
-    fn copies(&mut self, backend: &mut Backend<S, O>, from: Time, until: Time, cause: Cause);
+trait Listener<S> {
+    fn stop(&mut self, backend: &mut Backend<S>, at: Time, command: Handle<Command>, stop: Stop);
+    fn phase(&mut self, backend: &mut Backend<S>, phase: Phase);
+    fn serial(&mut self, backend: &mut Backend<S>, from: Time, until: Time, cause: Cause);
+    fn copies(&mut self, backend: &mut Backend<S>, from: Time, until: Time, cause: Cause);
 }
 
 /// The observer of the array itself.
 struct Own;
 
-impl<S: Sector, O: Observer> Listener<S, O> for Own {
+impl<S: Sector> Listener<S> for Own {
     #[inline]
-    fn stop(&mut self, backend: &mut Backend<S, O>, at: Time, command: Handle<Command>, stop: Stop) {
+    fn stop(&mut self, backend: &mut Backend<S>, at: Time, command: Handle<Command>, stop: Stop) {
         backend.notify(at, command, stop);
     }
 
     #[inline]
-    fn phase(&mut self, backend: &mut Backend<S, O>, phase: Phase) {
-        backend.observer.phase(phase);
+    fn phase(&mut self, backend: &mut Backend<S>, phase: Phase) {
+        if let Some(observer) = &mut backend.observer {
+            observer.phase(phase);
+        }
     }
 
     #[inline]
-    fn serial(&mut self, backend: &mut Backend<S, O>, from: Time, until: Time, cause: Cause) {
-        backend.observer.serial(from, until, cause);
+    fn serial(&mut self, backend: &mut Backend<S>, from: Time, until: Time, cause: Cause) {
+        if let Some(observer) = &mut backend.observer {
+            observer.serial(from, until, cause);
+        }
     }
 
     #[inline]
-    fn copies(&mut self, backend: &mut Backend<S, O>, from: Time, until: Time, cause: Cause) {
-        backend.observer.serial_copies(from, until, cause);
+    fn copies(&mut self, backend: &mut Backend<S>, from: Time, until: Time, cause: Cause) {
+        if let Some(observer) = &mut backend.observer {
+            observer.serial_copies(from, until, cause);
+        }
     }
 }
 
 /// The observer of another array. The dies and channels of this array are numbered from `first` on.
-struct Other<'a, W> {
-    observer: &'a mut W,
+struct Other<'a> {
+    observer: &'a mut dyn Observer,
     first: (u32, u32),
 }
 
-impl<S: Sector, O: Observer, W: Observer> Listener<S, O> for Other<'_, W> {
+impl<S: Sector> Listener<S> for Other<'_> {
     #[inline]
-    fn stop(&mut self, backend: &mut Backend<S, O>, at: Time, handle: Handle<Command>, stop: Stop) {
+    fn stop(&mut self, backend: &mut Backend<S>, at: Time, handle: Handle<Command>, stop: Stop) {
         let command = &backend.table.commands[handle];
         let slots = backend.table.slots_of(handle);
         self.observer.command(Moment::new(at, stop, handle, command, slots));
     }
 
     #[inline]
-    fn phase(&mut self, _: &mut Backend<S, O>, phase: Phase) {
+    fn phase(&mut self, _: &mut Backend<S>, phase: Phase) {
         let resource = match phase.resource {
             Resource::Array(die) => Resource::Array(die + self.first.0),
             Resource::Channel(channel) => Resource::Channel(channel + self.first.1),
@@ -137,17 +143,17 @@ impl<S: Sector, O: Observer, W: Observer> Listener<S, O> for Other<'_, W> {
     }
 
     #[inline]
-    fn serial(&mut self, _: &mut Backend<S, O>, from: Time, until: Time, cause: Cause) {
+    fn serial(&mut self, _: &mut Backend<S>, from: Time, until: Time, cause: Cause) {
         self.observer.serial(from, until, cause);
     }
 
     #[inline]
-    fn copies(&mut self, _: &mut Backend<S, O>, from: Time, until: Time, cause: Cause) {
+    fn copies(&mut self, _: &mut Backend<S>, from: Time, until: Time, cause: Cause) {
         self.observer.serial_copies(from, until, cause);
     }
 }
 
-impl<S: Sector, O: Observer> Backend<S, O> {
+impl<S: Sector> Backend<S> {
     /// Adds a scan of the spare areas of `pages` pages of a superblock. Each takes as long as the whole page (Chang,
     /// Sec. 4.1, footnote 2); the FTL asks the media for the content.
     ///
@@ -218,7 +224,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// # Panics
     /// If no serial list is under way.
     pub fn end_serial(&mut self, now: Time, hash: &mut EventHash) {
-        if O::LISTENS {
+        if self.observer.is_some() {
             self.narrate(&mut Own);
         }
         let Serial { list, .. } = self.fast.serial.current.take().expect("a list under way");
@@ -248,12 +254,12 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// Notifies an observer of another array, too, before [`Backend::end_serial`]. The dies and channels of this
     /// array are numbered from `first` on.
-    pub fn notify_serial(&mut self, observer: &mut impl Observer, first: (u32, u32)) {
+    pub fn notify_serial(&mut self, observer: &mut dyn Observer, first: (u32, u32)) {
         self.narrate(&mut Other { observer, first });
     }
 
     /// Tells a listener of the list under way, in the order of its commands.
-    fn narrate(&mut self, to: &mut impl Listener<S, O>) {
+    fn narrate(&mut self, to: &mut impl Listener<S>) {
         let Serial { list, since } = self.fast.serial.current.expect("a list under way");
         if let Some(copies) = self.table.lists[list].copies() {
             let (until, cause) = (since + self.time_of_copies(copies.set), self.cause_of_copies(copies.set));

@@ -9,9 +9,9 @@ use base::units::{Lpn, Psn, Span, SuperblockId};
 
 use super::copies::{Copies, CopySet, ListPart, PageCopy};
 use super::serial::Times;
-use crate::backend::{Backend, Cause, List, Observer, Op};
+use crate::backend::{Backend, Cause, List, Op};
 
-impl<S: Sector, O: Observer> Backend<S, O> {
+impl<S: Sector> Backend<S> {
     /// Adds copies of pages, each to an offset of the set's target, in a serial list that holds nothing but copies of
     /// this set. Each source is checked against the mapping unit.
     pub fn push_serial_copies(
@@ -29,7 +29,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// times are those of the arrays and the channel.
     pub(super) fn takes_serial_copies(&self) -> bool {
         let one_slot = self.table.slots_per_command == 1 && self.geometry().slots == 1;
-        !self.observer.sees_each_copy()
+        self.observer.as_ref().is_none_or(|observer| !observer.sees_each_copy())
             && self.rules.variation.is_none()
             && one_slot
             && self.decoders.is_none()

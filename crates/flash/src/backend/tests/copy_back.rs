@@ -60,7 +60,7 @@ fn a_copy_back_is_a_read_a_data_in_and_a_program() {
     let list = merge(&mut bench, 0b1_1111, Slot::default());
     bench.submit(list);
     close(bench.run()[0].1.as_us_f64(), 20.0 + 16.5 + 200.0);
-    let phases = bench.backend.observer.iter().filter(|phase| phase.op == Op::CopyBack);
+    let phases = bench.phases().iter().filter(|phase| phase.op == Op::CopyBack);
     let phases: Vec<_> = phases.map(|phase| (phase.primitive, (phase.until - phase.from).as_ns())).collect();
     assert_eq!(phases, [(Primitive::Read, 20_000), (Primitive::DataIn, 16_500), (Primitive::Program, 200_000)]);
     let tally = bench.backend.account(bench.now).of(Op::CopyBack, Cause::Merge);

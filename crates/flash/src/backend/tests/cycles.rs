@@ -34,7 +34,7 @@ fn bench(planes: u32, gang: u32, one_shot: u32, between_pages: bool) -> Bench {
     let config = Config { arbitration, ..Config::new(timing) };
     let media = Media::new(geometry, 100, one_shot, Faults::new(&FaultSpec::default(), 1));
     Bench {
-        backend: Backend::new(media, &config, Vec::new()),
+        backend: observed(media, &config),
         events: EventQueue::default(),
         hash: EventHash::default(),
         now: Time::ZERO,

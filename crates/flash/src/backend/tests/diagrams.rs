@@ -25,13 +25,13 @@ fn hydra(chips: u32, hold: bool, command: Span) -> Hydra {
 
 fn drawn(bench: &mut Bench, dies: &[u32]) -> String {
     bench.run();
-    lanes(&bench.backend.observer, dies, Time::ZERO, COLUMN)
+    lanes(&bench.phases(), dies, Time::ZERO, COLUMN)
 }
 
 fn sequential_read(chips: u32) -> String {
     let hydra = hydra(chips, false, Span::ZERO);
     let mut bench = hydra.build::<()>();
-    bench.backend.observer.clear();
+    bench.phases().clear();
     let list = bench.backend.open_list(Class::HostRead, 0);
     for row in 0..4 / chips {
         hydra.dies(0).for_each(|die| _ = bench.read(list, die, row));
@@ -75,7 +75,7 @@ fn figure_5b_two_chips_keep_the_bus_busy() {
 /// superchip each.
 fn four_units(hold: bool) -> String {
     let mut bench = hydra(1, hold, COLUMN).build::<()>();
-    bench.backend.observer.clear();
+    bench.phases().clear();
     let list = bench.background(1);
     bench.erase(list, 0, 1);
     bench.submit(list);
@@ -127,7 +127,7 @@ fn figure_7b_a_free_bus_lets_all_controllers_work() {
 /// Four controllers program two pages each; a host read of a die comes in between.
 fn preempted(die: u32, column: u64) -> String {
     let mut bench = hydra(1, false, COLUMN).build::<()>();
-    bench.backend.observer.clear();
+    bench.phases().clear();
     for unit in 0..4 {
         let list = bench.background(unit);
         (0..2).for_each(|row| bench.program(list, unit, 1, row));

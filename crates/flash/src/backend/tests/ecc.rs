@@ -181,10 +181,10 @@ fn a_controller_has_its_own_decoder() {
 }
 
 /// The same bench with a controller for each die.
-fn rebuilt(backend: Backend<(), Vec<Phase>>, decoders: Decoders) -> Backend<(), Vec<Phase>> {
+fn rebuilt(backend: Backend<()>, decoders: Decoders) -> Backend<()> {
     let ecc = backend.decoders.as_ref().map(|pool| Ecc { decoders, ..pool.ecc });
     let config = Config { controllers: Controllers::PerDie, ecc, ..Config::new(backend.rules.timing) };
-    Backend::new(backend.media, &config, Vec::new())
+    observed(backend.media, &config)
 }
 
 #[test]

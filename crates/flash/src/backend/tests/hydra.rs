@@ -331,7 +331,7 @@ fn a_host_read_overtakes_waiting_transfers_on_its_channel() {
         bench.submit(list);
         bench.host_read(3, 3, 0, 16);
         bench.run();
-        let sent = bench.backend.observer.iter().filter(|phase| matches!(phase.resource, Resource::Channel(_)));
+        let sent = bench.phases().iter().filter(|phase| matches!(phase.resource, Resource::Channel(_)));
         sent.map(|phase| phase.die).collect::<Vec<_>>()
     };
     assert_eq!(order(BusOrder::Fifo), [2, 0, 1, 3, 2]);
@@ -352,7 +352,7 @@ fn a_program_yields_only_if_host_reads_go_first_at_dies_and_on_channels() {
         bench.until(Time::from_ps(1_000_000));
         bench.host_read(2, 0, 0, 16);
         bench.run();
-        let worked = bench.backend.observer.iter().filter(|phase| phase.resource == Resource::Array(0));
+        let worked = bench.phases().iter().filter(|phase| phase.resource == Resource::Array(0));
         worked.map(|phase| phase.op).collect::<Vec<_>>()
     };
     assert_eq!(arrays(Order::ReadFirst, BusOrder::ReadFirst), [Op::Read, Op::Program]);
@@ -368,15 +368,15 @@ fn worst_wait(hydra: Hydra, die: u32, lists: impl Fn(&mut Bench)) -> (f64, f64) 
     let (mut wait, mut start) = (0.0_f64, 0.0_f64);
     for step in 0..300 {
         let mut bench = hydra.build::<()>();
-        bench.backend.observer.clear();
+        bench.phases().clear();
         lists(&mut bench);
         // Steps without a common measure with 13.2 us, 20 us or 200 us.
         let at = Time::from_ps(1_000_000 + step * 7_919_311);
         bench.until(at);
-        let from = bench.backend.observer.len();
+        let from = bench.phases().len();
         bench.host_read(99, die, 0, 8);
         let read = bench.end_of(99) - at;
-        let begun = bench.backend.observer[from..]
+        let begun = bench.phases()[from..]
             .iter()
             .find(|phase| phase.cause == Cause::Host && phase.resource == Resource::Array(die));
         wait = wait.max(read.as_us_f64() - 46.4);
@@ -467,7 +467,7 @@ fn a_preempted_list_resumes_after_the_host_reads_of_its_die() {
     (0..2).for_each(|row| _ = bench.read(list, 0, row));
     bench.submit(list);
     bench.run();
-    let arrays = bench.backend.observer.iter().filter(|phase| phase.resource == Resource::Array(0));
+    let arrays = bench.phases().iter().filter(|phase| phase.resource == Resource::Array(0));
     let ops: Vec<Op> = arrays.map(|phase| phase.op).collect();
     assert_eq!(ops, [Op::Program, Op::Read, Op::Read, Op::Program, Op::Program]);
 }

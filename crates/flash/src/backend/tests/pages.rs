@@ -97,18 +97,18 @@ fn reads_at_any_moment_wait_for_the_page_under_way_and_no_byte_is_lost() {
 #[test]
 fn a_program_that_no_read_disturbs_crosses_with_one_event() {
     let mut bench = bench(BusOrder::CommandFirst, true);
-    let (handled, phases) = (bench.hash.events(), bench.backend.observer().len());
+    let (handled, phases) = (bench.hash.events(), bench.phases().len());
     ends(&mut bench, Class::HostRead, 0, &[]);
     assert_eq!(bench.hash.events() - handled, 2, "the end of the transfer and of the program");
-    assert_eq!(bench.backend.observer().len() - phases, 2);
+    assert_eq!(bench.phases().len() - phases, 2);
 }
 
 #[test]
 fn an_observer_learns_that_a_transfer_was_shortened() {
     let mut bench = bench(BusOrder::CommandFirst, true);
-    let (begin, seen) = (bench.now, bench.backend.observer().len());
+    let (begin, seen) = (bench.now, bench.phases().len());
     ends(&mut bench, Class::HostRead, 0, &[(1, 100_000), (2, 200_000)]);
-    let bus = bench.backend.observer()[seen..].iter().filter(|phase| phase.resource == Resource::Channel(0));
+    let bus = bench.phases()[seen..].iter().filter(|phase| phase.resource == Resource::Channel(0));
     let bus: Vec<_> =
         bus.map(|phase| [phase.from, phase.until].map(|at| ((at - begin).as_us_f64() / PAGE).round())).collect();
     // Two pages, a read, a page, a read, the last page.

@@ -92,7 +92,7 @@ impl Die {
                 self.bench.backend.release(list);
                 self.read(0, rng.below(u64::from(PLANES)) as u32, at);
             }
-            self.bench.backend.observer_mut().clear();
+            self.bench.phases().clear();
         }
         1e6 * reads as f64 / (now - Time::ZERO).as_us_f64()
     }

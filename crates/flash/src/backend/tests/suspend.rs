@@ -80,7 +80,7 @@ impl Die {
             self.bench.backend.release(list);
         }
         // The latest phases alone are still open.
-        let phases = self.bench.backend.observer_mut();
+        let phases = self.bench.phases();
         if phases.len() > 1000 {
             phases.drain(..900);
         }

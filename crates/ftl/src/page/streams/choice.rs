@@ -1,7 +1,6 @@
 //! The streams of a page-mapped FTL's writes and copies, and the lists that each stream of host data has in a pool.
 
 use base::units::{Sectors, SuperblockId};
-use flash::backend::Observer;
 use flash::nand::{Sector, Stream};
 
 use super::HostWrite;
@@ -51,12 +50,7 @@ impl PageFtl {
     }
 
     /// Sends the lists of a pool, all of them or those that should not wait for more data.
-    pub(in crate::page) fn end_lists<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        pool: u32,
-        all: bool,
-    ) {
+    pub(in crate::page) fn end_lists<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32, all: bool) {
         if !all && self.fills_streams(flash) && self.streams.as_ref().is_some_and(|streams| streams.writing == 0) {
             self.send_fullest(flash, pool);
         }

@@ -4,7 +4,6 @@
 //! has acknowledged its data, so such a program may wait for more: until so many lists of its pool have ended that a flush must
 //! not wait longer, or until no list of any pool is in progress. Then one program goes, so that something always is.
 
-use flash::backend::Observer;
 use flash::nand::{Sector, Stream};
 
 use crate::page::PageFtl;
@@ -18,7 +17,7 @@ const PATIENCE: u32 = 16;
 impl PageFtl {
     /// True if programs wait in the way that is described here.
     #[inline]
-    pub(in crate::page) fn fills_streams<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>) -> bool {
+    pub(in crate::page) fn fills_streams<S: Sector>(&self, flash: &Flash<'_, S>) -> bool {
         self.streams.is_some() && !self.gathers && flash.backend.is_timed()
     }
 
@@ -57,9 +56,9 @@ impl PageFtl {
 
     /// A list of a pool has ended: sends the programs that have waited long enough, and one program if no other list is in
     /// progress.
-    pub(in crate::page) fn end_hold_of_streams<S: Sector, O: Observer>(
+    pub(in crate::page) fn end_hold_of_streams<S: Sector>(
         &mut self,
-        flash: &mut Flash<'_, S, O>,
+        flash: &mut Flash<'_, S>,
         owners: &mut impl Owners<S>,
         pool: u32,
     ) {
@@ -99,7 +98,7 @@ impl PageFtl {
     }
 
     /// Sends the program with the most mapping units of those that are under assembly in a pool.
-    pub(in crate::page) fn send_fullest<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
+    pub(in crate::page) fn send_fullest<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32) {
         let mut fullest = None;
         self.for_each_stream(pool, |ftl| {
             let chosen = &ftl.pools[pool as usize];

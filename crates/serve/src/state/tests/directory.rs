@@ -143,7 +143,7 @@ fn a_snapshot_of_a_kept_drive_is_a_snapshot() {
     (0..50).for_each(|i| drop(request(&mut ssd, IoKind::Write, i * 4, content(i * 4, i))));
     let mut bytes = Vec::new();
     ssd.save(&mut bytes).expect("memory");
-    let mut loaded = Ssd::<Bytes512>::load(&device(), 3, &mut &bytes[..], ()).expect("a snapshot");
+    let mut loaded = Ssd::<Bytes512>::load(&device(), 3, &mut &bytes[..]).expect("a snapshot");
     for i in 0..50 {
         assert_eq!(request(&mut loaded, IoKind::Read, i * 4, content(0, 0)), content(i * 4, i));
     }
