@@ -46,13 +46,13 @@ pub use config::{
 pub use decoders::{Decoders, Ecc};
 pub use fast::CopySet;
 pub use observe::{Level, Moment, Observer, Phase, Primitive, RequestStep, Resource, Stop};
-pub use payload::{Payload, SlotContent};
+pub use payload::{Payload, SlotContent, SlotMut};
 pub use planes::PlaneReadSpec;
 pub use planted::Bug;
 pub use suspend::{ReadScope, StopPoint, SuspendSpec, SuspensionTarget};
 pub use variation::VariationSpec;
 
-use crate::nand::{Geometry, Media, Sector};
+use crate::nand::{Geometry, Media, SectorKind};
 use base::engine::{EventQueue, Handle};
 use base::units::{DieId, Span, Time};
 
@@ -123,32 +123,32 @@ pub enum Event {
     },
 }
 
-/// The flash array with its controllers, channels and processor. `S` is the content of a sector.
+/// The flash array with its controllers, channels and processor.
 ///
 /// Each machine has its own rules, and knows no other. The backend leads a command from one machine to the next:
 /// `submit` from the FTL to the die, `operate` through the die and the channel, `effect` to the media.
 #[derive(Clone, Debug)]
-pub struct Backend<S> {
+pub struct Backend {
     rules: Rules,
-    media: Media<S>,
+    media: Media,
     table: CommandTable,
     /// The content of `table.slots`, one mapping unit each; empty without a payload.
-    payload: Payload<S>,
+    payload: Payload,
     controllers: ControllerPool,
     processor: Processor,
     dies: Vec<Die>,
     channels: Vec<Channel>,
     /// Error correction behind the channels; `None` takes no time.
     decoders: Option<Box<DecoderPool>>,
-    fast: Fast<S>,
+    fast: Fast,
     account: Account,
     observer: Option<Box<dyn Observer>>,
 }
 
-impl<S: Sector> Backend<S> {
+impl Backend {
     /// A backend over `media`.
     #[must_use]
-    pub fn new(media: Media<S>, config: &Config) -> Self {
+    pub fn new(media: Media, config: &Config) -> Self {
         let geometry = media.geometry();
         let controllers = ControllerPool::new(config.controllers, config.transfer, geometry);
         let links = config.links(geometry);
@@ -160,7 +160,7 @@ impl<S: Sector> Backend<S> {
         let fast = Fast::new(config, &rules, (&controllers, geometry));
         Self {
             table,
-            payload: Payload::with_scratch(geometry.sectors),
+            payload: Payload::with_scratch(media.kind(), geometry.sectors),
             controllers,
             processor: Processor::new(config.software),
             dies: (0..units).map(|unit| Die::of(&rules, rules.die_of(unit) / dies_of_channel)).collect(),
@@ -182,11 +182,11 @@ impl<S: Sector> Backend<S> {
 
     /// Bytes that a backend over such an array takes, without its media.
     #[must_use]
-    pub fn memory(geometry: &Geometry, config: &Config) -> u64 {
+    pub fn memory(geometry: &Geometry, kind: SectorKind, config: &Config) -> u64 {
         let dies = u64::from(geometry.die_count());
         let links = config.links(geometry);
         let slots = u64::from(geometry.row_slots()) * u64::from(config.timing.one_shot);
-        let slot = size_of::<Slot>() as u64 + Payload::<S>::memory(geometry.sectors);
+        let slot = size_of::<Slot>() as u64 + Payload::memory(kind, geometry.sectors);
         // Assumes one command per die under way, or those of a few requests.
         let commands = dies.max(64) * (size_of::<Command>() as u64 + size_of::<List>() as u64 + slots * slot);
         let units = dies * u64::from(config.units_of_die(geometry));
@@ -210,12 +210,12 @@ impl<S: Sector> Backend<S> {
     /// The media.
     #[must_use]
     #[inline]
-    pub const fn media(&self) -> &Media<S> {
+    pub const fn media(&self) -> &Media {
         &self.media
     }
 
     /// The media, to retire blocks and plan faults.
-    pub const fn media_mut(&mut self) -> &mut Media<S> {
+    pub const fn media_mut(&mut self) -> &mut Media {
         &mut self.media
     }
 

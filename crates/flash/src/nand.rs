@@ -16,6 +16,7 @@ mod spare;
 pub use fault::{Failing, FaultSpec, Faults};
 pub use geometry::{Geometry, GeometryError};
 pub use image::Image;
+pub(crate) use mask::copy_between_units;
 pub use mask::{copy_from_unit, copy_into_unit, is_whole_unit, ranges, run_into_list};
 pub use media::{
     BackingStore, BlockBirth, BlockRecord, Contradiction, Held, ImageRecord, Media, Mode, ProgrammedSlot, SlotRecord,
@@ -24,5 +25,5 @@ pub use media::{
 pub(crate) use media::{Contents, SlotRead};
 pub use numbers::{Run, read_numbers, write_numbers};
 pub use part::{Cell, CustomPart, Part, PartError};
-pub use sector::{Bytes512, Sector, Stamp};
+pub use sector::{Bytes512, Sector, SectorKind, Stamp, decode, encode};
 pub use spare::Spare;

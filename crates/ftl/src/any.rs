@@ -5,7 +5,7 @@ use std::fmt::Display;
 use base::engine::{Handle, Rng};
 use base::units::{DieId, Lpn, Span, Time};
 use flash::backend::List;
-use flash::nand::{Media, Sector};
+use flash::nand::Media;
 
 use crate::block::{BlockConfig, BlockFamily, BlockFtl};
 use crate::family::{Config, Family, MapImages, Setup, Site, WorkingSpace};
@@ -126,9 +126,9 @@ impl Config for AnyConfig {
         each!(self, config => Config::no_steady_state(config))
     }
 
-    fn lay_out_steady<S: Sector>(
+    fn lay_out_steady(
         &self,
-        media: &mut Media<S>,
+        media: &mut Media,
         rng: &mut Rng,
         planted: Planted,
         note: &mut dyn FnMut(&[Lpn], u32),
@@ -184,7 +184,7 @@ impl Config for AnyConfig {
 impl Ftl for AnyFtl {
     type Config = AnyConfig;
 
-    fn mount<S: Sector>(config: &AnyConfig, from: &Mount<'_, S>) -> Self {
+    fn mount(config: &AnyConfig, from: &Mount<'_>) -> Self {
         match config {
             AnyConfig::Page(config) => Self::Page(Ftl::mount(config, from)),
             AnyConfig::Hydra(config) => Self::Hydra(Ftl::mount(config, from)),
@@ -194,7 +194,7 @@ impl Ftl for AnyFtl {
         }
     }
 
-    fn scan_time<S: Sector>(config: &AnyConfig, media: &Media<S>, slc_array: Option<&Media<S>>) -> Span {
+    fn scan_time(config: &AnyConfig, media: &Media, slc_array: Option<&Media>) -> Span {
         match config {
             AnyConfig::Page(config) => <PageFtl as Ftl>::scan_time(config, media, slc_array),
             AnyConfig::Hydra(config) => <HydraFtl as Ftl>::scan_time(config, media, slc_array),
@@ -208,7 +208,7 @@ impl Ftl for AnyFtl {
         each!(self, ftl => Ftl::units(ftl))
     }
 
-    fn may_hold<S: Sector>(&self, lpn: Lpn, media: &Media<S>, slc_array: Option<&Media<S>>) -> bool {
+    fn may_hold(&self, lpn: Lpn, media: &Media, slc_array: Option<&Media>) -> bool {
         each!(self, ftl => Ftl::may_hold(ftl, lpn, media, slc_array))
     }
 
@@ -229,29 +229,17 @@ impl Ftl for AnyFtl {
     }
 
     #[inline]
-    fn read<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        wanted: PageRead,
-        lpn: Lpn,
-    ) -> bool {
+    fn read(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, wanted: PageRead, lpn: Lpn) -> bool {
         each!(self, ftl => Ftl::read(ftl, flash, owners, wanted, lpn))
     }
 
     #[inline]
-    fn end_read<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
+    fn end_read(&mut self, flash: &mut Flash<'_>) {
         each!(self, ftl => Ftl::end_read(ftl, flash));
     }
 
     #[inline]
-    fn read_alone<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        wanted: PageRead,
-        lpn: Lpn,
-    ) -> bool {
+    fn read_alone(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, wanted: PageRead, lpn: Lpn) -> bool {
         each!(self, ftl => Ftl::read_alone(ftl, flash, owners, wanted, lpn))
     }
 
@@ -261,20 +249,20 @@ impl Ftl for AnyFtl {
     }
 
     #[inline]
-    fn write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, unit: PageWrite) {
+    fn write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, unit: PageWrite) {
         each!(self, ftl => Ftl::write(ftl, flash, owners, unit));
     }
 
     #[inline]
-    fn end_write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
+    fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
         each!(self, ftl => Ftl::end_write(ftl, flash, owners));
     }
 
-    fn close_programs<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
+    fn close_programs(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
         each!(self, ftl => Ftl::close_programs(ftl, flash, owners));
     }
 
-    fn gathered<S: Sector>(&self, flash: &Flash<'_, S>, into: &mut Vec<Lpn>) {
+    fn gathered(&self, flash: &Flash<'_>, into: &mut Vec<Lpn>) {
         each!(self, ftl => Ftl::gathered(ftl, flash, into));
     }
 
@@ -283,17 +271,17 @@ impl Ftl for AnyFtl {
     }
 
     #[inline]
-    fn finished<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, list: Handle<List>) {
+    fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
         each!(self, ftl => Ftl::finished(ftl, flash, owners, list));
     }
 
-    fn check<S: Sector>(&self, media: &Media<S>, slc_array: Option<&Media<S>>) {
+    fn check(&self, media: &Media, slc_array: Option<&Media>) {
         each!(self, ftl => Ftl::check(ftl, media, slc_array));
     }
 
     #[inline(always)]
     #[allow(clippy::inline_always)] // Every request is fetched for, at one of two places.
-    fn fetch<S: Sector>(&self, unit: usize, media: &Media<S>) {
+    fn fetch(&self, unit: usize, media: &Media) {
         each!(self, ftl => Ftl::fetch(ftl, unit, media));
     }
 
@@ -321,7 +309,7 @@ impl Ftl for AnyFtl {
         each!(self, ftl => Ftl::log_is_full(ftl))
     }
 
-    fn log_is_ready<S: Sector>(&mut self, flash: &mut Flash<'_, S>) -> bool {
+    fn log_is_ready(&mut self, flash: &mut Flash<'_>) -> bool {
         each!(self, ftl => Ftl::log_is_ready(ftl, flash))
     }
 
@@ -329,7 +317,7 @@ impl Ftl for AnyFtl {
         each!(self, ftl => Ftl::log(ftl, unit))
     }
 
-    fn end_log<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &impl Owners<S>, version: u32) {
+    fn end_log(&mut self, flash: &mut Flash<'_>, owners: &impl Owners, version: u32) {
         each!(self, ftl => Ftl::end_log(ftl, flash, owners, version));
     }
 
@@ -338,11 +326,11 @@ impl Ftl for AnyFtl {
     }
 
     #[inline]
-    fn on_idle<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) -> bool {
+    fn on_idle(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) -> bool {
         each!(self, ftl => Ftl::on_idle(ftl, flash, owners))
     }
 
-    fn on_cpu_done<S: Sector>(&self, flash: &mut Flash<'_, S>, token: u32) {
+    fn on_cpu_done(&self, flash: &mut Flash<'_>, token: u32) {
         each!(self, ftl => Ftl::on_cpu_done(ftl, flash, token));
     }
 
@@ -352,7 +340,7 @@ impl Ftl for AnyFtl {
         each!(self, ftl => Ftl::is_due(ftl, timed))
     }
 
-    fn run_due<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
+    fn run_due(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
         each!(self, ftl => Ftl::run_due(ftl, flash, owners));
     }
 
@@ -360,15 +348,15 @@ impl Ftl for AnyFtl {
         each!(self, ftl => Ftl::wake(ftl, now));
     }
 
-    fn work_alone<S: Sector>(&mut self, flash: &mut Flash<'_, S>, until: Time, stepped: impl FnMut(Time)) -> bool {
+    fn work_alone(&mut self, flash: &mut Flash<'_>, until: Time, stepped: impl FnMut(Time)) -> bool {
         each!(self, ftl => Ftl::work_alone(ftl, flash, until, stepped))
     }
 
-    fn finished_slc<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, list: Handle<List>) {
+    fn finished_slc(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
         each!(self, ftl => Ftl::finished_slc(ftl, flash, owners, list));
     }
 
-    fn begin_preconditioning<S: Sector>(&mut self, media: &Media<S>) {
+    fn begin_preconditioning(&mut self, media: &Media) {
         each!(self, ftl => Ftl::begin_preconditioning(ftl, media));
     }
 
@@ -380,7 +368,7 @@ impl Ftl for AnyFtl {
         each!(self, ftl => Ftl::power_off(ftl, now));
     }
 
-    fn power_fails<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
+    fn power_fails(&mut self, flash: &mut Flash<'_>) {
         each!(self, ftl => Ftl::power_fails(ftl, flash));
     }
 
@@ -392,7 +380,7 @@ impl Ftl for AnyFtl {
         each!(self, ftl => Ftl::stale_pages(ftl))
     }
 
-    fn recover<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
+    fn recover(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
         each!(self, ftl => Ftl::recover(ftl, flash, owners));
     }
 

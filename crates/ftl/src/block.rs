@@ -28,7 +28,7 @@ mod write;
 use base::engine::Handle;
 use base::units::{Divisor, Lpn, SuperblockId};
 use flash::backend::{List, Slot};
-use flash::nand::{Geometry, Sector};
+use flash::nand::Geometry;
 
 use crate::port::{Flash, PageWrite};
 use crate::sabotage::Planted;
@@ -123,7 +123,7 @@ impl BlockFtl {
         &mut self.blocks[superblock.index()]
     }
 
-    fn submit<S: Sector>(&mut self, flash: &mut Flash<'_, S>, die: usize, list: Handle<List>) {
+    fn submit(&mut self, flash: &mut Flash<'_>, die: usize, list: Handle<List>) {
         self.dies[die].under_way += 1;
         flash.submit(list);
     }

@@ -6,7 +6,7 @@ use base::engine::Rng;
 use base::fault::Faults;
 use base::units::{Bytes, DieId, Lpn, SECTOR, Span};
 use flash::backend::{ModeTimes, Timing};
-use flash::nand::{Geometry, Media, Part, Sector};
+use flash::nand::{Geometry, Media, Part};
 use flash::spec::{FlashSpec, SlcSpec};
 
 use crate::idle::Idle;
@@ -179,9 +179,9 @@ pub trait Config: Clone + Debug {
     ///
     /// # Panics
     /// If there is [no model](Config::no_steady_state), or the array is not empty.
-    fn lay_out_steady<S: Sector>(
+    fn lay_out_steady(
         &self,
-        _media: &mut Media<S>,
+        _media: &mut Media,
         _rng: &mut Rng,
         _planted: Planted,
         _note: &mut dyn FnMut(&[Lpn], u32),

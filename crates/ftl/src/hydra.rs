@@ -33,7 +33,7 @@ use base::engine::Handle;
 use base::nonmax::NonMaxU32;
 use base::units::{Lpn, Psn, Span};
 use flash::backend::{Cause, Command, List};
-use flash::nand::{Media, Sector};
+use flash::nand::Media;
 
 use crate::port::{Flash, Owners, PageRead, PageWrite, Saved, Service};
 use crate::toolkit::recovery::version_of;
@@ -154,13 +154,7 @@ impl HydraFtl {
 
     /// Reads sectors of a row for an owner. Returns false if the row holds no data.
     #[inline]
-    pub(crate) fn read<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        wanted: PageRead,
-        lpn: Lpn,
-    ) -> bool {
+    pub(crate) fn read(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, wanted: PageRead, lpn: Lpn) -> bool {
         let Some(RowPlace { superblock, chip, psn }) = self.place_of_row(lpn, flash.backend.media()) else {
             return false;
         };
@@ -180,7 +174,7 @@ impl HydraFtl {
 
     /// The place of a row; none if it holds no data.
     #[inline]
-    fn place_of_row<S: Sector>(&self, lpn: Lpn, media: &Media<S>) -> Option<RowPlace> {
+    fn place_of_row(&self, lpn: Lpn, media: &Media) -> Option<RowPlace> {
         let (logical, row) = self.layout.split(lpn);
         let superblock = self.place_of(logical)?;
         if self.is_forgotten(logical, row) {
@@ -195,7 +189,7 @@ impl HydraFtl {
 
     /// Submits the list of a complete read request.
     #[inline]
-    pub(crate) fn end_read<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
+    pub(crate) fn end_read(&mut self, flash: &mut Flash<'_>) {
         if let Some(list) = self.reading.take() {
             self.read_chain.fill(None);
             self.use_cpu(flash, list, READ);
@@ -203,7 +197,7 @@ impl HydraFtl {
     }
 
     /// Submits a list after the processor time that its preparation takes.
-    fn use_cpu<S: Sector>(&self, flash: &mut Flash<'_, S>, list: Handle<List>, what: usize) {
+    fn use_cpu(&self, flash: &mut Flash<'_>, list: Handle<List>, what: usize) {
         if self.cpu_time[what].is_zero() {
             return flash.submit(list);
         }
@@ -211,7 +205,7 @@ impl HydraFtl {
     }
 
     /// The processor has prepared a list: submits it.
-    pub(crate) fn on_cpu_done<S: Sector>(flash: &mut Flash<'_, S>, token: u32) {
+    pub(crate) fn on_cpu_done(flash: &mut Flash<'_>, token: u32) {
         let number = std::num::NonZeroU32::new(token).expect("the number of a list");
         flash.submit(Handle::from_number(number));
     }
@@ -222,7 +216,7 @@ impl HydraFtl {
     }
 
     /// Ends a host write: queues a merge for each logical superblock in it.
-    pub(crate) fn end_write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
+    pub(crate) fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
         let mut units = std::mem::take(&mut self.gathering);
         units.sort_unstable_by_key(|unit| unit.lpn);
         let layout = self.layout;
@@ -273,12 +267,7 @@ impl HydraFtl {
     }
 
     /// Dispatches a finished list by its kind.
-    pub(crate) fn finished<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        list: Handle<List>,
-    ) {
+    pub(crate) fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
         match Kind::of(flash.backend.list(list).tag()) {
             (Kind::Read, _) => self.read_finished(flash, owners, list),
             (Kind::Erase, number) => self.erase_finished(flash, owners, number, list),
@@ -302,14 +291,14 @@ impl HydraFtl {
         }
     }
 
-    fn read_finished<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, list: Handle<List>) {
+    fn read_finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
         let service = Service::of(flash.backend.list(list));
         let mut slots = Slots::of(flash.backend, list);
         let mut freed = false;
         while let Some((place, slot)) = slots.next(flash.backend) {
             let (block, _) = flash.backend.geometry().locate(slot.psn);
             freed |= self.superblocks.unpin(self.superblocks.of_block(block));
-            owners.read_done(&slot, flash.backend.payload_of(place), service);
+            owners.read_done(&slot, flash.backend.content_of(place), service);
         }
         flash.backend.release(list);
         if freed {
@@ -323,7 +312,7 @@ impl HydraFtl {
     }
 
     /// True if the flush log can take at least a part of a flush now.
-    pub(crate) fn log_is_ready<S: Sector>(&mut self, flash: &mut Flash<'_, S>) -> bool {
+    pub(crate) fn log_is_ready(&mut self, flash: &mut Flash<'_>) -> bool {
         let Some(log) = self.flush_log.as_mut().filter(|log| !log.is_writing()) else { return false };
         log.prepare(flash);
         log.room() > 0
@@ -335,19 +324,13 @@ impl HydraFtl {
     }
 
     /// Ends a flush: the log writes the units it has taken.
-    pub(crate) fn end_log<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &impl Owners<S>, version: u32) {
+    pub(crate) fn end_log(&mut self, flash: &mut Flash<'_>, owners: &impl Owners, version: u32) {
         if let Some(log) = &mut self.flush_log {
             log.write(flash, owners, version);
         }
     }
 
-    fn log_finished<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        area: u32,
-        list: Handle<List>,
-    ) {
+    fn log_finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, area: u32, list: Handle<List>) {
         let mut log = self.flush_log.take().expect("a list of the log");
         match log.finished(flash, area, list, |media, lpn| self.row_version(media, lpn)) {
             Some(well) => owners.logged(well),
@@ -358,7 +341,7 @@ impl HydraFtl {
     }
 
     /// The version of a row in its mapped superblock.
-    fn row_version<S: Sector>(&self, media: &Media<S>, lpn: Lpn) -> Option<u32> {
+    fn row_version(&self, media: &Media, lpn: Lpn) -> Option<u32> {
         let (logical, row) = self.layout.split(lpn);
         let superblock = self.place_of(logical)?;
         let (chip, page) = self.layout.chip_and_page(row);
@@ -377,7 +360,7 @@ impl HydraFtl {
     }
 
     /// Writes the pending log records, and the map if it is due.
-    fn write_journal<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
+    fn write_journal(&mut self, flash: &mut Flash<'_>) {
         if self.journal.wants_map() {
             let version = self.versions.next();
             let (superblocks, map) = (&self.superblocks, &self.map);

@@ -48,7 +48,7 @@ use std::collections::VecDeque;
 use base::engine::Handle;
 use base::units::{DieId, Lpn, Psn, SuperblockId};
 use flash::backend::List;
-use flash::nand::{Geometry, Media, Sector};
+use flash::nand::{Geometry, Media};
 
 use crate::port::{Flash, Mount, PageRead};
 use crate::sabotage::Planted;
@@ -150,7 +150,7 @@ pub struct LogBlockFtl {
 
 impl LogBlockFtl {
     /// Mounts the FTL: reads its state from the media.
-    fn mount<S: Sector>(config: &LogBlockConfig, from: &Mount<'_, S>) -> Self {
+    fn mount(config: &LogBlockConfig, from: &Mount<'_>) -> Self {
         let geometry = config.geometry.clone();
         let spec = config.spec.clone();
         let pages = geometry.superblock_slots();
@@ -193,7 +193,7 @@ impl LogBlockFtl {
 
     /// The place of the newest copy of a page.
     #[inline]
-    fn place_of<S: Sector>(&self, media: &Media<S>, lpn: Lpn) -> Option<Psn> {
+    fn place_of(&self, media: &Media, lpn: Lpn) -> Option<Psn> {
         let (lbn, offset) = self.address.split(lpn);
         if let Some(place) = self.logs.find_page(lbn, offset) {
             let (log, page) = self.logs.locate(place);
@@ -204,7 +204,7 @@ impl LogBlockFtl {
 
     /// The page in the data block, if it holds data that has not been discarded.
     #[inline]
-    fn in_data_block<S: Sector>(&self, media: &Media<S>, lbn: Lbn, offset: u32) -> Option<Psn> {
+    fn in_data_block(&self, media: &Media, lbn: Lbn, offset: u32) -> Option<Psn> {
         let psn = self.geometry.slot(self.data[lbn as usize]?, offset);
         let holds = media.holds_data(psn) && !self.holes.contains(lbn, offset);
         holds.then_some(psn)
@@ -231,18 +231,13 @@ impl LogBlockFtl {
         result
     }
 
-    fn submit<S: Sector>(&mut self, flash: &mut Flash<'_, S>, list: Handle<List>) {
+    fn submit(&mut self, flash: &mut Flash<'_>, list: Handle<List>) {
         self.under_way += 1;
         flash.submit(list);
     }
 
     /// Takes a free block, if possible on a die that the allocation method allows.
-    fn take_block<S: Sector>(
-        &mut self,
-        flash: &Flash<'_, S>,
-        purpose: Use,
-        beside: Option<DieId>,
-    ) -> Option<SuperblockId> {
+    fn take_block(&mut self, flash: &Flash<'_>, purpose: Use, beside: Option<DieId>) -> Option<SuperblockId> {
         let load = |die| flash.backend.load(die);
         let superblock = self.allocator.take(purpose, beside, load)?;
         self.blocks[superblock.index()].open();

@@ -58,7 +58,7 @@ use std::collections::VecDeque;
 use base::engine::{Handle, Rng};
 use base::units::{DieId, Divisor, Span, SuperblockId, Time};
 use flash::backend::{Command, List, Timing};
-use flash::nand::{Geometry, Media, Sector};
+use flash::nand::{Geometry, Media};
 
 use crate::port::{Mount, PageWrite};
 use crate::sabotage::{Planted, Sabotage};
@@ -192,7 +192,7 @@ pub struct PageFtl {
 }
 
 impl PageFtl {
-    fn mount<S: Sector>(config: &PageConfig, from: &Mount<'_, S>) -> Self {
+    fn mount(config: &PageConfig, from: &Mount<'_>) -> Self {
         let geometry = config.geometry.clone();
         let sets = &config.sets;
         let groups = geometry.die_count() * geometry.groups();
@@ -319,7 +319,7 @@ impl PageFtl {
 
     /// The time of a scan of all spare areas with all channels in parallel: it reads every programmed row and transfers
     /// the spare bytes of its pages.
-    pub(crate) fn scan_time<S: Sector>(timing: &Timing, spare_transfer: Span, media: &Media<S>) -> Span {
+    pub(crate) fn scan_time(timing: &Timing, spare_transfer: Span, media: &Media) -> Span {
         let geometry = media.geometry();
         let mut reads = Reads::new(geometry, &timing.read);
         let (row, spares) = (geometry.row_slots(), spare_transfer * u64::from(geometry.stripe));

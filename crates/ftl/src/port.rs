@@ -5,8 +5,8 @@ use std::num::NonZeroU32;
 
 use base::engine::{EventQueue, Handle};
 use base::units::{Lpn, Psn, Span, Time};
-use flash::backend::{Backend, CauseSet, Class, Command, List, Slot, SlotContent};
-use flash::nand::{Media, Sector, Stream};
+use flash::backend::{Backend, CauseSet, Class, Command, List, Slot, SlotContent, SlotMut, SlotRef};
+use flash::nand::{Media, Stream};
 
 use crate::family::Config;
 use crate::log_block::LogMerges;
@@ -15,18 +15,18 @@ use crate::{Event, MergeCounters, SlcMlcCounters, StreamCounters, map_unit};
 
 /// The flash of a device at one moment, as an FTL sees it.
 #[derive(Debug)]
-pub struct Flash<'a, S> {
+pub struct Flash<'a> {
     /// The time.
     pub now: Time,
     /// The flash array.
-    pub backend: &'a mut Backend<S>,
+    pub backend: &'a mut Backend,
     /// The SLC array beside it, if the device has one.
-    pub slc_array: Option<&'a mut Backend<S>>,
+    pub slc_array: Option<&'a mut Backend>,
     /// The device's events to come.
     pub events: &'a mut EventQueue<Event>,
 }
 
-impl<S: Sector> Flash<'_, S> {
+impl Flash<'_> {
     /// Submits a list.
     #[inline]
     pub fn submit(&mut self, list: Handle<List>) {
@@ -72,12 +72,33 @@ impl<S: Sector> Flash<'_, S> {
         }
     }
 
+    /// Copies the sector of a slot of the SLC array to a sector of another slot.
+    ///
+    /// # Panics
+    /// If the device has no SLC array.
+    pub fn copy_slc_sector(&mut self, from: SlotRef, (into, sector): (SlotRef, u32)) {
+        let slc_array = self.slc_array.as_ref().expect("the device has an SLC array");
+        if slc_array.has_content() {
+            self.backend.content_mut(into).put_first_as(sector as usize, slc_array.content_of(from));
+        }
+    }
+
+    /// Copies a sector that the flash array stores to a slot of the SLC array.
+    ///
+    /// # Panics
+    /// If the device has no SLC array.
+    pub fn copy_to_slc(&mut self, (psn, sector): (Psn, u32), into: SlotRef) {
+        let slc_array = self.slc_array.as_mut().expect("the device has an SLC array");
+        let stored = self.backend.media().sector(psn, sector);
+        slc_array.content_mut(into).put_first_as(0, SlotContent::Sectors(&stored));
+    }
+
     /// The SLC array.
     ///
     /// # Panics
     /// If the device has no SLC array.
     #[inline]
-    pub fn slc_array(&mut self) -> &mut Backend<S> {
+    pub fn slc_array(&mut self) -> &mut Backend {
         self.slc_array.as_mut().expect("the device has an SLC array")
     }
 }
@@ -195,28 +216,12 @@ pub struct Origin {
 }
 
 /// Receives the mapping units that an FTL has read.
-pub trait ReadSink<S> {
+pub trait ReadSink {
     /// A mapping unit has been read.
-    fn read_done(&mut self, slot: &Slot, payload: &[S], service: Service);
-    /// The same, with the content as the device keeps it: the first sector of a mapping unit may determine the others.
-    #[inline]
-    fn read_content(&mut self, slot: &Slot, content: SlotContent<'_, S>, service: Service)
-    where
-        S: Sector,
-    {
-        match content {
-            SlotContent::Sectors(payload) => self.read_done(slot, payload, service),
-            SlotContent::Run(first) => {
-                // A mapping unit has at most as many sectors as a mask has bits.
-                let mut payload = [S::default(); u64::BITS as usize];
-                first.fill_run(&mut payload);
-                self.read_done(slot, &payload, service);
-            }
-        }
-    }
-    /// The first sectors of a mapping unit have been read: those in `payload`. [`ReadSink::read_done`] reports the
-    /// others.
-    fn read_part(&mut self, owner: Owner, at: i32, payload: &[S], lost: bool);
+    fn read_done(&mut self, slot: &Slot, content: SlotContent<'_>, service: Service);
+    /// One sector has been read, the one at `at` of the owner's data. [`ReadSink::read_done`] reports the others of its
+    /// mapping unit.
+    fn read_sector(&mut self, owner: Owner, at: i32, content: SlotContent<'_>, lost: bool);
     /// A mapping unit has no place: it reads as zeros, without flash.
     fn read_nothing(&mut self, owner: Owner);
     /// A mapping unit has no place, and a flash read that returns zeros will follow.
@@ -224,26 +229,11 @@ pub trait ReadSink<S> {
 }
 
 /// Gives data to programs, and receives the ends of writes and discards.
-pub trait WriteSink<S> {
-    /// Copies the sectors of a mapping unit into a program.
-    fn give(&self, unit: &PageWrite, into: &mut [S]);
-    /// The sectors of a mapping unit that is written whole, and what may lie behind them; `None` if only
-    /// [`WriteSink::give`] has them.
-    #[inline]
-    fn whole(&self, _unit: &PageWrite) -> Option<&[S]> {
-        None
-    }
-    /// The first sector of a mapping unit that is written whole, if it determines the others.
-    #[inline]
-    fn run(&self, unit: &PageWrite, sectors: u32) -> Option<S>
-    where
-        S: Sector,
-    {
-        let content = &self.whole(unit)?[..sectors as usize];
-        S::is_run(content).then(|| content[0])
-    }
-    /// Copies the sectors of a mapping unit to `into[first..]`, without gaps.
-    fn pack(&self, unit: &PageWrite, into: &mut [S], first: usize);
+pub trait WriteSink {
+    /// Puts the sectors of a mapping unit into a slot of a program.
+    fn give(&self, unit: &PageWrite, into: SlotMut<'_>);
+    /// Puts the sectors of a mapping unit into a slot from sector `first` on, without gaps.
+    fn pack(&self, unit: &PageWrite, into: SlotMut<'_>, first: usize);
     /// [`WriteSink::write_done`] will follow for a mapping unit of this owner: prefetches what it needs.
     #[inline]
     fn fetch(&self, _owner: Owner, _lpn: Lpn) {}
@@ -271,7 +261,7 @@ pub trait WriteSink<S> {
 }
 
 /// The requests whose data an FTL moves.
-pub trait Owners<S>: ReadSink<S> + WriteSink<S> {
+pub trait Owners: ReadSink + WriteSink {
     /// A flash command was issued on the owner's behalf.
     fn charge(&mut self, owner: Owner);
     /// The class of the owner's reads.
@@ -280,11 +270,11 @@ pub trait Owners<S>: ReadSink<S> + WriteSink<S> {
 
 /// What an FTL mounts from when the power comes on.
 #[derive(Debug)]
-pub struct Mount<'a, S> {
+pub struct Mount<'a> {
     /// The flash array.
-    pub media: &'a Media<S>,
+    pub media: &'a Media,
     /// The SLC array beside it, if the device has one.
-    pub slc_array: Option<&'a Media<S>>,
+    pub slc_array: Option<&'a Media>,
     /// The seed of all random numbers of the FTL.
     pub seed: u64,
     /// The bug that a test has planted; none elsewhere.
@@ -329,10 +319,10 @@ pub trait Ftl: Clone + Debug {
     type Config: Config;
 
     /// Builds the FTL of a device and reads its state from the media. On a new drive the media are empty.
-    fn mount<S: Sector>(config: &Self::Config, from: &Mount<'_, S>) -> Self;
+    fn mount(config: &Self::Config, from: &Mount<'_>) -> Self;
 
     /// The time that this reading takes.
-    fn scan_time<S: Sector>(config: &Self::Config, media: &Media<S>, slc_array: Option<&Media<S>>) -> Span;
+    fn scan_time(config: &Self::Config, media: &Media, slc_array: Option<&Media>) -> Span;
 
     /// Mapping units the host can address.
     fn units(&self) -> u32;
@@ -351,26 +341,14 @@ pub trait Ftl: Clone + Debug {
 
     /// Reads sectors of a mapping unit for an owner. [`Ftl::end_read`] ends the request, which may have several mapping
     /// units. Returns false if the mapping unit has no place; the owner then gets no report.
-    fn read<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        wanted: PageRead,
-        lpn: Lpn,
-    ) -> bool;
+    fn read(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, wanted: PageRead, lpn: Lpn) -> bool;
 
     /// All mapping units of a read request have been requested.
-    fn end_read<S: Sector>(&mut self, flash: &mut Flash<'_, S>);
+    fn end_read(&mut self, flash: &mut Flash<'_>);
 
     /// Reads sectors of the only mapping unit of a request: the same as [`Ftl::read`] and [`Ftl::end_read`].
     #[inline]
-    fn read_alone<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        wanted: PageRead,
-        lpn: Lpn,
-    ) -> bool {
+    fn read_alone(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, wanted: PageRead, lpn: Lpn) -> bool {
         let mapped = self.read(flash, owners, wanted, lpn);
         if mapped {
             self.end_read(flash);
@@ -382,40 +360,40 @@ pub trait Ftl: Clone + Debug {
     fn begin_write(&mut self, _set: u32) {}
 
     /// Writes a mapping unit, or some sectors of it. No other write of it is in progress.
-    fn write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, unit: PageWrite);
+    fn write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, unit: PageWrite);
 
     /// All mapping units of a write have been handed over. With time off, a program that is not full may wait for the
     /// data of later writes, until [`Ftl::close_programs`].
-    fn end_write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>);
+    fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners);
 
     /// No more writes follow for now: programs no longer wait for data.
-    fn close_programs<S: Sector>(&mut self, _flash: &mut Flash<'_, S>, _owners: &mut impl Owners<S>) {}
+    fn close_programs(&mut self, _flash: &mut Flash<'_>, _owners: &mut impl Owners) {}
 
     /// Adds the mapping units of programs that wait for the data of later writes to a list. They must not be written
     /// again before those programs end.
-    fn gathered<S: Sector>(&self, _flash: &Flash<'_, S>, _into: &mut Vec<Lpn>) {}
+    fn gathered(&self, _flash: &Flash<'_>, _into: &mut Vec<Lpn>) {}
 
     /// Discards a mapping unit. Returns true if the FTL will report the end to the owner later.
     fn discard(&mut self, now: Time, owner: Owner, lpn: Lpn) -> bool;
 
     /// A list has finished.
-    fn finished<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, list: Handle<List>);
+    fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>);
 
     /// Checks all invariants that hold between two events.
     ///
     /// # Panics
     /// If an invariant is broken.
-    fn check<S: Sector>(&self, media: &Media<S>, slc_array: Option<&Media<S>>);
+    fn check(&self, media: &Media, slc_array: Option<&Media>);
 
     /// True if flash may hold data of a mapping unit; otherwise it reads as zeros, unless a write buffer has it. This
     /// neither takes time nor changes anything. An FTL that cannot say answers true.
-    fn may_hold<S: Sector>(&self, _lpn: Lpn, _media: &Media<S>, _slc_array: Option<&Media<S>>) -> bool {
+    fn may_hold(&self, _lpn: Lpn, _media: &Media, _slc_array: Option<&Media>) -> bool {
         true
     }
 
     /// A request for this mapping unit will follow: the FTL may prefetch the memory it needs.
     #[inline]
-    fn fetch<S: Sector>(&self, _unit: usize, _media: &Media<S>) {}
+    fn fetch(&self, _unit: usize, _media: &Media) {}
 
     /// The best number of mapping units to hand over with one write, where one command programs `slots`.
     fn batch(&self, slots: u32) -> u32 {
@@ -450,7 +428,7 @@ pub trait Ftl: Clone + Debug {
     }
 
     /// True if the log of flushes has space now, if only for a part of the flush.
-    fn log_is_ready<S: Sector>(&mut self, _flash: &mut Flash<'_, S>) -> bool {
+    fn log_is_ready(&mut self, _flash: &mut Flash<'_>) -> bool {
         false
     }
 
@@ -460,7 +438,7 @@ pub trait Ftl: Clone + Debug {
     }
 
     /// All mapping units of this step of the log have been handed over: [`WriteSink::logged`] follows.
-    fn end_log<S: Sector>(&mut self, _flash: &mut Flash<'_, S>, _owners: &impl Owners<S>, _version: u32) {}
+    fn end_log(&mut self, _flash: &mut Flash<'_>, _owners: &impl Owners, _version: u32) {}
 
     /// Takes the data that recovery found only in the log of flushes. They return to the write buffer.
     fn take_saved(&mut self) -> Vec<Saved> {
@@ -470,7 +448,7 @@ pub trait Ftl: Clone + Debug {
     /// The device is idle. Returns true if the FTL starts work of its own. The device calls it again after a request, a
     /// finished list or an event, but not when only phases of the flash pass.
     #[inline]
-    fn on_idle<S: Sector>(&mut self, _flash: &mut Flash<'_, S>, _owners: &mut impl Owners<S>) -> bool {
+    fn on_idle(&mut self, _flash: &mut Flash<'_>, _owners: &mut impl Owners) -> bool {
         false
     }
 
@@ -478,7 +456,7 @@ pub trait Ftl: Clone + Debug {
     ///
     /// # Panics
     /// By default: an FTL without processor time gets no such call.
-    fn on_cpu_done<S: Sector>(&self, _flash: &mut Flash<'_, S>, _token: u32) {
+    fn on_cpu_done(&self, _flash: &mut Flash<'_>, _token: u32) {
         unreachable!("an FTL that takes no time")
     }
 
@@ -490,7 +468,7 @@ pub trait Ftl: Clone + Debug {
     }
 
     /// Starts that work.
-    fn run_due<S: Sector>(&mut self, _flash: &mut Flash<'_, S>, _owners: &mut impl Owners<S>) {}
+    fn run_due(&mut self, _flash: &mut Flash<'_>, _owners: &mut impl Owners) {}
 
     /// An [event](Event::Ftl) of the FTL has occurred.
     fn wake(&mut self, _now: Time) {}
@@ -498,7 +476,7 @@ pub trait Ftl: Clone + Debug {
     /// Works after such an event as long as nobody else is concerned: what is due now, and what would follow with an event
     /// each, before all other events and not after `until`. Advances the time of `flash`, and calls `stepped` for each
     /// such event, which the queue never sees. Returns true if nothing that is due remains.
-    fn work_alone<S: Sector>(&mut self, _flash: &mut Flash<'_, S>, _until: Time, _stepped: impl FnMut(Time)) -> bool {
+    fn work_alone(&mut self, _flash: &mut Flash<'_>, _until: Time, _stepped: impl FnMut(Time)) -> bool {
         false
     }
 
@@ -506,18 +484,13 @@ pub trait Ftl: Clone + Debug {
     ///
     /// # Panics
     /// By default: an FTL without an SLC array gets no such call.
-    fn finished_slc<S: Sector>(
-        &mut self,
-        _flash: &mut Flash<'_, S>,
-        _owners: &mut impl Owners<S>,
-        _list: Handle<List>,
-    ) {
+    fn finished_slc(&mut self, _flash: &mut Flash<'_>, _owners: &mut impl Owners, _list: Handle<List>) {
         unreachable!("an FTL of one array")
     }
 
     /// The drive is preconditioned from now on, and switched off and on at the end. No work is in progress. What the FTL
     /// leaves on flash shall not depend on caches, which start cold after it.
-    fn begin_preconditioning<S: Sector>(&mut self, _media: &Media<S>) {}
+    fn begin_preconditioning(&mut self, _media: &Media) {}
 
     /// Time is switched off or on: a drive is preconditioned with time off. No work is in progress, and a mounted FTL has
     /// time on. Flash takes no time then; what else takes time in the FTL must not take any either.
@@ -527,7 +500,7 @@ pub trait Ftl: Clone + Debug {
     fn power_off(&mut self, _now: Time) {}
 
     /// The power fails now: capacitors save what they hold up.
-    fn power_fails<S: Sector>(&mut self, _flash: &mut Flash<'_, S>) {}
+    fn power_fails(&mut self, _flash: &mut Flash<'_>) {}
 
     /// True while recovery still writes: the device accepts no request meanwhile.
     fn is_recovering(&self) -> bool {
@@ -540,7 +513,7 @@ pub trait Ftl: Clone + Debug {
     }
 
     /// The scan of recovery has ended: the FTL starts the writes that recovery needs.
-    fn recover<S: Sector>(&mut self, _flash: &mut Flash<'_, S>, _owners: &mut impl Owners<S>) {}
+    fn recover(&mut self, _flash: &mut Flash<'_>, _owners: &mut impl Owners) {}
 
     /// The counters of the FTL.
     fn counters(&self, _now: Time) -> Counters {

@@ -7,7 +7,7 @@ use base::engine::{EventHash, EventQueue};
 use base::fault::Faults;
 use base::units::{DieId, Lba, Lpn, Rate, Time};
 use flash::backend::{Backend, Class, Slot, Timing};
-use flash::nand::{Media, Sector, Stamp};
+use flash::nand::{Media, Stamp};
 use flash::spec::{FlashSpec, SlcSpec};
 use serde::Deserialize;
 
@@ -90,28 +90,28 @@ pub(crate) struct Host {
     pub(crate) read: Vec<Option<Stamp>>,
 }
 
-impl ReadSink<Stamp> for Host {
-    fn read_done(&mut self, slot: &Slot, payload: &[Stamp], _: Service) {
-        self.read.push((!slot.lost).then(|| payload[0]));
+impl ReadSink for Host {
+    fn read_done(&mut self, slot: &Slot, content: SlotContent<'_>, _: Service) {
+        self.read.push((!slot.lost).then(|| content.sector(0)));
     }
 
-    fn read_part(&mut self, _: Owner, _: i32, _: &[Stamp], _: bool) {}
+    fn read_sector(&mut self, _: Owner, _: i32, _: SlotContent<'_>, _: bool) {}
 
     fn read_nothing(&mut self, _: Owner) {
         self.read.push(Some(Stamp::default()));
     }
 }
 
-impl WriteSink<Stamp> for Host {
-    fn give(&self, unit: &PageWrite, into: &mut [Stamp]) {
-        let first = u64::from(unit.lpn.get()) * into.len() as u64;
-        for (i, sector) in into.iter_mut().enumerate().filter(|(i, _)| unit.mask >> i & 1 != 0) {
+impl WriteSink for Host {
+    fn give(&self, unit: &PageWrite, mut into: SlotMut<'_>) {
+        let first = u64::from(unit.lpn.get()) * into.sectors() as u64;
+        for i in (0..into.sectors()).filter(|i| unit.mask >> i & 1 != 0) {
             let made = Stamp::preconditioned(Lba::new(first + i as u64), unit.version);
-            *sector = self.writing.get(&unit.lpn).copied().unwrap_or(made);
+            into.put_sector(i, self.writing.get(&unit.lpn).copied().unwrap_or(made));
         }
     }
 
-    fn pack(&self, _: &PageWrite, _: &mut [Stamp], _: usize) {}
+    fn pack(&self, _: &PageWrite, _: SlotMut<'_>, _: usize) {}
 
     fn set(&self, _: Owner) -> u32 {
         0
@@ -140,7 +140,7 @@ impl WriteSink<Stamp> for Host {
     fn logged(&mut self, _: bool) {}
 }
 
-impl Owners<Stamp> for Host {
+impl Owners for Host {
     fn charge(&mut self, _: Owner) {}
 
     fn read_class(&self, _: Owner) -> Class {
@@ -153,8 +153,8 @@ pub(crate) struct Rig<F: Ftl = AnyFtl> {
     pub(crate) config: F::Config,
     pub(crate) ftl: F,
     pub(crate) host: Host,
-    pub(crate) backend: Backend<Stamp>,
-    slc_array: Option<Backend<Stamp>>,
+    pub(crate) backend: Backend,
+    slc_array: Option<Backend>,
     events: EventQueue<Event>,
     hash: EventHash,
     now: Time,
@@ -174,7 +174,7 @@ impl<F: Ftl> Rig<F> {
             let faults = flash::nand::Faults::new(&flash::nand::FaultSpec::default(), 1);
             let timing = &array.backend.timing;
             let media = Media::new(array.geometry.clone(), array.endurance, timing.one_shot, faults);
-            let media = media.with_paired_pages(timing.paired);
+            let media = media.with_paired_pages(timing.paired).with_content(SectorKind::Stamp);
             Backend::new(media, &array.backend)
         };
         let (backend, slc_array) = (new(array), slc_array.map(new));

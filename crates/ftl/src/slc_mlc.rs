@@ -64,7 +64,6 @@ mod write;
 use base::engine::Handle;
 use base::units::{Lpn, Time};
 use flash::backend::{CauseSet, List};
-use flash::nand::Sector;
 
 use crate::port::{Flash, Owner, Owners, PageRead as Asked, PageWrite, Service};
 use crate::toolkit::Versions;
@@ -131,16 +130,16 @@ impl SlcMlcFtl {
     }
 
     /// Queues the write that has been collected.
-    pub(crate) fn end_write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
+    pub(crate) fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
         self.requests.end_write(flash.now);
         self.begin_due(flash, owners);
     }
 
     /// Adds a mapping unit to the read that is being collected. Returns false if neither array holds it.
-    pub(crate) fn read<S: Sector>(
+    pub(crate) fn read(
         &mut self,
-        _: &mut Flash<'_, S>,
-        _: &mut impl Owners<S>,
+        _: &mut Flash<'_>,
+        _: &mut impl Owners,
         Asked { owner, at, mask }: Asked,
         lpn: Lpn,
     ) -> bool {
@@ -152,7 +151,7 @@ impl SlcMlcFtl {
     }
 
     /// Queues the read that has been collected; it begins in [`SlcMlcFtl::begin_due`].
-    pub(crate) fn end_read<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
+    pub(crate) fn end_read(&mut self, flash: &mut Flash<'_>) {
         self.requests.end_read(flash.now);
     }
 
@@ -193,7 +192,7 @@ impl SlcMlcFtl {
     }
 
     /// Begins requests until a list is under way or no request waits.
-    pub(crate) fn begin_due<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
+    pub(crate) fn begin_due(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
         while self.is_due() {
             if let Some(task) = self.next_task(flash.now, owners) {
                 self.tasks.begin(&mut self.disk, flash, owners, task);
@@ -202,30 +201,20 @@ impl SlcMlcFtl {
     }
 
     /// A list of the MLC flash has finished.
-    pub(crate) fn finished<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        list: Handle<List>,
-    ) {
+    pub(crate) fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
         self.tasks.finished(&mut self.disk, flash, owners, (Array::Mlc, list));
         self.begin_due(flash, owners);
     }
 
     /// A list of the SLC flash has finished.
-    pub(crate) fn finished_slc<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        list: Handle<List>,
-    ) {
+    pub(crate) fn finished_slc(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
         self.tasks.finished(&mut self.disk, flash, owners, (Array::Slc, list));
         self.begin_due(flash, owners);
     }
 
     /// The next task: first the rest of the recovery, then the oldest request. A discard takes effect at once and needs
     /// no task.
-    fn next_task<S: Sector>(&mut self, now: Time, owners: &mut impl Owners<S>) -> Option<Task> {
+    fn next_task(&mut self, now: Time, owners: &mut impl Owners) -> Option<Task> {
         let disk = &mut self.disk;
         if !disk.mlc.useless.is_empty() {
             return Some(Scrub.into());

@@ -85,7 +85,7 @@ impl State {
     ///
     /// # Errors
     /// If the directory cannot be used, see [`StateError`].
-    pub fn open_or_create<S: Sector + Send + Sync>(
+    pub fn open_or_create<S: Sector>(
         dir: &Path,
         resolved: &Resolved,
         seed: u64,
@@ -104,7 +104,7 @@ impl State {
     ///
     /// # Errors
     /// If it holds none or another one, or cannot be used, see [`StateError`].
-    pub fn open<S: Sector + Send + Sync>(
+    pub fn open<S: Sector>(
         mut dir: StateDir,
         resolved: &Resolved,
         durability: Durability,
@@ -117,11 +117,7 @@ impl State {
     ///
     /// # Errors
     /// If the directory holds a state already, or cannot be used, see [`StateError`].
-    pub fn create<S: Sector + Send + Sync>(
-        mut dir: StateDir,
-        ssd: &mut Ssd<S>,
-        durability: Durability,
-    ) -> Result<Self, StateError> {
+    pub fn create<S: Sector>(mut dir: StateDir, ssd: &mut Ssd<S>, durability: Durability) -> Result<Self, StateError> {
         if dir.holds_drive() {
             return Err(StateError::Exists { dir: dir.path().to_owned() });
         }
@@ -179,13 +175,13 @@ impl State {
         }
     }
 
-    fn create_in<S: Sector + Send + Sync>(
+    fn create_in<S: Sector>(
         folder: Arc<dyn Folder>,
         ssd: &mut Ssd<S>,
         durability: Durability,
     ) -> Result<Self, StateError> {
         let state = Self::over(folder, ssd.resolved(), durability);
-        let format = Format::of(ssd.resolved(), ssd.seed(), S::BYTES);
+        let format = Format::of(ssd.resolved(), ssd.seed(), S::KIND.bytes() as u32);
         let synced = state.synced();
         Array::create(&state.folder, &state.shared, (MAIN, synced), ssd.media_mut())?;
         if let Some(media) = ssd.slc_media_mut() {
@@ -197,7 +193,7 @@ impl State {
         Ok(state)
     }
 
-    fn open_in<S: Sector + Send + Sync>(
+    fn open_in<S: Sector>(
         folder: Arc<dyn Folder>,
         resolved: &Resolved,
         durability: Durability,
@@ -205,7 +201,7 @@ impl State {
         let state = Self::over(folder, resolved, durability);
         let format = Format::read(&state.folder)?;
         let seed = format.seed();
-        format.check(resolved, S::BYTES, &state.folder)?;
+        format.check(resolved, S::KIND.bytes() as u32, &state.folder)?;
         let synced = state.synced();
         let (mut media, mut slc_array) = Ssd::<S>::new_media(resolved, seed);
         Array::open(&state.folder, &state.shared, (MAIN, synced), &mut media)?;

@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 use base::engine::{Handle, Slab};
 use base::units::Lpn;
 use flash::backend::{Payload, SlotContent};
-use flash::nand::Sector;
+use flash::nand::{Sector, SectorKind};
 
 use ftl::{Origin, Planted, Sabotage};
 
@@ -65,7 +65,7 @@ struct Batch {
 
 /// The buffer.
 #[derive(Clone, Debug)]
-pub(crate) struct Buffer<S> {
+pub(crate) struct Buffer {
     size: ResolvedBuffer,
     /// Sectors of a unit, and the mask of all of them.
     sectors: usize,
@@ -73,7 +73,7 @@ pub(crate) struct Buffer<S> {
     /// Sectors in the buffer.
     held: u64,
     entries: Slab<Entry>,
-    data: Payload<S>,
+    data: Payload,
     /// The request that wrote each entry last; empty if the FTL does not ask.
     origins: Vec<Origin>,
     index: Index,
@@ -96,15 +96,15 @@ pub(crate) struct Buffer<S> {
     planted: Planted,
 }
 
-impl<S: Sector> Buffer<S> {
-    pub(crate) fn new(size: ResolvedBuffer, sectors: u32, sets: usize) -> Self {
+impl Buffer {
+    pub(crate) fn new(size: ResolvedBuffer, kind: SectorKind, sectors: u32, sets: usize) -> Self {
         Self {
             size,
             sectors: sectors as usize,
             full: full_mask(sectors),
             held: 0,
             entries: Slab::default(),
-            data: Payload::new(sectors),
+            data: Payload::new(kind, sectors),
             origins: Vec::new(),
             index: Index::new(size.units),
             queues: vec![Queue::default(); sets],
@@ -134,7 +134,7 @@ impl<S: Sector> Buffer<S> {
 
     /// The content of an entry.
     #[inline]
-    pub(crate) fn data(&self, entry: Handle<Entry>) -> SlotContent<'_, S> {
+    pub(crate) fn data(&self, entry: Handle<Entry>) -> SlotContent<'_> {
         self.data.get(entry.index())
     }
 
@@ -158,7 +158,14 @@ impl<S: Sector> Buffer<S> {
     /// Takes sectors of a unit for a set, from the data of a request in which the unit begins at `at`.
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller.
-    pub(crate) fn take(&mut self, lpn: Lpn, set: u32, mask: u64, (data, at): (&[S], i32), origin: Origin) -> Taken {
+    pub(crate) fn take<S: Sector>(
+        &mut self,
+        lpn: Lpn,
+        set: u32,
+        mask: u64,
+        (data, at): (&[S], i32),
+        origin: Origin,
+    ) -> Taken {
         let known = self.index.get(&self.entries, lpn);
         if let Some(of) = self.size.superblocks {
             let before = known.map_or(0, |handle| self.entries[handle].mask);
@@ -181,7 +188,7 @@ impl<S: Sector> Buffer<S> {
         if let Some(superblocks) = &mut self.superblocks {
             superblocks.touch(lpn.get());
         }
-        if S::PRESENT {
+        if self.data.is_present() {
             self.data.put_part(handle.index(), mask, (data, at));
         }
         taken
@@ -223,7 +230,7 @@ impl<S: Sector> Buffer<S> {
     #[allow(clippy::inline_always)] // One caller that every new unit passes.
     fn insert_entry(&mut self, entry: Entry) -> Handle<Entry> {
         let handle = self.entries.insert(entry);
-        if S::PRESENT && self.data.slots() < self.entries.places() {
+        if self.data.is_present() && self.data.slots() < self.entries.places() {
             self.data.resize(self.entries.places());
         }
         self.index.insert(&mut self.entries, handle);
@@ -279,7 +286,7 @@ impl<S: Sector> Buffer<S> {
         let Rewritten { taken, counts, zeroed } = self.entries[handle].rewrite(set, now);
         if zeroed {
             // A discarded unit reads as zeros around the new sectors.
-            if S::PRESENT {
+            if self.data.is_present() {
                 self.data.empty(handle.index());
             }
             self.entries[handle].mask = u64::MAX;
@@ -372,17 +379,17 @@ mod tests {
     use super::*;
     use flash::nand::Stamp;
 
-    pub(super) fn buffer() -> Buffer<Stamp> {
-        Buffer::new(ResolvedBuffer { units: 4, high: 2, low: 1, ..ResolvedBuffer::default() }, 4, 2)
+    pub(super) fn buffer() -> Buffer {
+        Buffer::new(ResolvedBuffer { units: 4, high: 2, low: 1, ..ResolvedBuffer::default() }, SectorKind::Stamp, 4, 2)
     }
 
-    pub(super) fn take(buffer: &mut Buffer<Stamp>, lpn: u32, mask: u64, stamp: u64) -> Taken {
+    pub(super) fn take(buffer: &mut Buffer, lpn: u32, mask: u64, stamp: u64) -> Taken {
         buffer.take(Lpn::new(lpn), 0, mask, (&[0, 1, 2, 3].map(|i| Stamp(stamp * 10 + i)), 0), Origin::default())
     }
 
-    fn stamps(buffer: &Buffer<Stamp>, lpn: u32) -> Vec<u64> {
+    fn stamps(buffer: &Buffer, lpn: u32) -> Vec<u64> {
         let found = buffer.find(Lpn::new(lpn)).expect("in the buffer");
-        (0..buffer.sectors).map(|i| buffer.data(found.entry).sector(i).0).collect()
+        (0..buffer.sectors).map(|i| buffer.data(found.entry).sector::<Stamp>(i).0).collect()
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use base::units::{SECTOR, Span, Time};
 use flash::backend::{Account, Backend, Op};
-use flash::nand::Sector;
 
 use ftl::{LogMerges, MergeCounters, SlcMlcCounters, StreamCounters, map_unit};
 
@@ -88,7 +87,7 @@ pub struct SlcArrayCounters {
 }
 
 impl SlcArrayCounters {
-    pub(crate) fn of<S: Sector>(slc_array: &Backend<S>, now: Time) -> Self {
+    pub(crate) fn of(slc_array: &Backend, now: Time) -> Self {
         Self {
             flash: slc_array.account(now),
             channel_busy: slc_array.channel_busy(now).collect(),

@@ -24,9 +24,9 @@ pub struct Ssd<S, F: Ftl = AnyFtl> {
     pub(crate) now: Time,
     pub(crate) events: EventQueue<Event>,
     pub(crate) hash: EventHash,
-    pub(crate) backend: Backend<S>,
+    pub(crate) backend: Backend,
     /// The SLC array, if the device has two kinds of flash.
-    pub(crate) slc_array: Option<Box<Backend<S>>>,
+    pub(crate) slc_array: Option<Box<Backend>>,
     /// The configuration of the FTL.
     pub(crate) family: F::Config,
     pub(crate) ftl: F,
@@ -103,20 +103,19 @@ impl<S: Sector> Ssd<S> {
 
     /// The media of a new device: its main array, and its SLC array if it has one.
     #[must_use]
-    pub fn new_media(resolved: &Resolved, seed: u64) -> (Media<S>, Option<Media<S>>) {
+    pub fn new_media(resolved: &Resolved, seed: u64) -> (Media, Option<Media>) {
         let faults = |seed| Faults::new(&resolved.spec.flash.faults, seed);
         let timing = &resolved.backend.timing;
         let media = Media::new(resolved.geometry.clone(), resolved.part.endurance, timing.one_shot, faults(seed));
-        let slc_array = resolved
-            .slc_array
-            .as_ref()
-            .map(|part| Media::new(part.geometry.clone(), part.part.endurance, 1, faults(slc_seed(seed))));
-        (media.with_paired_pages(timing.paired), slc_array)
+        let slc_array = resolved.slc_array.as_ref().map(|part| {
+            Media::new(part.geometry.clone(), part.part.endurance, 1, faults(slc_seed(seed))).with_content(S::KIND)
+        });
+        (media.with_paired_pages(timing.paired).with_content(S::KIND), slc_array)
     }
 
     /// A device over used flash. Its SLC array, if it has one, is new if none is given.
     #[must_use]
-    pub fn with_media(resolved: &Resolved, seed: u64, media: Media<S>, slc_array: Option<Media<S>>) -> Self {
+    pub fn with_media(resolved: &Resolved, seed: u64, media: Media, slc_array: Option<Media>) -> Self {
         Self::with_ftl(resolved, resolved.family.clone(), seed, media, slc_array)
     }
 }
@@ -125,17 +124,11 @@ impl<S: Sector, F: Ftl> Ssd<S, F> {
     /// A device over new or used flash, with an FTL of any crate, built from `family`. The description decides
     /// everything else; the FTL decides how many mapping units the host sees.
     #[must_use]
-    pub fn with_ftl(
-        resolved: &Resolved,
-        family: F::Config,
-        seed: u64,
-        media: Media<S>,
-        slc_array: Option<Media<S>>,
-    ) -> Self {
+    pub fn with_ftl(resolved: &Resolved, family: F::Config, seed: u64, media: Media, slc_array: Option<Media>) -> Self {
         let slc_array = resolved.slc_array.as_ref().map(|part| {
             let media = slc_array.unwrap_or_else(|| {
                 let faults = Faults::new(&resolved.spec.flash.faults, slc_seed(seed));
-                Media::new(part.geometry.clone(), part.part.endurance, 1, faults)
+                Media::new(part.geometry.clone(), part.part.endurance, 1, faults).with_content(S::KIND)
             });
             Box::new(Backend::new(media, &part.backend))
         });
@@ -147,8 +140,9 @@ impl<S: Sector, F: Ftl> Ssd<S, F> {
         #[cfg(feature = "sabotage")]
         backend.plant(planted.in_backend());
         let sectors = resolved.geometry.sectors;
-        let buffer =
-            resolved.buffer.map(|buffer| Buffer::new(buffer, sectors, resolved.host.queues.sets.len()).with(planted));
+        let buffer = resolved
+            .buffer
+            .map(|buffer| Buffer::new(buffer, S::KIND, sectors, resolved.host.queues.sets.len()).with(planted));
         let ready = !ftl.is_recovering();
         let mut events = EventQueue::default();
         if !ready {
@@ -182,7 +176,7 @@ impl<S: Sector, F: Ftl> Ssd<S, F> {
             powered: true,
             powering_off: false,
             counts: Counts::default(),
-            history: S::PRESENT.then(|| History::new(sectors, Vec::new())),
+            history: S::KIND.is_present().then(|| History::new(sectors, Vec::new())),
             as_mounted: true,
             now: Time::ZERO,
             events,
@@ -229,24 +223,24 @@ impl<S: Sector, F: Ftl> Ssd<S, F> {
 
     /// The media of the main array.
     #[must_use]
-    pub const fn media(&self) -> &Media<S> {
+    pub const fn media(&self) -> &Media {
         self.backend.media()
     }
 
     /// The media of the main array, to plan faults.
-    pub fn media_mut(&mut self) -> &mut Media<S> {
+    pub fn media_mut(&mut self) -> &mut Media {
         self.backend.interrupt_runs(self.now, &mut self.events);
         self.backend.media_mut()
     }
 
     /// The media of the SLC array, if the device has one.
     #[must_use]
-    pub fn slc_media(&self) -> Option<&Media<S>> {
+    pub fn slc_media(&self) -> Option<&Media> {
         self.slc_array.as_ref().map(|slc_array| slc_array.media())
     }
 
     /// The media of the SLC array, to plan faults.
-    pub fn slc_media_mut(&mut self) -> Option<&mut Media<S>> {
+    pub fn slc_media_mut(&mut self) -> Option<&mut Media> {
         self.slc_array.as_mut().map(|slc_array| slc_array.media_mut())
     }
 
@@ -328,10 +322,10 @@ impl<S: Sector, F: Ftl> Ssd<S, F> {
     /// Borrows the FTL's view of the flash.
     pub(crate) fn flash<'a>(
         now: Time,
-        backend: &'a mut Backend<S>,
-        slc_array: &'a mut Option<Box<Backend<S>>>,
+        backend: &'a mut Backend,
+        slc_array: &'a mut Option<Box<Backend>>,
         events: &'a mut EventQueue<Event>,
-    ) -> Flash<'a, S> {
+    ) -> Flash<'a> {
         Flash { now, backend, slc_array: slc_array.as_deref_mut(), events }
     }
 
@@ -436,7 +430,7 @@ impl<S: Sector, F: Ftl> Drive<S> for Ssd<S, F> {
         assert!(self.powered, "a request to a device without power");
         let (queue, queues) = (request.queue, self.queues.count());
         assert!(queue.index() < queues, "a request to {queue}, of {queues} queues");
-        if S::PRESENT && request.io.kind == IoKind::Write {
+        if S::KIND.is_present() && request.io.kind == IoKind::Write {
             assert_eq!(request.data.len() as u64, request.io.sectors.get(), "a write brings one item for each sector");
         }
         self.now = now;

@@ -83,8 +83,9 @@ impl Resolved {
     fn memory_with<S: Sector>(&self, purpose: Purpose, has_content: bool) -> Memory {
         let mut memory = Memory::default();
         let media = |geometry, blocks: Option<u64>| {
-            let [state, payload] = Media::<S>::memory(geometry);
-            let payload = blocks.map_or(payload, |blocks| Media::<S>::memory_of_content(geometry, blocks).min(payload));
+            let [state, payload] = Media::memory(geometry, S::KIND);
+            let payload =
+                blocks.map_or(payload, |blocks| Media::memory_of_content(geometry, S::KIND, blocks).min(payload));
             [state, if has_content { payload } else { 0 }]
         };
         let blocks = purpose.units.and_then(|units| self.family.blocks_written(units));
@@ -92,11 +93,11 @@ impl Resolved {
         memory.add("blocks and spare areas", state);
         memory.add("content of the flash", payload);
         let pages = self.family.images();
-        memory.add("translation pages", Media::<S>::memory_of_images(pages.count, pages.copies, pages.entries));
-        memory.add("dies and channels", Backend::<S>::memory(&self.geometry, &self.backend));
+        memory.add("translation pages", Media::memory_of_images(pages.count, pages.copies, pages.entries));
+        memory.add("dies and channels", Backend::memory(&self.geometry, S::KIND, &self.backend));
         if let Some(slc_array) = &self.slc_array {
             let [state, payload] = media(&slc_array.geometry, None);
-            let backend = Backend::<S>::memory(&slc_array.geometry, &slc_array.backend);
+            let backend = Backend::memory(&slc_array.geometry, S::KIND, &slc_array.backend);
             memory.add("SLC array", state + payload + backend);
         }
         let ftl = self.family.memory();
@@ -105,7 +106,7 @@ impl Resolved {
             memory.add("second FTL at a power cycle", ftl + self.family.memory_of_mount());
         }
         if let Some(buffer) = &self.buffer {
-            memory.add("write buffer", buffer::memory::<S>(buffer, self.geometry.sectors));
+            memory.add("write buffer", buffer::memory(buffer, S::KIND, self.geometry.sectors));
         }
         memory.add("submission queues", Queues::<S>::memory(&self.host.queues));
         memory.add("overlapping requests", Overlaps::<Handle<Active<S>>>::memory(self.host.queue_depth));

@@ -73,7 +73,8 @@ impl<S: Sector, F: Ftl> Ssd<S, F> {
         self.ram.reset(self.now);
         let (sectors, sets) = (self.resolved.geometry.sectors, self.resolved.host.queues.sets.len());
         let planted = self.resolved.planted;
-        self.clients.lose_power(self.resolved.buffer.map(|buffer| Buffer::new(buffer, sectors, sets).with(planted)));
+        self.clients
+            .lose_power(self.resolved.buffer.map(|buffer| Buffer::new(buffer, S::KIND, sectors, sets).with(planted)));
         self.active.clear();
         self.queues.clear();
         self.buffer_queue.clear();
@@ -139,7 +140,7 @@ impl<S: Sector, F: Ftl> Ssd<S, F> {
             let buffer = self.clients.buffer.as_mut().expect("only a buffer is flushed");
             buffer.restore(lpn, mask, |i| {
                 let before = mask & ((1 << i) - 1);
-                media.content(psn, first + before.count_ones())
+                media.content::<S>(psn, first + before.count_ones())
             });
         }
     }

@@ -51,7 +51,7 @@ impl<S: Sector> Ssd<S> {
         let faults = |seed| Faults::new(&resolved.spec.flash.faults, seed);
         let timing = &resolved.backend.timing;
         let (endurance, one_shot) = (resolved.part.endurance, timing.one_shot);
-        let media = Media::load(resolved.geometry.clone(), endurance, one_shot, faults(seed), from)?;
+        let media = Media::load(S::KIND, resolved.geometry.clone(), endurance, one_shot, faults(seed), from)?;
         let media = media.with_paired_pages(timing.paired);
         let mut used = [0];
         from.read_exact(&mut used)?;
@@ -61,7 +61,7 @@ impl<S: Sector> Ssd<S> {
                 let (geometry, endurance) = (part.geometry.clone(), part.part.endurance);
                 let faults = faults(slc_seed(seed));
                 Some(if kept == 1 {
-                    Media::load(geometry, endurance, 1, faults, from)?
+                    Media::load(S::KIND, geometry, endurance, 1, faults, from)?
                 } else {
                     // No block of the one that was saved was bad, whatever these faults say of a new one.
                     let mut media = Media::new(geometry, endurance, 1, Faults::new(&FaultSpec::default(), seed));

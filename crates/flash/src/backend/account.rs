@@ -2,7 +2,6 @@
 
 use std::ops::{AddAssign, Sub};
 
-use crate::nand::Sector;
 use base::engine::EventHash;
 use base::units::{Bytes, Span, Time};
 
@@ -120,7 +119,7 @@ impl Account {
     }
 }
 
-impl<S: Sector> Backend<S> {
+impl Backend {
     /// The account up to `now`, by operation and cause. A command counts when it finishes, time as it passes, and
     /// bytes when their transfer begins.
     #[must_use]

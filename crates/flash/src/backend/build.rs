@@ -3,10 +3,10 @@
 use base::engine::Handle;
 use base::units::SuperblockId;
 
-use super::{Backend, Cause, Class, Command, List, Op, Slot, SlotContent, SlotRef};
-use crate::nand::{Mode, Sector, Stream, Target};
+use super::{Backend, Cause, Class, Command, List, Op, Slot, SlotContent, SlotMut, SlotRef};
+use crate::nand::{Mode, Stream, Target};
 
-impl<S: Sector> Backend<S> {
+impl Backend {
     /// Opens a command list. `tag` is the FTL's own number, which comes back with the list.
     #[inline]
     pub fn open_list(&mut self, class: Class, tag: u32) -> Handle<List> {
@@ -52,7 +52,7 @@ impl<S: Sector> Backend<S> {
     /// Lets each slot have its content.
     #[inline]
     pub(super) fn make_room_for_payload(&mut self) {
-        if S::PRESENT && self.payload.slots() < self.table.slots.len() {
+        if self.payload.is_present() && self.payload.slots() < self.table.slots.len() {
             self.payload.resize(self.table.slots.len());
         }
     }
@@ -65,43 +65,36 @@ impl<S: Sector> Backend<S> {
     #[allow(clippy::inline_always)] // A slot is put together where it stays: a call would copy it.
     pub fn push_slot(&mut self, command: Handle<Command>, slot: Slot) -> SlotRef {
         let place = self.table.push_slot(command, slot);
-        if S::PRESENT && self.table.commands[command].op != Op::Read {
+        if self.payload.is_present() && self.table.commands[command].op != Op::Read {
             self.payload.empty(place);
         }
         SlotRef(place as u32)
     }
 
-    /// The payload of a slot: one entry per sector, none on a device without payload.
-    pub fn payload_of(&mut self, slot: SlotRef) -> &mut [S] {
-        if !S::PRESENT {
-            return &mut [];
-        }
-        self.payload.of(slot.0 as usize)
-    }
-
-    /// Puts all sectors of a slot.
-    #[inline]
-    pub fn put_payload(&mut self, slot: SlotRef, content: &[S]) {
-        self.payload.put(slot.0 as usize, content);
-    }
-
-    /// Puts the first sector of a slot, which determines the others.
-    #[inline]
-    pub fn put_run(&mut self, slot: SlotRef, first: S) {
-        self.payload.put_run(slot.0 as usize, first);
-    }
-
-    /// The payload of a slot, to look at.
+    /// The content of a slot.
     #[must_use]
     #[inline]
-    pub fn content_of(&self, slot: SlotRef) -> SlotContent<'_, S> {
+    pub fn content_of(&self, slot: SlotRef) -> SlotContent<'_> {
         self.payload.get(slot.0 as usize)
+    }
+
+    /// A slot, to put content into it.
+    #[inline]
+    pub const fn content_mut(&mut self, slot: SlotRef) -> SlotMut<'_> {
+        self.payload.slot_mut(slot.0 as usize)
+    }
+
+    /// True if slots have content.
+    #[must_use]
+    #[inline]
+    pub const fn has_content(&self) -> bool {
+        self.payload.is_present()
     }
 
     /// Copies the sectors of a mask from one slot to another.
     #[inline]
     pub fn copy_payload(&mut self, from: SlotRef, into: SlotRef, mask: u64) {
-        if S::PRESENT {
+        if self.payload.is_present() {
             self.payload.copy([from.0 as usize, into.0 as usize], mask);
         }
     }

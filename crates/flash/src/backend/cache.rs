@@ -4,13 +4,12 @@
 //! and any two programs of a die do, whoever wants them and wherever they are (ONFI: Read Cache Random, Page Cache
 //! Program).
 
-use crate::nand::Sector;
 use base::engine::{EventQueue, Handle};
 use base::units::{Span, Time};
 
 use super::{Backend, Command, Event, Op, Primitive};
 
-impl<S: Sector> Backend<S> {
+impl Backend {
     /// True if a read follows or precedes another one in cache mode.
     pub(super) fn streams(&self, handle: Handle<Command>) -> bool {
         let die = &self.dies[self.table.commands[handle].unit as usize];
@@ -64,7 +63,7 @@ impl<S: Sector> Backend<S> {
         }
         let [to, from] = [there, next].map(|handle| self.table.first_slot(handle));
         let slots = self.table.commands[there].count.min(self.table.commands[next].count) as usize;
-        if S::PRESENT {
+        if self.payload.is_present() {
             (0..slots).for_each(|i| self.payload.copy([from + i, to + i], u64::MAX));
         }
     }

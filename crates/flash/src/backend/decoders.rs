@@ -14,7 +14,7 @@ use super::command_table::CommandTable;
 use super::meter::Meter;
 use super::planted::{Bug, Planted};
 use super::{Account, Backend, Cause, Command, Config, Event, Phase, Primitive, Resource, Timing};
-use crate::nand::{Geometry, Sector};
+use crate::nand::Geometry;
 use base::engine::{EventHash, EventQueue, Handle};
 use base::units::{Span, Time};
 
@@ -268,7 +268,7 @@ impl DecoderPool {
     }
 }
 
-impl<S: Sector> Backend<S> {
+impl Backend {
     /// Handles an event of the error correction. Drops that of an interrupted phase.
     #[cold]
     #[inline(never)]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::nand::{Sector, SlotRead, Spare, Target};
+use crate::nand::{SlotRead, Spare, Target};
 use base::engine::Handle;
 use base::units::Lpn;
 
@@ -15,7 +15,7 @@ pub(super) const fn is_compared(lpn: Lpn) -> bool {
     lpn.get().is_multiple_of(16)
 }
 
-impl<S: Sector> Backend<S> {
+impl Backend {
     /// Applies a command to the media.
     #[inline]
     pub(super) fn take_effect(&mut self, handle: Handle<Command>) {
@@ -77,7 +77,7 @@ impl<S: Sector> Backend<S> {
     fn read_blank(&mut self, handle: Handle<Command>, first: usize) {
         let &Command { count, op, .. } = &self.table.commands[handle];
         assert!(op == Op::Read && count > 0, "only a read of slots leaves the media alone");
-        if S::PRESENT {
+        if self.payload.is_present() {
             (first..first + count as usize).for_each(|place| self.payload.empty(place));
         }
     }
@@ -115,7 +115,7 @@ impl<S: Sector> Backend<S> {
     fn read_slot(&mut self, place: usize, only_read: bool) {
         let slot = &mut self.table.slots[place];
         let only_read = only_read && slot.expected && slot.forward.is_none();
-        if !S::PRESENT && only_read && !is_compared(slot.lpn) {
+        if !self.payload.is_present() && only_read && !is_compared(slot.lpn) {
             slot.lost = !self.media.is_readable_at(slot.psn);
             return;
         }
@@ -130,7 +130,7 @@ impl<S: Sector> Backend<S> {
     /// Reads slots of one page of which the media keep only the first sectors. False if they keep all.
     #[inline]
     fn take_runs(&mut self, places: Range<usize>) -> bool {
-        if !S::FOLLOWS {
+        if !self.payload.kind().is_stamp() {
             return false;
         }
         let Some(runs) = self.media.runs(self.table.slots[places.start].psn) else { return false };

@@ -40,19 +40,19 @@ use crate::nand::Geometry;
 
 /// The fast ways of a backend, and what is under way on them.
 #[derive(Clone, Debug)]
-pub(super) struct Fast<S> {
+pub(super) struct Fast {
     /// A read is an array time and a transfer: it goes the short way, and its end may be quiet.
     pub(super) plain_reads: bool,
     /// The array of an idle die begins a plain read at once: no command cycles, and nobody else to ask.
     pub(super) lone_reads: bool,
     /// The events that a fast way has left out, once they have passed.
     pub(super) events: EventHash,
-    pub(super) copies: copies::CopySets<S>,
+    pub(super) copies: copies::CopySets,
     pub(super) copy_back_runs: copy_back_run::CopyBackRuns,
     pub(super) serial: serial::SerialLists,
 }
 
-impl<S> Fast<S> {
+impl Fast {
     /// Decides on the ways.
     pub(super) fn new(config: &Config, rules: &Rules, (controllers, geometry): (&ControllerPool, &Geometry)) -> Self {
         let one_page = geometry.row_slots() * config.timing.one_shot == 1;

@@ -4,7 +4,6 @@
 //! a primitive on its channel, and the whole operation under way on its die. An operation that has not begun gives
 //! way. One that has begun goes first on its channel, so that it ends soon.
 
-use crate::nand::Sector;
 use base::engine::{EventQueue, Handle};
 use base::units::Time;
 
@@ -16,7 +15,7 @@ const FIRST: usize = Order::ReadFirst.queue(Class::HostRead, false);
 const LAST: usize = Order::ReadFirst.queue(Class::Other, false);
 const _: () = assert!(FIRST < LAST && LAST < CLASSES);
 
-impl<S: Sector> Backend<S> {
+impl Backend {
     /// The queue of a command on its channel, if host reads go first there.
     pub(super) fn urgency(&self, handle: Handle<Command>) -> usize {
         let command = &self.table.commands[handle];

@@ -2,7 +2,6 @@
 //!
 //! ARCHITECTURE.md has the states of a command as a picture.
 
-use crate::nand::Sector;
 use base::engine::{Due, EventHash, EventQueue, Handle};
 use base::units::{Span, Time};
 
@@ -11,7 +10,7 @@ use super::{Backend, Command, Event, Op, Phase, Primitive, State, Stop};
 /// The processor's number in the event hash, where dies and channels count from zero on.
 const PROCESSOR: u64 = u64::MAX - 1;
 
-impl<S: Sector> Backend<S> {
+impl Backend {
     /// Handles an event that the backend scheduled. Drops the event of an aborted phase.
     #[inline(always)]
     #[allow(clippy::inline_always)] // A device calls it from one place.

@@ -20,7 +20,7 @@ use super::planted::Bug;
 use super::rules::Rules;
 use super::suspend::ReadScope;
 use super::{Backend, Command, Config, Event, Op, Resource};
-use crate::nand::{Geometry, Sector};
+use crate::nand::Geometry;
 
 /// Reads of single planes, each at its own time (independent plane reads, AIPR).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -97,7 +97,7 @@ impl Config {
     }
 }
 
-impl<S: Sector> Backend<S> {
+impl Backend {
     /// Finds the units of the commands of a list.
     #[cold]
     pub(super) fn choose_units(&mut self, first: Handle<Command>) {

@@ -1,13 +1,12 @@
 //! Power loss.
 
-use crate::nand::Sector;
 use base::engine::Handle;
 use base::units::Time;
 
 use super::suspend::Tear;
 use super::{Backend, Command, List, Op, State};
 
-impl<S: Sector> Backend<S> {
+impl Backend {
     /// Completes lists on capacitor power, before [`Backend::cut_power`]: commands that have begun end, and the
     /// others follow in the order of their dependencies. Faults are off meanwhile: a program that fails at that very
     /// moment is not modelled.

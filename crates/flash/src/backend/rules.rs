@@ -8,7 +8,7 @@ use super::command_table::CommandTable;
 use super::planes::PlaneReads;
 use super::planted::Planted;
 use super::{Arbitration, BusOrder, Command, Completion, Config, Op, Order, State, SuspendSpec, Timing, VariationSpec};
-use crate::nand::{Geometry, Media, Mode, Sector};
+use crate::nand::{Geometry, Media, Mode};
 
 /// The rules of a backend.
 #[derive(Clone, Debug)]
@@ -80,7 +80,7 @@ impl Rules {
 
     /// Array time of reading a page of a superblock, by the superblock's mode.
     #[inline]
-    pub(super) fn read_time<S: Sector>(&self, media: &Media<S>, superblock: SuperblockId, page: u32) -> Span {
+    pub(super) fn read_time(&self, media: &Media, superblock: SuperblockId, page: u32) -> Span {
         match self.timing.slc_mode {
             Some(times) if media.mode(superblock) == Mode::Slc => times.read,
             _ => self.timing.read_time(page),
@@ -98,12 +98,7 @@ impl Rules {
 
     /// Array time of an operation on one plane of a superblock, or on all its planes, where the part says `time`.
     #[inline]
-    pub(super) fn vary<S: Sector>(
-        &self,
-        media: &Media<S>,
-        operation: (Op, Span),
-        place: (SuperblockId, Option<u32>),
-    ) -> Span {
+    pub(super) fn vary(&self, media: &Media, operation: (Op, Span), place: (SuperblockId, Option<u32>)) -> Span {
         match &self.variation {
             None => operation.1,
             Some(variation) => variation.time(media, operation, place),

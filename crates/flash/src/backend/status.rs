@@ -4,13 +4,12 @@
 //! failed. The chip begins the next page of cache mode by itself meanwhile. A controller that polls reads the status over
 //! and over; each time costs the channel, and the end of the work is known when a status that says so has crossed.
 
-use crate::nand::Sector;
 use base::engine::{EventQueue, Handle};
 use base::units::Time;
 
 use super::{Backend, Command, Event, Op, State};
 
-impl<S: Sector> Backend<S> {
+impl Backend {
     /// Begins to poll a die whose array works from `from` on.
     pub(super) fn watch<E: From<Event> + Copy>(&mut self, from: Time, number: u32, events: &mut EventQueue<E>) {
         let Some(interval) = self.rules.polls else { return };

@@ -1,6 +1,5 @@
 //! From the FTL to the dies: a list waits for a controller, and its commands without open dependencies go to their dies.
 
-use crate::nand::Sector;
 use base::engine::{EventQueue, Handle};
 use base::units::{DieId, Time};
 
@@ -8,7 +7,7 @@ use super::controllers::Admission;
 use super::planted::Bug;
 use super::{Backend, Cause, Command, Event, List, State, Stop};
 
-impl<S: Sector> Backend<S> {
+impl Backend {
     /// Submits a list. [`Backend::take_finished`] returns it.
     ///
     /// # Panics

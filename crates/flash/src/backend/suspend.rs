@@ -18,7 +18,7 @@ use base::units::{Span, Time};
 use super::planted::Bug;
 use super::queue::CLASSES;
 use super::{Backend, Cause, Class, Command, Event, Op, Phase, Primitive, Resource, State};
-use crate::nand::{Sector, Target};
+use crate::nand::Target;
 
 /// The operations that may be suspended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -334,7 +334,7 @@ impl Suspension {
     }
 }
 
-impl<S: Sector> Backend<S> {
+impl Backend {
     /// An array has begun: commands that may suspend it may have come while its command or its data crossed the channel.
     #[inline]
     pub(super) fn suspend_begun<E: From<Event> + Copy>(&mut self, now: Time, unit: u32, events: &mut EventQueue<E>) {

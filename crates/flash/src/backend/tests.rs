@@ -24,7 +24,7 @@ mod suspend;
 
 /// A bench: a backend with its event queue and clock.
 struct Bench<S = ()> {
-    backend: Backend<S>,
+    backend: Backend,
     events: EventQueue<Event>,
     hash: EventHash,
     now: Time,
@@ -73,7 +73,7 @@ fn slot(lpn: u32, psn: u32) -> Slot {
 }
 
 /// A backend that records its phases.
-fn observed<S: Sector>(media: Media<S>, config: &Config) -> Backend<S> {
+fn observed<S: Sector>(media: Media, config: &Config) -> Backend {
     let mut backend = Backend::new(media, config);
     backend.observe(Box::new(Vec::<Phase>::new()));
     backend

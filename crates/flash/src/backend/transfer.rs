@@ -1,13 +1,12 @@
 //! What commands send over a channel: each transfer waits for the channel, crosses it, and leaves it to the next.
 
-use crate::nand::Sector;
 use base::engine::{EventQueue, Handle};
 use base::units::Time;
 
 use super::planted::Bug;
 use super::{Backend, BusOrder, Class, Command, Event, Op, Phase, Primitive, Resource, State};
 
-impl<S: Sector> Backend<S> {
+impl Backend {
     /// The channel of a command: the bus of its die, or the link of its controller.
     #[inline]
     pub(super) fn channel_of(&self, handle: Handle<Command>) -> u32 {
@@ -294,7 +293,7 @@ impl<S: Sector> Backend<S> {
         }
         command.crossed = until;
         let first = self.table.first_slot(handle);
-        if S::PRESENT {
+        if self.payload.is_present() {
             (from..until).for_each(|i| self.payload.empty(first + i as usize));
         }
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use base::units::{Ratio, Span, SuperblockId};
 
 use super::Op;
-use crate::nand::{Media, Sector};
+use crate::nand::Media;
 
 /// Differences of array times between blocks, and with wear.
 ///
@@ -36,9 +36,9 @@ impl VariationSpec {
     pub const MOST: f64 = 0.9;
 
     /// Array time of an operation on one plane of a superblock, or on all of them.
-    pub(super) fn time<S: Sector>(
+    pub(super) fn time(
         &self,
-        media: &Media<S>,
+        media: &Media,
         (op, time): (Op, Span),
         (superblock, plane): (SuperblockId, Option<u32>),
     ) -> Span {
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
     use crate::nand::{FaultSpec, Faults, Geometry};
 
-    fn media(stripe: u32) -> Media<()> {
+    fn media(stripe: u32) -> Media {
         let geometry = Geometry::new(1, 1, 1, stripe, stripe, 512, 4, 1, 4).expect("a small array");
         Media::new(geometry, 100, 1, Faults::new(&FaultSpec::default(), 1))
     }
@@ -117,7 +117,7 @@ mod tests {
         let spec = VariationSpec { program_wear: Ratio::new(0.2), erase_wear: Ratio::new(1.0), ..Default::default() };
         let mut media = media(1);
         let block = SuperblockId::new(3);
-        let times = |media: &Media<()>| {
+        let times = |media: &Media| {
             [Op::Read, Op::Program, Op::Erase]
                 .map(|op| spec.time(media, (op, Span::from_us(1000)), (block, None)).as_us_f64().round() as u64)
         };

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::Sector;
+use super::sector::{decode, encode};
+use super::{Sector, Stamp};
 
 /// The ranges of adjacent sectors in a mask, of a mapping unit with this many sectors. Most masks have one.
 #[inline]
@@ -32,38 +33,53 @@ pub const fn is_whole_unit(mask: u64, sectors: usize) -> bool {
     mask.trailing_ones() as usize >= sectors
 }
 
-/// Copies the sectors of a mask into a mapping unit, from a list of sectors in which the mapping unit begins at `at`. That
-/// is negative if the list begins inside it.
+/// Copies the sectors of a mask into the bytes of a mapping unit, from a list of sectors in which the mapping unit begins at
+/// `at`. That is negative if the list begins inside it.
 #[inline]
-pub fn copy_into_unit<S: Copy>(mask: u64, (list, at): (&[S], i32), unit: &mut [S]) {
-    if is_whole_unit(mask, unit.len()) {
-        return unit.copy_from_slice(&list[at as usize..][..unit.len()]);
+pub fn copy_into_unit<S: Sector>(mask: u64, (list, at): (&[S], i32), unit: &mut [u8]) {
+    let bytes = S::KIND.bytes().max(1);
+    let sectors = unit.len() / bytes;
+    if is_whole_unit(mask, sectors) {
+        return encode(&list[at as usize..][..sectors], unit);
     }
-    for range in ranges(mask, unit.len()) {
-        unit[range.clone()].copy_from_slice(&list[shifted(&range, at)]);
+    for range in ranges(mask, sectors) {
+        encode(&list[shifted(&range, at)], &mut unit[range.start * bytes..range.end * bytes]);
     }
 }
 
-/// Copies the sectors of a mask from a mapping unit into a list, as [`copy_into_unit`] copies them out of it.
+/// Copies the sectors of a mask from the bytes of a mapping unit into a list, as [`copy_into_unit`] copies them out of it.
 #[inline]
-pub fn copy_from_unit<S: Copy>(mask: u64, unit: &[S], (list, at): (&mut [S], i32)) {
-    if is_whole_unit(mask, unit.len()) {
-        return list[at as usize..][..unit.len()].copy_from_slice(unit);
+pub fn copy_from_unit<S: Sector>(mask: u64, unit: &[u8], (list, at): (&mut [S], i32)) {
+    let bytes = S::KIND.bytes().max(1);
+    let sectors = unit.len() / bytes;
+    if is_whole_unit(mask, sectors) {
+        return decode(unit, &mut list[at as usize..][..sectors]);
     }
-    for range in ranges(mask, unit.len()) {
-        list[shifted(&range, at)].copy_from_slice(&unit[range]);
+    for range in ranges(mask, sectors) {
+        decode(&unit[range.start * bytes..range.end * bytes], &mut list[shifted(&range, at)]);
+    }
+}
+
+/// Copies the sectors of a mask from one mapping unit to another, with sectors of this many bytes.
+#[inline]
+pub(crate) fn copy_between_units(mask: u64, from: &[u8], into: &mut [u8], bytes: usize) {
+    for Range { start, end } in ranges(mask, into.len() / bytes.max(1)) {
+        into[start * bytes..end * bytes].copy_from_slice(&from[start * bytes..end * bytes]);
     }
 }
 
 /// Puts the sectors of a mask of a mapping unit into a list in which it begins at `at`. Its first sector determines all.
 #[inline(always)]
 #[allow(clippy::inline_always)] // Every unit of a verified read passes it.
-pub fn run_into_list<S: Sector>(mask: u64, (first, sectors): (S, usize), (list, at): (&mut [S], i32)) {
+pub fn run_into_list<S: Sector>(mask: u64, (first, sectors): (Stamp, usize), (list, at): (&mut [S], i32)) {
+    let fill = |first: Stamp, into: &mut [S]| {
+        (0..).zip(into).for_each(|(i, into)| *into = S::decode(&first.following(i).0.to_le_bytes()));
+    };
     if is_whole_unit(mask, sectors) {
-        return first.fill_run(&mut list[at as usize..][..sectors]);
+        return fill(first, &mut list[at as usize..][..sectors]);
     }
     for range in ranges(mask, sectors) {
-        first.following(range.start as u32).fill_run(&mut list[shifted(&range, at)]);
+        fill(first.following(range.start as u32), &mut list[shifted(&range, at)]);
     }
 }
 
@@ -83,21 +99,31 @@ mod tests {
             for (at, first) in [(-(from as i32), from), (from as i32, 0)] {
                 let mask = (if whole { u64::MAX } else { mask }) >> first << first;
                 let of = |i: usize| (i as i32 + at) as usize;
-                let mut list: Vec<u32> = (0..of(sectors) + behind).map(|i| i as u32).collect();
-                let mut unit = vec![1000; sectors];
+                let mut list: Vec<Stamp> = (0..of(sectors) + behind).map(|i| Stamp(i as u64)).collect();
+                let encoded = |unit: &[Stamp]| {
+                    let mut bytes = vec![0; unit.len() * 8];
+                    encode(unit, &mut bytes);
+                    bytes
+                };
+                let mut unit = encoded(&vec![Stamp(1000); sectors]);
                 copy_into_unit(mask, (&list, at), &mut unit);
                 let is_in = |i: &usize| mask >> i & 1 != 0;
-                let wanted = |i| if is_in(&i) { of(i) as u32 } else { 1000 };
-                prop_assert_eq!(&unit, &(0..sectors).map(wanted).collect::<Vec<_>>());
+                let wanted = |i| if is_in(&i) { Stamp(of(i) as u64) } else { Stamp(1000) };
+                prop_assert_eq!(&unit, &encoded(&(0..sectors).map(wanted).collect::<Vec<_>>()));
                 let mut wanted = list.clone();
-                unit.iter_mut().for_each(|sector| *sector += 7000);
-                (0..sectors).filter(is_in).for_each(|i| wanted[of(i)] = unit[i]);
-                copy_from_unit(mask, &unit, (&mut list, at));
+                let other: Vec<Stamp> = (0..sectors).map(|i| Stamp(7000 + i as u64)).collect();
+                (0..sectors).filter(is_in).for_each(|i| wanted[of(i)] = other[i]);
+                copy_from_unit(mask, &encoded(&other), (&mut list, at));
                 prop_assert_eq!(&list, &wanted);
+                // From one mapping unit to another.
+                let mut into = encoded(&vec![Stamp(5); sectors]);
+                copy_between_units(mask, &encoded(&other), &mut into, 8);
+                let merged = |i| if is_in(&i) { other[i] } else { Stamp(5) };
+                prop_assert_eq!(&into, &encoded(&(0..sectors).map(merged).collect::<Vec<_>>()));
                 // A mapping unit that its first sector determines.
                 let run: Vec<Stamp> = (0..sectors as u64).map(|i| Stamp(500 + i)).collect();
                 let mut lists = [vec![Stamp(9); list.len()], vec![Stamp(9); list.len()]];
-                copy_from_unit(mask, &run, (&mut lists[0], at));
+                copy_from_unit(mask, &encoded(&run), (&mut lists[0], at));
                 run_into_list(mask, (run[0], sectors), (&mut lists[1], at));
                 prop_assert_eq!(&lists[0], &lists[1]);
             }

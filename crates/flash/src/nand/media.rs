@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use base::units::{Lpn, Psn, SuperblockId};
 
-use super::{Faults, Geometry, Image, Sector, Spare};
+use super::{Faults, Geometry, Image, SectorKind, Spare};
 
 mod backing;
 mod copy;
@@ -73,10 +73,12 @@ impl Block {
     }
 }
 
-/// A flash array: the state of its blocks and spare areas and, if `S` has content, its payload.
+/// A flash array: the state of its blocks and spare areas and, if sectors have content, its payload.
 #[derive(Clone, Debug)]
-pub struct Media<S> {
+pub struct Media {
     geometry: Geometry,
+    /// What sectors hold.
+    kind: SectorKind,
     endurance: u32,
     one_shot: u32,
     /// Pages of a word line of which a torn one damages those before it; 1 if none does.
@@ -84,10 +86,10 @@ pub struct Media<S> {
     blocks: Vec<Block>,
     spares: Spares,
     /// The content of each block's sectors. Empty with a backing store, which has the content.
-    payload: Vec<Content<S>>,
+    payload: Vec<Content>,
     /// The content of host writes that spare areas tell. Empty with a backing store.
-    writes: Writes<S>,
-    backing: Backing<S>,
+    writes: Writes,
+    backing: Backing,
     /// The content of translation pages.
     images: Images,
     /// Slots with uncorrectable data; empty unless faults are injected.
@@ -110,23 +112,23 @@ pub(crate) struct SlotRead {
     pub(crate) readable: bool,
 }
 
-impl<S: Sector> Media<S> {
-    /// A new array: all blocks erased, some bad from the factory if the faults say so.
+impl Media {
+    /// A new array without content: all blocks erased, some bad from the factory if the faults say so.
     #[must_use]
     pub fn new(geometry: Geometry, endurance: u32, one_shot: u32, mut faults: Faults) -> Self {
         let blocks = (0..geometry.block_count())
             .map(|_| Block { bad: faults.initially_bad(), ..Block::default() })
             .collect::<Vec<_>>();
-        let payload = if S::PRESENT { vec![Content::Derived; blocks.len()] } else { Vec::new() };
         Self {
+            kind: SectorKind::Nothing,
             endurance,
             one_shot,
             paired: 1,
             bad: blocks.iter().filter(|block| block.bad).count() as u64,
             spares: Spares::new(&geometry),
             blocks,
-            payload,
-            writes: Writes::new(&geometry),
+            payload: Vec::new(),
+            writes: Writes::new(&geometry, SectorKind::Nothing),
             backing: Backing::default(),
             images: Images::default(),
             unreadable: BTreeSet::new(),
@@ -138,28 +140,44 @@ impl<S: Sector> Media<S> {
         }
     }
 
+    /// The new array with sectors that hold content of this kind.
+    #[must_use]
+    pub fn with_content(mut self, kind: SectorKind) -> Self {
+        self.kind = kind;
+        self.payload = if kind.is_present() { vec![Content::Derived; self.blocks.len()] } else { Vec::new() };
+        self.writes = Writes::new(&self.geometry, kind);
+        self
+    }
+
+    /// What sectors hold.
+    #[must_use]
+    #[inline]
+    pub const fn kind(&self) -> SectorKind {
+        self.kind
+    }
+
     /// Bytes of a new array of this shape, and of its payload once all of it is programmed.
     #[must_use]
-    pub fn memory(geometry: &Geometry) -> [u64; 2] {
+    pub fn memory(geometry: &Geometry, kind: SectorKind) -> [u64; 2] {
         let blocks = u64::from(geometry.block_count());
-        let slots = u64::from(geometry.slot_count()) * u64::from(geometry.sectors);
+        let sectors = u64::from(geometry.slot_count()) * u64::from(geometry.sectors);
         let payload =
-            blocks * size_of::<Content<S>>() as u64 + slots * size_of::<S>() as u64 + Writes::<S>::memory(geometry);
+            blocks * size_of::<Content>() as u64 + sectors * kind.bytes() as u64 + Writes::memory(geometry, kind);
         let state = blocks * size_of::<Block>() as u64 + Spares::memory(geometry);
-        [state, if S::PRESENT { payload } else { 0 }]
+        [state, if kind.is_present() { payload } else { 0 }]
     }
 
     /// Bytes of the payload of an array of this shape while so many of its blocks have content of their own.
     #[must_use]
-    pub fn memory_of_content(geometry: &Geometry, blocks: u64) -> u64 {
+    pub fn memory_of_content(geometry: &Geometry, kind: SectorKind, blocks: u64) -> u64 {
         let all = u64::from(geometry.block_count());
         let each = u64::from(geometry.slot_count()) / all.max(1);
         let blocks = blocks.min(all);
         let sectors = blocks * each * u64::from(geometry.sectors);
-        let payload = all * size_of::<Content<S>>() as u64
-            + sectors * size_of::<S>() as u64
-            + Writes::<S>::memory_of(geometry, blocks * each);
-        if S::PRESENT { payload } else { 0 }
+        let payload = all * size_of::<Content>() as u64
+            + sectors * kind.bytes() as u64
+            + Writes::memory_of(geometry, kind, blocks * each);
+        if kind.is_present() { payload } else { 0 }
     }
 
     /// Bytes of the content of `pages` translation pages of `entries` entries, and of the `copies` of them that the FTL
@@ -352,12 +370,12 @@ impl<S: Sector> Media<S> {
     /// # Panics
     /// If the slot holds no data: an FTL reads only slots that it wrote.
     #[inline]
-    pub(crate) fn read(&mut self, psn: Psn, into: &mut [S]) -> SlotRead {
+    pub(crate) fn read(&mut self, psn: Psn, into: &mut [u8]) -> SlotRead {
         let Spare::Data { lpn, version } = self.spare(psn) else {
             panic!("read of {psn}, which holds no data: {:?}", self.spare(psn));
         };
         let mut readable = !self.is_unreadable(psn);
-        if S::PRESENT {
+        if self.kind.is_present() {
             readable &= self.read_payload(psn, Spare::Data { lpn, version }, into);
         }
         SlotRead { lpn, version, readable }
@@ -389,7 +407,7 @@ impl<S: Sector> Media<S> {
             (block.next_page, block.sparse) = (0, false);
             (block.opened, block.stream, block.mode) = (0, Stream::default(), Mode::default());
             self.set_failing(superblock, plane, false);
-            if S::PRESENT && !self.backing.is_some() {
+            if self.kind.is_present() && !self.backing.is_some() {
                 let block = self.geometry.block(superblock, plane);
                 self.payload[block.index()] = Content::Derived;
             }

@@ -1,25 +1,70 @@
-//! The content of a sector: nothing, a stamp or bytes. The FTL moves it and never looks inside.
+//! The content of a sector: nothing, a stamp or bytes.
+//!
+//! Inside the flash content is bytes, of a kind that the drive is built with; the FTL never sees them. The host side has
+//! typed sectors.
 
 use std::fmt::Debug;
 
 use base::units::Lba;
 
-/// The content of one 512-byte sector.
-pub trait Sector: Copy + Default + Eq + Debug + 'static {
-    /// False if a sector has no content: then the simulator spends no memory and no time on it.
-    const PRESENT: bool = size_of::<Self>() > 0;
+/// What the sectors of a drive hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SectorKind {
+    /// Nothing: the simulator spends no memory and no time on content.
+    Nothing,
+    /// A [`Stamp`].
+    Stamp,
+    /// The 512 bytes of a sector.
+    Bytes,
+}
 
-    /// Bytes of a sector in a snapshot.
-    const BYTES: u32 = size_of::<Self>() as u32;
+impl SectorKind {
+    /// Bytes that a sector of this kind takes.
+    #[must_use]
+    #[inline]
+    pub const fn bytes(self) -> usize {
+        match self {
+            Self::Nothing => 0,
+            Self::Stamp => size_of::<Stamp>(),
+            Self::Bytes => 512,
+        }
+    }
 
-    /// True if the first sector of a mapping unit mostly determines the others ([`Sector::following`]). The media then
+    /// True if sectors have content.
+    #[must_use]
+    #[inline]
+    pub const fn is_present(self) -> bool {
+        !matches!(self, Self::Nothing)
+    }
+
+    /// True if the first sector of a mapping unit mostly determines the others ([`Stamp::following`]). The media then
     /// store only the first one.
-    const FOLLOWS: bool = false;
+    #[must_use]
+    #[inline]
+    pub const fn is_stamp(self) -> bool {
+        matches!(self, Self::Stamp)
+    }
 
-    /// Appends the bytes of the sector.
-    fn encode(&self, to: &mut Vec<u8>);
+    /// The first sector of these bytes, if it determines the others.
+    #[must_use]
+    #[inline]
+    pub fn run(self, content: &[u8]) -> Option<Stamp> {
+        if !self.is_stamp() {
+            return None;
+        }
+        Stamp::first_of(content.chunks_exact(size_of::<Stamp>()).map(Stamp::decode))
+    }
+}
 
-    /// Decodes the bytes that [`Sector::encode`] appended; exactly [`Sector::BYTES`] bytes.
+/// The content of one 512-byte sector, as the host side has it.
+pub trait Sector: Copy + Default + Eq + Debug + 'static {
+    /// The kind of the content.
+    const KIND: SectorKind;
+
+    /// Writes the bytes of the sector, as many as [`SectorKind::bytes`].
+    fn encode(&self, into: &mut [u8]);
+
+    /// The sector of such bytes.
     fn decode(bytes: &[u8]) -> Self;
 
     /// The content that preconditioning writes to a sector: a function of its address and of the version in the spare
@@ -29,30 +74,34 @@ pub trait Sector: Copy + Default + Eq + Debug + 'static {
         Self::default()
     }
 
-    /// The content `count` sectors behind this one, if one write wrote both. Empty sectors follow an empty one.
+    /// The first of these sectors, if it determines the others.
     #[must_use]
-    fn following(self, _count: u32) -> Self {
-        self
+    fn run(_content: &[Self]) -> Option<Stamp> {
+        None
     }
+}
 
-    /// Fills a slot with this sector and those that follow it.
-    #[inline]
-    fn fill_run(self, into: &mut [Self]) {
-        (0..).zip(into).for_each(|(i, sector)| *sector = self.following(i));
+/// Writes sectors as bytes.
+#[inline]
+pub fn encode<S: Sector>(sectors: &[S], into: &mut [u8]) {
+    if S::KIND.is_present() {
+        sectors.iter().zip(into.chunks_exact_mut(S::KIND.bytes())).for_each(|(sector, into)| sector.encode(into));
     }
+}
 
-    /// True if the first of these sectors determines the others.
-    #[must_use]
-    #[inline]
-    fn is_run(content: &[Self]) -> bool {
-        let mut all = (0..).zip(content);
-        content.first().is_some_and(|first| all.all(|(i, sector)| *sector == first.following(i)))
+/// Reads sectors from bytes.
+#[inline]
+pub fn decode<S: Sector>(bytes: &[u8], into: &mut [S]) {
+    if S::KIND.is_present() {
+        into.iter_mut().zip(bytes.chunks_exact(S::KIND.bytes())).for_each(|(into, bytes)| *into = S::decode(bytes));
     }
 }
 
 /// No content: timing only.
 impl Sector for () {
-    fn encode(&self, _: &mut Vec<u8>) {}
+    const KIND: SectorKind = SectorKind::Nothing;
+
+    fn encode(&self, _: &mut [u8]) {}
 
     fn decode(_: &[u8]) -> Self {}
 }
@@ -78,15 +127,44 @@ impl Stamp {
         let version = (self.0 >> ADDRESS_BITS) as u32 & ((1 << VERSION_BITS) - 1);
         Some((Lba::new(self.0 & ((1 << ADDRESS_BITS) - 1)), version))
     }
+
+    /// The stamp `count` sectors behind this one, if one write wrote both. Empty sectors follow an empty one.
+    #[must_use]
+    #[inline]
+    pub const fn following(self, count: u32) -> Self {
+        Self(if self.0 == 0 { 0 } else { self.0.wrapping_add(count as u64) })
+    }
+
+    /// The first of these stamps, if it determines the others. Differences are gathered without an early exit, so that
+    /// several are compared at once.
+    #[inline]
+    fn first_of(mut stamps: impl Iterator<Item = Self>) -> Option<Self> {
+        let first = stamps.next()?;
+        let step = u64::from(first.0 != 0);
+        let mut expected = first.0;
+        let differ = stamps.fold(0, |differ, Self(held)| {
+            expected = expected.wrapping_add(step);
+            differ | held ^ expected
+        });
+        (differ == 0).then_some(first)
+    }
+
+    /// Fills a slot with the bytes of this stamp and those that follow it.
+    #[inline]
+    pub fn fill_run(self, into: &mut [u8]) {
+        (0..).zip(into.chunks_exact_mut(size_of::<Self>())).for_each(|(i, into)| self.following(i).encode(into));
+    }
 }
 
 impl Sector for Stamp {
-    const FOLLOWS: bool = true;
+    const KIND: SectorKind = SectorKind::Stamp;
 
-    fn encode(&self, to: &mut Vec<u8>) {
-        to.extend_from_slice(&self.0.to_le_bytes());
+    #[inline]
+    fn encode(&self, into: &mut [u8]) {
+        into.copy_from_slice(&self.0.to_le_bytes());
     }
 
+    #[inline]
     fn decode(bytes: &[u8]) -> Self {
         Self(u64::from_le_bytes(bytes.try_into().expect("eight bytes")))
     }
@@ -98,22 +176,8 @@ impl Sector for Stamp {
     }
 
     #[inline]
-    fn following(self, count: u32) -> Self {
-        Self(if self.0 == 0 { 0 } else { self.0.wrapping_add(u64::from(count)) })
-    }
-
-    /// Differences are gathered without an early exit, so that several sectors are compared at once.
-    #[inline]
-    fn is_run(content: &[Self]) -> bool {
-        let Some(Self(first)) = content.first().copied() else { return false };
-        let step = u64::from(first != 0);
-        let mut expected = first;
-        let differ = content.iter().fold(0, |differ, Self(held)| {
-            let here = held ^ expected;
-            expected = expected.wrapping_add(step);
-            differ | here
-        });
-        differ == 0
+    fn run(content: &[Self]) -> Option<Stamp> {
+        Self::first_of(content.iter().copied())
     }
 }
 
@@ -128,8 +192,11 @@ impl Default for Bytes512 {
 }
 
 impl Sector for Bytes512 {
-    fn encode(&self, to: &mut Vec<u8>) {
-        to.extend_from_slice(&self.0);
+    const KIND: SectorKind = SectorKind::Bytes;
+
+    #[inline]
+    fn encode(&self, into: &mut [u8]) {
+        into.copy_from_slice(&self.0);
     }
 
     fn decode(bytes: &[u8]) -> Self {
@@ -161,17 +228,33 @@ mod tests {
 
     #[test]
     fn a_run_is_what_one_write_wrote() {
+        let bytes = |stamps: &[Stamp]| {
+            let mut bytes = vec![0; stamps.len() * 8];
+            encode(stamps, &mut bytes);
+            bytes
+        };
         let run = |first: u64| (0..9).map(move |i| Stamp(first).following(i)).collect::<Vec<_>>();
         for first in [0, 1, 1 << 24, u64::MAX - 3] {
-            assert!((1..=9).all(|count| Stamp::is_run(&run(first)[..count])), "{first}");
+            let of = |count| SectorKind::Stamp.run(&bytes(&run(first)[..count]));
+            assert!((1..=9).all(|count| of(count) == Some(Stamp(first))), "{first}");
             for changed in 1..9 {
                 let mut other = run(first);
                 other[changed].0 ^= 1 << (7 * changed);
-                assert!(!Stamp::is_run(&other), "sector {changed} of {other:?}");
+                assert_eq!(SectorKind::Stamp.run(&bytes(&other)), None, "sector {changed} of {other:?}");
             }
         }
-        assert!(!Stamp::is_run(&[]));
-        let bytes = |byte| Bytes512([byte; 512]);
-        assert!(Bytes512::is_run(&[bytes(1), bytes(1)]) && !Bytes512::is_run(&[bytes(1), bytes(2)]));
+        assert_eq!(SectorKind::Stamp.run(&[]), None);
+        assert_eq!(SectorKind::Bytes.run(&[0; 1024]), None, "bytes follow from nothing");
+    }
+
+    #[test]
+    fn sectors_come_back_from_their_bytes() {
+        let (stamps, bytes) = ([Stamp(7), Stamp(1 << 40)], [Bytes512([3; 512]), Bytes512([9; 512])]);
+        let (mut to, mut back) = ([0; 1024], ([Stamp(0); 2], [Bytes512::default(); 2]));
+        encode(&stamps, &mut to);
+        decode(&to, &mut back.0);
+        encode(&bytes, &mut to);
+        decode(&to, &mut back.1);
+        assert_eq!(back, (stamps, bytes));
     }
 }

@@ -4,7 +4,7 @@
 //! copy in the youngest block is the newest. A lookup goes from the youngest block to the oldest.
 
 use base::units::{Lpn, Psn, SuperblockId};
-use flash::nand::{Media, Sector};
+use flash::nand::Media;
 
 use super::{BlockFtl, FAILURES, Lbn, RESERVE};
 
@@ -57,7 +57,7 @@ impl BlockFtl {
 
     /// The place of a page's newest copy, if the page has not been discarded.
     #[inline]
-    pub(super) fn place_of<S: Sector>(&self, media: &Media<S>, lbn: Lbn, offset: u32) -> Option<Psn> {
+    pub(super) fn place_of(&self, media: &Media, lbn: Lbn, offset: u32) -> Option<Psn> {
         let mut places = self.chain(lbn).map(|block| self.geometry.slot(block, offset));
         let place = places.find(|psn| media.holds_data(*psn))?;
         (!self.holes.contains(lbn, offset)).then_some(place)

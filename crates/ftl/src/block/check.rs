@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use base::units::SuperblockId;
-use flash::nand::{Media, Sector, Spare};
+use flash::nand::{Media, Spare};
 
 use super::BlockFtl;
 use super::chains::State;
@@ -13,7 +13,7 @@ impl BlockFtl {
     ///
     /// # Panics
     /// If an invariant is broken.
-    pub(super) fn check<S: Sector>(&self, media: &Media<S>) {
+    pub(super) fn check(&self, media: &Media) {
         let mut used = BTreeSet::new();
         for lbn in 0..self.chains.len() as u32 {
             let blocks: Vec<SuperblockId> = self.chain(lbn).collect();

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 
 use base::units::SuperblockId;
 use flash::backend::{Cause, Class};
-use flash::nand::Sector;
 
 use super::chains::State;
 use super::{BlockFtl, Kind, Lbn, RESERVE};
@@ -77,7 +76,7 @@ impl Die {
 
 impl BlockFtl {
     /// Starts the waiting writes and merges of a die. Refuses writes only if nothing under way there could make room.
-    pub(super) fn start_next<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, die: usize) {
+    pub(super) fn start_next(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, die: usize) {
         for superblock in std::mem::take(&mut self.useless) {
             self.give_up(flash, superblock, Cause::Recovery);
         }
@@ -99,7 +98,7 @@ impl BlockFtl {
     }
 
     /// Programs the waiting writes of a die that have a place now.
-    fn place_waiting<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, die: usize) {
+    fn place_waiting(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, die: usize) {
         let mut all = std::mem::take(&mut self.dies[die].waiting);
         all.retain_mut(|waiting| {
             while let Some(unit) = waiting.units.front() {
@@ -138,7 +137,7 @@ impl BlockFtl {
     }
 
     /// Takes a block out of use: it is erased or retired as soon as no read of it is under way.
-    pub(super) fn give_up<S: Sector>(&mut self, flash: &mut Flash<'_, S>, superblock: SuperblockId, cause: Cause) {
+    pub(super) fn give_up(&mut self, flash: &mut Flash<'_>, superblock: SuperblockId, cause: Cause) {
         let die = self.geometry.die_of(superblock).index();
         self.dies[die].leaving += 1;
         self.block(superblock).state = State::Leaving;
@@ -146,7 +145,7 @@ impl BlockFtl {
     }
 
     /// Erases or retires a block that is out of use, unless it is being read.
-    pub(super) fn erase_unread<S: Sector>(&mut self, flash: &mut Flash<'_, S>, superblock: SuperblockId, cause: Cause) {
+    pub(super) fn erase_unread(&mut self, flash: &mut Flash<'_>, superblock: SuperblockId, cause: Cause) {
         let block = self.block(superblock);
         if block.pins > 0 || block.state != State::Leaving {
             return;
@@ -162,7 +161,7 @@ impl BlockFtl {
     }
 
     /// Retires a block that is out of use.
-    pub(super) fn retire<S: Sector>(&mut self, flash: &mut Flash<'_, S>, superblock: SuperblockId) {
+    pub(super) fn retire(&mut self, flash: &mut Flash<'_>, superblock: SuperblockId) {
         flash.backend.media_mut().retire(superblock);
         self.block(superblock).state = State::Bad;
         let die = self.geometry.die_of(superblock).index();

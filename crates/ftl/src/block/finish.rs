@@ -3,7 +3,6 @@
 use base::engine::Handle;
 use base::units::SuperblockId;
 use flash::backend::{List, Op};
-use flash::nand::Sector;
 
 use super::chains::State;
 use super::{BlockFtl, Kind};
@@ -12,12 +11,7 @@ use crate::toolkit::{Commands, Programmed, Slots};
 
 impl BlockFtl {
     /// A list has finished.
-    pub(super) fn finished<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        list: Handle<List>,
-    ) {
+    pub(super) fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
         let die = self.die_of(flash, list);
         self.dies[die].under_way -= 1;
         match Kind::of(flash.backend.list(list)) {
@@ -29,11 +23,11 @@ impl BlockFtl {
         self.start_next(flash, owners, die);
     }
 
-    fn read_finished<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, list: Handle<List>) {
+    fn read_finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
         let service = Service::of(flash.backend.list(list));
         let mut slots = Slots::of(flash.backend, list);
         while let Some((place, slot)) = slots.next(flash.backend) {
-            owners.read_done(&slot, flash.backend.payload_of(place), service);
+            owners.read_done(&slot, flash.backend.content_of(place), service);
             let (superblock, _) = self.geometry.locate(slot.psn);
             let block = self.block(superblock);
             block.pins = block.pins.checked_sub(1).expect("a pin for every read");
@@ -42,13 +36,7 @@ impl BlockFtl {
         flash.backend.release(list);
     }
 
-    fn write_finished<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        die: usize,
-        list: Handle<List>,
-    ) {
+    fn write_finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, die: usize, list: Handle<List>) {
         let service = Service::of(flash.backend.list(list));
         let mut commands = Commands::of(flash.backend, list);
         while let Some((handle, command)) = commands.next(flash.backend) {
@@ -81,7 +69,7 @@ impl BlockFtl {
         (block.failing, block.next) = (true, pages);
     }
 
-    fn erase_finished<S: Sector>(&mut self, flash: &mut Flash<'_, S>, die: usize, list: Handle<List>) {
+    fn erase_finished(&mut self, flash: &mut Flash<'_>, die: usize, list: Handle<List>) {
         let erase = flash.backend.list(list).first().expect("an erase");
         let command = flash.backend.command(erase);
         let (superblock, failed) = (command.target.superblock, command.failed);

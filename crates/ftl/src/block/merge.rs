@@ -9,7 +9,7 @@
 use base::engine::Handle;
 use base::units::{Psn, SuperblockId};
 use flash::backend::{Cause, Class, Command, List, Op};
-use flash::nand::{Sector, Target};
+use flash::nand::Target;
 
 use super::chains::{Chain, State};
 use super::dies::{Merge, Waiting};
@@ -25,7 +25,7 @@ struct Copies {
 
 impl BlockFtl {
     /// Begins the merge of a logical block. Returns false if there is no room for it now.
-    pub(super) fn merge<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, lbn: Lbn) -> bool {
+    pub(super) fn merge(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, lbn: Lbn) -> bool {
         let die = self.home(lbn);
         let chain = self.chains[lbn as usize];
         assert_eq!(chain.programs, 0, "a merge waits for the programs of its chain");
@@ -52,7 +52,7 @@ impl BlockFtl {
     }
 
     /// True if the newest copies of all pages before the block's next one are in this block.
-    fn is_whole<S: Sector>(&self, flash: &Flash<'_, S>, lbn: Lbn, superblock: SuperblockId) -> bool {
+    fn is_whole(&self, flash: &Flash<'_>, lbn: Lbn, superblock: SuperblockId) -> bool {
         let block = self.blocks[superblock.index()];
         let media = flash.backend.media();
         let here = |psn: Psn| self.geometry.locate(psn).0 == superblock;
@@ -72,10 +72,10 @@ impl BlockFtl {
     }
 
     /// Submits the list of a merge: from a page on, the newest copies of all pages and the writes taken along.
-    fn copy<S: Sector>(
+    fn copy(
         &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
+        flash: &mut Flash<'_>,
+        owners: &mut impl Owners,
         die: usize,
         superblock: SuperblockId,
         from: u32,
@@ -104,10 +104,10 @@ impl BlockFtl {
     }
 
     /// Adds the program of a write that the merge takes along.
-    fn add_along<S: Sector>(
+    fn add_along(
         &self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
+        flash: &mut Flash<'_>,
+        owners: &mut impl Owners,
         copies: &mut Copies,
         target: Target,
         unit: &PageWrite,
@@ -119,7 +119,7 @@ impl BlockFtl {
     }
 
     /// Adds the read and the program of a page.
-    fn add_copy<S: Sector>(&self, flash: &mut Flash<'_, S>, copies: &mut Copies, target: Target, psn: Psn) {
+    fn add_copy(&self, flash: &mut Flash<'_>, copies: &mut Copies, target: Target, psn: Psn) {
         let [read, program] = add_copy(flash.backend, [copies.list; 2], psn, target);
         if let Some(last) = copies.last.replace(program) {
             flash.backend.depend(last, read);
@@ -127,10 +127,10 @@ impl BlockFtl {
     }
 
     /// The list of a merge has finished.
-    pub(super) fn merge_finished<S: Sector>(
+    pub(super) fn merge_finished(
         &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
+        flash: &mut Flash<'_>,
+        owners: &mut impl Owners,
         die: usize,
         list: Handle<List>,
     ) {
@@ -170,7 +170,7 @@ impl BlockFtl {
     }
 
     /// All pages are in one block: makes it the data block, and gives up the others.
-    fn end_merge<S: Sector>(&mut self, flash: &mut Flash<'_, S>, die: usize) {
+    fn end_merge(&mut self, flash: &mut Flash<'_>, die: usize) {
         let Merge { lbn, destination } = self.dies[die].merge.take().expect("its merge");
         let chain = self.chains[lbn as usize];
         let data = destination.or(chain.newest).expect("a block that was copied to");

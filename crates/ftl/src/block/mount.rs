@@ -6,7 +6,7 @@
 //! taken writes along, the block stays at the young end of the chain, which may exceed its limit until its next merge.
 
 use base::units::SuperblockId;
-use flash::nand::{BlockBirth, Media, Sector, Spare};
+use flash::nand::{BlockBirth, Media, Spare};
 
 use super::chains::{Block, Chain, State};
 use super::dies::Die;
@@ -17,7 +17,7 @@ use crate::toolkit::{DieLists, FreeList, Gates, Holes, Versions};
 
 impl BlockFtl {
     /// Recovers the FTL from the media.
-    pub(super) fn mount<S: Sector>(config: &BlockConfig, from: &Mount<'_, S>) -> Self {
+    pub(super) fn mount(config: &BlockConfig, from: &Mount<'_>) -> Self {
         let geometry = config.geometry.clone();
         let (dies, pages) = (geometry.die_count(), geometry.superblock_slots());
         let free = || FreeList::new(config.wear.dynamic, geometry.superblock_count() / dies);
@@ -45,7 +45,7 @@ impl BlockFtl {
         ftl
     }
 
-    fn recover<S: Sector>(&mut self, media: &Media<S>) {
+    fn recover(&mut self, media: &Media) {
         let mut programmed: Vec<(Lbn, BlockBirth, SuperblockId)> = Vec::new();
         for (superblock, found) in recovery::survey(media, self.planted) {
             match found {
@@ -92,7 +92,7 @@ impl BlockFtl {
     }
 
     /// The logical block of a block's pages, if it has any.
-    fn scan_superblock<S: Sector>(&mut self, media: &Media<S>, superblock: SuperblockId) -> Option<Lbn> {
+    fn scan_superblock(&mut self, media: &Media, superblock: SuperblockId) -> Option<Lbn> {
         let mut found = None;
         for offset in 0..self.pages.get() {
             let spare = media.spare(self.geometry.slot(superblock, offset));
@@ -113,7 +113,7 @@ impl BlockFtl {
     }
 
     /// True if the block has a page that no older block of its chain has in the same version.
-    fn adds<S: Sector>(&self, media: &Media<S>, superblock: SuperblockId, versions: &mut [Option<u32>]) -> bool {
+    fn adds(&self, media: &Media, superblock: SuperblockId, versions: &mut [Option<u32>]) -> bool {
         let mut adds = false;
         for (offset, known) in (0..).zip(versions) {
             let Some(version) = recovery::version_of(media, self.geometry.slot(superblock, offset)) else { continue };

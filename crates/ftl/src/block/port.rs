@@ -3,7 +3,7 @@
 use base::engine::Handle;
 use base::units::{Lpn, Span, Time};
 use flash::backend::List;
-use flash::nand::{Media, Sector};
+use flash::nand::Media;
 
 use super::{BlockConfig, BlockFtl};
 use crate::port::{Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrite};
@@ -11,11 +11,11 @@ use crate::port::{Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrite};
 impl Ftl for BlockFtl {
     type Config = BlockConfig;
 
-    fn mount<S: Sector>(config: &BlockConfig, from: &Mount<'_, S>) -> Self {
+    fn mount(config: &BlockConfig, from: &Mount<'_>) -> Self {
         Self::mount(config, from)
     }
 
-    fn scan_time<S: Sector>(config: &BlockConfig, media: &Media<S>, _: Option<&Media<S>>) -> Span {
+    fn scan_time(config: &BlockConfig, media: &Media, _: Option<&Media>) -> Span {
         crate::page::PageFtl::scan_time(&config.timing, config.spare_transfer, media)
     }
 
@@ -40,28 +40,22 @@ impl Ftl for BlockFtl {
     }
 
     #[inline]
-    fn read<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        wanted: PageRead,
-        lpn: Lpn,
-    ) -> bool {
+    fn read(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, wanted: PageRead, lpn: Lpn) -> bool {
         self.read(flash, owners, wanted, lpn)
     }
 
     #[inline]
-    fn end_read<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
+    fn end_read(&mut self, flash: &mut Flash<'_>) {
         self.end_read(flash);
     }
 
     #[inline]
-    fn write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, unit: PageWrite) {
+    fn write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, unit: PageWrite) {
         self.write(flash, owners, unit);
     }
 
     #[inline]
-    fn end_write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
+    fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
         self.end_write(flash, owners);
     }
 
@@ -77,15 +71,15 @@ impl Ftl for BlockFtl {
     }
 
     #[inline]
-    fn finished<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, list: Handle<List>) {
+    fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
         self.finished(flash, owners, list);
     }
 
-    fn check<S: Sector>(&self, media: &Media<S>, _: Option<&Media<S>>) {
+    fn check(&self, media: &Media, _: Option<&Media>) {
         self.check(media);
     }
 
-    fn may_hold<S: Sector>(&self, lpn: Lpn, media: &Media<S>, _: Option<&Media<S>>) -> bool {
+    fn may_hold(&self, lpn: Lpn, media: &Media, _: Option<&Media>) -> bool {
         let (lbn, offset) = self.split(lpn);
         self.place_of(media, lbn, offset).is_some()
     }

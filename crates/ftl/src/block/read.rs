@@ -2,7 +2,6 @@
 
 use base::units::Lpn;
 use flash::backend::Cause;
-use flash::nand::Sector;
 
 use super::{BlockFtl, Kind};
 use crate::port::{Flash, Owners, PageRead};
@@ -10,13 +9,7 @@ use crate::toolkit::add_read;
 
 impl BlockFtl {
     /// Reads sectors of a mapping unit. Returns false if no flash page holds it: it reads as zeros.
-    pub(super) fn read<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        wanted: PageRead,
-        lpn: Lpn,
-    ) -> bool {
+    pub(super) fn read(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, wanted: PageRead, lpn: Lpn) -> bool {
         let (lbn, offset) = self.split(lpn);
         let Some(psn) = self.place_of(flash.backend.media(), lbn, offset) else { return false };
         let (superblock, _) = self.geometry.locate(psn);
@@ -29,7 +22,7 @@ impl BlockFtl {
     }
 
     /// Submits the lists of a complete request, one for each die.
-    pub(super) fn end_read<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
+    pub(super) fn end_read(&mut self, flash: &mut Flash<'_>) {
         while let Some(list) = self.reading.pop_first() {
             let die = self.die_of(flash, list);
             self.submit(flash, die, list);

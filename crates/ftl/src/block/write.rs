@@ -2,7 +2,7 @@
 
 use base::engine::Handle;
 use flash::backend::{Cause, Class, Command, List};
-use flash::nand::{Sector, Stream, Target};
+use flash::nand::{Stream, Target};
 
 use super::{BlockFtl, Kind};
 use crate::port::{Flash, Owners, PageWrite};
@@ -10,7 +10,7 @@ use crate::toolkit::{push_unit, read_rest};
 
 impl BlockFtl {
     /// Takes a mapping unit of the request.
-    pub(super) fn write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, unit: PageWrite) {
+    pub(super) fn write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, unit: PageWrite) {
         let (lbn, _) = self.split(unit.lpn);
         let die = self.home(lbn);
         // Pages of a logical block stay in order: a waiting first page must not break a sequence.
@@ -24,7 +24,7 @@ impl BlockFtl {
     }
 
     /// Submits the programs of a complete request, and starts the dies at which writes wait.
-    pub(super) fn end_write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
+    pub(super) fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
         self.send(flash);
         while let Some(die) = self.stalled.pop() {
             self.start_next(flash, owners, die);
@@ -32,7 +32,7 @@ impl BlockFtl {
     }
 
     /// Submits the lists of programs, one for each die.
-    pub(super) fn send<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
+    pub(super) fn send(&mut self, flash: &mut Flash<'_>) {
         while let Some(list) = self.writing.pop_first() {
             let die = self.die_of(flash, list);
             self.submit(flash, die, list);
@@ -40,18 +40,13 @@ impl BlockFtl {
     }
 
     /// The die of a list's commands.
-    pub(super) fn die_of<S: Sector>(&self, flash: &Flash<'_, S>, list: Handle<List>) -> usize {
+    pub(super) fn die_of(&self, flash: &Flash<'_>, list: Handle<List>) -> usize {
         let first = flash.backend.list(list).first().expect("a list of commands");
         self.geometry.die_of(flash.backend.command(first).target.superblock).index()
     }
 
     /// Adds the program of a mapping unit to the list of its die. Returns false if there is no page for it now.
-    pub(super) fn place<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        unit: &PageWrite,
-    ) -> bool {
+    pub(super) fn place(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, unit: &PageWrite) -> bool {
         let (lbn, offset) = self.split(unit.lpn);
         if self.dies[self.home(lbn)].merge.is_some_and(|merge| merge.lbn == lbn) {
             return false;
@@ -79,10 +74,10 @@ impl BlockFtl {
 
     /// Adds the program of a mapping unit. A partial write takes its other sectors from the old copy: returns true if
     /// that must be read.
-    pub(super) fn add_program<S: Sector>(
+    pub(super) fn add_program(
         &self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
+        flash: &mut Flash<'_>,
+        owners: &mut impl Owners,
         list: Handle<List>,
         target: Target,
         unit: &PageWrite,

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use base::engine::Handle;
 use base::units::{Lpn, SuperblockId};
 use flash::backend::{Cause, Class, List, Slot};
-use flash::nand::{Media, Sector, Spare, Stream, Target};
+use flash::nand::{Media, Spare, Stream, Target};
 
 use crate::port::{Flash, full_mask};
 use crate::toolkit::Commands;
@@ -62,7 +62,7 @@ impl Area {
     }
 
     /// Reads the spare areas of a block and returns the pages it holds.
-    pub(super) fn scan<S: Sector>(&self, media: &Media<S>, block: SuperblockId) -> impl Iterator<Item = Page> {
+    pub(super) fn scan(&self, media: &Media, block: SuperblockId) -> impl Iterator<Item = Page> {
         let pages = (0..self.pages).filter_map(|page| {
             let psn = media.geometry().slot(block, page);
             let Spare::Data { lpn, version } = media.spare(psn) else { return None };
@@ -72,7 +72,7 @@ impl Area {
     }
 
     /// At power-on: adds a block with pages up to version `newest`, or, if none of its pages is needed, a free one.
-    pub(super) fn found<S: Sector>(&mut self, media: &Media<S>, block: SuperblockId, newest: Option<u32>) {
+    pub(super) fn found(&mut self, media: &Media, block: SuperblockId, newest: Option<u32>) {
         match newest {
             Some(newest) => self.full.push(Full { block, newest }),
             None if media.is_bad(block) => {}
@@ -102,7 +102,7 @@ impl Area {
     }
 
     /// Frees the full blocks that hold only pages older than `version`.
-    pub(super) fn release<S: Sector>(&mut self, media: &Media<S>, version: u32) {
+    pub(super) fn release(&mut self, media: &Media, version: u32) {
         for i in (0..self.full.len()).rev() {
             if self.full[i].newest < version {
                 let Full { block, .. } = self.full.remove(i);
@@ -114,7 +114,7 @@ impl Area {
     }
 
     /// Writes the waiting pages, as many as the block has room for, unless a list is under way.
-    pub(super) fn advance<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
+    pub(super) fn advance(&mut self, flash: &mut Flash<'_>) {
         if self.waiting.is_empty() || !self.writing.is_empty() || self.erasing {
             return;
         }
@@ -149,12 +149,7 @@ impl Area {
     }
 
     /// A list of this area has finished. Calls `written` for every page that is now on flash.
-    pub(super) fn finished<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        list: Handle<List>,
-        mut written: impl FnMut(Page),
-    ) {
+    pub(super) fn finished(&mut self, flash: &mut Flash<'_>, list: Handle<List>, mut written: impl FnMut(Page)) {
         let (block, mut next, mut newest) = self.current.expect("it works on a block");
         let mut commands = Commands::of(flash.backend, list);
         if std::mem::take(&mut self.erasing) {

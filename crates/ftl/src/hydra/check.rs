@@ -1,6 +1,6 @@
 //! The invariants that hold between two events.
 
-use flash::nand::{Media, Sector, Spare};
+use flash::nand::{Media, Spare};
 
 use super::HydraFtl;
 use super::merge::Stage;
@@ -11,7 +11,7 @@ impl HydraFtl {
     ///
     /// # Panics
     /// If an invariant is broken.
-    pub(crate) fn check<S: Sector>(&self, media: &Media<S>) {
+    pub(crate) fn check(&self, media: &Media) {
         self.superblocks.check(media);
         let mut there = vec![None; self.layout.physical() as usize];
         for logical in 0..self.layout.logical {
@@ -32,7 +32,7 @@ impl HydraFtl {
     }
 
     /// Each row carries its own address, and none is torn.
-    fn check_rows<S: Sector>(&self, media: &Media<S>, logical: u32, superblock: u32) {
+    fn check_rows(&self, media: &Media, logical: u32, superblock: u32) {
         for row in 0..self.layout.rows() {
             let (chip, page) = self.layout.chip_and_page(row);
             let psn = media.geometry().slot(self.superblocks.block(superblock, chip), page);

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use base::engine::Handle;
 use base::units::{Lpn, SuperblockId};
 use flash::backend::{Cause, Class, Command, List, Slot};
-use flash::nand::{Media, Sector, Spare, Stream, Target};
+use flash::nand::{Media, Spare, Stream, Target};
 
 use super::address::Layout;
 use super::journal::Areas;
@@ -84,10 +84,10 @@ pub(super) struct FlushLog {
 impl FlushLog {
     /// Recovers the area from the media. Also returns the rows for the buffer, and the newest version on flash.
     /// `merged(row)` is the version of a row in its mapped superblock.
-    pub(super) fn mount<S: Sector>(
+    pub(super) fn mount(
         layout: &Layout,
         areas: &Areas,
-        media: &Media<S>,
+        media: &Media,
         first_tag: u32,
         merged: impl Fn(Lpn) -> Option<u32>,
     ) -> (Self, Vec<Saved>, u32) {
@@ -116,7 +116,7 @@ impl FlushLog {
         (log, saved, newest)
     }
 
-    fn recover<S: Sector>(&mut self, media: &Media<S>, merged: impl Fn(Lpn) -> Option<u32>) -> (Vec<Saved>, u32) {
+    fn recover(&mut self, media: &Media, merged: impl Fn(Lpn) -> Option<u32>) -> (Vec<Saved>, u32) {
         let mut found: Vec<(Live, Saved)> = Vec::new();
         for strip in 0..self.strips.len() {
             for i in 0..self.places[strip].2 {
@@ -145,14 +145,7 @@ impl FlushLog {
     }
 
     /// Appends the rows of a page to `found`. Returns the version of the page, if it holds any.
-    fn scan<S: Sector>(
-        &self,
-        media: &Media<S>,
-        strip: usize,
-        block: u32,
-        page: u32,
-        found: &mut Vec<(Live, Saved)>,
-    ) -> Option<u32> {
+    fn scan(&self, media: &Media, strip: usize, block: u32, page: u32, found: &mut Vec<(Live, Saved)>) -> Option<u32> {
         let psn = media.geometry().slot(self.block(media, strip, block), page);
         let Spare::Data { version: newest, .. } = media.spare(psn) else { return None };
         let image = media.image(self.image(strip, block, page), newest).expect("a page of the log has its content");
@@ -165,7 +158,7 @@ impl FlushLog {
         Some(newest)
     }
 
-    fn block<S: Sector>(&self, media: &Media<S>, strip: usize, i: u32) -> SuperblockId {
+    fn block(&self, media: &Media, strip: usize, i: u32) -> SuperblockId {
         let (die, first, _) = self.places[strip];
         SuperblockId::new(die * media.geometry().blocks + first + i)
     }
@@ -203,7 +196,7 @@ impl FlushLog {
     }
 
     /// Starts an erase on each strip that has no erased block and has a free one.
-    pub(super) fn prepare<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
+    pub(super) fn prepare(&mut self, flash: &mut Flash<'_>) {
         for strip in 0..self.strips.len() {
             let tag = self.tag(strip, false);
             let strip = &mut self.strips[strip];
@@ -243,7 +236,7 @@ impl FlushLog {
     }
 
     /// Writes the taken rows.
-    pub(super) fn write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &impl Owners<S>, version: u32) {
+    pub(super) fn write(&mut self, flash: &mut Flash<'_>, owners: &impl Owners, version: u32) {
         let packing = std::mem::take(&mut self.packing);
         (self.version, self.failed) = (version, false);
         for rows in packing.chunk_by(|a, b| a.1 == b.1) {
@@ -260,7 +253,7 @@ impl FlushLog {
         }
     }
 
-    fn write_page<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &impl Owners<S>, rows: &[(PageWrite, u32)]) {
+    fn write_page(&mut self, flash: &mut Flash<'_>, owners: &impl Owners, rows: &[(PageWrite, u32)]) {
         let strips = self.strips.len();
         let has_room = |strip: &usize| self.strips[*strip].current.is_some_and(|(_, next)| next < self.pages);
         let strip = (0..strips).map(|i| (self.turn + i) % strips).find(has_room).expect("there was room for the row");
@@ -284,7 +277,7 @@ impl FlushLog {
         self.words.clear();
         let mut first = 0;
         for (unit, _) in rows {
-            owners.pack(unit, flash.backend.payload_of(slot), first);
+            owners.pack(unit, flash.backend.content_mut(slot), first);
             first += unit.mask.count_ones() as usize;
             self.words.extend([unit.lpn.get(), unit.mask as u32, (unit.mask >> 32) as u32, unit.version]);
             self.writing.push(Live { lpn: unit.lpn, version: unit.version, page: self.version });
@@ -301,12 +294,12 @@ impl FlushLog {
 
     /// A list has finished. After the last list of a flush, returns whether all of the flush is on flash. `merged` as
     /// for [`FlushLog::mount`].
-    pub(super) fn finished<S: Sector>(
+    pub(super) fn finished(
         &mut self,
-        flash: &mut Flash<'_, S>,
+        flash: &mut Flash<'_>,
         number: u32,
         list: Handle<List>,
-        merged: impl Fn(&Media<S>, Lpn) -> Option<u32>,
+        merged: impl Fn(&Media, Lpn) -> Option<u32>,
     ) -> Option<bool> {
         let strip = ((number - self.first_tag) / 2) as usize;
         let mut failed = false;
@@ -375,7 +368,7 @@ impl FlushLog {
     }
 
     /// Frees the full blocks if neither they nor older blocks have a live page.
-    pub(super) fn release<S: Sector>(&mut self, media: &Media<S>) {
+    pub(super) fn release(&mut self, media: &Media) {
         // The flush under way counts as live until its last page is written.
         let written = self.is_writing().then_some(self.version);
         let oldest = self.live.iter().map(|live| live.page).chain(written).min().unwrap_or(u32::MAX);
@@ -392,7 +385,7 @@ impl FlushLog {
     }
 
     /// Checks the invariants that hold between two events.
-    pub(super) fn check<S: Sector>(&self, media: &Media<S>, merged: impl Fn(Lpn) -> Option<u32>) {
+    pub(super) fn check(&self, media: &Media, merged: impl Fn(Lpn) -> Option<u32>) {
         assert!(self.live.is_sorted_by(|a, b| a.lpn < b.lpn), "rows in the log of flushes");
         let mut found = Vec::new();
         for strip in 0..self.strips.len() {

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use base::engine::Handle;
 use base::units::SuperblockId;
 use flash::backend::List;
-use flash::nand::{Media, Sector};
+use flash::nand::Media;
 
 use super::address::Layout;
 use super::area::{Area, Page};
@@ -160,12 +160,7 @@ pub(super) struct Journal {
 
 impl Journal {
     /// Recovers the journal from the media. `tag(area)` is the tag of an area's lists.
-    pub(super) fn mount<S: Sector>(
-        layout: &Layout,
-        areas: &Areas,
-        media: &Media<S>,
-        tag: impl Fn(u32) -> u32,
-    ) -> (Self, Found) {
+    pub(super) fn mount(layout: &Layout, areas: &Areas, media: &Media, tag: impl Fn(u32) -> u32) -> (Self, Found) {
         let replicas = areas.places.len() / 2;
         let area = |i: usize| Area::new(layout.first_number(), layout.pages, layout.sectors, tag(i as u32));
         let mut journal = Self {
@@ -187,7 +182,7 @@ impl Journal {
         (journal, found)
     }
 
-    fn recover<S: Sector>(&mut self, areas: &Areas, media: &Media<S>) -> Found {
+    fn recover(&mut self, areas: &Areas, media: &Media) -> Found {
         let blocks: Vec<_> = areas.blocks(media.geometry().blocks).collect();
         let scanned: Vec<(usize, SuperblockId, Vec<Page>)> = blocks
             .into_iter()
@@ -263,12 +258,7 @@ impl Journal {
 
     /// Starts to write the map, which `fill` adds word by word. Its first words are the positions of the logical
     /// superblocks.
-    pub(super) fn store_map<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        version: u32,
-        fill: impl FnOnce(&mut Vec<u32>),
-    ) {
+    pub(super) fn store_map(&mut self, flash: &mut Flash<'_>, version: u32, fill: impl FnOnce(&mut Vec<u32>)) {
         self.words.clear();
         fill(&mut self.words);
         // After this map, recovery no longer reads the older log; so the map takes the records that are still on their
@@ -291,7 +281,7 @@ impl Journal {
     }
 
     /// Writes the waiting records and pages. `version` gives a new log page its version.
-    pub(super) fn advance<S: Sector>(&mut self, flash: &mut Flash<'_, S>, version: impl FnOnce() -> u32) {
+    pub(super) fn advance(&mut self, flash: &mut Flash<'_>, version: impl FnOnce() -> u32) {
         if self.left == 0 && !self.waiting.is_empty() {
             let count = self.waiting.len().min(self.records_in_page);
             self.writing.extend(self.waiting.drain(..count));
@@ -309,13 +299,7 @@ impl Journal {
     }
 
     /// A list of an area has finished. Appends the records that are now durable to `done`.
-    pub(super) fn finished<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        area: u32,
-        list: Handle<List>,
-        done: &mut Vec<Record>,
-    ) {
+    pub(super) fn finished(&mut self, flash: &mut Flash<'_>, area: u32, list: Handle<List>, done: &mut Vec<Record>) {
         let is_log = (area as usize) < self.replicas;
         let (left, storing) = (&mut self.left, &mut self.storing);
         self.areas[area as usize].finished(flash, list, |_| match storing {

@@ -11,7 +11,7 @@ use base::engine::Handle;
 use base::nonmax::NonMaxU32;
 use base::units::{Psn, SuperblockId};
 use flash::backend::{Cause, Class, List, Slot};
-use flash::nand::{Sector, Stream, Target};
+use flash::nand::{Stream, Target};
 
 use super::journal::Record;
 use super::superblocks::State;
@@ -130,7 +130,7 @@ impl HydraFtl {
     }
 
     /// Begins as many merges as possible, and refuses those that can never begin.
-    pub(super) fn start<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
+    pub(super) fn start(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
         while self.working < self.at_once && !self.read_only {
             let Some(place) = self.next_merge() else { break };
             let number = self.waiting.remove(place).expect("it is in the queue");
@@ -143,13 +143,7 @@ impl HydraFtl {
     }
 
     /// Begins a merge into a superblock that was free.
-    pub(super) fn begin<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        number: u32,
-        target: u32,
-    ) {
+    pub(super) fn begin(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, number: u32, target: u32) {
         let merge = &mut self.merges[number as usize];
         merge.target = target;
         merge.chips = full_mask(self.layout.chips);
@@ -160,7 +154,7 @@ impl HydraFtl {
     }
 
     /// Erases the blocks of the target that are not erased, and then copies.
-    fn erase<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, number: u32) {
+    fn erase(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, number: u32) {
         let merge = &mut self.merges[number as usize];
         merge.stage = Stage::Erasing;
         let cause = merge.why();
@@ -182,7 +176,7 @@ impl HydraFtl {
     }
 
     /// Prefetches the spare areas that the merge will look at when its target is erased.
-    fn fetch_source<S: Sector>(&self, flash: &Flash<'_, S>, number: u32) {
+    fn fetch_source(&self, flash: &Flash<'_>, number: u32) {
         let Some(source) = self.place_of(self.merges[number as usize].logical) else { return };
         for chip in 0..self.layout.chips {
             let block = self.superblocks.block(source, chip);
@@ -193,10 +187,10 @@ impl HydraFtl {
         }
     }
 
-    pub(super) fn erase_finished<S: Sector>(
+    pub(super) fn erase_finished(
         &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
+        flash: &mut Flash<'_>,
+        owners: &mut impl Owners,
         number: u32,
         list: Handle<List>,
     ) {
@@ -216,7 +210,7 @@ impl HydraFtl {
 
     /// Replaces the blocks that failed in these dies with spares. Returns false if a spare is missing and the target is
     /// lost.
-    fn replace_failed<S: Sector>(&mut self, flash: &mut Flash<'_, S>, number: u32, failed: u64) -> bool {
+    fn replace_failed(&mut self, flash: &mut Flash<'_>, number: u32, failed: u64) -> bool {
         let target = self.merges[number as usize].target;
         let mut whole = true;
         for chip in (0..self.layout.chips).filter(|chip| failed >> chip & 1 != 0) {
@@ -236,7 +230,7 @@ impl HydraFtl {
     }
 
     /// The target is lost: takes another one, or waits for one.
-    fn begin_again<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, number: u32) {
+    fn begin_again(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, number: u32) {
         let superchip = self.superblocks.split(self.merges[number as usize].target).0;
         self.superblocks.lose(self.merges[number as usize].target);
         if let Some(target) = self.superblocks.take(superchip) {
@@ -261,9 +255,9 @@ impl HydraFtl {
 
     /// The command for a page of a merge; `unit` is the new content, if any.
     #[inline]
-    fn way<S: Sector>(
+    fn way(
         &self,
-        flash: &Flash<'_, S>,
+        flash: &Flash<'_>,
         blocks: &Blocks,
         page: u32,
         (is_forgotten, unit): (bool, Option<&PageWrite>),
@@ -282,7 +276,7 @@ impl HydraFtl {
     }
 
     /// Copies and programs the rows of a merge, in order on each die. Empty rows are left out.
-    fn copy<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, number: u32) {
+    fn copy(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, number: u32) {
         self.merges[number as usize].stage = Stage::Copying;
         let list = flash.backend.open_list(Class::Other, Kind::Copy.tag(number));
         let merge = &self.merges[number as usize];
@@ -354,10 +348,10 @@ impl HydraFtl {
         self.use_cpu(flash, list, super::MERGE);
     }
 
-    pub(super) fn copy_finished<S: Sector>(
+    pub(super) fn copy_finished(
         &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
+        flash: &mut Flash<'_>,
+        owners: &mut impl Owners,
         number: u32,
         list: Handle<List>,
     ) {
@@ -386,7 +380,7 @@ impl HydraFtl {
     }
 
     /// The target is complete: logs its new place.
-    fn copied<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, number: u32) {
+    fn copied(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, number: u32) {
         let merge = &mut self.merges[number as usize];
         merge.stage = Stage::Logging;
         let (logical, target) = (merge.logical, merge.target);
@@ -400,7 +394,7 @@ impl HydraFtl {
     }
 
     /// A record of a logical superblock is durable: the map now names the target, and the host's writes are done.
-    pub(super) fn commit<S: Sector>(&mut self, owners: &mut impl Owners<S>, logical: u32) {
+    pub(super) fn commit(&mut self, owners: &mut impl Owners, logical: u32) {
         let logging = |merge: &Merge| merge.logical == logical && merge.stage == Stage::Logging;
         let Some(number) = self.merges.iter().position(logging) else {
             assert!(self.read_only, "logical superblock {logical} is logged and was not merged");
@@ -430,7 +424,7 @@ impl HydraFtl {
     }
 
     /// Refuses the merges that wait for a superblock or a log that will never be available.
-    fn refuse_hopeless<S: Sector>(&mut self, owners: &mut impl Owners<S>) {
+    fn refuse_hopeless(&mut self, owners: &mut impl Owners) {
         self.read_only |= self.journal.is_stuck();
         let under_way = [Stage::Erasing, Stage::Copying, Stage::Logging];
         let mut place = 0;
@@ -456,7 +450,7 @@ impl HydraFtl {
         }
     }
 
-    fn refuse<S: Sector>(&mut self, owners: &mut impl Owners<S>, number: u32) {
+    fn refuse(&mut self, owners: &mut impl Owners, number: u32) {
         for i in 0..self.merges[number as usize].units.len() {
             owners.write_refused(self.merges[number as usize].units[i].owner);
         }
@@ -476,13 +470,13 @@ impl Merge {
 }
 
 /// The slot of a page that holds data. A controller would have to read the page to know; here that takes no time.
-fn holds<S: Sector>(flash: &Flash<'_, S>, block: SuperblockId, page: u32) -> Option<Psn> {
+fn holds(flash: &Flash<'_>, block: SuperblockId, page: u32) -> Option<Psn> {
     let psn = flash.backend.geometry().slot(block, page);
     flash.backend.media().holds_data(psn).then_some(psn)
 }
 
 /// The dies of a superchip on which a command of the list failed, one bit each.
-fn failed_chips<S: Sector>(flash: &Flash<'_, S>, list: Handle<List>, chips: u32) -> u64 {
+fn failed_chips(flash: &Flash<'_>, list: Handle<List>, chips: u32) -> u64 {
     let mut failed = 0;
     let mut commands = Commands::of(flash.backend, list);
     while let Some((_, command)) = commands.next(flash.backend) {

@@ -5,7 +5,7 @@
 
 use base::nonmax::NonMaxU32;
 use base::units::Span;
-use flash::nand::{Media, Sector, Spare};
+use flash::nand::{Media, Spare};
 
 use super::counters::MergeCounters;
 use super::flush_log::FlushLog;
@@ -18,7 +18,7 @@ use crate::toolkit::{Reads, Versions};
 
 impl HydraFtl {
     /// Recovers the FTL from the media. A new drive has empty media.
-    pub(super) fn mount<S: Sector>(hydra: &HydraConfig, from: &Mount<'_, S>) -> Self {
+    pub(super) fn mount(hydra: &HydraConfig, from: &Mount<'_>) -> Self {
         let media = from.media;
         let layout = hydra.layout;
         let (journal, mut found) = Journal::mount(&layout, &hydra.areas, media, |area| Kind::Area.tag(area));
@@ -68,7 +68,7 @@ impl HydraFtl {
         ftl
     }
 
-    fn mount_flush_log<S: Sector>(&mut self, areas: &Areas, media: &Media<S>, log_unseen: bool) {
+    fn mount_flush_log(&mut self, areas: &Areas, media: &Media, log_unseen: bool) {
         if areas.strips.is_empty() {
             return;
         }
@@ -111,7 +111,7 @@ impl HydraFtl {
         }
     }
 
-    fn count_rows<S: Sector>(&self, media: &Media<S>) -> u32 {
+    fn count_rows(&self, media: &Media) -> u32 {
         let mapped = self.map.iter().flatten().map(|superblock| superblock.get());
         let rows = mapped.flat_map(|superblock| (0..self.layout.rows()).map(move |row| (superblock, row)));
         rows.filter(|(superblock, row)| {
@@ -124,7 +124,7 @@ impl HydraFtl {
 
     /// The time to read the reserved areas: the first page of each block, and all programmed pages of blocks in use.
     /// Dies work in parallel, and a channel transfers one page at a time.
-    pub(super) fn scan_time<S: Sector>(config: &HydraConfig, media: &Media<S>) -> Span {
+    pub(super) fn scan_time(config: &HydraConfig, media: &Media) -> Span {
         let (geometry, timing) = (media.geometry(), &config.timing);
         let mut reads = Reads::new(geometry, &timing.read);
         let areas = &config.areas;

@@ -3,7 +3,7 @@
 use base::engine::Handle;
 use base::units::{Lpn, Span, Time};
 use flash::backend::List;
-use flash::nand::{Media, Sector};
+use flash::nand::Media;
 
 use super::{HydraConfig, HydraFtl};
 use crate::port::{Counters, Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrite, Saved};
@@ -11,11 +11,11 @@ use crate::port::{Counters, Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrit
 impl Ftl for HydraFtl {
     type Config = HydraConfig;
 
-    fn mount<S: Sector>(config: &HydraConfig, from: &Mount<'_, S>) -> Self {
+    fn mount(config: &HydraConfig, from: &Mount<'_>) -> Self {
         Self::mount(config, from)
     }
 
-    fn scan_time<S: Sector>(config: &HydraConfig, media: &Media<S>, _: Option<&Media<S>>) -> Span {
+    fn scan_time(config: &HydraConfig, media: &Media, _: Option<&Media>) -> Span {
         Self::scan_time(config, media)
     }
 
@@ -40,28 +40,22 @@ impl Ftl for HydraFtl {
     }
 
     #[inline]
-    fn read<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        wanted: PageRead,
-        lpn: Lpn,
-    ) -> bool {
+    fn read(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, wanted: PageRead, lpn: Lpn) -> bool {
         self.read(flash, owners, wanted, lpn)
     }
 
     #[inline]
-    fn end_read<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
+    fn end_read(&mut self, flash: &mut Flash<'_>) {
         self.end_read(flash);
     }
 
     #[inline]
-    fn write<S: Sector>(&mut self, _: &mut Flash<'_, S>, _: &mut impl Owners<S>, unit: PageWrite) {
+    fn write(&mut self, _: &mut Flash<'_>, _: &mut impl Owners, unit: PageWrite) {
         self.write(unit);
     }
 
     #[inline]
-    fn end_write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
+    fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
         self.end_write(flash, owners);
     }
 
@@ -71,15 +65,15 @@ impl Ftl for HydraFtl {
     }
 
     #[inline]
-    fn finished<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, list: Handle<List>) {
+    fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
         self.finished(flash, owners, list);
     }
 
-    fn check<S: Sector>(&self, media: &Media<S>, _: Option<&Media<S>>) {
+    fn check(&self, media: &Media, _: Option<&Media>) {
         self.check(media);
     }
 
-    fn may_hold<S: Sector>(&self, lpn: Lpn, media: &Media<S>, _: Option<&Media<S>>) -> bool {
+    fn may_hold(&self, lpn: Lpn, media: &Media, _: Option<&Media>) -> bool {
         self.place_of_row(lpn, media).is_some()
     }
 
@@ -100,7 +94,7 @@ impl Ftl for HydraFtl {
         self.log_is_full()
     }
 
-    fn log_is_ready<S: Sector>(&mut self, flash: &mut Flash<'_, S>) -> bool {
+    fn log_is_ready(&mut self, flash: &mut Flash<'_>) -> bool {
         self.log_is_ready(flash)
     }
 
@@ -108,7 +102,7 @@ impl Ftl for HydraFtl {
         self.log(unit)
     }
 
-    fn end_log<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &impl Owners<S>, version: u32) {
+    fn end_log(&mut self, flash: &mut Flash<'_>, owners: &impl Owners, version: u32) {
         self.end_log(flash, owners, version);
     }
 
@@ -117,11 +111,11 @@ impl Ftl for HydraFtl {
     }
 
     #[inline]
-    fn on_idle<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) -> bool {
+    fn on_idle(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) -> bool {
         self.on_idle(flash, owners)
     }
 
-    fn on_cpu_done<S: Sector>(&self, flash: &mut Flash<'_, S>, token: u32) {
+    fn on_cpu_done(&self, flash: &mut Flash<'_>, token: u32) {
         Self::on_cpu_done(flash, token);
     }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use base::nonmax::NonMaxU32;
 use base::units::{Divisor, SuperblockId};
-use flash::nand::{Geometry, Media, Sector};
+use flash::nand::{Geometry, Media};
 
 use super::address::Layout;
 use super::free::Free;
@@ -263,7 +263,7 @@ impl Superblocks {
 
     /// Rebuilds the spares and the free lists from the map and the stand-ins. `mapped` lists the mapped superblocks, in
     /// any order.
-    pub(super) fn take_stock<S: Sector>(&mut self, media: &Media<S>, mapped: impl Iterator<Item = u32>) {
+    pub(super) fn take_stock(&mut self, media: &Media, mapped: impl Iterator<Item = u32>) {
         for superblock in mapped {
             self.map(superblock);
         }
@@ -291,7 +291,7 @@ impl Superblocks {
     }
 
     /// Checks the invariants that hold between two events.
-    pub(super) fn check<S: Sector>(&self, media: &Media<S>) {
+    pub(super) fn check(&self, media: &Media) {
         self.free.iter().for_each(|free| free.check(|superblock| self.erases(superblock)));
         let free: BTreeSet<u32> = self.free.iter().flat_map(Free::iter).collect();
         assert_eq!(free.len() as u64, self.free_count(), "a superblock is free twice");
@@ -330,7 +330,7 @@ mod tests {
     const LAYOUT: Layout =
         Layout { buses: 2, chips: 2, superchips: 2, sectors: 4, pages: 4, superblocks: 3, spares: 1, logical: 4 };
 
-    fn stock(least_worn: bool) -> (Superblocks, Media<()>) {
+    fn stock(least_worn: bool) -> (Superblocks, Media) {
         let geometry = Geometry::new(1, 4, 1, 1, 1, 5, 4, 1, 4).expect("a small array");
         let media = Media::new(geometry.clone(), 100, 1, Faults::new(&FaultSpec::default(), 1));
         (Superblocks::new(LAYOUT, &geometry, least_worn), media)

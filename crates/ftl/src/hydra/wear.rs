@@ -5,7 +5,6 @@
 //! wear levelling is in the choice of a merge's target, see [`super::superblocks::Superblocks::take`].
 
 use flash::backend::Cause;
-use flash::nand::Sector;
 
 use super::HydraFtl;
 use super::merge::Stage;
@@ -27,7 +26,7 @@ impl HydraFtl {
     }
 
     /// The drive is idle. Returns true if a move begins.
-    pub(crate) fn on_idle<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) -> bool {
+    pub(crate) fn on_idle(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) -> bool {
         let Some(threshold) = self.wear.threshold else { return false };
         if self.read_only || self.merges.iter().any(|merge| merge.stage != Stage::Nothing) {
             return false;

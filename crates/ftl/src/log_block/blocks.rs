@@ -2,7 +2,6 @@
 
 use base::units::SuperblockId;
 use flash::backend::{Cause, Class};
-use flash::nand::Sector;
 
 use super::logs::LogId;
 use super::{Kind, LogBlockFtl};
@@ -52,12 +51,7 @@ impl LogBlockFtl {
 
     /// Marks a block for erase: it is erased, or retired if it is failing, once no read of it is under way. Returns
     /// true if that takes time.
-    pub(super) fn mark_for_erase<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        superblock: SuperblockId,
-        cause: Cause,
-    ) -> bool {
+    pub(super) fn mark_for_erase(&mut self, flash: &mut Flash<'_>, superblock: SuperblockId, cause: Cause) -> bool {
         self.block(superblock).state = State::Doomed;
         if self.block(superblock).pins > 0 {
             return true;
@@ -74,7 +68,7 @@ impl LogBlockFtl {
     }
 
     /// This many reads of a block have ended.
-    pub(super) fn unpin<S: Sector>(&mut self, flash: &mut Flash<'_, S>, superblock: SuperblockId, reads: u32) {
+    pub(super) fn unpin(&mut self, flash: &mut Flash<'_>, superblock: SuperblockId, reads: u32) {
         let block = self.block(superblock);
         block.pins = block.pins.checked_sub(reads).expect("a pin for every unpin");
         if block.pins == 0 && block.state == State::Doomed && !self.mark_for_erase(flash, superblock, Cause::Merge) {
@@ -83,7 +77,7 @@ impl LogBlockFtl {
     }
 
     /// An erase has finished.
-    pub(super) fn erased<S: Sector>(&mut self, flash: &mut Flash<'_, S>, superblock: SuperblockId, failed: bool) {
+    pub(super) fn erased(&mut self, flash: &mut Flash<'_>, superblock: SuperblockId, failed: bool) {
         if failed {
             self.retire(flash, superblock);
         } else {
@@ -94,7 +88,7 @@ impl LogBlockFtl {
         self.gone(superblock);
     }
 
-    pub(super) fn retire<S: Sector>(&mut self, flash: &mut Flash<'_, S>, superblock: SuperblockId) {
+    pub(super) fn retire(&mut self, flash: &mut Flash<'_>, superblock: SuperblockId) {
         flash.backend.media_mut().retire(superblock);
         self.block(superblock).state = State::Bad;
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use base::units::{Lpn, SuperblockId};
-use flash::nand::{Media, Sector, Spare};
+use flash::nand::{Media, Spare};
 
 use super::LogBlockFtl;
 use super::blocks::State;
@@ -14,7 +14,7 @@ impl LogBlockFtl {
     ///
     /// # Panics
     /// If an invariant is broken.
-    pub(crate) fn check<S: Sector>(&self, media: &Media<S>) {
+    pub(crate) fn check(&self, media: &Media) {
         for lpn in (0..self.units).map(Lpn::new) {
             if self.is_in_buffer(self.address.split(lpn).0) {
                 continue;

@@ -2,7 +2,6 @@
 
 use base::engine::Handle;
 use flash::backend::{List, Op};
-use flash::nand::Sector;
 
 use super::awaited::Awaited;
 use super::{Kind, LogBlockFtl};
@@ -11,12 +10,7 @@ use crate::toolkit::{Commands, Programmed, Slots};
 
 impl LogBlockFtl {
     /// A list has finished.
-    pub(crate) fn finished<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        list: Handle<List>,
-    ) {
+    pub(crate) fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
         self.under_way -= 1;
         let (kind, log) = Kind::of(flash.backend.list(list));
         match kind {
@@ -28,25 +22,19 @@ impl LogBlockFtl {
         self.advance_merges(flash, owners);
     }
 
-    fn read_finished<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        list: Handle<List>,
-        for_host: bool,
-    ) {
+    fn read_finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>, for_host: bool) {
         let service = Service::of(flash.backend.list(list));
         let mut slots = Slots::of(flash.backend, list);
         while let Some((place, slot)) = slots.next(flash.backend) {
             if for_host {
-                owners.read_done(&slot, flash.backend.payload_of(place), service);
+                owners.read_done(&slot, flash.backend.content_of(place), service);
             }
             self.unpin(flash, self.geometry.locate(slot.psn).0, 1);
         }
         flash.backend.release(list);
     }
 
-    fn write_finished<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, list: Handle<List>) {
+    fn write_finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
         let service = Service::of(flash.backend.list(list));
         let mut programs = Commands::of(flash.backend, list);
         while let Some((handle, command)) = programs.next(flash.backend) {
@@ -97,7 +85,7 @@ impl LogBlockFtl {
         }
     }
 
-    fn erase_finished<S: Sector>(&mut self, flash: &mut Flash<'_, S>, list: Handle<List>) {
+    fn erase_finished(&mut self, flash: &mut Flash<'_>, list: Handle<List>) {
         let erase = flash.backend.list(list).first().expect("an erase");
         let command = flash.backend.command(erase);
         debug_assert_eq!(command.op, Op::Erase);

@@ -9,7 +9,7 @@ use std::ops::Range;
 use base::engine::Handle;
 use base::units::{DieId, Psn, SuperblockId};
 use flash::backend::{Cause, Class, Command, List, Slot};
-use flash::nand::{Geometry, Sector, Stream, Target};
+use flash::nand::{Geometry, Stream, Target};
 
 use super::blocks::State;
 use super::merge::{Job, Phase};
@@ -36,7 +36,7 @@ fn next_run(geometry: &Geometry, sources: &[Option<Psn>], at: usize) -> Option<(
 
 impl LogBlockFtl {
     /// The list of the controller that serves a die.
-    fn list_for<S: Sector>(&mut self, flash: &mut Flash<'_, S>, tag: u32, die: DieId) -> usize {
+    fn list_for(&mut self, flash: &mut Flash<'_>, tag: u32, die: DieId) -> usize {
         let area = self.allocator.area(die);
         let lists = &mut self.lists.lists;
         lists.iter().position(|(of, ..)| *of == area).unwrap_or_else(|| {
@@ -46,14 +46,14 @@ impl LogBlockFtl {
     }
 
     /// Makes a command wait for the controller's previous one.
-    fn follow<S: Sector>(&mut self, flash: &mut Flash<'_, S>, list: usize, command: Handle<Command>) {
+    fn follow(&mut self, flash: &mut Flash<'_>, list: usize, command: Handle<Command>) {
         if let Some(last) = self.lists.lists[list].2.replace(command) {
             flash.backend.depend(last, command);
         }
     }
 
     /// Begins a fold for the log block of a job. Returns false if that is not possible now.
-    pub(super) fn begin_fold<S: Sector>(&mut self, flash: &mut Flash<'_, S>, i: usize) -> bool {
+    pub(super) fn begin_fold(&mut self, flash: &mut Flash<'_>, i: usize) -> bool {
         let id = self.jobs[i].log;
         let log = *self.logs.log(id);
         let alone = log.role.block().filter(|_| log.in_order && log.valid == log.next);
@@ -117,9 +117,9 @@ impl LogBlockFtl {
     }
 
     /// Takes a block for the pages of a full merge, on another bus or chip than all its sources (Fig. 12b).
-    fn destination<S: Sector>(
+    fn destination(
         &mut self,
-        flash: &Flash<'_, S>,
+        flash: &Flash<'_>,
         old: Option<SuperblockId>,
         sources: &[Option<Psn>],
     ) -> Option<SuperblockId> {
@@ -134,9 +134,9 @@ impl LogBlockFtl {
 
     /// Adds a read and a program for each page, by offset: as one set of copies if nothing else is to be in their lists,
     /// otherwise as commands.
-    fn add_copies<S: Sector>(
+    fn add_copies(
         &mut self,
-        flash: &mut Flash<'_, S>,
+        flash: &mut Flash<'_>,
         i: usize,
         destination: SuperblockId,
         sources: &[Option<Psn>],
@@ -197,7 +197,7 @@ impl LogBlockFtl {
     }
 
     /// Erases the sources after their reads, without waiting for the programs (Fig. 11b and 12b).
-    fn add_early_erases<S: Sector>(&mut self, flash: &mut Flash<'_, S>, tag: u32, early: [Option<SuperblockId>; 2]) {
+    fn add_early_erases(&mut self, flash: &mut Flash<'_>, tag: u32, early: [Option<SuperblockId>; 2]) {
         for superblock in early.into_iter().flatten() {
             let list = self.list_for(flash, tag, self.geometry.die_of(superblock));
             let erase = flash.backend.add_erase(self.lists.lists[list].1, Cause::Merge, superblock);
@@ -207,7 +207,7 @@ impl LogBlockFtl {
     }
 
     /// Submits the lists of a fold: first those with the reads, then the one with the programs that wait for them.
-    fn send_fold<S: Sector>(&mut self, flash: &mut Flash<'_, S>, i: usize) {
+    fn send_fold(&mut self, flash: &mut Flash<'_>, i: usize) {
         let mut lists = std::mem::take(&mut self.lists);
         let fold = &mut self.jobs[i].fold;
         fold.lists.clear();
@@ -230,14 +230,14 @@ impl LogBlockFtl {
     }
 
     /// Copies to another destination: reads the programmed pages again, and takes the others from the buffer.
-    pub(super) fn retry<S: Sector>(&mut self, flash: &mut Flash<'_, S>, i: usize) -> bool {
+    pub(super) fn retry(&mut self, flash: &mut Flash<'_>, i: usize) -> bool {
         let Some(buffer) = self.copy_again(flash, i) else { return false };
         flash.backend.release(buffer);
         true
     }
 
     /// Does the same and returns the old list of programs, which may still be at work when the power fails.
-    pub(super) fn copy_again<S: Sector>(&mut self, flash: &mut Flash<'_, S>, i: usize) -> Option<Handle<List>> {
+    pub(super) fn copy_again(&mut self, flash: &mut Flash<'_>, i: usize) -> Option<Handle<List>> {
         let broken = self.jobs[i].fold.destination.expect("it has been programmed");
         self.allocator.begin();
         self.allocator.avoid(self.geometry.die_of(broken), false);
@@ -259,14 +259,14 @@ impl LogBlockFtl {
         while let Some((handle, command)) = commands.next(flash.backend) {
             if command.failed && command.op == flash::backend::Op::Program {
                 let (offset, (place, slot)) = (command.target.offset, flash.backend.slot(handle, 0));
-                kept.push((offset, slot, flash.backend.payload_of(place).to_vec()));
+                kept.push((offset, slot, place));
             }
         }
         let media = flash.backend.media();
         let slots = (0..self.pages).map(|offset| self.geometry.slot(broken, offset));
         let sources: Vec<Option<Psn>> = slots.map(|psn| media.holds_data(psn).then_some(psn)).collect();
         for offset in 0..self.pages {
-            if let Some((_, slot, data)) = kept.iter().find(|(of, ..)| *of == offset) {
+            if let Some((_, slot, place)) = kept.iter().find(|(of, ..)| *of == offset) {
                 let list = self.list_for(flash, tag, self.geometry.die_of(superblock));
                 let target = Target { superblock, offset };
                 let program = flash.backend.add_program(self.lists.lists[list].1, Cause::Merge, target, Stream::COPIES);
@@ -276,7 +276,7 @@ impl LogBlockFtl {
                     program,
                     Slot { lpn: slot.lpn, version: slot.version, lost: slot.lost, mask: whole, ..Slot::default() },
                 );
-                flash.backend.payload_of(to).copy_from_slice(data);
+                flash.backend.copy_payload(*place, to, u64::MAX);
             } else if let Some(psn) = sources[offset as usize] {
                 let mut one = vec![None; self.pages as usize];
                 one[offset as usize] = Some(psn);
@@ -294,7 +294,7 @@ impl LogBlockFtl {
 
     /// Erases a broken destination whose pages a later one holds: the fold takes it when its erase ends. Returns false
     /// if there is none.
-    pub(super) fn reuse<S: Sector>(&mut self, flash: &mut Flash<'_, S>, i: usize) -> bool {
+    pub(super) fn reuse(&mut self, flash: &mut Flash<'_>, i: usize) -> bool {
         let Some(superblock) = self.jobs[i].fold.next_to_reuse() else { return false };
         self.block(superblock).state = State::Erasing;
         let list = flash.backend.open_list(Class::Other, Kind::Merge.tag(self.jobs[i].log));
@@ -313,7 +313,7 @@ impl LogBlockFtl {
     ///
     /// If the sources were erased early, the buffer has the only copies. So the fold erases its broken destinations and
     /// tries them again, instead of retiring them.
-    pub(super) fn abandon_folds<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
+    pub(super) fn abandon_folds(&mut self, flash: &mut Flash<'_>) {
         for i in 0..self.jobs.len() {
             let Job { log, emptied, fold, .. } = &mut self.jobs[i];
             if fold.phase != Phase::Failed {
@@ -346,7 +346,7 @@ impl LogBlockFtl {
     }
 
     /// All pages are in place: changes the map, and marks the old blocks for erase.
-    pub(super) fn end_fold<S: Sector>(&mut self, flash: &mut Flash<'_, S>, i: usize) {
+    pub(super) fn end_fold(&mut self, flash: &mut Flash<'_>, i: usize) {
         let mut fold = std::mem::take(&mut self.jobs[i].fold);
         let (id, lbn) = (self.jobs[i].log, fold.lbn);
         if let Some(programs) = fold.programs.take() {

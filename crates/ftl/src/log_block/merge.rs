@@ -8,7 +8,6 @@ use base::engine::Handle;
 use base::steps;
 use base::units::SuperblockId;
 use flash::backend::{Cause, List, Op};
-use flash::nand::Sector;
 
 use super::address::Lbn;
 use super::heap::Entry;
@@ -167,7 +166,7 @@ impl LogBlockFtl {
 
     /// Advances the merges, and then the writes that waited for them. Refuses writes only if nothing under way could
     /// make room.
-    pub(super) fn advance_merges<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
+    pub(super) fn advance_merges(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
         for superblock in std::mem::take(&mut self.useless) {
             self.mark_for_erase(flash, superblock, Cause::Recovery);
         }
@@ -196,7 +195,7 @@ impl LogBlockFtl {
     }
 
     /// Advances each merge under way by a step. Returns true if one could.
-    fn merge<S: Sector>(&mut self, flash: &mut Flash<'_, S>) -> bool {
+    fn merge(&mut self, flash: &mut Flash<'_>) -> bool {
         let mut any = false;
         let mut i = 0;
         while i < self.jobs.len().min(self.spec.parallel as usize) {
@@ -211,7 +210,7 @@ impl LogBlockFtl {
         any
     }
 
-    fn step<S: Sector>(&mut self, flash: &mut Flash<'_, S>, i: usize) -> bool {
+    fn step(&mut self, flash: &mut Flash<'_>, i: usize) -> bool {
         let job = &mut self.jobs[i];
         match job.fold.phase {
             Phase::Idle => {}
@@ -256,7 +255,7 @@ impl LogBlockFtl {
 
     /// The power fails now. Pages whose old place is erased are only in the controllers' buffer: capacitors program
     /// them. The same holds for the pages of failed programs, which need another block.
-    pub(crate) fn power_fails<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
+    pub(crate) fn power_fails(&mut self, flash: &mut Flash<'_>) {
         if self.spec.erase != EraseWhen::Read {
             return;
         }
@@ -274,7 +273,7 @@ impl LogBlockFtl {
     }
 
     /// Capacitors carry out the lists of a fold.
-    fn save<S: Sector>(&mut self, flash: &mut Flash<'_, S>, i: usize) {
+    fn save(&mut self, flash: &mut Flash<'_>, i: usize) {
         let fold = &mut self.jobs[i].fold;
         flash.backend.save(flash.now, &fold.lists);
         for list in fold.lists.drain(..).chain(fold.programs) {
@@ -292,7 +291,7 @@ impl LogBlockFtl {
     }
 
     /// A list of a merge has finished.
-    pub(super) fn merge_finished<S: Sector>(&mut self, flash: &mut Flash<'_, S>, id: LogId, list: Handle<List>) {
+    pub(super) fn merge_finished(&mut self, flash: &mut Flash<'_>, id: LogId, list: Handle<List>) {
         let copying = |job: &Job| job.log == id && job.fold.phase == Phase::Copying;
         let i = self.under_way().position(copying).expect("a merge has a job");
         let mut commands = Commands::of(flash.backend, list);

@@ -7,7 +7,7 @@
 //! than the limit.
 
 use base::units::SuperblockId;
-use flash::nand::{Media, Sector, Spare};
+use flash::nand::{Media, Spare};
 
 use super::LogBlockFtl;
 use super::address::Lbn;
@@ -34,7 +34,7 @@ struct Content {
 }
 
 impl LogBlockFtl {
-    pub(super) fn recover_state<S: Sector>(&mut self, media: &Media<S>) {
+    pub(super) fn recover_state(&mut self, media: &Media) {
         let mut programmed = Vec::new();
         for (superblock, found) in recovery::survey(media, self.planted) {
             match found {
@@ -71,7 +71,7 @@ impl LogBlockFtl {
         self.orphans = orphans.filter(|lbn| !self.logs.is_empty(*lbn)).count() as u32;
     }
 
-    fn scan_superblock<S: Sector>(&self, media: &Media<S>, superblock: SuperblockId, newest: &Map) -> Content {
+    fn scan_superblock(&self, media: &Media, superblock: SuperblockId, newest: &Map) -> Content {
         let mut found = Content { superblock, valid: 0, block: None, in_place: true, in_order: true, next: 0 };
         let mut blocks = 0;
         let mut pages = 0;
@@ -116,7 +116,7 @@ impl LogBlockFtl {
     }
 
     /// Opens the log blocks, in their old roles as far as each role is still free.
-    fn take_logs<S: Sector>(&mut self, media: &Media<S>, logs: &[Content], newest: &Map) {
+    fn take_logs(&mut self, media: &Media, logs: &[Content], newest: &Map) {
         let kinds: Vec<_> = logs.iter().map(|log| (log.block, log.in_order)).collect();
         let trusted = self.planted.is(Sabotage::InOrderTrusted);
         for (found, role) in logs.iter().zip(self.policy.roles(&kinds)) {

@@ -3,7 +3,7 @@
 use base::engine::Handle;
 use base::units::{Lpn, Span, Time};
 use flash::backend::List;
-use flash::nand::{Media, Sector};
+use flash::nand::Media;
 
 use super::{LogBlockConfig, LogBlockFtl};
 use crate::port::{Counters, Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrite};
@@ -11,11 +11,11 @@ use crate::port::{Counters, Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrit
 impl Ftl for LogBlockFtl {
     type Config = LogBlockConfig;
 
-    fn mount<S: Sector>(config: &LogBlockConfig, from: &Mount<'_, S>) -> Self {
+    fn mount(config: &LogBlockConfig, from: &Mount<'_>) -> Self {
         Self::mount(config, from)
     }
 
-    fn scan_time<S: Sector>(config: &LogBlockConfig, media: &Media<S>, _: Option<&Media<S>>) -> Span {
+    fn scan_time(config: &LogBlockConfig, media: &Media, _: Option<&Media>) -> Span {
         crate::page::PageFtl::scan_time(&config.timing, config.spare_transfer, media)
     }
 
@@ -40,18 +40,12 @@ impl Ftl for LogBlockFtl {
     }
 
     #[inline]
-    fn read<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        wanted: PageRead,
-        lpn: Lpn,
-    ) -> bool {
+    fn read(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, wanted: PageRead, lpn: Lpn) -> bool {
         self.read(flash, owners, wanted, lpn)
     }
 
     #[inline]
-    fn end_read<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
+    fn end_read(&mut self, flash: &mut Flash<'_>) {
         self.end_read(flash);
     }
 
@@ -61,12 +55,12 @@ impl Ftl for LogBlockFtl {
     }
 
     #[inline]
-    fn write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, unit: PageWrite) {
+    fn write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, unit: PageWrite) {
         self.write(flash, owners, unit);
     }
 
     #[inline]
-    fn end_write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
+    fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
         self.end_write(flash, owners);
     }
 
@@ -82,15 +76,15 @@ impl Ftl for LogBlockFtl {
     }
 
     #[inline]
-    fn finished<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, list: Handle<List>) {
+    fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
         self.finished(flash, owners, list);
     }
 
-    fn check<S: Sector>(&self, media: &Media<S>, _: Option<&Media<S>>) {
+    fn check(&self, media: &Media, _: Option<&Media>) {
         self.check(media);
     }
 
-    fn may_hold<S: Sector>(&self, lpn: Lpn, media: &Media<S>, _: Option<&Media<S>>) -> bool {
+    fn may_hold(&self, lpn: Lpn, media: &Media, _: Option<&Media>) -> bool {
         self.may_hold(lpn, media)
     }
 
@@ -98,7 +92,7 @@ impl Ftl for LogBlockFtl {
         Counters { log_merges: Some(self.merges), ..Counters::default() }
     }
 
-    fn power_fails<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
+    fn power_fails(&mut self, flash: &mut Flash<'_>) {
         self.power_fails(flash);
     }
 }

@@ -2,7 +2,7 @@
 
 use base::units::{Lpn, Psn};
 use flash::backend::Cause;
-use flash::nand::{Media, Sector};
+use flash::nand::Media;
 
 use super::{EraseWhen, Held, Kind, LogBlockFtl};
 use crate::port::{Flash, Owners, PageRead};
@@ -10,13 +10,7 @@ use crate::toolkit::add_read;
 
 impl LogBlockFtl {
     /// Reads sectors of a mapping unit. Returns false if no flash page holds it: it reads as zeros.
-    pub(crate) fn read<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        wanted: PageRead,
-        lpn: Lpn,
-    ) -> bool {
+    pub(crate) fn read(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, wanted: PageRead, lpn: Lpn) -> bool {
         if self.is_in_buffer(self.address.split(lpn).0) {
             self.held.push(Held { lpn, wanted });
             return true;
@@ -27,7 +21,7 @@ impl LogBlockFtl {
     }
 
     /// True unless a mapping unit reads as zeros.
-    pub(super) fn may_hold<S: Sector>(&self, lpn: Lpn, media: &Media<S>) -> bool {
+    pub(super) fn may_hold(&self, lpn: Lpn, media: &Media) -> bool {
         self.is_in_buffer(self.address.split(lpn).0) || self.place_of(media, lpn).is_some()
     }
 
@@ -36,14 +30,7 @@ impl LogBlockFtl {
         self.spec.erase == EraseWhen::Read && self.is_folding(lbn)
     }
 
-    fn read_at<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        wanted: PageRead,
-        lpn: Lpn,
-        psn: Psn,
-    ) {
+    fn read_at(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, wanted: PageRead, lpn: Lpn, psn: Psn) {
         let (superblock, _) = self.geometry.locate(psn);
         let die = self.geometry.die_of(superblock);
         self.block(superblock).pins += 1;
@@ -53,14 +40,14 @@ impl LogBlockFtl {
     }
 
     /// Submits the lists of a complete request, one for each die.
-    pub(crate) fn end_read<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
+    pub(crate) fn end_read(&mut self, flash: &mut Flash<'_>) {
         while let Some(list) = self.reading.pop_last() {
             self.submit(flash, list);
         }
     }
 
     /// Sends the reads whose merge has ended.
-    pub(super) fn release_reads<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
+    pub(super) fn release_reads(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
         if self.held.is_empty() {
             return;
         }

@@ -2,7 +2,7 @@
 
 use base::units::SuperblockId;
 use flash::backend::{Cause, Class};
-use flash::nand::{Sector, Stream, Target};
+use flash::nand::{Stream, Target};
 
 use super::address::Lbn;
 use super::awaited::Awaited;
@@ -19,7 +19,7 @@ impl LogBlockFtl {
     }
 
     /// Takes a mapping unit of the request.
-    pub(crate) fn write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, unit: PageWrite) {
+    pub(crate) fn write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, unit: PageWrite) {
         // Pages of a logical block stay in order: a waiting first page must not break a sequence.
         let (lbn, _) = self.address.split(unit.lpn);
         let behind = self.waiting.has(lbn);
@@ -30,20 +30,20 @@ impl LogBlockFtl {
     }
 
     /// Submits the programs of a complete request.
-    pub(crate) fn end_write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
+    pub(crate) fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
         self.send(flash);
         self.advance_merges(flash, owners);
     }
 
     /// Submits the lists of programs, one for each die.
-    pub(super) fn send<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
+    pub(super) fn send(&mut self, flash: &mut Flash<'_>) {
         while let Some(list) = self.programming.pop_first() {
             self.submit(flash, list);
         }
     }
 
     /// Places the waiting writes for which there is room now.
-    pub(super) fn resume<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
+    pub(super) fn resume(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
         let mut last = 0;
         while let Some(Entry { number, lbn }) = self.next_waiting() {
             debug_assert!(last < number, "a pass goes from old to young");
@@ -94,12 +94,7 @@ impl LogBlockFtl {
 
     /// Finds a page for a mapping unit, and adds its program to the list of the die. If there is none now, returns what
     /// the unit waits for.
-    fn place<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        unit: &PageWrite,
-    ) -> Result<(), Awaited> {
+    fn place(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, unit: &PageWrite) -> Result<(), Awaited> {
         let (lbn, offset) = self.address.split(unit.lpn);
         let partly = !unit.is_whole(self.geometry.sectors);
         if partly && self.is_in_buffer(lbn) {
@@ -133,7 +128,7 @@ impl LogBlockFtl {
 
     /// The page at the same offset of the data block, if it can still be programmed. The first write of a logical block
     /// allocates its data block.
-    fn in_place<S: Sector>(&mut self, flash: &Flash<'_, S>, lbn: Lbn, offset: u32) -> Option<Target> {
+    fn in_place(&mut self, flash: &Flash<'_>, lbn: Lbn, offset: u32) -> Option<Target> {
         if self.is_folding(lbn) {
             return None;
         }
@@ -151,7 +146,7 @@ impl LogBlockFtl {
         Some(Target { superblock, offset })
     }
 
-    fn new_data_block<S: Sector>(&mut self, flash: &Flash<'_, S>, lbn: Lbn) -> Option<SuperblockId> {
+    fn new_data_block(&mut self, flash: &Flash<'_>, lbn: Lbn) -> Option<SuperblockId> {
         if !self.host_may_take(!self.logs.is_empty(lbn)) {
             return None;
         }
@@ -171,7 +166,7 @@ impl LogBlockFtl {
     }
 
     /// The next page of the log block that the policy chooses.
-    fn in_log<S: Sector>(&mut self, flash: &Flash<'_, S>, lbn: Lbn, offset: u32) -> Option<Target> {
+    fn in_log(&mut self, flash: &Flash<'_>, lbn: Lbn, offset: u32) -> Option<Target> {
         let id = match self.policy.place(&self.logs, self.pages, lbn, offset) {
             Choice::Append(id) => id,
             Choice::Open(role) => match self.new_log_block(flash, lbn, role) {
@@ -192,7 +187,7 @@ impl LogBlockFtl {
         Some(Target { superblock: self.logs.log(id).superblock, offset: page })
     }
 
-    fn new_log_block<S: Sector>(&mut self, flash: &Flash<'_, S>, lbn: Lbn, role: Role) -> Option<LogId> {
+    fn new_log_block(&mut self, flash: &Flash<'_>, lbn: Lbn, role: Role) -> Option<LogId> {
         if !self.host_may_take(false) {
             return None;
         }

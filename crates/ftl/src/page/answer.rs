@@ -1,7 +1,6 @@
 //! Answers of the map unit, and the work that they continue.
 
 use base::units::{Lpn, Psn, Time};
-use flash::nand::Sector;
 
 use super::map_client::Question;
 use super::mapping::Mapping;
@@ -12,7 +11,7 @@ use crate::sabotage::Sabotage;
 
 impl PageFtl {
     /// Advances the map unit, and continues the work that its answers unblock.
-    pub(crate) fn advance_map<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
+    pub(crate) fn advance_map(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
         let timed = flash.backend.is_timed();
         let nothing_waits = self.nothing_waits();
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
@@ -63,12 +62,7 @@ impl PageFtl {
 
     /// Most steps of a map unit concern only the map unit. Lets it do such steps up to `until`, as long as nothing else
     /// happens; see [`crate::Ftl::work_alone`].
-    pub(crate) fn map_works_alone<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        until: Time,
-        stepped: impl FnMut(Time),
-    ) -> bool {
+    pub(crate) fn map_works_alone(&mut self, flash: &mut Flash<'_>, until: Time, stepped: impl FnMut(Time)) -> bool {
         if !self.nothing_waits() || self.trims_are_due() || !flash.backend.is_timed() {
             return false;
         }
@@ -81,13 +75,7 @@ impl PageFtl {
         self.touched.is_empty() && self.changed_pools.is_empty() && self.waited == 0
     }
 
-    fn answered<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        ticket: Ticket,
-        answer: Answer,
-    ) {
+    fn answered(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, ticket: Ticket, answer: Answer) {
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
         match (map_client.close(ticket), answer) {
             (Question::Read(look_up), Answer::Places(places)) => {
@@ -139,7 +127,7 @@ impl PageFtl {
     /// A copy was entered and its source is garbage; or the host has written or discarded the mapping unit meanwhile
     /// and the copy is garbage. Either way the copy no longer needs its source, whose superblock may be erased only
     /// now.
-    fn copy_answered<S: Sector>(&mut self, flash: &mut Flash<'_, S>, (from, to): (Psn, Psn), garbage: Option<Psn>) {
+    fn copy_answered(&mut self, flash: &mut Flash<'_>, (from, to): (Psn, Psn), garbage: Option<Psn>) {
         let (source, _) = self.geometry.locate(from);
         let pool = self.pool_of(source);
         let early = self.planted.is(Sabotage::ErasedUnanswered);
@@ -172,7 +160,7 @@ impl PageFtl {
     }
 
     /// Continues the pools in which answers have freed space or a victim.
-    fn collect_changed<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
+    fn collect_changed(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
         if self.changed_pools.is_empty() {
             return;
         }

@@ -1,7 +1,7 @@
 //! The invariants that hold between two events, with any map.
 
 use base::units::{Lpn, Psn, SuperblockId};
-use flash::nand::{Media, Sector, Spare, Stream};
+use flash::nand::{Media, Spare, Stream};
 
 use super::PageFtl;
 use super::blocks::State;
@@ -15,7 +15,7 @@ impl PageFtl {
     ///
     /// # Panics
     /// If an invariant is broken.
-    pub(crate) fn check<S: Sector>(&self, media: &Media<S>) {
+    pub(crate) fn check(&self, media: &Media) {
         let SettledMap { mut places, passing } = match &self.mapping {
             Mapping::Ram(map) => {
                 SettledMap { places: (0..map.len()).map(|lpn| map.get(Lpn::new(lpn))).collect(), passing: Vec::new() }
@@ -63,7 +63,7 @@ impl PageFtl {
     }
 
     /// Checks that every superblock has one use, and that a failing one waits only to be emptied.
-    fn check_superblocks<S: Sector>(&self, media: &Media<S>) {
+    fn check_superblocks(&self, media: &Media) {
         let mut usable = vec![0; self.pools.len()];
         let mut free = 0;
         for superblock in (0..self.geometry.superblock_count()).map(SuperblockId::new) {

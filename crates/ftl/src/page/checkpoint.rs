@@ -25,7 +25,7 @@ mod tests;
 
 use base::units::{Lpn, Psn, SuperblockId};
 use flash::backend::{Cause, Slot};
-use flash::nand::{Sector, Stream};
+use flash::nand::Stream;
 
 use super::blocks::State;
 use super::mapping::Mapping;
@@ -142,7 +142,7 @@ impl PageFtl {
     /// The program under assembly in a pool ends if a mapping unit does not belong in it: pages of checkpoints have
     /// programs of their own, and so a cause of their own.
     #[inline]
-    pub(super) fn part_programs<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32, unit: &PageWrite) {
+    pub(super) fn part_programs(&mut self, flash: &mut Flash<'_>, pool: u32, unit: &PageWrite) {
         let Some(checkpoints) = &mut self.checkpoints else { return };
         let stores = checkpoints.holds(unit.lpn);
         checkpoints.used |= !stores;
@@ -168,7 +168,7 @@ impl PageFtl {
     }
 
     /// Begins a checkpoint, or stores its next pages.
-    pub(super) fn store_checkpoint<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
+    pub(super) fn store_checkpoint(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
         let program = self.program_slots();
         if self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.begins()) {
             self.begin_checkpoint(flash);
@@ -196,7 +196,7 @@ impl PageFtl {
     }
 
     /// Notes which superblocks are closed, in the media's image of the record.
-    fn begin_checkpoint<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
+    fn begin_checkpoint(&mut self, flash: &mut Flash<'_>) {
         let version = self.versions.next();
         let (planted, blocks) = (self.planted, &self.blocks);
         let Some(checkpoints) = &mut self.checkpoints else { return };
@@ -224,7 +224,7 @@ impl PageFtl {
         checkpoints.stored.insert(version, Vec::new());
     }
 
-    fn store_checkpoint_page<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, page: u32) {
+    fn store_checkpoint_page(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, page: u32) {
         // A page before this one may have been refused, and the checkpoint given up.
         let Some(checkpoints) = &mut self.checkpoints else { return };
         let Some(writing) = checkpoints.writing.as_mut().filter(|writing| writing.next == page) else { return };
@@ -262,7 +262,7 @@ impl PageFtl {
     }
 
     /// A page of a checkpoint has been programmed. The last makes it count, and the one before it garbage.
-    pub(super) fn checkpoint_stored<S: Sector>(&mut self, flash: &mut Flash<'_, S>, slot: &Slot, psn: Psn) {
+    pub(super) fn checkpoint_stored(&mut self, flash: &mut Flash<'_>, slot: &Slot, psn: Psn) {
         let pool = self.pool_at(psn);
         let Some(checkpoints) = &mut self.checkpoints else { return };
         let Some(writing) = checkpoints.writing.as_mut().filter(|writing| writing.version == slot.version) else {

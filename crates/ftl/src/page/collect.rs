@@ -7,7 +7,7 @@
 use base::engine::Handle;
 use base::units::{Psn, Span, SuperblockId};
 use flash::backend::{Cause, Class, List, Op, Slot};
-use flash::nand::{Sector, Spare, Stream, Target};
+use flash::nand::{Spare, Stream, Target};
 
 use super::blocks::State;
 use super::mapping::Mapping;
@@ -23,7 +23,7 @@ use crate::toolkit::{Commands, Programmed};
 
 impl PageFtl {
     /// Starts garbage collection in a pool with few free superblocks, or continues it.
-    pub(super) fn start_gc<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, pool: u32) {
+    pub(super) fn start_gc(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, pool: u32) {
         if !self.pools[pool as usize].gc.active {
             self.pools[pool as usize].gc.active = self.is_low(pool);
         }
@@ -41,7 +41,7 @@ impl PageFtl {
     }
 
     /// Continues collection until it has to wait for an event.
-    pub(super) fn collect<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, pool: u32) {
+    pub(super) fn collect(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, pool: u32) {
         self.drop_stale(flash, pool);
         let mut no_room = false;
         while self.pools[pool as usize].gc.copies < self.gc.parallel {
@@ -103,7 +103,7 @@ impl PageFtl {
 
     /// Gathers the copies of a program. Returns their stream; none if they do not fill a program and need not go before
     /// they do.
-    fn gather_program<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32) -> Option<Stream> {
+    fn gather_program(&mut self, flash: &mut Flash<'_>, pool: u32) -> Option<Stream> {
         if !self.pools[pool as usize].gc.sorted.is_empty() {
             return self.gather_sorted(flash, pool);
         }
@@ -114,7 +114,7 @@ impl PageFtl {
     }
 
     /// Gathers valid slots until there are `room` of them. Returns false if there are fewer.
-    pub(super) fn gather<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32, room: u32) -> bool {
+    pub(super) fn gather(&mut self, flash: &mut Flash<'_>, pool: u32, room: u32) -> bool {
         loop {
             let gc = &mut self.pools[pool as usize].gc;
             if gc.gathered.len() >= room as usize {
@@ -151,7 +151,7 @@ impl PageFtl {
     }
 
     /// Drops some of the valid mapping units that were gathered last, for [`Sabotage::CollectionDrops`].
-    fn drop_gathered<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32, gathered: usize) {
+    fn drop_gathered(&mut self, flash: &mut Flash<'_>, pool: u32, gathered: usize) {
         let all = &mut self.pools[pool as usize].gc.gathered;
         let dropped: Vec<Psn> = all.split_off(all.len() - gathered);
         for psn in dropped {
@@ -166,7 +166,7 @@ impl PageFtl {
 
     /// Takes another victim if one is needed and available. Its mapping units may fill up the program of copies that are
     /// gathered already, if that takes copies of any class. Returns false if it took none.
-    pub(super) fn begin_victim<S: Sector>(&mut self, flash: &Flash<'_, S>, pool: u32, fills_up: bool) -> bool {
+    pub(super) fn begin_victim(&mut self, flash: &Flash<'_>, pool: u32, fills_up: bool) -> bool {
         // The map unit, which must answer for copies of data, has not started.
         if self.kind_in(pool) == Holds::Data && self.is_rewriting() {
             return false;
@@ -230,7 +230,7 @@ impl PageFtl {
 
     /// Submits a list that copies the mapping units gathered for a stream. Returns false if the pool has no superblock to
     /// copy to.
-    fn copy<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32, stream: Stream) -> bool {
+    fn copy(&mut self, flash: &mut Flash<'_>, pool: u32, stream: Stream) -> bool {
         self.yield_log(flash, pool);
         if self.pools[pool as usize].open(stream).is_none() {
             if self.pools[pool as usize].free.is_empty() {
@@ -244,7 +244,7 @@ impl PageFtl {
     }
 
     /// Submits the programs of a shared log that the present request has gathered: copies come behind them.
-    pub(super) fn yield_log<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32) {
+    pub(super) fn yield_log(&mut self, flash: &mut Flash<'_>, pool: u32) {
         if self.gc.shared_log && self.pools[pool as usize].list.is_some() {
             self.send(flash, pool);
         }
@@ -252,7 +252,7 @@ impl PageFtl {
 
     /// Submits a list that copies the mapping units that a pool has gathered for a stream to the open superblock of that
     /// stream in pool `to`, which may be the same.
-    pub(super) fn copy_to<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32, (to, stream): (u32, Stream)) {
+    pub(super) fn copy_to(&mut self, flash: &mut Flash<'_>, pool: u32, (to, stream): (u32, Stream)) {
         // Taken out while `self` is in use, and put back to keep its memory.
         let mut all = std::mem::take(self.pools[pool as usize].gathered_for(stream));
         let joins = self.planted.is(Sabotage::CopyJoinsHost) && self.pools[to as usize].open[Stream::HOST].is_some();
@@ -282,9 +282,9 @@ impl PageFtl {
 
     /// Adds the reads and one program for each row, or for all rows of a one-shot program. Returns the offset behind
     /// them.
-    fn copy_list<S: Sector>(
+    fn copy_list(
         &mut self,
-        flash: &mut Flash<'_, S>,
+        flash: &mut Flash<'_>,
         list: Handle<List>,
         cause: Cause,
         (target, stream): (Target, Stream),
@@ -304,9 +304,9 @@ impl PageFtl {
     }
 
     /// Adds one program of copies and its reads. Returns the offset behind the word line, or behind the program.
-    fn copy_rows<S: Sector>(
+    fn copy_rows(
         &mut self,
-        flash: &mut Flash<'_, S>,
+        flash: &mut Flash<'_>,
         list: Handle<List>,
         cause: Cause,
         (target, stream): (Target, Stream),
@@ -349,7 +349,7 @@ impl PageFtl {
     }
 
     /// Erases a victim whose slots have all been scanned and that nothing pins. Scans it again if a copy failed.
-    pub(super) fn erase_if_empty<S: Sector>(&mut self, flash: &mut Flash<'_, S>, superblock: SuperblockId) {
+    pub(super) fn erase_if_empty(&mut self, flash: &mut Flash<'_>, superblock: SuperblockId) {
         let pool = self.pool_of(superblock);
         let end = self.geometry.superblock_slots();
         let gc = &mut self.pools[pool as usize].gc;
@@ -373,18 +373,13 @@ impl PageFtl {
         flash.submit(list);
     }
 
-    fn retire<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32, superblock: SuperblockId) {
+    fn retire(&mut self, flash: &mut Flash<'_>, pool: u32, superblock: SuperblockId) {
         flash.backend.media_mut().retire(superblock);
         self.blocks.set_state(superblock, State::Bad);
         self.pools[pool as usize].usable -= 1;
     }
 
-    pub(super) fn copy_finished<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        list: Handle<List>,
-    ) {
+    pub(super) fn copy_finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
         let mut pools = None;
         let mut commands = Commands::of(flash.backend, list);
         while let Some((handle, command)) = commands.next(flash.backend) {
@@ -438,12 +433,7 @@ impl PageFtl {
         }
     }
 
-    pub(super) fn erase_finished<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        list: Handle<List>,
-    ) {
+    pub(super) fn erase_finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
         let handle = flash.backend.list(list).first().expect("an erase");
         let command = flash.backend.command(handle);
         let (superblock, failed) = (command.target.superblock, command.failed);

@@ -6,7 +6,7 @@ use base::engine::Rng;
 use base::memory::growing;
 use base::units::{DieId, Lpn, Span};
 use flash::backend::Timing;
-use flash::nand::{Geometry, Media, Sector};
+use flash::nand::{Geometry, Media};
 
 use super::{
     CheckpointPages, FirmwareSpec, GcSpec, MapPages, PageFtl, PlacementSpec, StreamsSpec, TrimPages, UnmappedReads,
@@ -131,9 +131,9 @@ impl Config for PageConfig {
         self.no_steady_state()
     }
 
-    fn lay_out_steady<S: Sector>(
+    fn lay_out_steady(
         &self,
-        media: &mut Media<S>,
+        media: &mut Media,
         rng: &mut Rng,
         planted: Planted,
         note: &mut dyn FnMut(&[Lpn], u32),

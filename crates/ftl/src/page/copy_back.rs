@@ -3,7 +3,7 @@
 use base::engine::Handle;
 use base::units::Psn;
 use flash::backend::{Cause, List, Slot};
-use flash::nand::{Sector, Stream, Target};
+use flash::nand::{Stream, Target};
 
 use super::PageFtl;
 use crate::port::Flash;
@@ -26,9 +26,9 @@ impl PageFtl {
     }
 
     /// Adds one copy-back. Returns the offset behind it.
-    pub(super) fn copy_back_list<S: Sector>(
+    pub(super) fn copy_back_list(
         &mut self,
-        flash: &mut Flash<'_, S>,
+        flash: &mut Flash<'_>,
         list: Handle<List>,
         cause: Cause,
         (target, stream): (Target, Stream),

@@ -3,7 +3,6 @@
 use base::engine::Handle;
 use base::units::SuperblockId;
 use flash::backend::{Command, List, Op};
-use flash::nand::Sector;
 
 use super::blocks::State;
 use super::{Kind, PageFtl};
@@ -12,12 +11,7 @@ use crate::sabotage::Sabotage;
 use crate::toolkit::{Commands, Programmed};
 
 impl PageFtl {
-    pub(crate) fn finished<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        list: Handle<List>,
-    ) {
+    pub(crate) fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
         match Kind::of(flash.backend.list(list)) {
             Kind::Read => self.read_finished(flash, owners, list),
             Kind::Write => self.write_finished(flash, owners, list),
@@ -28,14 +22,14 @@ impl PageFtl {
     }
 
     #[inline]
-    fn read_finished<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, list: Handle<List>) {
+    fn read_finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
         let service = Service::of(flash.backend.list(list));
         let mut commands = Commands::of(flash.backend, list);
         while let Some((handle, command)) = commands.next(flash.backend) {
             let (count, is_blank) = (command.count(), command.is_blank());
             for i in 0..count {
                 let (place, slot) = flash.backend.slot(handle, i);
-                owners.read_content(&slot, flash.backend.content_of(place), service);
+                owners.read_done(&slot, flash.backend.content_of(place), service);
                 if !is_blank {
                     self.unpin(flash, owners, self.geometry.locate(slot.psn).0);
                 }
@@ -44,7 +38,7 @@ impl PageFtl {
         flash.backend.release(list);
     }
 
-    fn write_finished<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, list: Handle<List>) {
+    fn write_finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
         let service = Service::of(flash.backend.list(list));
         let mut pool = None;
         let mut commands = Commands::of(flash.backend, list);
@@ -162,12 +156,7 @@ impl PageFtl {
 
     /// Unpins a superblock. A victim without pins may be erased.
     #[inline]
-    pub(super) fn unpin<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        superblock: SuperblockId,
-    ) {
+    pub(super) fn unpin(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, superblock: SuperblockId) {
         if self.blocks.unpin(superblock) && self.blocks.state(superblock) == State::Victim {
             self.erase_if_empty(flash, superblock);
             self.collect(flash, owners, self.pool_of(superblock));

@@ -6,7 +6,6 @@
 use base::engine::Handle;
 use base::units::Span;
 use flash::backend::{List, Op};
-use flash::nand::Sector;
 
 use super::PageFtl;
 use crate::port::Flash;
@@ -22,7 +21,7 @@ impl PageFtl {
 
     /// Submits a list of host data behind the firmware time of its requests and mapping units.
     #[inline]
-    pub(super) fn dispatch<S: Sector>(&mut self, flash: &mut Flash<'_, S>, list: Handle<List>) {
+    pub(super) fn dispatch(&mut self, flash: &mut Flash<'_>, list: Handle<List>) {
         let owed = std::mem::take(&mut self.owed);
         self.dispatch_after(flash, list, owed);
     }
@@ -30,7 +29,7 @@ impl PageFtl {
     /// Submits a list behind `owed` and the firmware time of its mapping units. With time off, at once.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Mostly time is off: a call would cost a list 20 instructions.
-    pub(super) fn dispatch_after<S: Sector>(&self, flash: &mut Flash<'_, S>, list: Handle<List>, owed: Span) {
+    pub(super) fn dispatch_after(&self, flash: &mut Flash<'_>, list: Handle<List>, owed: Span) {
         match self.firmware {
             Some(firmware) if flash.backend.is_timed() => {
                 let time = owed + firmware.unit * moved(flash, list);
@@ -41,14 +40,14 @@ impl PageFtl {
     }
 
     /// The processor has prepared a list: submits it.
-    pub(super) fn prepared<S: Sector>(flash: &mut Flash<'_, S>, token: u32) {
+    pub(super) fn prepared(flash: &mut Flash<'_>, token: u32) {
         let number = std::num::NonZeroU32::new(token).expect("the number of a list");
         flash.submit(Handle::from_number(number));
     }
 }
 
 /// Mapping units that a list programs or copies, or if there are none, reads.
-fn moved<S: Sector>(flash: &Flash<'_, S>, list: Handle<List>) -> u64 {
+fn moved(flash: &Flash<'_>, list: Handle<List>) -> u64 {
     let (mut written, mut read) = (0, 0);
     let mut next = flash.backend.list(list).first();
     while let Some(handle) = next {

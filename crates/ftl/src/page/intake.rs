@@ -4,8 +4,6 @@
 //! takes two programs: one that it works on, and one behind it, so that it never waits for data. A die that collects
 //! garbage for long fills up in this way, and the programs go to the others ([`Placer`](super::placement::Placer)).
 
-use flash::nand::Sector;
-
 use super::PageFtl;
 use super::pool::Holds;
 use crate::port::Owners;
@@ -21,7 +19,7 @@ impl PageFtl {
 
     /// Tells the buffer that [`Self::takes_writes`] may have become true.
     #[inline]
-    pub(super) fn announce_room<S: Sector>(&self, owners: &mut impl Owners<S>) {
+    pub(super) fn announce_room(&self, owners: &mut impl Owners) {
         if !self.gathers {
             owners.room();
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use base::engine::{EventQueue, Handle, Slab};
 use base::prefetch::prefetch;
 use base::units::{Lpn, Psn, Time};
-use flash::nand::{Image, Media, Sector, Spare};
+use flash::nand::{Image, Media, Spare};
 
 use crate::Event;
 use crate::map_unit::{Answer, AnyMapUnit, Ask, Asker, Counters, Job, MapUnit, Output, SPAN, Ticket};
@@ -124,7 +124,7 @@ impl MapClient {
 
     /// From now to the next mount a map in RAM answers, which stores the changed translation pages when the power goes off.
     /// A map unit whose RAM holds what flash does not have goes on.
-    pub(super) fn store_at_the_end<S: Sector>(&mut self, media: &Media<S>) {
+    pub(super) fn store_at_the_end(&mut self, media: &Media) {
         let has_all = self.stale.is_empty() && self.kept.is_empty() && self.unit.is_clean();
         if self.pages.is_empty() || !has_all {
             return;
@@ -144,7 +144,7 @@ impl MapClient {
     /// A question about a mapping unit will follow: prefetches what the map unit looks at first, and what leads to its
     /// translation page.
     #[inline]
-    pub(super) fn fetch<S: Sector>(&self, unit: usize, media: &Media<S>) {
+    pub(super) fn fetch(&self, unit: usize, media: &Media) {
         self.unit.fetch(unit);
         // A full table has no translation pages.
         if let Some(page) = (unit as u32).checked_div(self.entries) {
@@ -315,7 +315,7 @@ impl MapClient {
     }
 
     /// The present content of a translation page; `None` if it was never written.
-    pub(super) fn content<'a, S: Sector>(&'a self, media: &'a Media<S>, page: u32) -> Option<&'a [u32]> {
+    pub(super) fn content<'a>(&'a self, media: &'a Media, page: u32) -> Option<&'a [u32]> {
         if let Some(kept) = self.kept.get(&page) {
             return Some(kept);
         }
@@ -331,7 +331,7 @@ impl MapClient {
 
 impl MapClient {
     /// The place of a mapping unit when the latest answer was given, at no cost.
-    pub(super) fn peek<S: Sector>(&self, lpn: Lpn, media: &Media<S>) -> Option<Psn> {
+    pub(super) fn peek(&self, lpn: Lpn, media: &Media) -> Option<Psn> {
         self.unit.peek(lpn, |page| self.content(media, page))
     }
 }
@@ -350,7 +350,7 @@ impl MapClient {
     ///
     /// # Panics
     /// If a question gets no answer.
-    pub(super) fn settled<S: Sector>(&self, media: &Media<S>) -> SettledMap {
+    pub(super) fn settled(&self, media: &Media) -> SettledMap {
         let mut copy = self.clone();
         let image = |page| self.content(media, page).map(|content| Image::new(content.to_vec()));
         let mut pages: Vec<Option<Image>> = (0..self.directory.len()).map(image).collect();

@@ -24,7 +24,7 @@
 
 use base::units::{Lpn, Psn, SuperblockId, Time};
 use flash::backend::Slot;
-use flash::nand::{Media, Sector, Spare};
+use flash::nand::{Media, Spare};
 
 use super::blocks::State;
 use super::map_client::{MapClient, Question};
@@ -73,7 +73,7 @@ impl Mapping {
 impl PageFtl {
     /// Prefetches the data for the lookup of a mapping unit.
     #[inline]
-    pub(crate) fn fetch<S: Sector>(&self, unit: usize, media: &Media<S>) {
+    pub(crate) fn fetch(&self, unit: usize, media: &Media) {
         match &self.mapping {
             Mapping::Ram(map) => map.fetch(unit),
             Mapping::MapUnit(map_client) => map_client.fetch(unit, media),
@@ -81,7 +81,7 @@ impl PageFtl {
     }
 
     /// True if the map points to a place of a mapping unit, or will soon.
-    pub(crate) fn may_hold<S: Sector>(&self, lpn: Lpn, media: &Media<S>) -> bool {
+    pub(crate) fn may_hold(&self, lpn: Lpn, media: &Media) -> bool {
         match &self.mapping {
             Mapping::Ram(map) => map.get(lpn).is_some(),
             Mapping::MapUnit(map_client) => map_client.peek(lpn, media).is_some(),
@@ -114,7 +114,7 @@ impl PageFtl {
     }
 
     /// Drops a valid mapping unit from the map and the counts, for [`Sabotage::CollectionDrops`].
-    pub(super) fn drop_unit<S: Sector>(&mut self, flash: &Flash<'_, S>, psn: Psn) {
+    pub(super) fn drop_unit(&mut self, flash: &Flash<'_>, psn: Psn) {
         let Mapping::Ram(_) = self.mapping else { return self.invalidate(psn) };
         if let Spare::Data { lpn, .. } = flash.backend.media().spare(psn) {
             self.discard(flash.now, None, lpn);
@@ -127,9 +127,9 @@ impl PageFtl {
     /// From now on the new place counts as valid, beside the old one. Its superblock is neither a candidate for
     /// collection nor erased before the map unit answers, because either place may be the current one by then.
     #[inline]
-    pub(super) fn enter<S: Sector>(
+    pub(super) fn enter(
         &mut self,
-        flash: &mut Flash<'_, S>,
+        flash: &mut Flash<'_>,
         slot: &Slot,
         (psn, superblock): (Psn, SuperblockId),
         service: Service,
@@ -243,7 +243,7 @@ impl PageFtl {
     /// Returns true if it asks: the answer brings the write back.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Mostly the map is in RAM, and nothing is asked.
-    pub(super) fn asks_place<S: Sector>(&mut self, flash: &Flash<'_, S>, unit: &PageWrite) -> bool {
+    pub(super) fn asks_place(&mut self, flash: &Flash<'_>, unit: &PageWrite) -> bool {
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return false };
         if unit.is_whole(self.geometry.sectors) {
             return false;
@@ -304,7 +304,7 @@ impl PageFtl {
     }
 
     /// Replaces a map unit with translation pages by one that stores them at the end, see [`crate::Ftl::begin_preconditioning`].
-    pub(crate) fn begin_preconditioning<S: Sector>(&mut self, media: &Media<S>) {
+    pub(crate) fn begin_preconditioning(&mut self, media: &Media) {
         if let Mapping::MapUnit(map_client) = &mut self.mapping {
             map_client.store_at_the_end(media);
         }

@@ -11,7 +11,7 @@
 use std::ops::Range;
 
 use base::units::{Lpn, SuperblockId};
-use flash::nand::{BlockBirth, Media, Sector, Spare, Stream};
+use flash::nand::{BlockBirth, Media, Spare, Stream};
 
 use super::blocks::State;
 use super::checkpoint::{self, mount::Search};
@@ -27,7 +27,7 @@ use crate::toolkit::recovery::{self, Found};
 const AHEAD: usize = 8;
 
 impl PageFtl {
-    pub(super) fn recover<S: Sector>(&mut self, config: &PageConfig, media: &Media<S>) {
+    pub(super) fn recover(&mut self, config: &PageConfig, media: &Media) {
         let mut programmed = Vec::new();
         for (superblock, found) in recovery::survey(media, self.planted) {
             let pool = &mut self.pools[self.geometry.group_of(superblock) as usize];
@@ -88,7 +88,7 @@ impl PageFtl {
 
     /// Gives the pools of translation pages their superblocks: first those that hold such pages, then those whose
     /// content is unknown, then free ones. So each pool has at least the superblocks it had before the power cut.
-    fn part_pools<S: Sector>(&mut self, pages: u32, media: &Media<S>, programmed: &[(BlockBirth, SuperblockId)]) {
+    fn part_pools(&mut self, pages: u32, media: &Media, programmed: &[(BlockBirth, SuperblockId)]) {
         if pages == 0 {
             return;
         }
@@ -131,7 +131,7 @@ impl PageFtl {
     }
 
     /// Builds the map of the device: the recovered table itself, or a map unit that answers the same.
-    fn start_map<S: Sector>(&self, config: &PageConfig, media: &Media<S>, found: Map) -> Mapping {
+    fn start_map(&self, config: &PageConfig, media: &Media, found: Map) -> Mapping {
         let pages = config.map_pages;
         let unit = AnyMapUnit::start(&config.map, found.entries(0..self.units as usize), pages.entries);
         let Some(unit) = unit else { return Mapping::Ram(found) };

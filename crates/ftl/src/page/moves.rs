@@ -6,7 +6,6 @@
 use base::engine::Handle;
 use base::units::{Psn, SuperblockId};
 use flash::backend::Command;
-use flash::nand::Sector;
 
 use super::PageFtl;
 use super::blocks::State;
@@ -34,9 +33,9 @@ impl Left {
 impl PageFtl {
     /// Enters the mapping units of a program of copies in a pool, of which no page has failed, and adds what they leave
     /// to `left`. False if more than the map in RAM knows them: then it enters none.
-    pub(super) fn enter_copies<S: Sector>(
+    pub(super) fn enter_copies(
         &mut self,
-        flash: &Flash<'_, S>,
+        flash: &Flash<'_>,
         program: Handle<Command>,
         pool: u32,
         left: &mut Vec<Left>,

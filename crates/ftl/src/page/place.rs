@@ -1,14 +1,12 @@
 //! The pool that takes a write: what the placement chooses, or one with room.
 
-use flash::nand::Sector;
-
 use super::PageFtl;
 use super::pool::Holds;
 use crate::port::{Flash, PageWrite};
 
 impl PageFtl {
     /// The pool for a write: the placement's choice, or the emptiest pool of the set if that one is full.
-    pub(super) fn place<S: Sector>(&mut self, flash: &Flash<'_, S>, set: u32, unit: &PageWrite) -> Option<u32> {
+    pub(super) fn place(&mut self, flash: &Flash<'_>, set: u32, unit: &PageWrite) -> Option<u32> {
         let slots = self.geometry.superblock_slots();
         let stripe = self.by_program_slots.quotient(unit.lpn.get());
         let home =

@@ -3,7 +3,7 @@
 use base::engine::Handle;
 use base::units::{Lpn, Span, Time};
 use flash::backend::List;
-use flash::nand::{Media, Sector};
+use flash::nand::Media;
 
 use super::{PageConfig, PageFtl};
 use crate::port::{Counters, Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrite};
@@ -11,11 +11,11 @@ use crate::port::{Counters, Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrit
 impl Ftl for PageFtl {
     type Config = PageConfig;
 
-    fn mount<S: Sector>(config: &PageConfig, from: &Mount<'_, S>) -> Self {
+    fn mount(config: &PageConfig, from: &Mount<'_>) -> Self {
         Self::mount(config, from)
     }
 
-    fn scan_time<S: Sector>(config: &PageConfig, media: &Media<S>, _: Option<&Media<S>>) -> Span {
+    fn scan_time(config: &PageConfig, media: &Media, _: Option<&Media>) -> Span {
         match config.checkpoint_pages.count() {
             0 => Self::scan_time(&config.timing, config.spare_transfer, media),
             _ => super::checkpoint::mount::time(config, media),
@@ -47,29 +47,17 @@ impl Ftl for PageFtl {
     }
 
     #[inline]
-    fn read<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        wanted: PageRead,
-        lpn: Lpn,
-    ) -> bool {
+    fn read(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, wanted: PageRead, lpn: Lpn) -> bool {
         self.read(flash, owners, wanted, lpn)
     }
 
     #[inline]
-    fn end_read<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
+    fn end_read(&mut self, flash: &mut Flash<'_>) {
         self.end_read(flash);
     }
 
     #[inline]
-    fn read_alone<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        wanted: PageRead,
-        lpn: Lpn,
-    ) -> bool {
+    fn read_alone(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, wanted: PageRead, lpn: Lpn) -> bool {
         self.read_alone(flash, owners, wanted, lpn)
     }
 
@@ -79,20 +67,20 @@ impl Ftl for PageFtl {
     }
 
     #[inline]
-    fn write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, unit: PageWrite) {
+    fn write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, unit: PageWrite) {
         self.write(flash, owners, unit);
     }
 
     #[inline]
-    fn end_write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
+    fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
         self.end_write(flash, owners);
     }
 
-    fn close_programs<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
+    fn close_programs(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
         self.close_programs(flash, owners);
     }
 
-    fn gathered<S: Sector>(&self, flash: &Flash<'_, S>, into: &mut Vec<Lpn>) {
+    fn gathered(&self, flash: &Flash<'_>, into: &mut Vec<Lpn>) {
         self.gathered(flash, into);
     }
 
@@ -115,25 +103,25 @@ impl Ftl for PageFtl {
     }
 
     #[inline]
-    fn finished<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, list: Handle<List>) {
+    fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
         self.now = flash.now;
         self.finished(flash, owners, list);
     }
 
-    fn on_cpu_done<S: Sector>(&self, flash: &mut Flash<'_, S>, token: u32) {
+    fn on_cpu_done(&self, flash: &mut Flash<'_>, token: u32) {
         Self::prepared(flash, token);
     }
 
-    fn check<S: Sector>(&self, media: &Media<S>, _: Option<&Media<S>>) {
+    fn check(&self, media: &Media, _: Option<&Media>) {
         self.check(media);
     }
 
-    fn may_hold<S: Sector>(&self, lpn: Lpn, media: &Media<S>, _: Option<&Media<S>>) -> bool {
+    fn may_hold(&self, lpn: Lpn, media: &Media, _: Option<&Media>) -> bool {
         self.may_hold(lpn, media)
     }
 
     #[inline]
-    fn fetch<S: Sector>(&self, unit: usize, media: &Media<S>) {
+    fn fetch(&self, unit: usize, media: &Media) {
         self.fetch(unit, media);
     }
 
@@ -143,7 +131,7 @@ impl Ftl for PageFtl {
         self.map_is_due(timed) || self.trims_are_due() || self.checkpoint_is_due()
     }
 
-    fn run_due<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
+    fn run_due(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
         self.now = flash.now;
         self.advance_map(flash, owners);
         let stores = self.trims_are_due() || self.checkpoint_is_due();
@@ -159,11 +147,11 @@ impl Ftl for PageFtl {
         self.wake(now);
     }
 
-    fn work_alone<S: Sector>(&mut self, flash: &mut Flash<'_, S>, until: Time, stepped: impl FnMut(Time)) -> bool {
+    fn work_alone(&mut self, flash: &mut Flash<'_>, until: Time, stepped: impl FnMut(Time)) -> bool {
         self.map_works_alone(flash, until, stepped)
     }
 
-    fn begin_preconditioning<S: Sector>(&mut self, media: &Media<S>) {
+    fn begin_preconditioning(&mut self, media: &Media) {
         self.begin_preconditioning(media);
     }
 
@@ -185,7 +173,7 @@ impl Ftl for PageFtl {
         self.stale_pages()
     }
 
-    fn recover<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
+    fn recover(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
         self.rewrite(flash, owners);
     }
 

@@ -10,7 +10,7 @@
 use base::engine::Handle;
 use base::units::{Lpn, Psn};
 use flash::backend::Command;
-use flash::nand::{Sector, Spare};
+use flash::nand::Spare;
 
 use super::PageFtl;
 use super::blocks::ValidSlots;
@@ -27,12 +27,7 @@ const NEAR_OF_MANY: usize = 1;
 impl PageFtl {
     /// A program ends: prefetches for the ends of the next programs.
     #[inline]
-    pub(super) fn fetch_for_end<S: Sector>(
-        &mut self,
-        flash: &Flash<'_, S>,
-        owners: &impl Owners<S>,
-        ending: Handle<Command>,
-    ) {
+    pub(super) fn fetch_for_end(&mut self, flash: &Flash<'_>, owners: &impl Owners, ending: Handle<Command>) {
         if flash.backend.command(ending).count() > 1 {
             return self.fetch_for_end_of_many(flash, owners, ending);
         }
@@ -51,12 +46,7 @@ impl PageFtl {
 
     /// A program of many slots ends. If another was expected, it prefetches for its own slots, together. Where no time
     /// passes none is expected, and what it needs was prefetched as it began.
-    fn fetch_for_end_of_many<S: Sector>(
-        &mut self,
-        flash: &Flash<'_, S>,
-        owners: &impl Owners<S>,
-        ending: Handle<Command>,
-    ) {
+    fn fetch_for_end_of_many(&mut self, flash: &Flash<'_>, owners: &impl Owners, ending: Handle<Command>) {
         if !flash.backend.is_timed() {
             return;
         }
@@ -75,7 +65,7 @@ impl PageFtl {
     }
 
     /// Prefetches the map entries of all mapping units of a command, and the owners' data.
-    fn fetch_entries<S: Sector>(&self, flash: &Flash<'_, S>, owners: &impl Owners<S>, command: Handle<Command>) {
+    fn fetch_entries(&self, flash: &Flash<'_>, owners: &impl Owners, command: Handle<Command>) {
         for (_, slot) in flash.backend.slots(command) {
             self.fetch(slot.lpn.index(), flash.backend.media());
             owners.fetch(slot.owner, slot.lpn);
@@ -84,7 +74,7 @@ impl PageFtl {
 
     /// Prefetches the state of the places that all mapping units of a command will leave. Those of copies are near each
     /// other, and have been looked at as they were gathered.
-    fn fetch_places<S: Sector>(&self, flash: &Flash<'_, S>, command: Handle<Command>) {
+    fn fetch_places(&self, flash: &Flash<'_>, command: Handle<Command>) {
         let (_, first) = flash.backend.slot(command, 0);
         let copies = first.owner.is_none();
         let places = flash.backend.slots(command).take(if copies { 1 } else { usize::MAX });
@@ -102,14 +92,14 @@ impl PageFtl {
 
     /// A unit is written: prefetches for the end of its program, if that is near because no time passes.
     #[inline]
-    pub(super) fn fetch_for_write<S: Sector>(&self, flash: &Flash<'_, S>, lpn: Lpn) {
+    pub(super) fn fetch_for_write(&self, flash: &Flash<'_>, lpn: Lpn) {
         if !flash.backend.is_timed() {
             self.fetch_place(lpn);
         }
     }
 
     /// Slots are copied: prefetches for the end of their program, if that is near because no time passes.
-    pub(super) fn fetch_for_copies<S: Sector>(&self, flash: &Flash<'_, S>, gathered: &[Psn]) {
+    pub(super) fn fetch_for_copies(&self, flash: &Flash<'_>, gathered: &[Psn]) {
         if flash.backend.is_timed() {
             return;
         }
@@ -125,8 +115,8 @@ impl PageFtl {
 /// Prefetches the spare area of a slot that is gathered for a copy, or of the one `behind` it if each is copied alone:
 /// the copy of the gathered one begins at once.
 #[inline]
-pub(super) fn fetch_gathered<S: Sector>(
-    flash: &Flash<'_, S>,
+pub(super) fn fetch_gathered(
+    flash: &Flash<'_>,
     (before, psn): (Option<Psn>, Psn),
     behind: &ValidSlots<'_>,
     alone: bool,

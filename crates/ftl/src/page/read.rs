@@ -2,7 +2,6 @@
 
 use base::units::{Lpn, Psn};
 use flash::backend::Cause;
-use flash::nand::Sector;
 
 use super::mapping::Mapping;
 use super::{Kind, PageFtl, UnmappedReads};
@@ -12,13 +11,7 @@ impl PageFtl {
     /// Reads sectors of one mapping unit; [`ReadSink::read_done`](crate::ReadSink::read_done) reports the end. Returns
     /// false if the mapping unit has no place and reads as zeros, without flash. A map unit reports this later.
     #[inline]
-    pub(crate) fn read<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        wanted: PageRead,
-        lpn: Lpn,
-    ) -> bool {
+    pub(crate) fn read(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, wanted: PageRead, lpn: Lpn) -> bool {
         let psn = match &mut self.mapping {
             Mapping::Ram(map) => map.get(lpn),
             Mapping::MapUnit(map_client) => {
@@ -40,10 +33,10 @@ impl PageFtl {
     /// Reads sectors of the only mapping unit of a request. With the map in RAM its list needs no place among those of
     /// the dies, where lists wait for the request's other mapping units.
     #[inline]
-    pub(crate) fn read_alone<S: Sector>(
+    pub(crate) fn read_alone(
         &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
+        flash: &mut Flash<'_>,
+        owners: &mut impl Owners,
         wanted: PageRead,
         lpn: Lpn,
     ) -> bool {
@@ -71,10 +64,10 @@ impl PageFtl {
 
     /// Reads sectors of a mapping unit from its place.
     #[inline]
-    pub(super) fn read_at<S: Sector>(
+    pub(super) fn read_at(
         &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
+        flash: &mut Flash<'_>,
+        owners: &mut impl Owners,
         wanted: PageRead,
         lpn: Lpn,
         psn: Psn,
@@ -113,7 +106,7 @@ impl PageFtl {
 
     /// Ends a read request: submits its lists, one for each die.
     #[inline]
-    pub(crate) fn end_read<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
+    pub(crate) fn end_read(&mut self, flash: &mut Flash<'_>) {
         if let Mapping::MapUnit(map_client) = &mut self.mapping {
             map_client.end_look_up(flash.now);
         }

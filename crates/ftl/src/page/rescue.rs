@@ -7,7 +7,7 @@
 
 use base::units::SuperblockId;
 use flash::backend::Cause;
-use flash::nand::{Media, Sector, Spare};
+use flash::nand::{Media, Spare};
 
 use super::PageFtl;
 use super::blocks::State;
@@ -18,7 +18,7 @@ use crate::sabotage::Sabotage;
 impl PageFtl {
     /// Rescues a pool that no event would wake any more, as a `last` resort by all means. Returns true if this started
     /// work.
-    pub(super) fn rescue<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32, last: bool) -> bool {
+    pub(super) fn rescue(&mut self, flash: &mut Flash<'_>, pool: u32, last: bool) -> bool {
         self.erase_garbage(flash, pool);
         let cheapest = self.victims[self.kind_in(pool)].cheapest(pool);
         // The rest of a shared log may be too short for any victim.
@@ -29,7 +29,7 @@ impl PageFtl {
     }
 
     /// Gives up a pool in which nothing can be freed, and sends its waiting writes to other pools.
-    pub(super) fn give_up<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, pool: u32) {
+    pub(super) fn give_up(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, pool: u32) {
         self.pools[pool as usize].stuck = true;
         self.gave_up = true;
         let waiting = std::mem::take(&mut self.pools[pool as usize].waiting);
@@ -48,7 +48,7 @@ impl PageFtl {
     /// Finds a place to copy to for a pool without an erased superblock, and starts to empty a victim there: the
     /// unwritten end of a closed superblock, or a free superblock of the pool of translation pages beside it. Returns
     /// true if copies began.
-    fn find_place<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32) -> bool {
+    fn find_place(&mut self, flash: &mut Flash<'_>, pool: u32) -> bool {
         let chosen = &self.pools[pool as usize];
         let (kind, copies) = (self.kind_in(pool), chosen.copies);
         let assembles = chosen.each_list().any(|of| of.program.is_some());
@@ -93,7 +93,7 @@ impl PageFtl {
     }
 
     /// Starts to copy a victim, or those that the pool has already. Returns true if copies began.
-    fn empty<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32, victim: Option<SuperblockId>) -> bool {
+    fn empty(&mut self, flash: &mut Flash<'_>, pool: u32, victim: Option<SuperblockId>) -> bool {
         if let Some(victim) = victim {
             self.take_victim(pool, victim, Cause::Recovery);
         }
@@ -111,7 +111,7 @@ impl PageFtl {
 
     /// The offset of the first word line from which on a closed superblock is erased, if it can be continued there: not
     /// behind a torn page.
-    fn unwritten_end<S: Sector>(&self, media: &Media<S>, superblock: SuperblockId) -> Option<u32> {
+    fn unwritten_end(&self, media: &Media, superblock: SuperblockId) -> Option<u32> {
         let written = media.unwritten_from(superblock)? * self.geometry.row_slots();
         let next = written.next_multiple_of(self.program_slots());
         let mut held = (0..written).map(|offset| media.spare(self.geometry.slot(superblock, offset)));
@@ -119,7 +119,7 @@ impl PageFtl {
     }
 
     /// Erases the closed superblocks of a pool without valid mapping units.
-    pub(super) fn erase_garbage<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32) {
+    pub(super) fn erase_garbage(&mut self, flash: &mut Flash<'_>, pool: u32) {
         let kind = self.kind_in(pool);
         while let Some(empty) = self.victims[kind].cheapest(pool).filter(|victim| self.blocks.valid(*victim) == 0) {
             self.take_victim(pool, empty, Cause::Gc);
@@ -136,12 +136,7 @@ impl PageFtl {
     /// Retries the pools that gave up, after any erase, or all pools of an NVM set before a write of the set is refused
     /// (`last`). Their content may have become garbage since, or another pool may be able to help. Returns true if any
     /// pool of the set, or of all sets, is collecting.
-    pub(super) fn retry_stuck<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        last: Option<u32>,
-    ) -> bool {
+    pub(super) fn retry_stuck(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, last: Option<u32>) -> bool {
         let count = last.map_or(self.pools.len(), |set| self.sets[set as usize].len());
         for i in 0..count {
             let pool = self.nth_of(last, i);
@@ -161,7 +156,7 @@ impl PageFtl {
     }
 
     /// Copies the mapping units of one program to another pool.
-    fn move_to_helper<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32, last: bool) -> bool {
+    fn move_to_helper(&mut self, flash: &mut Flash<'_>, pool: u32, last: bool) -> bool {
         let Some(helper_pool) = self.helper_pool(pool, last) else { return false };
         if self.pools[pool as usize].gc.victims.is_empty() {
             let Some(victim) = self.victims[self.kind_in(pool)].cheapest(pool) else { return false };

@@ -10,7 +10,7 @@
 //!   Copies of any class fill up that program, and it is padded if there are none. So padding costs no more than
 //!   with one stream.
 
-use flash::nand::{Sector, Stream};
+use flash::nand::Stream;
 
 use super::PageFtl;
 use super::pool::Collection;
@@ -29,7 +29,7 @@ impl Collection {
 impl PageFtl {
     /// Gathers the copies of a program of any stream. Returns the stream; none if no stream's copies fill a program and
     /// they need not go before they do.
-    pub(super) fn gather_sorted<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32) -> Option<Stream> {
+    pub(super) fn gather_sorted(&mut self, flash: &mut Flash<'_>, pool: u32) -> Option<Stream> {
         loop {
             if let Some(stream) = self.filled_stream(pool) {
                 return Some(stream);
@@ -72,7 +72,7 @@ impl PageFtl {
     }
 
     /// Gathers valid slots of a victim for its stream, until they fill a program or the victim has no more.
-    fn gather_from<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32, victim: usize) {
+    fn gather_from(&mut self, flash: &mut Flash<'_>, pool: u32, victim: usize) {
         let (end, victim) = (self.geometry.superblock_slots(), &self.pools[pool as usize].gc.victims[victim]);
         let (superblock, cursor) = (victim.superblock, victim.cursor);
         let stream = self.stream_of_copies(pool, superblock);

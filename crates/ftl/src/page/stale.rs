@@ -3,8 +3,6 @@
 //! A newer write or a discard may invalidate a mapping unit that has been gathered for a copy, or the last one of a victim.
 //! Nothing waits for that, so it leaves a mark, and collection looks before it goes on.
 
-use flash::nand::Sector;
-
 use super::PageFtl;
 use crate::port::Flash;
 
@@ -12,7 +10,7 @@ impl PageFtl {
     /// Drops gathered mapping units that have become garbage: they need no copy, and must not keep their superblock
     /// from being erased. Erases victims that hold nothing else.
     #[inline]
-    pub(super) fn drop_stale<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32) {
+    pub(super) fn drop_stale(&mut self, flash: &mut Flash<'_>, pool: u32) {
         if std::mem::take(&mut self.pools[pool as usize].gc.is_stale) {
             return self.drop_garbage(flash, pool);
         }
@@ -20,7 +18,7 @@ impl PageFtl {
     }
 
     #[inline(never)]
-    fn drop_garbage<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32) {
+    fn drop_garbage(&mut self, flash: &mut Flash<'_>, pool: u32) {
         let (blocks, geometry) = (&mut self.blocks, &self.geometry);
         let gc = &mut self.pools[pool as usize].gc;
         for gathered in [&mut gc.gathered].into_iter().chain(&mut gc.sorted) {

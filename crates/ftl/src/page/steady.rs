@@ -16,7 +16,7 @@ mod math;
 
 use base::engine::Rng;
 use base::units::{Lpn, SuperblockId};
-use flash::nand::{Media, Sector, Spare, Stream, Target};
+use flash::nand::{Media, Spare, Stream, Target};
 
 use super::pool::{Holds, Reserve};
 use super::reserve::reserved;
@@ -130,9 +130,9 @@ impl PageConfig {
     ///
     /// # Panics
     /// If there is [no model](Self::no_steady_state), or the array is not empty.
-    pub(crate) fn lay_out_steady<S: Sector>(
+    pub(crate) fn lay_out_steady(
         &self,
-        media: &mut Media<S>,
+        media: &mut Media,
         rng: &mut Rng,
         planted: Planted,
         note: &mut dyn FnMut(&[Lpn], u32),
@@ -144,7 +144,7 @@ impl PageConfig {
     }
 
     /// Draws the state of all superblocks, oldest first; `None` if the units have no room.
-    fn draw<S: Sector>(&self, media: &Media<S>, rng: &mut Rng) -> Option<Vec<Laid>> {
+    fn draw(&self, media: &Media, rng: &mut Rng) -> Option<Vec<Laid>> {
         let pools = self.geometry.die_count() * self.geometry.groups();
         let mut usable = vec![Vec::new(); pools as usize];
         for superblock in (0..self.geometry.superblock_count()).map(SuperblockId::new) {
@@ -315,9 +315,9 @@ impl PageConfig {
     }
 
     /// Programs the superblocks in this order.
-    fn program<S: Sector>(
+    fn program(
         &self,
-        media: &mut Media<S>,
+        media: &mut Media,
         all: &[Laid],
         rng: &mut Rng,
         planted: Planted,

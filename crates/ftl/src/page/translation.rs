@@ -14,7 +14,7 @@
 use base::engine::Handle;
 use base::units::{Lpn, Psn};
 use flash::backend::{Cause, Class, Slot};
-use flash::nand::{Image, Sector, Stream};
+use flash::nand::{Image, Stream};
 
 use super::mapping::Mapping;
 use super::reserve::reserved;
@@ -30,7 +30,7 @@ impl PageFtl {
     }
 
     /// Reads a translation page for the map unit.
-    pub(super) fn load_page<S: Sector>(&mut self, flash: &mut Flash<'_, S>, page: u32) {
+    pub(super) fn load_page(&mut self, flash: &mut Flash<'_>, page: u32) {
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
         let state = &mut map_client.pages[page as usize];
         if state.storing.is_some() {
@@ -60,10 +60,10 @@ impl PageFtl {
         flash.submit(list);
     }
 
-    pub(super) fn load_finished<S: Sector>(
+    pub(super) fn load_finished(
         &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
+        flash: &mut Flash<'_>,
+        owners: &mut impl Owners,
         list: Handle<flash::backend::List>,
     ) {
         let command = flash.backend.list(list).first().expect("a read");
@@ -82,7 +82,7 @@ impl PageFtl {
     }
 
     /// Stores a translation page for the map unit.
-    pub(super) fn store_page<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, page: u32) {
+    pub(super) fn store_page(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, page: u32) {
         let version = self.versions.next();
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
         let state = &mut map_client.pages[page as usize];
@@ -95,13 +95,7 @@ impl PageFtl {
         self.write_page(flash, owners, page, version);
     }
 
-    fn write_page<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        page: u32,
-        version: u32,
-    ) {
+    fn write_page(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, page: u32, version: u32) {
         let (lpn, mask) = (Lpn::new(self.units + page), full_mask(self.geometry.sectors));
         self.write(
             flash,
@@ -111,7 +105,7 @@ impl PageFtl {
     }
 
     /// A translation page has been programmed: updates the directory and reports to the map unit.
-    pub(super) fn page_stored<S: Sector>(&mut self, flash: &mut Flash<'_, S>, slot: &Slot, psn: Psn) {
+    pub(super) fn page_stored(&mut self, flash: &mut Flash<'_>, slot: &Slot, psn: Psn) {
         let page = slot.lpn.get() - self.units;
         self.blocks.mark_valid(psn);
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
@@ -127,7 +121,7 @@ impl PageFtl {
 
     /// Keeps a translation page in RAM, because flash has no space for it and never will. From now on the drive accepts
     /// no writes, so that it loses nothing that it has acknowledged.
-    pub(super) fn keep_page<S: Sector>(&mut self, flash: &mut Flash<'_, S>, page: u32) {
+    pub(super) fn keep_page(&mut self, flash: &mut Flash<'_>, page: u32) {
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
         let image = match &map_client.recovered {
             Some(recovered) if map_client.stale.contains(&page) => {
@@ -142,7 +136,7 @@ impl PageFtl {
         self.end_store(flash, page);
     }
 
-    fn end_store<S: Sector>(&mut self, flash: &mut Flash<'_, S>, page: u32) {
+    fn end_store(&mut self, flash: &mut Flash<'_>, page: u32) {
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
         let state = &mut map_client.pages[page as usize];
         state.storing = None;
@@ -178,7 +172,7 @@ impl PageFtl {
     }
 
     /// Writes the stale translation pages.
-    pub(crate) fn rewrite<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
+    pub(crate) fn rewrite(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
         let Mapping::MapUnit(map_client) = &self.mapping else { return };
         for page in map_client.stale.clone() {
             let version = self.versions.next();
@@ -263,7 +257,7 @@ impl PageFtl {
     /// True if the data pool of a group will soon have a free superblock for the pool of translation pages beside it,
     /// because an erase is in progress or waits for no more than a reader. It may not wait for copies of data: the map
     /// unit may need a translation page for its answer.
-    pub(super) fn will_lend<S: Sector>(&mut self, flash: &mut Flash<'_, S>, group: u32) -> bool {
+    pub(super) fn will_lend(&mut self, flash: &mut Flash<'_>, group: u32) -> bool {
         if !self.wants_block(group) {
             return false;
         }
@@ -277,7 +271,7 @@ impl PageFtl {
 
     /// True if a pool of translation pages will soon have a free superblock, because an erase is in progress in it or in
     /// the data pool beside it.
-    pub(super) fn will_have_pages<S: Sector>(&mut self, flash: &mut Flash<'_, S>) -> bool {
+    pub(super) fn will_have_pages(&mut self, flash: &mut Flash<'_>) -> bool {
         (0..self.groups).any(|group| {
             self.erase_garbage(flash, self.groups + group);
             self.pools[(self.groups + group) as usize].gc.erases > 0 || self.will_lend(flash, group)

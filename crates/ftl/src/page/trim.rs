@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use base::units::{Lpn, Psn};
 use flash::backend::Slot;
-use flash::nand::{Geometry, Media, Sector};
+use flash::nand::{Geometry, Media};
 
 use super::pool::Holds;
 use super::{DiscardSpec, PageFtl};
@@ -303,7 +303,7 @@ impl PageFtl {
     }
 
     /// Stores the dirty trim pages.
-    pub(super) fn store_trims<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
+    pub(super) fn store_trims(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
         let mut stored = false;
         while let Some(trims) = self.trims.as_mut()
             && let Some(place) = trims.next_due()
@@ -327,13 +327,7 @@ impl PageFtl {
     }
 
     /// A trim page has been programmed: its discards are durable.
-    pub(super) fn trim_stored<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        slot: &Slot,
-        psn: Psn,
-    ) {
+    pub(super) fn trim_stored(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, slot: &Slot, psn: Psn) {
         self.blocks.mark_valid(psn);
         let Some(trims) = self.trims.as_mut() else { return };
         let page = slot.lpn.get() - trims.first;
@@ -359,7 +353,7 @@ impl PageFtl {
 
     /// A write finds no space and never will. The discards of a trim page are refused like writes: the drive takes no
     /// more.
-    pub(super) fn refuse<S: Sector>(&mut self, owners: &mut impl Owners<S>, unit: &PageWrite) {
+    pub(super) fn refuse(&mut self, owners: &mut impl Owners, unit: &PageWrite) {
         if self.is_checkpoint(unit.lpn) {
             return self.give_up_checkpoint(unit);
         }
@@ -381,11 +375,11 @@ impl PageFtl {
     }
 
     /// Takes the trim pages out of the map that recovery found, and what they discard with them.
-    pub(super) fn recover_trims<S: Sector>(
+    pub(super) fn recover_trims(
         &mut self,
         shape: TrimPages,
         pages: u32,
-        media: &Media<S>,
+        media: &Media,
         found: &mut Map,
     ) -> Option<Box<Trims>> {
         if shape.count == 0 {

@@ -2,7 +2,6 @@
 
 use base::units::{Lpn, Psn, SuperblockId};
 use flash::backend::Cause;
-use flash::nand::Sector;
 
 use super::{Kind, PageFtl};
 use crate::port::{Flash, Owners, PageRead};
@@ -22,10 +21,10 @@ impl PageFtl {
 
     /// Reads a mapping unit that has no place from its static place, without an effect on the media.
     #[cold]
-    pub(super) fn read_unmapped<S: Sector>(
+    pub(super) fn read_unmapped(
         &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
+        flash: &mut Flash<'_>,
+        owners: &mut impl Owners,
         wanted: PageRead,
         lpn: Lpn,
     ) {

@@ -6,7 +6,7 @@
 
 use base::units::SuperblockId;
 use flash::backend::Cause;
-use flash::nand::{Media, Sector, Stream};
+use flash::nand::{Media, Stream};
 
 use super::PageFtl;
 use super::blocks::State;
@@ -17,7 +17,7 @@ use crate::sabotage::Sabotage;
 impl PageFtl {
     /// Checks, every `check_every` erases, whether the least worn superblock with data lags too far behind the most
     /// worn free one. If so, moves its data there.
-    pub(super) fn level_wear<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32) {
+    pub(super) fn level_wear(&mut self, flash: &mut Flash<'_>, pool: u32) {
         let Some(threshold) = self.wear.threshold.filter(|_| !self.planted.is(Sabotage::NeverLevels)) else { return };
         let chosen = &mut self.pools[pool as usize];
         chosen.gc.since_check += 1;
@@ -88,7 +88,7 @@ impl PageFtl {
     /// Rotates an idle superblock of `pages`. If the map unit stores little, the free and open superblocks for
     /// translation pages see no wear either: a free one that lags changes places with the most worn free one of the
     /// data pool beside it, and an open one is closed early. Returns true if there was one.
-    fn rotate_idle<S: Sector>(&mut self, data: u32, pages: u32, lags: impl Fn(u32) -> bool, media: &Media<S>) -> bool {
+    fn rotate_idle(&mut self, data: u32, pages: u32, lags: impl Fn(u32) -> bool, media: &Media) -> bool {
         let open = [Stream::HOST, Stream::COPIES].into_iter().find(|stream| {
             let open = self.pools[pages as usize].open[*stream];
             open.is_some_and(|open| open.next > 0 && lags(media.erases(open.superblock)))
@@ -107,7 +107,7 @@ impl PageFtl {
 
     /// A stream that writes so little that its open superblock lags, and has no program under assembly. Its superblock is
     /// closed early, so that it can be moved like others. With one stream of each kind both are always in use.
-    fn lagging_stream<S: Sector>(&self, pool: u32, lags: impl Fn(u32) -> bool, media: &Media<S>) -> Option<Stream> {
+    fn lagging_stream(&self, pool: u32, lags: impl Fn(u32) -> bool, media: &Media) -> Option<Stream> {
         self.streams.as_ref()?;
         let opens = self.pools[pool as usize].open.each().flatten();
         let lagging = opens.filter(|open| lags(media.erases(open.superblock)));

@@ -14,7 +14,7 @@
 //! [`PageFtl::close_programs`].
 
 use base::units::Lpn;
-use flash::nand::{Sector, Stream};
+use flash::nand::Stream;
 
 use super::PageFtl;
 use super::pool::Holds;
@@ -24,7 +24,7 @@ use crate::toolkit::Slots;
 
 impl PageFtl {
     /// Lets a pool's program under assembly wait for more data. Returns false if it should not wait.
-    pub(super) fn hold<S: Sector>(&mut self, flash: &Flash<'_, S>, pool: u32) -> bool {
+    pub(super) fn hold(&mut self, flash: &Flash<'_>, pool: u32) -> bool {
         if self.fills_streams(flash) {
             return self.hold_for_stream(pool);
         }
@@ -37,7 +37,7 @@ impl PageFtl {
     }
 
     /// Sends a pool's program that has waited for the end of the pool's other programs.
-    pub(super) fn end_hold<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, pool: u32) {
+    pub(super) fn end_hold(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, pool: u32) {
         if self.fills_streams(flash) {
             return self.end_hold_of_streams(flash, owners, pool);
         }
@@ -49,7 +49,7 @@ impl PageFtl {
         }
     }
 
-    fn send_held<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32) {
+    fn send_held(&mut self, flash: &mut Flash<'_>, pool: u32) {
         self.for_each_stream(pool, |ftl| {
             let forgets = ftl.planted.is(Sabotage::ParkedForgotten) && ftl.pools[pool as usize].stream != Stream::HOST;
             if ftl.pools[pool as usize].held && !forgets {
@@ -59,7 +59,7 @@ impl PageFtl {
     }
 
     /// Sends all programs that wait for more data.
-    pub(crate) fn close_programs<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
+    pub(crate) fn close_programs(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
         for pool in 0..self.groups {
             if self.pools[pool as usize].each_list().any(|of| of.held) {
                 self.send_held(flash, pool);
@@ -69,7 +69,7 @@ impl PageFtl {
     }
 
     /// Lists the mapping units of lists that wait for more data.
-    pub(crate) fn gathered<S: Sector>(&self, flash: &Flash<'_, S>, into: &mut Vec<Lpn>) {
+    pub(crate) fn gathered(&self, flash: &Flash<'_>, into: &mut Vec<Lpn>) {
         let lists = self.pools.iter().flat_map(|pool| pool.each_list());
         for list in lists.filter(|of| of.held).filter_map(|of| of.list) {
             let mut slots = Slots::of(flash.backend, list);

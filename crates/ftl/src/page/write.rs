@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use base::engine::Handle;
 use base::units::SuperblockId;
 use flash::backend::{Cause, Class, Command, SlotRef};
-use flash::nand::{Sector, Stream, Target};
+use flash::nand::{Stream, Target};
 
 use super::blocks::State;
 use super::pool::{Assembly, Holds, Open};
@@ -22,7 +22,7 @@ impl PageFtl {
     }
 
     /// Accepts one mapping unit of the request.
-    pub(crate) fn write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, unit: PageWrite) {
+    pub(crate) fn write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, unit: PageWrite) {
         self.note_write(&unit);
         let unit = self.with_stream(owners, unit);
         let set = self.set_of(owners, &unit);
@@ -61,7 +61,7 @@ impl PageFtl {
     }
 
     #[inline]
-    fn set_of<S>(&self, owners: &impl Owners<S>, unit: &PageWrite) -> u32 {
+    fn set_of(&self, owners: &impl Owners, unit: &PageWrite) -> u32 {
         if self.kind_of(unit.lpn) == Holds::Data { owners.set(unit.owner) } else { self.set_of_pages() }
     }
 
@@ -83,7 +83,7 @@ impl PageFtl {
     /// Puts a write into the program of its pool, or lets it wait there.
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller for new writes and a rare one.
-    fn accept<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, pool: u32, unit: PageWrite) {
+    fn accept(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, pool: u32, unit: PageWrite) {
         let set = owners.set(unit.owner);
         let chosen = &mut self.pools[pool as usize];
         chosen.live += 1;
@@ -129,7 +129,7 @@ impl PageFtl {
 
     /// Places the unplaced writes again, after older copies have become garbage. Refuses one only if no work in
     /// progress can free space.
-    pub(super) fn place_unplaced<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
+    pub(super) fn place_unplaced(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
         if self.unplaced.iter().all(VecDeque::is_empty) {
             return;
         }
@@ -141,7 +141,7 @@ impl PageFtl {
         self.announce_room(owners);
     }
 
-    fn place_unplaced_of_set<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, set: u32) {
+    fn place_unplaced_of_set(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, set: u32) {
         let pages = set == self.set_of_pages();
         while let Some(unit) = self.unplaced[set as usize].front().copied() {
             if self.asks_place(flash, &unit) {
@@ -173,12 +173,7 @@ impl PageFtl {
     }
 
     /// Writes a translation page to any log with room beside the copies that it needs. Returns false if none has.
-    fn store_anywhere<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        unit: &PageWrite,
-    ) -> bool {
+    fn store_anywhere(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, unit: &PageWrite) -> bool {
         let Some(pool) = self.pool_for_last_page() else { return false };
         // A program of its own, which waits for nothing.
         self.pools[pool as usize].turn_to(Stream::HOST);
@@ -193,7 +188,7 @@ impl PageFtl {
     }
 
     /// Ends a write request: submits the programs under assembly, except those that wait for more data.
-    pub(crate) fn end_write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
+    pub(crate) fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
         if std::mem::take(&mut self.waited) > 0 {
             self.placer.program_filled(self.waited_set, false);
         }
@@ -232,10 +227,10 @@ impl PageFtl {
     /// now.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Most writes go into a program that has room: a call would cost them 25 instructions.
-    pub(super) fn append<S: Sector>(
+    pub(super) fn append(
         &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
+        flash: &mut Flash<'_>,
+        owners: &mut impl Owners,
         pool: u32,
         unit: &PageWrite,
     ) -> bool {
@@ -256,13 +251,7 @@ impl PageFtl {
 
     /// The same where a program begins, ends, or takes a part of a mapping unit.
     #[inline(never)]
-    fn append_to_next<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        pool: u32,
-        unit: &PageWrite,
-    ) -> bool {
+    fn append_to_next(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, pool: u32, unit: &PageWrite) -> bool {
         self.part_programs(flash, pool, unit);
         let assembly = match self.open_program(flash, pool) {
             Some(assembly) if !is_full(flash, assembly) => assembly,
@@ -297,7 +286,7 @@ impl PageFtl {
 
     /// The program under assembly in a pool. A full one ends here if an earlier program has failed in its superblock:
     /// the word line does not go on.
-    fn open_program<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32) -> Option<Assembly> {
+    fn open_program(&mut self, flash: &mut Flash<'_>, pool: u32) -> Option<Assembly> {
         let chosen = &self.pools[pool as usize];
         let ended = chosen.open[chosen.stream].is_none();
         if self.pools[pool as usize].program.is_some_and(|assembly| ended && is_full(flash, assembly)) {
@@ -307,10 +296,10 @@ impl PageFtl {
     }
 
     /// Reads the other sectors of a partly written mapping unit. Later programs to the superblock wait for this one.
-    fn read_rest<S: Sector>(
+    fn read_rest(
         &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
+        flash: &mut Flash<'_>,
+        owners: &mut impl Owners,
         pool: u32,
         unit: &PageWrite,
         program: (Handle<Command>, SlotRef),
@@ -330,7 +319,7 @@ impl PageFtl {
 
     /// Begins a program in the log of a pool; or as a `last` resort, without regard to its reserve, one of translation
     /// pages.
-    fn begin_program<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32, last: bool) -> Option<Assembly> {
+    fn begin_program(&mut self, flash: &mut Flash<'_>, pool: u32, last: bool) -> Option<Assembly> {
         let free = self.pools[pool as usize].free.len();
         let stream = self.pools[pool as usize].stream;
         let opens = self.pools[pool as usize].open(stream).is_none();
@@ -352,7 +341,7 @@ impl PageFtl {
     }
 
     /// Adds a program of the next row, or rows, of the open superblock to the list of a pool.
-    fn add_program<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32, last: bool) -> Assembly {
+    fn add_program(&mut self, flash: &mut Flash<'_>, pool: u32, last: bool) -> Assembly {
         let chosen = &mut self.pools[pool as usize];
         let list = match chosen.list {
             Some(list) => list,
@@ -391,13 +380,7 @@ impl PageFtl {
     }
 
     /// Lets a program wait for the program before it, if that one waits for a read.
-    pub(super) fn pass_gate<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        pool: u32,
-        stream: Stream,
-        command: Handle<Command>,
-    ) {
+    pub(super) fn pass_gate(&mut self, flash: &mut Flash<'_>, pool: u32, stream: Stream, command: Handle<Command>) {
         let Some(open) = self.pools[pool as usize].open(stream) else { return };
         if let Some(gate) = open.gate {
             flash.backend.depend(gate, command);
@@ -421,7 +404,7 @@ impl PageFtl {
     }
 
     /// Closes the program under assembly.
-    fn end_program<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32) {
+    fn end_program(&mut self, flash: &mut Flash<'_>, pool: u32) {
         let Some(assembly) = self.pools[pool as usize].program.take() else { return };
         self.end_gathering(pool);
         let count = flash.backend.command(assembly.command).count();
@@ -452,7 +435,7 @@ impl PageFtl {
         full
     }
 
-    pub(super) fn send<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32) {
+    pub(super) fn send(&mut self, flash: &mut Flash<'_>, pool: u32) {
         self.pools[pool as usize].held = false;
         self.end_program(flash, pool);
         if self.kind_in(pool) == Holds::Data {
@@ -469,14 +452,14 @@ impl PageFtl {
 
     /// Continues the waiting writes of a pool while it has space.
     #[inline]
-    pub(super) fn resume<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, pool: u32) {
+    pub(super) fn resume(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, pool: u32) {
         if !self.pools[pool as usize].waiting.is_empty() {
             self.write_waiting(flash, owners, pool);
         }
     }
 
     #[inline(never)]
-    fn write_waiting<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, pool: u32) {
+    fn write_waiting(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, pool: u32) {
         while let Some(unit) = self.pools[pool as usize].waiting.front().copied() {
             if self.asks_place(flash, &unit) {
                 let chosen = &mut self.pools[pool as usize];
@@ -501,12 +484,12 @@ impl PageFtl {
 
 /// True if a program under assembly takes a mapping unit and is not full then.
 #[inline]
-fn takes_more<S: Sector>(flash: &Flash<'_, S>, assembly: Assembly) -> bool {
+fn takes_more(flash: &Flash<'_>, assembly: Assembly) -> bool {
     flash.backend.command(assembly.command).count() + 1 < assembly.end - assembly.start
 }
 
 /// True if a program under assembly takes no more mapping units.
-fn is_full<S: Sector>(flash: &Flash<'_, S>, assembly: Assembly) -> bool {
+fn is_full(flash: &Flash<'_>, assembly: Assembly) -> bool {
     flash.backend.command(assembly.command).count() == assembly.end - assembly.start
 }
 

@@ -1,7 +1,7 @@
 //! The invariants that hold between two events.
 
 use base::units::{Psn, SuperblockId};
-use flash::nand::{Media, Mode, Sector, Spare};
+use flash::nand::{Media, Mode, Spare};
 
 use super::SlcMlcFtl;
 use super::chains::Chains;
@@ -15,14 +15,14 @@ impl SlcMlcFtl {
     ///
     /// # Panics
     /// If an invariant is broken.
-    pub(crate) fn check<S: Sector>(&self, media: &Media<S>, slc_array: Option<&Media<S>>) {
+    pub(crate) fn check(&self, media: &Media, slc_array: Option<&Media>) {
         self.tasks.check();
         self.disk.check(media, slc_array);
     }
 }
 
 impl Disk {
-    fn check<S: Sector>(&self, media: &Media<S>, slc_array: Option<&Media<S>>) {
+    fn check(&self, media: &Media, slc_array: Option<&Media>) {
         let blocks = self.mlc.mapping.blocks();
         let mut valid = vec![0; blocks.count() as usize];
         for (lpn, psn) in self.mlc.map.iter() {
@@ -55,7 +55,7 @@ impl Disk {
         }
     }
 
-    fn check_chains<S: Sector>(&self, chains: &Chains, media: &Media<S>, parts: &mut [u32]) {
+    fn check_chains(&self, chains: &Chains, media: &Media, parts: &mut [u32]) {
         for (lpn, psn) in self.mlc.map.iter() {
             let (block, (lba, _)) = (self.mlc.block_of(psn), self.mlc.split(lpn.get()));
             assert_eq!(chains.blocks[block].lba(), Some(lba), "the chain of block {block}");
@@ -80,7 +80,7 @@ impl Disk {
         assert_eq!(chains.by_age().count(), with_log, "logical blocks with log blocks");
     }
 
-    fn check_slc<S: Sector>(&self, media: &Media<S>) {
+    fn check_slc(&self, media: &Media) {
         let Some(slc) = &self.slc else { return };
         let mut held = vec![0; self.mlc.units() as usize];
         let regulars = slc.table.regulars().map(|(sector, place)| SectorAt { sector, place });

@@ -9,7 +9,7 @@
 use base::engine::Handle;
 use base::units::{Lpn, Psn};
 use flash::backend::{Cause, Class, List, Op, Slot};
-use flash::nand::{Media, Sector, Spare, Stream, Target};
+use flash::nand::{Media, Spare, Stream, Target};
 
 use super::disk::Disk;
 use super::due::put_back;
@@ -42,7 +42,7 @@ impl Clean {
     }
 
     /// Runs the next step.
-    pub(super) fn step<S: Sector>(&mut self, disk: &mut Disk, flash: &mut Flash<'_, S>, wakeup: Wakeup) -> Next<Store> {
+    pub(super) fn step(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, wakeup: Wakeup) -> Next<Store> {
         match self.phase {
             Phase::Begun => match copy_tail(disk, flash) {
                 Some(list) => {
@@ -70,7 +70,7 @@ impl Clean {
     }
 
     /// Writes the pages of the remaining sectors to the MLC flash.
-    fn write_back<S: Sector>(&mut self, disk: &mut Disk, flash: &mut Flash<'_, S>) -> Next<Store> {
+    fn write_back(&mut self, disk: &mut Disk, flash: &mut Flash<'_>) -> Next<Store> {
         let mut sectors = std::mem::take(&mut disk.vectors.tail);
         sectors.extend(tail_sectors(disk.slc_mut(), flash.slc_array().media()));
         disk.counts.written_back += sectors.len() as u64;
@@ -82,7 +82,7 @@ impl Clean {
 }
 
 /// The valid sectors of the tail, by slot.
-fn tail_sectors<S: Sector>(slc: &Slc, media: &Media<S>) -> impl Iterator<Item = SectorAt> {
+fn tail_sectors(slc: &Slc, media: &Media) -> impl Iterator<Item = SectorAt> {
     let first = slc.log.tail().get() * slc.geometry.superblock_slots();
     let places = first..first + slc.geometry.superblock_slots();
     places.filter_map(move |place| match media.spare(Psn::new(place)) {
@@ -94,7 +94,7 @@ fn tail_sectors<S: Sector>(slc: &Slc, media: &Media<S>) -> impl Iterator<Item = 
 }
 
 /// Copies the sectors that stay in the SLC flash to the head.
-fn copy_tail<S: Sector>(disk: &mut Disk, flash: &mut Flash<'_, S>) -> Option<Handle<List>> {
+fn copy_tail(disk: &mut Disk, flash: &mut Flash<'_>) -> Option<Handle<List>> {
     let mut sectors = std::mem::take(&mut disk.vectors.tail);
     let slc_array = flash.slc_array();
     sectors.extend(tail_sectors(disk.slc_mut(), slc_array.media()));
@@ -138,7 +138,7 @@ fn copy_tail<S: Sector>(disk: &mut Disk, flash: &mut Flash<'_, S>) -> Option<Han
 }
 
 /// Enters the copied sectors in the table.
-fn copied<S: Sector>(disk: &mut Disk, flash: &mut Flash<'_, S>, list: Handle<List>) {
+fn copied(disk: &mut Disk, flash: &mut Flash<'_>, list: Handle<List>) {
     let (sectors, planted) = (disk.mlc.geometry.sectors, disk.planted);
     let (slc, slc_array) = (disk.slc_mut(), flash.slc_array());
     let mut commands = Commands::of(slc_array, list);
@@ -170,7 +170,7 @@ pub(super) fn take_in_unplaced(disk: &mut Disk) -> Option<Store> {
 }
 
 /// Erases the tail if it holds no valid sector and is not failing.
-fn erase_tail<S: Sector>(disk: &mut Disk, flash: &mut Flash<'_, S>) -> Option<Handle<List>> {
+fn erase_tail(disk: &mut Disk, flash: &mut Flash<'_>) -> Option<Handle<List>> {
     let (slc, slc_array) = (disk.slc_mut(), flash.slc_array());
     if tail_sectors(slc, slc_array.media()).next().is_some() {
         // The MLC flash has refused a page.
@@ -188,7 +188,7 @@ fn erase_tail<S: Sector>(disk: &mut Disk, flash: &mut Flash<'_, S>) -> Option<Ha
     Some(list)
 }
 
-fn erased<S: Sector>(disk: &mut Disk, flash: &mut Flash<'_, S>, list: Handle<List>) {
+fn erased(disk: &mut Disk, flash: &mut Flash<'_>, list: Handle<List>) {
     let planted = disk.planted;
     let (slc, slc_array) = (disk.slc_mut(), flash.slc_array());
     let erase = slc_array.list(list).first().expect("an erase");

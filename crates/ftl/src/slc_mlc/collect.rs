@@ -9,7 +9,7 @@
 use base::engine::Handle;
 use base::units::{Lpn, SuperblockId};
 use flash::backend::{Cause, Class, List, Slot};
-use flash::nand::{Mode, Sector, Spare, Stream};
+use flash::nand::{Mode, Spare, Stream};
 
 use super::disk::Disk;
 use super::due::{PageCopy, Vectors, put_back};
@@ -54,7 +54,7 @@ impl Collection {
     }
 
     /// Runs the next step.
-    pub(super) fn step<S: Sector>(&mut self, disk: &mut Disk, flash: &mut Flash<'_, S>, wakeup: Wakeup) -> Next {
+    pub(super) fn step(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, wakeup: Wakeup) -> Next {
         match self.phase {
             Phase::Begun => self.begin(disk, flash),
             Phase::Gathering => self.fetch(flash, Some(wakeup.list())),
@@ -67,7 +67,7 @@ impl Collection {
         }
     }
 
-    fn begin<S: Sector>(&mut self, disk: &mut Disk, flash: &mut Flash<'_, S>) -> Next {
+    fn begin(&mut self, disk: &mut Disk, flash: &mut Flash<'_>) -> Next {
         if !self.find_moves(disk, flash) {
             return self.end(disk, Outcome::NoBlock);
         }
@@ -83,7 +83,7 @@ impl Collection {
 
     /// Finds the valid pages of the block and a place for as many as possible. Returns false if not even one has a
     /// place: the block then stays as it is.
-    fn find_moves<S: Sector>(&mut self, disk: &mut Disk, flash: &Flash<'_, S>) -> bool {
+    fn find_moves(&mut self, disk: &mut Disk, flash: &Flash<'_>) -> bool {
         self.moves.clear();
         for page in 0..disk.mlc.pages {
             let from = disk.mlc.slot(self.block, page);
@@ -117,7 +117,7 @@ impl Collection {
     }
 
     /// Reads the sectors of the pages that are in the SLC flash, if copies take them along.
-    fn gather<S: Sector>(&mut self, disk: &Disk, flash: &mut Flash<'_, S>) -> Option<Handle<List>> {
+    fn gather(&mut self, disk: &Disk, flash: &mut Flash<'_>) -> Option<Handle<List>> {
         let slc = disk.slc.as_ref().filter(|_| disk.spec.fold_assistance)?;
         let mut gatherer = Gatherer::new();
         for (i, page) in self.moves.iter_mut().enumerate() {
@@ -130,7 +130,7 @@ impl Collection {
         gatherer.list()
     }
 
-    fn fetch<S: Sector>(&mut self, flash: &mut Flash<'_, S>, gathered: Option<Handle<List>>) -> Next {
+    fn fetch(&mut self, flash: &mut Flash<'_>, gathered: Option<Handle<List>>) -> Next {
         let list = flash.backend.open_list(Class::Other, 0);
         for page in &self.moves {
             // Without `expected`, because the copy needs the version in the spare area.
@@ -141,12 +141,7 @@ impl Collection {
         Next::List(Array::Mlc, list)
     }
 
-    fn write<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        gathered: Option<Handle<List>>,
-        fetched: Handle<List>,
-    ) -> Next {
+    fn write(&mut self, flash: &mut Flash<'_>, gathered: Option<Handle<List>>, fetched: Handle<List>) -> Next {
         let list = flash.backend.open_list(Class::Other, 0);
         each_gathered(flash, gathered, |_, _, sector| {
             let page = &mut self.moves[sector.at as usize];
@@ -171,7 +166,7 @@ impl Collection {
     }
 
     /// The copies are on flash: maps them. Pages whose program failed are moved again.
-    fn written<S: Sector>(&mut self, disk: &mut Disk, flash: &mut Flash<'_, S>, list: Handle<List>) -> Next {
+    fn written(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, list: Handle<List>) -> Next {
         flash.backend.release(list);
         for page in &self.moves {
             let to = page.target();
@@ -187,7 +182,7 @@ impl Collection {
         Next::Again
     }
 
-    fn erase<S: Sector>(&mut self, disk: &mut Disk, flash: &mut Flash<'_, S>) -> Next {
+    fn erase(&mut self, disk: &mut Disk, flash: &mut Flash<'_>) -> Next {
         let block = self.block;
         assert_eq!(disk.mlc.mapping.blocks()[block].valid, 0, "block {block} is erased");
         if self.cause == Cause::Gc {
@@ -206,7 +201,7 @@ impl Collection {
         Next::List(Array::Mlc, list)
     }
 
-    fn erased<S: Sector>(&mut self, disk: &mut Disk, flash: &Flash<'_, S>) -> Next {
+    fn erased(&mut self, disk: &mut Disk, flash: &Flash<'_>) -> Next {
         if let (Some(onto), Mapping::Pages(pages)) = (self.onto, &mut disk.mlc.mapping) {
             if pages.blocks[onto].programmed > 0 {
                 pages.close(onto);

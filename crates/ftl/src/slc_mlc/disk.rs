@@ -3,7 +3,6 @@
 use base::engine::Handle;
 use base::units::{Lpn, SuperblockId};
 use flash::backend::{Cause, List};
-use flash::nand::Sector;
 
 use super::counters::SlcMlcCounters;
 use super::due::Vectors;
@@ -101,7 +100,7 @@ impl Disk {
     }
 
     /// Adds the pending scans to a list.
-    pub(super) fn add_spare_scans<S: Sector>(&mut self, flash: &mut Flash<'_, S>, list: Handle<List>) {
+    pub(super) fn add_spare_scans(&mut self, flash: &mut Flash<'_>, list: Handle<List>) {
         for SpareScan { block, pages } in self.mlc.spare_scans.drain(..) {
             flash.backend.add_scan(list, Cause::Map, SuperblockId::new(block), pages);
             self.counts.scanned += u64::from(pages);
@@ -109,7 +108,7 @@ impl Disk {
     }
 
     /// Submits a list.
-    pub(super) fn submit<S: Sector>(&self, flash: &mut Flash<'_, S>, array: Array, list: Handle<List>) {
+    pub(super) fn submit(&self, flash: &mut Flash<'_>, array: Array, list: Handle<List>) {
         match array {
             Array::Mlc if self.mlc.mapping.is_parallel() => flash.submit(list),
             Array::Mlc => flash.submit_serial(list),

@@ -10,7 +10,7 @@
 use base::engine::Handle;
 use base::units::{Lpn, Psn, SuperblockId};
 use flash::backend::{Cause, Class, List, Slot};
-use flash::nand::{Mode, Sector, Spare, Stream};
+use flash::nand::{Mode, Spare, Stream};
 
 use super::density::Change;
 use super::disk::Disk;
@@ -57,7 +57,7 @@ impl Fold {
     }
 
     /// Runs the next step.
-    pub(super) fn step<S: Sector>(&mut self, disk: &mut Disk, flash: &mut Flash<'_, S>, wakeup: Wakeup) -> Next {
+    pub(super) fn step(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, wakeup: Wakeup) -> Next {
         match self.phase {
             Phase::Begun => self.begin(disk, flash),
             Phase::Gathering => self.copy(disk, flash, Some(wakeup.list())),
@@ -69,7 +69,7 @@ impl Fold {
         }
     }
 
-    fn begin<S: Sector>(&mut self, disk: &mut Disk, flash: &mut Flash<'_, S>) -> Next {
+    fn begin(&mut self, disk: &mut Disk, flash: &mut Flash<'_>) -> Next {
         let log = disk.mlc.mapping.chains().switch_of(self.lba).filter(|_| self.cause == Cause::Gc);
         self.copies.clear();
         if log.is_none() {
@@ -124,7 +124,7 @@ impl Fold {
     }
 
     /// Reads the sectors of the pages that are in the SLC flash, if copies take them along.
-    fn gather<S: Sector>(&mut self, disk: &Disk, flash: &mut Flash<'_, S>) -> Option<Handle<List>> {
+    fn gather(&mut self, disk: &Disk, flash: &mut Flash<'_>) -> Option<Handle<List>> {
         let slc = disk.slc.as_ref().filter(|_| disk.spec.fold_assistance)?;
         let mut gatherer = Gatherer::new();
         for (i, copy) in self.copies.iter_mut().enumerate() {
@@ -136,12 +136,12 @@ impl Fold {
         gatherer.list()
     }
 
-    fn copy<S: Sector>(&mut self, disk: &mut Disk, flash: &mut Flash<'_, S>, gathered: Option<Handle<List>>) -> Next {
+    fn copy(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, gathered: Option<Handle<List>>) -> Next {
         let list = flash.backend.open_list(Class::Other, 0);
         let part = self.mode.pages(disk.mlc.pages);
         self.phase = Phase::Copying;
         // Without a payload, nothing of the sectors that the copies take along is left to hand over.
-        if self.mode == Mode::Full && (!S::PRESENT || gathered.is_none()) {
+        if self.mode == Mode::Full && (!flash.backend.has_content() || gathered.is_none()) {
             release_gathered(flash, gathered);
             let block = self.targets[0].expect("a target");
             let set = flash.backend.open_copies(self.cause, SuperblockId::new(block));
@@ -171,7 +171,7 @@ impl Fold {
     }
 
     /// All copies are on flash: the targets become the data blocks, and the old chain is erased.
-    fn copied<S: Sector>(&mut self, disk: &mut Disk, flash: &mut Flash<'_, S>, list: Handle<List>) -> Next {
+    fn copied(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, list: Handle<List>) -> Next {
         flash.backend.release(list);
         let part = self.mode.pages(disk.mlc.pages);
         let media = flash.backend.media();
@@ -223,7 +223,7 @@ impl Fold {
     }
 
     /// Erases the old blocks; the fold starts again if `again`.
-    fn erase<S: Sector>(&mut self, disk: &mut Disk, flash: &mut Flash<'_, S>, again: bool) -> Next {
+    fn erase(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, again: bool) -> Next {
         let mut list = None;
         for block in self.old.drain(..) {
             debug_assert_eq!(disk.mlc.mapping.blocks()[block].valid, 0, "block {block} is erased");

@@ -7,7 +7,7 @@
 use base::engine::Handle;
 use base::units::{Lpn, Psn};
 use flash::backend::{Backend, Cause, Class, Command, List, Slot, SlotRef};
-use flash::nand::{Mode, Sector, Stream, Target};
+use flash::nand::{Mode, Stream, Target};
 
 use super::slc::{SectorAt, Slc};
 use crate::port::{Flash, Owner};
@@ -25,9 +25,9 @@ impl Gatherer {
     }
 
     /// Adds a sector for the page `at` and its owner.
-    pub(super) fn add<S: Sector>(
+    pub(super) fn add(
         &mut self,
-        flash: &mut Flash<'_, S>,
+        flash: &mut Flash<'_>,
         slc: &Slc,
         cause: Cause,
         SectorAt { sector, place }: SectorAt,
@@ -50,9 +50,9 @@ impl Gatherer {
     }
 
     /// Adds the sectors of a mapping unit in `mask` that are in the SLC flash. Returns them as a mask.
-    pub(super) fn add_unit<S: Sector>(
+    pub(super) fn add_unit(
         &mut self,
-        flash: &mut Flash<'_, S>,
+        flash: &mut Flash<'_>,
         slc: &Slc,
         cause: Cause,
         (lpn, mask): (u32, u64),
@@ -78,10 +78,10 @@ impl Gatherer {
 }
 
 /// Calls `then` with the slot of each gathered sector.
-pub(super) fn each_gathered<S: Sector>(
-    flash: &mut Flash<'_, S>,
+pub(super) fn each_gathered(
+    flash: &mut Flash<'_>,
     gathered: Option<Handle<List>>,
-    mut then: impl FnMut(&mut Flash<'_, S>, SlotRef, Slot),
+    mut then: impl FnMut(&mut Flash<'_>, SlotRef, Slot),
 ) {
     let Some(list) = gathered else { return };
     let mut slots = Slots::of(flash.slc_array(), list);
@@ -91,31 +91,28 @@ pub(super) fn each_gathered<S: Sector>(
 }
 
 /// Releases the list of gathered sectors after their use.
-pub(super) fn release_gathered<S: Sector>(flash: &mut Flash<'_, S>, gathered: Option<Handle<List>>) {
+pub(super) fn release_gathered(flash: &mut Flash<'_>, gathered: Option<Handle<List>>) {
     if let Some(list) = gathered {
         flash.slc_array().release(list);
     }
 }
 
 /// Copies the gathered sectors into the pages to program, and releases their list.
-pub(super) fn hand_over<S: Sector>(
-    flash: &mut Flash<'_, S>,
+pub(super) fn hand_over(
+    flash: &mut Flash<'_>,
     gathered: Option<Handle<List>>,
     into: impl Fn(usize) -> Option<SlotRef>,
 ) {
     let sectors = flash.backend.geometry().sectors;
     each_gathered(flash, gathered, |flash, from, slot| {
         let into = into(slot.at as usize).expect("a program for each page");
-        if S::PRESENT {
-            let content = flash.slc_array().payload_of(from)[0];
-            flash.backend.payload_of(into)[(slot.lpn.get() % sectors) as usize] = content;
-        }
+        flash.copy_slc_sector(from, (into, slot.lpn.get() % sectors));
     });
     release_gathered(flash, gathered);
 }
 
 /// Copies a page that was read into one to program, except for the sectors that the latter already `has`.
-pub(super) fn hand_rest_over<S: Sector>(backend: &mut Backend<S>, from: SlotRef, into: SlotRef, has: u64) {
+pub(super) fn hand_rest_over(backend: &mut Backend, from: SlotRef, into: SlotRef, has: u64) {
     backend.copy_payload(from, into, !has);
 }
 
@@ -130,8 +127,8 @@ pub(super) struct Program {
 
 /// Adds a program to a list. If `read` is given, the list first reads that slot, and the program takes from it the
 /// sectors that its own slot lacks.
-pub(super) fn add_program<S: Sector>(
-    backend: &mut Backend<S>,
+pub(super) fn add_program(
+    backend: &mut Backend,
     list: Handle<List>,
     cause: Cause,
     read: Option<Slot>,

@@ -3,7 +3,7 @@
 use base::engine::Handle;
 use base::units::{Lpn, Psn, SuperblockId};
 use flash::backend::{Backend, List};
-use flash::nand::{Geometry, Media, Sector};
+use flash::nand::{Geometry, Media};
 
 use super::cache::MapCache;
 use super::density::Density;
@@ -107,7 +107,7 @@ impl Mlc {
     }
 
     /// A list of erases has finished.
-    pub(super) fn blocks_erased<S: Sector>(&mut self, backend: &mut Backend<S>, list: Handle<List>) {
+    pub(super) fn blocks_erased(&mut self, backend: &mut Backend, list: Handle<List>) {
         let mut erases = Commands::of(backend, list);
         while let Some((_, command)) = erases.next(backend) {
             let (block, failed) = (command.target.superblock.get(), command.failed);
@@ -117,7 +117,7 @@ impl Mlc {
     }
 
     /// An erase has ended, well or `failed`.
-    fn erased<S: Sector>(&mut self, media: &mut Media<S>, block: u32, failed: bool) {
+    fn erased(&mut self, media: &mut Media, block: u32, failed: bool) {
         self.erases += 1;
         if let Some(levelling) = &mut self.levelling {
             levelling.erased(block);
@@ -131,7 +131,7 @@ impl Mlc {
     }
 
     /// Retires a block without valid pages after a failed program or erase.
-    pub(super) fn retire<S: Sector>(&mut self, media: &mut Media<S>, block: u32) {
+    pub(super) fn retire(&mut self, media: &mut Media, block: u32) {
         media.retire(SuperblockId::new(block));
         self.mapping.blocks_mut()[block].lba = None;
         if let Some(levelling) = &mut self.levelling {

@@ -8,7 +8,7 @@
 
 use base::units::{Span, SuperblockId};
 use flash::backend::Op;
-use flash::nand::{BlockBirth, Media, Mode, Sector, Spare};
+use flash::nand::{BlockBirth, Media, Mode, Spare};
 
 use super::blocks::{Block, Blocks};
 use super::cache::MapCache;
@@ -36,7 +36,7 @@ use crate::toolkit::{Map, Versions};
 
 impl SlcMlcFtl {
     /// Recovers the FTL from the media. A new drive has empty media.
-    pub(super) fn mount<S: Sector>(config: &SlcMlcConfig, from: &Mount<'_, S>) -> Self {
+    pub(super) fn mount(config: &SlcMlcConfig, from: &Mount<'_>) -> Self {
         let (spec, media) = (config.spec.clone(), from.media);
         let mut versions = Versions::default();
         let mut mlc = Mlc::new(config, media);
@@ -75,7 +75,7 @@ impl SlcMlcFtl {
 }
 
 /// Mapping units of which only the SLC flash has sectors.
-fn slc_only<S: Sector>(disk: &Disk, slc_array: Option<&Media<S>>) -> u32 {
+fn slc_only(disk: &Disk, slc_array: Option<&Media>) -> u32 {
     if slc_array.is_none_or(Media::is_new) {
         return 0;
     }
@@ -100,7 +100,7 @@ fn newest_of_each(copies: &mut [SectorCopy]) -> impl Iterator<Item = SectorCopy>
 
 impl Mlc {
     /// The MLC flash before recovery, with no page mapped.
-    fn new<S: Sector>(config: &SlcMlcConfig, media: &Media<S>) -> Self {
+    fn new(config: &SlcMlcConfig, media: &Media) -> Self {
         let spec = &config.spec;
         let geometry = media.geometry().clone();
         let (pages, blocks) = (geometry.superblock_slots(), geometry.superblock_count());
@@ -134,7 +134,7 @@ impl Mlc {
     }
 
     /// Maps the pages. Returns the programmed blocks, oldest first.
-    fn find_pages<S: Sector>(&mut self, media: &Media<S>, versions: &mut Versions, planted: Planted) -> Vec<u32> {
+    fn find_pages(&mut self, media: &Media, versions: &mut Versions, planted: Planted) -> Vec<u32> {
         let mut programmed = Vec::new();
         for (superblock, found) in recovery::survey(media, planted) {
             match found {
@@ -187,7 +187,7 @@ impl Mlc {
     }
 
     /// Builds the chains of the programmed blocks.
-    fn find_chains<S: Sector>(&mut self, media: &Media<S>, programmed: &[u32]) {
+    fn find_chains(&mut self, media: &Media, programmed: &[u32]) {
         // A block whose pages all have their own offset is the data block; the oldest if there are several, and the
         // oldest block of all if there is none. SLC mode has another data block for the other half.
         for data in [true, false] {
@@ -232,7 +232,7 @@ impl Mlc {
     }
 
     /// The logical block of a programmed block.
-    fn lba_of<S: Sector>(&self, media: &Media<S>, block: u32) -> u32 {
+    fn lba_of(&self, media: &Media, block: u32) -> u32 {
         let of = |page| match media.spare(self.slot(block, page)) {
             Spare::Data { lpn, .. } => Some(lpn.get() / self.pages),
             Spare::Empty | Spare::Torn => None,
@@ -241,7 +241,7 @@ impl Mlc {
     }
 
     /// The offset in the logical block of a block's first page, if its pages stand as in a data block.
-    fn base_of<S: Sector>(&self, media: &Media<S>, block: u32) -> Option<u32> {
+    fn base_of(&self, media: &Media, block: u32) -> Option<u32> {
         let mut bases = (0..self.pages).filter_map(|page| match media.spare(self.slot(block, page)) {
             Spare::Data { lpn, .. } => Some((lpn.get() % self.pages).checked_sub(page)),
             Spare::Empty | Spare::Torn => None,
@@ -254,11 +254,11 @@ impl Mlc {
 }
 
 /// Rebuilds the head, the tail and the table of the SLC log. `None` if all its blocks are bad.
-fn find_log<S: Sector>(
+fn find_log(
     spec: &SlcMlcSpec,
     endurance: u32,
-    (mlc, pages): (&Mlc, &Media<S>),
-    media: &Media<S>,
+    (mlc, pages): (&Mlc, &Media),
+    media: &Media,
     (versions, planted): (&mut Versions, Planted),
 ) -> Option<Slc> {
     let geometry = media.geometry().clone();
@@ -316,7 +316,7 @@ fn find_log<S: Sector>(
 
 impl SlcMlcFtl {
     /// The time to scan every page, one after another: a spare area takes as long as its page (Sec. 4.1, footnote 2).
-    pub(super) fn scan_time<S: Sector>(config: &SlcMlcConfig, media: &Media<S>, slc_array: Option<&Media<S>>) -> Span {
+    pub(super) fn scan_time(config: &SlcMlcConfig, media: &Media, slc_array: Option<&Media>) -> Span {
         let mut time = programmed_pages(media) * &config.timing;
         if let (Some(array), Some(slc_array)) = (&config.slc_array, slc_array) {
             time += programmed_pages(slc_array) * &array.backend.timing;
@@ -336,7 +336,7 @@ impl std::ops::Mul<&flash::backend::Timing> for Programmed {
     }
 }
 
-fn programmed_pages<S: Sector>(media: &Media<S>) -> Programmed {
+fn programmed_pages(media: &Media) -> Programmed {
     let geometry = media.geometry();
     let holds = |block, page| media.spare(geometry.slot(block, page * geometry.slots)) != Spare::Empty;
     let counted = |block| (0..geometry.pages).filter(|page| holds(block, *page)).count() as u32;

@@ -11,7 +11,7 @@ use base::engine::Handle;
 use base::nonmax::NonMaxU32;
 use base::units::{Lpn, Psn};
 use flash::backend::{Cause, Class, List, Slot};
-use flash::nand::{Mode, Sector, Stream};
+use flash::nand::{Mode, Stream};
 
 use super::disk::Disk;
 use super::due::{Due, Placed, put_back};
@@ -97,11 +97,11 @@ impl Store {
     }
 
     /// Runs the next step.
-    pub(super) fn step<S: Sector>(
+    pub(super) fn step(
         &mut self,
         disk: &mut Disk,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
+        flash: &mut Flash<'_>,
+        owners: &mut impl Owners,
         wakeup: Wakeup,
     ) -> Next<Reclaim> {
         match (self.phase, wakeup) {
@@ -118,12 +118,7 @@ impl Store {
 
     /// Finds places for as many pages as possible. If there is none, makes room; if that is impossible, refuses the
     /// page.
-    fn place<S: Sector>(
-        &mut self,
-        disk: &mut Disk,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-    ) -> Next<Reclaim> {
+    fn place(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, owners: &mut impl Owners) -> Next<Reclaim> {
         while self.batch.len() < BATCH
             && let Some(due) = self.due.front().copied()
         {
@@ -166,7 +161,7 @@ impl Store {
     }
 
     /// Reads the sectors of the pages that are in the SLC flash and do not come from the host.
-    fn gather<S: Sector>(&mut self, disk: &Disk, flash: &mut Flash<'_, S>) -> Option<Handle<List>> {
+    fn gather(&mut self, disk: &Disk, flash: &mut Flash<'_>) -> Option<Handle<List>> {
         let slc = disk.slc.as_ref()?;
         let mut gatherer = Gatherer::new();
         for (i, page) in self.batch.iter_mut().enumerate() {
@@ -181,11 +176,11 @@ impl Store {
     }
 
     /// If the commands of a list run in parallel, reads the missing sectors with a list of their own.
-    fn fetch<S: Sector>(
+    fn fetch(
         &mut self,
         disk: &mut Disk,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
+        flash: &mut Flash<'_>,
+        owners: &mut impl Owners,
         gathered: Option<Handle<List>>,
     ) -> Next<Reclaim> {
         let mut list = None;
@@ -206,11 +201,11 @@ impl Store {
         }
     }
 
-    fn write<S: Sector>(
+    fn write(
         &mut self,
         disk: &mut Disk,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
+        flash: &mut Flash<'_>,
+        owners: &mut impl Owners,
         gathered: Option<Handle<List>>,
         fetched: Option<Handle<List>>,
     ) -> Next<Reclaim> {
@@ -251,20 +246,20 @@ impl Store {
         if let Some(fetched) = fetched {
             flash.backend.release(fetched);
         }
-        if S::PRESENT {
+        if flash.backend.has_content() {
             for (rest, slot) in self.batch.iter().filter_map(|page| page.rest.zip(page.slot)) {
-                owners.give(&rest, flash.backend.payload_of(slot));
+                owners.give(&rest, flash.backend.content_mut(slot));
             }
         }
         Next::List(Array::Mlc, list)
     }
 
     /// The pages are on flash: maps them.
-    fn written<S: Sector>(
+    fn written(
         &mut self,
         disk: &mut Disk,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
+        flash: &mut Flash<'_>,
+        owners: &mut impl Owners,
         list: Handle<List>,
     ) -> Next<Reclaim> {
         for page in self.batch.drain(..) {
@@ -299,10 +294,10 @@ fn slot_of(page: &Placed, old: Psn) -> Slot {
     Slot { psn: old, lpn: Lpn::new(page.due.lpn), expected: true, ..Slot::default() }
 }
 
-fn add_page<S: Sector>(
+fn add_page(
     disk: &mut Disk,
-    flash: &mut Flash<'_, S>,
-    owners: &mut impl Owners<S>,
+    flash: &mut Flash<'_>,
+    owners: &mut impl Owners,
     (list, cause): (Handle<List>, Cause),
     (page, unit): (&mut Placed, Option<&PageWrite>),
 ) {

@@ -3,7 +3,7 @@
 use base::engine::Handle;
 use base::units::{Lpn, Span, Time};
 use flash::backend::List;
-use flash::nand::{Media, Sector};
+use flash::nand::Media;
 
 use super::{SlcMlcConfig, SlcMlcFtl};
 use crate::port::{Counters, Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrite};
@@ -11,11 +11,11 @@ use crate::port::{Counters, Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrit
 impl Ftl for SlcMlcFtl {
     type Config = SlcMlcConfig;
 
-    fn mount<S: Sector>(config: &SlcMlcConfig, from: &Mount<'_, S>) -> Self {
+    fn mount(config: &SlcMlcConfig, from: &Mount<'_>) -> Self {
         Self::mount(config, from)
     }
 
-    fn scan_time<S: Sector>(config: &SlcMlcConfig, media: &Media<S>, slc_array: Option<&Media<S>>) -> Span {
+    fn scan_time(config: &SlcMlcConfig, media: &Media, slc_array: Option<&Media>) -> Span {
         Self::scan_time(config, media, slc_array)
     }
 
@@ -40,28 +40,22 @@ impl Ftl for SlcMlcFtl {
     }
 
     #[inline]
-    fn read<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        wanted: PageRead,
-        lpn: Lpn,
-    ) -> bool {
+    fn read(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, wanted: PageRead, lpn: Lpn) -> bool {
         self.read(flash, owners, wanted, lpn)
     }
 
     #[inline]
-    fn end_read<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
+    fn end_read(&mut self, flash: &mut Flash<'_>) {
         self.end_read(flash);
     }
 
     #[inline]
-    fn write<S: Sector>(&mut self, _: &mut Flash<'_, S>, _: &mut impl Owners<S>, unit: PageWrite) {
+    fn write(&mut self, _: &mut Flash<'_>, _: &mut impl Owners, unit: PageWrite) {
         self.write(unit);
     }
 
     #[inline]
-    fn end_write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
+    fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
         self.end_write(flash, owners);
     }
 
@@ -70,20 +64,20 @@ impl Ftl for SlcMlcFtl {
     }
 
     #[inline]
-    fn finished<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, list: Handle<List>) {
+    fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
         self.finished(flash, owners, list);
     }
 
-    fn check<S: Sector>(&self, media: &Media<S>, slc_array: Option<&Media<S>>) {
+    fn check(&self, media: &Media, slc_array: Option<&Media>) {
         self.check(media, slc_array);
     }
 
-    fn may_hold<S: Sector>(&self, lpn: Lpn, _: &Media<S>, _: Option<&Media<S>>) -> bool {
+    fn may_hold(&self, lpn: Lpn, _: &Media, _: Option<&Media>) -> bool {
         self.may_hold(lpn)
     }
 
     #[inline]
-    fn fetch<S: Sector>(&self, unit: usize, _: &Media<S>) {
+    fn fetch(&self, unit: usize, _: &Media) {
         self.fetch(unit);
     }
 
@@ -105,11 +99,11 @@ impl Ftl for SlcMlcFtl {
         self.is_due()
     }
 
-    fn run_due<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>) {
+    fn run_due(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
         self.begin_due(flash, owners);
     }
 
-    fn finished_slc<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, list: Handle<List>) {
+    fn finished_slc(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
         self.finished_slc(flash, owners, list);
     }
 

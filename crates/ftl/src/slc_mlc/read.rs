@@ -2,8 +2,7 @@
 
 use base::engine::Handle;
 use base::units::Lpn;
-use flash::backend::{Cause, List, Slot};
-use flash::nand::Sector;
+use flash::backend::{Cause, List, Slot, SlotContent};
 
 use super::disk::Disk;
 use super::due::put_back;
@@ -48,11 +47,11 @@ impl Read {
     }
 
     /// Runs the next step.
-    pub(super) fn step<S: Sector>(
+    pub(super) fn step(
         &mut self,
         disk: &mut Disk,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
+        flash: &mut Flash<'_>,
+        owners: &mut impl Owners,
         wakeup: Wakeup,
     ) -> Next {
         match self.phase {
@@ -74,12 +73,7 @@ impl Read {
     }
 
     /// Reads the sectors that are in the SLC flash.
-    fn gather<S: Sector>(
-        &mut self,
-        disk: &Disk,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-    ) -> Option<Handle<List>> {
+    fn gather(&mut self, disk: &Disk, flash: &mut Flash<'_>, owners: &mut impl Owners) -> Option<Handle<List>> {
         let slc = disk.slc.as_ref()?;
         let mut gatherer = Gatherer::new();
         for (i, unit) in self.units.iter_mut().enumerate() {
@@ -92,11 +86,11 @@ impl Read {
     }
 
     /// Reads the other sectors from the MLC flash.
-    fn read<S: Sector>(
+    fn read(
         &mut self,
         disk: &mut Disk,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
+        flash: &mut Flash<'_>,
+        owners: &mut impl Owners,
         gathered: Option<Handle<List>>,
     ) -> Next {
         let mut list = None;
@@ -122,11 +116,11 @@ impl Read {
     }
 
     /// All data has been read: answers the owners.
-    fn answer<S: Sector>(
+    fn answer(
         &mut self,
         disk: &mut Disk,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
+        flash: &mut Flash<'_>,
+        owners: &mut impl Owners,
         gathered: Option<Handle<List>>,
         list: Option<Handle<List>>,
     ) -> Next {
@@ -134,7 +128,7 @@ impl Read {
         each_gathered(flash, gathered, |flash, place, slot| {
             let unit = &self.units[slot.at as usize];
             let at = unit.at + (slot.lpn.get() % sectors) as i32;
-            owners.read_part(unit.owner, at, flash.slc_array().payload_of(place), slot.lost);
+            owners.read_sector(unit.owner, at, flash.slc_array().content_of(place), slot.lost);
         });
         let mut slots = list.map(|list| Slots::of(flash.backend, list));
         for unit in &self.units {
@@ -142,9 +136,13 @@ impl Read {
                 let slot = slots.as_mut().and_then(|slots| slots.next(flash.backend));
                 let (place, slot) = slot.expect("a slot for each unit that was read");
                 let slot = Slot { lost: slot.lost, ..slot_of(unit) };
-                owners.read_done(&slot, flash.backend.payload_of(place), self.service);
+                owners.read_done(&slot, flash.backend.content_of(place), self.service);
             } else if unit.slc != 0 {
-                owners.read_done(&Slot { owner: unit.owner, ..Slot::default() }, &[], self.service);
+                owners.read_done(
+                    &Slot { owner: unit.owner, ..Slot::default() },
+                    SlotContent::Sectors(&[]),
+                    self.service,
+                );
             } else {
                 owners.read_nothing(unit.owner);
             }

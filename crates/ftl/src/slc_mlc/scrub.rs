@@ -2,7 +2,6 @@
 
 use base::units::SuperblockId;
 use flash::backend::{Cause, Class};
-use flash::nand::Sector;
 
 use super::disk::Disk;
 use super::next::{Array, Next, Outcome, Wakeup};
@@ -13,7 +12,7 @@ use crate::port::Flash;
 pub(super) struct Scrub;
 
 impl Scrub {
-    pub(super) fn step<S: Sector>(&mut self, disk: &mut Disk, flash: &mut Flash<'_, S>, wakeup: Wakeup) -> Next {
+    pub(super) fn step(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, wakeup: Wakeup) -> Next {
         if let Wakeup::List(list) = wakeup {
             disk.mlc.blocks_erased(flash.backend, list);
             return Next::Ended(Outcome::Done);

@@ -9,7 +9,6 @@
 
 use base::engine::Handle;
 use flash::backend::List;
-use flash::nand::Sector;
 
 use super::clean::Clean;
 use super::collect::Collection;
@@ -78,13 +77,7 @@ impl From<Above> for Task {
 
 impl Task {
     /// Runs the next step of a task.
-    fn step<S: Sector>(
-        &mut self,
-        disk: &mut Disk,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        wakeup: Wakeup,
-    ) -> Next<Self> {
+    fn step(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, owners: &mut impl Owners, wakeup: Wakeup) -> Next<Self> {
         match self {
             Self::Scrub(scrub) => scrub.step(disk, flash, wakeup).widen(),
             Self::Read(read) => read.step(disk, flash, owners, wakeup).widen(),
@@ -113,24 +106,18 @@ impl Tasks {
     }
 
     /// Begins a task. None may be under way.
-    pub(super) fn begin<S: Sector>(
-        &mut self,
-        disk: &mut Disk,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        task: Task,
-    ) {
+    pub(super) fn begin(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, owners: &mut impl Owners, task: Task) {
         assert!(self.is_empty(), "{:?} is under way", self.stack);
         self.stack.push(task);
         self.run_tasks(disk, flash, owners, Wakeup::Run);
     }
 
     /// A list has finished.
-    pub(super) fn finished<S: Sector>(
+    pub(super) fn finished(
         &mut self,
         disk: &mut Disk,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
+        flash: &mut Flash<'_>,
+        owners: &mut impl Owners,
         (array, list): (Array, Handle<List>),
     ) {
         let expected = self.list.take();
@@ -139,13 +126,7 @@ impl Tasks {
     }
 
     /// Runs the top task until it waits for a list, or no task is left.
-    fn run_tasks<S: Sector>(
-        &mut self,
-        disk: &mut Disk,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        mut wakeup: Wakeup,
-    ) {
+    fn run_tasks(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, owners: &mut impl Owners, mut wakeup: Wakeup) {
         while let Some(task) = self.stack.last_mut() {
             wakeup = match task.step(disk, flash, owners, wakeup) {
                 Next::List(array, list) => {

@@ -8,7 +8,7 @@
 use base::engine::Handle;
 use base::units::Lpn;
 use flash::backend::{Cause, Class, List, Slot};
-use flash::nand::{Sector, Stream, Target};
+use flash::nand::{Stream, Target};
 
 use super::clean::Clean;
 use super::disk::Disk;
@@ -91,11 +91,11 @@ impl Write {
     }
 
     /// Runs the next step.
-    pub(super) fn step<S: Sector>(
+    pub(super) fn step(
         &mut self,
         disk: &mut Disk,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
+        flash: &mut Flash<'_>,
+        owners: &mut impl Owners,
         wakeup: Wakeup,
     ) -> Next<Above> {
         match (self.route, wakeup) {
@@ -118,13 +118,7 @@ impl Write {
     }
 
     /// Appends the rest of a small write to the log: makes room, programs pages, or ends the write.
-    fn append<S: Sector>(
-        &mut self,
-        disk: &mut Disk,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        done: usize,
-    ) -> Next<Above> {
+    fn append(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, owners: &mut impl Owners, done: usize) -> Next<Above> {
         if done == self.smalls.len() {
             self.units.iter().for_each(|unit| owners.write_done(unit.owner, self.service));
             return self.end(disk);
@@ -167,7 +161,7 @@ impl Write {
                 let (lpn, version, owner) = (Lpn::new(small.sector), unit.version, unit.owner);
                 let slot = Slot { lpn, version, owner, mask: 1, expected: true, ..Slot::default() };
                 let to = flash.slc_array().push_slot(program, slot);
-                if S::PRESENT {
+                if flash.backend.has_content() {
                     // A page that has left the SLC flash with this write's other sectors holds this one as well. The
                     // buffer may have newer data by now, but two contents of one version must not be on flash.
                     let offset = small.sector % sectors;
@@ -176,11 +170,11 @@ impl Write {
                         let page = mlc.psn_of(unit.lpn.get()).filter(|_| !planted.is(Sabotage::RestOfWriteLeft));
                         held = (small.unit, page.filter(|page| recovery::version_of(media, *page) == Some(version)));
                     }
-                    match held.1.map(|page| media.content(page, offset)) {
-                        Some(content) => flash.slc_array().payload_of(to)[0] = content,
+                    match held.1 {
+                        Some(page) => flash.copy_to_slc((page, offset), to),
                         None => {
                             let at = unit.at + offset as i32;
-                            owners.give(&PageWrite { at, mask: 1, ..*unit }, flash.slc_array().payload_of(to));
+                            owners.give(&PageWrite { at, mask: 1, ..*unit }, flash.slc_array().content_mut(to));
                         }
                     }
                 }
@@ -197,13 +191,7 @@ impl Write {
     }
 
     /// The pages are on flash: enters their sectors in the table. Returns the number of sectors processed.
-    fn written<S: Sector>(
-        &mut self,
-        disk: &mut Disk,
-        flash: &mut Flash<'_, S>,
-        list: Handle<List>,
-        mut done: usize,
-    ) -> usize {
+    fn written(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, list: Handle<List>, mut done: usize) -> usize {
         let Disk { slc, counts, .. } = disk;
         let (slc, slc_array) = (slc.as_mut().expect("it took the write"), flash.slc_array());
         let mut programs = Commands::of(slc_array, list);

@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use base::engine::Handle;
 use base::units::DieId;
 use flash::backend::{Backend, Class, List};
-use flash::nand::Sector;
 
 /// The open item of each die: a list, or a list and its latest command.
 #[derive(Clone, Debug)]
@@ -57,12 +56,7 @@ impl<T: Copy> DieLists<T> {
 impl DieLists<Handle<List>> {
     /// The list of a die; opens one of this class with this tag if there is none.
     #[inline]
-    pub(crate) fn list<S: Sector>(
-        &mut self,
-        backend: &mut Backend<S>,
-        die: DieId,
-        (class, tag): (Class, u32),
-    ) -> Handle<List> {
+    pub(crate) fn list(&mut self, backend: &mut Backend, die: DieId, (class, tag): (Class, u32)) -> Handle<List> {
         self.get(die).unwrap_or_else(|| {
             let list = backend.open_list(class, tag);
             self.set(die, list);

@@ -3,15 +3,15 @@
 use base::engine::Handle;
 use base::units::Psn;
 use flash::backend::{Backend, Cause, Command, List, Slot, SlotRef};
-use flash::nand::{Sector, Stream, Target};
+use flash::nand::{Stream, Target};
 
 use crate::port::{Flash, Owners, PageWrite};
 
 /// Adds a mapping unit to a program, with its owner's data.
 #[inline]
-pub(crate) fn push_unit<S: Sector>(
-    flash: &mut Flash<'_, S>,
-    owners: &impl Owners<S>,
+pub(crate) fn push_unit(
+    flash: &mut Flash<'_>,
+    owners: &impl Owners,
     program: Handle<Command>,
     unit: &PageWrite,
 ) -> SlotRef {
@@ -22,29 +22,17 @@ pub(crate) fn push_unit<S: Sector>(
 
 /// Puts the owner's data of a mapping unit into a slot.
 #[inline]
-pub(crate) fn give_unit<S: Sector>(flash: &mut Flash<'_, S>, owners: &impl Owners<S>, unit: &PageWrite, to: SlotRef) {
-    if !S::PRESENT {
-        return;
+pub(crate) fn give_unit(flash: &mut Flash<'_>, owners: &impl Owners, unit: &PageWrite, to: SlotRef) {
+    if flash.backend.has_content() {
+        owners.give(unit, flash.backend.content_mut(to));
     }
-    let sectors = flash.backend.geometry().sectors;
-    if unit.is_whole(sectors) {
-        if S::FOLLOWS
-            && let Some(first) = owners.run(unit, sectors)
-        {
-            return flash.backend.put_run(to, first);
-        }
-        if let Some(content) = owners.whole(unit) {
-            return flash.backend.put_payload(to, &content[..sectors as usize]);
-        }
-    }
-    owners.give(unit, flash.backend.payload_of(to));
 }
 
 /// Reads the other sectors of a partly written mapping unit; its program waits for the read and includes them
 /// (read-modify-write).
-pub(crate) fn read_rest<S: Sector>(
-    flash: &mut Flash<'_, S>,
-    owners: &mut impl Owners<S>,
+pub(crate) fn read_rest(
+    flash: &mut Flash<'_>,
+    owners: &mut impl Owners,
     list: Handle<List>,
     (unit, psn): (&PageWrite, Psn),
     (program, to): (Handle<Command>, SlotRef),
@@ -57,8 +45,8 @@ pub(crate) fn read_rest<S: Sector>(
 
 /// Adds the read of a slot at the slot's own place.
 #[inline]
-pub(crate) fn add_read<S: Sector>(
-    backend: &mut Backend<S>,
+pub(crate) fn add_read(
+    backend: &mut Backend,
     list: Handle<List>,
     cause: Cause,
     slot: Slot,
@@ -70,8 +58,8 @@ pub(crate) fn add_read<S: Sector>(
 
 /// Adds the copy of a slot by a merge: its read to one list, and its program, which takes all its data from the read,
 /// to another or the same list.
-pub(crate) fn add_copy<S: Sector>(
-    backend: &mut Backend<S>,
+pub(crate) fn add_copy(
+    backend: &mut Backend,
     [from, to]: [Handle<List>; 2],
     psn: Psn,
     target: Target,
@@ -96,12 +84,7 @@ pub(crate) struct Programmed {
 impl Programmed {
     /// The `i`-th slot of a program to `target`.
     #[inline]
-    pub(crate) fn of<S: Sector>(
-        backend: &Backend<S>,
-        program: Handle<Command>,
-        (target, failed): (Target, bool),
-        i: u32,
-    ) -> Self {
+    pub(crate) fn of(backend: &Backend, program: Handle<Command>, (target, failed): (Target, bool), i: u32) -> Self {
         let psn = backend.geometry().slot(target.superblock, target.offset + i);
         Self { slot: backend.slot(program, i).1, psn, torn: failed && !backend.media().holds_data(psn) }
     }

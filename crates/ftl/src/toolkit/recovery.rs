@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use std::collections::VecDeque;
 
 use base::units::{Lpn, Psn, SuperblockId};
-use flash::nand::{BlockBirth, Media, Sector, Spare};
+use flash::nand::{BlockBirth, Media, Spare};
 
 use super::map::Map;
 use super::versions::Versions;
@@ -27,10 +27,7 @@ pub(crate) enum Found {
 }
 
 /// Every superblock of an array with its state.
-pub(crate) fn survey<S: Sector>(
-    media: &Media<S>,
-    planted: Planted,
-) -> impl Iterator<Item = (SuperblockId, Found)> + use<'_, S> {
+pub(crate) fn survey(media: &Media, planted: Planted) -> impl Iterator<Item = (SuperblockId, Found)> + use<'_> {
     (0..media.geometry().superblock_count()).map(SuperblockId::new).map(move |superblock| {
         let torn = planted.is(Sabotage::TornIsFree) && media.spare(media.geometry().slot(superblock, 0)) == Spare::Torn;
         let found = if media.is_bad(superblock) {
@@ -46,7 +43,7 @@ pub(crate) fn survey<S: Sector>(
 
 /// The version of the data in a slot, if there are any.
 #[inline]
-pub(crate) fn version_of<S: Sector>(media: &Media<S>, psn: Psn) -> Option<u32> {
+pub(crate) fn version_of(media: &Media, psn: Psn) -> Option<u32> {
     match media.spare(psn) {
         Spare::Data { version, .. } => Some(version),
         Spare::Empty | Spare::Torn => None,
@@ -65,8 +62,8 @@ pub(crate) fn wins(version: u32, before: Option<u32>, planted: Planted) -> bool 
 
 /// Sets an empty map to the newest copies of its mapping units in these superblocks, originals first; ignores others.
 /// Notes every version. Returns the number of the first mapping units that include all with a place.
-pub(crate) fn find_newest<S: Sector>(
-    media: &Media<S>,
+pub(crate) fn find_newest(
+    media: &Media,
     superblocks: impl Iterator<Item = SuperblockId> + Clone,
     map: &mut Map,
     versions: &mut Versions,
@@ -79,10 +76,7 @@ pub(crate) fn find_newest<S: Sector>(
 }
 
 /// All slots of superblocks.
-pub(crate) fn slots<S: Sector>(
-    media: &Media<S>,
-    superblocks: impl Iterator<Item = SuperblockId>,
-) -> impl Iterator<Item = Psn> {
+pub(crate) fn slots(media: &Media, superblocks: impl Iterator<Item = SuperblockId>) -> impl Iterator<Item = Psn> {
     let geometry = media.geometry();
     superblocks
         .flat_map(move |superblock| (0..geometry.superblock_slots()).map(move |at| geometry.slot(superblock, at)))
@@ -92,8 +86,8 @@ pub(crate) fn slots<S: Sector>(
 const AHEAD: usize = 8;
 
 /// Like [`find_newest`], in these slots.
-pub(crate) fn find_newest_of<S: Sector>(
-    media: &Media<S>,
+pub(crate) fn find_newest_of(
+    media: &Media,
     slots: impl Iterator<Item = Psn>,
     map: &mut Map,
     versions: &mut Versions,
@@ -138,7 +132,7 @@ mod tests {
     use crate::rig::Rig;
 
     /// An array of one die with six blocks of four pages.
-    fn array() -> Backend<Stamp> {
+    fn array() -> Backend {
         let text = "flash = { part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 6, pages = 4, planes = 1 }\n\
                     ftl = { capacity = '16KiB', kind = 'block', block = { replacements = 0 } }";
         let mut backend = Rig::new(text).backend;
@@ -147,7 +141,7 @@ mod tests {
     }
 
     /// Programs a mapping unit to the next page of a block. Returns false if that fails.
-    fn program(backend: &mut Backend<Stamp>, (block, page): (u32, u32), lpn: u32, version: u32) -> bool {
+    fn program(backend: &mut Backend, (block, page): (u32, u32), lpn: u32, version: u32) -> bool {
         let list = backend.open_list(Class::Other, 0);
         let target = Target { superblock: SuperblockId::new(block), offset: page };
         let program = backend.add_program(list, Cause::Host, target, Stream::HOST);
@@ -159,7 +153,7 @@ mod tests {
         !failed
     }
 
-    fn found(backend: &Backend<Stamp>, blocks: &[u32], units: u32) -> (Vec<(u32, u32)>, u32) {
+    fn found(backend: &Backend, blocks: &[u32], units: u32) -> (Vec<(u32, u32)>, u32) {
         let (mut map, mut versions) = (Map::new(units), Versions::default());
         let blocks = blocks.iter().copied().map(SuperblockId::new);
         find_newest(backend.media(), blocks, &mut map, &mut versions, Planted::default());

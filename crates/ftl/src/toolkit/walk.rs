@@ -3,7 +3,6 @@
 
 use base::engine::Handle;
 use flash::backend::{Backend, Command, List, Slot, SlotRef};
-use flash::nand::Sector;
 
 /// The commands of a list that has finished.
 #[derive(Clone, Copy, Debug)]
@@ -13,12 +12,12 @@ pub(crate) struct Commands {
 
 impl Commands {
     #[inline]
-    pub(crate) fn of<S: Sector>(backend: &Backend<S>, list: Handle<List>) -> Self {
+    pub(crate) fn of(backend: &Backend, list: Handle<List>) -> Self {
         Self { next: backend.list(list).first() }
     }
 
     #[inline]
-    pub(crate) fn next<'a, S: Sector>(&mut self, backend: &'a Backend<S>) -> Option<(Handle<Command>, &'a Command)> {
+    pub(crate) fn next<'a>(&mut self, backend: &'a Backend) -> Option<(Handle<Command>, &'a Command)> {
         let handle = self.next?;
         let command = backend.command(handle);
         self.next = command.sibling();
@@ -37,12 +36,12 @@ pub(crate) struct Slots {
 
 impl Slots {
     #[inline]
-    pub(crate) fn of<S: Sector>(backend: &Backend<S>, list: Handle<List>) -> Self {
+    pub(crate) fn of(backend: &Backend, list: Handle<List>) -> Self {
         Self { commands: Commands::of(backend, list), command: None, at: 0 }
     }
 
     #[inline]
-    pub(crate) fn next<S: Sector>(&mut self, backend: &Backend<S>) -> Option<(SlotRef, Slot)> {
+    pub(crate) fn next(&mut self, backend: &Backend) -> Option<(SlotRef, Slot)> {
         loop {
             if let Some((command, _)) = self.command.filter(|(_, count)| self.at < *count) {
                 self.at += 1;

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use base::units::{Sectors, Time};
-use flash::nand::{Bytes512, Geometry, Media};
+use flash::nand::{Geometry, Media};
 use serde::Serialize;
 use ssd::{Counters, Drive};
 
@@ -117,7 +117,7 @@ pub(crate) struct Wear {
 }
 
 impl Wear {
-    fn of(media: &Media<Bytes512>, rated: u32) -> Self {
+    fn of(media: &Media, rated: u32) -> Self {
         let (mut least, mut most, mut sum, mut count) = (u32::MAX, 0, 0_u64, 0_u64);
         for erases in media.all_erases() {
             least = least.min(erases);

@@ -5,13 +5,12 @@
 //! block's record erases all of its slots.
 
 use std::io;
-use std::marker::PhantomData;
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use base::units::{BlockId, Psn};
 use flash::nand::{
-    BackingStore, BlockRecord, Geometry, Held, ImageRecord, Media, ProgrammedSlot, Sector, SlotRecord, Spare,
+    BackingStore, BlockRecord, Geometry, Held, ImageRecord, Media, ProgrammedSlot, SectorKind, SlotRecord, Spare,
 };
 
 use super::copied::Copied;
@@ -38,7 +37,7 @@ struct Named {
 
 /// The files of an array.
 #[derive(Debug)]
-pub(super) struct Array<S> {
+pub(super) struct Array {
     folder: Arc<dyn Folder>,
     shared: Arc<Shared>,
     /// The files of all arrays, to be synchronised before an erase: the disk must not know of it before it has the copies of
@@ -54,9 +53,6 @@ pub(super) struct Array<S> {
     /// Content that is about to be written.
     bytes: Vec<u8>,
     records: Vec<u8>,
-    /// Content that has been read.
-    read: Mutex<Vec<u8>>,
-    sector: PhantomData<fn() -> S>,
 }
 
 /// The name of an array's file.
@@ -70,9 +66,9 @@ pub(super) fn names(array: &str) -> [String; 4] {
 }
 
 /// The sizes of the files of an array: content, slots and blocks.
-fn sizes<S: Sector>(geometry: &Geometry) -> [u64; 3] {
+fn sizes(geometry: &Geometry, kind: SectorKind) -> [u64; 3] {
     let slots = u64::from(geometry.slot_count());
-    let content = slots * u64::from(geometry.sectors) * u64::from(S::BYTES);
+    let content = slots * u64::from(geometry.sectors) * kind.bytes() as u64;
     [content, slots * BYTES as u64, u64::from(geometry.block_count()) * BYTES as u64]
 }
 
@@ -81,18 +77,18 @@ pub(super) fn memory(geometry: &Geometry) -> u64 {
     u64::from(geometry.slot_count()) * size_of::<u32>() as u64
 }
 
-impl<S: Sector + Send + Sync> Array<S> {
+impl Array {
     /// New files, for flash that a drive keeps in memory; the drive keeps it there from now on.
     pub(super) fn create(
         folder: &Arc<dyn Folder>,
         shared: &Arc<Shared>,
         (name, synced): (&str, &[String]),
-        media: &mut Media<S>,
+        media: &mut Media,
     ) -> Result<(), StateError> {
         let images = ImageLog::create(folder, name_of(name, IMAGES), !synced.is_empty())?;
-        let array = Self::over(folder, shared, (name, synced), images, media.geometry())?;
-        for (named, size) in [&array.content, &array.slots, &array.blocks].into_iter().zip(sizes::<S>(media.geometry()))
-        {
+        let array = Self::over(folder, shared, (name, synced), images, media)?;
+        let sizes = sizes(media.geometry(), media.kind());
+        for (named, size) in [&array.content, &array.slots, &array.blocks].into_iter().zip(sizes) {
             // What an interrupted creation left is gone.
             let sized = named.file.set_size(0).and_then(|()| named.file.set_size(size));
             sized.map_err(|error| StateError::io(folder.path(&named.name), Doing::Write, error))?;
@@ -106,14 +102,13 @@ impl<S: Sector + Send + Sync> Array<S> {
         folder: &Arc<dyn Folder>,
         shared: &Arc<Shared>,
         (name, synced): (&str, &[String]),
-        media: &mut Media<S>,
+        media: &mut Media,
     ) -> Result<(), StateError> {
         let images =
             ImageLog::open(folder, name_of(name, IMAGES), !synced.is_empty(), |image| media.recall_image(image))?;
-        let mut array = Self::over(folder, shared, (name, synced), images, media.geometry())?;
-        for (named, expected) in
-            [&array.content, &array.slots, &array.blocks].into_iter().zip(sizes::<S>(media.geometry()))
-        {
+        let mut array = Self::over(folder, shared, (name, synced), images, media)?;
+        let sizes = sizes(media.geometry(), media.kind());
+        for (named, expected) in [&array.content, &array.slots, &array.blocks].into_iter().zip(sizes) {
             let found =
                 named.file.size().map_err(|error| StateError::io(folder.path(&named.name), Doing::Read, error))?;
             if found != expected {
@@ -145,8 +140,9 @@ impl<S: Sector + Send + Sync> Array<S> {
         shared: &Arc<Shared>,
         (name, synced): (&str, &[String]),
         images: ImageLog,
-        geometry: &Geometry,
+        media: &Media,
     ) -> Result<Self, StateError> {
+        let geometry = media.geometry();
         let open = |what| {
             let name = name_of(name, what);
             match folder.open(&name) {
@@ -162,12 +158,10 @@ impl<S: Sector + Send + Sync> Array<S> {
             folder: Arc::clone(folder),
             shared: Arc::clone(shared),
             synced: synced.to_vec(),
-            slot_bytes: (geometry.sectors * S::BYTES) as usize,
+            slot_bytes: geometry.sectors as usize * media.kind().bytes(),
             sums: vec![0; geometry.slot_count() as usize],
             bytes: Vec::new(),
             records: Vec::new(),
-            read: Mutex::default(),
-            sector: PhantomData,
         })
     }
 
@@ -254,8 +248,8 @@ const fn byte_of(number: u32) -> u64 {
     number as u64 * BYTES as u64
 }
 
-impl<S: Sector + Send + Sync> BackingStore<S> for Array<S> {
-    fn program(&mut self, first: Psn, slots: &mut dyn Iterator<Item = ProgrammedSlot<'_, S>>) {
+impl BackingStore for Array {
+    fn program(&mut self, first: Psn, slots: &mut dyn Iterator<Item = ProgrammedSlot<'_>>) {
         self.write(|array| {
             array.records.clear();
             array.bytes.clear();
@@ -267,9 +261,8 @@ impl<S: Sector + Send + Sync> BackingStore<S> for Array<S> {
                         0
                     }
                     Some(content) => {
-                        let begin = array.bytes.len();
-                        content.iter().for_each(|sector| sector.encode(&mut array.bytes));
-                        record::sum(&array.bytes[begin..])
+                        array.bytes.extend_from_slice(content);
+                        record::sum(content)
                     }
                 };
                 array.sums[number as usize] = sum;
@@ -316,20 +309,13 @@ impl<S: Sector + Send + Sync> BackingStore<S> for Array<S> {
         });
     }
 
-    fn read(&self, psn: Psn, into: &mut [S]) -> Held {
+    fn read(&self, psn: Psn, into: &mut [u8]) -> Held {
         let sum = self.sums[psn.index()];
         if sum == 0 {
             return Held::Derived;
         }
-        let mut bytes = self.read.lock().expect("no reader panics");
-        bytes.resize(self.slot_bytes, 0);
-        match self.content.file.read(u64::from(psn.get()) * self.slot_bytes as u64, &mut bytes) {
-            Ok(()) if record::sum(&bytes) == sum => {
-                for (sector, bytes) in into.iter_mut().zip(bytes.chunks_exact(S::BYTES as usize)) {
-                    *sector = S::decode(bytes);
-                }
-                return Held::Stored;
-            }
+        match self.content.file.read(u64::from(psn.get()) * self.slot_bytes as u64, into) {
+            Ok(()) if record::sum(into) == sum => return Held::Stored,
             Ok(()) => self.shared.note(self.damaged(psn)),
             Err(error) => {
                 self.shared.note(StateError::io(self.folder.path(&self.content.name), Doing::Read, error));
@@ -342,9 +328,9 @@ impl<S: Sector + Send + Sync> BackingStore<S> for Array<S> {
         self.shared.fail(self.damaged(psn));
     }
 
-    fn duplicate(&self) -> Box<dyn BackingStore<S>> {
+    fn duplicate(&self) -> Box<dyn BackingStore> {
         let mut copy = Copied::default();
-        let mut content = vec![S::default(); self.slot_bytes / S::BYTES as usize];
+        let mut content = vec![0; self.slot_bytes];
         for psn in (0..self.sums.len() as u32).map(Psn::new) {
             match self.read(psn, &mut content) {
                 Held::Stored => copy.keep(psn, &content),

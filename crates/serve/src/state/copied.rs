@@ -4,20 +4,14 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use base::units::{BlockId, Psn};
-use flash::nand::{BackingStore, BlockRecord, Held, ImageRecord, ProgrammedSlot, Sector, SlotRecord};
+use flash::nand::{BackingStore, BlockRecord, Held, ImageRecord, ProgrammedSlot, SlotRecord};
 
 /// Content by slot; none if it was damaged.
-#[derive(Clone, Debug)]
-pub(super) struct Copied<S>(BTreeMap<u32, Option<Box<[S]>>>);
+#[derive(Clone, Debug, Default)]
+pub(super) struct Copied(BTreeMap<u32, Option<Box<[u8]>>>);
 
-impl<S> Default for Copied<S> {
-    fn default() -> Self {
-        Self(BTreeMap::new())
-    }
-}
-
-impl<S: Sector> Copied<S> {
-    pub(super) fn keep(&mut self, psn: Psn, content: &[S]) {
+impl Copied {
+    pub(super) fn keep(&mut self, psn: Psn, content: &[u8]) {
         self.0.insert(psn.get(), Some(content.into()));
     }
 
@@ -26,8 +20,8 @@ impl<S: Sector> Copied<S> {
     }
 }
 
-impl<S: Sector + Send + Sync> BackingStore<S> for Copied<S> {
-    fn program(&mut self, first: Psn, slots: &mut dyn Iterator<Item = ProgrammedSlot<'_, S>>) {
+impl BackingStore for Copied {
+    fn program(&mut self, first: Psn, slots: &mut dyn Iterator<Item = ProgrammedSlot<'_>>) {
         for (psn, (_, content)) in (first.get()..).zip(slots) {
             self.0.remove(&psn);
             content.into_iter().for_each(|content| self.keep(Psn::new(psn), content));
@@ -44,7 +38,7 @@ impl<S: Sector + Send + Sync> BackingStore<S> for Copied<S> {
 
     fn image(&mut self, _image: ImageRecord<'_>) {}
 
-    fn read(&self, psn: Psn, into: &mut [S]) -> Held {
+    fn read(&self, psn: Psn, into: &mut [u8]) -> Held {
         match self.0.get(&psn.get()) {
             None => Held::Derived,
             Some(None) => Held::Damaged,
@@ -59,7 +53,7 @@ impl<S: Sector + Send + Sync> BackingStore<S> for Copied<S> {
         panic!("the content of slot {} was damaged before the drive was copied", psn.get());
     }
 
-    fn duplicate(&self) -> Box<dyn BackingStore<S>> {
+    fn duplicate(&self) -> Box<dyn BackingStore> {
         Box::new(self.clone())
     }
 }

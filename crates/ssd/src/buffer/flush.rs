@@ -12,7 +12,7 @@ use flash::nand::Sector;
 use super::{Batch, Buffer, Entry};
 use ftl::Sabotage;
 
-impl<S: Sector> Buffer<S> {
+impl Buffer {
     /// Notes that a unit, a batch or a discard of an epoch has become durable.
     pub(crate) fn written(&mut self, epoch: u64) {
         *self.count(epoch) -= 1;
@@ -105,12 +105,12 @@ impl<S: Sector> Buffer<S> {
     }
 
     /// Restores a logged unit at power-on. It is durable, and must still be merged.
-    pub(crate) fn restore(&mut self, lpn: Lpn, mask: u64, sector: impl Fn(usize) -> S) {
+    pub(crate) fn restore<S: Sector>(&mut self, lpn: Lpn, mask: u64, sector: impl Fn(usize) -> S) {
         let handle = self.insert_entry(Entry::restored(lpn, mask, self.epoch));
         self.held += self.count_sectors(mask);
-        if S::PRESENT {
-            let data = self.data.of(handle.index());
-            (0..data.len()).filter(|i| mask >> i & 1 != 0).for_each(|i| data[i] = sector(i));
+        if self.data.is_present() {
+            let mut data = self.data.slot_mut(handle.index());
+            (0..self.sectors).filter(|i| mask >> i & 1 != 0).for_each(|i| data.put_sector(i, sector(i)));
         }
     }
 }
@@ -123,12 +123,17 @@ mod tests {
     use flash::nand::Stamp;
     use ftl::Origin;
 
-    fn buffer() -> Buffer<Stamp> {
+    fn buffer() -> Buffer {
         let superblocks = ResolvedSuperblocks { units: 4, most: 3, sectors: 64, high: 48 };
-        Buffer::new(ResolvedBuffer { superblocks: Some(superblocks), ..ResolvedBuffer::default() }, 4, 1)
+        Buffer::new(
+            ResolvedBuffer { superblocks: Some(superblocks), ..ResolvedBuffer::default() },
+            SectorKind::Stamp,
+            4,
+            1,
+        )
     }
 
-    fn take(buffer: &mut Buffer<Stamp>, unit: u32, mask: u64) -> Taken {
+    fn take(buffer: &mut Buffer, unit: u32, mask: u64) -> Taken {
         buffer.take(
             Lpn::new(unit),
             0,
@@ -138,12 +143,12 @@ mod tests {
         )
     }
 
-    fn units(buffer: &Buffer<Stamp>, epoch: u64) -> Vec<u32> {
+    fn units(buffer: &Buffer, epoch: u64) -> Vec<u32> {
         buffer.unlogged(epoch).map(|handle| buffer.entry(handle).lpn.get()).collect()
     }
 
     /// Logs all mapping units that a flush waits for.
-    fn log(buffer: &mut Buffer<Stamp>, epoch: u64) {
+    fn log(buffer: &mut Buffer, epoch: u64) {
         let all: Vec<_> = buffer.unlogged(epoch).collect();
         buffer.begin_log();
         all.into_iter().for_each(|handle| buffer.log(handle));
@@ -193,7 +198,7 @@ mod tests {
         out.iter().for_each(|handle| b.set_version(*handle, 7));
         take(&mut b, 0, 0b10);
         let flush = b.begin_flush();
-        let of = |b: &Buffer<Stamp>, unit| b.version_under_way(b.find(Lpn::new(unit)).expect("there").entry);
+        let of = |b: &Buffer, unit| b.version_under_way(b.find(Lpn::new(unit)).expect("there").entry);
         assert_eq!((of(&b, 0), of(&b, 1)), (None, Some(7)), "the first has newer sectors");
         log(&mut b, flush);
         b.logged(true);

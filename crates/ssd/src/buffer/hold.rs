@@ -6,11 +6,10 @@
 
 use base::engine::Handle;
 use base::units::Lpn;
-use flash::nand::Sector;
 
 use super::{Buffer, Entry};
 
-impl<S: Sector> Buffer<S> {
+impl Buffer {
     /// Holds a unit until the FTL has answered a discard of it. [`Self::answer_discard`] follows.
     pub(crate) fn hold(&mut self, lpn: Lpn) {
         let Some(handle) = self.index.get(&self.entries, lpn) else { return };
@@ -71,19 +70,19 @@ mod tests {
 
     const UNIT: Lpn = Lpn::new(5);
 
-    fn buffer() -> Buffer<Stamp> {
+    fn buffer() -> Buffer {
         Buffer::new(ResolvedBuffer { units: 4, high: 2, low: 1, ..ResolvedBuffer::default() }, 4, 1)
     }
 
-    fn take(buffer: &mut Buffer<Stamp>, stamp: u64) {
+    fn take(buffer: &mut Buffer, stamp: u64) {
         assert_eq!(buffer.take(UNIT, 0, 0b1111, (&[Stamp(stamp); 4], 0), Origin::default()), Taken::New);
     }
 
-    fn send(buffer: &mut Buffer<Stamp>) -> Option<Handle<Entry>> {
+    fn send(buffer: &mut Buffer) -> Option<Handle<Entry>> {
         buffer.next_to_write(0)
     }
 
-    fn content(buffer: &Buffer<Stamp>) -> Option<(u64, bool)> {
+    fn content(buffer: &Buffer) -> Option<(u64, bool)> {
         let found = buffer.find(UNIT)?;
         Some((buffer.data(found.entry).sector(0).0, found.zeros))
     }

@@ -199,12 +199,12 @@ mod tests {
 
     /// Superblocks of four mapping units of four sectors. The buffer has 24 sectors and writes back above 16 sectors or
     /// above 3 superblocks.
-    fn buffer() -> Buffer<Stamp> {
+    fn buffer() -> Buffer {
         let superblocks = ResolvedSuperblocks { units: 4, most: 3, sectors: 24, high: 16 };
         Buffer::new(ResolvedBuffer { superblocks: Some(superblocks), ..ResolvedBuffer::default() }, 4, 1)
     }
 
-    fn take(buffer: &mut Buffer<Stamp>, unit: u32, mask: u64) -> Taken {
+    fn take(buffer: &mut Buffer, unit: u32, mask: u64) -> Taken {
         buffer.take(
             Lpn::new(unit),
             0,
@@ -215,7 +215,7 @@ mod tests {
     }
 
     /// Writes back the due superblocks and returns the mapping units of each.
-    fn write_back(buffer: &mut Buffer<Stamp>, flush: Option<u64>, waits: bool) -> Vec<Vec<Handle<Entry>>> {
+    fn write_back(buffer: &mut Buffer, flush: Option<u64>, waits: bool) -> Vec<Vec<Handle<Entry>>> {
         let mut all = Vec::new();
         while let Some(superblock) = buffer.is_due(1, flush, waits, |_, _| true) {
             all.push(std::iter::from_fn(|| buffer.next_to_write(superblock)).collect());
@@ -223,7 +223,7 @@ mod tests {
         all
     }
 
-    fn units(buffer: &Buffer<Stamp>, entries: &[Vec<Handle<Entry>>]) -> Vec<Vec<u32>> {
+    fn units(buffer: &Buffer, entries: &[Vec<Handle<Entry>>]) -> Vec<Vec<u32>> {
         let sorted = |entries: &Vec<Handle<Entry>>| {
             let mut units: Vec<_> = entries.iter().map(|entry| buffer.entry(*entry).lpn.get()).collect();
             units.sort_unstable();

@@ -1,14 +1,13 @@
 //! The choice of the units that leave the buffer: which set's turn it is, and its oldest units.
 
 use base::engine::Handle;
-use flash::nand::Sector;
 
 use super::{Buffer, Entry};
 
 /// Entries are prefetched this many places before they are written back.
 const AHEAD: usize = 8;
 
-impl<S: Sector> Buffer<S> {
+impl Buffer {
     /// The most units to write back at once: those of a program, or no limit for a superblock.
     pub(crate) fn at_once(&self, program: u32) -> Option<u32> {
         self.size.superblocks.is_none().then_some(program)
@@ -159,7 +158,7 @@ mod tests {
     fn a_set_that_takes_nothing_does_not_keep_another_waiting() {
         let mut b =
             Buffer::<Stamp>::new(ResolvedBuffer { units: 8, high: 8, low: 0, ..ResolvedBuffer::default() }, 4, 2);
-        let take = |b: &mut Buffer<Stamp>, lpn, set| b.take(Lpn::new(lpn), set, 1, (&[Stamp(1)], 0), Origin::default());
+        let take = |b: &mut Buffer, lpn, set| b.take(Lpn::new(lpn), set, 1, (&[Stamp(1)], 0), Origin::default());
         [(0, 0), (1, 0), (2, 0), (3, 1)].into_iter().for_each(|(lpn, set)| _ = take(&mut b, lpn, set));
         let only_second = |set: u32, _: u32| set == 1;
         assert_eq!(b.is_due(1, None, true, only_second), Some(1));
@@ -172,7 +171,7 @@ mod tests {
     fn a_mapping_unit_goes_to_the_dies_of_its_last_writer() {
         let mut b =
             Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0, ..ResolvedBuffer::default() }, 4, 3);
-        let take = |b: &mut Buffer<Stamp>, lpn, set| b.take(Lpn::new(lpn), set, 1, (&[Stamp(1)], 0), Origin::default());
+        let take = |b: &mut Buffer, lpn, set| b.take(Lpn::new(lpn), set, 1, (&[Stamp(1)], 0), Origin::default());
         for (lpn, set) in [(0, 1), (1, 2), (2, 2), (3, 1)] {
             assert_eq!(take(&mut b, lpn, set), Taken::New);
         }

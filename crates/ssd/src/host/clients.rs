@@ -5,8 +5,8 @@ use std::num::NonZeroU32;
 use base::engine::{Handle, Slab};
 use base::io::{Io, IoKind};
 use base::units::{Lba, Lpn, Span, Time};
-use flash::backend::{CauseSet, Class, Slot, SlotContent};
-use flash::nand::{Sector, copy_from_unit, copy_into_unit, ranges, run_into_list};
+use flash::backend::{CauseSet, Class, Slot, SlotContent, SlotMut};
+use flash::nand::{Sector, Stamp};
 use ftl::{Origin, Owner, Owners, PageWrite, ReadSink, Service, WriteSink};
 
 use crate::buffer::{Buffer, Entry};
@@ -129,7 +129,7 @@ impl<S> Active<S> {
 pub(crate) struct Clients<S> {
     pub(crate) requests: Slab<Active<S>>,
     pub(crate) overlaps: Overlaps<Handle<Active<S>>>,
-    pub(crate) buffer: Option<Buffer<S>>,
+    pub(crate) buffer: Option<Buffer>,
     /// Requests that flash has finished.
     served: Vec<Handle<Active<S>>>,
     /// True if the data of a read crosses the link as it comes.
@@ -188,7 +188,7 @@ enum OwnerKind<S> {
 impl<S: Sector> Clients<S> {
     /// The clients of a device with this buffer, with mapping units of `sectors` sectors, and at most `depth` requests
     /// under way.
-    pub(crate) fn new(buffer: Option<Buffer<S>>, sectors: u32, cuts_through: bool, depth: u32) -> Self {
+    pub(crate) fn new(buffer: Option<Buffer>, sectors: u32, cuts_through: bool, depth: u32) -> Self {
         Self {
             requests: Slab::default(),
             overlaps: Overlaps::new(depth),
@@ -218,7 +218,7 @@ impl<S: Sector> Clients<S> {
     }
 
     /// Drops all requests at a power loss, and takes a new buffer.
-    pub(crate) fn lose_power(&mut self, buffer: Option<Buffer<S>>) {
+    pub(crate) fn lose_power(&mut self, buffer: Option<Buffer>) {
         self.requests.clear();
         self.overlaps.clear();
         self.served.clear();
@@ -330,26 +330,16 @@ impl<S: Sector> Clients<S> {
         NonZeroU32::new(number.get() & !ENTRY).map(|number| OwnerKind::Entry(Handle::from_number(number)))
     }
 
-    /// The sectors of an owner; preconditioning has none, and they are not in memory.
+    /// A mapping unit of a request has been read.
     #[inline]
-    fn data_of(&self, owner: Owner) -> Option<SlotContent<'_, S>> {
-        match Self::owner_kind(owner)? {
-            OwnerKind::Request(handle) => Some(SlotContent::Sectors(&self.requests[handle].data)),
-            OwnerKind::Entry(handle) => Some(self.buffer.as_ref().expect("an entry has a buffer").data(handle)),
-        }
-    }
-
-    /// A mapping unit of a request has been read: `put` puts it into the request's data, in which it begins at `slot.at`.
-    #[inline(always)]
-    #[allow(clippy::inline_always)] // Two callers, one for each form of the content.
-    fn unit_read(&mut self, slot: &Slot, service: Service, put: impl FnOnce(&mut [S])) {
+    fn unit_read(&mut self, slot: &Slot, content: SlotContent<'_>, service: Service) {
         let Some(OwnerKind::Request(handle)) = Self::owner_kind(slot.owner) else { return };
         let request = &mut self.requests[handle];
         if slot.lost {
             request.status = Status::Uncorrectable;
         }
-        if S::PRESENT {
-            put(&mut request.data);
+        if S::KIND.is_present() {
+            content.copy_into_list(slot.mask, self.sectors, (&mut request.data, slot.at));
         }
         if self.cuts_through {
             if request.came == 0 {
@@ -381,25 +371,21 @@ impl<S: Sector> Clients<S> {
     }
 }
 
-impl<S: Sector> ReadSink<S> for Clients<S> {
+impl<S: Sector> ReadSink for Clients<S> {
     #[inline]
-    fn read_done(&mut self, slot: &Slot, payload: &[S], service: Service) {
-        self.unit_read(slot, service, |data| copy_from_unit(slot.mask, payload, (data, slot.at)));
+    fn read_done(&mut self, slot: &Slot, content: SlotContent<'_>, service: Service) {
+        self.unit_read(slot, content, service);
     }
 
-    #[inline]
-    fn read_content(&mut self, slot: &Slot, content: SlotContent<'_, S>, service: Service) {
-        let sectors = self.sectors;
-        self.unit_read(slot, service, |data| content.copy_into_list(slot.mask, sectors, (data, slot.at)));
-    }
-
-    fn read_part(&mut self, owner: Owner, at: i32, payload: &[S], lost: bool) {
+    fn read_sector(&mut self, owner: Owner, at: i32, content: SlotContent<'_>, lost: bool) {
         let Some(OwnerKind::Request(handle)) = Self::owner_kind(owner) else { return };
         let request = &mut self.requests[handle];
         if lost {
             request.status = Status::Uncorrectable;
         }
-        request.data.iter_mut().skip(at as usize).zip(payload).for_each(|(into, from)| *into = *from);
+        if S::KIND.is_present() {
+            request.data[at as usize] = content.sector(0);
+        }
     }
 
     fn read_nothing(&mut self, owner: Owner) {
@@ -413,44 +399,22 @@ impl<S: Sector> ReadSink<S> for Clients<S> {
     }
 }
 
-impl<S: Sector> WriteSink<S> for Clients<S> {
-    fn give(&self, unit: &PageWrite, into: &mut [S]) {
-        if !S::PRESENT {
-            return;
-        }
-        match self.data_of(unit.owner) {
-            Some(SlotContent::Sectors(data)) => return copy_into_unit(unit.mask, (data, unit.at), into),
-            Some(SlotContent::Run(first)) => {
-                let first = first.following(unit.at as u32);
-                return run_into_list(unit.mask, (first, into.len()), (into, 0));
+impl<S: Sector> WriteSink for Clients<S> {
+    #[inline]
+    fn give(&self, unit: &PageWrite, into: SlotMut<'_>) {
+        match Self::owner_kind(unit.owner) {
+            Some(OwnerKind::Request(handle)) => into.put_part(unit.mask, (&self.requests[handle].data, unit.at)),
+            Some(OwnerKind::Entry(handle)) => {
+                let data = self.buffer.as_ref().expect("an entry has a buffer").data(handle);
+                into.put_content(unit.mask, (data, unit.at as u32));
+            }
+            // Preconditioning has no owner, and its sectors are not in memory. Bytes are zeros, as the slot is.
+            None if S::KIND.is_stamp() => {
+                let first = u64::from(unit.lpn.get()) * u64::from(self.sectors) + unit.at as u64;
+                let first = Stamp::preconditioned(Lba::new(first), unit.version);
+                into.put_content(unit.mask, (SlotContent::Run(first), 0));
             }
             None => {}
-        }
-        let first = u64::from(unit.lpn.get()) * u64::from(self.sectors) + unit.at as u64;
-        let sectors = ranges(unit.mask, into.len()).flatten();
-        sectors.for_each(|i| into[i] = S::preconditioned(Lba::new(first + i as u64), unit.version));
-    }
-
-    #[inline]
-    fn run(&self, unit: &PageWrite, sectors: u32) -> Option<S> {
-        match self.data_of(unit.owner) {
-            Some(SlotContent::Sectors(data)) => {
-                let content = &data[unit.at as usize..][..sectors as usize];
-                S::is_run(content).then(|| content[0])
-            }
-            Some(SlotContent::Run(first)) => Some(first.following(unit.at as u32)),
-            None => {
-                let first = u64::from(unit.lpn.get()) * u64::from(self.sectors) + unit.at as u64;
-                S::FOLLOWS.then(|| S::preconditioned(Lba::new(first), unit.version))
-            }
-        }
-    }
-
-    #[inline]
-    fn whole(&self, unit: &PageWrite) -> Option<&[S]> {
-        match self.data_of(unit.owner)? {
-            SlotContent::Sectors(data) => Some(&data[unit.at as usize..]),
-            SlotContent::Run(_) => None,
         }
     }
 
@@ -473,12 +437,12 @@ impl<S: Sector> WriteSink<S> for Clients<S> {
         }
     }
 
-    fn pack(&self, unit: &PageWrite, into: &mut [S], first: usize) {
+    fn pack(&self, unit: &PageWrite, mut into: SlotMut<'_>, first: usize) {
         // Only units of the buffer are packed.
-        if let (true, Some(OwnerKind::Entry(handle))) = (S::PRESENT, Self::owner_kind(unit.owner)) {
+        if let (true, Some(OwnerKind::Entry(handle))) = (S::KIND.is_present(), Self::owner_kind(unit.owner)) {
             let data = self.buffer.as_ref().expect("an entry has a buffer").data(handle);
             let sectors = (0..self.sectors as usize).filter(|i| unit.mask >> i & 1 != 0);
-            into[first..].iter_mut().zip(sectors).for_each(|(to, i)| *to = data.sector(i));
+            (first..).zip(sectors).for_each(|(to, i)| into.put_sector(to, data.sector::<S>(i)));
         }
     }
 
@@ -547,7 +511,7 @@ impl<S: Sector> WriteSink<S> for Clients<S> {
     }
 }
 
-impl<S: Sector> Owners<S> for Clients<S> {
+impl<S: Sector> Owners for Clients<S> {
     #[inline]
     fn charge(&mut self, owner: Owner) {
         if let Some(OwnerKind::Request(handle)) = Self::owner_kind(owner) {

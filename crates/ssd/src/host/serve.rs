@@ -304,7 +304,7 @@ impl<S: Sector, F: Ftl> Ssd<S, F> {
     pub(super) fn read(&mut self, handle: Handle<Active<S>>) {
         let request = &mut self.clients.requests[handle];
         let (extent, io) = (request.extent, request.io);
-        if S::PRESENT {
+        if S::KIND.is_present() {
             request.data = vec![S::default(); io.sectors.get() as usize];
         }
         match self.clients.buffer.is_none() && extent.end - extent.first == 1 {
@@ -376,7 +376,7 @@ impl<S: Sector, F: Ftl> Ssd<S, F> {
         }
         let Clients { requests, buffer: Some(buffer), .. } = &mut self.clients else { return mask };
         let Some(found) = buffer.find(Lpn::new(unit)) else { return mask };
-        if S::PRESENT && !found.zeros {
+        if S::KIND.is_present() && !found.zeros {
             let sectors = self.resolved.geometry.sectors;
             let content = buffer.data(found.entry);
             content.copy_into_list(mask & found.mask, sectors, (&mut requests[handle].data, at));

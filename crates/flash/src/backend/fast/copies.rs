@@ -9,7 +9,7 @@
 //! waits for them or makes it wait. Where that does not hold, or somebody observes the commands, or operations may
 //! fail, a set turns into commands, at any moment between two events ([`Backend::write_out`]).
 
-use crate::nand::{Geometry, Sector, Stream, Target};
+use crate::nand::{Geometry, Stream, Target};
 use base::engine::{Due, EventQueue, Handle};
 use base::nonmax::NonMaxU32;
 use base::units::{DieId, Lpn, Psn, Span, SuperblockId, Time};
@@ -145,12 +145,12 @@ impl Part {
 
 /// The content of a set. Ended sets keep their allocations for later ones.
 #[derive(Clone, Debug)]
-pub(in crate::backend) struct Copies<S> {
+pub(in crate::backend) struct Copies {
     pub(in crate::backend) cause: Cause,
     pub(in crate::backend) target: SuperblockId,
     pub(in crate::backend) pages: Vec<PageCopy>,
     /// The content of the pages, one mapping unit each; empty without a payload.
-    pub(in crate::backend) payload: Vec<S>,
+    pub(in crate::backend) payload: Vec<u8>,
     /// Those behind the first `used` are left from earlier sets.
     parts: Vec<Part>,
     used: usize,
@@ -160,7 +160,7 @@ pub(in crate::backend) struct Copies<S> {
     pub(in crate::backend) generation: u16,
 }
 
-impl<S> Copies<S> {
+impl Copies {
     pub(in crate::backend) const fn new() -> Self {
         Self {
             cause: Cause::Merge,
@@ -194,15 +194,15 @@ impl<S> Copies<S> {
     /// The place of a page in the payload.
     #[inline]
     pub(in crate::backend) fn range(&self, page: usize) -> std::ops::Range<usize> {
-        let sectors = self.payload.len() / self.pages.len();
-        page * sectors..(page + 1) * sectors
+        let slot = self.payload.len() / self.pages.len();
+        page * slot..(page + 1) * slot
     }
 }
 
 /// All sets.
 #[derive(Clone, Debug)]
-pub(in crate::backend) struct CopySets<S> {
-    pub(in crate::backend) sets: Vec<Copies<S>>,
+pub(in crate::backend) struct CopySets {
+    pub(in crate::backend) sets: Vec<Copies>,
     free: Vec<CopySet>,
     /// The backend can carry copies out in bulk.
     in_bulk: bool,
@@ -210,13 +210,13 @@ pub(in crate::backend) struct CopySets<S> {
     pub(in crate::backend) charges: Vec<(u32, [Span; 2])>,
 }
 
-impl<S> CopySets<S> {
+impl CopySets {
     pub(in crate::backend) const fn new(in_bulk: bool) -> Self {
         Self { sets: Vec::new(), free: Vec::new(), in_bulk, charges: Vec::new() }
     }
 
     #[inline]
-    pub(in crate::backend) fn of(&mut self, set: CopySet) -> &mut Copies<S> {
+    pub(in crate::backend) fn of(&mut self, set: CopySet) -> &mut Copies {
         &mut self.sets[set.index()]
     }
 
@@ -247,13 +247,13 @@ impl<S> CopySets<S> {
     }
 
     /// The parts whose array or channel works, each with the cause of its set.
-    pub(in crate::backend) fn working(&self) -> impl Iterator<Item = (&Copies<S>, &Part)> {
+    pub(in crate::backend) fn working(&self) -> impl Iterator<Item = (&Copies, &Part)> {
         let used = self.sets.iter().flat_map(|copies| copies.parts().iter().map(move |part| (copies, part)));
         used.filter(|(_, part)| matches!(part.phase, Phase::Array | Phase::Channel))
     }
 }
 
-impl<S: Sector> Backend<S> {
+impl Backend {
     /// Begins a set of page copies into a superblock.
     pub fn open_copies(&mut self, cause: Cause, target: SuperblockId) -> CopySet {
         let set = self.fast.copies.free.pop().unwrap_or_else(|| {
@@ -337,7 +337,7 @@ impl<S: Sector> Backend<S> {
 
     /// The place of a step: the superblock, and the offset in it.
     #[inline]
-    pub(in crate::backend) fn place_of(&self, copies: &Copies<S>, step: Step) -> (SuperblockId, u32) {
+    pub(in crate::backend) fn place_of(&self, copies: &Copies, step: Step) -> (SuperblockId, u32) {
         copies.place_of(step, self.geometry())
     }
 
@@ -376,11 +376,11 @@ impl<S: Sector> Backend<S> {
                     if read.is_none() { Slot { lpn, version, lost, ..Slot::default() } } else { Slot::default() };
                 (program, self.push_slot(program, slot))
             });
-            if S::PRESENT
+            if self.payload.is_present()
                 && !copies.payload.is_empty()
                 && let Some((_, slot)) = read.or(program)
             {
-                self.payload_of(slot).copy_from_slice(&copies.payload[copies.range(i)]);
+                self.payload.put(slot.0 as usize, &copies.payload[copies.range(i)]);
             }
             if let (Some((read, from)), Some((program, to))) = (read, program) {
                 self.forward(read, from, program, to);
@@ -456,7 +456,7 @@ impl<S: Sector> Backend<S> {
 
     /// The programs of sets whose arrays work: the die and the target of each.
     pub(in crate::backend) fn copies_being_programmed(&self, now: Time) -> Vec<(usize, Target)> {
-        let of = |(copies, part): (&Copies<S>, &Part)| {
+        let of = |(copies, part): (&Copies, &Part)| {
             let step = part.step().filter(|step| step.is_program() && part.phase == Phase::Array)?;
             let works = self.dies[part.die as usize].meter.works(now);
             let (superblock, offset) = self.place_of(copies, step);

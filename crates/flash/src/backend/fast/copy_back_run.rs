@@ -15,7 +15,7 @@
 
 use std::ops::Range;
 
-use crate::nand::{Sector, Target};
+use crate::nand::Target;
 use base::engine::{Due, EventQueue, Handle};
 use base::units::{Lpn, Psn, Span, Time};
 
@@ -61,7 +61,7 @@ const fn turns_of(place: usize, runs: usize, all: u32) -> u32 {
     (all + (runs - 1 - place) as u32) / runs as u32
 }
 
-impl<S: Sector> Backend<S> {
+impl Backend {
     /// Joins the copy-back of a page to a copy-back, if its page is the next of the same blocks. False if it needs a
     /// command of its own. The mapping units of consecutive pages must have the same distance.
     ///
@@ -419,7 +419,7 @@ mod tests {
     const PAGES: u32 = 4;
 
     /// One die with a full block of mapping units 10, 12, 14...
-    fn die(seed: u64) -> Backend<()> {
+    fn die(seed: u64) -> Backend {
         let mut part = Part::preset("K9K8G08U0M").expect("a preset").clone();
         part.bus.command = Span::ZERO;
         let geometry = Geometry::new(1, 1, 1, 1, 1, 4, PAGES, 1, 4).expect("a small array");
@@ -434,7 +434,7 @@ mod tests {
     }
 
     /// Submits the copies of all pages to a block as one command.
-    fn copy(backend: &mut Backend<()>, to: u32, now: Time, events: &mut EventQueue<Event>) -> Handle<List> {
+    fn copy(backend: &mut Backend, to: u32, now: Time, events: &mut EventQueue<Event>) -> Handle<List> {
         let list = backend.open_list(Class::Other, to);
         let target = |page| Target { superblock: SuperblockId::new(to), offset: page };
         let slot = |page| Slot {
@@ -454,7 +454,7 @@ mod tests {
     }
 
     /// Handles all events; returns the ends of lists.
-    fn run(backend: &mut Backend<()>, events: &mut EventQueue<Event>) -> Vec<(u32, f64)> {
+    fn run(backend: &mut Backend, events: &mut EventQueue<Event>) -> Vec<(u32, f64)> {
         let (mut hash, mut ends) = (EventHash::default(), Vec::new());
         while let Some((at, event)) = events.pop() {
             backend.handle(at, event, events, &mut hash);

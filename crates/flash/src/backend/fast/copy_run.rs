@@ -4,7 +4,7 @@
 //! queue goes before it. The times, the effects on the media, the accounts and the hash are those of the commands that
 //! the set stands for, and each event has the place in the order of all events that it would have as one of theirs.
 
-use crate::nand::{Mode, Sector, Spare, Stream, Target};
+use crate::nand::{Mode, Spare, Stream, Target};
 use base::engine::{Due, EventHash, EventQueue, Handle};
 use base::steps;
 use base::units::Time;
@@ -12,7 +12,7 @@ use base::units::Time;
 use super::copies::{Copies, CopySet, ListPart, Phase, Step};
 use crate::backend::{Account, Backend, Event, List, Op};
 
-impl<S: Sector> Backend<S> {
+impl Backend {
     /// Submits a list of a set.
     #[inline(never)]
     pub(in crate::backend) fn submit_copies<E: From<Event> + Copy>(
@@ -53,9 +53,9 @@ impl<S: Sector> Backend<S> {
         self.table.finished.push_back(list);
     }
 
-    fn make_room(&self, copies: &mut Copies<S>) {
-        if S::PRESENT {
-            copies.payload.resize(copies.pages.len() * self.geometry().sectors as usize, S::default());
+    fn make_room(&self, copies: &mut Copies) {
+        if self.payload.is_present() {
+            copies.payload.resize(copies.pages.len() * self.media.slot_bytes(), 0);
         }
     }
 
@@ -79,7 +79,7 @@ impl<S: Sector> Backend<S> {
     }
 
     /// Schedules the next event of a set.
-    fn await_copies<E: From<Event> + Copy>(&self, set: CopySet, copies: &mut Copies<S>, events: &mut EventQueue<E>) {
+    fn await_copies<E: From<Event> + Copy>(&self, set: CopySet, copies: &mut Copies, events: &mut EventQueue<E>) {
         let next = next_of(copies).1;
         copies.generation = copies.generation.wrapping_add(1);
         if next != Due::NEVER {
@@ -137,7 +137,7 @@ impl<S: Sector> Backend<S> {
     fn next_phase<E: From<Event> + Copy>(
         &mut self,
         now: Time,
-        copies: &mut Copies<S>,
+        copies: &mut Copies,
         number: usize,
         events: &mut EventQueue<E>,
         hash: &mut EventHash,
@@ -187,7 +187,7 @@ impl<S: Sector> Backend<S> {
     fn end_step<E: From<Event> + Copy>(
         &mut self,
         now: Time,
-        copies: &mut Copies<S>,
+        copies: &mut Copies,
         number: usize,
         events: &mut EventQueue<E>,
     ) -> Option<Handle<List>> {
@@ -215,7 +215,7 @@ impl<S: Sector> Backend<S> {
     fn begin_step<E: From<Event> + Copy>(
         &mut self,
         now: Time,
-        copies: &mut Copies<S>,
+        copies: &mut Copies,
         number: usize,
         events: &mut EventQueue<E>,
     ) {
@@ -249,8 +249,8 @@ impl<S: Sector> Backend<S> {
 
     /// The array of a source takes its page.
     #[inline]
-    fn read_copy(&mut self, copies: &mut Copies<S>, step: Step) {
-        let range = if S::PRESENT { copies.range(step.page()) } else { 0..0 };
+    fn read_copy(&mut self, copies: &mut Copies, step: Step) {
+        let range = if self.payload.is_present() { copies.range(step.page()) } else { 0..0 };
         let page = &mut copies.pages[step.page()];
         let read = self.media.read(page.from, &mut copies.payload[range]);
         (page.lpn, page.version, page.lost) = (read.lpn, read.version, !read.readable);
@@ -258,17 +258,17 @@ impl<S: Sector> Backend<S> {
 
     /// The array of the target takes a page.
     #[inline]
-    fn program_copy(&mut self, copies: &Copies<S>, step: Step) {
+    fn program_copy(&mut self, copies: &Copies, step: Step) {
         let page = &copies.pages[step.page()];
         let target = Target { superblock: copies.target, offset: page.offset };
         let spare = |_| (Spare::Data { lpn: page.lpn, version: page.version }, page.lost);
-        let range = if S::PRESENT { copies.range(step.page()) } else { 0..0 };
+        let range = if self.payload.is_present() { copies.range(step.page()) } else { 0..0 };
         let well = self.media.program(target, 1, (Stream::COPIES, Mode::Full), spare, &copies.payload[range]);
         assert!(well, "a program that cannot fail");
     }
 
     #[inline]
-    fn count_copy(&mut self, copies: &Copies<S>, step: Step) {
+    fn count_copy(&mut self, copies: &Copies, step: Step) {
         let tally = self.account.at(if step.is_program() { Op::Program } else { Op::Read }, copies.cause);
         tally.commands += 1;
         tally.pages += 1;
@@ -292,7 +292,7 @@ impl<S: Sector> Backend<S> {
 
 /// The list whose event is next, and when that is.
 #[inline]
-fn next_of<S>(copies: &Copies<S>) -> (usize, Due) {
+fn next_of(copies: &Copies) -> (usize, Due) {
     let mut best = (0, Due::NEVER);
     for (i, part) in copies.parts().iter().enumerate() {
         best = if part.due < best.1 { (i, part.due) } else { best };

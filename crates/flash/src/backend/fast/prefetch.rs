@@ -5,10 +5,9 @@ use base::prefetch::{prefetch_all, prefetch_whole};
 
 use crate::backend::effect::is_compared;
 use crate::backend::{Backend, Command, Event, List, Op};
-use crate::nand::Sector;
 use base::units::{Lpn, Psn};
 
-impl<S: Sector> Backend<S> {
+impl Backend {
     /// A read of this mapping unit at its place will follow: prefetches the state of its page, and its spare area if the
     /// read will be compared with it or have content.
     #[inline]
@@ -19,7 +18,7 @@ impl<S: Sector> Backend<S> {
     /// The same, unless what it needs lies beside what a read of the slot `before` needs.
     #[inline]
     pub fn prefetch_read_behind(&self, lpn: Lpn, psn: Psn, before: Option<Psn>) {
-        match S::PRESENT || is_compared(lpn) {
+        match self.payload.is_present() || is_compared(lpn) {
             true => self.media.fetch_spare_behind(psn, before),
             false => self.media.fetch_state(psn),
         }

@@ -8,7 +8,6 @@
 //! bound, its end is *quiet*: it gets a sequence number and no event. Before the channel's queue is used, all quiet ends
 //! whose time and sequence number have passed take effect.
 
-use crate::nand::Sector;
 use base::engine::{Due, EventHash, EventQueue, Handle};
 use base::units::{Span, Time};
 use std::collections::VecDeque;
@@ -85,7 +84,7 @@ impl Config {
     }
 }
 
-impl<S: Sector> Backend<S> {
+impl Backend {
     /// The events that the quiet ends up to `now` would have been.
     #[must_use]
     pub fn quiet_ends(&self, now: Time) -> EventHash {

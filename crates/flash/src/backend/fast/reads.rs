@@ -1,14 +1,13 @@
 //! The short way of a read that meets nothing but its array and its channel. Each step does in one piece what several
 //! functions of the ordinary way do, in the same order.
 
-use crate::nand::Sector;
 use base::engine::{EventQueue, Handle};
 use base::units::Time;
 
 use crate::backend::command_table::CommandTable;
 use crate::backend::{Backend, BusOrder, Command, Event, List, Op, State};
 
-impl<S: Sector> Backend<S> {
+impl Backend {
     /// The array of a die begins a read.
     #[inline]
     pub(in crate::backend) fn begin_read<E: From<Event> + Copy>(

@@ -5,7 +5,6 @@
 //! earlier, the commands that are over are done, and the one under way is torn. The list's time is fixed when it
 //! begins, so a program that the backend does not begin (see `refuse`) takes its time as well.
 
-use crate::nand::Sector;
 use base::engine::{EventHash, Handle};
 use base::units::{Span, SuperblockId, Time};
 
@@ -80,38 +79,38 @@ impl Timing {
 }
 
 /// Hears of the commands of a serial list as if each were an event.
-trait Listener<S> {
-    fn stop(&mut self, backend: &mut Backend<S>, at: Time, command: Handle<Command>, stop: Stop);
-    fn phase(&mut self, backend: &mut Backend<S>, phase: Phase);
-    fn serial(&mut self, backend: &mut Backend<S>, from: Time, until: Time, cause: Cause);
-    fn copies(&mut self, backend: &mut Backend<S>, from: Time, until: Time, cause: Cause);
+trait Listener {
+    fn stop(&mut self, backend: &mut Backend, at: Time, command: Handle<Command>, stop: Stop);
+    fn phase(&mut self, backend: &mut Backend, phase: Phase);
+    fn serial(&mut self, backend: &mut Backend, from: Time, until: Time, cause: Cause);
+    fn copies(&mut self, backend: &mut Backend, from: Time, until: Time, cause: Cause);
 }
 
 /// The observer of the array itself.
 struct Own;
 
-impl<S: Sector> Listener<S> for Own {
+impl Listener for Own {
     #[inline]
-    fn stop(&mut self, backend: &mut Backend<S>, at: Time, command: Handle<Command>, stop: Stop) {
+    fn stop(&mut self, backend: &mut Backend, at: Time, command: Handle<Command>, stop: Stop) {
         backend.notify(at, command, stop);
     }
 
     #[inline]
-    fn phase(&mut self, backend: &mut Backend<S>, phase: Phase) {
+    fn phase(&mut self, backend: &mut Backend, phase: Phase) {
         if let Some(observer) = &mut backend.observer {
             observer.phase(phase);
         }
     }
 
     #[inline]
-    fn serial(&mut self, backend: &mut Backend<S>, from: Time, until: Time, cause: Cause) {
+    fn serial(&mut self, backend: &mut Backend, from: Time, until: Time, cause: Cause) {
         if let Some(observer) = &mut backend.observer {
             observer.serial(from, until, cause);
         }
     }
 
     #[inline]
-    fn copies(&mut self, backend: &mut Backend<S>, from: Time, until: Time, cause: Cause) {
+    fn copies(&mut self, backend: &mut Backend, from: Time, until: Time, cause: Cause) {
         if let Some(observer) = &mut backend.observer {
             observer.serial_copies(from, until, cause);
         }
@@ -124,16 +123,16 @@ struct Other<'a> {
     first: (u32, u32),
 }
 
-impl<S: Sector> Listener<S> for Other<'_> {
+impl Listener for Other<'_> {
     #[inline]
-    fn stop(&mut self, backend: &mut Backend<S>, at: Time, handle: Handle<Command>, stop: Stop) {
+    fn stop(&mut self, backend: &mut Backend, at: Time, handle: Handle<Command>, stop: Stop) {
         let command = &backend.table.commands[handle];
         let slots = backend.table.slots_of(handle);
         self.observer.command(Moment::new(at, stop, handle, command, slots));
     }
 
     #[inline]
-    fn phase(&mut self, _: &mut Backend<S>, phase: Phase) {
+    fn phase(&mut self, _: &mut Backend, phase: Phase) {
         let resource = match phase.resource {
             Resource::Array(die) => Resource::Array(die + self.first.0),
             Resource::Channel(channel) => Resource::Channel(channel + self.first.1),
@@ -143,17 +142,17 @@ impl<S: Sector> Listener<S> for Other<'_> {
     }
 
     #[inline]
-    fn serial(&mut self, _: &mut Backend<S>, from: Time, until: Time, cause: Cause) {
+    fn serial(&mut self, _: &mut Backend, from: Time, until: Time, cause: Cause) {
         self.observer.serial(from, until, cause);
     }
 
     #[inline]
-    fn copies(&mut self, _: &mut Backend<S>, from: Time, until: Time, cause: Cause) {
+    fn copies(&mut self, _: &mut Backend, from: Time, until: Time, cause: Cause) {
         self.observer.serial_copies(from, until, cause);
     }
 }
 
-impl<S: Sector> Backend<S> {
+impl Backend {
     /// Adds a scan of the spare areas of `pages` pages of a superblock. Each takes as long as the whole page (Chang,
     /// Sec. 4.1, footnote 2); the FTL asks the media for the content.
     ///
@@ -259,7 +258,7 @@ impl<S: Sector> Backend<S> {
     }
 
     /// Tells a listener of the list under way, in the order of its commands.
-    fn narrate(&mut self, to: &mut impl Listener<S>) {
+    fn narrate(&mut self, to: &mut impl Listener) {
         let Serial { list, since } = self.fast.serial.current.expect("a list under way");
         if let Some(copies) = self.table.lists[list].copies() {
             let (until, cause) = (since + self.time_of_copies(copies.set), self.cause_of_copies(copies.set));

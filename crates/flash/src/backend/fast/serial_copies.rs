@@ -3,7 +3,7 @@
 //! The list takes as long as its commands would, and takes effect at its end as they would. The set turns into commands
 //! if somebody observes it, if an operation may fail, or if the power is cut before its end.
 
-use crate::nand::{Mode, Sector, Spare, Stream, Target};
+use crate::nand::{Mode, Spare, Stream, Target};
 use base::engine::Handle;
 use base::units::{Lpn, Psn, Span, SuperblockId};
 
@@ -11,7 +11,7 @@ use super::copies::{Copies, CopySet, ListPart, PageCopy};
 use super::serial::Times;
 use crate::backend::{Backend, Cause, List, Op};
 
-impl<S: Sector> Backend<S> {
+impl Backend {
     /// Adds copies of pages, each to an offset of the set's target, in a serial list that holds nothing but copies of
     /// this set. Each source is checked against the mapping unit.
     pub fn push_serial_copies(
@@ -53,7 +53,7 @@ impl<S: Sector> Backend<S> {
     /// of a read and of a program, and the number of pages.
     #[inline(always)]
     #[allow(clippy::inline_always)] // A closure that adds.
-    fn each_run(&self, copies: &Copies<S>, mut then: impl FnMut(u32, [&Times; 2], u64)) {
+    fn each_run(&self, copies: &Copies, mut then: impl FnMut(u32, [&Times; 2], u64)) {
         let geometry = self.media.geometry();
         let timing = &self.rules.timing;
         let row = |offset| geometry.page_and_plane(offset).0;
@@ -125,7 +125,7 @@ impl<S: Sector> Backend<S> {
     }
 
     /// Carries out all copies of a set, with time on or off.
-    pub(super) fn carry_out_copies(&mut self, copies: &Copies<S>) {
+    pub(super) fn carry_out_copies(&mut self, copies: &Copies) {
         let pages = copies.pages.iter().map(|page| (page.from, page.offset, page.expected));
         if self.media.copy_pages((copies.target, Stream::COPIES), pages) {
             return;

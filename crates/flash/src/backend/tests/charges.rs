@@ -10,7 +10,7 @@ fn an_event_takes_eight_bytes_with_its_generation() {
 }
 
 /// Readings in the middle between two events, and the time charged until then.
-fn follow<S: Sector>(bench: &mut Bench<S>, mut look: impl FnMut(&Backend<S>, Time)) {
+fn follow<S: Sector>(bench: &mut Bench<S>, mut look: impl FnMut(&Backend, Time)) {
     while let Some((at, event)) = bench.events.pop() {
         look(&bench.backend, Time::from_ps((bench.now.as_ps() + at.as_ps()) / 2));
         bench.now = at;

@@ -181,7 +181,7 @@ fn a_controller_has_its_own_decoder() {
 }
 
 /// The same bench with a controller for each die.
-fn rebuilt(backend: Backend<()>, decoders: Decoders) -> Backend<()> {
+fn rebuilt(backend: Backend, decoders: Decoders) -> Backend {
     let ecc = backend.decoders.as_ref().map(|pool| Ecc { decoders, ..pool.ecc });
     let config = Config { controllers: Controllers::PerDie, ecc, ..Config::new(backend.rules.timing) };
     observed(backend.media, &config)

@@ -10,7 +10,7 @@ use base::units::{BlockId, Psn, SuperblockId};
 use super::{Media, Mode, Stream, Target};
 use crate::nand::media::payload::Preconditioned;
 use crate::nand::media::writes::Writes;
-use crate::nand::{Geometry, Sector, Spare};
+use crate::nand::{Geometry, Spare};
 
 /// A slot of a programmed page, as a backing store keeps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,13 +66,13 @@ pub enum Held {
     Damaged,
 }
 
-/// A slot that is programmed, and its content if the store must keep it.
-pub type ProgrammedSlot<'a, S> = (SlotRecord, Option<&'a [S]>);
+/// A slot that is programmed, and the bytes of its content if the store must keep it.
+pub type ProgrammedSlot<'a> = (SlotRecord, Option<&'a [u8]>);
 
 /// Keeps a flash array: the records of its slots and blocks, the content of slots, and translation pages.
-pub trait BackingStore<S>: fmt::Debug + Send + Sync {
+pub trait BackingStore: fmt::Debug + Send + Sync {
     /// Stores the slots of one program, from `first` on: their content before their records.
-    fn program(&mut self, first: Psn, slots: &mut dyn Iterator<Item = ProgrammedSlot<'_, S>>);
+    fn program(&mut self, first: Psn, slots: &mut dyn Iterator<Item = ProgrammedSlot<'_>>);
 
     /// Replaces the records of programmed slots, from `first` on. Their content stays.
     fn change(&mut self, first: Psn, slots: &mut dyn Iterator<Item = SlotRecord>);
@@ -87,43 +87,37 @@ pub trait BackingStore<S>: fmt::Debug + Send + Sync {
     fn image(&mut self, image: ImageRecord<'_>);
 
     /// Reads the content of a slot.
-    fn read(&self, psn: Psn, into: &mut [S]) -> Held;
+    fn read(&self, psn: Psn, into: &mut [u8]) -> Held;
 
     /// The content of this slot is damaged, and there is no way to report it: the drive must not go on.
     fn refuse(&self, psn: Psn);
 
     /// A store in memory with the same content, for a copy of the drive.
-    fn duplicate(&self) -> Box<dyn BackingStore<S>>;
+    fn duplicate(&self) -> Box<dyn BackingStore>;
 }
 
 /// The backing store of an array, if it has one.
-#[derive(Debug)]
-pub(super) struct Backing<S> {
-    store: Option<Box<dyn BackingStore<S>>>,
+#[derive(Debug, Default)]
+pub(super) struct Backing {
+    store: Option<Box<dyn BackingStore>>,
     /// Places of translation pages that the store has not got yet.
     staged: Vec<(u32, u8)>,
 }
 
-impl<S> Default for Backing<S> {
-    fn default() -> Self {
-        Self { store: None, staged: Vec::new() }
-    }
-}
-
-impl<S> Clone for Backing<S> {
+impl Clone for Backing {
     fn clone(&self) -> Self {
         Self { store: self.store.as_ref().map(|store| store.duplicate()), staged: self.staged.clone() }
     }
 }
 
-impl<S> Backing<S> {
+impl Backing {
     #[inline]
     pub(super) const fn is_some(&self) -> bool {
         self.store.is_some()
     }
 
     #[inline]
-    pub(super) fn get(&self) -> Option<&dyn BackingStore<S>> {
+    pub(super) fn get(&self) -> Option<&dyn BackingStore> {
         self.store.as_deref()
     }
 
@@ -163,7 +157,7 @@ impl fmt::Display for Contradiction {
 impl std::error::Error for Contradiction {}
 
 /// What a drive remembers of a backing store. First all blocks, then all slots and translation pages, then the store.
-impl<S: Sector> Media<S> {
+impl Media {
     /// Restores a block of a new array.
     pub fn recall_block(&mut self, block: BlockId, record: BlockRecord) {
         let state = &mut self.blocks[block.index()];
@@ -212,8 +206,8 @@ impl<S: Sector> Media<S> {
 
     /// From now on the array is kept in `store`, from which it was recalled. Blocks of a superblock that were not erased
     /// together count as torn by a power cut in their erase.
-    pub fn attach(&mut self, store: Box<dyn BackingStore<S>>) {
-        (self.payload, self.writes) = (Vec::new(), Writes::new(&self.geometry));
+    pub fn attach(&mut self, store: Box<dyn BackingStore>) {
+        (self.payload, self.writes) = (Vec::new(), Writes::new(&self.geometry, self.kind));
         self.backing = Backing { store: Some(store), staged: Vec::new() };
         self.find_sparse();
         for superblock in (0..self.geometry.superblock_count()).map(SuperblockId::new) {
@@ -233,9 +227,9 @@ impl<S: Sector> Media<S> {
     }
 
     /// Moves the array from memory into `store`, which is empty, and keeps it there from now on.
-    pub fn keep_in(&mut self, mut store: Box<dyn BackingStore<S>>) {
+    pub fn keep_in(&mut self, mut store: Box<dyn BackingStore>) {
         let geometry = self.geometry.clone();
-        let mut content = vec![S::default(); geometry.sectors as usize * geometry.slots as usize];
+        let mut content = vec![0; self.slot_bytes() * geometry.slots as usize];
         for superblock in (0..geometry.superblock_count()).map(SuperblockId::new) {
             let is_new = self.planes(superblock).iter().all(|block| block.erases == 0 && !block.bad);
             if !is_new || superblock.get() == 0 {
@@ -247,9 +241,8 @@ impl<S: Sector> Media<S> {
                     continue;
                 }
                 let first = geometry.slot(superblock, offset);
-                for (i, sector) in content.iter_mut().enumerate() {
-                    let slot = Psn::new(first.get() + i as u32 / geometry.sectors);
-                    *sector = self.content(slot, i as u32 % geometry.sectors);
+                for (slot, into) in (first.get()..).map(Psn::new).zip(content.chunks_exact_mut(self.slot_bytes())) {
+                    self.read_payload(slot, self.spare(slot), into);
                 }
                 self.put_program(&mut *store, first, geometry.slots, &content);
             }
@@ -257,7 +250,7 @@ impl<S: Sector> Media<S> {
         for (page, place, version, entries) in self.images.places() {
             store.image(ImageRecord { page, place, version, entries });
         }
-        (self.payload, self.writes) = (Vec::new(), Writes::new(&self.geometry));
+        (self.payload, self.writes) = (Vec::new(), Writes::new(&self.geometry, self.kind));
         self.backing = Backing { store: Some(store), staged: Vec::new() };
     }
 
@@ -284,13 +277,13 @@ impl<S: Sector> Media<S> {
     }
 
     /// Passes `count` programmed slots to a store, with the content that it must keep.
-    fn put_program(&self, store: &mut dyn BackingStore<S>, first: Psn, count: u32, content: &[S]) {
+    fn put_program(&self, store: &mut dyn BackingStore, first: Psn, count: u32, content: &[u8]) {
         let Geometry { sectors, .. } = self.geometry;
-        let slots = (first.get()..first.get() + count).map(Psn::new).zip(content.chunks_exact(sectors as usize));
+        let slots = (first.get()..first.get() + count).map(Psn::new).zip(content.chunks_exact(self.slot_bytes()));
         let mut slots = slots.map(|(psn, content)| {
             let record = self.slot_record(psn);
-            let kept =
-                matches!(record.spare, Spare::Data { .. }) && !Preconditioned::of(record.spare, sectors).is(content);
+            let told = Preconditioned::of(record.spare, sectors);
+            let kept = matches!(record.spare, Spare::Data { .. }) && !told.is(self.kind, content);
             (record, kept.then_some(content))
         });
         store.program(first, &mut slots);
@@ -298,7 +291,7 @@ impl<S: Sector> Media<S> {
 
     /// Calls `with` with the store, if there is one.
     #[cold]
-    fn with_store(&mut self, with: impl FnOnce(&Self, &mut dyn BackingStore<S>)) {
+    fn with_store(&mut self, with: impl FnOnce(&Self, &mut dyn BackingStore)) {
         let Some(mut store) = self.backing.store.take() else { return };
         with(self, &mut *store);
         self.backing.store = Some(store);
@@ -312,7 +305,7 @@ impl<S: Sector> Media<S> {
 
     /// Stores a program that has taken place, and before it the translation pages that wait.
     #[inline(never)]
-    pub(super) fn store_program(&mut self, target: Target, count: u32, payload: &[S]) {
+    pub(super) fn store_program(&mut self, target: Target, count: u32, payload: &[u8]) {
         let staged = std::mem::take(&mut self.backing.staged);
         let first = self.geometry.slot(target.superblock, target.offset);
         self.with_store(|media, store| {

@@ -2,9 +2,9 @@
 
 use base::units::{Lpn, Psn, SuperblockId};
 
-use super::payload::Content;
+use super::payload::{Content, Contents};
 use super::{Media, Mode, Stream};
-use crate::nand::{Sector, Spare};
+use crate::nand::Spare;
 
 /// Pages behind the one that is copied, whose spare areas are prefetched.
 const AHEAD: usize = 16;
@@ -17,7 +17,7 @@ fn is_apart(page: Psn, before: &mut Option<u32>) -> bool {
     before.replace(line) != Some(line)
 }
 
-impl<S: Sector> Media<S> {
+impl Media {
     /// Reads pages and programs them into a superblock of a stream, each to an offset there; one that names its mapping unit is
     /// checked against it. Does what a read and a program of each page would do, if no program can fail and no page
     /// is lost. Returns false, and does nothing, if a page is lost, or if there is content that the first sector of a slot
@@ -31,12 +31,12 @@ impl<S: Sector> Media<S> {
         pages: impl Iterator<Item = (Psn, u32, Option<Lpn>)> + Clone,
     ) -> bool {
         debug_assert!(self.cannot_fail(), "no program is looked at");
-        let is_kept = !S::PRESENT || S::FOLLOWS && !self.backing.is_some();
+        let is_kept = !self.kind.is_present() || self.kind.is_stamp() && !self.backing.is_some();
         if !is_kept || !self.unreadable.is_empty() {
             return false;
         }
         self.copy_spares((target, stream), pages.clone());
-        if S::PRESENT {
+        if self.kind.is_present() {
             self.copy_content(target, pages.map(|(from, page, _)| (from, page)));
         }
         true
@@ -93,7 +93,7 @@ impl<S: Sector> Media<S> {
             let (superblock, slot) = self.geometry.locate(from);
             let first = match (&self.payload[self.geometry.block(superblock, 0).index()], &kept) {
                 (Content::Derived, Content::Derived) => continue,
-                (Content::Derived, _) => self.told(self.spare(from)).at(0),
+                (Content::Derived, _) => self.told(self.spare(from)).stamp(),
                 (Content::Firsts(firsts), _) => firsts[slot as usize],
                 (Content::Sectors(_), _) => {
                     left = Some((from, page));
@@ -106,7 +106,7 @@ impl<S: Sector> Media<S> {
                 }
                 kept = self.derived(target, 0, page);
             }
-            kept.put_run(page as usize, first, self.geometry.sectors as usize);
+            kept.put_run(page as usize, first, self.slot_bytes());
         }
         self.payload[into] = kept;
         left.into_iter().chain(pages).for_each(|(from, page)| self.copy_sectors(target, from, page));
@@ -115,10 +115,15 @@ impl<S: Sector> Media<S> {
     /// Copies the content of a page whose block, or one before it in a list of copies, stores all sectors.
     #[cold]
     fn copy_sectors(&mut self, target: SuperblockId, from: Psn, page: u32) {
-        let mut content = vec![S::default(); self.geometry.sectors as usize];
+        let mut content = vec![0; self.slot_bytes()];
         let stored = self.read_payload(from, self.spare(from), &mut content);
         debug_assert!(stored, "no store has lost it");
-        self.keep_page((target, 0, page), (self.geometry.slot(target, page), 0..1), false, content[..].into());
+        self.keep_page(
+            (target, 0, page),
+            (self.geometry.slot(target, page), 0..1),
+            false,
+            Contents::new(self.kind, &content, &[]),
+        );
     }
 }
 

@@ -3,9 +3,9 @@
 use base::units::SuperblockId;
 
 use super::Media;
-use crate::nand::{Sector, Spare};
+use crate::nand::Spare;
 
-impl<S: Sector> Media<S> {
+impl Media {
     /// The number of rows of a superblock that hold something, if they are its first rows. `None` if a page before its
     /// block's last programmed one may hold nothing, because it was skipped or programmed as padding.
     #[must_use]
@@ -39,13 +39,13 @@ mod tests {
 
     const SUPERBLOCK: SuperblockId = SuperblockId::new(1);
 
-    fn media() -> Media<()> {
+    fn media() -> Media {
         let geometry = Geometry::new(1, 1, 1, 2, 2, 4, 6, 2, 2).expect("a small array");
         Media::new(geometry, 10, 1, Faults::new(&FaultSpec::default(), 1))
     }
 
     /// The rows that hold something.
-    fn rows(media: &Media<()>) -> Vec<u32> {
+    fn rows(media: &Media) -> Vec<u32> {
         let row = media.geometry().row_slots();
         let holds = |slot: u32| media.spare(media.geometry().slot(SUPERBLOCK, slot)) != Spare::Empty;
         (0..6).filter(|page| (page * row..(page + 1) * row).any(holds)).collect()

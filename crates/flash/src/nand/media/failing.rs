@@ -6,9 +6,9 @@
 use base::units::{Psn, SuperblockId};
 
 use super::{Media, Target};
-use crate::nand::{Sector, Spare};
+use crate::nand::Spare;
 
-impl<S: Sector> Media<S> {
+impl Media {
     /// The rated program/erase cycles of a block.
     #[must_use]
     pub const fn endurance(&self) -> u32 {
@@ -74,19 +74,19 @@ mod tests {
     const BLOCK: SuperblockId = SuperblockId::new(1);
 
     /// Superblocks of two planes, with rows of four slots in two pages; the `nth` page program fails.
-    fn media(one_shot: u32, nth: u64) -> Media<Stamp> {
+    fn media(one_shot: u32, nth: u64) -> Media {
         let geometry = Geometry::new(1, 1, 1, 2, 2, 4, 6, 2, 2).expect("a small array");
         let mut media = Media::new(geometry, 10, one_shot, Faults::new(&FaultSpec::default(), 1));
         media.faults_mut().fail_program(nth);
         media
     }
 
-    fn program_for(media: &mut Media<Stamp>, what: (Stream, Mode), offset: u32, count: u32) -> bool {
+    fn program_for(media: &mut Media, what: (Stream, Mode), offset: u32, count: u32) -> bool {
         let spare = |i: usize| (Spare::Data { lpn: Lpn::new(i as u32), version: 1 }, false);
         media.program(Target { superblock: BLOCK, offset }, count, what, spare, &vec![Stamp(1); 2 * count as usize])
     }
 
-    fn program(media: &mut Media<Stamp>, offset: u32, count: u32) -> bool {
+    fn program(media: &mut Media, offset: u32, count: u32) -> bool {
         program_for(media, (Stream::HOST, Mode::Full), offset, count)
     }
 

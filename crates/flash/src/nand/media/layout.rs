@@ -1,22 +1,18 @@
 //! Content laid out without commands: a drive that starts in a computed state.
 
-use super::{Media, Mode, Sector, Spare, Stream, Target};
+use super::{Media, Mode, Spare, Stream, Target};
 use crate::nand::media::payload::Preconditioned;
 
-impl<S: Sector> Media<S> {
+impl Media {
     /// Programs the slots from `target` on with these spare areas and the content that preconditioning writes. All rules
     /// of a program hold; it takes no time, and does not fail.
     ///
     /// # Panics
     /// Like a program.
     pub fn lay_out(&mut self, target: Target, stream: Stream, spares: &[Spare]) {
-        let sectors = self.geometry.sectors as usize;
-        let mut content = Vec::new();
-        if S::PRESENT {
-            content.resize(spares.len() * sectors, S::default());
-            for (spare, into) in spares.iter().zip(content.chunks_exact_mut(sectors)) {
-                Preconditioned::of(*spare, self.geometry.sectors).fill(into);
-            }
+        let mut content = vec![0; spares.len() * self.slot_bytes()];
+        for (spare, into) in spares.iter().zip(content.chunks_exact_mut(self.slot_bytes().max(1))) {
+            Preconditioned::of(*spare, self.geometry.sectors).fill(self.kind, into);
         }
         self.faults.suspend(true);
         let well = self.program(target, spares.len() as u32, (stream, Mode::Full), |i| (spares[i], false), &content);

@@ -30,12 +30,12 @@ mod tests {
 
     const BLOCK: SuperblockId = SuperblockId::new(2);
 
-    fn media() -> Media<()> {
+    fn media() -> Media {
         let geometry = Geometry::new(1, 1, 1, 1, 1, 4, 6, 1, 1).expect("a small array");
         Media::new(geometry, 10, 1, Faults::new(&FaultSpec::default(), 1))
     }
 
-    fn program(media: &mut Media<()>, mode: Mode, pages: std::ops::Range<u32>) -> bool {
+    fn program(media: &mut Media, mode: Mode, pages: std::ops::Range<u32>) -> bool {
         let spare = |_| (Spare::Data { lpn: Lpn::new(1), version: 1 }, false);
         let mut target =
             |offset| media.program(Target { superblock: BLOCK, offset }, 1, (Stream::HOST, mode), spare, &[]);

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::{fmt, io};
 
-use crate::nand::{Geometry, Sector, Spare};
+use crate::nand::{Geometry, Sector, SectorKind, Spare, Stamp};
 use base::units::{BlockId, Lba, Psn, SuperblockId};
 
 use super::{Held, Media, SlotRead};
@@ -39,51 +39,54 @@ impl Preconditioned {
         Self(Some((u64::from(lpn.get()) * u64::from(sectors), version)))
     }
 
+    /// The stamp of the first sector.
     #[inline]
-    pub(super) fn at<S: Sector>(self, sector: u32) -> S {
-        self.0.map_or(S::default(), |(first, version)| S::preconditioned(Lba::new(first + u64::from(sector)), version))
+    pub(super) fn stamp(self) -> Stamp {
+        self.0.map_or(Stamp::default(), |(first, version)| Stamp::preconditioned(Lba::new(first), version))
     }
 
+    /// Fills a slot: with stamps, or with zeros.
     #[inline]
-    pub(super) fn fill<S: Sector>(self, into: &mut [S]) {
-        let Some((first, version)) = self.0 else { return into.fill(S::default()) };
-        for (i, into) in into.iter_mut().enumerate() {
-            *into = S::preconditioned(Lba::new(first.wrapping_add(i as u64)), version);
+    pub(super) fn fill(self, kind: SectorKind, into: &mut [u8]) {
+        match kind {
+            SectorKind::Stamp => self.stamp().fill_run(into),
+            SectorKind::Nothing | SectorKind::Bytes => into.fill(0),
         }
     }
 
-    /// True if a slot holds this content. Compares all sectors at once, without an early exit.
+    /// True if a slot holds this content.
     #[inline]
-    pub(super) fn is<S: Sector>(self, content: &[S]) -> bool {
-        let Some((first, version)) = self.0 else { return content.iter().all(|held| *held == S::default()) };
-        content.iter().enumerate().fold(true, |all, (i, held)| {
-            all & (*held == S::preconditioned(Lba::new(first.wrapping_add(i as u64)), version))
-        })
+    pub(super) fn is(self, kind: SectorKind, content: &[u8]) -> bool {
+        match kind {
+            SectorKind::Stamp => kind.run(content) == Some(self.stamp()),
+            SectorKind::Nothing | SectorKind::Bytes => content.iter().all(|byte| *byte == 0),
+        }
     }
 }
 
 /// The content that a spare area tells.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Told<S> {
+pub(super) enum Told {
     /// What preconditioning writes.
     Preconditioned(Preconditioned),
     /// The first sector of a noted write's mapping unit.
-    Run(S),
+    Run(Stamp),
 }
 
-impl<S: Sector> Told<S> {
+impl Told {
+    /// The stamp of the first sector.
     #[inline]
-    pub(super) fn at(self, sector: u32) -> S {
+    pub(super) fn stamp(self) -> Stamp {
         match self {
-            Self::Preconditioned(content) => content.at(sector),
-            Self::Run(first) => first.following(sector),
+            Self::Preconditioned(content) => content.stamp(),
+            Self::Run(first) => first,
         }
     }
 
     #[inline]
-    pub(super) fn fill(self, into: &mut [S]) {
+    pub(super) fn fill(self, kind: SectorKind, into: &mut [u8]) {
         match self {
-            Self::Preconditioned(content) => content.fill(into),
+            Self::Preconditioned(content) => content.fill(kind, into),
             Self::Run(first) => first.fill_run(into),
         }
     }
@@ -91,35 +94,35 @@ impl<S: Sector> Told<S> {
 
 /// The content of a block's sectors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum Content<S> {
+pub(super) enum Content {
     /// Every slot holds the content that its spare area tells.
     #[default]
     Derived,
-    /// The first sector of each slot; the others follow it.
-    Firsts(Box<[S]>),
-    /// All sectors.
-    Sectors(Box<[S]>),
+    /// The first sector of each slot; the others follow it. Only of stamps.
+    Firsts(Box<[Stamp]>),
+    /// The bytes of all sectors.
+    Sectors(Box<[u8]>),
 }
 
-/// The content of a slot: its first sector, if that determines the others, or all sectors.
+/// The content of a slot: its first sector, if that determines the others, or the bytes of all sectors.
 #[derive(Clone, Copy, Debug)]
-enum Slot<'a, S> {
-    Run(S),
-    Sectors(&'a [S]),
+enum Slot<'a> {
+    Run(Stamp),
+    Sectors(&'a [u8]),
 }
 
-impl<'a, S: Sector> Slot<'a, S> {
+impl<'a> Slot<'a> {
     #[inline]
-    fn of(sectors: &'a [S]) -> Self {
-        if S::FOLLOWS && S::is_run(sectors) { Self::Run(sectors[0]) } else { Self::Sectors(sectors) }
+    fn of(kind: SectorKind, bytes: &'a [u8]) -> Self {
+        kind.run(bytes).map_or(Self::Sectors(bytes), Self::Run)
     }
 
     /// True if this is the content that the spare area tells.
     #[inline]
-    fn is(self, told: Told<S>) -> bool {
+    fn is(self, kind: SectorKind, told: Told) -> bool {
         match (self, told) {
-            (Self::Run(first), told) => first == told.at(0),
-            (Self::Sectors(sectors), Told::Preconditioned(content)) => !S::FOLLOWS && content.is(sectors),
+            (Self::Run(first), told) => first == told.stamp(),
+            (Self::Sectors(bytes), Told::Preconditioned(content)) => !kind.is_stamp() && content.is(kind, bytes),
             (Self::Sectors(_), Told::Run(_)) => false,
         }
     }
@@ -128,123 +131,114 @@ impl<'a, S: Sector> Slot<'a, S> {
 /// The content of the slots of a program: all sectors, or the first one of a slot where it is known to determine the
 /// others.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Contents<'a, S> {
-    all: &'a [S],
+pub(crate) struct Contents<'a> {
+    kind: SectorKind,
+    all: &'a [u8],
     /// The first sector of each slot that it is known to determine; empty if no slot is.
-    runs: &'a [Option<S>],
+    runs: &'a [Option<Stamp>],
 }
 
-impl<'a, S> From<&'a [S]> for Contents<'a, S> {
-    #[inline]
-    fn from(all: &'a [S]) -> Self {
-        Self { all, runs: &[] }
-    }
-}
-
-impl<'a, S: Sector> Contents<'a, S> {
+impl<'a> Contents<'a> {
     /// The content of slots; `all` is without meaning where `runs` has the first sector.
     #[inline]
-    pub(crate) const fn new(all: &'a [S], runs: &'a [Option<S>]) -> Self {
-        Self { all, runs }
+    pub(crate) const fn new(kind: SectorKind, all: &'a [u8], runs: &'a [Option<Stamp>]) -> Self {
+        Self { kind, all, runs }
     }
 
-    /// All sectors of all slots.
+    /// The bytes of all sectors of all slots.
     ///
     /// # Panics
     /// If a slot has only its first.
-    pub(crate) fn all(self) -> &'a [S] {
+    pub(crate) fn all(self) -> &'a [u8] {
         assert!(self.runs.iter().all(Option::is_none), "a store takes all sectors");
         self.all
     }
 
+    /// The content of a slot of this many bytes.
     #[inline]
-    fn slot(self, i: usize, sectors: usize) -> Slot<'a, S> {
+    fn slot(self, i: usize, bytes: usize) -> Slot<'a> {
         match self.runs.get(i) {
             Some(Some(first)) => Slot::Run(*first),
-            _ => Slot::of(&self.all[i * sectors..][..sectors]),
+            _ => Slot::of(self.kind, &self.all[i * bytes..][..bytes]),
         }
     }
 }
 
-impl<S: Sector> Content<S> {
-    /// Stores these sectors of all slots.
-    pub(super) fn of(all: Box<[S]>, sectors: u32) -> Self {
-        if all.chunks_exact(sectors as usize).all(|slot| matches!(Slot::of(slot), Slot::Run(_))) {
-            return Self::Firsts(all.iter().step_by(sectors as usize).copied().collect());
-        }
-        Self::Sectors(all)
+impl Content {
+    /// Stores these bytes of all slots, each of `slot` bytes.
+    pub(super) fn of(kind: SectorKind, all: Box<[u8]>, slot: usize) -> Self {
+        let firsts: Option<Box<[Stamp]>> = all.chunks_exact(slot).map(|slot| kind.run(slot)).collect();
+        firsts.map_or(Self::Sectors(all), Self::Firsts)
     }
 
-    /// All sectors of a block, if it stores any.
-    fn sectors(&self, sectors: u32) -> Option<Cow<'_, [S]>> {
+    /// The bytes of a block with slots of `slot` bytes, if it stores any.
+    fn bytes(&self, slot: usize) -> Option<Cow<'_, [u8]>> {
         match self {
             Self::Derived => None,
             Self::Firsts(firsts) => {
-                let slot = |first: &S| {
-                    let first = *first;
-                    (0..sectors).map(move |i| first.following(i))
-                };
-                Some(firsts.iter().flat_map(slot).collect())
+                let mut all = vec![0; firsts.len() * slot];
+                firsts.iter().zip(all.chunks_exact_mut(slot)).for_each(|(first, into)| first.fill_run(into));
+                Some(Cow::Owned(all))
             }
             Self::Sectors(all) => Some(Cow::Borrowed(all)),
         }
     }
 
-    /// Puts a slot that `first` determines into a block that stores content, with `sectors` sectors in a slot.
+    /// Puts a slot that `first` determines into a block that stores content, with slots of `bytes` bytes.
     #[inline]
-    pub(super) fn put_run(&mut self, slot: usize, first: S, sectors: usize) {
+    pub(super) fn put_run(&mut self, slot: usize, first: Stamp, bytes: usize) {
         match self {
             Self::Derived => {}
             Self::Firsts(firsts) => firsts[slot] = first,
-            Self::Sectors(all) => first.fill_run(&mut all[slot * sectors..][..sectors]),
+            Self::Sectors(all) => first.fill_run(&mut all[slot * bytes..][..bytes]),
         }
     }
 
     /// Puts a slot that its first sector does not determine into a block that stores content.
     #[inline(never)]
-    fn put_sectors(&mut self, slot: usize, content: &[S]) {
-        let sectors = content.len();
+    fn put_sectors(&mut self, slot: usize, content: &[u8]) {
+        let bytes = content.len();
         if matches!(self, Self::Firsts(_))
-            && let Some(all) = self.sectors(sectors as u32)
+            && let Some(all) = self.bytes(bytes)
         {
             *self = Self::Sectors(all.into_owned().into());
         }
         if let Self::Sectors(all) = self {
-            all[slot * sectors..][..sectors].copy_from_slice(content);
+            all[slot * bytes..][..bytes].copy_from_slice(content);
         }
     }
 }
 
 /// Slots of one page of which memory keeps only the first sectors.
-pub(crate) struct Runs<'a, S> {
-    media: &'a Media<S>,
+pub(crate) struct Runs<'a> {
+    media: &'a Media,
     /// The first sectors of the block; none if the spare areas tell them.
-    firsts: Option<&'a [S]>,
+    firsts: Option<&'a [Stamp]>,
     /// A slot of the page, and its number in the block.
     psn: Psn,
     slot: usize,
     is_all_readable: bool,
 }
 
-impl<S: Sector> Runs<'_, S> {
+impl Runs<'_> {
     /// Reads a slot of the page as [`Media::read`] does, and its first sector.
     ///
     /// # Panics
     /// If the slot holds no data.
     #[inline(always)]
     #[allow(clippy::inline_always)] // The loop over the slots of a page.
-    pub(crate) fn read(&self, psn: Psn) -> (SlotRead, S) {
+    pub(crate) fn read(&self, psn: Psn) -> (SlotRead, Stamp) {
         let spare = self.media.spare(psn);
         let Spare::Data { lpn, version } = spare else { panic!("read of {psn}, which holds no data: {spare:?}") };
         let first = match self.firsts {
             Some(firsts) => firsts[(self.slot + psn.index()) - self.psn.index()],
-            None => self.media.told(spare).at(0),
+            None => self.media.told(spare).stamp(),
         };
         (SlotRead { lpn, version, readable: self.is_all_readable || !self.media.is_unreadable(psn) }, first)
     }
 }
 
-impl<S: Sector> Media<S> {
+impl Media {
     /// The place of a slot's payload: the block and the number of the slot in it.
     #[inline]
     pub(crate) fn place(&self, psn: Psn) -> (BlockId, usize) {
@@ -256,13 +250,13 @@ impl<S: Sector> Media<S> {
 
     /// Reads the content of a slot. False if its backing store has it no more.
     #[inline]
-    pub(super) fn read_payload(&self, psn: Psn, spare: Spare, into: &mut [S]) -> bool {
+    pub(super) fn read_payload(&self, psn: Psn, spare: Spare, into: &mut [u8]) -> bool {
         if let Some(store) = self.backing.get() {
             match store.read(psn, into) {
                 Held::Stored => {}
-                Held::Derived => Preconditioned::of(spare, self.geometry.sectors).fill(into),
+                Held::Derived => Preconditioned::of(spare, self.geometry.sectors).fill(self.kind, into),
                 Held::Damaged => {
-                    into.fill(S::default());
+                    into.fill(0);
                     return false;
                 }
             }
@@ -270,35 +264,41 @@ impl<S: Sector> Media<S> {
         }
         let (block, slot) = self.place(psn);
         match &self.payload[block.index()] {
-            Content::Derived => self.told(spare).fill(into),
+            Content::Derived => self.told(spare).fill(self.kind, into),
             Content::Firsts(firsts) => firsts[slot].fill_run(into),
             Content::Sectors(all) => into.copy_from_slice(&all[slot * into.len()..][..into.len()]),
         }
         true
     }
 
+    /// Bytes of a slot's content.
+    #[inline]
+    pub(crate) const fn slot_bytes(&self) -> usize {
+        self.geometry.sectors as usize * self.kind.bytes()
+    }
+
     /// The content of all sectors of a block, as memory keeps it.
     ///
     /// # Errors
     /// If the backing store has lost some of it.
-    pub(super) fn payload_of(&self, block: usize) -> io::Result<Option<Cow<'_, [S]>>> {
+    pub(super) fn payload_of(&self, block: usize) -> io::Result<Option<Cow<'_, [u8]>>> {
         let stored = if self.backing.is_some() { None } else { Some(&self.payload[block]) };
         match stored {
             Some(Content::Derived) if self.writes.is_empty() => return Ok(None),
             Some(Content::Derived) | None => {}
-            Some(stored) => return Ok(stored.sectors(self.geometry.sectors)),
+            Some(stored) => return Ok(stored.bytes(self.slot_bytes())),
         }
-        let Geometry { slots, stripe, sectors, pages, .. } = self.geometry;
+        let Geometry { slots, stripe, pages, .. } = self.geometry;
         let (superblock, plane) = (SuperblockId::new(block as u32 / stripe), block as u32 % stripe);
-        let mut data = vec![S::default(); (pages * slots * sectors) as usize];
+        let mut data = vec![0; (pages * slots) as usize * self.slot_bytes()];
         let mut is_derived = true;
-        for (i, into) in (0..).zip(data.chunks_exact_mut(sectors as usize)) {
+        for (i, into) in (0..).zip(data.chunks_exact_mut(self.slot_bytes())) {
             let psn = self.geometry.slot(superblock, (i / slots * stripe + plane) * slots + i % slots);
             let spare = self.spare(psn);
             if !self.read_payload(psn, spare, into) {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, DamagedSlot(psn)));
             }
-            is_derived &= Preconditioned::of(spare, sectors).is(into);
+            is_derived &= Preconditioned::of(spare, self.geometry.sectors).is(self.kind, into);
         }
         Ok((!is_derived).then_some(Cow::Owned(data)))
     }
@@ -306,28 +306,29 @@ impl<S: Sector> Media<S> {
     /// The content of a sector of a slot; the default without payload. Like reading the spare area, the call itself
     /// takes no simulated time.
     #[must_use]
-    pub fn content(&self, psn: Psn, sector: u32) -> S {
-        if let Some(store) = self.backing.get() {
-            let mut slot = vec![S::default(); self.geometry.sectors as usize];
-            if !self.read_payload(psn, self.spare(psn), &mut slot) {
-                store.refuse(psn);
-            }
-            return slot[sector as usize];
+    pub fn content<S: Sector>(&self, psn: Psn, sector: u32) -> S {
+        if self.kind.is_present() { S::decode(&self.sector(psn, sector)) } else { S::default() }
+    }
+
+    /// The bytes of a sector of a slot; none without payload.
+    #[must_use]
+    pub fn sector(&self, psn: Psn, sector: u32) -> Vec<u8> {
+        let mut slot = vec![0; self.slot_bytes()];
+        if self.kind.is_present()
+            && !self.read_payload(psn, self.spare(psn), &mut slot)
+            && let Some(store) = self.backing.get()
+        {
+            store.refuse(psn);
         }
-        let (block, slot) = self.place(psn);
-        match self.payload.get(block.index()) {
-            None => S::default(),
-            Some(Content::Derived) => self.told(self.spare(psn)).at(sector),
-            Some(Content::Firsts(firsts)) => firsts[slot].following(sector),
-            Some(Content::Sectors(all)) => all[slot * self.geometry.sectors as usize + sector as usize],
-        }
+        let bytes = self.kind.bytes();
+        slot[sector as usize * bytes..][..bytes].to_vec()
     }
 
     /// The content that a spare area tells.
     #[inline]
-    pub(super) fn told(&self, spare: Spare) -> Told<S> {
+    pub(super) fn told(&self, spare: Spare) -> Told {
         let sectors = self.geometry.sectors;
-        if S::FOLLOWS
+        if self.kind.is_stamp()
             && let Spare::Data { lpn, version } = spare
             && let Some(first) = self.writes.first(lpn, version, sectors)
         {
@@ -338,21 +339,21 @@ impl<S: Sector> Media<S> {
 
     /// True if the spare area of a slot tells its content, which begins with `first`. The version is noted if it is new.
     #[inline]
-    pub(super) fn tells_run(&mut self, spare: Spare, first: S) -> bool {
+    pub(super) fn tells_run(&mut self, spare: Spare, first: Stamp) -> bool {
         if let Spare::Data { lpn, version } = spare
             && self.writes.is_new(version)
         {
-            let known = Preconditioned::of(spare, self.geometry.sectors).at::<S>(0) == first;
+            let known = Preconditioned::of(spare, self.geometry.sectors).stamp() == first;
             self.writes.note(lpn, version, first, known);
         }
-        first == self.told(spare).at(0)
+        first == self.told(spare).stamp()
     }
 
-    fn tells(&mut self, psn: Psn, content: Slot<'_, S>) -> bool {
+    fn tells(&mut self, psn: Psn, content: Slot<'_>) -> bool {
         let spare = self.spare(psn);
         match content {
-            Slot::Run(first) if S::FOLLOWS => self.tells_run(spare, first),
-            content => content.is(self.told(spare)),
+            Slot::Run(first) => self.tells_run(spare, first),
+            content => content.is(self.kind, self.told(spare)),
         }
     }
 
@@ -365,9 +366,9 @@ impl<S: Sector> Media<S> {
         (superblock, plane, page): (SuperblockId, u32, u32),
         (first, range): (Psn, Range<u32>),
         torn: bool,
-        content: Contents<'_, S>,
+        content: Contents<'_>,
     ) {
-        let sectors = self.geometry.sectors as usize;
+        let bytes = self.slot_bytes();
         let block = self.geometry.block(superblock, plane).index();
         // Most pages of one slot.
         if let (&[Some(run)], 1) = (content.runs, self.geometry.slots) {
@@ -379,7 +380,7 @@ impl<S: Sector> Media<S> {
                 return;
             }
         }
-        let content = range.map(|i| content.slot(i as usize, sectors));
+        let content = range.map(|i| content.slot(i as usize, bytes));
         if matches!(self.payload[block], Content::Derived) {
             // What a torn slot holds does not matter.
             let mut slots = (first.get()..).map(Psn::new).zip(content.clone());
@@ -391,7 +392,7 @@ impl<S: Sector> Media<S> {
         let stored = &mut self.payload[block];
         for (slot, content) in ((page * self.geometry.slots) as usize..).zip(content) {
             match content {
-                Slot::Run(first) => stored.put_run(slot, first, sectors),
+                Slot::Run(first) => stored.put_run(slot, first, bytes),
                 Slot::Sectors(content) => stored.put_sectors(slot, content),
             }
         }
@@ -399,7 +400,7 @@ impl<S: Sector> Media<S> {
 
     /// The slots of the page of `psn`, if memory keeps only the first sector of each.
     #[inline]
-    pub(crate) fn runs(&self, psn: Psn) -> Option<Runs<'_, S>> {
+    pub(crate) fn runs(&self, psn: Psn) -> Option<Runs<'_>> {
         if self.backing.is_some() {
             return None;
         }
@@ -414,8 +415,8 @@ impl<S: Sector> Media<S> {
 
     /// The content of a block whose last programmed page is `page`, stored.
     #[inline(never)]
-    pub(super) fn derived(&self, superblock: SuperblockId, plane: u32, page: u32) -> Content<S> {
-        let Geometry { slots, stripe, sectors, pages, .. } = self.geometry;
+    pub(super) fn derived(&self, superblock: SuperblockId, plane: u32, page: u32) -> Content {
+        let Geometry { slots, stripe, pages, .. } = self.geometry;
         // The page itself is included: earlier slots of it may have been skipped.
         let written = (page + 1) * slots;
         let slot = |i: u32| {
@@ -423,14 +424,14 @@ impl<S: Sector> Media<S> {
             self.told(self.spare(self.geometry.slot(superblock, offset)))
         };
         let all = (pages * slots) as usize;
-        if S::FOLLOWS {
-            let mut firsts = vec![S::default(); all];
-            (0..written).zip(&mut firsts).for_each(|(i, first)| *first = slot(i).at(0));
+        if self.kind.is_stamp() {
+            let mut firsts = vec![Stamp::default(); all];
+            (0..written).zip(&mut firsts).for_each(|(i, first)| *first = slot(i).stamp());
             return Content::Firsts(firsts.into());
         }
-        let mut data = vec![S::default(); all * sectors as usize];
-        let some = data.chunks_exact_mut(sectors as usize);
-        (0..written).zip(some).for_each(|(i, into)| slot(i).fill(into));
+        let mut data = vec![0; all * self.slot_bytes()];
+        let some = data.chunks_exact_mut(self.slot_bytes());
+        (0..written).zip(some).for_each(|(i, into)| slot(i).fill(self.kind, into));
         Content::Sectors(data.into())
     }
 }

@@ -5,9 +5,8 @@ use base::units::Psn;
 
 use super::Media;
 use super::payload::Content;
-use crate::nand::Sector;
 
-impl<S: Sector> Media<S> {
+impl Media {
     /// Prefetches what [`Media::is_readable_at`] looks at.
     #[inline]
     pub(crate) fn fetch_state(&self, psn: Psn) {
@@ -20,7 +19,7 @@ impl<S: Sector> Media<S> {
     #[inline]
     pub fn fetch_spare(&self, psn: Psn) {
         self.spares.fetch(psn.index());
-        if S::PRESENT {
+        if self.kind.is_present() {
             self.fetch_payload(psn);
         }
     }
@@ -30,7 +29,7 @@ impl<S: Sector> Media<S> {
     pub fn fetch_spare_behind(&self, psn: Psn, before: Option<Psn>) {
         self.spares.fetch(psn.index());
         // Exact if the slots of a page are a power of two; otherwise one is fetched twice, or not.
-        if S::PRESENT && before.is_none_or(|before| psn.get() ^ before.get() >= self.geometry.slots) {
+        if self.kind.is_present() && before.is_none_or(|before| psn.get() ^ before.get() >= self.geometry.slots) {
             self.fetch_payload(psn);
         }
     }
@@ -41,7 +40,7 @@ impl<S: Sector> Media<S> {
         let (block, slot) = self.place(psn);
         match self.payload.get(block.index()) {
             Some(Content::Firsts(firsts)) => prefetch(firsts.get(slot)),
-            Some(Content::Sectors(all)) => prefetch(all.get(slot * self.geometry.sectors as usize)),
+            Some(Content::Sectors(all)) => prefetch(all.get(slot * self.slot_bytes())),
             Some(Content::Derived) | None => {}
         }
     }

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::{Contents, Media, Mode, Stream, Target};
-use crate::nand::{Sector, Spare};
+use crate::nand::Spare;
 
-impl<S: Sector> Media<S> {
+impl Media {
     /// Slots programmed with data that could not be read before, since the array was made or loaded.
     #[must_use]
     pub const fn unreadable_copies(&self) -> u64 {
@@ -27,9 +27,10 @@ impl<S: Sector> Media<S> {
         count: u32,
         (stream, mode): (Stream, Mode),
         spare_of: impl Fn(usize) -> (Spare, bool),
-        payload: &[S],
+        payload: &[u8],
     ) -> bool {
-        self.program_slots(target, count, (stream, mode), spare_of, payload.into())
+        let payload = Contents::new(self.kind, payload, &[]);
+        self.program_slots(target, count, (stream, mode), spare_of, payload)
     }
 
     /// The same with content of which some is known to be runs.
@@ -40,7 +41,7 @@ impl<S: Sector> Media<S> {
         count: u32,
         (stream, mode): (Stream, Mode),
         spare_of: impl Fn(usize) -> (Spare, bool),
-        payload: Contents<'_, S>,
+        payload: Contents<'_>,
     ) -> bool {
         let slots = self.geometry.slots;
         let (row, plane) = self.geometry.page_and_plane(target.offset);
@@ -55,7 +56,7 @@ impl<S: Sector> Media<S> {
             all_well &= self.program_page(target, place, first..end, (stream, mode), &spare_of, payload);
             if end == count {
                 let well = all_well || self.note_failures(target, count);
-                if S::PRESENT && self.backing.is_some() {
+                if self.kind.is_present() && self.backing.is_some() {
                     self.store_program(target, count, payload.all());
                 }
                 return well;
@@ -86,7 +87,7 @@ impl<S: Sector> Media<S> {
         range: Range<u32>,
         (stream, mode): (Stream, Mode),
         spare_of: &impl Fn(usize) -> (Spare, bool),
-        payload: Contents<'_, S>,
+        payload: Contents<'_>,
     ) -> bool {
         let opened = self.births;
         let block = self.block_mut(target.superblock, plane);
@@ -127,7 +128,7 @@ impl<S: Sector> Media<S> {
         if well && spare_of(start as usize).0 == Spare::Empty {
             self.block_mut(target.superblock, plane).sparse = true;
         }
-        if S::PRESENT && !self.backing.is_some() {
+        if self.kind.is_present() && !self.backing.is_some() {
             let psn = self.geometry.slot(target.superblock, target.offset + start);
             self.keep_page((target.superblock, plane, page), (psn, start..end), !well, payload);
         }

@@ -11,7 +11,7 @@ use std::io::{self, Read, Write};
 
 use super::writes::Writes;
 use super::{Backing, Block, Content, Images, Media, Mode, Spares, Stream};
-use crate::nand::{Faults, Geometry, Sector, read_numbers, write_numbers};
+use crate::nand::{Faults, Geometry, SectorKind, read_numbers, write_numbers};
 
 const MAGIC: [u8; 16] = *b"flashloom media\n";
 /// Raised whenever the meaning of a byte changes.
@@ -213,7 +213,7 @@ const FAILING: u8 = 2;
 const DERIVED: u8 = 0;
 const DATA: u8 = 1;
 
-impl<S: Sector> Media<S> {
+impl Media {
     /// True if nothing has happened to the array, and no block is bad from the factory.
     #[must_use]
     pub fn is_new(&self) -> bool {
@@ -230,7 +230,7 @@ impl<S: Sector> Media<S> {
         sink.put(&MAGIC)?;
         sink.small(VERSION)?;
         dimensions(&self.geometry).into_iter().try_for_each(|n| sink.small(n))?;
-        sink.small(S::BYTES)?;
+        sink.small(self.kind.bytes() as u32)?;
         sink.word(self.births)?;
         for block in &self.blocks {
             sink.word(block.opened)?;
@@ -243,15 +243,12 @@ impl<S: Sector> Media<S> {
         write_numbers(self.spares.words(), &mut |bytes| sink.put(bytes))?;
         sink.word(self.unreadable.len() as u64)?;
         self.unreadable.iter().try_for_each(|slot| sink.small(*slot))?;
-        let mut bytes = Vec::new();
-        for block in 0..if S::PRESENT { self.blocks.len() } else { 0 } {
+        for block in 0..if self.kind.is_present() { self.blocks.len() } else { 0 } {
             match self.payload_of(block)? {
                 None => sink.put(&[DERIVED])?,
                 Some(data) => {
                     sink.put(&[DATA])?;
-                    bytes.clear();
-                    data.iter().for_each(|sector| sector.encode(&mut bytes));
-                    sink.put(&bytes)?;
+                    sink.put(&data)?;
                 }
             }
         }
@@ -266,12 +263,13 @@ impl<S: Sector> Media<S> {
         to.flush()
     }
 
-    /// Loads an array of this shape; the other arguments are those of [`Media::new`]. A payload that this array does
+    /// Loads an array of this shape with sectors of this kind; the other arguments are those of [`Media::new`]. A payload that this array does
     /// not need is skipped. A payload that the snapshot lacks becomes the content that preconditioning writes.
     ///
     /// # Errors
     /// If the snapshot cannot be read, is of another version or another array, was cut short or changed.
     pub fn load(
+        kind: SectorKind,
         geometry: Geometry,
         endurance: u32,
         one_shot: u32,
@@ -296,13 +294,14 @@ impl<S: Sector> Media<S> {
             return Err(SnapshotError::Geometry { found: shape(found), expected: shape(dimensions(&geometry)) });
         }
         let held = tap.small()?;
-        if S::PRESENT && held != 0 && held != S::BYTES {
-            return Err(SnapshotError::Sector { found: held, expected: S::BYTES });
+        let expected = kind.bytes() as u32;
+        if kind.is_present() && held != 0 && held != expected {
+            return Err(SnapshotError::Sector { found: held, expected });
         }
         let births = tap.word()?;
         let blocks = (0..geometry.block_count()).map(|_| block(&mut tap, &geometry)).collect::<Result<Vec<_>, _>>()?;
         let mut spares = Spares::new(&geometry);
-        let mut writes = Writes::new(&geometry);
+        let mut writes = Writes::new(&geometry, kind);
         let mut slot = 0;
         read_numbers(geometry.slot_count().into(), &mut |bytes| tap.get(bytes), &mut |run| {
             // The checksum is not known yet, so anything may be here.
@@ -317,7 +316,7 @@ impl<S: Sector> Media<S> {
         for _ in 0..tap.word()? {
             unreadable.insert(tap.small()?);
         }
-        let payload = payload(&mut tap, &geometry, held, blocks.len())?;
+        let payload = payload(&mut tap, &geometry, kind, held)?;
         let images = images(&mut tap, &geometry)?;
         if !tap.is_whole()? || unreadable.last().is_some_and(|slot| *slot >= geometry.slot_count()) {
             return Err(SnapshotError::Damaged);
@@ -325,6 +324,7 @@ impl<S: Sector> Media<S> {
         let bad = blocks.iter().filter(|block| block.bad).count() as u64;
         let failing = blocks.iter().filter(|block| block.failing).count() as u32;
         let mut loaded = Self {
+            kind,
             endurance,
             one_shot,
             paired: 1,
@@ -360,28 +360,29 @@ fn block<R: Read>(tap: &mut Tap<'_, R>, geometry: &Geometry) -> Result<Block, Sn
     Ok(Block { opened: order, stream, mode, next_page, erases, bad, failing, sparse: false })
 }
 
-fn payload<S: Sector, R: Read>(
+fn payload<R: Read>(
     tap: &mut Tap<'_, R>,
     geometry: &Geometry,
+    kind: SectorKind,
     held: u32,
-    blocks: usize,
-) -> Result<Vec<Content<S>>, SnapshotError> {
-    let size = (geometry.pages * geometry.slots * geometry.sectors) as usize;
+) -> Result<Vec<Content>, SnapshotError> {
+    let blocks = geometry.block_count() as usize;
     if held == 0 {
-        return Ok(if S::PRESENT { vec![Content::Derived; blocks] } else { Vec::new() });
+        return Ok(if kind.is_present() { vec![Content::Derived; blocks] } else { Vec::new() });
     }
-    let mut all = Vec::with_capacity(if S::PRESENT { blocks } else { 0 });
-    let mut bytes = vec![0; size * held as usize];
+    let slot = (geometry.sectors * held) as usize;
+    let mut all = Vec::with_capacity(if kind.is_present() { blocks } else { 0 });
+    let mut bytes = vec![0; (geometry.pages * geometry.slots) as usize * slot];
     for _ in 0..blocks {
-        let mut kind = [0];
-        tap.get(&mut kind)?;
-        if kind[0] == DATA {
+        let mut form = [0];
+        tap.get(&mut form)?;
+        if form[0] == DATA {
             tap.get(&mut bytes)?;
         }
-        if S::PRESENT {
-            all.push(match kind[0] {
+        if kind.is_present() {
+            all.push(match form[0] {
                 DERIVED => Content::Derived,
-                DATA => Content::of(bytes.chunks_exact(held as usize).map(S::decode).collect(), geometry.sectors),
+                DATA => Content::of(kind, bytes.clone().into(), slot),
                 _ => return Err(SnapshotError::Damaged),
             });
         }

@@ -8,9 +8,9 @@
 use base::units::SuperblockId;
 
 use super::{Media, Mode, Target};
-use crate::nand::{Sector, Spare};
+use crate::nand::Spare;
 
-impl<S: Sector> Media<S> {
+impl Media {
     /// The array with word lines of `pages` pages, each programmed by itself, of which a torn one damages those before
     /// it.
     #[must_use]
@@ -83,7 +83,7 @@ mod tests {
     /// `paired` pages.
     fn readable(paired: u32, mode: Mode, seed: u64) -> [Vec<u32>; 2] {
         let geometry = Geometry::new(1, 1, 1, 2, 2, 4, 12, 2, 1).expect("a small array");
-        let mut media = Media::<()>::new(geometry, 10, 1, Faults::new(&FaultSpec::default(), seed));
+        let mut media = Media::new(geometry, 10, 1, Faults::new(&FaultSpec::default(), seed));
         media = media.with_paired_pages(paired);
         let spare = |_| (Spare::Data { lpn: Lpn::new(1), version: 1 }, false);
         for row in 0..5 {

@@ -11,47 +11,47 @@
 use base::memory::growing;
 use base::units::Lpn;
 
-use crate::nand::{Geometry, Sector};
+use crate::nand::{Geometry, SectorKind, Stamp};
 
 /// Slots for which there may be one noted version.
 const SLOTS: u32 = 8;
 
 /// The first mapping unit of a write, and its first sector.
 #[derive(Clone, Copy, Debug)]
-struct Noted<S> {
+struct Noted {
     /// `NONE` if the version is not noted.
     lpn: u32,
-    first: S,
+    first: Stamp,
 }
 
 const NONE: u32 = u32::MAX;
 
 /// The noted writes.
 #[derive(Clone, Debug)]
-pub(super) struct Writes<S> {
+pub(super) struct Writes {
     /// The version of the first entry.
     base: u32,
-    entries: Vec<Noted<S>>,
+    entries: Vec<Noted>,
     /// The most entries.
     most: usize,
     /// No slot whose content is not stored has a later version.
     latest: u32,
 }
 
-impl<S: Sector> Writes<S> {
-    pub(super) const fn new(geometry: &Geometry) -> Self {
-        let most = if S::FOLLOWS { (geometry.slot_count() / SLOTS) as usize } else { 0 };
+impl Writes {
+    pub(super) const fn new(geometry: &Geometry, kind: SectorKind) -> Self {
+        let most = if kind.is_stamp() { (geometry.slot_count() / SLOTS) as usize } else { 0 };
         Self { base: 0, entries: Vec::new(), most, latest: 0 }
     }
 
     /// Bytes for an array of this shape.
-    pub(super) fn memory(geometry: &Geometry) -> u64 {
-        Self::memory_of(geometry, u64::MAX)
+    pub(super) fn memory(geometry: &Geometry, kind: SectorKind) -> u64 {
+        Self::memory_of(geometry, kind, u64::MAX)
     }
 
     /// Bytes after so many slots were written.
-    pub(super) fn memory_of(geometry: &Geometry, slots: u64) -> u64 {
-        growing((Self::new(geometry).most as u64).min(slots), size_of::<Noted<S>>())
+    pub(super) fn memory_of(geometry: &Geometry, kind: SectorKind, slots: u64) -> u64 {
+        growing((Self::new(geometry, kind).most as u64).min(slots), size_of::<Noted>())
     }
 
     /// True if no version is noted.
@@ -66,7 +66,7 @@ impl<S: Sector> Writes<S> {
 
     /// The first sector of a mapping unit in a slot of this version, if the version tells it.
     #[inline]
-    pub(super) fn first(&self, lpn: Lpn, version: u32, sectors: u32) -> Option<S> {
+    pub(super) fn first(&self, lpn: Lpn, version: u32, sectors: u32) -> Option<Stamp> {
         let Noted { lpn: begin, first } = *self.entries.get(version.checked_sub(self.base)? as usize)?;
         if begin == NONE {
             return None;
@@ -82,7 +82,7 @@ impl<S: Sector> Writes<S> {
 
     /// A slot is programmed. Its content begins with `first`, which is `known` if preconditioning writes the same.
     #[inline(never)]
-    pub(super) fn note(&mut self, lpn: Lpn, version: u32, first: S, known: bool) {
+    pub(super) fn note(&mut self, lpn: Lpn, version: u32, first: Stamp, known: bool) {
         if !self.is_new(version) {
             return;
         }
@@ -92,7 +92,7 @@ impl<S: Sector> Writes<S> {
         }
     }
 
-    fn add(&mut self, version: u32, noted: Noted<S>) {
+    fn add(&mut self, version: u32, noted: Noted) {
         if self.entries.is_empty() {
             self.base = version;
         }
@@ -107,7 +107,7 @@ impl<S: Sector> Writes<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nand::{FaultSpec, Faults, Media, Spare, Stamp, Stream, Target};
+    use crate::nand::{FaultSpec, Faults, Media, Sector, Spare, Stream, Target};
     use base::units::{Lba, Psn, SuperblockId};
     use proptest::prelude::*;
 
@@ -119,14 +119,14 @@ mod tests {
         Geometry::new(1, 1, 1, 1, 1, BLOCKS, PAGES, 1, SECTORS).expect("a small array")
     }
 
-    fn writes() -> Writes<Stamp> {
-        Writes::new(&geometry())
+    fn writes() -> Writes {
+        Writes::new(&geometry(), SectorKind::Stamp)
     }
 
     #[test]
     fn a_noted_version_tells_the_units_of_its_write() {
         let mut writes = writes();
-        let first = |writes: &Writes<Stamp>, lpn, version| writes.first(Lpn::new(lpn), version, 4).map(|Stamp(s)| s);
+        let first = |writes: &Writes, lpn, version| writes.first(Lpn::new(lpn), version, 4).map(|Stamp(s)| s);
         writes.note(Lpn::new(7), 20, Stamp(100), false);
         writes.note(Lpn::new(8), 20, Stamp(999), false);
         writes.note(Lpn::new(3), 22, Stamp(200), false);
@@ -166,21 +166,21 @@ mod tests {
         assert!(media.copy_pages((block(1), Stream::COPIES), pages.into_iter()));
         assert!(media.payload.iter().all(|content| matches!(content, super::super::Content::Derived)));
         let copied = media.geometry().slot(block(1), 2);
-        assert_eq!([0, 3].map(|sector| media.content(copied, sector)), [0, 3].map(|i| content(2, 12, 5)[i]));
+        assert_eq!([0, 3].map(|sector| media.content::<Stamp>(copied, sector)), [0, 3].map(|i| content(2, 12, 5)[i]));
     }
 
-    fn media() -> Media<Stamp> {
-        Media::new(geometry(), 10, 1, Faults::new(&FaultSpec::default(), 1))
+    fn media() -> Media {
+        Media::new(geometry(), 10, 1, Faults::new(&FaultSpec::default(), 1)).with_content(SectorKind::Stamp)
     }
 
     fn program(
-        media: &mut Media<Stamp>,
+        media: &mut Media,
         (superblock, offset): (SuperblockId, u32),
         (lpn, version): (u32, u32),
         content: &[Stamp],
     ) -> bool {
         let spare = |_| (Spare::Data { lpn: Lpn::new(lpn), version }, false);
-        media.program(Target { superblock, offset }, 1, Default::default(), spare, content)
+        media.program_sectors(Target { superblock, offset }, 1, Default::default(), spare, content)
     }
 
     /// What a page may hold: what preconditioning writes, zeros, a mapping unit of one of two writes, or of both.
@@ -254,15 +254,15 @@ mod tests {
                         let mut saved = Vec::new();
                         media.save(&mut saved).expect("memory can be written");
                         let faults = Faults::new(&FaultSpec::default(), 1);
-                        media = Media::load(geometry(), 10, 1, faults, &mut &saved[..]).expect("a snapshot");
+                        media = Media::load(SectorKind::Stamp, geometry(), 10, 1, faults, &mut &saved[..]).expect("a snapshot");
                     }
                 }
                 for (slot, sectors) in (0..).map(Psn::new).zip(&held) {
                     let Some(sectors) = sectors else { continue };
                     let mut read = vec![Stamp(0); SECTORS as usize];
-                    media.read(slot, &mut read);
+                    media.read_sectors(slot, &mut read);
                     prop_assert_eq!(&read, sectors, "{}", slot);
-                    let content: Vec<_> = (0..SECTORS).map(|sector| media.content(slot, sector)).collect();
+                    let content: Vec<_> = (0..SECTORS).map(|sector| media.content::<Stamp>(slot, sector)).collect();
                     prop_assert_eq!(&content, sectors, "{}", slot);
                 }
             }

@@ -12,7 +12,7 @@
 //! which the entry leads.
 
 use base::units::{Lpn, Psn, Span, SuperblockId};
-use flash::nand::{Geometry, Media, Sector, Spare};
+use flash::nand::{Geometry, Media, Spare};
 
 use super::record::Record;
 use super::{CheckpointPages, Checkpoints, Complete};
@@ -38,7 +38,7 @@ pub(in crate::page) struct Search<'a> {
 }
 
 /// The youngest superblocks first. One whose first page cannot be read may be of any age.
-fn youngest_first<S: Sector>(media: &Media<S>) -> Vec<SuperblockId> {
+fn youngest_first(media: &Media) -> Vec<SuperblockId> {
     let all = (0..media.geometry().superblock_count()).map(SuperblockId::new);
     let mut programmed: Vec<_> = all.filter(|sb| !media.is_bad(*sb) && !media.is_erased(*sb)).collect();
     programmed.sort_unstable_by_key(|sb| std::cmp::Reverse(opened(media, *sb).unwrap_or(u64::MAX)));
@@ -46,7 +46,7 @@ fn youngest_first<S: Sector>(media: &Media<S>) -> Vec<SuperblockId> {
 }
 
 /// The number of openings before that of a superblock, if its first page can be read.
-fn opened<S: Sector>(media: &Media<S>, superblock: SuperblockId) -> Option<u64> {
+fn opened(media: &Media, superblock: SuperblockId) -> Option<u64> {
     match media.spare(media.geometry().slot(superblock, 0)) {
         Spare::Data { .. } => Some(media.birth(superblock).order),
         Spare::Empty | Spare::Torn => None,
@@ -59,10 +59,10 @@ fn slots(geometry: &Geometry, superblock: SuperblockId) -> impl Iterator<Item = 
 
 impl<'a> Search<'a> {
     /// Searches the media; `first` is the logical number of the first page of a checkpoint, `image` that of the record.
-    pub(in crate::page) fn of<S: Sector>(
+    pub(in crate::page) fn of(
         shape: CheckpointPages,
         (first, image): (u32, u32),
-        media: &'a Media<S>,
+        media: &'a Media,
         planted: Planted,
     ) -> Self {
         let geometry = media.geometry();
@@ -121,7 +121,7 @@ impl<'a> Search<'a> {
     }
 
     /// Mapping units of the scanned slots that are no newer than the checkpoint, in order.
-    fn doubtful<S: Sector>(&self, first: u32, media: &Media<S>) -> Vec<u32> {
+    fn doubtful(&self, first: u32, media: &Media) -> Vec<u32> {
         let Some(version) = self.version() else { return Vec::new() };
         let all = (0..media.geometry().superblock_count()).map(SuperblockId::new);
         let scanned = all.filter(|superblock| self.scanned[superblock.index()]);
@@ -139,13 +139,7 @@ impl<'a> Search<'a> {
 }
 
 impl<'a> Newest<'a> {
-    fn of<S: Sector>(
-        complete: Complete,
-        words: &'a [u32],
-        shape: CheckpointPages,
-        media: &Media<S>,
-        planted: Planted,
-    ) -> Self {
+    fn of(complete: Complete, words: &'a [u32], shape: CheckpointPages, media: &Media, planted: Planted) -> Self {
         let record = Record::read(words, shape.superblocks);
         let vouches = |superblock: SuperblockId| {
             let old = |opened: u64| opened < record.openings() || planted.is(Sabotage::RewrittenVouched);
@@ -163,7 +157,7 @@ impl<'a> Newest<'a> {
 /// areas of the first row of each superblock; then those of the other programmed rows of the superblocks that are
 /// scanned; then the pages of the checkpoint; then the spare areas to which its entries lead, where a scanned slot may be
 /// older.
-pub(in crate::page) fn time<S: Sector>(config: &PageConfig, media: &Media<S>) -> Span {
+pub(in crate::page) fn time(config: &PageConfig, media: &Media) -> Span {
     let (geometry, timing, shape) = (media.geometry(), &config.timing, config.checkpoint_pages);
     let place = place(config);
     let search = Search::of(shape, place, media, Planted::default());
@@ -218,11 +212,11 @@ pub(in crate::page) const fn place(config: &PageConfig) -> (u32, u32) {
 impl PageFtl {
     /// Takes the pages of the checkpoint that counts from the map that recovery found, and all other pages of
     /// checkpoints out of it.
-    pub(in crate::page) fn recover_checkpoints<S: Sector>(
+    pub(in crate::page) fn recover_checkpoints(
         &self,
         config: &PageConfig,
         search: &Search<'_>,
-        media: &Media<S>,
+        media: &Media,
         found: &mut Map,
     ) -> Option<Box<Checkpoints>> {
         let shape = config.checkpoint_pages;

@@ -1,7 +1,7 @@
 //! The streams of a page-mapped FTL's writes and copies, and the lists that each stream of host data has in a pool.
 
 use base::units::{Sectors, SuperblockId};
-use flash::nand::{Sector, Stream};
+use flash::nand::Stream;
 
 use super::HostWrite;
 use crate::page::PageFtl;
@@ -10,7 +10,7 @@ use crate::port::{Flash, Origin, Owners, PageWrite};
 impl PageFtl {
     /// The write with its stream, which the policy chooses once.
     #[inline]
-    pub(in crate::page) fn with_stream<S>(&mut self, owners: &impl Owners<S>, unit: PageWrite) -> PageWrite {
+    pub(in crate::page) fn with_stream(&mut self, owners: &impl Owners, unit: PageWrite) -> PageWrite {
         match self.streams {
             None => unit,
             Some(_) => self.choose_stream(owners, unit),
@@ -18,7 +18,7 @@ impl PageFtl {
     }
 
     #[inline(never)]
-    fn choose_stream<S>(&mut self, owners: &impl Owners<S>, unit: PageWrite) -> PageWrite {
+    fn choose_stream(&mut self, owners: &impl Owners, unit: PageWrite) -> PageWrite {
         let Some(streams) = self.streams.as_mut().filter(|_| unit.stream.is_none() && unit.lpn.get() < self.units)
         else {
             return unit;
@@ -50,7 +50,7 @@ impl PageFtl {
     }
 
     /// Sends the lists of a pool, all of them or those that should not wait for more data.
-    pub(in crate::page) fn end_lists<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32, all: bool) {
+    pub(in crate::page) fn end_lists(&mut self, flash: &mut Flash<'_>, pool: u32, all: bool) {
         if !all && self.fills_streams(flash) && self.streams.as_ref().is_some_and(|streams| streams.writing == 0) {
             self.send_fullest(flash, pool);
         }

@@ -4,7 +4,7 @@
 //! has acknowledged its data, so such a program may wait for more: until so many lists of its pool have ended that a flush must
 //! not wait longer, or until no list of any pool is in progress. Then one program goes, so that something always is.
 
-use flash::nand::{Sector, Stream};
+use flash::nand::Stream;
 
 use crate::page::PageFtl;
 use crate::page::pool::Holds;
@@ -17,7 +17,7 @@ const PATIENCE: u32 = 16;
 impl PageFtl {
     /// True if programs wait in the way that is described here.
     #[inline]
-    pub(in crate::page) fn fills_streams<S: Sector>(&self, flash: &Flash<'_, S>) -> bool {
+    pub(in crate::page) fn fills_streams(&self, flash: &Flash<'_>) -> bool {
         self.streams.is_some() && !self.gathers && flash.backend.is_timed()
     }
 
@@ -56,12 +56,7 @@ impl PageFtl {
 
     /// A list of a pool has ended: sends the programs that have waited long enough, and one program if no other list is in
     /// progress.
-    pub(in crate::page) fn end_hold_of_streams<S: Sector>(
-        &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
-        pool: u32,
-    ) {
+    pub(in crate::page) fn end_hold_of_streams(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, pool: u32) {
         if self.planted.is(Sabotage::ParkedForgotten) || pool >= self.groups {
             return;
         }
@@ -98,7 +93,7 @@ impl PageFtl {
     }
 
     /// Sends the program with the most mapping units of those that are under assembly in a pool.
-    pub(in crate::page) fn send_fullest<S: Sector>(&mut self, flash: &mut Flash<'_, S>, pool: u32) {
+    pub(in crate::page) fn send_fullest(&mut self, flash: &mut Flash<'_>, pool: u32) {
         let mut fullest = None;
         self.for_each_stream(pool, |ftl| {
             let chosen = &ftl.pools[pool as usize];
