@@ -5,12 +5,13 @@
 
 use std::collections::VecDeque;
 use std::fmt::Display;
+use std::sync::Arc;
 
 use flashloom::backend::{Cause, Class, List, Slot};
 use flashloom::ftl::{
     Config, Flash, Ftl, Handle, Mount, OldPlace, Owner, Owners, PageRead, PageWrite, Service, full_mask,
 };
-use flashloom::nand::{Geometry, Media, Sector, Spare, Stamp, Stream, Target};
+use flashloom::nand::{Geometry, Media, Spare, Stamp, Stream, Target};
 use flashloom::units::{Lpn, Psn, Sectors, Span, SuperblockId, Time};
 use flashloom::{Device, Flow, Oracle, Session, Ssd, Stop, TraceOptions, Workload};
 
@@ -24,6 +25,14 @@ struct LogConfig {
 }
 
 impl Config for LogConfig {
+    fn mount(&self, from: &Mount<'_>) -> Box<dyn Ftl> {
+        Box::new(LogFtl::mount(self, from))
+    }
+
+    fn scan_time(&self, _: &Media, _: Option<&Media>) -> Span {
+        Span::ZERO
+    }
+
     fn units(&self) -> u32 {
         // A sixth of the blocks is spare, for garbage collection.
         (self.geometry.superblock_count() - KEPT) * 5 / 6 * self.geometry.superblock_slots()
@@ -75,7 +84,7 @@ struct LogFtl {
 
 impl LogFtl {
     /// The valid mapping units of a block: those that the map points to.
-    fn valid<S: Sector>(&self, media: &Media<S>, block: SuperblockId) -> Vec<(Lpn, Psn)> {
+    fn valid(&self, media: &Media, block: SuperblockId) -> Vec<(Lpn, Psn)> {
         let slots = (0..self.geometry.superblock_slots()).map(|offset| self.geometry.slot(block, offset));
         let named = slots.filter_map(|psn| match media.spare(psn) {
             Spare::Data { lpn, .. } => Some((lpn, psn)),
@@ -103,14 +112,14 @@ impl LogFtl {
     }
 
     /// Programs a mapping unit of the host. Returns false if the write must wait.
-    fn program<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, unit: PageWrite) -> bool {
+    fn program(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, unit: PageWrite) -> bool {
         let Some(target) = self.next_page(0) else { return false };
         let list = flash.backend.open_list(Class::Other, WRITE);
         let command = flash.backend.add_program(list, Cause::Host, target, Stream::HOST);
         let PageWrite { lpn, owner, at, mask, version, .. } = unit;
         let slot = flash.backend.push_slot(command, Slot { lpn, version, owner, at, mask, ..Slot::default() });
-        if S::PRESENT {
-            owners.give(&unit, flash.backend.payload_of(slot));
+        if flash.backend.has_content() {
+            owners.give(&unit, flash.backend.content_mut(slot));
         }
         owners.charge(owner);
         flash.submit(list);
@@ -118,7 +127,7 @@ impl LogFtl {
     }
 
     /// If few blocks are free, starts to copy the block with the fewest valid pages.
-    fn collect<S: Sector>(&mut self, flash: &mut Flash<'_, S>) {
+    fn collect(&mut self, flash: &mut Flash<'_>) {
         if self.victim.is_some() || self.free.len() > 2 {
             return;
         }
@@ -146,14 +155,14 @@ impl LogFtl {
         }
     }
 
-    fn erase<S: Sector>(&mut self, flash: &mut Flash<'_, S>, block: SuperblockId) {
+    fn erase(&mut self, flash: &mut Flash<'_>, block: SuperblockId) {
         let list = flash.backend.open_list(Class::Other, ERASE);
         flash.backend.add_erase(list, Cause::Gc, block);
         flash.submit(list);
     }
 
     /// Ends a copy: the map changes, unless the host has written the mapping unit meanwhile.
-    fn copied<S: Sector>(&mut self, flash: &mut Flash<'_, S>, list: Handle<List>) {
+    fn copied(&mut self, flash: &mut Flash<'_>, list: Handle<List>) {
         let read = flash.backend.list(list).first().expect("a read");
         let program = flash.backend.command(read).sibling().expect("a program");
         let target = flash.backend.command(program).target;
@@ -172,10 +181,8 @@ impl LogFtl {
     }
 }
 
-impl Ftl for LogFtl {
-    type Config = LogConfig;
-
-    fn mount<S: Sector>(config: &LogConfig, from: &Mount<'_, S>) -> Self {
+impl LogFtl {
+    fn mount(config: &LogConfig, from: &Mount<'_>) -> Self {
         let (geometry, media) = (config.geometry.clone(), from.media);
         let mut ftl = Self {
             map: vec![None; config.units() as usize],
@@ -210,9 +217,11 @@ impl Ftl for LogFtl {
         ftl.found = ftl.map.iter().flatten().count() as u32;
         ftl
     }
+}
 
-    fn scan_time<S: Sector>(_: &LogConfig, _: &Media<S>, _: Option<&Media<S>>) -> Span {
-        Span::ZERO
+impl Ftl for LogFtl {
+    fn boxed(&self) -> Box<dyn Ftl> {
+        Box::new(self.clone())
     }
 
     fn units(&self) -> u32 {
@@ -236,10 +245,10 @@ impl Ftl for LogFtl {
         self.version
     }
 
-    fn read<S: Sector>(
+    fn read(
         &mut self,
-        flash: &mut Flash<'_, S>,
-        owners: &mut impl Owners<S>,
+        flash: &mut Flash<'_>,
+        owners: &mut dyn Owners,
         PageRead { owner, at, mask }: PageRead,
         lpn: Lpn,
     ) -> bool {
@@ -254,9 +263,9 @@ impl Ftl for LogFtl {
         true
     }
 
-    fn end_read<S: Sector>(&mut self, _: &mut Flash<'_, S>) {}
+    fn end_read(&mut self, _: &mut Flash<'_>) {}
 
-    fn write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, unit: PageWrite) {
+    fn write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, unit: PageWrite) {
         assert_eq!(unit.mask, full_mask(self.geometry.sectors), "this FTL takes whole units");
         assert_eq!(unit.old_place, OldPlace::Unasked);
         if !self.waiting.is_empty() || !self.program(flash, owners, unit) {
@@ -264,7 +273,7 @@ impl Ftl for LogFtl {
         }
     }
 
-    fn end_write<S: Sector>(&mut self, flash: &mut Flash<'_, S>, _: &mut impl Owners<S>) {
+    fn end_write(&mut self, flash: &mut Flash<'_>, _: &mut dyn Owners) {
         self.collect(flash);
     }
 
@@ -273,7 +282,7 @@ impl Ftl for LogFtl {
         false
     }
 
-    fn finished<S: Sector>(&mut self, flash: &mut Flash<'_, S>, owners: &mut impl Owners<S>, list: Handle<List>) {
+    fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         let service = Service::of(flash.backend.list(list));
         let first = flash.backend.list(list).first().expect("a command");
         let target = flash.backend.command(first).target;
@@ -281,7 +290,7 @@ impl Ftl for LogFtl {
             READ => {
                 let (place, slot) = flash.backend.slot(first, 0);
                 self.busy[self.geometry.locate(slot.psn).0.index()] -= 1;
-                owners.read_done(&slot, flash.backend.payload_of(place), service);
+                owners.read_done(&slot, flash.backend.content_of(place), service);
             }
             WRITE => {
                 let (_, slot) = flash.backend.slot(first, 0);
@@ -306,7 +315,7 @@ impl Ftl for LogFtl {
         self.collect(flash);
     }
 
-    fn check<S: Sector>(&self, media: &Media<S>, _: Option<&Media<S>>) {
+    fn check(&self, media: &Media, _: Option<&Media>) {
         for (lpn, psn) in (0..).map(Lpn::new).zip(&self.map) {
             let Some(psn) = psn else { continue };
             assert!(matches!(media.spare(*psn), Spare::Data { lpn: found, .. } if found == lpn), "{lpn} is at {psn}");
@@ -328,7 +337,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let timing = &resolved.backend.timing;
     let media = Media::new(resolved.geometry.clone(), resolved.part.endurance, timing.one_shot, faults);
     // ANCHOR: device
-    let mut drive: Ssd<Stamp, LogFtl> = Ssd::with_ftl(resolved, config, 1, media, None);
+    let mut drive: Ssd<Stamp> = Ssd::with_ftl(resolved, Arc::new(config), 1, media, None);
 
     // A session runs this FTL like any other, and an oracle checks every read.
     let unit = Sectors::new(u64::from(resolved.geometry.sectors));

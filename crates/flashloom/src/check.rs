@@ -10,7 +10,6 @@ use std::path::PathBuf;
 use base::units::{Bytes, Rate, SECTOR, Span};
 use flash::backend::{Controllers, Cycles, Op, ReadScope, StopPoint, SuspendSpec, SuspensionTarget};
 use flash::nand::CustomPart;
-use ftl::Config;
 use report::table::{Table, UnitOfMeasure};
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -68,9 +68,9 @@ pub mod backend {
 pub mod ftl {
     pub use base::engine::{EventQueue, Handle, Rng};
     pub use ftl::{
-        AgeUnit, AnyConfig, AnyFtl, Array, Candidate, Candidates, Config, Counters, Event, Flash, Ftl, FtlKind,
-        FtlSpec, HostEvent, HostWrite, MapImages, Mount, OldPlace, Origin, Owner, Owners, PageRead, PageWrite, Planted,
-        ReadSink, RegisterError, Saved, Service, StreamPolicy, VictimPolicy, WorkingSpace, WriteSink, full_mask,
+        AgeUnit, Array, Candidate, Candidates, Config, Counters, Event, Flash, Ftl, FtlKind, FtlSpec, HostEvent,
+        HostWrite, MapImages, Mount, OldPlace, Origin, Owner, Owners, PageRead, PageWrite, Planted, ReadSink,
+        RegisterError, Saved, Service, StreamPolicy, VictimPolicy, WorkingSpace, WriteSink, full_mask,
         register_stream_policy, register_victim_policy,
     };
 }

@@ -1,6 +1,8 @@
 //! The part of a family of FTLs that runs before any drive does: it checks descriptions and resolves them.
 
+use std::any::Any;
 use std::fmt::{Debug, Display};
+use std::sync::Arc;
 
 use base::engine::Rng;
 use base::fault::Faults;
@@ -10,6 +12,7 @@ use flash::nand::{Geometry, Media, Part};
 use flash::spec::{FlashSpec, SlcSpec};
 
 use crate::idle::Idle;
+use crate::port::{Ftl, Mount};
 use crate::sabotage::Planted;
 use crate::spec::FtlSpec;
 
@@ -108,7 +111,13 @@ pub struct WorkingSpace {
 }
 
 /// The configuration of an FTL.
-pub trait Config: Clone + Debug {
+pub trait Config: Any + Debug + Send + Sync {
+    /// Builds the FTL of a device and reads its state from the media. On a new drive the media are empty.
+    fn mount(&self, from: &Mount<'_>) -> Box<dyn Ftl>;
+
+    /// The time that this reading takes.
+    fn scan_time(&self, media: &Media, slc_array: Option<&Media>) -> Span;
+
     /// Mapping units the host can address.
     fn units(&self) -> u32;
 
@@ -200,6 +209,14 @@ pub trait Config: Clone + Debug {
     }
 }
 
+impl dyn Config {
+    /// The configuration, if it is a `C`.
+    #[must_use]
+    pub fn downcast_ref<C: Config>(&self) -> Option<&C> {
+        (self as &dyn Any).downcast_ref()
+    }
+}
+
 /// A family of FTLs, which interprets its keys and checks descriptions. It has no state.
 pub trait Family: Sync {
     /// Tables `[ftl]` that together give each of the family's own keys another value, the plainest first. The
@@ -264,6 +281,9 @@ pub trait Family: Sync {
     fn superblock(&self, _site: &Site<'_>, _geometry: &Geometry) -> Option<u32> {
         None
     }
+
+    /// The configuration of its FTL, for a description without faults.
+    fn config(&self, site: &Site<'_>, setup: Setup) -> Arc<dyn Config>;
 
     /// Processor time for each command of a software controller, if the FTL's keys give it.
     fn software_controllers(&self, _ftl: &FtlSpec) -> Option<Span> {

@@ -154,7 +154,7 @@ impl HydraFtl {
 
     /// Reads sectors of a row for an owner. Returns false if the row holds no data.
     #[inline]
-    pub(crate) fn read(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, wanted: PageRead, lpn: Lpn) -> bool {
+    pub(crate) fn read(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, wanted: PageRead, lpn: Lpn) -> bool {
         let Some(RowPlace { superblock, chip, psn }) = self.place_of_row(lpn, flash.backend.media()) else {
             return false;
         };
@@ -216,7 +216,7 @@ impl HydraFtl {
     }
 
     /// Ends a host write: queues a merge for each logical superblock in it.
-    pub(crate) fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
+    pub(crate) fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         let mut units = std::mem::take(&mut self.gathering);
         units.sort_unstable_by_key(|unit| unit.lpn);
         let layout = self.layout;
@@ -267,7 +267,7 @@ impl HydraFtl {
     }
 
     /// Dispatches a finished list by its kind.
-    pub(crate) fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
+    pub(crate) fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         match Kind::of(flash.backend.list(list).tag()) {
             (Kind::Read, _) => self.read_finished(flash, owners, list),
             (Kind::Erase, number) => self.erase_finished(flash, owners, number, list),
@@ -291,7 +291,7 @@ impl HydraFtl {
         }
     }
 
-    fn read_finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
+    fn read_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         let service = Service::of(flash.backend.list(list));
         let mut slots = Slots::of(flash.backend, list);
         let mut freed = false;
@@ -324,13 +324,13 @@ impl HydraFtl {
     }
 
     /// Ends a flush: the log writes the units it has taken.
-    pub(crate) fn end_log(&mut self, flash: &mut Flash<'_>, owners: &impl Owners, version: u32) {
+    pub(crate) fn end_log(&mut self, flash: &mut Flash<'_>, owners: &dyn Owners, version: u32) {
         if let Some(log) = &mut self.flush_log {
             log.write(flash, owners, version);
         }
     }
 
-    fn log_finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, area: u32, list: Handle<List>) {
+    fn log_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, area: u32, list: Handle<List>) {
         let mut log = self.flush_log.take().expect("a list of the log");
         match log.finished(flash, area, list, |media, lpn| self.row_version(media, lpn)) {
             Some(well) => owners.logged(well),

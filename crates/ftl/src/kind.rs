@@ -1,7 +1,17 @@
-//! The families by name. [`any`](crate::any) has their types.
+//! The families by name.
+
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::block::BlockFamily;
+use crate::family::{Config, Family, Setup, Site};
+use crate::hydra::HydraFamily;
+use crate::log_block::{LogBlockFamily, Policy};
+use crate::page::PageFamily;
+use crate::slc_mlc::SlcMlcFamily;
+use crate::spec::FtlSpec;
 
 /// The families of flash translation layers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -45,6 +55,31 @@ impl FtlKind {
             FtlKind::Chang => "chang",
             FtlKind::Block => "block",
         }
+    }
+
+    /// The family's checks and resolution of descriptions.
+    #[must_use]
+    pub fn family(self) -> &'static dyn Family {
+        match self {
+            Self::Page => &PageFamily,
+            Self::Hydra => &HydraFamily,
+            Self::Bast => &LogBlockFamily(Policy::Bast),
+            Self::Fast => &LogBlockFamily(Policy::Fast),
+            Self::Chang => &SlcMlcFamily,
+            Self::Block => &BlockFamily,
+        }
+    }
+
+    /// Tables `[ftl]` for tests that run on every family; empty if the tests have devices made for it.
+    #[must_use]
+    pub fn samples(self) -> Vec<FtlSpec> {
+        self.family().samples()
+    }
+
+    /// The configuration of its FTL, for a description without faults.
+    #[must_use]
+    pub fn config(self, site: &Site<'_>, setup: Setup) -> Arc<dyn Config> {
+        self.family().config(site, setup)
     }
 
     /// True if it has log blocks instead of a map of all pages.

@@ -4,13 +4,11 @@
 //! backend at one moment, and the requests whose data it moves. An FTL can therefore be built and tested without a
 //! device, and an FTL of another crate runs in a device like those here.
 //!
-//! A family is a folder (`page`, `hydra`, `log_block`, `slc_mlc`, `block`), a variant of [`AnyFtl`] and a line in
-//! [`FtlKind`]. Its [`Family`] interprets its keys and refuses descriptions. `toolkit` holds what several families
+//! A family is a folder (`page`, `hydra`, `log_block`, `slc_mlc`, `block`) and a line in [`FtlKind`]. Its [`Family`] interprets its keys and refuses descriptions. `toolkit` holds what several families
 //! share.
 
 pub mod map_unit;
 
-mod any;
 mod block;
 mod event;
 mod family;
@@ -29,7 +27,6 @@ mod slc_mlc;
 mod spec;
 mod toolkit;
 
-pub use any::{AnyConfig, AnyFtl};
 pub use block::{BlockConfig, BlockFtl, BlockSpec};
 pub use event::{Event, HostEvent};
 pub use family::{Array, Config, Family, MapImages, Setup, Site, WorkingSpace};

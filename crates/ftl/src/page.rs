@@ -192,7 +192,7 @@ pub struct PageFtl {
 }
 
 impl PageFtl {
-    fn mount(config: &PageConfig, from: &Mount<'_>) -> Self {
+    pub(crate) fn mount(config: &PageConfig, from: &Mount<'_>) -> Self {
         let geometry = config.geometry.clone();
         let sets = &config.sets;
         let groups = geometry.die_count() * geometry.groups();

@@ -1,5 +1,6 @@
 //! The port: the calls of a device to an FTL, and the device as an FTL sees it.
 
+use std::any::Any;
 use std::fmt::Debug;
 use std::num::NonZeroU32;
 
@@ -8,7 +9,6 @@ use base::units::{Lpn, Psn, Span, Time};
 use flash::backend::{Backend, CauseSet, Class, Command, List, Slot, SlotContent, SlotMut, SlotRef};
 use flash::nand::{Media, Stream};
 
-use crate::family::Config;
 use crate::log_block::LogMerges;
 use crate::sabotage::Planted;
 use crate::{Event, MergeCounters, SlcMlcCounters, StreamCounters, map_unit};
@@ -314,15 +314,9 @@ pub struct Counters {
 /// The device calls it with mapping units to read, write and discard, and with the lists that have finished. The FTL
 /// learns only from completions: a mapping changes when the program with the data has finished. Methods that only some
 /// FTLs need do nothing by default.
-pub trait Ftl: Clone + Debug {
-    /// The configuration of the FTL.
-    type Config: Config;
-
-    /// Builds the FTL of a device and reads its state from the media. On a new drive the media are empty.
-    fn mount(config: &Self::Config, from: &Mount<'_>) -> Self;
-
-    /// The time that this reading takes.
-    fn scan_time(config: &Self::Config, media: &Media, slc_array: Option<&Media>) -> Span;
+pub trait Ftl: Any + Debug + Send + Sync {
+    /// A copy, for a copy of the device.
+    fn boxed(&self) -> Box<dyn Ftl>;
 
     /// Mapping units the host can address.
     fn units(&self) -> u32;
@@ -341,14 +335,14 @@ pub trait Ftl: Clone + Debug {
 
     /// Reads sectors of a mapping unit for an owner. [`Ftl::end_read`] ends the request, which may have several mapping
     /// units. Returns false if the mapping unit has no place; the owner then gets no report.
-    fn read(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, wanted: PageRead, lpn: Lpn) -> bool;
+    fn read(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, wanted: PageRead, lpn: Lpn) -> bool;
 
     /// All mapping units of a read request have been requested.
     fn end_read(&mut self, flash: &mut Flash<'_>);
 
     /// Reads sectors of the only mapping unit of a request: the same as [`Ftl::read`] and [`Ftl::end_read`].
     #[inline]
-    fn read_alone(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, wanted: PageRead, lpn: Lpn) -> bool {
+    fn read_alone(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, wanted: PageRead, lpn: Lpn) -> bool {
         let mapped = self.read(flash, owners, wanted, lpn);
         if mapped {
             self.end_read(flash);
@@ -360,14 +354,14 @@ pub trait Ftl: Clone + Debug {
     fn begin_write(&mut self, _set: u32) {}
 
     /// Writes a mapping unit, or some sectors of it. No other write of it is in progress.
-    fn write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, unit: PageWrite);
+    fn write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, unit: PageWrite);
 
     /// All mapping units of a write have been handed over. With time off, a program that is not full may wait for the
     /// data of later writes, until [`Ftl::close_programs`].
-    fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners);
+    fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners);
 
     /// No more writes follow for now: programs no longer wait for data.
-    fn close_programs(&mut self, _flash: &mut Flash<'_>, _owners: &mut impl Owners) {}
+    fn close_programs(&mut self, _flash: &mut Flash<'_>, _owners: &mut dyn Owners) {}
 
     /// Adds the mapping units of programs that wait for the data of later writes to a list. They must not be written
     /// again before those programs end.
@@ -377,7 +371,7 @@ pub trait Ftl: Clone + Debug {
     fn discard(&mut self, now: Time, owner: Owner, lpn: Lpn) -> bool;
 
     /// A list has finished.
-    fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>);
+    fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>);
 
     /// Checks all invariants that hold between two events.
     ///
@@ -438,7 +432,7 @@ pub trait Ftl: Clone + Debug {
     }
 
     /// All mapping units of this step of the log have been handed over: [`WriteSink::logged`] follows.
-    fn end_log(&mut self, _flash: &mut Flash<'_>, _owners: &impl Owners, _version: u32) {}
+    fn end_log(&mut self, _flash: &mut Flash<'_>, _owners: &dyn Owners, _version: u32) {}
 
     /// Takes the data that recovery found only in the log of flushes. They return to the write buffer.
     fn take_saved(&mut self) -> Vec<Saved> {
@@ -448,7 +442,7 @@ pub trait Ftl: Clone + Debug {
     /// The device is idle. Returns true if the FTL starts work of its own. The device calls it again after a request, a
     /// finished list or an event, but not when only phases of the flash pass.
     #[inline]
-    fn on_idle(&mut self, _flash: &mut Flash<'_>, _owners: &mut impl Owners) -> bool {
+    fn on_idle(&mut self, _flash: &mut Flash<'_>, _owners: &mut dyn Owners) -> bool {
         false
     }
 
@@ -468,7 +462,7 @@ pub trait Ftl: Clone + Debug {
     }
 
     /// Starts that work.
-    fn run_due(&mut self, _flash: &mut Flash<'_>, _owners: &mut impl Owners) {}
+    fn run_due(&mut self, _flash: &mut Flash<'_>, _owners: &mut dyn Owners) {}
 
     /// An [event](Event::Ftl) of the FTL has occurred.
     fn wake(&mut self, _now: Time) {}
@@ -476,7 +470,7 @@ pub trait Ftl: Clone + Debug {
     /// Works after such an event as long as nobody else is concerned: what is due now, and what would follow with an event
     /// each, before all other events and not after `until`. Advances the time of `flash`, and calls `stepped` for each
     /// such event, which the queue never sees. Returns true if nothing that is due remains.
-    fn work_alone(&mut self, _flash: &mut Flash<'_>, _until: Time, _stepped: impl FnMut(Time)) -> bool {
+    fn work_alone(&mut self, _flash: &mut Flash<'_>, _until: Time, _stepped: &mut dyn FnMut(Time)) -> bool {
         false
     }
 
@@ -484,7 +478,7 @@ pub trait Ftl: Clone + Debug {
     ///
     /// # Panics
     /// By default: an FTL without an SLC array gets no such call.
-    fn finished_slc(&mut self, _flash: &mut Flash<'_>, _owners: &mut impl Owners, _list: Handle<List>) {
+    fn finished_slc(&mut self, _flash: &mut Flash<'_>, _owners: &mut dyn Owners, _list: Handle<List>) {
         unreachable!("an FTL of one array")
     }
 
@@ -513,7 +507,7 @@ pub trait Ftl: Clone + Debug {
     }
 
     /// The scan of recovery has ended: the FTL starts the writes that recovery needs.
-    fn recover(&mut self, _flash: &mut Flash<'_>, _owners: &mut impl Owners) {}
+    fn recover(&mut self, _flash: &mut Flash<'_>, _owners: &mut dyn Owners) {}
 
     /// The counters of the FTL.
     fn counters(&self, _now: Time) -> Counters {
@@ -522,6 +516,25 @@ pub trait Ftl: Clone + Debug {
 
     /// Resets the counters.
     fn reset_counters(&mut self) {}
+}
+
+impl dyn Ftl {
+    /// The FTL, if it is an `F`.
+    #[must_use]
+    pub fn downcast_ref<F: Ftl>(&self) -> Option<&F> {
+        (self as &dyn Any).downcast_ref()
+    }
+
+    /// The FTL, if it is an `F`.
+    pub fn downcast_mut<F: Ftl>(&mut self) -> Option<&mut F> {
+        (self as &mut dyn Any).downcast_mut()
+    }
+}
+
+impl Clone for Box<dyn Ftl> {
+    fn clone(&self) -> Self {
+        self.as_ref().boxed()
+    }
 }
 
 /// The mask of all sectors of a mapping unit.

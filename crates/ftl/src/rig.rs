@@ -2,19 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use base::engine::{EventHash, EventQueue};
 use base::fault::Faults;
 use base::units::{DieId, Lba, Lpn, Rate, Time};
-use flash::backend::{Backend, Class, Slot, Timing};
-use flash::nand::{Media, Stamp};
+use flash::backend::{Backend, Class, Slot, SlotContent, SlotMut, Timing};
+use flash::nand::{Media, Sector, SectorKind, Stamp};
 use flash::spec::{FlashSpec, SlcSpec};
 use serde::Deserialize;
 
+use crate::page::{PageConfig, PageFtl};
 use crate::port::{
     Flash, Ftl, Mount, OldPlace, Origin, Owner, Owners, PageRead, PageWrite, ReadSink, Service, WriteSink, full_mask,
 };
-use crate::{AnyConfig, AnyFtl, Array, Config, Event, FtlSpec, Setup, Site};
+use crate::{Array, Config, Event, FtlSpec, Setup, Site};
 
 /// The tables of a device file that concern an FTL.
 #[derive(Deserialize)]
@@ -28,7 +30,7 @@ struct Described {
 }
 
 /// Resolves a description.
-pub(crate) fn describe(text: &str) -> (AnyConfig, Array, Option<Array>) {
+pub(crate) fn describe(text: &str) -> (Arc<dyn Config>, Array, Option<Array>) {
     let described: Described = toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     let mut faults = Faults::default();
     let part = described.flash.resolved_part(&mut faults).expect("a part");
@@ -149,9 +151,10 @@ impl Owners for Host {
 }
 
 /// An FTL, its flash and its host.
-pub(crate) struct Rig<F: Ftl = AnyFtl> {
-    pub(crate) config: F::Config,
-    pub(crate) ftl: F,
+pub(crate) struct Rig<F: Ftl + ?Sized = dyn Ftl> {
+    pub(crate) config: Arc<dyn Config>,
+    mount: Box<dyn Fn(&Mount<'_>) -> Box<F>>,
+    pub(crate) ftl: Box<F>,
     pub(crate) host: Host,
     pub(crate) backend: Backend,
     slc_array: Option<Backend>,
@@ -164,12 +167,31 @@ impl Rig {
     /// Builds a new array from a description.
     pub(crate) fn new(text: &str) -> Self {
         let (config, array, slc_array) = describe(text);
-        Self::with(config, &array, slc_array.as_ref())
+        let mount = {
+            let config = Arc::clone(&config);
+            Box::new(move |from: &Mount<'_>| config.mount(from))
+        };
+        Self::of((config, mount), &array, slc_array.as_ref())
     }
 }
 
-impl<F: Ftl> Rig<F> {
-    pub(crate) fn with(config: F::Config, array: &Array, slc_array: Option<&Array>) -> Self {
+impl Rig<PageFtl> {
+    pub(crate) fn with(config: PageConfig, array: &Array) -> Self {
+        let mount = {
+            let config = config.clone();
+            Box::new(move |from: &Mount<'_>| Box::new(PageFtl::mount(&config, from)))
+        };
+        Self::of((Arc::new(config), mount), array, None)
+    }
+}
+
+impl<F: Ftl + ?Sized> Rig<F> {
+    #[allow(clippy::type_complexity)] // A configuration, and how it mounts.
+    fn of(
+        (config, mount): (Arc<dyn Config>, Box<dyn Fn(&Mount<'_>) -> Box<F>>),
+        array: &Array,
+        slc_array: Option<&Array>,
+    ) -> Self {
         let new = |array: &Array| {
             let faults = flash::nand::Faults::new(&flash::nand::FaultSpec::default(), 1);
             let timing = &array.backend.timing;
@@ -184,9 +206,9 @@ impl<F: Ftl> Rig<F> {
             seed: 1,
             planted: crate::Planted::default(),
         };
-        let ftl = F::mount(&config, &from);
+        let ftl = mount(&from);
         let (host, events, hash) = (Host::default(), EventQueue::default(), EventHash::default());
-        Self { ftl, host, backend, slc_array, events, hash, now: Time::ZERO, config }
+        Self { ftl, host, backend, slc_array, events, hash, now: Time::ZERO, config, mount }
     }
 
     /// Cuts the power, and mounts again.
@@ -198,7 +220,7 @@ impl<F: Ftl> Rig<F> {
         self.events.clear();
         let (media, slc_array) = (self.backend.media(), self.slc_array.as_ref().map(Backend::media));
         let from = Mount { media, slc_array, seed: 1, planted: crate::Planted::default() };
-        self.ftl = F::mount(&self.config, &from);
+        self.ftl = (self.mount)(&from);
     }
 
     /// Mapping units that the host can address.
@@ -207,10 +229,10 @@ impl<F: Ftl> Rig<F> {
     }
 
     /// Calls the FTL, then runs all work that is due at once.
-    pub(crate) fn with_ftl<T>(&mut self, run: impl FnOnce(&mut F, &mut Flash<'_, Stamp, ()>, &mut Host) -> T) -> T {
+    pub(crate) fn with_ftl<T>(&mut self, run: impl FnOnce(&mut F, &mut Flash<'_>, &mut Host) -> T) -> T {
         let Self { ftl, host, backend, slc_array, events, now, .. } = self;
         let mut flash = Flash { now: *now, backend, slc_array: slc_array.as_mut(), events };
-        let result = run(ftl, &mut flash, host);
+        let result = run(&mut **ftl, &mut flash, host);
         self.run_ready();
         result
     }

@@ -130,7 +130,7 @@ impl SlcMlcFtl {
     }
 
     /// Queues the write that has been collected.
-    pub(crate) fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
+    pub(crate) fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         self.requests.end_write(flash.now);
         self.begin_due(flash, owners);
     }
@@ -139,7 +139,7 @@ impl SlcMlcFtl {
     pub(crate) fn read(
         &mut self,
         _: &mut Flash<'_>,
-        _: &mut impl Owners,
+        _: &mut dyn Owners,
         Asked { owner, at, mask }: Asked,
         lpn: Lpn,
     ) -> bool {
@@ -192,7 +192,7 @@ impl SlcMlcFtl {
     }
 
     /// Begins requests until a list is under way or no request waits.
-    pub(crate) fn begin_due(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
+    pub(crate) fn begin_due(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         while self.is_due() {
             if let Some(task) = self.next_task(flash.now, owners) {
                 self.tasks.begin(&mut self.disk, flash, owners, task);
@@ -201,20 +201,20 @@ impl SlcMlcFtl {
     }
 
     /// A list of the MLC flash has finished.
-    pub(crate) fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
+    pub(crate) fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         self.tasks.finished(&mut self.disk, flash, owners, (Array::Mlc, list));
         self.begin_due(flash, owners);
     }
 
     /// A list of the SLC flash has finished.
-    pub(crate) fn finished_slc(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
+    pub(crate) fn finished_slc(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         self.tasks.finished(&mut self.disk, flash, owners, (Array::Slc, list));
         self.begin_due(flash, owners);
     }
 
     /// The next task: first the rest of the recovery, then the oldest request. A discard takes effect at once and needs
     /// no task.
-    fn next_task(&mut self, now: Time, owners: &mut impl Owners) -> Option<Task> {
+    fn next_task(&mut self, now: Time, owners: &mut dyn Owners) -> Option<Task> {
         let disk = &mut self.disk;
         if !disk.mlc.useless.is_empty() {
             return Some(Scrub.into());

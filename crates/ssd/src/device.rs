@@ -1,13 +1,14 @@
 //! The device: assembles the parts and advances the clock.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use base::engine::{EventHash, EventQueue, Handle};
 use base::io::{Io, IoKind};
 use base::units::{Energy, Lpn, Sectors, Time};
 use flash::backend::{Backend, Observer};
 use flash::nand::{Faults, Geometry, Media, Sector};
-use ftl::{AnyFtl, Event, Flash, Ftl, HostEvent, MergeCounters, Mount};
+use ftl::{Event, Flash, Ftl, HostEvent, MergeCounters, Mount};
 
 use crate::buffer::{Buffer, Entry};
 use crate::host::{Active, Clients, Extent, Link, Queues, Ram, Status};
@@ -16,9 +17,9 @@ use crate::spec::ReadTransfer;
 use crate::{Completion, Counters, Drive, History, Request, Resolved, SlcArrayCounters};
 
 /// A solid-state drive. `S` is the content of a sector: `()` for timing only, a [`Stamp`](flash::nand::Stamp) to
-/// check integrity, bytes to serve. `F` is the FTL, by default the one that the description names.
+/// check integrity, bytes to serve.
 #[derive(Clone, Debug)]
-pub struct Ssd<S, F: Ftl = AnyFtl> {
+pub struct Ssd<S> {
     pub(crate) resolved: Resolved,
     pub(crate) seed: u64,
     pub(crate) now: Time,
@@ -28,8 +29,8 @@ pub struct Ssd<S, F: Ftl = AnyFtl> {
     /// The SLC array, if the device has two kinds of flash.
     pub(crate) slc_array: Option<Box<Backend>>,
     /// The configuration of the FTL.
-    pub(crate) family: F::Config,
-    pub(crate) ftl: F,
+    pub(crate) family: Arc<dyn ftl::Config>,
+    pub(crate) ftl: Box<dyn Ftl>,
     pub(crate) link: Link,
     pub(crate) ram: Ram,
     pub(crate) clients: Clients<S>,
@@ -116,15 +117,21 @@ impl<S: Sector> Ssd<S> {
     /// A device over used flash. Its SLC array, if it has one, is new if none is given.
     #[must_use]
     pub fn with_media(resolved: &Resolved, seed: u64, media: Media, slc_array: Option<Media>) -> Self {
-        Self::with_ftl(resolved, resolved.family.clone(), seed, media, slc_array)
+        Self::with_ftl(resolved, Arc::clone(&resolved.family), seed, media, slc_array)
     }
 }
 
-impl<S: Sector, F: Ftl> Ssd<S, F> {
+impl<S: Sector> Ssd<S> {
     /// A device over new or used flash, with an FTL of any crate, built from `family`. The description decides
     /// everything else; the FTL decides how many mapping units the host sees.
     #[must_use]
-    pub fn with_ftl(resolved: &Resolved, family: F::Config, seed: u64, media: Media, slc_array: Option<Media>) -> Self {
+    pub fn with_ftl(
+        resolved: &Resolved,
+        family: Arc<dyn ftl::Config>,
+        seed: u64,
+        media: Media,
+        slc_array: Option<Media>,
+    ) -> Self {
         let slc_array = resolved.slc_array.as_ref().map(|part| {
             let media = slc_array.unwrap_or_else(|| {
                 let faults = Faults::new(&resolved.spec.flash.faults, slc_seed(seed));
@@ -134,7 +141,7 @@ impl<S: Sector, F: Ftl> Ssd<S, F> {
         });
         let planted = resolved.planted;
         let slc_media = slc_array.as_ref().map(|slc_array| slc_array.media());
-        let ftl = F::mount(&family, &Mount { media: &media, slc_array: slc_media, seed, planted });
+        let ftl = family.mount(&Mount { media: &media, slc_array: slc_media, seed, planted });
         #[cfg_attr(not(feature = "sabotage"), allow(unused_mut))] // A test plants its bug.
         let mut backend = Backend::new(media, &resolved.backend);
         #[cfg(feature = "sabotage")]
@@ -392,7 +399,7 @@ impl<S: Sector, F: Ftl> Ssd<S, F> {
                 if !self.active.is_empty() {
                     let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
                     let hash = &mut self.hash;
-                    let alone = self.ftl.work_alone(&mut flash, until, |at| hash.add(at, u64::MAX));
+                    let alone = self.ftl.work_alone(&mut flash, until, &mut |at| hash.add(at, u64::MAX));
                     self.now = flash.now;
                     return !alone;
                 }
@@ -410,7 +417,7 @@ pub(crate) const fn slc_seed(seed: u64) -> u64 {
     seed.rotate_left(17) ^ 0x534C_4320
 }
 
-impl<S: Sector, F: Ftl> Drive<S> for Ssd<S, F> {
+impl<S: Sector> Drive<S> for Ssd<S> {
     fn capacity(&self) -> Sectors {
         Sectors::new(u64::from(self.ftl.units()) * u64::from(self.resolved.geometry.sectors))
     }

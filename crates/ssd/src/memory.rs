@@ -10,7 +10,6 @@ use base::engine::Handle;
 use base::units::Bytes;
 use flash::backend::Backend;
 use flash::nand::{Media, Sector, Stamp};
-use ftl::Config;
 
 use crate::Resolved;
 use crate::buffer;

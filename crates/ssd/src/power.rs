@@ -3,7 +3,7 @@
 use base::io::Io;
 use base::units::{Span, Time};
 use flash::nand::Sector;
-use ftl::{Event, Ftl, HostEvent, Mount, Sabotage, Saved};
+use ftl::{Event, HostEvent, Mount, Sabotage, Saved};
 
 use crate::buffer::Buffer;
 use crate::{Completion, Drive, QueueId, Request, Ssd, Tag};
@@ -20,7 +20,7 @@ pub struct Recovery {
     pub units: u32,
 }
 
-impl<S: Sector, F: Ftl> Ssd<S, F> {
+impl<S: Sector> Ssd<S> {
     /// Cuts the power at this moment. Data that had not reached the flash is lost, and flash operations under way are
     /// torn. Returns the tags of the requests that will never complete.
     pub fn cut_power(&mut self) -> Vec<Tag> {
@@ -94,7 +94,7 @@ impl<S: Sector, F: Ftl> Ssd<S, F> {
         self.now = now;
         let (seed, planted) = (self.seed, self.resolved.planted);
         let from = Mount { media: self.backend.media(), slc_array: self.slc_media(), seed, planted };
-        self.ftl = F::mount(&self.family, &from);
+        self.ftl = self.family.mount(&from);
         self.powered = true;
         let recovery = self.begin_recovery(now);
         self.restore_saved();
@@ -127,7 +127,7 @@ impl<S: Sector, F: Ftl> Ssd<S, F> {
     /// The time that recovery's reads would take after a power loss now.
     #[must_use]
     pub fn recovery_time(&self) -> Span {
-        F::scan_time(&self.family, self.backend.media(), self.slc_media())
+        self.family.scan_time(self.backend.media(), self.slc_media())
     }
 
     /// Restores the buffer's units that flushes had logged and no merge has taken since.

@@ -15,7 +15,7 @@ use flash::nand::Sector;
 use crate::device::{Counts, slc_seed};
 use crate::host::Before;
 use crate::{Resolved, Ssd};
-use ftl::{Config, Ftl, OldPlace, PageWrite, Sabotage, full_mask};
+use ftl::{OldPlace, PageWrite, Sabotage, full_mask};
 
 pub use text::ParsePreconditionError;
 
@@ -117,7 +117,7 @@ pub struct Preconditioned {
     pub refused: u64,
 }
 
-impl<S: Sector, F: Ftl> Ssd<S, F> {
+impl<S: Sector> Ssd<S> {
     /// Runs one step. `progress` receives the units done and, if it is known, the units to do. At the end the drive
     /// is switched off and on once, so that its media alone define its state; its counters are zero. A step ends
     /// early if the drive refuses a write.

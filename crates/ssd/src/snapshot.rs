@@ -3,12 +3,11 @@
 use std::io::{self, Read, Write};
 
 use flash::nand::{FaultSpec, Faults, Media, Sector, SnapshotError, read_numbers, write_numbers};
-use ftl::Ftl;
 
 use crate::device::slc_seed;
 use crate::{History, Resolved, Ssd};
 
-impl<S: Sector, F: Ftl> Ssd<S, F> {
+impl<S: Sector> Ssd<S> {
     /// Writes the state that the drive keeps without power. Planned faults are not part of it, nor is a
     /// [new](Ssd::is_slc_array_new) SLC array.
     ///
@@ -25,7 +24,7 @@ impl<S: Sector, F: Ftl> Ssd<S, F> {
     }
 }
 
-impl<S: Sector, F: Ftl> Ssd<S, F> {
+impl<S: Sector> Ssd<S> {
     /// True if there is no SLC array, or nothing has happened to it. A drive with any other SLC array, or none, can take
     /// over the rest.
     #[must_use]

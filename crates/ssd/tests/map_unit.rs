@@ -162,8 +162,15 @@ fn after_an_orderly_power_off_no_translation_page_is_rewritten() {
     d.media().save(&mut bytes).expect("memory can be written");
     let resolved = d.resolved().clone();
     let faults = flash::nand::Faults::new(&resolved.spec.flash.faults, 1);
-    let media =
-        flash::nand::Media::load(resolved.geometry.clone(), 1000, 1, faults, &mut &bytes[..]).expect("a snapshot");
+    let media = flash::nand::Media::load(
+        flash::nand::SectorKind::Stamp,
+        resolved.geometry.clone(),
+        1000,
+        1,
+        faults,
+        &mut &bytes[..],
+    )
+    .expect("a snapshot");
     let mut d = Ssd::with_media(&resolved, 1, media, None);
     d.check();
     assert_eq!(one(&mut d, 8, IoKind::Read, 10, 2).data, [Stamp(7); 2]);

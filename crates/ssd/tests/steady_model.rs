@@ -4,7 +4,7 @@ use base::engine::Rng;
 use base::io::{Io, IoKind};
 use base::units::{Lba, Psn, Sectors, SuperblockId};
 use flash::nand::{FaultSpec, Faults, Media, Sector, Spare, Stamp};
-use ftl::{Config, Planted};
+use ftl::Planted;
 use ssd::{Completion, Drive, Precondition, QueueId, Request, Resolved, Spec, Ssd};
 
 /// A drive with pools of 96 superblocks of 64 slots.
@@ -26,7 +26,7 @@ fn run<S: Sector>(drive: &mut Ssd<S>, step: Precondition) -> f64 {
 }
 
 /// For each programmed superblock, its valid units in ascending order, if each unit has this version.
-fn valid<S: Sector>(media: &Media<S>, versions: &[u32]) -> Vec<u32> {
+fn valid(media: &Media, versions: &[u32]) -> Vec<u32> {
     let geometry = media.geometry();
     let is_valid = |psn: Psn| match media.spare(psn) {
         Spare::Data { lpn, version } => versions[lpn.index()] == version,
@@ -54,7 +54,7 @@ fn now<S: Sector>(drive: &Ssd<S>) -> Vec<u32> {
 fn laid(resolved: &Resolved, seed: u64) -> Vec<u32> {
     let faults = Faults::new(&FaultSpec::default(), seed);
     let (one_shot, endurance) = (resolved.backend.timing.one_shot, resolved.part.endurance);
-    let mut media = Media::<()>::new(resolved.geometry.clone(), endurance, one_shot, faults);
+    let mut media = Media::new(resolved.geometry.clone(), endurance, one_shot, faults);
     let mut versions = vec![0; resolved.units as usize];
     let mut rng = Rng::stream(seed, "test");
     assert!(resolved.family.lay_out_steady(&mut media, &mut rng, Planted::default(), &mut |batch, version| {

@@ -19,7 +19,7 @@ fn drive(version: u32, rest: &str) -> Ssd<Stamp> {
     let resolved = spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}"));
     let faults = Faults::new(&FaultSpec::default(), 1);
     let media = Media::new(resolved.geometry.clone(), resolved.part.endurance, 1, faults);
-    let mut backend: Backend<Stamp> = Backend::new(media, &resolved.backend);
+    let mut backend: Backend = Backend::new(media, &resolved.backend);
     backend.set_timed(false);
     let list = backend.open_list(Class::Other, 0);
     let target = Target { superblock: SuperblockId::new(0), offset: 0 };

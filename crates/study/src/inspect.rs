@@ -70,7 +70,7 @@ pub trait Inspect {
     fn energy(&self, counted: &Counters) -> Vec<(String, Energy)>;
 }
 
-impl<S: Sector, F: ftl::Ftl> Inspect for Ssd<S, F> {
+impl<S: Sector> Inspect for Ssd<S> {
     fn history(&self) -> Option<&History> {
         self.history()
     }

@@ -169,7 +169,7 @@ fn backend(shape: &Shape, ends: usize) -> Vec<Time> {
         software: None,
     };
     let media = Media::new(geometry.clone(), 100, 1, Faults::new(&FaultSpec::default(), 1));
-    let mut backend = Backend::<()>::new(media, &config);
+    let mut backend = Backend::new(media, &config);
     let mut events = EventQueue::default();
     let page = |die: u32| Psn::new(geometry.slot(SuperblockId::new(die * 4), 0).get());
     backend.set_timed(false);
@@ -184,7 +184,7 @@ fn backend(shape: &Shape, ends: usize) -> Vec<Time> {
     }
     backend.set_timed(true);
     let (mut rng, mut hash, mut out) = (Rng::stream(7, "dies"), EventHash::default(), Vec::new());
-    let submit = |backend: &mut Backend<()>, now, events: &mut EventQueue<_>, die: u32| {
+    let submit = |backend: &mut Backend, now, events: &mut EventQueue<_>, die: u32| {
         let list = backend.open_list(Class::HostRead, 0);
         let read = backend.add_read(list, Cause::Host, SuperblockId::new(die * 4));
         backend.push_slot(read, Slot { lpn: Lpn::new(die), psn: page(die), expected: true, ..Slot::default() });

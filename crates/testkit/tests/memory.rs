@@ -80,7 +80,7 @@ fn compare_within(tolerance: f64, name: &str, text: &str, requests: u64) {
     let units = resolved.capacity().get() / u64::from(resolved.geometry.sectors);
     // A page map takes its full memory only with garbage in all blocks. Families of blocks merge for nearly every
     // write, which is slow and takes no more memory the hundredth time.
-    let overwritten = if matches!(resolved.family, ftl::AnyConfig::Page(_)) { units } else { 100 };
+    let overwritten = if resolved.family.downcast_ref::<ftl::PageConfig>().is_some() { units } else { 100 };
     let mut wrong = Vec::new();
     for (verify, precondition) in [(false, false), (false, true), (true, true)] {
         let purpose = Purpose { verify, precondition, units: None };

@@ -23,7 +23,7 @@ mod status;
 mod suspend;
 
 /// A bench: a backend with its event queue and clock.
-struct Bench<S = ()> {
+struct Bench {
     backend: Backend,
     events: EventQueue<Event>,
     hash: EventHash,
@@ -73,15 +73,19 @@ fn slot(lpn: u32, psn: u32) -> Slot {
 }
 
 /// A backend that records its phases.
-fn observed<S: Sector>(media: Media, config: &Config) -> Backend {
+fn observed(media: Media, config: &Config) -> Backend {
     let mut backend = Backend::new(media, config);
     backend.observe(Box::new(Vec::<Phase>::new()));
     backend
 }
 
-impl<S: Sector> Bench<S> {
+impl Bench {
     fn new(geometry: Geometry, config: &Config, seed: u64) -> Self {
-        let media = Media::new(geometry, 100, 1, Faults::new(&FaultSpec::default(), seed));
+        Self::with_content(SectorKind::Nothing, geometry, config, seed)
+    }
+
+    fn with_content(kind: SectorKind, geometry: Geometry, config: &Config, seed: u64) -> Self {
+        let media = Media::new(geometry, 100, 1, Faults::new(&FaultSpec::default(), seed)).with_content(kind);
         Self {
             backend: observed(media, config),
             events: EventQueue::default(),

@@ -438,16 +438,16 @@ mod tests {
     use super::*;
     use crate::nand::{FaultSpec, Stamp};
 
-    fn media(one_shot: u32) -> Media<Stamp> {
+    fn media(one_shot: u32) -> Media {
         let geometry = Geometry::new(1, 1, 1, 2, 2, 4, 6, 2, 2).expect("a small array");
-        Media::new(geometry, 10, one_shot, Faults::new(&FaultSpec::default(), 1))
+        Media::new(geometry, 10, one_shot, Faults::new(&FaultSpec::default(), 1)).with_content(SectorKind::Stamp)
     }
 
-    fn program(media: &mut Media<Stamp>, superblock: u32, offset: u32, count: u32) -> bool {
+    fn program(media: &mut Media, superblock: u32, offset: u32, count: u32) -> bool {
         let target = Target { superblock: SuperblockId::new(superblock), offset };
         let stamps: Vec<Stamp> = (0..count * 2).map(|i| Stamp(u64::from(offset * 2 + i) + 1)).collect();
         let spare = |i: usize| (Spare::Data { lpn: Lpn::new(100 + offset + i as u32), version: 7 }, false);
-        media.program(target, count, (Stream::HOST, Mode::Full), spare, &stamps)
+        media.program_sectors(target, count, (Stream::HOST, Mode::Full), spare, &stamps)
     }
 
     #[test]
@@ -457,7 +457,7 @@ mod tests {
         assert!(program(&mut m, 2, 4, 3));
         let mut data = [Stamp(0); 2];
         let psn = m.geometry.slot(SuperblockId::new(2), 5);
-        let read = m.read(psn, &mut data);
+        let read = m.read_sectors(psn, &mut data);
         assert_eq!((read.lpn, read.version, read.readable), (Lpn::new(105), 7, true));
         assert_eq!(data, [Stamp(11), Stamp(12)]);
         assert_eq!(m.spare(m.geometry.slot(SuperblockId::new(2), 7)), Spare::Empty);
@@ -470,17 +470,18 @@ mod tests {
         let spare = |i: usize| (Spare::Data { lpn: Lpn::new(i as u32), version: 7 }, false);
         for row in 0..4 * 6 {
             let target = Target { superblock: SuperblockId::new(row / 6), offset: row % 6 * 4 };
-            assert!(m.program(target, 4, (Stream::HOST, Mode::Full), spare, &[Stamp(5); 8]));
+            assert!(m.program_sectors(target, 4, (Stream::HOST, Mode::Full), spare, &[Stamp(5); 8]));
         }
         let Spares::Wide(spares) = &m.spares else { panic!("slots are small") };
-        let content = |of: &Content<Stamp>| match of {
+        let content = |of: &Content| match of {
             Content::Derived => 0,
-            Content::Firsts(some) | Content::Sectors(some) => size_of_val(&**some),
+            Content::Firsts(firsts) => size_of_val(&**firsts),
+            Content::Sectors(all) => size_of_val(&**all),
         };
         let payload = size_of_val(&*m.payload) + m.payload.iter().map(content).sum::<usize>();
-        let payload = payload + Writes::<Stamp>::memory(&m.geometry) as usize;
+        let payload = payload + Writes::memory(&m.geometry, SectorKind::Stamp) as usize;
         let taken = [size_of_val(&*m.blocks) + size_of_val(&**spares), payload];
-        assert_eq!(Media::<Stamp>::memory(&m.geometry), taken.map(|bytes| bytes as u64));
+        assert_eq!(Media::memory(&m.geometry, SectorKind::Stamp), taken.map(|bytes| bytes as u64));
     }
 
     #[test]
@@ -538,7 +539,7 @@ mod tests {
         let mut m = media(1);
         program(&mut m, 0, 0, 1);
         m.erase(SuperblockId::new(0));
-        m.read(Psn::new(0), &mut [Stamp(0); 2]);
+        m.read_sectors(Psn::new(0), &mut [Stamp(0); 2]);
     }
 
     #[test]
@@ -562,7 +563,7 @@ mod tests {
         assert_eq!(m.spare(Psn::new(2)), Spare::Torn);
         assert!(matches!(m.spare(Psn::new(1)), Spare::Data { .. }));
         m.read_page(Psn::new(1));
-        assert!(!m.read(Psn::new(0), &mut [Stamp(0); 2]).readable, "the page is lost, not the slot alone");
+        assert!(!m.read_sectors(Psn::new(0), &mut [Stamp(0); 2]).readable, "the page is lost, not the slot alone");
         assert!(!m.erase(SuperblockId::new(0)));
     }
 
@@ -570,7 +571,7 @@ mod tests {
     fn wear_out_fails_the_erase_after_the_last_cycle() {
         let geometry = Geometry::new(1, 1, 1, 1, 1, 1, 1, 1, 1).expect("one page");
         let spec = FaultSpec { wear_out: true, ..FaultSpec::default() };
-        let mut m = Media::<()>::new(geometry, 3, 1, Faults::new(&spec, 1));
+        let mut m = Media::new(geometry, 3, 1, Faults::new(&spec, 1));
         assert_eq!((0..4).map(|_| m.erase(SuperblockId::new(0))).collect::<Vec<_>>(), [true, true, true, false]);
     }
 

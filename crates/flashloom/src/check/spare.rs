@@ -1,7 +1,7 @@
 //! The spare space of a drive: what it keeps back, what is left of that for garbage collection, and the write
 //! amplification to expect.
 
-use ftl::{Config, WorkingSpace};
+use ftl::WorkingSpace;
 use schemars::JsonSchema;
 use serde::Serialize;
 use ssd::Resolved;

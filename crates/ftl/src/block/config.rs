@@ -6,13 +6,13 @@ use base::engine::Handle;
 use base::memory::growing;
 use base::units::{Span, SuperblockId};
 use flash::backend::{List, Timing};
-use flash::nand::{BlockBirth, Geometry};
+use flash::nand::{BlockBirth, Geometry, Media};
 
 use super::chains::{Block, Chain};
 use super::dies::Die;
-use super::{BlockSpec, Lbn};
+use super::{BlockFtl, BlockSpec, Lbn};
 use crate::family::Config;
-use crate::port::PageWrite;
+use crate::port::{Ftl, Mount, PageWrite};
 use crate::toolkit::{DieLists, ENTRY, FreeList, Holes, WearSpec};
 
 /// The configuration of a block-mapped FTL on an array.
@@ -34,6 +34,14 @@ impl BlockConfig {
 }
 
 impl Config for BlockConfig {
+    fn mount(&self, from: &Mount<'_>) -> Box<dyn Ftl> {
+        Box::new(BlockFtl::mount(self, from))
+    }
+
+    fn scan_time(&self, media: &Media, _: Option<&Media>) -> Span {
+        crate::page::PageFtl::scan_time(&self.timing, self.spare_transfer, media)
+    }
+
     fn units(&self) -> u32 {
         self.units
     }

@@ -76,7 +76,7 @@ impl Die {
 
 impl BlockFtl {
     /// Starts the waiting writes and merges of a die. Refuses writes only if nothing under way there could make room.
-    pub(super) fn start_next(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, die: usize) {
+    pub(super) fn start_next(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, die: usize) {
         for superblock in std::mem::take(&mut self.useless) {
             self.give_up(flash, superblock, Cause::Recovery);
         }
@@ -98,7 +98,7 @@ impl BlockFtl {
     }
 
     /// Programs the waiting writes of a die that have a place now.
-    fn place_waiting(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, die: usize) {
+    fn place_waiting(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, die: usize) {
         let mut all = std::mem::take(&mut self.dies[die].waiting);
         all.retain_mut(|waiting| {
             while let Some(unit) = waiting.units.front() {

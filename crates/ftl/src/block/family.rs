@@ -1,12 +1,14 @@
 //! The device descriptions that the block-mapped FTL accepts, and its configuration for them.
 
+use std::sync::Arc;
+
 use base::fault::Faults;
 use base::units::{Bytes, Ratio, SECTOR};
 use flash::backend::Timing;
 use flash::nand::Geometry;
 
 use super::{BlockConfig, BlockSpec, RESERVE};
-use crate::family::{Array, Family, Setup, Site};
+use crate::family::{Array, Config, Family, Setup, Site};
 use crate::idle::Idle;
 use crate::kind::FtlKind;
 use crate::map_unit::MapSpec;
@@ -49,6 +51,10 @@ impl Family for BlockFamily {
             Idle::new("ftl.gc", gc, "merges reclaim its blocks"),
             Idle::new("ftl.placement", placement, "a logical block's number determines its die"),
         ]
+    }
+
+    fn config(&self, site: &Site<'_>, setup: Setup) -> Arc<dyn Config> {
+        Arc::new(self.make_config(site, setup))
     }
 
     fn geometry(&self, site: &Site<'_>, faults: &mut Faults) -> Option<Geometry> {
@@ -114,7 +120,7 @@ impl Family for BlockFamily {
 
 impl BlockFamily {
     /// The configuration of the FTL for a description without faults.
-    pub(crate) fn config(&self, site: &Site<'_>, setup: Setup) -> BlockConfig {
+    fn make_config(&self, site: &Site<'_>, setup: Setup) -> BlockConfig {
         let Array { geometry, backend, spare_transfer, .. } = setup.array;
         BlockConfig {
             geometry,

@@ -11,7 +11,7 @@ use crate::toolkit::{Commands, Programmed, Slots};
 
 impl BlockFtl {
     /// A list has finished.
-    pub(super) fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
+    pub(super) fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         let die = self.die_of(flash, list);
         self.dies[die].under_way -= 1;
         match Kind::of(flash.backend.list(list)) {
@@ -23,7 +23,7 @@ impl BlockFtl {
         self.start_next(flash, owners, die);
     }
 
-    fn read_finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
+    fn read_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         let service = Service::of(flash.backend.list(list));
         let mut slots = Slots::of(flash.backend, list);
         while let Some((place, slot)) = slots.next(flash.backend) {
@@ -36,7 +36,7 @@ impl BlockFtl {
         flash.backend.release(list);
     }
 
-    fn write_finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, die: usize, list: Handle<List>) {
+    fn write_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, die: usize, list: Handle<List>) {
         let service = Service::of(flash.backend.list(list));
         let mut commands = Commands::of(flash.backend, list);
         while let Some((handle, command)) = commands.next(flash.backend) {

@@ -25,7 +25,7 @@ struct Copies {
 
 impl BlockFtl {
     /// Begins the merge of a logical block. Returns false if there is no room for it now.
-    pub(super) fn merge(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, lbn: Lbn) -> bool {
+    pub(super) fn merge(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, lbn: Lbn) -> bool {
         let die = self.home(lbn);
         let chain = self.chains[lbn as usize];
         assert_eq!(chain.programs, 0, "a merge waits for the programs of its chain");
@@ -75,7 +75,7 @@ impl BlockFtl {
     fn copy(
         &mut self,
         flash: &mut Flash<'_>,
-        owners: &mut impl Owners,
+        owners: &mut dyn Owners,
         die: usize,
         superblock: SuperblockId,
         from: u32,
@@ -107,7 +107,7 @@ impl BlockFtl {
     fn add_along(
         &self,
         flash: &mut Flash<'_>,
-        owners: &mut impl Owners,
+        owners: &mut dyn Owners,
         copies: &mut Copies,
         target: Target,
         unit: &PageWrite,
@@ -130,7 +130,7 @@ impl BlockFtl {
     pub(super) fn merge_finished(
         &mut self,
         flash: &mut Flash<'_>,
-        owners: &mut impl Owners,
+        owners: &mut dyn Owners,
         die: usize,
         list: Handle<List>,
     ) {

@@ -9,7 +9,7 @@ use crate::toolkit::add_read;
 
 impl BlockFtl {
     /// Reads sectors of a mapping unit. Returns false if no flash page holds it: it reads as zeros.
-    pub(super) fn read(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, wanted: PageRead, lpn: Lpn) -> bool {
+    pub(super) fn read(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, wanted: PageRead, lpn: Lpn) -> bool {
         let (lbn, offset) = self.split(lpn);
         let Some(psn) = self.place_of(flash.backend.media(), lbn, offset) else { return false };
         let (superblock, _) = self.geometry.locate(psn);

@@ -1,10 +1,10 @@
 //! Tests of the block-mapped FTL alone, on small arrays with known counts.
 
+use crate::BlockFtl;
 use base::units::Time;
 use flash::backend::{Cause, Op};
 use flash::nand::Stamp;
 
-use crate::port::Ftl;
 use crate::rig::Rig;
 
 /// One die of ten blocks of four pages, and four logical blocks.
@@ -111,7 +111,7 @@ fn without_a_free_block_the_oldest_chain_is_merged() {
 
 /// The number of blocks of each chain.
 fn lengths(rig: &Rig) -> Vec<u32> {
-    let crate::AnyFtl::Block(ftl) = &rig.ftl else { panic!("a block map") };
+    let ftl = rig.ftl.downcast_ref::<BlockFtl>().expect("a block map");
     ftl.chains.iter().map(|chain| chain.length).collect()
 }
 
@@ -235,11 +235,11 @@ fn the_block_map_takes_the_memory_it_predicts() {
         "flash = { part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 400, pages = 64, planes = 1 }\n\
          [ftl]\nkind = 'block'\nover-provisioning = '50%'",
     );
-    let crate::AnyFtl::Block(ftl) = &rig.ftl else { panic!("a block map") };
+    let ftl = rig.ftl.downcast_ref::<BlockFtl>().expect("a block map");
     let tables = size_of_val(&*ftl.blocks) + size_of_val(&*ftl.chains) + size_of_val(&*ftl.dies);
     // Each free block has a number and an erase count; each logical block a bit for each page, and their place.
     let full = tables + 800 * 8 + ftl.chains.len() * (8 + 4);
-    let said = crate::Config::memory(&rig.config);
+    let said = rig.config.memory();
     // The lists of a request, and the pages of a merge.
     assert!((full as u64..full as u64 + 4096).contains(&said), "{said}, and the tables take {full}");
 }

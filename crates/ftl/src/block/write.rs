@@ -10,7 +10,7 @@ use crate::toolkit::{push_unit, read_rest};
 
 impl BlockFtl {
     /// Takes a mapping unit of the request.
-    pub(super) fn write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, unit: PageWrite) {
+    pub(super) fn write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, unit: PageWrite) {
         let (lbn, _) = self.split(unit.lpn);
         let die = self.home(lbn);
         // Pages of a logical block stay in order: a waiting first page must not break a sequence.
@@ -24,7 +24,7 @@ impl BlockFtl {
     }
 
     /// Submits the programs of a complete request, and starts the dies at which writes wait.
-    pub(super) fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
+    pub(super) fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         self.send(flash);
         while let Some(die) = self.stalled.pop() {
             self.start_next(flash, owners, die);
@@ -46,7 +46,7 @@ impl BlockFtl {
     }
 
     /// Adds the program of a mapping unit to the list of its die. Returns false if there is no page for it now.
-    pub(super) fn place(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, unit: &PageWrite) -> bool {
+    pub(super) fn place(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, unit: &PageWrite) -> bool {
         let (lbn, offset) = self.split(unit.lpn);
         if self.dies[self.home(lbn)].merge.is_some_and(|merge| merge.lbn == lbn) {
             return false;
@@ -77,7 +77,7 @@ impl BlockFtl {
     pub(super) fn add_program(
         &self,
         flash: &mut Flash<'_>,
-        owners: &mut impl Owners,
+        owners: &mut dyn Owners,
         list: Handle<List>,
         target: Target,
         unit: &PageWrite,

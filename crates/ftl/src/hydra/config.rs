@@ -4,10 +4,12 @@ use std::fmt::Display;
 
 use base::units::{Bytes, SECTOR, Span};
 use flash::backend::Timing;
+use flash::nand::Media;
 
 use super::superblocks::Superblocks;
-use super::{Areas, Layout};
+use super::{Areas, HydraFtl, Layout};
 use crate::family::Config;
+use crate::port::{Ftl, Mount};
 use crate::toolkit::{ENTRY, WearSpec};
 
 /// The configuration of Hydra's FTL on an array.
@@ -63,6 +65,14 @@ impl HydraConfig {
 }
 
 impl Config for HydraConfig {
+    fn mount(&self, from: &Mount<'_>) -> Box<dyn Ftl> {
+        Box::new(HydraFtl::mount(self, from))
+    }
+
+    fn scan_time(&self, media: &Media, _: Option<&Media>) -> Span {
+        HydraFtl::scan_time(self, media)
+    }
+
     fn units(&self) -> u32 {
         self.units
     }

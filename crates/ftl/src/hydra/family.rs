@@ -1,12 +1,14 @@
 //! The device descriptions that Hydra's FTL accepts, and its configuration for them.
 
+use std::sync::Arc;
+
 use base::fault::Faults;
 use base::units::{Bytes, SECTOR, Span};
 use flash::backend::Controllers;
 use flash::nand::Geometry;
 
 use super::{Areas, HydraConfig, HydraSpec, Layout, ProcessorSpec};
-use crate::family::{Family, Setup, Site};
+use crate::family::{Config, Family, Setup, Site};
 use crate::idle::Idle;
 use crate::map_unit::MapSpec;
 use crate::spec::FtlSpec;
@@ -115,6 +117,10 @@ impl Family for HydraFamily {
     }
 
     /// A gang is one die, and a row of its chips' pages is one page: the mapping unit.
+    fn config(&self, site: &Site<'_>, setup: Setup) -> Arc<dyn Config> {
+        Arc::new(self.make_config(site, setup))
+    }
+
     fn geometry(&self, site: &Site<'_>, faults: &mut Faults) -> Option<Geometry> {
         let Site { flash, part, .. } = *site;
         let row = part.geometry.page.get().saturating_mul(u64::from(flash.gang)) / SECTOR.get();
@@ -168,7 +174,7 @@ impl Family for HydraFamily {
 
 impl HydraFamily {
     /// The configuration of the FTL for a description without faults.
-    pub(crate) fn config(&self, site: &Site<'_>, setup: Setup) -> HydraConfig {
+    fn make_config(&self, site: &Site<'_>, setup: Setup) -> HydraConfig {
         let Setup { array, units, .. } = setup;
         let mut layout = layout(site, &array.geometry);
         let areas = areas(site, &layout);
@@ -276,7 +282,7 @@ mod tests {
                  [ftl]\nkind = 'hydra'\nover-provisioning = '40%'\n\
                  [ftl.hydra.processor]\nmhz = 40\nmerge-cycles = 4000\n{more}"
             );
-            crate::rig::describe(&text).0.hydra().expect("its FTL").cpu_time
+            crate::rig::describe(&text).0.downcast_ref::<HydraConfig>().expect("its FTL").cpu_time
         };
         assert_eq!(cpu_time(""), [Span::ZERO, Span::from_us(100)]);
         assert_eq!(cpu_time("synthesizer = false\nread-cycles = 100"), [Span::from_ns(2500), Span::from_us(100)]);

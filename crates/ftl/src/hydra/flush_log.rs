@@ -236,7 +236,7 @@ impl FlushLog {
     }
 
     /// Writes the taken rows.
-    pub(super) fn write(&mut self, flash: &mut Flash<'_>, owners: &impl Owners, version: u32) {
+    pub(super) fn write(&mut self, flash: &mut Flash<'_>, owners: &dyn Owners, version: u32) {
         let packing = std::mem::take(&mut self.packing);
         (self.version, self.failed) = (version, false);
         for rows in packing.chunk_by(|a, b| a.1 == b.1) {
@@ -253,7 +253,7 @@ impl FlushLog {
         }
     }
 
-    fn write_page(&mut self, flash: &mut Flash<'_>, owners: &impl Owners, rows: &[(PageWrite, u32)]) {
+    fn write_page(&mut self, flash: &mut Flash<'_>, owners: &dyn Owners, rows: &[(PageWrite, u32)]) {
         let strips = self.strips.len();
         let has_room = |strip: &usize| self.strips[*strip].current.is_some_and(|(_, next)| next < self.pages);
         let strip = (0..strips).map(|i| (self.turn + i) % strips).find(has_room).expect("there was room for the row");

@@ -130,7 +130,7 @@ impl HydraFtl {
     }
 
     /// Begins as many merges as possible, and refuses those that can never begin.
-    pub(super) fn start(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
+    pub(super) fn start(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         while self.working < self.at_once && !self.read_only {
             let Some(place) = self.next_merge() else { break };
             let number = self.waiting.remove(place).expect("it is in the queue");
@@ -143,7 +143,7 @@ impl HydraFtl {
     }
 
     /// Begins a merge into a superblock that was free.
-    pub(super) fn begin(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, number: u32, target: u32) {
+    pub(super) fn begin(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, number: u32, target: u32) {
         let merge = &mut self.merges[number as usize];
         merge.target = target;
         merge.chips = full_mask(self.layout.chips);
@@ -154,7 +154,7 @@ impl HydraFtl {
     }
 
     /// Erases the blocks of the target that are not erased, and then copies.
-    fn erase(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, number: u32) {
+    fn erase(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, number: u32) {
         let merge = &mut self.merges[number as usize];
         merge.stage = Stage::Erasing;
         let cause = merge.why();
@@ -190,7 +190,7 @@ impl HydraFtl {
     pub(super) fn erase_finished(
         &mut self,
         flash: &mut Flash<'_>,
-        owners: &mut impl Owners,
+        owners: &mut dyn Owners,
         number: u32,
         list: Handle<List>,
     ) {
@@ -230,7 +230,7 @@ impl HydraFtl {
     }
 
     /// The target is lost: takes another one, or waits for one.
-    fn begin_again(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, number: u32) {
+    fn begin_again(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, number: u32) {
         let superchip = self.superblocks.split(self.merges[number as usize].target).0;
         self.superblocks.lose(self.merges[number as usize].target);
         if let Some(target) = self.superblocks.take(superchip) {
@@ -276,7 +276,7 @@ impl HydraFtl {
     }
 
     /// Copies and programs the rows of a merge, in order on each die. Empty rows are left out.
-    fn copy(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, number: u32) {
+    fn copy(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, number: u32) {
         self.merges[number as usize].stage = Stage::Copying;
         let list = flash.backend.open_list(Class::Other, Kind::Copy.tag(number));
         let merge = &self.merges[number as usize];
@@ -351,7 +351,7 @@ impl HydraFtl {
     pub(super) fn copy_finished(
         &mut self,
         flash: &mut Flash<'_>,
-        owners: &mut impl Owners,
+        owners: &mut dyn Owners,
         number: u32,
         list: Handle<List>,
     ) {
@@ -380,7 +380,7 @@ impl HydraFtl {
     }
 
     /// The target is complete: logs its new place.
-    fn copied(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, number: u32) {
+    fn copied(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, number: u32) {
         let merge = &mut self.merges[number as usize];
         merge.stage = Stage::Logging;
         let (logical, target) = (merge.logical, merge.target);
@@ -394,7 +394,7 @@ impl HydraFtl {
     }
 
     /// A record of a logical superblock is durable: the map now names the target, and the host's writes are done.
-    pub(super) fn commit(&mut self, owners: &mut impl Owners, logical: u32) {
+    pub(super) fn commit(&mut self, owners: &mut dyn Owners, logical: u32) {
         let logging = |merge: &Merge| merge.logical == logical && merge.stage == Stage::Logging;
         let Some(number) = self.merges.iter().position(logging) else {
             assert!(self.read_only, "logical superblock {logical} is logged and was not merged");
@@ -424,7 +424,7 @@ impl HydraFtl {
     }
 
     /// Refuses the merges that wait for a superblock or a log that will never be available.
-    fn refuse_hopeless(&mut self, owners: &mut impl Owners) {
+    fn refuse_hopeless(&mut self, owners: &mut dyn Owners) {
         self.read_only |= self.journal.is_stuck();
         let under_way = [Stage::Erasing, Stage::Copying, Stage::Logging];
         let mut place = 0;
@@ -450,7 +450,7 @@ impl HydraFtl {
         }
     }
 
-    fn refuse(&mut self, owners: &mut impl Owners, number: u32) {
+    fn refuse(&mut self, owners: &mut dyn Owners, number: u32) {
         for i in 0..self.merges[number as usize].units.len() {
             owners.write_refused(self.merges[number as usize].units[i].owner);
         }

@@ -1,22 +1,16 @@
 //! The FTL port of Hydra's FTL.
 
 use base::engine::Handle;
-use base::units::{Lpn, Span, Time};
+use base::units::{Lpn, Time};
 use flash::backend::List;
 use flash::nand::Media;
 
-use super::{HydraConfig, HydraFtl};
-use crate::port::{Counters, Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrite, Saved};
+use super::HydraFtl;
+use crate::port::{Counters, Flash, Ftl, Owner, Owners, PageRead, PageWrite, Saved};
 
 impl Ftl for HydraFtl {
-    type Config = HydraConfig;
-
-    fn mount(config: &HydraConfig, from: &Mount<'_>) -> Self {
-        Self::mount(config, from)
-    }
-
-    fn scan_time(config: &HydraConfig, media: &Media, _: Option<&Media>) -> Span {
-        Self::scan_time(config, media)
+    fn boxed(&self) -> Box<dyn Ftl> {
+        Box::new(self.clone())
     }
 
     fn units(&self) -> u32 {
@@ -40,7 +34,7 @@ impl Ftl for HydraFtl {
     }
 
     #[inline]
-    fn read(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, wanted: PageRead, lpn: Lpn) -> bool {
+    fn read(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, wanted: PageRead, lpn: Lpn) -> bool {
         self.read(flash, owners, wanted, lpn)
     }
 
@@ -50,12 +44,12 @@ impl Ftl for HydraFtl {
     }
 
     #[inline]
-    fn write(&mut self, _: &mut Flash<'_>, _: &mut impl Owners, unit: PageWrite) {
+    fn write(&mut self, _: &mut Flash<'_>, _: &mut dyn Owners, unit: PageWrite) {
         self.write(unit);
     }
 
     #[inline]
-    fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
+    fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         self.end_write(flash, owners);
     }
 
@@ -65,7 +59,7 @@ impl Ftl for HydraFtl {
     }
 
     #[inline]
-    fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
+    fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         self.finished(flash, owners, list);
     }
 
@@ -102,7 +96,7 @@ impl Ftl for HydraFtl {
         self.log(unit)
     }
 
-    fn end_log(&mut self, flash: &mut Flash<'_>, owners: &impl Owners, version: u32) {
+    fn end_log(&mut self, flash: &mut Flash<'_>, owners: &dyn Owners, version: u32) {
         self.end_log(flash, owners, version);
     }
 
@@ -111,7 +105,7 @@ impl Ftl for HydraFtl {
     }
 
     #[inline]
-    fn on_idle(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) -> bool {
+    fn on_idle(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) -> bool {
         self.on_idle(flash, owners)
     }
 

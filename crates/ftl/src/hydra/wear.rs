@@ -26,7 +26,7 @@ impl HydraFtl {
     }
 
     /// The drive is idle. Returns true if a move begins.
-    pub(crate) fn on_idle(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) -> bool {
+    pub(crate) fn on_idle(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) -> bool {
         let Some(threshold) = self.wear.threshold else { return false };
         if self.read_only || self.merges.iter().any(|merge| merge.stage != Stage::Nothing) {
             return false;

@@ -6,15 +6,16 @@ use base::engine::Handle;
 use base::memory::growing;
 use base::units::{Psn, Span, SuperblockId};
 use flash::backend::{Controllers, List, Timing};
-use flash::nand::Geometry;
+use flash::nand::{Geometry, Media};
 
 use super::address::Address;
 use super::allocate::Allocator;
 use super::blocks::Block;
 use super::logs::Logs;
 use super::waiting::Waiting;
-use super::{LogSpec, Policy, Striping};
+use super::{LogBlockFtl, LogSpec, Policy, Striping};
 use crate::family::Config;
+use crate::port::{Ftl, Mount};
 use crate::toolkit::{DieLists, ENTRY, Holes, Map, WearSpec};
 
 /// The configuration of a log-block FTL on an array.
@@ -31,6 +32,14 @@ pub struct LogBlockConfig {
 }
 
 impl Config for LogBlockConfig {
+    fn mount(&self, from: &Mount<'_>) -> Box<dyn Ftl> {
+        Box::new(LogBlockFtl::mount(self, from))
+    }
+
+    fn scan_time(&self, media: &Media, _: Option<&Media>) -> Span {
+        crate::page::PageFtl::scan_time(&self.timing, self.spare_transfer, media)
+    }
+
     fn units(&self) -> u32 {
         self.units
     }

@@ -1,12 +1,14 @@
 //! The device descriptions that the log-block FTLs accept, and their configuration for them.
 
+use std::sync::Arc;
+
 use base::fault::Faults;
 use base::units::{Bytes, SECTOR};
 use flash::backend::Timing;
 use flash::nand::Geometry;
 
 use super::{LogBlockConfig, LogSpec, Policy};
-use crate::family::{Array, Family, Setup, Site};
+use crate::family::{Array, Config, Family, Setup, Site};
 use crate::idle::Idle;
 use crate::map_unit::MapSpec;
 use crate::page::{GcSpec, PlacementSpec};
@@ -32,6 +34,10 @@ impl Family for LogBlockFamily {
             Idle::new("ftl.gc", gc, "merges reclaim its blocks"),
             Idle::new("ftl.placement", placement, "ftl.log.allocation decides the placement"),
         ]
+    }
+
+    fn config(&self, site: &Site<'_>, setup: Setup) -> Arc<dyn Config> {
+        Arc::new(self.make_config(site, setup))
     }
 
     fn geometry(&self, site: &Site<'_>, faults: &mut Faults) -> Option<Geometry> {
@@ -89,7 +95,7 @@ impl Family for LogBlockFamily {
 
 impl LogBlockFamily {
     /// The configuration of the FTL for a description without faults.
-    pub(crate) fn config(&self, site: &Site<'_>, setup: Setup) -> LogBlockConfig {
+    fn make_config(&self, site: &Site<'_>, setup: Setup) -> LogBlockConfig {
         let Array { geometry, backend, spare_transfer, .. } = setup.array;
         LogBlockConfig {
             policy: self.0,

@@ -10,7 +10,7 @@ use crate::toolkit::{Commands, Programmed, Slots};
 
 impl LogBlockFtl {
     /// A list has finished.
-    pub(crate) fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
+    pub(crate) fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         self.under_way -= 1;
         let (kind, log) = Kind::of(flash.backend.list(list));
         match kind {
@@ -22,7 +22,7 @@ impl LogBlockFtl {
         self.advance_merges(flash, owners);
     }
 
-    fn read_finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>, for_host: bool) {
+    fn read_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>, for_host: bool) {
         let service = Service::of(flash.backend.list(list));
         let mut slots = Slots::of(flash.backend, list);
         while let Some((place, slot)) = slots.next(flash.backend) {
@@ -34,7 +34,7 @@ impl LogBlockFtl {
         flash.backend.release(list);
     }
 
-    fn write_finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
+    fn write_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         let service = Service::of(flash.backend.list(list));
         let mut programs = Commands::of(flash.backend, list);
         while let Some((handle, command)) = programs.next(flash.backend) {

@@ -422,7 +422,6 @@ mod tests {
     use flash::nand::Stamp;
 
     use super::*;
-    use crate::AnyFtl;
     use crate::rig::Rig;
 
     /// A logical block with all its pages and a full log block that holds them once more, on a drive with two free
@@ -437,7 +436,7 @@ mod tests {
             rig.write(&[lpn], Some(Stamp(100 * i as u64 + u64::from(lpn))));
             rig.run_until_idle();
         }
-        let AnyFtl::LogBlock(ftl) = &mut rig.ftl else { panic!("log blocks") };
+        let ftl = rig.ftl.downcast_mut::<LogBlockFtl>().expect("log blocks");
         while ftl.allocator.count() > 2 {
             let superblock = ftl.allocator.take(Use::Data, None, |_| 0).expect("a free block");
             ftl.blocks[superblock.index()].state = State::Bad;

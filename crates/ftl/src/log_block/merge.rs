@@ -166,7 +166,7 @@ impl LogBlockFtl {
 
     /// Advances the merges, and then the writes that waited for them. Refuses writes only if nothing under way could
     /// make room.
-    pub(super) fn advance_merges(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
+    pub(super) fn advance_merges(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         for superblock in std::mem::take(&mut self.useless) {
             self.mark_for_erase(flash, superblock, Cause::Recovery);
         }

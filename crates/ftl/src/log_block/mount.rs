@@ -139,9 +139,9 @@ impl LogBlockFtl {
 
 #[cfg(test)]
 mod tests {
+    use crate::LogBlockFtl;
     use base::engine::Rng;
 
-    use crate::AnyFtl;
     use crate::rig::Rig;
 
     #[test]
@@ -159,7 +159,7 @@ mod tests {
                 rig.run_until_idle();
             }
             rig.cut_power();
-            let AnyFtl::LogBlock(ftl) = &rig.ftl else { panic!("log blocks") };
+            let ftl = rig.ftl.downcast_ref::<LogBlockFtl>().expect("log blocks");
             let logs: Vec<_> = ftl.logs.by_age().map(|(_, log)| log.superblock).collect();
             assert!(logs.len() > 5 && !logs.is_sorted(), "{kind}: their numbers say nothing of their ages: {logs:?}");
             assert!(logs.is_sorted_by_key(|superblock| rig.backend.media().birth(*superblock)), "{kind}: {logs:?}");

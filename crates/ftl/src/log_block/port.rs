@@ -1,22 +1,16 @@
 //! The FTL port of the log-block FTLs.
 
 use base::engine::Handle;
-use base::units::{Lpn, Span, Time};
+use base::units::{Lpn, Time};
 use flash::backend::List;
 use flash::nand::Media;
 
-use super::{LogBlockConfig, LogBlockFtl};
-use crate::port::{Counters, Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrite};
+use super::LogBlockFtl;
+use crate::port::{Counters, Flash, Ftl, Owner, Owners, PageRead, PageWrite};
 
 impl Ftl for LogBlockFtl {
-    type Config = LogBlockConfig;
-
-    fn mount(config: &LogBlockConfig, from: &Mount<'_>) -> Self {
-        Self::mount(config, from)
-    }
-
-    fn scan_time(config: &LogBlockConfig, media: &Media, _: Option<&Media>) -> Span {
-        crate::page::PageFtl::scan_time(&config.timing, config.spare_transfer, media)
+    fn boxed(&self) -> Box<dyn Ftl> {
+        Box::new(self.clone())
     }
 
     fn units(&self) -> u32 {
@@ -40,7 +34,7 @@ impl Ftl for LogBlockFtl {
     }
 
     #[inline]
-    fn read(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, wanted: PageRead, lpn: Lpn) -> bool {
+    fn read(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, wanted: PageRead, lpn: Lpn) -> bool {
         self.read(flash, owners, wanted, lpn)
     }
 
@@ -55,12 +49,12 @@ impl Ftl for LogBlockFtl {
     }
 
     #[inline]
-    fn write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, unit: PageWrite) {
+    fn write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, unit: PageWrite) {
         self.write(flash, owners, unit);
     }
 
     #[inline]
-    fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
+    fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         self.end_write(flash, owners);
     }
 
@@ -76,7 +70,7 @@ impl Ftl for LogBlockFtl {
     }
 
     #[inline]
-    fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
+    fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         self.finished(flash, owners, list);
     }
 

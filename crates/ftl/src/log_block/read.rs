@@ -10,7 +10,7 @@ use crate::toolkit::add_read;
 
 impl LogBlockFtl {
     /// Reads sectors of a mapping unit. Returns false if no flash page holds it: it reads as zeros.
-    pub(crate) fn read(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, wanted: PageRead, lpn: Lpn) -> bool {
+    pub(crate) fn read(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, wanted: PageRead, lpn: Lpn) -> bool {
         if self.is_in_buffer(self.address.split(lpn).0) {
             self.held.push(Held { lpn, wanted });
             return true;
@@ -30,7 +30,7 @@ impl LogBlockFtl {
         self.spec.erase == EraseWhen::Read && self.is_folding(lbn)
     }
 
-    fn read_at(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, wanted: PageRead, lpn: Lpn, psn: Psn) {
+    fn read_at(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, wanted: PageRead, lpn: Lpn, psn: Psn) {
         let (superblock, _) = self.geometry.locate(psn);
         let die = self.geometry.die_of(superblock);
         self.block(superblock).pins += 1;
@@ -47,7 +47,7 @@ impl LogBlockFtl {
     }
 
     /// Sends the reads whose merge has ended.
-    pub(super) fn release_reads(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
+    pub(super) fn release_reads(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         if self.held.is_empty() {
             return;
         }

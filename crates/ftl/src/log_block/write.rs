@@ -19,7 +19,7 @@ impl LogBlockFtl {
     }
 
     /// Takes a mapping unit of the request.
-    pub(crate) fn write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, unit: PageWrite) {
+    pub(crate) fn write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, unit: PageWrite) {
         // Pages of a logical block stay in order: a waiting first page must not break a sequence.
         let (lbn, _) = self.address.split(unit.lpn);
         let behind = self.waiting.has(lbn);
@@ -30,7 +30,7 @@ impl LogBlockFtl {
     }
 
     /// Submits the programs of a complete request.
-    pub(crate) fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
+    pub(crate) fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         self.send(flash);
         self.advance_merges(flash, owners);
     }
@@ -43,7 +43,7 @@ impl LogBlockFtl {
     }
 
     /// Places the waiting writes for which there is room now.
-    pub(super) fn resume(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
+    pub(super) fn resume(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         let mut last = 0;
         while let Some(Entry { number, lbn }) = self.next_waiting() {
             debug_assert!(last < number, "a pass goes from old to young");
@@ -94,7 +94,7 @@ impl LogBlockFtl {
 
     /// Finds a page for a mapping unit, and adds its program to the list of the die. If there is none now, returns what
     /// the unit waits for.
-    fn place(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, unit: &PageWrite) -> Result<(), Awaited> {
+    fn place(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, unit: &PageWrite) -> Result<(), Awaited> {
         let (lbn, offset) = self.address.split(unit.lpn);
         let partly = !unit.is_whole(self.geometry.sectors);
         if partly && self.is_in_buffer(lbn) {
@@ -209,8 +209,6 @@ mod tests {
     use base::engine::Rng;
 
     use super::*;
-    use crate::AnyFtl;
-    use crate::port::Ftl;
     use crate::rig::Rig;
 
     #[test]
@@ -219,7 +217,7 @@ mod tests {
             "flash = { part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 40, pages = 16, planes = 1 }\n\
              [ftl]\nkind = 'bast'\nover-provisioning = '60%'",
         );
-        let AnyFtl::LogBlock(ftl) = &mut rig.ftl else { panic!("log blocks") };
+        let ftl = rig.ftl.downcast_mut::<LogBlockFtl>().expect("log blocks");
         // One for the merge, one to replace a failing block, and one so that there is always a next.
         assert_eq!(ftl.spec.reserve(), 3);
         while ftl.allocator.count() > 3 {
@@ -251,7 +249,7 @@ mod tests {
                 while rig.host.written + at_once <= written && rig.step() {
                     rig.ftl.check(rig.backend.media(), None);
                 }
-                let AnyFtl::LogBlock(ftl) = &rig.ftl else { panic!("log blocks") };
+                let ftl = rig.ftl.downcast_ref::<LogBlockFtl>().expect("log blocks");
                 waited += u32::from(!ftl.waiting.is_empty());
             }
             rig.run_until_idle();

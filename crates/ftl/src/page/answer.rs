@@ -11,7 +11,7 @@ use crate::sabotage::Sabotage;
 
 impl PageFtl {
     /// Advances the map unit, and continues the work that its answers unblock.
-    pub(crate) fn advance_map(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
+    pub(crate) fn advance_map(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         let timed = flash.backend.is_timed();
         let nothing_waits = self.nothing_waits();
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
@@ -75,7 +75,7 @@ impl PageFtl {
         self.touched.is_empty() && self.changed_pools.is_empty() && self.waited == 0
     }
 
-    fn answered(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, ticket: Ticket, answer: Answer) {
+    fn answered(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, ticket: Ticket, answer: Answer) {
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
         match (map_client.close(ticket), answer) {
             (Question::Read(look_up), Answer::Places(places)) => {
@@ -160,7 +160,7 @@ impl PageFtl {
     }
 
     /// Continues the pools in which answers have freed space or a victim.
-    fn collect_changed(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
+    fn collect_changed(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         if self.changed_pools.is_empty() {
             return;
         }

@@ -168,7 +168,7 @@ impl PageFtl {
     }
 
     /// Begins a checkpoint, or stores its next pages.
-    pub(super) fn store_checkpoint(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
+    pub(super) fn store_checkpoint(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         let program = self.program_slots();
         if self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.begins()) {
             self.begin_checkpoint(flash);
@@ -224,7 +224,7 @@ impl PageFtl {
         checkpoints.stored.insert(version, Vec::new());
     }
 
-    fn store_checkpoint_page(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, page: u32) {
+    fn store_checkpoint_page(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, page: u32) {
         // A page before this one may have been refused, and the checkpoint given up.
         let Some(checkpoints) = &mut self.checkpoints else { return };
         let Some(writing) = checkpoints.writing.as_mut().filter(|writing| writing.next == page) else { return };

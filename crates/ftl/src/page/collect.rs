@@ -23,7 +23,7 @@ use crate::toolkit::{Commands, Programmed};
 
 impl PageFtl {
     /// Starts garbage collection in a pool with few free superblocks, or continues it.
-    pub(super) fn start_gc(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, pool: u32) {
+    pub(super) fn start_gc(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, pool: u32) {
         if !self.pools[pool as usize].gc.active {
             self.pools[pool as usize].gc.active = self.is_low(pool);
         }
@@ -41,7 +41,7 @@ impl PageFtl {
     }
 
     /// Continues collection until it has to wait for an event.
-    pub(super) fn collect(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, pool: u32) {
+    pub(super) fn collect(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, pool: u32) {
         self.drop_stale(flash, pool);
         let mut no_room = false;
         while self.pools[pool as usize].gc.copies < self.gc.parallel {
@@ -379,7 +379,7 @@ impl PageFtl {
         self.pools[pool as usize].usable -= 1;
     }
 
-    pub(super) fn copy_finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
+    pub(super) fn copy_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         let mut pools = None;
         let mut commands = Commands::of(flash.backend, list);
         while let Some((handle, command)) = commands.next(flash.backend) {
@@ -433,7 +433,7 @@ impl PageFtl {
         }
     }
 
-    pub(super) fn erase_finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
+    pub(super) fn erase_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         let handle = flash.backend.list(list).first().expect("an erase");
         let command = flash.backend.command(handle);
         let (superblock, failed) = (command.target.superblock, command.failed);
@@ -488,8 +488,7 @@ mod tests {
     use base::units::Lpn;
 
     use super::*;
-    use crate::AnyConfig;
-    use crate::AnyFtl;
+    use crate::PageConfig;
     use crate::port::{OldPlace, PageWrite, full_mask};
     use crate::rig::{Rig, describe};
 
@@ -499,8 +498,8 @@ mod tests {
             "flash = { part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 16, pages = 8, planes = 1 }\n\
              ftl = { capacity = '128KiB', gc = { shared-log = true } }",
         );
-        let AnyConfig::Page(config) = config else { panic!("a page-mapped drive") };
-        let mut rig: Rig<PageFtl> = Rig::with(config, &array, None);
+        let config = config.downcast_ref::<PageConfig>().expect("a page-mapped drive").clone();
+        let mut rig: Rig<PageFtl> = Rig::with(config, &array);
         let slots = rig.ftl.geometry.superblock_slots();
         (0..slots).chain([0]).for_each(|lpn| rig.write(&[lpn], None));
         rig.run_until_idle();
@@ -542,7 +541,7 @@ mod tests {
             (0..units).for_each(|lpn| rig.write(&[lpn], None));
             (0..units / 2).for_each(|i| rig.write(&[i * 7919 % units], None));
             rig.run_until_idle();
-            let AnyFtl::Page(ftl) = &mut rig.ftl else { panic!("a page-mapped drive") };
+            let ftl = rig.ftl.downcast_mut::<PageFtl>().expect("a page-mapped drive");
             let slots = ftl.geometry.superblock_slots();
             let mut closed: Vec<SuperblockId> = (0..ftl.geometry.superblock_count()).map(SuperblockId::new).collect();
             closed.retain(|superblock| {

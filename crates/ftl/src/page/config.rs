@@ -14,6 +14,7 @@ use super::{
 use crate::MapSpec;
 use crate::family::{Config, MapImages, WorkingSpace};
 use crate::map_unit::cached_pages;
+use crate::port::{Ftl, Mount};
 use crate::sabotage::Planted;
 use crate::toolkit::{ENTRY, WearSpec};
 
@@ -46,6 +47,17 @@ pub struct PageConfig {
 }
 
 impl Config for PageConfig {
+    fn mount(&self, from: &Mount<'_>) -> Box<dyn Ftl> {
+        Box::new(PageFtl::mount(self, from))
+    }
+
+    fn scan_time(&self, media: &Media, _: Option<&Media>) -> Span {
+        match self.checkpoint_pages.count() {
+            0 => PageFtl::scan_time(&self.timing, self.spare_transfer, media),
+            _ => super::checkpoint::mount::time(self, media),
+        }
+    }
+
     fn units(&self) -> u32 {
         self.units
     }

@@ -1,5 +1,7 @@
 //! The checks and resolution of descriptions with a page-mapped FTL.
 
+use std::sync::Arc;
+
 use base::fault::{Fault, Faults};
 use base::units::{Bytes, DieId, SECTOR};
 use flash::backend::Timing;
@@ -9,7 +11,7 @@ use super::config::PageConfig;
 use super::reserve::reserved;
 use super::streams::{StreamCount, StreamsSpec};
 use super::{CheckpointPages, FirmwareSpec, MapPages, TrimPages, UnmappedReads};
-use crate::family::{Array, Family, Setup, Site};
+use crate::family::{Array, Config, Family, Setup, Site};
 use crate::idle::Idle;
 use crate::map_unit::MapSpec;
 use crate::pages;
@@ -76,6 +78,10 @@ impl Family for PageFamily {
                 "a program covers a whole row of ganged chips or of a word line, and copy-back cannot fill all its pages",
             ),
         ]
+    }
+
+    fn config(&self, site: &Site<'_>, setup: Setup) -> Arc<dyn Config> {
+        Arc::new(self.make_config(site, setup))
     }
 
     fn geometry(&self, site: &Site<'_>, faults: &mut Faults) -> Option<Geometry> {
@@ -149,7 +155,7 @@ impl Family for PageFamily {
 
 impl PageFamily {
     /// The configuration of the FTL, for a description without faults.
-    pub(crate) fn config(&self, site: &Site<'_>, setup: Setup) -> PageConfig {
+    fn make_config(&self, site: &Site<'_>, setup: Setup) -> PageConfig {
         let Setup { array, sets, units, .. } = setup;
         let Array { geometry, backend, gang, copy_back, spare_transfer, .. } = array;
         let trim_pages = TrimPages::of(site.ftl.discard, &geometry, units);

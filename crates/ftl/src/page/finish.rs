@@ -11,7 +11,7 @@ use crate::sabotage::Sabotage;
 use crate::toolkit::{Commands, Programmed};
 
 impl PageFtl {
-    pub(crate) fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
+    pub(crate) fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         match Kind::of(flash.backend.list(list)) {
             Kind::Read => self.read_finished(flash, owners, list),
             Kind::Write => self.write_finished(flash, owners, list),
@@ -22,7 +22,7 @@ impl PageFtl {
     }
 
     #[inline]
-    fn read_finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
+    fn read_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         let service = Service::of(flash.backend.list(list));
         let mut commands = Commands::of(flash.backend, list);
         while let Some((handle, command)) = commands.next(flash.backend) {
@@ -38,7 +38,7 @@ impl PageFtl {
         flash.backend.release(list);
     }
 
-    fn write_finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
+    fn write_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         let service = Service::of(flash.backend.list(list));
         let mut pool = None;
         let mut commands = Commands::of(flash.backend, list);
@@ -156,7 +156,7 @@ impl PageFtl {
 
     /// Unpins a superblock. A victim without pins may be erased.
     #[inline]
-    pub(super) fn unpin(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, superblock: SuperblockId) {
+    pub(super) fn unpin(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, superblock: SuperblockId) {
         if self.blocks.unpin(superblock) && self.blocks.state(superblock) == State::Victim {
             self.erase_if_empty(flash, superblock);
             self.collect(flash, owners, self.pool_of(superblock));

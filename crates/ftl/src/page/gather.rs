@@ -83,7 +83,7 @@ impl PageFtl {
 
 #[cfg(test)]
 mod tests {
-    use crate::AnyFtl;
+    use crate::PageFtl;
     use crate::rig::Rig;
 
     #[test]
@@ -93,7 +93,7 @@ mod tests {
             "flash = { part = 'K9K8G08U0M', channels = 1, chips = 3, blocks = 80, pages = 16, planes = 1 }\n\
              [ftl]\nkind = 'page'\nover-provisioning = '65%'\nmap = { kind = 'uncached' }\nmap-gather = 1",
         );
-        let AnyFtl::Page(ftl) = &mut rig.ftl else { panic!("a page map") };
+        let ftl = rig.ftl.downcast_mut::<PageFtl>().expect("a page map");
         assert_eq!((ftl.groups, ftl.pools.len()), (3, 6));
         assert_eq!((ftl.pool_for_page(0), ftl.pool_for_page(2)), (3, 3), "wherever they are at home");
         ftl.end_gathering(3);

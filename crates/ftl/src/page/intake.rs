@@ -19,7 +19,7 @@ impl PageFtl {
 
     /// Tells the buffer that [`Self::takes_writes`] may have become true.
     #[inline]
-    pub(super) fn announce_room(&self, owners: &mut impl Owners) {
+    pub(super) fn announce_room(&self, owners: &mut dyn Owners) {
         if !self.gathers {
             owners.room();
         }

@@ -176,7 +176,6 @@ mod tests {
     use base::units::Psn;
 
     use super::*;
-    use crate::AnyConfig;
     use crate::rig::{Rig, describe};
 
     #[test]
@@ -185,8 +184,8 @@ mod tests {
             "flash = { part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 16, pages = 8, planes = 1 }\n\
              ftl = { capacity = '128KiB' }",
         );
-        let AnyConfig::Page(config) = config else { panic!("a page-mapped drive") };
-        let mut rig: Rig<PageFtl> = Rig::with(config, &array, None);
+        let config = config.downcast_ref::<PageConfig>().expect("a page-mapped drive").clone();
+        let mut rig: Rig<PageFtl> = Rig::with(config, &array);
         rig.backend.media_mut().faults_mut().fail_program(2);
         rig.write(&[0, 1, 2], None);
         let failing = SuperblockId::new(0);
@@ -208,8 +207,8 @@ mod tests {
             "flash = { part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 24, pages = 8, planes = 1 }\n\
              ftl = { over-provisioning = '40%', gc = { victim = { policy = 'fifo' } } }",
         );
-        let AnyConfig::Page(config) = config else { panic!("a page-mapped drive") };
-        let mut rig: Rig<PageFtl> = Rig::with(config, &array, None);
+        let config = config.downcast_ref::<PageConfig>().expect("a page-mapped drive").clone();
+        let mut rig: Rig<PageFtl> = Rig::with(config, &array);
         let mut rng = base::engine::Rng::stream(2, "mount");
         let units = rig.units();
         (0..units).for_each(|lpn| rig.write(&[lpn], None));
@@ -231,8 +230,8 @@ mod tests {
             "flash = { part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 16, pages = 8, planes = 1 }\n\
              ftl = { capacity = '176KiB', gc = { parallel = 1 } }",
         );
-        let AnyConfig::Page(config) = config else { panic!("a page-mapped drive") };
-        let mut rig: Rig<PageFtl> = Rig::with(config, &array, None);
+        let config = config.downcast_ref::<PageConfig>().expect("a page-mapped drive").clone();
+        let mut rig: Rig<PageFtl> = Rig::with(config, &array);
         let units = rig.units();
         (0..units).for_each(|lpn| rig.write(&[lpn], None));
         rig.run_until_idle();

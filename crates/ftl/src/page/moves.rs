@@ -88,7 +88,7 @@ mod tests {
 
     use super::super::Kind;
     use super::*;
-    use crate::AnyConfig;
+    use crate::PageConfig;
     use crate::rig::{Rig, describe};
 
     #[test]
@@ -97,8 +97,8 @@ mod tests {
             "flash = { part = 'FMMU-V2', channels = 1, chips = 1, blocks = 24, pages = 16 }\n\
              ftl = { map-unit = '4KiB', over-provisioning = '40%' }",
         );
-        let AnyConfig::Page(config) = config else { panic!("a page-mapped drive") };
-        let mut rig: Rig<PageFtl> = Rig::with(config, &array, None);
+        let config = config.downcast_ref::<PageConfig>().expect("a page-mapped drive").clone();
+        let mut rig: Rig<PageFtl> = Rig::with(config, &array);
         let units = rig.ftl.units;
         (0..units).chain((0..units).step_by(3)).for_each(|lpn| rig.write(&[lpn], None));
         rig.run_until_idle();

@@ -1,25 +1,16 @@
 //! The page-mapped FTL behind the port.
 
 use base::engine::Handle;
-use base::units::{Lpn, Span, Time};
+use base::units::{Lpn, Time};
 use flash::backend::List;
 use flash::nand::Media;
 
-use super::{PageConfig, PageFtl};
-use crate::port::{Counters, Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrite};
+use super::PageFtl;
+use crate::port::{Counters, Flash, Ftl, Owner, Owners, PageRead, PageWrite};
 
 impl Ftl for PageFtl {
-    type Config = PageConfig;
-
-    fn mount(config: &PageConfig, from: &Mount<'_>) -> Self {
-        Self::mount(config, from)
-    }
-
-    fn scan_time(config: &PageConfig, media: &Media, _: Option<&Media>) -> Span {
-        match config.checkpoint_pages.count() {
-            0 => Self::scan_time(&config.timing, config.spare_transfer, media),
-            _ => super::checkpoint::mount::time(config, media),
-        }
+    fn boxed(&self) -> Box<dyn Ftl> {
+        Box::new(self.clone())
     }
 
     fn units(&self) -> u32 {
@@ -47,7 +38,7 @@ impl Ftl for PageFtl {
     }
 
     #[inline]
-    fn read(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, wanted: PageRead, lpn: Lpn) -> bool {
+    fn read(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, wanted: PageRead, lpn: Lpn) -> bool {
         self.read(flash, owners, wanted, lpn)
     }
 
@@ -57,7 +48,7 @@ impl Ftl for PageFtl {
     }
 
     #[inline]
-    fn read_alone(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, wanted: PageRead, lpn: Lpn) -> bool {
+    fn read_alone(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, wanted: PageRead, lpn: Lpn) -> bool {
         self.read_alone(flash, owners, wanted, lpn)
     }
 
@@ -67,16 +58,16 @@ impl Ftl for PageFtl {
     }
 
     #[inline]
-    fn write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, unit: PageWrite) {
+    fn write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, unit: PageWrite) {
         self.write(flash, owners, unit);
     }
 
     #[inline]
-    fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
+    fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         self.end_write(flash, owners);
     }
 
-    fn close_programs(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
+    fn close_programs(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         self.close_programs(flash, owners);
     }
 
@@ -103,7 +94,7 @@ impl Ftl for PageFtl {
     }
 
     #[inline]
-    fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
+    fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         self.now = flash.now;
         self.finished(flash, owners, list);
     }
@@ -131,7 +122,7 @@ impl Ftl for PageFtl {
         self.map_is_due(timed) || self.trims_are_due() || self.checkpoint_is_due()
     }
 
-    fn run_due(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
+    fn run_due(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         self.now = flash.now;
         self.advance_map(flash, owners);
         let stores = self.trims_are_due() || self.checkpoint_is_due();
@@ -147,7 +138,7 @@ impl Ftl for PageFtl {
         self.wake(now);
     }
 
-    fn work_alone(&mut self, flash: &mut Flash<'_>, until: Time, stepped: impl FnMut(Time)) -> bool {
+    fn work_alone(&mut self, flash: &mut Flash<'_>, until: Time, stepped: &mut dyn FnMut(Time)) -> bool {
         self.map_works_alone(flash, until, stepped)
     }
 
@@ -173,7 +164,7 @@ impl Ftl for PageFtl {
         self.stale_pages()
     }
 
-    fn recover(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
+    fn recover(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         self.rewrite(flash, owners);
     }
 

@@ -27,7 +27,7 @@ const NEAR_OF_MANY: usize = 1;
 impl PageFtl {
     /// A program ends: prefetches for the ends of the next programs.
     #[inline]
-    pub(super) fn fetch_for_end(&mut self, flash: &Flash<'_>, owners: &impl Owners, ending: Handle<Command>) {
+    pub(super) fn fetch_for_end(&mut self, flash: &Flash<'_>, owners: &dyn Owners, ending: Handle<Command>) {
         if flash.backend.command(ending).count() > 1 {
             return self.fetch_for_end_of_many(flash, owners, ending);
         }
@@ -46,7 +46,7 @@ impl PageFtl {
 
     /// A program of many slots ends. If another was expected, it prefetches for its own slots, together. Where no time
     /// passes none is expected, and what it needs was prefetched as it began.
-    fn fetch_for_end_of_many(&mut self, flash: &Flash<'_>, owners: &impl Owners, ending: Handle<Command>) {
+    fn fetch_for_end_of_many(&mut self, flash: &Flash<'_>, owners: &dyn Owners, ending: Handle<Command>) {
         if !flash.backend.is_timed() {
             return;
         }
@@ -65,7 +65,7 @@ impl PageFtl {
     }
 
     /// Prefetches the map entries of all mapping units of a command, and the owners' data.
-    fn fetch_entries(&self, flash: &Flash<'_>, owners: &impl Owners, command: Handle<Command>) {
+    fn fetch_entries(&self, flash: &Flash<'_>, owners: &dyn Owners, command: Handle<Command>) {
         for (_, slot) in flash.backend.slots(command) {
             self.fetch(slot.lpn.index(), flash.backend.media());
             owners.fetch(slot.owner, slot.lpn);

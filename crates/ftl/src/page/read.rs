@@ -11,7 +11,7 @@ impl PageFtl {
     /// Reads sectors of one mapping unit; [`ReadSink::read_done`](crate::ReadSink::read_done) reports the end. Returns
     /// false if the mapping unit has no place and reads as zeros, without flash. A map unit reports this later.
     #[inline]
-    pub(crate) fn read(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, wanted: PageRead, lpn: Lpn) -> bool {
+    pub(crate) fn read(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, wanted: PageRead, lpn: Lpn) -> bool {
         let psn = match &mut self.mapping {
             Mapping::Ram(map) => map.get(lpn),
             Mapping::MapUnit(map_client) => {
@@ -36,7 +36,7 @@ impl PageFtl {
     pub(crate) fn read_alone(
         &mut self,
         flash: &mut Flash<'_>,
-        owners: &mut impl Owners,
+        owners: &mut dyn Owners,
         wanted: PageRead,
         lpn: Lpn,
     ) -> bool {
@@ -67,7 +67,7 @@ impl PageFtl {
     pub(super) fn read_at(
         &mut self,
         flash: &mut Flash<'_>,
-        owners: &mut impl Owners,
+        owners: &mut dyn Owners,
         wanted: PageRead,
         lpn: Lpn,
         psn: Psn,

@@ -29,7 +29,7 @@ impl PageFtl {
     }
 
     /// Gives up a pool in which nothing can be freed, and sends its waiting writes to other pools.
-    pub(super) fn give_up(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, pool: u32) {
+    pub(super) fn give_up(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, pool: u32) {
         self.pools[pool as usize].stuck = true;
         self.gave_up = true;
         let waiting = std::mem::take(&mut self.pools[pool as usize].waiting);
@@ -136,7 +136,7 @@ impl PageFtl {
     /// Retries the pools that gave up, after any erase, or all pools of an NVM set before a write of the set is refused
     /// (`last`). Their content may have become garbage since, or another pool may be able to help. Returns true if any
     /// pool of the set, or of all sets, is collecting.
-    pub(super) fn retry_stuck(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, last: Option<u32>) -> bool {
+    pub(super) fn retry_stuck(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, last: Option<u32>) -> bool {
         let count = last.map_or(self.pools.len(), |set| self.sets[set as usize].len());
         for i in 0..count {
             let pool = self.nth_of(last, i);
@@ -229,7 +229,7 @@ mod tests {
     use base::units::DieId;
 
     use super::*;
-    use crate::AnyConfig;
+    use crate::PageConfig;
     use crate::rig::{Rig, describe};
 
     /// Four pools, and queues that are confined to these dies.
@@ -238,9 +238,9 @@ mod tests {
             "flash = { part = 'dirik-2009', channels = 2, chips = 2, blocks = 24, pages = 16 }\n\
              ftl = { over-provisioning = '60%' }",
         );
-        let AnyConfig::Page(mut config) = config else { panic!("a page-mapped drive") };
+        let mut config = config.downcast_ref::<PageConfig>().expect("a page-mapped drive").clone();
         config.sets.extend(queues.iter().map(|dies| dies.map(DieId::new).to_vec()));
-        Rig::with(config, &array, None)
+        Rig::with(config, &array)
     }
 
     /// The helper of each pool while `full` pools have no space: two pools for each of two confined queues.

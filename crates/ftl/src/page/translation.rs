@@ -63,7 +63,7 @@ impl PageFtl {
     pub(super) fn load_finished(
         &mut self,
         flash: &mut Flash<'_>,
-        owners: &mut impl Owners,
+        owners: &mut dyn Owners,
         list: Handle<flash::backend::List>,
     ) {
         let command = flash.backend.list(list).first().expect("a read");
@@ -82,7 +82,7 @@ impl PageFtl {
     }
 
     /// Stores a translation page for the map unit.
-    pub(super) fn store_page(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, page: u32) {
+    pub(super) fn store_page(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, page: u32) {
         let version = self.versions.next();
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
         let state = &mut map_client.pages[page as usize];
@@ -95,7 +95,7 @@ impl PageFtl {
         self.write_page(flash, owners, page, version);
     }
 
-    fn write_page(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, page: u32, version: u32) {
+    fn write_page(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, page: u32, version: u32) {
         let (lpn, mask) = (Lpn::new(self.units + page), full_mask(self.geometry.sectors));
         self.write(
             flash,
@@ -172,7 +172,7 @@ impl PageFtl {
     }
 
     /// Writes the stale translation pages.
-    pub(crate) fn rewrite(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
+    pub(crate) fn rewrite(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         let Mapping::MapUnit(map_client) = &self.mapping else { return };
         for page in map_client.stale.clone() {
             let version = self.versions.next();
@@ -309,9 +309,9 @@ impl PageFtl {
 
 #[cfg(test)]
 mod tests {
+    use crate::PageFtl;
     use base::units::Lpn;
 
-    use crate::AnyFtl;
     use crate::rig::Rig;
 
     #[test]
@@ -352,7 +352,7 @@ mod tests {
                     [ftl]\nkind = 'page'\nover-provisioning = '60%'\nmap = { kind = 'uncached' }";
         for (lacking, page) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
             let mut rig = Rig::new(text);
-            let AnyFtl::Page(ftl) = &mut rig.ftl else { panic!("a page map") };
+            let ftl = rig.ftl.downcast_mut::<PageFtl>().expect("a page map");
             assert_eq!((ftl.groups, ftl.pools.len()), (2, 4));
             let page = Lpn::new(ftl.units + page);
             assert!(!ftl.make_room_for_pages(page), "both pools have their superblocks");

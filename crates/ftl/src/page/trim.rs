@@ -303,7 +303,7 @@ impl PageFtl {
     }
 
     /// Stores the dirty trim pages.
-    pub(super) fn store_trims(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
+    pub(super) fn store_trims(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         let mut stored = false;
         while let Some(trims) = self.trims.as_mut()
             && let Some(place) = trims.next_due()
@@ -327,7 +327,7 @@ impl PageFtl {
     }
 
     /// A trim page has been programmed: its discards are durable.
-    pub(super) fn trim_stored(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, slot: &Slot, psn: Psn) {
+    pub(super) fn trim_stored(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, slot: &Slot, psn: Psn) {
         self.blocks.mark_valid(psn);
         let Some(trims) = self.trims.as_mut() else { return };
         let page = slot.lpn.get() - trims.first;
@@ -353,7 +353,7 @@ impl PageFtl {
 
     /// A write finds no space and never will. The discards of a trim page are refused like writes: the drive takes no
     /// more.
-    pub(super) fn refuse(&mut self, owners: &mut impl Owners, unit: &PageWrite) {
+    pub(super) fn refuse(&mut self, owners: &mut dyn Owners, unit: &PageWrite) {
         if self.is_checkpoint(unit.lpn) {
             return self.give_up_checkpoint(unit);
         }

@@ -21,13 +21,7 @@ impl PageFtl {
 
     /// Reads a mapping unit that has no place from its static place, without an effect on the media.
     #[cold]
-    pub(super) fn read_unmapped(
-        &mut self,
-        flash: &mut Flash<'_>,
-        owners: &mut impl Owners,
-        wanted: PageRead,
-        lpn: Lpn,
-    ) {
+    pub(super) fn read_unmapped(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, wanted: PageRead, lpn: Lpn) {
         owners.note_unmapped();
         let psn = self.static_place(lpn);
         let (superblock, _) = self.geometry.locate(psn);

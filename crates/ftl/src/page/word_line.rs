@@ -37,7 +37,7 @@ impl PageFtl {
     }
 
     /// Sends a pool's program that has waited for the end of the pool's other programs.
-    pub(super) fn end_hold(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, pool: u32) {
+    pub(super) fn end_hold(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, pool: u32) {
         if self.fills_streams(flash) {
             return self.end_hold_of_streams(flash, owners, pool);
         }
@@ -59,7 +59,7 @@ impl PageFtl {
     }
 
     /// Sends all programs that wait for more data.
-    pub(crate) fn close_programs(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
+    pub(crate) fn close_programs(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         for pool in 0..self.groups {
             if self.pools[pool as usize].each_list().any(|of| of.held) {
                 self.send_held(flash, pool);

@@ -22,7 +22,7 @@ impl PageFtl {
     }
 
     /// Accepts one mapping unit of the request.
-    pub(crate) fn write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, unit: PageWrite) {
+    pub(crate) fn write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, unit: PageWrite) {
         self.note_write(&unit);
         let unit = self.with_stream(owners, unit);
         let set = self.set_of(owners, &unit);
@@ -61,7 +61,7 @@ impl PageFtl {
     }
 
     #[inline]
-    fn set_of(&self, owners: &impl Owners, unit: &PageWrite) -> u32 {
+    fn set_of(&self, owners: &dyn Owners, unit: &PageWrite) -> u32 {
         if self.kind_of(unit.lpn) == Holds::Data { owners.set(unit.owner) } else { self.set_of_pages() }
     }
 
@@ -83,7 +83,7 @@ impl PageFtl {
     /// Puts a write into the program of its pool, or lets it wait there.
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller for new writes and a rare one.
-    fn accept(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, pool: u32, unit: PageWrite) {
+    fn accept(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, pool: u32, unit: PageWrite) {
         let set = owners.set(unit.owner);
         let chosen = &mut self.pools[pool as usize];
         chosen.live += 1;
@@ -129,7 +129,7 @@ impl PageFtl {
 
     /// Places the unplaced writes again, after older copies have become garbage. Refuses one only if no work in
     /// progress can free space.
-    pub(super) fn place_unplaced(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
+    pub(super) fn place_unplaced(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         if self.unplaced.iter().all(VecDeque::is_empty) {
             return;
         }
@@ -141,7 +141,7 @@ impl PageFtl {
         self.announce_room(owners);
     }
 
-    fn place_unplaced_of_set(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, set: u32) {
+    fn place_unplaced_of_set(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, set: u32) {
         let pages = set == self.set_of_pages();
         while let Some(unit) = self.unplaced[set as usize].front().copied() {
             if self.asks_place(flash, &unit) {
@@ -173,7 +173,7 @@ impl PageFtl {
     }
 
     /// Writes a translation page to any log with room beside the copies that it needs. Returns false if none has.
-    fn store_anywhere(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, unit: &PageWrite) -> bool {
+    fn store_anywhere(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, unit: &PageWrite) -> bool {
         let Some(pool) = self.pool_for_last_page() else { return false };
         // A program of its own, which waits for nothing.
         self.pools[pool as usize].turn_to(Stream::HOST);
@@ -188,7 +188,7 @@ impl PageFtl {
     }
 
     /// Ends a write request: submits the programs under assembly, except those that wait for more data.
-    pub(crate) fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
+    pub(crate) fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         if std::mem::take(&mut self.waited) > 0 {
             self.placer.program_filled(self.waited_set, false);
         }
@@ -230,7 +230,7 @@ impl PageFtl {
     pub(super) fn append(
         &mut self,
         flash: &mut Flash<'_>,
-        owners: &mut impl Owners,
+        owners: &mut dyn Owners,
         pool: u32,
         unit: &PageWrite,
     ) -> bool {
@@ -251,7 +251,7 @@ impl PageFtl {
 
     /// The same where a program begins, ends, or takes a part of a mapping unit.
     #[inline(never)]
-    fn append_to_next(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, pool: u32, unit: &PageWrite) -> bool {
+    fn append_to_next(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, pool: u32, unit: &PageWrite) -> bool {
         self.part_programs(flash, pool, unit);
         let assembly = match self.open_program(flash, pool) {
             Some(assembly) if !is_full(flash, assembly) => assembly,
@@ -299,7 +299,7 @@ impl PageFtl {
     fn read_rest(
         &mut self,
         flash: &mut Flash<'_>,
-        owners: &mut impl Owners,
+        owners: &mut dyn Owners,
         pool: u32,
         unit: &PageWrite,
         program: (Handle<Command>, SlotRef),
@@ -452,14 +452,14 @@ impl PageFtl {
 
     /// Continues the waiting writes of a pool while it has space.
     #[inline]
-    pub(super) fn resume(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, pool: u32) {
+    pub(super) fn resume(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, pool: u32) {
         if !self.pools[pool as usize].waiting.is_empty() {
             self.write_waiting(flash, owners, pool);
         }
     }
 
     #[inline(never)]
-    fn write_waiting(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, pool: u32) {
+    fn write_waiting(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, pool: u32) {
         while let Some(unit) = self.pools[pool as usize].waiting.front().copied() {
             if self.asks_place(flash, &unit) {
                 let chosen = &mut self.pools[pool as usize];
@@ -495,9 +495,9 @@ fn is_full(flash: &Flash<'_>, assembly: Assembly) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use crate::PageFtl;
     use base::units::Lpn;
 
-    use crate::AnyFtl;
     use crate::port::{OldPlace, PageWrite};
     use crate::rig::Rig;
 
@@ -507,7 +507,7 @@ mod tests {
             "flash = { part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 40, pages = 16, planes = 1 }\n\
              [ftl]\nkind = 'page'\nover-provisioning = '60%'",
         );
-        let AnyFtl::Page(ftl) = &mut rig.ftl else { panic!("a page map") };
+        let ftl = rig.ftl.downcast_mut::<PageFtl>().expect("a page map");
         assert!(!ftl.forgotten(), "none waits");
         let unit = PageWrite {
             lpn: Lpn::new(0),

@@ -3,14 +3,16 @@
 use std::fmt::Display;
 
 use base::memory::growing;
+use base::units::Span;
 use flash::backend::Timing;
-use flash::nand::Geometry;
+use flash::nand::{Geometry, Media};
 
 use super::blocks::Blocks;
 use super::cache::MapCache;
 use super::slc::Slc;
-use super::{DensitySpec, MappingSpec, SlcMlcSpec, chains, density, filter, wear};
+use super::{DensitySpec, MappingSpec, SlcMlcFtl, SlcMlcSpec, chains, density, filter, wear};
 use crate::family::{Array, Config};
+use crate::port::{Ftl, Mount};
 use crate::toolkit::{ENTRY, Map, WearSpec};
 
 /// Keys and tables of a device that only the SLC flash sees.
@@ -54,6 +56,14 @@ impl SlcMlcConfig {
 }
 
 impl Config for SlcMlcConfig {
+    fn mount(&self, from: &Mount<'_>) -> Box<dyn Ftl> {
+        Box::new(SlcMlcFtl::mount(self, from))
+    }
+
+    fn scan_time(&self, media: &Media, slc_array: Option<&Media>) -> Span {
+        SlcMlcFtl::scan_time(self, media, slc_array)
+    }
+
     fn units(&self) -> u32 {
         self.units
     }

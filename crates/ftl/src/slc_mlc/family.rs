@@ -1,12 +1,14 @@
 //! The device descriptions that Chang's FTL accepts, and its configuration for them.
 
+use std::sync::Arc;
+
 use base::fault::Faults;
 use base::units::{Bytes, SECTOR};
 use flash::backend::{Arbitration, Completion, Controllers, ModeTimes, Timing, Transfer};
 use flash::nand::Geometry;
 
 use super::{MappingSpec, SlcMlcConfig, SlcMlcSpec, ThresholdBy};
-use crate::family::{Array, Family, Setup, Site};
+use crate::family::{Array, Config, Family, Setup, Site};
 use crate::idle::Idle;
 use crate::map_unit::MapSpec;
 use crate::page::{GcSpec, PlacementSpec};
@@ -57,6 +59,10 @@ impl Family for SlcMlcFamily {
         ];
         idle.extend(idle_keys(site, &chang));
         idle
+    }
+
+    fn config(&self, site: &Site<'_>, setup: Setup) -> Arc<dyn Config> {
+        Arc::new(self.make_config(site, setup))
     }
 
     fn geometry(&self, site: &Site<'_>, faults: &mut Faults) -> Option<Geometry> {
@@ -144,7 +150,7 @@ impl Family for SlcMlcFamily {
 
 impl SlcMlcFamily {
     /// The configuration of the FTL for a description without faults.
-    pub(crate) fn config(&self, site: &Site<'_>, setup: Setup) -> SlcMlcConfig {
+    fn make_config(&self, site: &Site<'_>, setup: Setup) -> SlcMlcConfig {
         let Array { geometry, backend, endurance, .. } = setup.array;
         SlcMlcConfig {
             geometry,

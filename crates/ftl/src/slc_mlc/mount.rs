@@ -350,7 +350,6 @@ mod tests {
     use base::engine::Rng;
 
     use super::*;
-    use crate::AnyFtl;
     use crate::rig::Rig;
 
     #[test]
@@ -367,7 +366,7 @@ mod tests {
             rig.run_until_idle();
         }
         rig.cut_power();
-        let AnyFtl::SlcMlc(ftl) = &rig.ftl else { panic!("Chang's FTL") };
+        let ftl = rig.ftl.downcast_ref::<SlcMlcFtl>().expect("Chang's FTL");
         let chains = ftl.disk.mlc.mapping.chains();
         let last: Vec<_> = chains.by_age().map(|lba| chains.logs(lba).last().expect("a log block")).collect();
         assert!(last.len() > 5 && !last.is_sorted(), "their numbers say nothing of their ages: {last:?}");

@@ -101,7 +101,7 @@ impl Store {
         &mut self,
         disk: &mut Disk,
         flash: &mut Flash<'_>,
-        owners: &mut impl Owners,
+        owners: &mut dyn Owners,
         wakeup: Wakeup,
     ) -> Next<Reclaim> {
         match (self.phase, wakeup) {
@@ -118,7 +118,7 @@ impl Store {
 
     /// Finds places for as many pages as possible. If there is none, makes room; if that is impossible, refuses the
     /// page.
-    fn place(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, owners: &mut impl Owners) -> Next<Reclaim> {
+    fn place(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, owners: &mut dyn Owners) -> Next<Reclaim> {
         while self.batch.len() < BATCH
             && let Some(due) = self.due.front().copied()
         {
@@ -180,7 +180,7 @@ impl Store {
         &mut self,
         disk: &mut Disk,
         flash: &mut Flash<'_>,
-        owners: &mut impl Owners,
+        owners: &mut dyn Owners,
         gathered: Option<Handle<List>>,
     ) -> Next<Reclaim> {
         let mut list = None;
@@ -205,7 +205,7 @@ impl Store {
         &mut self,
         disk: &mut Disk,
         flash: &mut Flash<'_>,
-        owners: &mut impl Owners,
+        owners: &mut dyn Owners,
         gathered: Option<Handle<List>>,
         fetched: Option<Handle<List>>,
     ) -> Next<Reclaim> {
@@ -259,7 +259,7 @@ impl Store {
         &mut self,
         disk: &mut Disk,
         flash: &mut Flash<'_>,
-        owners: &mut impl Owners,
+        owners: &mut dyn Owners,
         list: Handle<List>,
     ) -> Next<Reclaim> {
         for page in self.batch.drain(..) {
@@ -297,7 +297,7 @@ fn slot_of(page: &Placed, old: Psn) -> Slot {
 fn add_page(
     disk: &mut Disk,
     flash: &mut Flash<'_>,
-    owners: &mut impl Owners,
+    owners: &mut dyn Owners,
     (list, cause): (Handle<List>, Cause),
     (page, unit): (&mut Placed, Option<&PageWrite>),
 ) {

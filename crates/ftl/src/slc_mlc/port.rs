@@ -1,22 +1,16 @@
 //! The FTL port of Chang's FTL.
 
 use base::engine::Handle;
-use base::units::{Lpn, Span, Time};
+use base::units::{Lpn, Time};
 use flash::backend::List;
 use flash::nand::Media;
 
-use super::{SlcMlcConfig, SlcMlcFtl};
-use crate::port::{Counters, Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrite};
+use super::SlcMlcFtl;
+use crate::port::{Counters, Flash, Ftl, Owner, Owners, PageRead, PageWrite};
 
 impl Ftl for SlcMlcFtl {
-    type Config = SlcMlcConfig;
-
-    fn mount(config: &SlcMlcConfig, from: &Mount<'_>) -> Self {
-        Self::mount(config, from)
-    }
-
-    fn scan_time(config: &SlcMlcConfig, media: &Media, slc_array: Option<&Media>) -> Span {
-        Self::scan_time(config, media, slc_array)
+    fn boxed(&self) -> Box<dyn Ftl> {
+        Box::new(self.clone())
     }
 
     fn units(&self) -> u32 {
@@ -40,7 +34,7 @@ impl Ftl for SlcMlcFtl {
     }
 
     #[inline]
-    fn read(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, wanted: PageRead, lpn: Lpn) -> bool {
+    fn read(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, wanted: PageRead, lpn: Lpn) -> bool {
         self.read(flash, owners, wanted, lpn)
     }
 
@@ -50,12 +44,12 @@ impl Ftl for SlcMlcFtl {
     }
 
     #[inline]
-    fn write(&mut self, _: &mut Flash<'_>, _: &mut impl Owners, unit: PageWrite) {
+    fn write(&mut self, _: &mut Flash<'_>, _: &mut dyn Owners, unit: PageWrite) {
         self.write(unit);
     }
 
     #[inline]
-    fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
+    fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         self.end_write(flash, owners);
     }
 
@@ -64,7 +58,7 @@ impl Ftl for SlcMlcFtl {
     }
 
     #[inline]
-    fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
+    fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         self.finished(flash, owners, list);
     }
 
@@ -99,11 +93,11 @@ impl Ftl for SlcMlcFtl {
         self.is_due()
     }
 
-    fn run_due(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners) {
+    fn run_due(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         self.begin_due(flash, owners);
     }
 
-    fn finished_slc(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, list: Handle<List>) {
+    fn finished_slc(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         self.finished_slc(flash, owners, list);
     }
 

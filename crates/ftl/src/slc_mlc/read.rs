@@ -51,7 +51,7 @@ impl Read {
         &mut self,
         disk: &mut Disk,
         flash: &mut Flash<'_>,
-        owners: &mut impl Owners,
+        owners: &mut dyn Owners,
         wakeup: Wakeup,
     ) -> Next {
         match self.phase {
@@ -73,7 +73,7 @@ impl Read {
     }
 
     /// Reads the sectors that are in the SLC flash.
-    fn gather(&mut self, disk: &Disk, flash: &mut Flash<'_>, owners: &mut impl Owners) -> Option<Handle<List>> {
+    fn gather(&mut self, disk: &Disk, flash: &mut Flash<'_>, owners: &mut dyn Owners) -> Option<Handle<List>> {
         let slc = disk.slc.as_ref()?;
         let mut gatherer = Gatherer::new();
         for (i, unit) in self.units.iter_mut().enumerate() {
@@ -90,7 +90,7 @@ impl Read {
         &mut self,
         disk: &mut Disk,
         flash: &mut Flash<'_>,
-        owners: &mut impl Owners,
+        owners: &mut dyn Owners,
         gathered: Option<Handle<List>>,
     ) -> Next {
         let mut list = None;
@@ -120,7 +120,7 @@ impl Read {
         &mut self,
         disk: &mut Disk,
         flash: &mut Flash<'_>,
-        owners: &mut impl Owners,
+        owners: &mut dyn Owners,
         gathered: Option<Handle<List>>,
         list: Option<Handle<List>>,
     ) -> Next {

@@ -77,7 +77,7 @@ impl From<Above> for Task {
 
 impl Task {
     /// Runs the next step of a task.
-    fn step(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, owners: &mut impl Owners, wakeup: Wakeup) -> Next<Self> {
+    fn step(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, owners: &mut dyn Owners, wakeup: Wakeup) -> Next<Self> {
         match self {
             Self::Scrub(scrub) => scrub.step(disk, flash, wakeup).widen(),
             Self::Read(read) => read.step(disk, flash, owners, wakeup).widen(),
@@ -106,7 +106,7 @@ impl Tasks {
     }
 
     /// Begins a task. None may be under way.
-    pub(super) fn begin(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, owners: &mut impl Owners, task: Task) {
+    pub(super) fn begin(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, owners: &mut dyn Owners, task: Task) {
         assert!(self.is_empty(), "{:?} is under way", self.stack);
         self.stack.push(task);
         self.run_tasks(disk, flash, owners, Wakeup::Run);
@@ -117,7 +117,7 @@ impl Tasks {
         &mut self,
         disk: &mut Disk,
         flash: &mut Flash<'_>,
-        owners: &mut impl Owners,
+        owners: &mut dyn Owners,
         (array, list): (Array, Handle<List>),
     ) {
         let expected = self.list.take();
@@ -126,7 +126,7 @@ impl Tasks {
     }
 
     /// Runs the top task until it waits for a list, or no task is left.
-    fn run_tasks(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, owners: &mut impl Owners, mut wakeup: Wakeup) {
+    fn run_tasks(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, owners: &mut dyn Owners, mut wakeup: Wakeup) {
         while let Some(task) = self.stack.last_mut() {
             wakeup = match task.step(disk, flash, owners, wakeup) {
                 Next::List(array, list) => {

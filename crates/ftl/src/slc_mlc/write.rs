@@ -95,7 +95,7 @@ impl Write {
         &mut self,
         disk: &mut Disk,
         flash: &mut Flash<'_>,
-        owners: &mut impl Owners,
+        owners: &mut dyn Owners,
         wakeup: Wakeup,
     ) -> Next<Above> {
         match (self.route, wakeup) {
@@ -118,7 +118,7 @@ impl Write {
     }
 
     /// Appends the rest of a small write to the log: makes room, programs pages, or ends the write.
-    fn append(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, owners: &mut impl Owners, done: usize) -> Next<Above> {
+    fn append(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, owners: &mut dyn Owners, done: usize) -> Next<Above> {
         if done == self.smalls.len() {
             self.units.iter().for_each(|unit| owners.write_done(unit.owner, self.service));
             return self.end(disk);

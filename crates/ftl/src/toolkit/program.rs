@@ -11,7 +11,7 @@ use crate::port::{Flash, Owners, PageWrite};
 #[inline]
 pub(crate) fn push_unit(
     flash: &mut Flash<'_>,
-    owners: &impl Owners,
+    owners: &dyn Owners,
     program: Handle<Command>,
     unit: &PageWrite,
 ) -> SlotRef {
@@ -22,7 +22,7 @@ pub(crate) fn push_unit(
 
 /// Puts the owner's data of a mapping unit into a slot.
 #[inline]
-pub(crate) fn give_unit(flash: &mut Flash<'_>, owners: &impl Owners, unit: &PageWrite, to: SlotRef) {
+pub(crate) fn give_unit(flash: &mut Flash<'_>, owners: &dyn Owners, unit: &PageWrite, to: SlotRef) {
     if flash.backend.has_content() {
         owners.give(unit, flash.backend.content_mut(to));
     }
@@ -32,7 +32,7 @@ pub(crate) fn give_unit(flash: &mut Flash<'_>, owners: &impl Owners, unit: &Page
 /// (read-modify-write).
 pub(crate) fn read_rest(
     flash: &mut Flash<'_>,
-    owners: &mut impl Owners,
+    owners: &mut dyn Owners,
     list: Handle<List>,
     (unit, psn): (&PageWrite, Psn),
     (program, to): (Handle<Command>, SlotRef),

@@ -127,7 +127,7 @@ mod tests {
     use super::*;
     use base::units::Time;
     use flash::backend::{Backend, Cause, Class, Slot};
-    use flash::nand::{Stamp, Stream, Target};
+    use flash::nand::{Stream, Target};
 
     use crate::rig::Rig;
 

@@ -120,7 +120,7 @@ mod tests {
     use super::*;
     use crate::buffer::Taken;
     use crate::spec::{ResolvedBuffer, ResolvedSuperblocks};
-    use flash::nand::Stamp;
+    use flash::nand::{SectorKind, Stamp};
     use ftl::Origin;
 
     fn buffer() -> Buffer {

@@ -65,13 +65,13 @@ mod tests {
     use super::*;
     use crate::buffer::Taken;
     use crate::spec::ResolvedBuffer;
-    use flash::nand::Stamp;
+    use flash::nand::{SectorKind, Stamp};
     use ftl::Origin;
 
     const UNIT: Lpn = Lpn::new(5);
 
     fn buffer() -> Buffer {
-        Buffer::new(ResolvedBuffer { units: 4, high: 2, low: 1, ..ResolvedBuffer::default() }, 4, 1)
+        Buffer::new(ResolvedBuffer { units: 4, high: 2, low: 1, ..ResolvedBuffer::default() }, SectorKind::Stamp, 4, 1)
     }
 
     fn take(buffer: &mut Buffer, stamp: u64) {
@@ -84,7 +84,7 @@ mod tests {
 
     fn content(buffer: &Buffer) -> Option<(u64, bool)> {
         let found = buffer.find(UNIT)?;
-        Some((buffer.data(found.entry).sector(0).0, found.zeros))
+        Some((buffer.data(found.entry).sector::<Stamp>(0).0, found.zeros))
     }
 
     #[test]

@@ -192,7 +192,7 @@ mod tests {
     use crate::buffer::{Buffer, Taken};
     use crate::spec::{ResolvedBuffer, ResolvedSuperblocks};
     use base::units::Lpn;
-    use flash::nand::Stamp;
+    use flash::nand::{SectorKind, Stamp};
     use ftl::Origin;
     use proptest::prelude::*;
     use std::num::NonZeroU32;
@@ -201,7 +201,12 @@ mod tests {
     /// above 3 superblocks.
     fn buffer() -> Buffer {
         let superblocks = ResolvedSuperblocks { units: 4, most: 3, sectors: 24, high: 16 };
-        Buffer::new(ResolvedBuffer { superblocks: Some(superblocks), ..ResolvedBuffer::default() }, 4, 1)
+        Buffer::new(
+            ResolvedBuffer { superblocks: Some(superblocks), ..ResolvedBuffer::default() },
+            SectorKind::Stamp,
+            4,
+            1,
+        )
     }
 
     fn take(buffer: &mut Buffer, unit: u32, mask: u64) -> Taken {

@@ -103,7 +103,7 @@ mod tests {
     use crate::buffer::tests::{buffer, take};
     use crate::spec::ResolvedBuffer;
     use base::units::Lpn;
-    use flash::nand::Stamp;
+    use flash::nand::{SectorKind, Stamp};
     use ftl::Origin;
 
     #[test]
@@ -121,8 +121,12 @@ mod tests {
 
     #[test]
     fn a_partial_program_is_sent_only_if_nothing_else_would_make_room() {
-        let mut b =
-            Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0, ..ResolvedBuffer::default() }, 4, 2);
+        let mut b = Buffer::new(
+            ResolvedBuffer { units: 4, high: 4, low: 0, ..ResolvedBuffer::default() },
+            SectorKind::Stamp,
+            4,
+            2,
+        );
         (0..3).for_each(|lpn| assert_eq!(take(&mut b, lpn, 1, 1), Taken::New));
         assert!(b.is_due(4, None, false, |_, _| true).is_none());
         assert!(b.is_due(4, None, true, |_, _| true).is_some(), "nothing else would make room");
@@ -135,8 +139,12 @@ mod tests {
 
     #[test]
     fn units_that_the_ftl_does_not_take_stay_and_absorb() {
-        let mut b =
-            Buffer::<Stamp>::new(ResolvedBuffer { units: 8, high: 2, low: 1, ..ResolvedBuffer::default() }, 4, 2);
+        let mut b = Buffer::new(
+            ResolvedBuffer { units: 8, high: 2, low: 1, ..ResolvedBuffer::default() },
+            SectorKind::Stamp,
+            4,
+            2,
+        );
         (0..8).for_each(|lpn| assert_eq!(take(&mut b, lpn, 1, 1), Taken::New));
         // Two programs of two units at once.
         let takes = |_: u32, under_way: u32| under_way < 4;
@@ -156,8 +164,12 @@ mod tests {
 
     #[test]
     fn a_set_that_takes_nothing_does_not_keep_another_waiting() {
-        let mut b =
-            Buffer::<Stamp>::new(ResolvedBuffer { units: 8, high: 8, low: 0, ..ResolvedBuffer::default() }, 4, 2);
+        let mut b = Buffer::new(
+            ResolvedBuffer { units: 8, high: 8, low: 0, ..ResolvedBuffer::default() },
+            SectorKind::Stamp,
+            4,
+            2,
+        );
         let take = |b: &mut Buffer, lpn, set| b.take(Lpn::new(lpn), set, 1, (&[Stamp(1)], 0), Origin::default());
         [(0, 0), (1, 0), (2, 0), (3, 1)].into_iter().for_each(|(lpn, set)| _ = take(&mut b, lpn, set));
         let only_second = |set: u32, _: u32| set == 1;
@@ -169,8 +181,12 @@ mod tests {
 
     #[test]
     fn a_mapping_unit_goes_to_the_dies_of_its_last_writer() {
-        let mut b =
-            Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0, ..ResolvedBuffer::default() }, 4, 3);
+        let mut b = Buffer::new(
+            ResolvedBuffer { units: 4, high: 4, low: 0, ..ResolvedBuffer::default() },
+            SectorKind::Stamp,
+            4,
+            3,
+        );
         let take = |b: &mut Buffer, lpn, set| b.take(Lpn::new(lpn), set, 1, (&[Stamp(1)], 0), Origin::default());
         for (lpn, set) in [(0, 1), (1, 2), (2, 2), (3, 1)] {
             assert_eq!(take(&mut b, lpn, set), Taken::New);
@@ -197,8 +213,12 @@ mod tests {
     #[test]
     fn a_stale_queue_entry_of_one_set_does_not_name_a_mapping_unit_of_another() {
         // A mapping unit of the other set and of the same epoch reuses the place of the discarded one.
-        let mut b =
-            Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0, ..ResolvedBuffer::default() }, 4, 2);
+        let mut b = Buffer::new(
+            ResolvedBuffer { units: 4, high: 4, low: 0, ..ResolvedBuffer::default() },
+            SectorKind::Stamp,
+            4,
+            2,
+        );
         b.take(Lpn::new(7), 0, 1, (&[Stamp(1)], 0), Origin::default());
         b.discard(Lpn::new(7)).into_iter().for_each(|epoch| b.written(epoch));
         b.take(Lpn::new(8), 1, 1, (&[Stamp(1)], 0), Origin::default());

@@ -2,11 +2,10 @@
 
 use base::units::Lpn;
 use flash::nand::Sector;
-use ftl::Ftl;
 
 use crate::Ssd;
 
-impl<S: Sector, F: Ftl> Ssd<S, F> {
+impl<S: Sector> Ssd<S> {
     /// True if a mapping unit may hold data; false if it was never written, or was discarded, and reads as zeros. Every
     /// acknowledged write counts, whether flash or the write buffer has it. The answer takes no time and changes nothing.
     ///

@@ -10,12 +10,12 @@ use super::request::Status;
 use crate::Ssd;
 use crate::buffer::Taken;
 use crate::spec::FlushPolicy;
-use ftl::{Ftl, OldPlace, PageWrite, Sabotage, full_mask};
+use ftl::{OldPlace, PageWrite, Sabotage, full_mask};
 
 /// Waiting writes are prefetched this many places before their turn.
 const AHEAD: usize = 4;
 
-impl<S: Sector, F: Ftl> Ssd<S, F> {
+impl<S: Sector> Ssd<S> {
     /// A write gets in line for the buffer. Behind others that wait for room, it waits until a unit leaves.
     pub(super) fn queue_for_buffer(&mut self, handle: Handle<Active<S>>) {
         let waits = self.buffer_is_filled && !self.buffer_queue.is_empty() && !self.clients.is_drained();

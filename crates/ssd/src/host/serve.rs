@@ -11,13 +11,13 @@ use super::link::Direction;
 use super::overlap::Extent;
 use super::request::{Completion, Request, Status};
 use crate::Ssd;
-use ftl::{Event, Ftl, HostEvent, OldPlace, PageRead, PageWrite, Sabotage, full_mask};
+use ftl::{Event, HostEvent, OldPlace, PageRead, PageWrite, Sabotage, full_mask};
 
 /// The last version in a spare area with which the drive still takes writes: it becomes read-only before its versions
 /// of 32 bits are used up. The others are for what it still has to store by itself: its buffer, its map, its records.
 pub(crate) const LAST_VERSION: u32 = u32::MAX - (1 << 24);
 
-impl<S: Sector, F: Ftl> Ssd<S, F> {
+impl<S: Sector> Ssd<S> {
     /// Does all work that is possible at this moment.
     #[inline]
     pub(crate) fn run_ready(&mut self) {

@@ -3,12 +3,12 @@
 use base::engine::Handle;
 use base::io::IoKind;
 use flash::nand::Sector;
-use ftl::{Event, Ftl, HostEvent};
+use ftl::{Event, HostEvent};
 
 use super::clients::Active;
 use crate::Ssd;
 
-impl<S: Sector, F: Ftl> Ssd<S, F> {
+impl<S: Sector> Ssd<S> {
     /// Looks a read up and begins it.
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller.

@@ -2,11 +2,10 @@
 
 use base::units::Time;
 use flash::nand::Sector;
-use ftl::{Config, Ftl};
 
 use crate::Ssd;
 
-impl<S: Sector, F: Ftl> Ssd<S, F> {
+impl<S: Sector> Ssd<S> {
     /// Lays out the flash of a new drive as a long run of random writes would leave it, and lets the FTL mount it. Time
     /// is off and stays off; it was `before` earlier. Returns false, and changes nothing, if so many blocks are bad that
     /// the units have no room.

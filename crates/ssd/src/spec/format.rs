@@ -6,8 +6,6 @@
 
 use flash::nand::{FaultSpec, Geometry};
 
-use ftl::Config;
-
 use super::Resolved;
 use crate::Precondition;
 

@@ -5,7 +5,7 @@
 
 use base::fault::Faults;
 use base::units::{Bytes, Rate, SECTOR};
-use ftl::{Config, MapSpec};
+use ftl::MapSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

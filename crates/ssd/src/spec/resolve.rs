@@ -1,11 +1,13 @@
 //! Checks a description as a whole: finds every fault, each with its key and the remedy.
 
+use std::sync::Arc;
+
 use base::fault::{Fault, Faults};
 use base::units::{Bytes, Rate, SECTOR, Sectors};
 use flash::backend::{Config, Timing};
 use flash::nand::{CustomPart, Geometry, Part};
 use flash::spec::{ResolvedSlcArray, SlcSpec};
-use ftl::{AnyConfig, Array, Config as _, FtlSpec, Planted, Setup, Site};
+use ftl::{Array, FtlSpec, Planted, Setup, Site};
 
 use super::{FlushPolicy, LinkSpec, ReadTransfer, ResolvedBuffer, ResolvedQueues, Spec};
 
@@ -33,7 +35,7 @@ pub struct Resolved {
     /// Chips in a gang.
     pub gang: u32,
     /// The configuration of the FTL.
-    pub family: AnyConfig,
+    pub family: Arc<dyn ftl::Config>,
     /// The bug that a test has planted; none otherwise.
     pub(crate) planted: Planted,
 }

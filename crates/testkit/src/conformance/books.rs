@@ -140,7 +140,7 @@ fn commands(trial: &Trial<'_>, host: &Host, counters: &Counters) {
 /// only the requested sectors, a whole number on every bus.
 fn bytes(trial: &Trial<'_>, counters: &Counters) {
     let unit = trial.resolved.backend.timing.slot_bytes;
-    if trial.resolved.family.hydra().is_some() {
+    if trial.resolved.family.downcast_ref::<ftl::HydraConfig>().is_some() {
         let least = trial.resolved.backend.timing.bytes_of(trial.resolved.gang);
         for (op, cause, tally) in counters.flash.rows().filter(|(_, cause, _)| *cause != Cause::Pad) {
             let (bytes, name) = (tally.bytes.get(), format!("bytes that {} for {} sent", op.name(), cause.name()));

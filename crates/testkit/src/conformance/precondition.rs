@@ -7,7 +7,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use base::engine::Rng;
 use base::units::{Bytes, Ratio, SECTOR};
 use flash::nand::{FaultSpec, Stamp};
-use ftl::Config;
 use ssd::{Precondition, Resolved, Ssd};
 
 use super::{Trial, Work, message_of, script};

@@ -44,7 +44,7 @@ const BURST: u32 = 64;
 pub(super) fn wear(trial: &Trial<'_>) -> Work {
     let geometry = &trial.resolved.geometry;
     let ftl = &trial.resolved.ftl;
-    let hydra = trial.resolved.family.hydra();
+    let hydra = trial.resolved.family.downcast_ref::<ftl::HydraConfig>();
     let bound = match hydra {
         Some(_) => bound_at_rest(&ftl.wear),
         None => bound(ftl, geometry.blocks),

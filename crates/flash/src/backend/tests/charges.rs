@@ -10,7 +10,7 @@ fn an_event_takes_eight_bytes_with_its_generation() {
 }
 
 /// Readings in the middle between two events, and the time charged until then.
-fn follow<S: Sector>(bench: &mut Bench<S>, mut look: impl FnMut(&Backend, Time)) {
+fn follow(bench: &mut Bench, mut look: impl FnMut(&Backend, Time)) {
     while let Some((at, event)) = bench.events.pop() {
         look(&bench.backend, Time::from_ps((bench.now.as_ps() + at.as_ps()) / 2));
         bench.now = at;
@@ -40,7 +40,7 @@ fn busy_times_of_a_held_channel_and_of_a_copy_equal_the_account_at_any_moment() 
     for hold in [false, true] {
         let arbitration = Arbitration { hold, ..FORWARDED };
         let hydra = Hydra { chips: 1, command: Span::from_us(2), arbitration, ..Hydra::default() };
-        let mut bench = hydra.build::<()>();
+        let mut bench = hydra.build();
         let list = bench.background(1);
         bench.erase(list, 0, 1);
         bench.submit(list);

@@ -7,21 +7,21 @@ use crate::nand::{Spare, Stamp};
 const NEW: Stamp = Stamp(1000);
 
 /// A copy of row 0 of die 0 to its block 1, some sectors of it new.
-fn merge(bench: &mut Bench<Stamp>, mask: u64, slot: Slot) -> Handle<List> {
+fn merge(bench: &mut Bench, mask: u64, slot: Slot) -> Handle<List> {
     let list = bench.background(5);
     let target = Target { superblock: block_of(0, 1), offset: 0 };
     let command = bench.backend.add_copy_back(list, Cause::Merge, target, Stream::COPIES);
     let place = bench.backend.push_slot(command, Slot { psn: bench.psn(0, 0, 0), mask, ..slot });
     for sector in (0..16).filter(|sector| mask & (1 << sector) != 0) {
-        bench.backend.payload_of(place)[sector] = NEW;
+        bench.backend.content_mut(place).put_sector(sector, NEW);
     }
     bench.backend.set_sectors(command, mask.count_ones());
     list
 }
 
 /// A bench whose row 0 of die 0 is full of distinct stamps.
-fn full(hydra: Hydra, seed: u64) -> Bench<Stamp> {
-    let mut bench = hydra.seeded::<Stamp>(seed);
+fn full(hydra: Hydra, seed: u64) -> Bench {
+    let mut bench = hydra.seeded(SectorKind::Stamp, seed);
     bench.backend.set_timed(false);
     let list = bench.background(0);
     bench.erase(list, 0, 0);
@@ -29,8 +29,8 @@ fn full(hydra: Hydra, seed: u64) -> Bench<Stamp> {
     let command = bench.backend.add_program(list, Cause::Host, target, Stream::HOST);
     let slot = Slot { lpn: Lpn::new(77), version: 3, ..Slot::default() };
     let place = bench.backend.push_slot(command, slot);
-    for (i, stamp) in bench.backend.payload_of(place).iter_mut().enumerate() {
-        *stamp = Stamp(i as u64 + 1);
+    for i in 0..16 {
+        bench.backend.content_mut(place).put_sector(i, Stamp(i as u64 + 1));
     }
     bench.submit(list);
     bench.run();
@@ -40,7 +40,7 @@ fn full(hydra: Hydra, seed: u64) -> Bench<Stamp> {
 }
 
 /// The content that a read of the copy returns, and its spare area.
-fn copied(bench: &mut Bench<Stamp>) -> (Vec<Stamp>, Spare) {
+fn copied(bench: &mut Bench) -> (Vec<Stamp>, Spare) {
     let psn = bench.psn(0, 1, 0);
     let list = bench.backend.open_list(Class::HostRead, 6);
     let read = bench.backend.add_read(list, Cause::Host, block_of(0, 1));
@@ -50,7 +50,7 @@ fn copied(bench: &mut Bench<Stamp>) -> (Vec<Stamp>, Spare) {
         bench.now = at;
         bench.backend.handle(at, event, &mut bench.events, &mut bench.hash);
     }
-    (bench.backend.payload_of(place).to_vec(), bench.backend.media().spare(psn))
+    ((0..16).map(|i| bench.backend.content_of(place).sector(i)).collect(), bench.backend.media().spare(psn))
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn the_copy_of_an_unreadable_source_is_unreadable() {
     assert!(bench.backend.media().is_unreadable(bench.psn(0, 1, 0)));
 }
 
-fn aborts(slot: Slot, mask: u64, change: impl FnOnce(&mut Bench<Stamp>, Handle<List>)) -> String {
+fn aborts(slot: Slot, mask: u64, change: impl FnOnce(&mut Bench, Handle<List>)) -> String {
     let mut bench = full(Hydra::default(), 1);
     let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let list = merge(&mut bench, mask, slot);

@@ -30,7 +30,7 @@ fn drawn(bench: &mut Bench, dies: &[u32]) -> String {
 
 fn sequential_read(chips: u32) -> String {
     let hydra = hydra(chips, false, Span::ZERO);
-    let mut bench = hydra.build::<()>();
+    let mut bench = hydra.build();
     bench.phases().clear();
     let list = bench.backend.open_list(Class::HostRead, 0);
     for row in 0..4 / chips {
@@ -74,7 +74,7 @@ fn figure_5b_two_chips_keep_the_bus_busy() {
 /// Controller 1 erases, controller 2 programs, controller 3 reads, controller 4 merges a page with new sectors; a
 /// superchip each.
 fn four_units(hold: bool) -> String {
-    let mut bench = hydra(1, hold, COLUMN).build::<()>();
+    let mut bench = hydra(1, hold, COLUMN).build();
     bench.phases().clear();
     let list = bench.background(1);
     bench.erase(list, 0, 1);
@@ -126,7 +126,7 @@ fn figure_7b_a_free_bus_lets_all_controllers_work() {
 
 /// Four controllers program two pages each; a host read of a die comes in between.
 fn preempted(die: u32, column: u64) -> String {
-    let mut bench = hydra(1, false, COLUMN).build::<()>();
+    let mut bench = hydra(1, false, COLUMN).build();
     bench.phases().clear();
     for unit in 0..4 {
         let list = bench.background(unit);

@@ -45,11 +45,11 @@ impl Default for Hydra {
 
 impl Hydra {
     /// Four blocks in a die, the first of each full: its slots hold their own numbers.
-    pub(super) fn build<S: Sector>(&self) -> Bench<S> {
-        self.seeded(1)
+    pub(super) fn build(&self) -> Bench {
+        self.seeded(SectorKind::Nothing, 1)
     }
 
-    pub(super) fn seeded<S: Sector>(&self, seed: u64) -> Bench<S> {
+    pub(super) fn seeded(&self, kind: SectorKind, seed: u64) -> Bench {
         let mut part = Part::preset("K9K8G08U0M").expect("a preset").clone();
         part.bus.command = self.command;
         part.bus.transfer_spare = self.spare;
@@ -63,7 +63,7 @@ impl Hydra {
             software: self.software,
             ..Config::new(timing)
         };
-        let mut bench = Bench::new(geometry, &config, seed);
+        let mut bench = Bench::with_content(kind, geometry, &config, seed);
         bench.backend.set_timed(false);
         for die in 0..8 {
             let list = bench.backend.open_list(Class::Other, 0);
@@ -87,7 +87,7 @@ pub(super) fn block_of(die: u32, block: u32) -> SuperblockId {
     SuperblockId::new(die * 4 + block)
 }
 
-impl<S: Sector> Bench<S> {
+impl Bench {
     pub(super) fn psn(&self, die: u32, block: u32, row: u32) -> Psn {
         self.backend.geometry().slot(block_of(die, block), row)
     }
@@ -148,7 +148,7 @@ fn rate(bytes: u64, us: f64) -> f64 {
 
 /// Microseconds of a sequential read of `rows` superpages of the first superchip.
 fn sequential_read(hydra: Hydra, rows: u32) -> f64 {
-    let mut bench = hydra.build::<()>();
+    let mut bench = hydra.build();
     let list = bench.backend.open_list(Class::HostRead, 0);
     for row in 0..rows {
         hydra.dies(0).for_each(|die| _ = bench.read(list, die, row));
@@ -161,7 +161,7 @@ fn sequential_read(hydra: Hydra, rows: u32) -> f64 {
 fn sixteen_sectors_cross_four_buses_in_51_us() {
     // D1: 4 x 12.8 us, or 13.2 us with the spare bytes; 160.0 and 155.2 MB/s.
     for (spare, us, mbps) in [(false, 51.2, 160.0), (true, 52.8, 155.2)] {
-        let bench = Hydra { spare, ..Hydra::default() }.build::<()>();
+        let bench = Hydra { spare, ..Hydra::default() }.build();
         let page = bench.backend.timing().transfer[1].as_us_f64();
         close(page, us);
         assert!((rate(8192, page) - mbps).abs() < 0.05);
@@ -208,7 +208,7 @@ fn more_chips_hide_a_longer_read() {
 
 /// Microseconds until the background controllers have programmed a superblock on each of `superchips` superchips.
 fn programs(hydra: Hydra, superchips: u32, erase: bool) -> f64 {
-    let mut bench = hydra.build::<()>();
+    let mut bench = hydra.build();
     for superchip in 0..superchips {
         let list = bench.background(superchip);
         if erase {
@@ -264,7 +264,7 @@ fn a_merge_of_copies_alone_takes_64_copy_backs_and_an_erase() {
     // D5: 64 x 220 us and an erase of 2 ms; 62 merges a second on a superchip, 248 on four with four controllers.
     for superchips in [1, 4] {
         let hydra = Hydra::default();
-        let mut bench = hydra.build::<()>();
+        let mut bench = hydra.build();
         for superchip in 0..superchips {
             let list = bench.background(superchip);
             for die in hydra.dies(superchip) {
@@ -281,7 +281,7 @@ fn a_merge_of_copies_alone_takes_64_copy_backs_and_an_erase() {
 
 #[test]
 fn the_foreground_controller_reads_one_list_after_another() {
-    let mut bench = Hydra::default().build::<()>();
+    let mut bench = Hydra::default().build();
     // All background controllers are busy, and lists wait for them.
     for block in 1..3 {
         for superchip in 0..4 {
@@ -304,7 +304,7 @@ fn the_foreground_controller_reads_one_list_after_another() {
 
 #[test]
 fn background_lists_leave_the_foreground_controller_idle() {
-    let mut bench = Hydra { controllers: Controllers::Background(1), ..Hydra::default() }.build::<()>();
+    let mut bench = Hydra { controllers: Controllers::Background(1), ..Hydra::default() }.build();
     for die in 0..3 {
         let list = bench.background(die);
         bench.erase(list, die, 1);
@@ -319,7 +319,7 @@ fn a_host_read_overtakes_waiting_transfers_on_its_channel() {
     // Dies 0 and 1 send background reads, die 2 wants to begin a program; then a host read of die 3 comes.
     let order = |bus| {
         let arbitration = Arbitration { bus, ..FORWARDED };
-        let mut bench = Hydra { controllers: Controllers::None, arbitration, ..Hydra::default() }.build::<()>();
+        let mut bench = Hydra { controllers: Controllers::None, arbitration, ..Hydra::default() }.build();
         for die in 0..2 {
             let list = bench.background(die);
             bench.read(list, die, 0);
@@ -343,7 +343,7 @@ fn a_program_yields_only_if_host_reads_go_first_at_dies_and_on_channels() {
     // The program of die 0 waits for the bus, which moves the data of die 1's, when a host read of die 0 comes.
     let arrays = |commands, bus| {
         let arbitration = Arbitration { commands, bus, hold: false, between_pages: true };
-        let mut bench = Hydra { controllers: Controllers::None, arbitration, ..Hydra::default() }.build::<()>();
+        let mut bench = Hydra { controllers: Controllers::None, arbitration, ..Hydra::default() }.build();
         for die in [1, 0] {
             let list = bench.background(die);
             bench.program(list, die, 1, 0);
@@ -367,7 +367,7 @@ fn a_program_yields_only_if_host_reads_go_first_at_dies_and_on_channels() {
 fn worst_wait(hydra: Hydra, die: u32, lists: impl Fn(&mut Bench)) -> (f64, f64) {
     let (mut wait, mut start) = (0.0_f64, 0.0_f64);
     for step in 0..300 {
-        let mut bench = hydra.build::<()>();
+        let mut bench = hydra.build();
         bench.phases().clear();
         lists(&mut bench);
         // Steps without a common measure with 13.2 us, 20 us or 200 us.
@@ -400,7 +400,7 @@ fn saturate(bench: &mut Bench, first: u32) {
 #[test]
 fn a_host_read_waits_for_one_primitive() {
     // D10: 46.4 us alone, and not more than a page transfer longer while seven other dies keep the bus busy.
-    let mut bench = Hydra::default().build::<()>();
+    let mut bench = Hydra::default().build();
     bench.host_read(0, 7, 0, 8);
     close((bench.end_of(0) - Time::ZERO).as_us_f64(), 46.4);
     let account = bench.backend.account(bench.now).of(Op::Read, Cause::Host);
@@ -458,7 +458,7 @@ fn a_host_read_speeds_up_the_copy_back_it_waits_for() {
 #[test]
 fn a_preempted_list_resumes_after_the_host_reads_of_its_die() {
     // B9(b): two host reads of one die in one list; the background's next program there is behind both.
-    let mut bench = Hydra::default().build::<()>();
+    let mut bench = Hydra::default().build();
     let list = bench.background(0);
     (0..3).for_each(|row| bench.program(list, 0, 1, row));
     bench.submit(list);
@@ -479,7 +479,7 @@ fn a_held_channel_is_busy_until_its_command_is_done() {
     let hydra = Hydra { arbitration: hold, ..Hydra::default() };
     let us = programs(hydra, 4, false);
     close(us, f64::from(8 * ROWS) * 252.8);
-    let mut bench = hydra.build::<()>();
+    let mut bench = hydra.build();
     let list = bench.background(0);
     bench.erase(list, 0, 1);
     bench.submit(list);

@@ -1,7 +1,6 @@
 //! A backend's `memory` is the size of its tables.
 
 use super::*;
-use crate::nand::Stamp;
 
 #[test]
 fn the_backend_takes_the_memory_it_predicts() {
@@ -20,7 +19,7 @@ fn the_backend_takes_the_memory_it_predicts() {
             (Controllers::Background(3), Transfer::Bus),
         ] {
             let config = Config { controllers, transfer, ..Config::new(timing.clone()) };
-            let mut bench = Bench::<Stamp>::new(geometry.clone(), &config, 1);
+            let mut bench = Bench::with_content(SectorKind::Stamp, geometry.clone(), &config, 1);
             let commands = geometry.die_count().max(64);
             for tag in 0..commands {
                 let list = bench.backend.open_list(Class::Other, tag);
@@ -34,7 +33,7 @@ fn the_backend_takes_the_memory_it_predicts() {
             let lists = commands as usize * (size_of::<Command>() + size_of::<List>());
             let taken = tables + lists + size_of_val(&*backend.table.slots) + backend.payload.taken();
             // The description holds a second copy of the timing tables.
-            let said = Backend::<Stamp>::memory(&geometry, &config);
+            let said = Backend::memory(&geometry, SectorKind::Stamp, &config);
             assert_eq!(said, taken as u64 + 2 * config.timing.memory(), "{channels}, {one_shot}, {controllers:?}");
         }
     }

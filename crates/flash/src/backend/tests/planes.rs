@@ -33,7 +33,7 @@ impl Die {
             plane_reads,
             ..Config::new(Timing::new(&part, &geometry, rate, false).expect("a valid part"))
         };
-        let mut bench = Bench::<()>::new(geometry, &config, 1);
+        let mut bench = Bench::new(geometry, &config, 1);
         bench.backend.set_timed(false);
         for plane in 0..PLANES {
             let list = bench.list(Op::Program, 8 * plane, 0, 1);

@@ -5,7 +5,7 @@ use super::hydra::{Hydra, block_of};
 use super::*;
 
 /// The result of each command of the lists, in order.
-fn ends<S: Sector>(bench: &mut Bench<S>, lists: &[Handle<List>]) -> Vec<bool> {
+fn ends(bench: &mut Bench, lists: &[Handle<List>]) -> Vec<bool> {
     while let Some((at, event)) = bench.events.pop() {
         bench.now = at;
         bench.backend.handle(at, event, &mut bench.events, &mut bench.hash);
@@ -100,7 +100,7 @@ fn a_program_behind_a_failure_is_refused_after_a_power_cut_too() {
 
 #[test]
 fn copy_backs_behind_a_failure_do_not_begin() {
-    let mut bench = Hydra { chips: 1, ..Hydra::default() }.build::<()>();
+    let mut bench = Hydra { chips: 1, ..Hydra::default() }.build();
     bench.backend.media_mut().faults_mut().fail_program(0);
     let list = bench.background(1);
     bench.copy(list, 3, 1, 0);

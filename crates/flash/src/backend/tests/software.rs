@@ -6,7 +6,7 @@ use super::*;
 /// Microseconds for superblocks of four superchips of one chip each.
 fn programs(software: Option<Span>, controllers: u32) -> f64 {
     let hydra = Hydra { chips: 1, software, controllers: Controllers::Background(controllers), ..Hydra::default() };
-    let mut bench = hydra.build::<()>();
+    let mut bench = hydra.build();
     for die in 0..4 {
         let list = bench.background(die);
         (0..ROWS).for_each(|row| bench.program(list, die, 1, row));
@@ -37,7 +37,7 @@ fn a_faster_processor_is_faster_and_hardware_is_fastest() {
 #[test]
 fn a_host_read_bypasses_the_processor() {
     let software = Some(Span::from_us(500));
-    let mut bench = Hydra { software, ..Hydra::default() }.build::<()>();
+    let mut bench = Hydra { software, ..Hydra::default() }.build();
     let list = bench.background(0);
     bench.program(list, 0, 1, 0);
     bench.submit(list);
@@ -53,7 +53,7 @@ fn a_host_read_bypasses_the_processor() {
 #[test]
 fn ftl_jobs_and_commands_alternate_on_the_processor() {
     let software = Some(Span::from_us(10));
-    let mut bench = Hydra { software, ..Hydra::default() }.build::<()>();
+    let mut bench = Hydra { software, ..Hydra::default() }.build();
     bench.backend.use_cpu(bench.now, Span::from_us(30), 7, &mut bench.events);
     let list = bench.background(0);
     bench.erase(list, 0, 1);
@@ -77,7 +77,7 @@ fn ftl_jobs_and_commands_alternate_on_the_processor() {
 
 #[test]
 fn hardware_leaves_the_processor_to_the_ftl() {
-    let mut bench = Hydra::default().build::<()>();
+    let mut bench = Hydra::default().build();
     let list = bench.background(0);
     bench.erase(list, 0, 1);
     bench.submit(list);
@@ -94,7 +94,7 @@ fn hardware_leaves_the_processor_to_the_ftl() {
 
 #[test]
 fn a_power_cut_drops_the_work_of_the_processor() {
-    let mut bench = Hydra { software: Some(Span::from_us(10)), ..Hydra::default() }.build::<()>();
+    let mut bench = Hydra { software: Some(Span::from_us(10)), ..Hydra::default() }.build();
     bench.backend.use_cpu(bench.now, Span::from_us(30), 7, &mut bench.events);
     let list = bench.background(0);
     bench.erase(list, 0, 1);

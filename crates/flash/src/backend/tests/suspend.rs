@@ -33,7 +33,7 @@ impl Die {
             suspend,
             ..Config::new(Timing::new(&part, &geometry, rate, false).expect("a valid part"))
         };
-        let mut bench = Bench::<()>::new(geometry, &config, seed);
+        let mut bench = Bench::new(geometry, &config, seed);
         let first = bench.list(Op::Program, 0, 0, 1);
         bench.submit(first);
         bench.run();

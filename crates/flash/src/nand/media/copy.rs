@@ -130,7 +130,7 @@ impl Media {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nand::{Bytes512, FaultSpec, Faults, Geometry, Stamp, Target};
+    use crate::nand::{Bytes512, FaultSpec, Faults, Geometry, Sector, SectorKind, Stamp, Target};
     use base::units::Lba;
     use proptest::prelude::*;
 
@@ -138,35 +138,35 @@ mod tests {
     const TO: SuperblockId = SuperblockId::new(2);
     const SECTORS: u32 = 4;
 
-    fn media<S: Sector>() -> Media<S> {
+    fn media(kind: SectorKind) -> Media {
         let geometry = Geometry::new(1, 1, 1, 1, 1, 4, 6, 1, SECTORS).expect("a small array");
-        Media::new(geometry, 10, 1, Faults::new(&FaultSpec::default(), 1))
+        Media::new(geometry, 10, 1, Faults::new(&FaultSpec::default(), 1)).with_content(kind)
     }
 
     /// Programs the pages of a block, each with its own content.
-    fn fill<S: Sector>(media: &mut Media<S>, superblock: SuperblockId, content: &[Vec<S>]) {
+    fn fill<S: Sector>(media: &mut Media, superblock: SuperblockId, content: &[Vec<S>]) {
         for (page, content) in (0..).zip(content) {
             let spare = |_| (Spare::Data { lpn: Lpn::new(page + 7), version: 9 - page }, false);
-            assert!(media.program(Target { superblock, offset: page }, 1, Default::default(), spare, content));
+            assert!(media.program_sectors(Target { superblock, offset: page }, 1, Default::default(), spare, content));
         }
     }
 
-    fn full() -> Media<()> {
-        let mut media = media();
-        fill(&mut media, FROM, &[const { Vec::new() }; 5]);
+    fn full() -> Media {
+        let mut media = media(SectorKind::Nothing);
+        fill::<()>(&mut media, FROM, &[const { Vec::new() }; 5]);
         media
     }
 
     /// Copies pages of one block to another; each page is named by its number in both.
-    fn copy<S: Sector>(media: &mut Media<S>, pages: &[(u32, u32)]) -> bool {
+    fn copy(media: &mut Media, pages: &[(u32, u32)]) -> bool {
         let pages = pages.iter().map(|(from, to)| (media.geometry().slot(FROM, *from), *to, Some(Lpn::new(from + 7))));
         let pages: Vec<_> = pages.collect();
         media.copy_pages((TO, Stream::COPIES), pages.into_iter())
     }
 
     /// The same with a read and a program for each.
-    fn copy_one_by_one<S: Sector>(media: &mut Media<S>, pages: &[(u32, u32)]) {
-        let mut data = vec![S::default(); if S::PRESENT { SECTORS as usize } else { 0 }];
+    fn copy_one_by_one(media: &mut Media, pages: &[(u32, u32)]) {
+        let mut data = vec![0; media.slot_bytes()];
         for (from, to) in pages {
             let read = media.read(media.geometry().slot(FROM, *from), &mut data);
             let spare = |_| (Spare::Data { lpn: read.lpn, version: read.version }, false);
@@ -203,7 +203,7 @@ mod tests {
             before in 0..4_u32,
             pages in prop::collection::vec(0..5_u32, 1..5),
         ) {
-            let mut bulk = media();
+            let mut bulk = media(SectorKind::Stamp);
             let all: Vec<_> = (0..).zip(&kinds).map(|(page, kind)| content(*kind, page)).collect();
             fill(&mut bulk, FROM, &all);
             fill(&mut bulk, TO, &[content(before, 0)]);
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn content_of_bytes_is_not_copied_in_bulk() {
-        let mut media = media();
+        let mut media = media(SectorKind::Bytes);
         fill(&mut media, FROM, &[vec![Bytes512([7; 512]); SECTORS as usize]]);
         let before = format!("{media:?}");
         assert!(!copy(&mut media, &[(0, 0)]));

@@ -68,7 +68,7 @@ impl Media {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nand::{FaultSpec, Faults, Geometry, Mode, Stamp, Stream};
+    use crate::nand::{FaultSpec, Faults, Geometry, Mode, Stream};
     use base::units::Lpn;
 
     const BLOCK: SuperblockId = SuperblockId::new(1);
@@ -83,7 +83,7 @@ mod tests {
 
     fn program_for(media: &mut Media, what: (Stream, Mode), offset: u32, count: u32) -> bool {
         let spare = |i: usize| (Spare::Data { lpn: Lpn::new(i as u32), version: 1 }, false);
-        media.program(Target { superblock: BLOCK, offset }, count, what, spare, &vec![Stamp(1); 2 * count as usize])
+        media.program(Target { superblock: BLOCK, offset }, count, what, spare, &[])
     }
 
     fn program(media: &mut Media, offset: u32, count: u32) -> bool {
@@ -139,7 +139,7 @@ mod tests {
         let mut media = media(1, 2);
         assert!(program(&mut media, 0, 4));
         assert!(!program(&mut media, 4, 4));
-        assert!(media.read(media.geometry.slot(BLOCK, 3), &mut [Stamp(0); 2]).readable);
+        assert!(media.read(media.geometry.slot(BLOCK, 3), &mut []).readable);
         assert!(media.erase(BLOCK));
         assert!(!media.is_failing(BLOCK));
         assert!(program(&mut media, 0, 4));

@@ -15,6 +15,10 @@ use crate::nand::{Geometry, Sector, SectorKind, Spare, Stamp};
 use base::units::{BlockId, Lba, Psn, SuperblockId};
 
 use super::{Held, Media, SlotRead};
+#[cfg(test)]
+use super::{Mode, Stream, Target};
+#[cfg(test)]
+use crate::nand::{decode, encode};
 
 /// A slot whose content its backing store has lost.
 #[derive(Clone, Copy, Debug)]
@@ -436,23 +440,47 @@ impl Media {
     }
 }
 
+/// Programs and reads of typed sectors, as tests look at them.
+#[cfg(test)]
+impl Media {
+    pub(crate) fn program_sectors<S: Sector>(
+        &mut self,
+        target: Target,
+        count: u32,
+        what: (Stream, Mode),
+        spare_of: impl Fn(usize) -> (Spare, bool),
+        content: &[S],
+    ) -> bool {
+        let mut bytes = vec![0; content.len() * S::KIND.bytes()];
+        encode(content, &mut bytes);
+        self.program(target, count, what, spare_of, &bytes)
+    }
+
+    pub(crate) fn read_sectors<S: Sector>(&mut self, psn: Psn, into: &mut [S]) -> SlotRead {
+        let mut bytes = vec![0; into.len() * S::KIND.bytes()];
+        let read = self.read(psn, &mut bytes);
+        decode(&bytes, into);
+        read
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nand::{FaultSpec, Faults, Mode, Stamp, Stream, Target};
+    use crate::nand::{FaultSpec, Faults};
     use base::units::Lpn;
 
     #[test]
     fn preconditioned_content_takes_no_memory_and_host_data_does() {
         let geometry = Geometry::new(1, 1, 1, 2, 2, 4, 6, 2, 2).expect("a small array");
-        let mut m = Media::new(geometry, 10, 1, Faults::new(&FaultSpec::default(), 1));
+        let mut m = Media::new(geometry, 10, 1, Faults::new(&FaultSpec::default(), 1)).with_content(SectorKind::Stamp);
         let sector = |lpn: u32, version, i| Stamp::preconditioned(Lba::new(u64::from(lpn * 2 + i)), version);
         let mut write = |offset: u32, host: Option<u32>| {
             let target = Target { superblock: SuperblockId::new(1), offset };
             let mut stamps: Vec<Stamp> = (0..8).map(|i| sector(30 + offset + i / 2, 5, i % 2)).collect();
             host.into_iter().for_each(|slot| stamps[slot as usize * 2 + 1] = Stamp(99));
             let spare = |i: usize| (Spare::Data { lpn: Lpn::new(30 + offset + i as u32), version: 5 }, false);
-            assert!(m.program(target, 4, (Stream::HOST, Mode::Full), spare, &stamps));
+            assert!(m.program_sectors(target, 4, (Stream::HOST, Mode::Full), spare, &stamps));
             m.payload.iter().filter(|block| **block != Content::Derived).count()
         };
         assert_eq!((write(0, None), write(4, None)), (0, 0), "nothing that the spare areas do not say");
@@ -461,7 +489,7 @@ mod tests {
         for offset in 0..16 {
             let psn = m.geometry.slot(SuperblockId::new(1), offset);
             let mut data = [Stamp(0); 2];
-            m.read(psn, &mut data);
+            m.read_sectors(psn, &mut data);
             let host = offset == 11 || offset == 12;
             let wanted = [sector(30 + offset, 5, 0), if host { Stamp(99) } else { sector(30 + offset, 5, 1) }];
             assert_eq!((data, [m.content(psn, 0), m.content(psn, 1)]), (wanted, wanted), "slot {offset}");
@@ -471,25 +499,27 @@ mod tests {
     #[test]
     fn a_block_stores_one_stamp_for_each_slot_until_a_slot_has_sectors_of_two_writes() {
         let geometry = Geometry::new(1, 1, 1, 1, 1, 4, 6, 2, 4).expect("a small array");
-        let mut m = Media::new(geometry, 10, 1, Faults::new(&FaultSpec::default(), 1));
+        let mut m = Media::new(geometry, 10, 1, Faults::new(&FaultSpec::default(), 1)).with_content(SectorKind::Stamp);
         let run = |first: u64| (0..4).map(move |i| Stamp(first + i));
         let mut expected: Vec<Stamp> = Vec::new();
         let mut write = |page: u32, stamps: Vec<Stamp>| {
             let spare = |i: usize| (Spare::Data { lpn: Lpn::new(page * 2 + i as u32), version: 9 }, false);
             let target = Target { superblock: SuperblockId::new(2), offset: page * 2 };
             expected.extend(&stamps);
-            assert!(m.program(target, 2, (Stream::HOST, Mode::Full), spare, &stamps));
+            assert!(m.program_sectors(target, 2, (Stream::HOST, Mode::Full), spare, &stamps));
             let mut data = [Stamp(0); 4];
             for slot in 0..page * 2 + 2 {
                 let psn = m.geometry.slot(SuperblockId::new(2), slot);
-                m.read(psn, &mut data);
+                m.read_sectors(psn, &mut data);
                 assert_eq!(data, expected[slot as usize * 4..][..4], "slot {slot}");
-                assert_eq!([0, 1, 2, 3].map(|sector| m.content(psn, sector)), data);
+                assert_eq!([0, 1, 2, 3].map(|sector| m.content::<Stamp>(psn, sector)), data);
             }
-            let all = m.payload_of(2).expect("no store").expect("content").into_owned();
+            let bytes = m.payload_of(2).expect("no store").expect("content").into_owned();
+            let mut all = vec![Stamp(0); bytes.len() / 8];
+            decode(&bytes, &mut all);
             assert_eq!(all[..expected.len()], expected);
-            assert!(all[expected.len()..].iter().all(|rest| *rest == Stamp(0)));
-            assert_eq!(Content::of(all.into(), 4), m.payload[2], "as a snapshot restores it");
+            assert!(all[expected.len()..].iter().all(|unwritten| *unwritten == Stamp(0)));
+            assert_eq!(Content::of(SectorKind::Stamp, bytes.into(), 32), m.payload[2], "as a snapshot restores it");
             matches!(m.payload[2], Content::Firsts(_))
         };
         assert!(write(0, run(1 << 24).chain(run(5 << 24 | 8)).collect()));

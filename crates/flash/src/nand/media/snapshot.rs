@@ -416,7 +416,7 @@ fn images<R: Read>(tap: &mut Tap<'_, R>, geometry: &Geometry) -> Result<Images, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nand::{FaultSpec, Spare, Stamp, Target};
+    use crate::nand::{FaultSpec, Sector, Spare, Stamp, Target};
     use base::units::{Lba, Lpn, Psn, SuperblockId};
     use std::borrow::Cow;
 
@@ -429,21 +429,21 @@ mod tests {
     }
 
     /// An array with data, content derived from spare areas, a torn page, wear and a bad block.
-    fn used<S: Sector>(stamp: impl Fn(u64) -> S) -> Media<S> {
-        let mut media = Media::new(geometry(4), 10, 1, faults());
+    fn used<S: Sector>(stamp: impl Fn(u64) -> S) -> Media {
+        let mut media = Media::new(geometry(4), 10, 1, faults()).with_content(S::KIND);
         for (superblock, stamped) in [(0, true), (1, false), (2, true)] {
             let derived = |i| S::preconditioned(Lba::new(14 + i), 3);
             let data: Vec<S> = (0..8).map(|i| if stamped { stamp(i + 1) } else { derived(i) }).collect();
             let spare = |i: usize| (Spare::Data { lpn: Lpn::new(7 + i as u32), version: 3 }, i == 2);
             let target = Target { superblock: SuperblockId::new(superblock), offset: 0 };
             let mode = if stamped { Mode::Full } else { Mode::Slc };
-            media.program(target, 4, (Stream::COPIES, mode), spare, &data);
+            media.program_sectors(target, 4, (Stream::COPIES, mode), spare, &data);
         }
         media.erase(SuperblockId::new(2));
         media.faults_mut().fail_program(0);
         let spare = |i: usize| (Spare::Data { lpn: Lpn::new(7 + i as u32), version: 9 }, false);
         let target = Target { superblock: SuperblockId::new(0), offset: 4 };
-        assert!(!media.program(target, 4, (Stream::HOST, Mode::Full), spare, &[stamp(5); 8]), "one page fails");
+        assert!(!media.program_sectors(target, 4, (Stream::HOST, Mode::Full), spare, &[stamp(5); 8]), "one page fails");
         media.tear_erase(SuperblockId::new(3));
         media.retire(SuperblockId::new(2));
         media.stage_image(1, None, 4, &[7, u32::MAX, 9]);
@@ -452,14 +452,14 @@ mod tests {
         media
     }
 
-    fn saved<S: Sector>(media: &Media<S>) -> Vec<u8> {
+    fn saved(media: &Media) -> Vec<u8> {
         let mut bytes = Vec::new();
         media.save(&mut bytes).expect("memory can be written");
         bytes
     }
 
-    fn load<S: Sector>(bytes: &[u8]) -> Result<Media<S>, SnapshotError> {
-        Media::load(geometry(4), 10, 1, faults(), &mut &*bytes)
+    fn load<S: Sector>(bytes: &[u8]) -> Result<Media, SnapshotError> {
+        Media::load(S::KIND, geometry(4), 10, 1, faults(), &mut &*bytes)
     }
 
     #[test]
@@ -476,7 +476,7 @@ mod tests {
         let loaded = load::<Stamp>(&saved(&media)).expect("a snapshot");
         assert_eq!((&loaded.blocks, &loaded.spares), (&media.blocks, &media.spares));
         for block in 0..media.blocks.len() {
-            let content = |media: &Media<Stamp>| media.payload_of(block).expect("no store").map(Cow::into_owned);
+            let content = |media: &Media| media.payload_of(block).expect("no store").map(Cow::into_owned);
             assert_eq!(content(&loaded), content(&media), "block {block}");
         }
         assert_eq!(loaded.unreadable, media.unreadable);
@@ -486,7 +486,7 @@ mod tests {
         assert_eq!(saved(&loaded), saved(&media));
         let two = [saved(&media), saved(&media)].concat();
         let mut from = &two[..];
-        let first = Media::<Stamp>::load(geometry(4), 10, 1, faults(), &mut from).expect("the first");
+        let first = Media::load(SectorKind::Stamp, geometry(4), 10, 1, faults(), &mut from).expect("the first");
         assert_eq!((saved(&first), from), (saved(&media), &two[two.len() / 2..]), "nothing behind it is read");
     }
 
@@ -495,9 +495,9 @@ mod tests {
         // As many words as bits for 16 superblocks and 8192 slots take.
         let large = || Geometry::new(1, 1, 1, 1, 1, 16, 512, 1, 1).expect("an array");
         let load = |words: u32| {
-            let mut media = Media::<()>::new(large(), 10, 1, faults());
+            let mut media = Media::new(large(), 10, 1, faults());
             media.stage_image(1, None, 4, &vec![7; words as usize]);
-            Media::<()>::load(large(), 10, 1, faults(), &mut &saved(&media)[..])
+            Media::load(SectorKind::Nothing, large(), 10, 1, faults(), &mut &saved(&media)[..])
         };
         assert_eq!(load(259).expect("a snapshot").image(1, 4).map(|image| image.len()), Some(259));
         assert!(load(260).is_err());
@@ -510,7 +510,7 @@ mod tests {
         assert_eq!((&timing.spares, timing.payload.len()), (&used(|_| ()).spares, 0));
         let stamps = load::<Stamp>(&saved(&used(|_| ()))).expect("a snapshot");
         assert!(stamps.payload.iter().all(|block| *block == Content::Derived));
-        assert_eq!(stamps.content(Psn::new(1), 1), Stamp::preconditioned(Lba::new(17), 3));
+        assert_eq!(stamps.content::<Stamp>(Psn::new(1), 1), Stamp::preconditioned(Lba::new(17), 3));
         let bytes = load::<crate::nand::Bytes512>(&stamped).expect_err("other sectors");
         assert!(bytes.to_string().contains("with 8 bytes per sector, and this run needs 512"), "{bytes}");
     }
@@ -532,7 +532,7 @@ mod tests {
     fn a_foreign_file_and_a_snapshot_of_another_array_are_refused() {
         let foreign = load::<()>(b"\x10\0\0\0PK\x03\x04 and so on, long enough").expect_err("no snapshot");
         assert!(matches!(foreign, SnapshotError::Foreign));
-        let other = Media::<()>::load(geometry(5), 10, 1, faults(), &mut &saved(&used(|_| ()))[..]);
+        let other = Media::load(SectorKind::Nothing, geometry(5), 10, 1, faults(), &mut &saved(&used(|_| ()))[..]);
         let text = other.expect_err("another array").to_string();
         assert!(
             text.contains("x 4 blocks x") && text.contains("this device has") && text.contains("x 5 blocks"),

@@ -7,20 +7,20 @@ use base::units::{Lpn, SuperblockId};
 use flash::nand::{Spare, Stamp, Stream};
 
 use super::mount::{self, Search};
+use crate::Planted;
 use crate::page::{PageConfig, PageFtl};
 use crate::port::{OldPlace, PageWrite, full_mask};
 use crate::rig::{Rig, describe};
 use crate::toolkit::recovery::{self, version_of};
 use crate::toolkit::{Map, Versions};
-use crate::{AnyConfig, Planted};
 
 fn small(discard: &str) -> (PageConfig, Rig<PageFtl>) {
     let (config, array, _) = describe(&format!(
         "flash = {{ part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 24, pages = 8, planes = 1 }}\n\
          ftl = {{ capacity = '300KiB', map-unit = '512B', discard = '{discard}', checkpoint = {{ every = '64KiB' }} }}"
     ));
-    let AnyConfig::Page(config) = config else { panic!("a page-mapped drive") };
-    (config.clone(), Rig::with(config, &array, None))
+    let config = config.downcast_ref::<PageConfig>().expect("a page-mapped drive").clone();
+    (config.clone(), Rig::with(config, &array))
 }
 
 /// What a test notes of a superblock: its erases, and its programmed slots.

@@ -4,7 +4,6 @@ use base::engine::Rng;
 use base::units::{DieId, SuperblockId};
 
 use super::*;
-use crate::AnyConfig;
 use crate::page::blocks::State;
 use crate::page::{MapPages, PageConfig};
 use crate::port::Ftl;
@@ -26,7 +25,7 @@ impl Full {
              [ftl]\nkind = 'page'\nmap-unit = '512B'\ncapacity = '{}B'\n{ftl}\n",
             512 * units
         ));
-        let AnyConfig::Page(config) = config else { panic!("a page-mapped drive") };
+        let config = config.downcast_ref::<PageConfig>().expect("a page-mapped drive").clone();
         (config, array)
     }
 
@@ -42,7 +41,7 @@ impl Full {
         };
         let most = (1..geometry.slot_count()).rev().find(fits).expect("room");
         let (config, array) = Self::config(chips, blocks, ftl, most - lost * geometry.superblock_slots());
-        let rig: Rig<PageFtl> = Rig::with(config, &array, None);
+        let rig: Rig<PageFtl> = Rig::with(config, &array);
         let mut full = Self { rig, rng: Rng::stream(1, "reserve"), cut: 0, sent: 0 };
         (0..full.rig.units()).for_each(|lpn| full.write(lpn));
         full.rig.run_until_idle();
@@ -126,7 +125,7 @@ fn full_pools_make_progress_after_power_cuts_at_any_moment() {
             }
             full.cut += full.under_way();
             full.rig.cut_power();
-            full.rig.with_ftl(Ftl::recover);
+            full.rig.with_ftl(|ftl, flash, host| crate::Ftl::recover(ftl, flash, host));
             while full.rig.ftl.is_recovering() {
                 assert!(full.rig.step(), "{name}: translation pages are stale for ever");
             }
@@ -212,7 +211,7 @@ fn full_pools_with_several_streams_make_progress_after_power_cuts_at_any_moment(
             }
             full.cut += full.under_way();
             full.rig.cut_power();
-            full.rig.with_ftl(Ftl::recover);
+            full.rig.with_ftl(|ftl, flash, host| crate::Ftl::recover(ftl, flash, host));
             while full.rig.ftl.is_recovering() {
                 assert!(full.rig.step(), "{name}: translation pages are stale for ever");
             }

@@ -8,10 +8,10 @@
 //!   waits for the class that happens to have the emptier victim;
 //! * FIFO takes superblocks of both in the order in which they closed, so that both spend the same time closed.
 
+use crate::PageConfig;
 use base::engine::Rng;
 
 use super::fixed_point::PoolModel;
-use crate::AnyConfig;
 use crate::page::PageFtl;
 use crate::page::victim::Choice;
 use crate::rig::{Rig, describe};
@@ -67,7 +67,7 @@ fn compare(victim: &str, choice: Choice, streams: &str) -> [f64; 2] {
         "flash = {{ part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = {BLOCKS}, pages = {SLOTS}, planes = 1 }}\n\
          [ftl]\nover-provisioning = '20%'\ngc = {{ victim = {{ policy = '{victim}' }} }}\n{streams}"
     ));
-    let AnyConfig::Page(config) = config else { panic!("a page-mapped drive") };
+    let config = config.downcast_ref::<PageConfig>().expect("a page-mapped drive").clone();
     let open = f64::from(config.streams.count().open());
     let units = f64::from(config.units);
     // Half of the slots of the open superblocks hold units, in each class as many if they are apart.
@@ -76,7 +76,7 @@ fn compare(victim: &str, choice: Choice, streams: &str) -> [f64; 2] {
     let classes = [class(WRITES, hot), class(1.0 - WRITES, units - hot)];
     let free = f64::from(config.gc.start + config.gc.stop) / 2.0;
     let model = expected(classes, f64::from(BLOCKS) - free - open - 1.0, choice);
-    let mut rig: Rig<PageFtl> = Rig::with(config, &array, None);
+    let mut rig: Rig<PageFtl> = Rig::with(config, &array);
     rig.backend.set_timed(false);
     let (hot, units) = (hot as u32, rig.units());
     let mut rng = Rng::stream(7, "classes");

@@ -1,19 +1,19 @@
 //! What a layout must be, whatever the model says.
 
 use super::*;
-use crate::AnyConfig;
+use crate::PageConfig;
 use crate::rig::describe;
 use flash::nand::{FaultSpec, Faults};
 
 fn config(text: &str) -> PageConfig {
     let (config, ..) = describe(text);
-    let AnyConfig::Page(config) = config else { panic!("a page map") };
+    let config = config.downcast_ref::<PageConfig>().expect("a page map").clone();
     config
 }
 
 fn drawn(text: &str, seed: u64) -> (PageConfig, Vec<Laid>) {
     let config = config(text);
-    let media = Media::<()>::new(config.geometry.clone(), 1000, 1, Faults::new(&FaultSpec::default(), 1));
+    let media = Media::new(config.geometry.clone(), 1000, 1, Faults::new(&FaultSpec::default(), 1));
     let laid = config.draw(&media, &mut Rng::stream(seed, "test")).expect("room");
     (config, laid)
 }
@@ -63,7 +63,7 @@ fn pools_hold_unequal_shares_with_the_variance_of_the_equilibrium() {
 #[test]
 fn an_old_version_lies_only_where_a_newer_one_comes_later() {
     let config = config(DRIVE);
-    let mut media = Media::<()>::new(config.geometry.clone(), 1000, 1, Faults::new(&FaultSpec::default(), 1));
+    let mut media = Media::new(config.geometry.clone(), 1000, 1, Faults::new(&FaultSpec::default(), 1));
     let mut newest = vec![0; config.units as usize];
     let mut rng = Rng::stream(3, "test");
     assert!(config.lay_out_steady(&mut media, &mut rng, Planted::default(), &mut |batch, version| {

@@ -10,7 +10,7 @@ use crate::port::{Flash, Origin, Owners, PageWrite};
 impl PageFtl {
     /// The write with its stream, which the policy chooses once.
     #[inline]
-    pub(in crate::page) fn with_stream(&mut self, owners: &impl Owners, unit: PageWrite) -> PageWrite {
+    pub(in crate::page) fn with_stream(&mut self, owners: &dyn Owners, unit: PageWrite) -> PageWrite {
         match self.streams {
             None => unit,
             Some(_) => self.choose_stream(owners, unit),
@@ -18,7 +18,7 @@ impl PageFtl {
     }
 
     #[inline(never)]
-    fn choose_stream(&mut self, owners: &impl Owners, unit: PageWrite) -> PageWrite {
+    fn choose_stream(&mut self, owners: &dyn Owners, unit: PageWrite) -> PageWrite {
         let Some(streams) = self.streams.as_mut().filter(|_| unit.stream.is_none() && unit.lpn.get() < self.units)
         else {
             return unit;

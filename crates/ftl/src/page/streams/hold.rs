@@ -56,7 +56,7 @@ impl PageFtl {
 
     /// A list of a pool has ended: sends the programs that have waited long enough, and one program if no other list is in
     /// progress.
-    pub(in crate::page) fn end_hold_of_streams(&mut self, flash: &mut Flash<'_>, owners: &mut impl Owners, pool: u32) {
+    pub(in crate::page) fn end_hold_of_streams(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, pool: u32) {
         if self.planted.is(Sabotage::ParkedForgotten) || pool >= self.groups {
             return;
         }

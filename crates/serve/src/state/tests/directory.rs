@@ -61,7 +61,7 @@ fn a_drive_finds_its_data_again_in_its_directory() {
     assert_eq!(fs::metadata(&dir).expect("it is there").permissions().mode() & 0o777, 0o700);
     (0..200).for_each(|i| drop(request(&mut ssd, IoKind::Write, i * 4, content(i * 4, i))));
     request(&mut ssd, IoKind::Flush, 0, Vec::new());
-    assert!(ssd.media().content(base::units::Psn::new(0), 0) != Bytes512::default());
+    assert!(ssd.media().content::<Bytes512>(base::units::Psn::new(0), 0) != Bytes512::default());
     let taken = fs::metadata(dir.join("main.content")).expect("content");
     assert!(
         taken.len() >= 32 << 20 && taken.blocks() * 512 < 4 << 20,

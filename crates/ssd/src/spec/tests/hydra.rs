@@ -20,7 +20,7 @@ fn the_prototype_is_that_of_section_4_1() {
     let text = crate::builtin().iter().find(|(name, _)| *name == "hydra-prototype").expect("it is built in").1;
     let spec: Spec = toml::from_str(text).expect("a device");
     let resolved = spec.resolve().expect("sound");
-    let hydra = resolved.family.hydra().expect("its FTL");
+    let hydra = resolved.family.downcast_ref::<ftl::HydraConfig>().expect("its FTL");
     assert_eq!((hydra.superchips(), hydra.chips(), resolved.gang), (4, 2, 4));
     // 1,024 KB are 2,048 sectors in 128 rows.
     assert_eq!((hydra.rows() * resolved.geometry.sectors, resolved.geometry.sectors), (2048, 16));

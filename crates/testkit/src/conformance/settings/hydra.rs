@@ -44,7 +44,9 @@ fn with_superblocks(spec: &mut Spec, each: u32, seen: u64) {
     let mut has = |blocks: u32| {
         spec.flash.custom_part.as_mut().expect("a part of its own").geometry.blocks_per_plane = blocks;
         leave_out_idle(spec);
-        spec.resolve().is_ok_and(|resolved| resolved.family.hydra().expect("its FTL").data_blocks() >= each)
+        spec.resolve().is_ok_and(|resolved| {
+            resolved.family.downcast_ref::<ftl::HydraConfig>().expect("its FTL").data_blocks() >= each
+        })
     };
     let blocks = (1..64).find(|blocks| has(*blocks));
     assert!(blocks.is_some(), "no number of blocks has {each} superblocks");

@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex};
 use base::units::Lpn;
 
 use super::*;
-use crate::nand::{FaultSpec, Faults, Stamp};
+use crate::nand::{FaultSpec, Faults, SectorKind, Stamp};
 
 /// What a store has been told, in the order of the calls.
 #[derive(Clone, Debug, Default)]
 struct Kept {
     slots: BTreeMap<u32, SlotRecord>,
-    content: BTreeMap<u32, Vec<Stamp>>,
+    content: BTreeMap<u32, Vec<u8>>,
     blocks: BTreeMap<u32, BlockRecord>,
     images: BTreeMap<(u32, u8), (u32, Vec<u32>)>,
     calls: Vec<&'static str>,
@@ -36,8 +36,8 @@ impl Memory {
     }
 }
 
-impl BackingStore<Stamp> for Memory {
-    fn program(&mut self, first: Psn, slots: &mut dyn Iterator<Item = ProgrammedSlot<'_, Stamp>>) {
+impl BackingStore for Memory {
+    fn program(&mut self, first: Psn, slots: &mut dyn Iterator<Item = ProgrammedSlot<'_>>) {
         self.note("program", |kept| {
             for (psn, (record, content)) in (first.get()..).zip(slots) {
                 kept.slots.insert(psn, record);
@@ -67,7 +67,7 @@ impl BackingStore<Stamp> for Memory {
         self.note("image", |kept| kept.images.insert((image.page, image.place), content));
     }
 
-    fn read(&self, psn: Psn, into: &mut [Stamp]) -> Held {
+    fn read(&self, psn: Psn, into: &mut [u8]) -> Held {
         let kept = self.0.lock().expect("no panic");
         match kept.content.get(&psn.get()) {
             _ if kept.damaged == Some(psn) => Held::Damaged,
@@ -83,7 +83,7 @@ impl BackingStore<Stamp> for Memory {
         self.0.lock().expect("no panic").refused = Some(psn);
     }
 
-    fn duplicate(&self) -> Box<dyn BackingStore<Stamp>> {
+    fn duplicate(&self) -> Box<dyn BackingStore> {
         Box::new(Self(Arc::new(Mutex::new(self.kept()))))
     }
 }
@@ -91,20 +91,20 @@ impl BackingStore<Stamp> for Memory {
 const BLOCK: SuperblockId = SuperblockId::new(1);
 
 /// Superblocks of two planes, with rows of four slots in two pages.
-fn new() -> Media<Stamp> {
+fn new() -> Media {
     let geometry = Geometry::new(1, 1, 1, 2, 2, 4, 6, 2, 2).expect("a small array");
-    Media::new(geometry, 10, 1, Faults::new(&FaultSpec::default(), 1))
+    Media::new(geometry, 10, 1, Faults::new(&FaultSpec::default(), 1)).with_content(SectorKind::Stamp)
 }
 
 /// A new array, and its store.
-fn kept() -> (Media<Stamp>, Memory) {
+fn kept() -> (Media, Memory) {
     let (mut media, memory) = (new(), Memory::default());
     media.keep_in(Box::new(memory.clone()));
     (media, memory)
 }
 
 /// What a new process makes of a store.
-fn recalled(memory: &Memory) -> Media<Stamp> {
+fn recalled(memory: &Memory) -> Media {
     let (mut media, kept) = (new(), memory.kept());
     kept.blocks.iter().for_each(|(block, record)| media.recall_block(BlockId::new(*block), *record));
     for (psn, record) in &kept.slots {
@@ -117,19 +117,19 @@ fn recalled(memory: &Memory) -> Media<Stamp> {
     media
 }
 
-fn program(media: &mut Media<Stamp>, superblock: SuperblockId, offset: u32, version: u32) -> bool {
+fn program(media: &mut Media, superblock: SuperblockId, offset: u32, version: u32) -> bool {
     let stamps: Vec<Stamp> = (0..8).map(|i| Stamp(u64::from(version * 100 + offset * 2 + i))).collect();
     let spare = |i: usize| (Spare::Data { lpn: Lpn::new(offset + i as u32), version }, false);
-    media.program(Target { superblock, offset }, 4, (Stream::COPIES, Mode::Full), spare, &stamps)
+    media.program_sectors(Target { superblock, offset }, 4, (Stream::COPIES, Mode::Full), spare, &stamps)
 }
 
 /// Compares all that a mount and a read see.
-fn assert_same(one: &mut Media<Stamp>, other: &mut Media<Stamp>) {
+fn assert_same(one: &mut Media, other: &mut Media) {
     assert_eq!((&one.blocks, &one.spares, &one.unreadable), (&other.blocks, &other.spares, &other.unreadable));
     assert_eq!((one.births, one.bad, one.failing), (other.births, other.bad, other.failing));
     for psn in (0..one.geometry.slot_count()).map(Psn::new).filter(|psn| one.holds_data(*psn)).collect::<Vec<_>>() {
         let mut data = [[Stamp(0); 2]; 2];
-        let reads = (one.read(psn, &mut data[0]), other.read(psn, &mut data[1]));
+        let reads = (one.read_sectors(psn, &mut data[0]), other.read_sectors(psn, &mut data[1]));
         assert_eq!((reads.0, data[0]), (reads.1, data[1]), "{psn}");
     }
 }
@@ -216,11 +216,11 @@ fn damaged_content_is_an_uncorrectable_read_or_ends_the_drive() {
     let psn = media.geometry.slot(BLOCK, 1);
     memory.note("", |kept| kept.damaged = Some(psn));
     let mut data = [Stamp(9); 2];
-    assert_eq!((media.read(psn, &mut data).readable, data), (false, [Stamp(0); 2]));
+    assert_eq!((media.read_sectors(psn, &mut data).readable, data), (false, [Stamp(0); 2]));
     let error = media.save(&mut Vec::new()).expect_err("no snapshot has such content").to_string();
     assert_eq!(error, format!("the content of slot {} is damaged", psn.get()));
     assert_eq!(memory.kept().refused, None);
-    assert_eq!(media.content(psn, 1), Stamp(0));
+    assert_eq!(media.content::<Stamp>(psn, 1), Stamp(0));
     assert_eq!(memory.kept().refused, Some(psn), "content for which no status is returned");
 }
 
@@ -260,7 +260,7 @@ fn a_record_that_contradicts_the_others_is_refused() {
     let error = new().recall_slot(Psn::new(psn), SlotRecord { erases: 1, ..record }).expect_err("no such erase");
     assert_eq!(error, Contradiction::Erases { slot: 1, block: 0 });
     let geometry = Geometry::new(1, 1, 1, 1, 1, 4, 6, 2, 16).expect("an array with narrow spare areas");
-    let mut media = Media::<Stamp>::new(geometry, 10, 1, Faults::new(&FaultSpec::default(), 1));
+    let mut media = Media::new(geometry, 10, 1, Faults::new(&FaultSpec::default(), 1)).with_content(SectorKind::Stamp);
     let spare = Spare::Data { lpn: Lpn::new(1 << 24), version: 1 };
     assert_eq!(media.recall_slot(Psn::new(0), SlotRecord { spare, ..record }), Err(Contradiction::Spare));
 }
