@@ -228,10 +228,6 @@ impl Ftl for LogFtl {
         self.map.len() as u32
     }
 
-    fn found(&self) -> u32 {
-        self.found
-    }
-
     fn free_blocks(&self) -> u64 {
         self.free.len() as u64
     }

@@ -68,9 +68,9 @@ pub mod backend {
 pub mod ftl {
     pub use base::engine::{EventQueue, Handle, Rng};
     pub use ftl::{
-        AgeUnit, Array, Candidate, Candidates, Config, Counters, Event, Flash, Ftl, FtlKind, FtlSpec, HostEvent,
-        HostWrite, MapImages, Mount, OldPlace, Origin, Owner, Owners, PageRead, PageWrite, Planted, ReadSink,
-        RegisterError, Saved, Service, StreamPolicy, VictimPolicy, WorkingSpace, WriteSink, full_mask,
-        register_stream_policy, register_victim_policy,
+        AgeUnit, Array, Background, Candidate, Candidates, Config, Counters, Event, Flash, FlushLog, Ftl, FtlKind,
+        FtlSpec, HostEvent, HostWrite, MapImages, Mount, OldPlace, Origin, Owner, Owners, PageRead, PageWrite, Planted,
+        PowerCycle, Preconditioning, RegisterError, Saved, Service, StreamPolicy, VictimPolicy, WorkingSpace,
+        full_mask, register_stream_policy, register_victim_policy,
     };
 }

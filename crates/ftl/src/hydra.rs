@@ -21,7 +21,6 @@ mod free;
 mod journal;
 mod merge;
 mod mount;
-mod port;
 mod spec;
 mod spread;
 mod superblocks;
@@ -31,11 +30,12 @@ use std::collections::VecDeque;
 
 use base::engine::Handle;
 use base::nonmax::NonMaxU32;
-use base::units::{Lpn, Psn, Span};
+use base::units::{Lpn, Psn, Span, Time};
 use flash::backend::{Cause, Command, List};
 use flash::nand::Media;
 
-use crate::port::{Flash, Owners, PageRead, PageWrite, Saved, Service};
+use crate::counters::Counters;
+use crate::port::{self, Background, Flash, Ftl, Owner, Owners, PageRead, PageWrite, PowerCycle, Saved, Service};
 use crate::toolkit::recovery::version_of;
 use crate::toolkit::{Slots, Versions, WearSpec, add_read};
 
@@ -306,30 +306,6 @@ impl HydraFtl {
         }
     }
 
-    /// True if the flush log is full or absent, so that a flush has to merge everything.
-    pub(crate) fn log_is_full(&self) -> bool {
-        self.flush_log.as_ref().is_none_or(FlushLog::is_full)
-    }
-
-    /// True if the flush log can take at least a part of a flush now.
-    pub(crate) fn log_is_ready(&mut self, flash: &mut Flash<'_>) -> bool {
-        let Some(log) = self.flush_log.as_mut().filter(|log| !log.is_writing()) else { return false };
-        log.prepare(flash);
-        log.room() > 0
-    }
-
-    /// Adds a mapping unit to the flush log's next pages.
-    pub(crate) fn log(&mut self, unit: PageWrite) -> bool {
-        self.flush_log.as_mut().is_some_and(|log| log.take(unit))
-    }
-
-    /// Ends a flush: the log writes the units it has taken.
-    pub(crate) fn end_log(&mut self, flash: &mut Flash<'_>, owners: &dyn Owners, version: u32) {
-        if let Some(log) = &mut self.flush_log {
-            log.write(flash, owners, version);
-        }
-    }
-
     fn log_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, area: u32, list: Handle<List>) {
         let mut log = self.flush_log.take().expect("a list of the log");
         match log.finished(flash, area, list, |media, lpn| self.row_version(media, lpn)) {
@@ -354,11 +330,6 @@ impl HydraFtl {
         self.map[logical as usize].map(NonMaxU32::get)
     }
 
-    /// The rows that recovery found in the flush log.
-    pub(crate) fn take_saved(&mut self) -> Vec<Saved> {
-        std::mem::take(&mut self.saved)
-    }
-
     /// Writes the pending log records, and the map if it is due.
     fn write_journal(&mut self, flash: &mut Flash<'_>) {
         if self.journal.wants_map() {
@@ -379,5 +350,137 @@ impl HydraFtl {
         }
         let versions = &mut self.versions;
         self.journal.advance(flash, || versions.next());
+    }
+}
+
+impl Ftl for HydraFtl {
+    fn boxed(&self) -> Box<dyn Ftl> {
+        Box::new(self.clone())
+    }
+
+    fn units(&self) -> u32 {
+        self.units
+    }
+
+    fn free_blocks(&self) -> u64 {
+        self.superblocks.free_count()
+    }
+
+    fn latest_version(&self) -> u32 {
+        self.versions.latest()
+    }
+
+    fn next_version(&mut self) -> u32 {
+        self.versions.next()
+    }
+
+    #[inline]
+    fn read(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, wanted: PageRead, lpn: Lpn) -> bool {
+        self.read(flash, owners, wanted, lpn)
+    }
+
+    #[inline]
+    fn end_read(&mut self, flash: &mut Flash<'_>) {
+        self.end_read(flash);
+    }
+
+    #[inline]
+    fn write(&mut self, _: &mut Flash<'_>, _: &mut dyn Owners, unit: PageWrite) {
+        self.write(unit);
+    }
+
+    #[inline]
+    fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
+        self.end_write(flash, owners);
+    }
+
+    fn discard(&mut self, _: Time, _: Owner, lpn: Lpn) -> bool {
+        self.discard(lpn);
+        false
+    }
+
+    #[inline]
+    fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
+        self.finished(flash, owners, list);
+    }
+
+    fn check(&self, media: &Media, _: Option<&Media>) {
+        self.check(media);
+    }
+
+    fn may_hold(&self, lpn: Lpn, media: &Media, _: Option<&Media>) -> bool {
+        self.place_of_row(lpn, media).is_some()
+    }
+
+    fn batch(&self, _: u32) -> u32 {
+        self.batch()
+    }
+
+    /// A merge that waits may begin without a word to the buffer.
+    fn announces_room(&self) -> bool {
+        false
+    }
+
+    fn takes_writes(&self, _: u32, _: u32) -> bool {
+        self.takes_writes()
+    }
+
+    fn counters(&self, _: Time) -> Counters {
+        Counters { merges: Some(self.counters()), ..Counters::default() }
+    }
+
+    fn background(&mut self) -> Option<&mut dyn Background> {
+        Some(self)
+    }
+
+    fn flush_log(&mut self) -> Option<&mut dyn port::FlushLog> {
+        if self.flush_log.is_some() { Some(self) } else { None }
+    }
+
+    fn power_cycle(&mut self) -> Option<&mut dyn PowerCycle> {
+        Some(self)
+    }
+}
+
+impl port::FlushLog for HydraFtl {
+    fn is_full(&self) -> bool {
+        self.flush_log.as_ref().is_none_or(FlushLog::is_full)
+    }
+
+    fn is_ready(&mut self, flash: &mut Flash<'_>) -> bool {
+        let Some(log) = self.flush_log.as_mut().filter(|log| !log.is_writing()) else { return false };
+        log.prepare(flash);
+        log.room() > 0
+    }
+
+    fn log(&mut self, unit: PageWrite) -> bool {
+        self.flush_log.as_mut().is_some_and(|log| log.take(unit))
+    }
+
+    fn end_log(&mut self, flash: &mut Flash<'_>, owners: &dyn Owners, version: u32) {
+        if let Some(log) = &mut self.flush_log {
+            log.write(flash, owners, version);
+        }
+    }
+
+    fn take_saved(&mut self) -> Vec<Saved> {
+        std::mem::take(&mut self.saved)
+    }
+}
+
+impl Background for HydraFtl {
+    #[inline]
+    fn on_idle(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) -> bool {
+        self.on_idle(flash, owners)
+    }
+
+    fn on_cpu_done(&self, flash: &mut Flash<'_>, token: u32) {
+        Self::on_cpu_done(flash, token);
+    }
+}
+
+impl PowerCycle for HydraFtl {
+    fn found(&self) -> u32 {
+        self.found
     }
 }

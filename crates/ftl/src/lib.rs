@@ -10,6 +10,7 @@
 pub mod map_unit;
 
 mod block;
+mod counters;
 mod event;
 mod family;
 pub mod formula;
@@ -28,6 +29,7 @@ mod spec;
 mod toolkit;
 
 pub use block::{BlockConfig, BlockFtl, BlockSpec};
+pub use counters::Counters;
 pub use event::{Event, HostEvent};
 pub use family::{Array, Config, Family, MapImages, Setup, Site, WorkingSpace};
 pub use hydra::{HydraConfig, HydraFtl, HydraSpec, MergeCounters, ProcessorSpec};
@@ -41,8 +43,8 @@ pub use page::{
     StreamPolicy, StreamsSpec, UnmappedReads, VictimPolicy, VictimSpec, register_stream_policy, register_victim_policy,
 };
 pub use port::{
-    Counters, Flash, Ftl, Mount, OldPlace, Origin, Owner, Owners, PageRead, PageWrite, ReadSink, Saved, Service,
-    WriteSink, full_mask,
+    Background, Flash, FlushLog, Ftl, Mount, OldPlace, Origin, Owner, Owners, PageRead, PageWrite, PowerCycle,
+    Preconditioning, Saved, Service, full_mask,
 };
 pub use sabotage::{Planted, Sabotage};
 pub use slc_mlc::{

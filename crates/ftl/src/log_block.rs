@@ -37,7 +37,6 @@ mod merge;
 mod mount;
 mod order;
 mod policy;
-mod port;
 mod read;
 mod spec;
 mod waiting;
@@ -46,11 +45,12 @@ mod write;
 use std::collections::VecDeque;
 
 use base::engine::Handle;
-use base::units::{DieId, Lpn, Psn, SuperblockId};
+use base::units::{DieId, Lpn, Psn, SuperblockId, Time};
 use flash::backend::List;
 use flash::nand::{Geometry, Media};
 
-use crate::port::{Flash, Mount, PageRead};
+use crate::counters::Counters;
+use crate::port::{Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrite, PowerCycle};
 use crate::sabotage::Planted;
 use crate::toolkit::{DieLists, Gates, Holes, Versions};
 
@@ -242,5 +242,94 @@ impl LogBlockFtl {
         let superblock = self.allocator.take(purpose, beside, load)?;
         self.blocks[superblock.index()].open();
         Some(superblock)
+    }
+}
+
+impl Ftl for LogBlockFtl {
+    fn boxed(&self) -> Box<dyn Ftl> {
+        Box::new(self.clone())
+    }
+
+    fn units(&self) -> u32 {
+        self.units
+    }
+
+    fn free_blocks(&self) -> u64 {
+        u64::from(self.allocator.count())
+    }
+
+    fn latest_version(&self) -> u32 {
+        self.versions.latest()
+    }
+
+    fn next_version(&mut self) -> u32 {
+        self.versions.next()
+    }
+
+    #[inline]
+    fn read(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, wanted: PageRead, lpn: Lpn) -> bool {
+        self.read(flash, owners, wanted, lpn)
+    }
+
+    #[inline]
+    fn end_read(&mut self, flash: &mut Flash<'_>) {
+        self.end_read(flash);
+    }
+
+    #[inline]
+    fn begin_write(&mut self, _: u32) {
+        self.begin_write();
+    }
+
+    #[inline]
+    fn write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, unit: PageWrite) {
+        self.write(flash, owners, unit);
+    }
+
+    #[inline]
+    fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
+        self.end_write(flash, owners);
+    }
+
+    /// Sixteen programs for each die. The address decides the die, so with fewer a die would often be idle while others
+    /// have several programs to do: of dies chosen by chance, sixteen in seventeen have one.
+    fn takes_writes(&self, _: u32, under_way: u32) -> bool {
+        under_way < 16 * self.geometry.die_count() * self.geometry.row_slots()
+    }
+
+    fn discard(&mut self, _: Time, _: Owner, lpn: Lpn) -> bool {
+        self.discard(lpn);
+        false
+    }
+
+    #[inline]
+    fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
+        self.finished(flash, owners, list);
+    }
+
+    fn check(&self, media: &Media, _: Option<&Media>) {
+        self.check(media);
+    }
+
+    fn may_hold(&self, lpn: Lpn, media: &Media, _: Option<&Media>) -> bool {
+        self.may_hold(lpn, media)
+    }
+
+    fn counters(&self, _: Time) -> Counters {
+        Counters { log_merges: Some(self.merges), ..Counters::default() }
+    }
+
+    fn power_cycle(&mut self) -> Option<&mut dyn PowerCycle> {
+        Some(self)
+    }
+}
+
+impl PowerCycle for LogBlockFtl {
+    fn found(&self) -> u32 {
+        self.found
+    }
+
+    fn power_fails(&mut self, flash: &mut Flash<'_>) {
+        self.power_fails(flash);
     }
 }

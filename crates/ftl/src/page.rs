@@ -18,6 +18,7 @@ mod collect;
 mod config;
 mod copy_back;
 mod discard_spec;
+mod duties;
 mod family;
 mod finish;
 mod firmware;
@@ -34,7 +35,6 @@ mod place;
 mod placement;
 mod pool;
 mod pool_set;
-mod port;
 mod prefetch;
 mod read;
 mod registry;
@@ -56,11 +56,12 @@ mod write;
 use std::collections::VecDeque;
 
 use base::engine::{Handle, Rng};
-use base::units::{DieId, Divisor, Span, SuperblockId, Time};
+use base::units::{DieId, Divisor, Lpn, Span, SuperblockId, Time};
 use flash::backend::{Command, List, Timing};
 use flash::nand::{Geometry, Media};
 
-use crate::port::{Mount, PageWrite};
+use crate::counters::Counters;
+use crate::port::{Background, Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrite, PowerCycle, Preconditioning};
 use crate::sabotage::{Planted, Sabotage};
 use crate::toolkit::{DieLists, Reads, Versions, WearSpec};
 
@@ -336,5 +337,121 @@ impl PageFtl {
             }
         }
         reads.time()
+    }
+}
+
+impl Ftl for PageFtl {
+    fn boxed(&self) -> Box<dyn Ftl> {
+        Box::new(self.clone())
+    }
+
+    fn units(&self) -> u32 {
+        self.units
+    }
+
+    fn batch(&self, _: u32) -> u32 {
+        self.program_slots()
+    }
+
+    fn free_blocks(&self) -> u64 {
+        self.pools.iter().map(|pool| pool.free.len() as u64).sum()
+    }
+
+    fn latest_version(&self) -> u32 {
+        self.versions.latest()
+    }
+
+    fn next_version(&mut self) -> u32 {
+        self.versions.next()
+    }
+
+    #[inline]
+    fn read(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, wanted: PageRead, lpn: Lpn) -> bool {
+        self.read(flash, owners, wanted, lpn)
+    }
+
+    #[inline]
+    fn end_read(&mut self, flash: &mut Flash<'_>) {
+        self.end_read(flash);
+    }
+
+    #[inline]
+    fn read_alone(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, wanted: PageRead, lpn: Lpn) -> bool {
+        self.read_alone(flash, owners, wanted, lpn)
+    }
+
+    #[inline]
+    fn begin_write(&mut self, set: u32) {
+        self.begin_write(set);
+    }
+
+    #[inline]
+    fn write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, unit: PageWrite) {
+        self.write(flash, owners, unit);
+    }
+
+    #[inline]
+    fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
+        self.end_write(flash, owners);
+    }
+
+    fn takes_writes(&self, set: u32, _: u32) -> bool {
+        self.takes_writes(set)
+    }
+
+    /// A discard that waits for its record must not come after a newer write.
+    fn discards_in_order(&self) -> bool {
+        self.trims.is_some()
+    }
+
+    /// A discard with a record on flash needs space for it.
+    fn may_refuse_discards(&self) -> bool {
+        self.trims.is_some()
+    }
+
+    fn discard(&mut self, now: Time, owner: Owner, lpn: Lpn) -> bool {
+        self.discard(now, owner, lpn)
+    }
+
+    #[inline]
+    fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
+        self.now = flash.now;
+        self.finished(flash, owners, list);
+    }
+
+    fn check(&self, media: &Media, _: Option<&Media>) {
+        self.check(media);
+    }
+
+    fn may_hold(&self, lpn: Lpn, media: &Media, _: Option<&Media>) -> bool {
+        self.may_hold(lpn, media)
+    }
+
+    #[inline]
+    fn prefetch(&self, unit: usize, media: &Media) {
+        self.fetch(unit, media);
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Three fields that are mostly empty.
+    fn is_due(&self, timed: bool) -> bool {
+        self.map_is_due(timed) || self.trims_are_due() || self.checkpoint_is_due()
+    }
+
+    fn counters(&self, now: Time) -> Counters {
+        let streams = self.streams.as_ref().map(|streams| Box::new(streams.counters.clone()));
+        Counters { map: self.map_counters(now), streams, ..Counters::default() }
+    }
+
+    fn background(&mut self) -> Option<&mut dyn Background> {
+        Some(self)
+    }
+
+    fn power_cycle(&mut self) -> Option<&mut dyn PowerCycle> {
+        Some(self)
+    }
+
+    fn preconditioning(&mut self) -> Option<&mut dyn Preconditioning> {
+        Some(self)
     }
 }

@@ -13,9 +13,7 @@ use flash::spec::{FlashSpec, SlcSpec};
 use serde::Deserialize;
 
 use crate::page::{PageConfig, PageFtl};
-use crate::port::{
-    Flash, Ftl, Mount, OldPlace, Origin, Owner, Owners, PageRead, PageWrite, ReadSink, Service, WriteSink, full_mask,
-};
+use crate::port::{Flash, Ftl, Mount, OldPlace, Origin, Owner, Owners, PageRead, PageWrite, Service, full_mask};
 use crate::{Array, Config, Event, FtlSpec, Setup, Site};
 
 /// The tables of a device file that concern an FTL.
@@ -92,7 +90,7 @@ pub(crate) struct Host {
     pub(crate) read: Vec<Option<Stamp>>,
 }
 
-impl ReadSink for Host {
+impl Owners for Host {
     fn read_done(&mut self, slot: &Slot, content: SlotContent<'_>, _: Service) {
         self.read.push((!slot.lost).then(|| content.sector(0)));
     }
@@ -102,9 +100,7 @@ impl ReadSink for Host {
     fn read_nothing(&mut self, _: Owner) {
         self.read.push(Some(Stamp::default()));
     }
-}
 
-impl WriteSink for Host {
     fn give(&self, unit: &PageWrite, mut into: SlotMut<'_>) {
         let first = u64::from(unit.lpn.get()) * into.sectors() as u64;
         for i in (0..into.sectors()).filter(|i| unit.mask >> i & 1 != 0) {
@@ -140,9 +136,7 @@ impl WriteSink for Host {
     fn room(&mut self) {}
 
     fn logged(&mut self, _: bool) {}
-}
 
-impl Owners for Host {
     fn charge(&mut self, _: Owner) {}
 
     fn read_class(&self, _: Owner) -> Class {
@@ -246,7 +240,9 @@ impl<F: Ftl + ?Sized> Rig<F> {
             let (timed, now) = (backend.is_timed(), *now);
             let mut flash = Flash { now, backend, slc_array: slc_array.as_mut(), events };
             match (list, other, cpu_done) {
-                (None, None, None) if ftl.is_due(timed) => ftl.run_due(&mut flash, host),
+                (None, None, None) if ftl.is_due(timed) => {
+                    ftl.background().expect("it is due").run_due(&mut flash, host);
+                }
                 (None, None, None) => return,
                 _ => {}
             }
@@ -254,10 +250,10 @@ impl<F: Ftl + ?Sized> Rig<F> {
                 ftl.finished(&mut flash, host, list);
             }
             if let Some(list) = other {
-                ftl.finished_slc(&mut flash, host, list);
+                ftl.background().expect("an FTL of two arrays").finished_slc(&mut flash, host, list);
             }
             if let Some(token) = cpu_done {
-                ftl.on_cpu_done(&mut flash, token);
+                ftl.background().expect("an FTL with a processor").on_cpu_done(&mut flash, token);
             }
         }
     }
@@ -268,7 +264,7 @@ impl<F: Ftl + ?Sized> Rig<F> {
         self.now = at;
         match event {
             Event::Flash(event) => self.backend.handle(at, event, &mut self.events, &mut self.hash),
-            Event::Ftl => self.ftl.wake(at),
+            Event::Ftl => self.ftl.background().expect("it asked for the event").wake(at),
             Event::SerialEnd => self.backend.end_serial(at, &mut self.hash),
             Event::SlcSerialEnd => self.slc_array.as_mut().expect("two arrays").end_serial(at, &mut self.hash),
             Event::Host(_) => unreachable!("there is no host side"),

@@ -46,7 +46,6 @@ mod next;
 mod page_map;
 mod pages;
 mod place;
-mod port;
 mod read;
 mod recency;
 mod reclaim;
@@ -64,8 +63,10 @@ mod write;
 use base::engine::Handle;
 use base::units::{Lpn, Time};
 use flash::backend::{CauseSet, List};
+use flash::nand::Media;
 
-use crate::port::{Flash, Owner, Owners, PageRead as Asked, PageWrite, Service};
+use crate::counters::Counters;
+use crate::port::{Background, Flash, Ftl, Owner, Owners, PageRead, PageWrite, PowerCycle, Service};
 use crate::toolkit::Versions;
 
 use disk::Disk;
@@ -103,15 +104,6 @@ pub struct SlcMlcFtl {
 }
 
 impl SlcMlcFtl {
-    pub(crate) const fn free_blocks(&self) -> u64 {
-        self.disk.mlc.mapping.blocks().spare() as u64
-    }
-
-    /// The best size of a request, in mapping units: a block.
-    pub(crate) const fn batch(&self) -> u32 {
-        self.disk.mlc.pages
-    }
-
     pub(crate) fn counters(&self) -> SlcMlcCounters {
         let Disk { mlc, slc, counts, .. } = &self.disk;
         let (threshold, k) = slc.as_ref().map_or((0, 0), |slc| (slc.filter.threshold(), slc.throttle.k()));
@@ -119,97 +111,13 @@ impl SlcMlcFtl {
         SlcMlcCounters { threshold, k, slc_mode, ..*counts }
     }
 
-    pub(crate) fn reset_counters(&mut self) {
-        let SlcMlcCounters { mlc, slc, table_bytes, .. } = self.disk.counts;
-        self.disk.counts = SlcMlcCounters { mlc, slc, table_bytes, ..SlcMlcCounters::default() };
-    }
-
-    /// Adds a mapping unit to the write that is being collected.
-    pub(crate) fn write(&mut self, unit: PageWrite) {
-        self.requests.write(unit);
-    }
-
-    /// Queues the write that has been collected.
-    pub(crate) fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
-        self.requests.end_write(flash.now);
-        self.begin_due(flash, owners);
-    }
-
-    /// Adds a mapping unit to the read that is being collected. Returns false if neither array holds it.
-    pub(crate) fn read(
-        &mut self,
-        _: &mut Flash<'_>,
-        _: &mut dyn Owners,
-        Asked { owner, at, mask }: Asked,
-        lpn: Lpn,
-    ) -> bool {
-        let is_there = self.disk.holds(lpn.get());
-        if is_there {
-            self.requests.read(PendingRead { owner, at, mask, lpn: lpn.get(), slc: 0, from_mlc: false });
-        }
-        is_there
-    }
-
-    /// Queues the read that has been collected; it begins in [`SlcMlcFtl::begin_due`].
-    pub(crate) fn end_read(&mut self, flash: &mut Flash<'_>) {
-        self.requests.end_read(flash.now);
-    }
-
-    /// A request for a mapping unit will follow: prefetches its place and the state of its logical block.
-    #[inline]
-    pub(crate) fn fetch(&self, unit: usize) {
-        let Mlc { map, mapping, cache, pages, .. } = &self.disk.mlc;
-        map.fetch(unit);
-        if let Some(slc) = &self.disk.slc {
-            slc.fetch(unit);
-        }
-        if let Mapping::Chains(chains) = mapping {
-            let lba = unit / *pages as usize;
-            chains.fetch(lba);
-            cache.fetch(lba);
-        }
-    }
-
-    /// True unless a mapping unit reads as zeros.
-    pub(crate) fn may_hold(&self, lpn: Lpn) -> bool {
-        self.disk.holds(lpn.get())
-    }
-
-    /// Discards a mapping unit in order of arrival. Returns true if the discard has to wait.
-    pub(crate) fn discard(&mut self, owner: Owner, lpn: Lpn) -> bool {
-        let waits = !self.tasks.is_empty() || !self.requests.is_empty();
-        if waits {
-            self.requests.discard(owner, lpn);
-        } else {
-            self.disk.forget(lpn);
-        }
-        waits
-    }
-
-    /// True if a request waits and nothing is under way.
-    pub(crate) fn is_due(&self) -> bool {
-        self.tasks.is_empty() && !self.requests.is_empty()
-    }
-
     /// Begins requests until a list is under way or no request waits.
     pub(crate) fn begin_due(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
-        while self.is_due() {
+        while self.is_due(true) {
             if let Some(task) = self.next_task(flash.now, owners) {
                 self.tasks.begin(&mut self.disk, flash, owners, task);
             }
         }
-    }
-
-    /// A list of the MLC flash has finished.
-    pub(crate) fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
-        self.tasks.finished(&mut self.disk, flash, owners, (Array::Mlc, list));
-        self.begin_due(flash, owners);
-    }
-
-    /// A list of the SLC flash has finished.
-    pub(crate) fn finished_slc(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
-        self.tasks.finished(&mut self.disk, flash, owners, (Array::Slc, list));
-        self.begin_due(flash, owners);
     }
 
     /// The next task: first the rest of the recovery, then the oldest request. A discard takes effect at once and needs
@@ -235,5 +143,142 @@ impl SlcMlcFtl {
                 None
             }
         }
+    }
+}
+
+impl Ftl for SlcMlcFtl {
+    fn boxed(&self) -> Box<dyn Ftl> {
+        Box::new(self.clone())
+    }
+
+    fn units(&self) -> u32 {
+        self.disk.mlc.units()
+    }
+
+    fn free_blocks(&self) -> u64 {
+        self.disk.mlc.mapping.blocks().spare() as u64
+    }
+
+    fn latest_version(&self) -> u32 {
+        self.versions.latest()
+    }
+
+    fn next_version(&mut self) -> u32 {
+        self.versions.next()
+    }
+
+    fn read(
+        &mut self,
+        _: &mut Flash<'_>,
+        _: &mut dyn Owners,
+        PageRead { owner, at, mask }: PageRead,
+        lpn: Lpn,
+    ) -> bool {
+        let is_there = self.disk.holds(lpn.get());
+        if is_there {
+            self.requests.read(PendingRead { owner, at, mask, lpn: lpn.get(), slc: 0, from_mlc: false });
+        }
+        is_there
+    }
+
+    fn end_read(&mut self, flash: &mut Flash<'_>) {
+        self.requests.end_read(flash.now);
+    }
+
+    fn write(&mut self, _: &mut Flash<'_>, _: &mut dyn Owners, unit: PageWrite) {
+        self.requests.write(unit);
+    }
+
+    fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
+        self.requests.end_write(flash.now);
+        self.begin_due(flash, owners);
+    }
+
+    fn discard(&mut self, _: Time, owner: Owner, lpn: Lpn) -> bool {
+        let waits = !self.tasks.is_empty() || !self.requests.is_empty();
+        if waits {
+            self.requests.discard(owner, lpn);
+        } else {
+            self.disk.forget(lpn);
+        }
+        waits
+    }
+
+    fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
+        self.tasks.finished(&mut self.disk, flash, owners, (Array::Mlc, list));
+        self.begin_due(flash, owners);
+    }
+
+    fn check(&self, media: &Media, slc_array: Option<&Media>) {
+        self.check(media, slc_array);
+    }
+
+    fn may_hold(&self, lpn: Lpn, _: &Media, _: Option<&Media>) -> bool {
+        self.disk.holds(lpn.get())
+    }
+
+    #[inline]
+    fn prefetch(&self, unit: usize, _: &Media) {
+        let Mlc { map, mapping, cache, pages, .. } = &self.disk.mlc;
+        map.fetch(unit);
+        if let Some(slc) = &self.disk.slc {
+            slc.fetch(unit);
+        }
+        if let Mapping::Chains(chains) = mapping {
+            let lba = unit / *pages as usize;
+            chains.fetch(lba);
+            cache.fetch(lba);
+        }
+    }
+
+    fn batch(&self, _: u32) -> u32 {
+        self.disk.mlc.pages
+    }
+
+    /// One write is worked on, and one is behind it.
+    fn takes_writes(&self, _: u32, under_way: u32) -> bool {
+        under_way < 2
+    }
+
+    fn discards_in_order(&self) -> bool {
+        true
+    }
+
+    fn is_due(&self, _: bool) -> bool {
+        self.tasks.is_empty() && !self.requests.is_empty()
+    }
+
+    fn counters(&self, _: Time) -> Counters {
+        Counters { slc_mlc: Some(Box::new(self.counters())), ..Counters::default() }
+    }
+
+    fn reset_counters(&mut self) {
+        let SlcMlcCounters { mlc, slc, table_bytes, .. } = self.disk.counts;
+        self.disk.counts = SlcMlcCounters { mlc, slc, table_bytes, ..SlcMlcCounters::default() };
+    }
+
+    fn background(&mut self) -> Option<&mut dyn Background> {
+        Some(self)
+    }
+
+    fn power_cycle(&mut self) -> Option<&mut dyn PowerCycle> {
+        Some(self)
+    }
+}
+
+impl Background for SlcMlcFtl {
+    fn run_due(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
+        self.begin_due(flash, owners);
+    }
+
+    fn finished_slc(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
+        self.tasks.finished(&mut self.disk, flash, owners, (Array::Slc, list));
+        self.begin_due(flash, owners);
+    }
+}
+
+impl PowerCycle for SlcMlcFtl {
+    fn found(&self) -> u32 {
+        self.found
     }
 }

@@ -141,7 +141,7 @@ impl<S: Sector> Ssd<S> {
         });
         let planted = resolved.planted;
         let slc_media = slc_array.as_ref().map(|slc_array| slc_array.media());
-        let ftl = family.mount(&Mount { media: &media, slc_array: slc_media, seed, planted });
+        let mut ftl = family.mount(&Mount { media: &media, slc_array: slc_media, seed, planted });
         #[cfg_attr(not(feature = "sabotage"), allow(unused_mut))] // A test plants its bug.
         let mut backend = Backend::new(media, &resolved.backend);
         #[cfg(feature = "sabotage")]
@@ -150,7 +150,7 @@ impl<S: Sector> Ssd<S> {
         let buffer = resolved
             .buffer
             .map(|buffer| Buffer::new(buffer, S::KIND, sectors, resolved.host.queues.sets.len()).with(planted));
-        let ready = !ftl.is_recovering();
+        let ready = !ftl.power_cycle().is_some_and(|ftl| ftl.is_recovering());
         let mut events = EventQueue::default();
         if !ready {
             events.push(Time::ZERO, Event::Host(HostEvent::Ready));
@@ -339,7 +339,9 @@ impl<S: Sector> Ssd<S> {
     /// Lets the FTL write the pages that its recovery has to write.
     pub(crate) fn recover(&mut self) {
         let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
-        self.ftl.recover(&mut flash, &mut self.clients);
+        if let Some(ftl) = self.ftl.power_cycle() {
+            ftl.recover(&mut flash, &mut self.clients);
+        }
     }
 
     /// True if the map is asked for a request soon after its submission. A buffered write asks when it leaves the buffer.
@@ -394,12 +396,13 @@ impl<S: Sector> Ssd<S> {
             }
             Event::Ftl => {
                 self.hash.add(self.now, u64::MAX);
-                self.ftl.wake(self.now);
+                let background = self.ftl.background().expect("it asked for the event");
+                background.wake(self.now);
                 // Without a request under way the FTL may begin work of its own, so the device looks.
                 if !self.active.is_empty() {
                     let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
                     let hash = &mut self.hash;
-                    let alone = self.ftl.work_alone(&mut flash, until, &mut |at| hash.add(at, u64::MAX));
+                    let alone = background.work_alone(&mut flash, until, &mut |at| hash.add(at, u64::MAX));
                     self.now = flash.now;
                     return !alone;
                 }
@@ -446,7 +449,7 @@ impl<S: Sector> Drive<S> for Ssd<S> {
             self.announced -= 1;
         } else if self.is_looked_up(request.io.kind) {
             let unit = self.resolved.geometry.unit_of(request.io.start.get());
-            self.ftl.fetch(unit as usize, self.backend.media());
+            self.ftl.prefetch(unit as usize, self.backend.media());
         }
         // A request that need not wait does not enter its queue, unless an observer is to see it there.
         if self.backend.observer().is_none() && self.may_admit() && self.queues.pass() {
@@ -469,7 +472,7 @@ impl<S: Sector> Drive<S> for Ssd<S> {
         for io in coming {
             let unit = self.resolved.geometry.unit_of(io.start.get());
             if self.is_looked_up(io.kind) {
-                self.ftl.fetch(unit as usize, self.backend.media());
+                self.ftl.prefetch(unit as usize, self.backend.media());
             }
             if io.kind != IoKind::Read && self.clients.requests.is_large() {
                 self.clients.overlaps.fetch(unit as u32);

@@ -29,7 +29,9 @@ impl<S: Sector> Ssd<S> {
         let unseen = self.completions.iter().map(|completion| completion.tag);
         let lost = active.chain(waiting).chain(unseen).collect();
         let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
-        self.ftl.power_fails(&mut flash);
+        if let Some(ftl) = self.ftl.power_cycle() {
+            ftl.power_fails(&mut flash);
+        }
         self.backend.cut_power(self.now);
         let stays = self.resolved.planted.is(Sabotage::SecondStaysOn);
         if let Some(slc_array) = self.slc_array.as_mut().filter(|_| !stays) {
@@ -49,7 +51,9 @@ impl<S: Sector> Ssd<S> {
         let flush = Request { tag: Tag::MAX, queue: QueueId::default(), io: Io::FLUSH, data: Vec::new() };
         self.submit(self.now, flush);
         self.drain(&mut Vec::new());
-        self.ftl.power_off(self.now);
+        if let Some(ftl) = self.ftl.power_cycle() {
+            ftl.power_off(self.now);
+        }
         self.run_ready();
         self.drain(&mut Vec::new());
         self.backend.cut_power(self.now);
@@ -115,13 +119,13 @@ impl<S: Sector> Ssd<S> {
     /// Requests wait from now on until the scan of the spare areas is over.
     fn begin_recovery(&mut self, now: Time) -> Recovery {
         let time = self.recovery_time();
-        let translation_pages = self.ftl.stale_pages();
+        let (units, translation_pages) = self.ftl.power_cycle().map_or((0, 0), |ftl| (ftl.found(), ftl.stale_pages()));
         self.scanned = time.is_zero() && translation_pages == 0;
         self.ready = self.scanned;
         if !self.ready {
             self.events.push(now + time, Event::Host(HostEvent::Ready));
         }
-        Recovery { time, translation_pages, units: self.ftl.found() }
+        Recovery { time, translation_pages, units }
     }
 
     /// The time that recovery's reads would take after a power loss now.
@@ -135,7 +139,8 @@ impl<S: Sector> Ssd<S> {
         if self.resolved.planted.is(Sabotage::SavedForgotten) {
             return;
         }
-        for Saved { lpn, mask, psn, first } in self.ftl.take_saved() {
+        let Some(log) = self.ftl.flush_log() else { return };
+        for Saved { lpn, mask, psn, first } in log.take_saved() {
             let media = self.backend.media();
             let buffer = self.clients.buffer.as_mut().expect("only a buffer is flushed");
             buffer.restore(lpn, mask, |i| {

@@ -161,7 +161,9 @@ impl<S: Sector> Ssd<S> {
         assert!(step.fault(&self.resolved).is_none(), "{step:?} on a drive for which it is wrong");
         self.drain(&mut Vec::new());
         let before = self.now;
-        self.ftl.begin_preconditioning(self.backend.media());
+        if let Some(ftl) = self.ftl.preconditioning() {
+            ftl.begin(self.backend.media());
+        }
         self.set_timed(false);
         self.backend.reset_account();
         let units = u64::from(self.ftl.units());
@@ -275,7 +277,9 @@ impl<S: Sector> Ssd<S> {
     }
 
     fn set_timed(&mut self, timed: bool) {
-        self.ftl.set_timed(timed);
+        if let Some(ftl) = self.ftl.preconditioning() {
+            ftl.set_timed(timed);
+        }
         self.backend.set_timed(timed);
         if let Some(slc_array) = &mut self.slc_array {
             slc_array.set_timed(timed);
@@ -350,7 +354,7 @@ impl<S: Sector> Ssd<S> {
             // A unit occurs once in a batch, because all of a batch has one version; and only one program of it is under
             // way, because two may end in either order.
             while batch.len() < request && left > 0 {
-                let lpn = upcoming.next(|lpn| self.ftl.fetch(lpn.index(), self.backend.media()));
+                let lpn = upcoming.next(|lpn| self.ftl.prefetch(lpn.index(), self.backend.media()));
                 if upcoming.is_in_order() || !(batch.contains(&lpn) || held.contains(&lpn)) {
                     batch.push(lpn);
                 }
@@ -378,8 +382,7 @@ impl<S: Sector> Ssd<S> {
             self.run_ready();
             let overtaken = std::mem::take(&mut held);
             if self.unfinished(*done) > 0 {
-                let flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
-                self.ftl.gathered(&flash, &mut held);
+                self.list_gathered(&mut held);
                 if self.unfinished(*done) > held.len() as u64 {
                     // A write waits for space, which the ends of those programs may make.
                     self.close_programs(*done);
@@ -413,16 +416,25 @@ impl<S: Sector> Ssd<S> {
         done - written - refused
     }
 
+    /// Adds the units of programs that wait for the data of later writes.
+    fn list_gathered(&mut self, held: &mut Vec<Lpn>) {
+        if let Some(ftl) = self.ftl.preconditioning() {
+            let flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
+            ftl.gathered(&flash, held);
+        }
+    }
+
     /// Lets the FTL finish all of `done` units.
     fn close_programs(&mut self, done: u64) {
         // Units of a program that fails are written again, and may wait for more data again.
         let mut held = Vec::new();
         loop {
-            let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
-            self.ftl.close_programs(&mut flash, &mut self.clients);
+            if let Some(ftl) = self.ftl.preconditioning() {
+                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
+                ftl.close_programs(&mut flash, &mut self.clients);
+            }
             self.run_ready();
-            let flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
-            self.ftl.gathered(&flash, &mut held);
+            self.list_gathered(&mut held);
             if held.is_empty() {
                 break;
             }

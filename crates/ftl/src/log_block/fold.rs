@@ -473,7 +473,7 @@ mod tests {
             for events in 0.. {
                 let mut rig = merging(failures);
                 let more = (0..events).all(|_| rig.step());
-                rig.with_ftl(|ftl, flash, _| crate::port::Ftl::power_fails(ftl, flash));
+                rig.with_ftl(|ftl, flash, _| ftl.power_cycle().expect("its capacitors").power_fails(flash));
                 rig.cut_power();
                 expect_pages(&mut rig);
                 if !more {

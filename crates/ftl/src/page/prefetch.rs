@@ -34,12 +34,12 @@ impl PageFtl {
         if let Some(command) = flash.following_program(FAR) {
             let (_, slot) = flash.backend.slot(command, 0);
             self.fetch(slot.lpn.index(), flash.backend.media());
-            owners.fetch(slot.owner, slot.lpn);
+            owners.prefetch(slot.owner, slot.lpn);
         }
         if let Some(command) = flash.following_program(NEAR) {
             let (_, slot) = flash.backend.slot(command, 0);
             self.fetch_place(slot.lpn);
-            owners.fetch_near(slot.owner, slot.lpn);
+            owners.prefetch_near(slot.owner, slot.lpn);
             flash.backend.prefetch_behind(command);
         }
     }
@@ -61,14 +61,14 @@ impl PageFtl {
         if let Some(command) = flash.following_program(FAR_OF_MANY) {
             self.fetch_entries(flash, owners, command);
         }
-        flash.fetch_following(SLOTS_OF_MANY);
+        flash.prefetch_following(SLOTS_OF_MANY);
     }
 
     /// Prefetches the map entries of all mapping units of a command, and the owners' data.
     fn fetch_entries(&self, flash: &Flash<'_>, owners: &dyn Owners, command: Handle<Command>) {
         for (_, slot) in flash.backend.slots(command) {
             self.fetch(slot.lpn.index(), flash.backend.media());
-            owners.fetch(slot.owner, slot.lpn);
+            owners.prefetch(slot.owner, slot.lpn);
         }
     }
 

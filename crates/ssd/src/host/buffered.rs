@@ -71,19 +71,19 @@ impl<S: Sector> Ssd<S> {
         let Some((epoch, handle)) = self.flushes.back().copied().filter(|_| self.logs_flushes()) else { return false };
         let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
         let Some(buffer) = &mut self.clients.buffer else { return false };
-        if buffer.is_durable(epoch) || !self.ftl.log_is_ready(&mut flash) {
+        if buffer.is_durable(epoch) || !self.ftl.flush_log().is_some_and(|log| log.is_ready(&mut flash)) {
             return false;
         }
         debug_assert_eq!(self.clients.requests[handle].io.kind, IoKind::Flush);
         let version = self.ftl.next_version();
+        let Some(log) = self.ftl.flush_log() else { return false };
         self.logging.clear();
         for entry in buffer.unlogged(epoch) {
             let crate::buffer::Entry { lpn, mask, .. } = *buffer.entry(entry);
             let mask = mask & full_mask(self.resolved.geometry.sectors);
             let owner = Clients::<S>::entry_owner(entry);
             let version = buffer.version_under_way(entry).unwrap_or(version);
-            if !self.ftl.log(PageWrite { lpn, owner, at: 0, mask, version, old_place: OldPlace::Unasked, stream: None })
-            {
+            if !log.log(PageWrite { lpn, owner, at: 0, mask, version, old_place: OldPlace::Unasked, stream: None }) {
                 break;
             }
             self.logging.push(entry);
@@ -93,14 +93,14 @@ impl<S: Sector> Ssd<S> {
         }
         buffer.begin_log();
         self.logging.drain(..).for_each(|entry| buffer.log(entry));
-        self.ftl.end_log(&mut flash, &self.clients, version);
+        log.end_log(&mut flash, &self.clients, version);
         true
     }
 
     /// True if the units that flushes wait for go to the log. Before an orderly power-off they go to their place.
-    fn logs_flushes(&self) -> bool {
+    fn logs_flushes(&mut self) -> bool {
         let logs = self.resolved.buffer.is_some_and(|buffer| buffer.flush == FlushPolicy::Log);
-        logs && !self.powering_off && !self.ftl.log_is_full()
+        logs && !self.powering_off && self.ftl.flush_log().is_some_and(|log| !log.is_full())
     }
 
     /// Refuses all writes and flushes, because the buffer holds units that flash has no room for.
@@ -139,7 +139,7 @@ impl<S: Sector> Ssd<S> {
     /// Writes back one program's worth of the buffer, if it is due or if a write waits for room. False if not.
     fn write_back(&mut self, waits: bool) -> bool {
         let program = self.backend.slots_per_command() * self.resolved.backend.timing.paired;
-        let flush = self.flushes.back().filter(|_| !self.logs_flushes()).map(|(epoch, _)| *epoch);
+        let flush = self.flushes.back().map(|(epoch, _)| *epoch).filter(|_| !self.logs_flushes());
         let Some(buffer) = &mut self.clients.buffer else { return false };
         let most = buffer.at_once(program);
         let ftl = &self.ftl;

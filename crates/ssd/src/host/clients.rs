@@ -7,7 +7,7 @@ use base::io::{Io, IoKind};
 use base::units::{Lba, Lpn, Span, Time};
 use flash::backend::{CauseSet, Class, Slot, SlotContent, SlotMut};
 use flash::nand::{Sector, Stamp};
-use ftl::{Origin, Owner, Owners, PageWrite, ReadSink, Service, WriteSink};
+use ftl::{Origin, Owner, Owners, PageWrite, Service};
 
 use crate::buffer::{Buffer, Entry};
 use crate::spec::{ResolvedQueue, ResolvedQueues};
@@ -371,7 +371,7 @@ impl<S: Sector> Clients<S> {
     }
 }
 
-impl<S: Sector> ReadSink for Clients<S> {
+impl<S: Sector> Owners for Clients<S> {
     #[inline]
     fn read_done(&mut self, slot: &Slot, content: SlotContent<'_>, service: Service) {
         self.unit_read(slot, content, service);
@@ -397,9 +397,7 @@ impl<S: Sector> ReadSink for Clients<S> {
         self.unmapped += 1;
         self.unmapped_flash_reads += 1;
     }
-}
 
-impl<S: Sector> WriteSink for Clients<S> {
     #[inline]
     fn give(&self, unit: &PageWrite, into: SlotMut<'_>) {
         match Self::owner_kind(unit.owner) {
@@ -419,7 +417,7 @@ impl<S: Sector> WriteSink for Clients<S> {
     }
 
     #[inline]
-    fn fetch(&self, owner: Owner, lpn: Lpn) {
+    fn prefetch(&self, owner: Owner, lpn: Lpn) {
         match (Self::owner_kind(owner), &self.buffer) {
             (Some(OwnerKind::Request(handle)), _) => {
                 self.requests.fetch(handle);
@@ -431,7 +429,7 @@ impl<S: Sector> WriteSink for Clients<S> {
     }
 
     #[inline]
-    fn fetch_near(&self, owner: Owner, lpn: Lpn) {
+    fn prefetch_near(&self, owner: Owner, lpn: Lpn) {
         if let Some(OwnerKind::Request(_)) = Self::owner_kind(owner) {
             self.overlaps.fetch_change(lpn.get());
         }
@@ -509,9 +507,7 @@ impl<S: Sector> WriteSink for Clients<S> {
         self.buffer.as_mut().expect("only a buffer is flushed").logged(well);
         self.note_buffer_change();
     }
-}
 
-impl<S: Sector> Owners for Clients<S> {
     #[inline]
     fn charge(&mut self, owner: Owner) {
         if let Some(OwnerKind::Request(handle)) = Self::owner_kind(owner) {

@@ -11,7 +11,7 @@ use super::link::Direction;
 use super::overlap::Extent;
 use super::request::{Completion, Request, Status};
 use crate::Ssd;
-use ftl::{Event, HostEvent, OldPlace, PageRead, PageWrite, Sabotage, full_mask};
+use ftl::{Background, Event, Ftl, HostEvent, OldPlace, PageRead, PageWrite, Sabotage, full_mask};
 
 /// The last version in a spare area with which the drive still takes writes: it becomes read-only before its versions
 /// of 32 bits are used up. The others are for what it still has to store by itself: its buffer, its map, its records.
@@ -27,15 +27,15 @@ impl<S: Sector> Ssd<S> {
                 self.ftl.finished(&mut flash, &mut self.clients, list);
             } else if let Some(list) = self.slc_array.as_mut().and_then(|slc_array| slc_array.take_finished()) {
                 let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
-                self.ftl.finished_slc(&mut flash, &mut self.clients, list);
+                background(&mut self.ftl).finished_slc(&mut flash, &mut self.clients, list);
             } else if self.ftl.is_due(self.backend.is_timed()) {
                 let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
-                self.ftl.run_due(&mut flash, &mut self.clients);
+                background(&mut self.ftl).run_due(&mut flash, &mut self.clients);
             } else if self.serve_clients() {
                 // The flash or the FTL may have something now.
             } else if let Some(token) = self.backend.take_cpu_done() {
                 let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
-                self.ftl.on_cpu_done(&mut flash, token);
+                background(&mut self.ftl).on_cpu_done(&mut flash, token);
             } else if !(self.has_waiting() && self.admit() || self.on_idle()) {
                 return;
             }
@@ -88,8 +88,9 @@ impl<S: Sector> Ssd<S> {
         if !self.active.is_empty() || !self.ready {
             return false;
         }
+        let Some(background) = self.ftl.background() else { return false };
         let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
-        self.ftl.on_idle(&mut flash, &mut self.clients)
+        background.on_idle(&mut flash, &mut self.clients)
     }
 
     /// Takes the next request, if the device works on fewer requests than its queue depth.
@@ -107,7 +108,7 @@ impl<S: Sector> Ssd<S> {
     #[inline]
     pub(crate) fn may_admit(&mut self) -> bool {
         if !self.ready {
-            self.ready = self.scanned && !self.ftl.is_recovering();
+            self.ready = self.scanned && !self.ftl.power_cycle().is_some_and(|ftl| ftl.is_recovering());
         }
         self.ready && self.active.len() < self.resolved.host.queue_depth as usize
     }
@@ -580,4 +581,9 @@ impl<S: Sector> Ssd<S> {
         }
         self.unblocked.truncate(first);
     }
+}
+
+/// The work of an FTL beside requests, of which the device has just heard.
+fn background(ftl: &mut Box<dyn Ftl>) -> &mut dyn Background {
+    ftl.background().expect("an FTL with work beside requests")
 }

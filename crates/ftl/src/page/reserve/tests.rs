@@ -6,7 +6,6 @@ use base::units::{DieId, SuperblockId};
 use super::*;
 use crate::page::blocks::State;
 use crate::page::{MapPages, PageConfig};
-use crate::port::Ftl;
 use crate::rig::{Rig, describe};
 
 /// A drive of pools of superblocks of 16 slots, and the host's writes to it.
@@ -125,8 +124,8 @@ fn full_pools_make_progress_after_power_cuts_at_any_moment() {
             }
             full.cut += full.under_way();
             full.rig.cut_power();
-            full.rig.with_ftl(|ftl, flash, host| crate::Ftl::recover(ftl, flash, host));
-            while full.rig.ftl.is_recovering() {
+            full.rig.with_ftl(|ftl, flash, host| crate::PowerCycle::recover(ftl, flash, host));
+            while crate::PowerCycle::is_recovering(&*full.rig.ftl) {
                 assert!(full.rig.step(), "{name}: translation pages are stale for ever");
             }
             assert_eq!(full.rig.host.refused, 0, "{name}");
@@ -211,8 +210,8 @@ fn full_pools_with_several_streams_make_progress_after_power_cuts_at_any_moment(
             }
             full.cut += full.under_way();
             full.rig.cut_power();
-            full.rig.with_ftl(|ftl, flash, host| crate::Ftl::recover(ftl, flash, host));
-            while full.rig.ftl.is_recovering() {
+            full.rig.with_ftl(|ftl, flash, host| crate::PowerCycle::recover(ftl, flash, host));
+            while crate::PowerCycle::is_recovering(&*full.rig.ftl) {
                 assert!(full.rig.step(), "{name}: translation pages are stale for ever");
             }
             assert_eq!(full.rig.host.refused, 0, "{name}");

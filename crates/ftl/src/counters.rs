@@ -1,0 +1,18 @@
+//! The counters of an FTL.
+
+use crate::{LogMerges, MergeCounters, SlcMlcCounters, StreamCounters, map_unit};
+
+/// The counters of an FTL; each field belongs to the FTLs that have it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counters {
+    /// The map unit's, since the power came on.
+    pub map: Option<map_unit::Counters>,
+    /// The merges of a block map, since the power came on.
+    pub merges: Option<MergeCounters>,
+    /// The merges of log blocks, since the power came on.
+    pub log_merges: Option<LogMerges>,
+    /// Those of the FTL of a hybrid SLC/MLC disk.
+    pub slc_mlc: Option<Box<SlcMlcCounters>>,
+    /// The streams', since the power came on, if there are several.
+    pub streams: Option<Box<StreamCounters>>,
+}
