@@ -1,353 +1,151 @@
-//! A page-mapping FTL of one's own: it appends pages to one block after another and keeps the map in RAM. If free
-//! blocks run out, it copies the block with the fewest valid pages. It uses only what `flashloom` exports.
-//!
-//! `cargo run --example own_ftl`
+//! An FTL of one's own: a page map over blocks that are written one after another, with garbage collection, partial writes and
+//! recovery after a power cut. By its name it runs in every command of `flashloom`, see "Your own FTL" in the guide.
 
 use std::collections::VecDeque;
-use std::fmt::Display;
-use std::sync::Arc;
 
-use flashloom::backend::{Cause, Class, List, Slot};
-use flashloom::ftl::{
-    Config, Flash, Ftl, Handle, Mount, OldPlace, Owner, Owners, PageRead, PageWrite, Service, full_mask,
-};
-use flashloom::nand::{Geometry, Media, Spare, Stamp, Stream, Target};
-use flashloom::units::{Lpn, Psn, Sectors, Span, SuperblockId, Time};
-use flashloom::{Device, Flow, Oracle, Session, Ssd, Stop, TraceOptions, Workload};
+use flashloom::ftl::simple::{Done, SimpleCommands, SimpleDrive, SimpleFtl, SimpleWrite};
+use flashloom::ftl::{RegisterError, register_simple_ftl};
+use flashloom::units::{Lpn, Psn, SuperblockId};
 
-/// Blocks kept from the host: two open blocks, and one to copy to.
-const KEPT: u32 = 4;
-
-/// The configuration of the FTL.
-#[derive(Clone, Debug)]
-struct LogConfig {
-    geometry: Geometry,
-}
-
-impl Config for LogConfig {
-    fn mount(&self, from: &Mount<'_>) -> Box<dyn Ftl> {
-        Box::new(LogFtl::mount(self, from))
-    }
-
-    fn scan_time(&self, _: &Media, _: Option<&Media>) -> Span {
-        Span::ZERO
-    }
-
-    fn units(&self) -> u32 {
-        // A sixth of the blocks is spare, for garbage collection.
-        (self.geometry.superblock_count() - KEPT) * 5 / 6 * self.geometry.superblock_slots()
-    }
-
-    fn table_ram(&self) -> u64 {
-        u64::from(self.units()) * 4
-    }
-
-    fn memory(&self) -> u64 {
-        u64::from(self.units()) * size_of::<Option<Psn>>() as u64
-    }
-
-    fn memory_of_mount(&self) -> u64 {
-        0
-    }
-
-    fn format(&self, say: &mut dyn FnMut(&'static str, &dyn Display)) {
-        say("ftl", &"own");
-    }
-}
-
-/// The purpose of a list, as its tag in the backend.
-const READ: u32 = 0;
-const WRITE: u32 = 1;
-const COPY: u32 = 2;
-const ERASE: u32 = 3;
-
-/// The FTL.
-#[derive(Clone, Debug)]
-struct LogFtl {
-    geometry: Geometry,
-    /// The page of each mapping unit.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LogFtl {
+    /// Pages of a block.
+    pages: u32,
     map: Vec<Option<Psn>>,
+    /// Pages of each block that the map points to.
+    valid: Vec<u32>,
     free: VecDeque<SuperblockId>,
-    /// The open block and its next page, for host writes and for copies.
-    open: [Option<(SuperblockId, u32)>; 2],
-    /// Full blocks, the oldest first.
-    closed: Vec<SuperblockId>,
-    /// The victim of garbage collection, and the number of its copies under way.
-    victim: Option<(SuperblockId, u32)>,
-    /// Reads and programs under way in each block; they must end before the block is erased.
-    busy: Vec<u32>,
-    /// Writes that wait for a free block.
-    waiting: VecDeque<PageWrite>,
-    version: u32,
-    found: u32,
+    full: Vec<SuperblockId>,
+    /// Open blocks, each with its next page: the first is for copies, the others are for the host.
+    open: Vec<Option<(SuperblockId, u32)>>,
+    /// Writes that wait for a page.
+    waiting: VecDeque<SimpleWrite>,
+    /// The block that is collected, its pages still to be copied, and the copies under way.
+    victim: Option<SuperblockId>,
+    to_copy: VecDeque<Psn>,
+    copying: u32,
 }
 
 impl LogFtl {
-    /// The valid mapping units of a block: those that the map points to.
-    fn valid(&self, media: &Media, block: SuperblockId) -> Vec<(Lpn, Psn)> {
-        let slots = (0..self.geometry.superblock_slots()).map(|offset| self.geometry.slot(block, offset));
-        let named = slots.filter_map(|psn| match media.spare(psn) {
-            Spare::Data { lpn, .. } => Some((lpn, psn)),
-            Spare::Empty | Spare::Torn => None,
-        });
-        named.filter(|(lpn, psn)| self.map[lpn.index()] == Some(*psn)).collect()
+    /// Points a mapping unit to a page, or to none.
+    fn point(&mut self, lpn: Lpn, to: Option<Psn>) {
+        let old = std::mem::replace(&mut self.map[lpn.index()], to);
+        old.into_iter().for_each(|psn| self.valid[(psn.get() / self.pages) as usize] -= 1);
+        to.into_iter().for_each(|psn| self.valid[(psn.get() / self.pages) as usize] += 1);
     }
 
-    /// The next page for the host (0) or for copies (1); `None` if it needs a new block and may not take one.
-    fn next_page(&mut self, stream: usize) -> Option<Target> {
-        if self.open[stream].is_none() {
-            // The last free block is for copies, so that garbage collection always ends.
-            let kept = if stream == 0 { 1 } else { 0 };
-            let block = if self.free.len() > kept { self.free.pop_front() } else { None };
-            self.open[stream] = Some((block?, 0));
+    /// The next page of an open block; if there is none, a free block is opened unless only `kept` are left.
+    fn next_page(&mut self, open: usize, kept: usize) -> Option<Psn> {
+        if self.open[open].is_none() && self.free.len() > kept {
+            self.open[open] = self.free.pop_front().map(|block| (block, 0));
         }
-        let (superblock, offset) = self.open[stream]?;
-        self.open[stream] = Some((superblock, offset + 1));
-        if offset + 1 == self.geometry.superblock_slots() {
-            self.closed.push(superblock);
-            self.open[stream] = None;
+        let (block, page) = self.open[open].take()?;
+        match page + 1 == self.pages {
+            true => self.full.push(block),
+            false => self.open[open] = Some((block, page + 1)),
         }
-        self.busy[superblock.index()] += 1;
-        Some(Target { superblock, offset })
+        Some(Psn::new(block.get() * self.pages + page))
     }
 
-    /// Programs a mapping unit of the host. Returns false if the write must wait.
-    fn program(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, unit: PageWrite) -> bool {
-        let Some(target) = self.next_page(0) else { return false };
-        let list = flash.backend.open_list(Class::Other, WRITE);
-        let command = flash.backend.add_program(list, Cause::Host, target, Stream::HOST);
-        let PageWrite { lpn, owner, at, mask, version, .. } = unit;
-        let slot = flash.backend.push_slot(command, Slot { lpn, version, owner, at, mask, ..Slot::default() });
-        if flash.backend.has_content() {
-            owners.give(&unit, flash.backend.content_mut(slot));
+    /// Does what is possible: copies pages of the victim, programs writes, chooses the next victim.
+    fn go_on(&mut self, flash: &mut SimpleCommands<'_, '_>) {
+        while let Some(from) = self.to_copy.front().copied() {
+            let Some(to) = self.next_page(0, 0) else { break };
+            self.to_copy.pop_front();
+            self.copying += 1;
+            flash.copy(from, to);
         }
-        owners.charge(owner);
-        flash.submit(list);
-        true
-    }
-
-    /// If few blocks are free, starts to copy the block with the fewest valid pages.
-    fn collect(&mut self, flash: &mut Flash<'_>) {
-        if self.victim.is_some() || self.free.len() > 2 {
-            return;
+        while let Some(write) = self.waiting.pop_front() {
+            let lpn = write.lpn().index();
+            // The last two free blocks are for copies, so that collection always ends.
+            let Some(to) = self.next_page(1 + lpn % (self.open.len() - 1), 2) else {
+                self.waiting.push_front(write);
+                break;
+            };
+            flash.program(write, to, self.map[lpn]);
         }
-        let idle = self.closed.iter().copied().filter(|block| self.busy[block.index()] == 0);
-        let media = flash.backend.media();
-        let Some(victim) = idle.min_by_key(|block| self.valid(media, *block).len()) else { return };
-        let units = self.valid(media, victim);
-        if units.len() as u32 == self.geometry.superblock_slots() {
-            return;
+        if self.victim.is_none() && self.free.len() <= 2 + self.open.len() {
+            self.collect(flash);
         }
-        self.closed.retain(|block| *block != victim);
-        self.victim = Some((victim, units.len() as u32));
-        for (lpn, psn) in &units {
-            let target = self.next_page(1).expect("a block is kept for copies");
-            let list = flash.backend.open_list(Class::Other, COPY);
-            let read = flash.backend.add_read(list, Cause::Gc, victim);
-            let from = flash.backend.push_slot(read, Slot { psn: *psn, lpn: *lpn, expected: true, ..Slot::default() });
-            let program = flash.backend.add_program(list, Cause::Gc, target, Stream::COPIES);
-            let to = flash.backend.push_slot(program, Slot::default());
-            flash.backend.forward(read, from, program, to);
-            flash.submit(list);
-        }
-        if units.is_empty() {
-            self.erase(flash, victim);
+        if flash.under_way() == 0 {
+            // Nothing will make room any more.
+            self.waiting.drain(..).for_each(|write| flash.refuse(write));
         }
     }
 
-    fn erase(&mut self, flash: &mut Flash<'_>, block: SuperblockId) {
-        let list = flash.backend.open_list(Class::Other, ERASE);
-        flash.backend.add_erase(list, Cause::Gc, block);
-        flash.submit(list);
-    }
-
-    /// Ends a copy: the map changes, unless the host has written the mapping unit meanwhile.
-    fn copied(&mut self, flash: &mut Flash<'_>, list: Handle<List>) {
-        let read = flash.backend.list(list).first().expect("a read");
-        let program = flash.backend.command(read).sibling().expect("a program");
-        let target = flash.backend.command(program).target;
-        let (from, to) = (flash.backend.slot(read, 0).1.psn, self.geometry.slot(target.superblock, target.offset));
-        let lpn = flash.backend.slot(read, 0).1.lpn;
-        self.busy[target.superblock.index()] -= 1;
-        if self.map[lpn.index()] == Some(from) {
-            self.map[lpn.index()] = Some(to);
-        }
-        let (victim, left) = self.victim.as_mut().expect("a victim");
-        *left -= 1;
-        if *left == 0 {
-            let victim = *victim;
-            self.erase(flash, victim);
-        }
+    /// Begins to empty the full block with the fewest valid pages.
+    fn collect(&mut self, flash: &mut SimpleCommands<'_, '_>) {
+        let settled = self.full.iter().copied().filter(|block| flash.programs(*block) == 0);
+        let victim = settled.min_by_key(|block| self.valid[block.index()]);
+        let Some(victim) = victim.filter(|block| self.valid[block.index()] < self.pages) else { return };
+        self.full.retain(|block| *block != victim);
+        self.victim = Some(victim);
+        self.to_copy = flash.valid_pages(victim, &self.map).collect();
+        if self.to_copy.is_empty() { flash.erase(victim) } else { self.go_on(flash) }
     }
 }
 
-impl LogFtl {
-    fn mount(config: &LogConfig, from: &Mount<'_>) -> Self {
-        let (geometry, media) = (config.geometry.clone(), from.media);
-        let mut ftl = Self {
-            map: vec![None; config.units() as usize],
-            free: VecDeque::new(),
-            open: [None; 2],
-            closed: Vec::new(),
-            victim: None,
-            busy: vec![0; geometry.superblock_count() as usize],
-            waiting: VecDeque::new(),
-            version: 0,
-            found: 0,
-            geometry,
-        };
-        // Each spare area has the mapping unit and the number of its write: the newest write counts.
-        let mut newest = vec![0; ftl.map.len()];
-        for block in (0..ftl.geometry.superblock_count()).map(SuperblockId::new) {
-            if media.is_erased(block) {
-                ftl.free.push_back(block);
-                continue;
-            }
-            ftl.closed.push(block);
-            for offset in 0..ftl.geometry.superblock_slots() {
-                let psn = ftl.geometry.slot(block, offset);
-                let Spare::Data { lpn, version } = media.spare(psn) else { continue };
-                if version > newest[lpn.index()] {
-                    newest[lpn.index()] = version;
-                    ftl.map[lpn.index()] = Some(psn);
-                    ftl.version = ftl.version.max(version);
-                }
-            }
-        }
-        ftl.found = ftl.map.iter().flatten().count() as u32;
+impl SimpleFtl for LogFtl {
+    /// The newest copies on flash are the map. Copies go on in the block with the most pages left.
+    fn mount(drive: &SimpleDrive<'_>) -> Self {
+        let pages = drive.geometry.superblock_slots();
+        let left = |block: &SuperblockId| drive.next_page(*block).map_or(0, |page| pages - page);
+        let (mut free, mut full): (Vec<_>, Vec<_>) = drive.blocks().partition(|block| drive.is_erased(*block));
+        // Neighbours in this order are on different dies.
+        free.sort_by_key(|block| block.get() % drive.geometry.blocks);
+        full.sort_by_key(left);
+        let copies = full.pop_if(|block| left(block) > 0).map(|block| (block, pages - left(&block)));
+        let open = [copies].into_iter().chain((0..drive.geometry.die_count()).map(|_| None)).collect();
+        let (map, valid) = (vec![None; drive.units as usize], vec![0; drive.geometry.superblock_count() as usize]);
+        let mut ftl = Self { pages, map, valid, free: free.into(), full, open, ..Self::default() };
+        (0..).map(Lpn::new).zip(drive.newest()).for_each(|(lpn, psn)| ftl.point(lpn, psn));
         ftl
     }
-}
 
-impl Ftl for LogFtl {
-    fn boxed(&self) -> Box<dyn Ftl> {
-        Box::new(self.clone())
+    fn place(&self, lpn: Lpn) -> Option<Psn> {
+        self.map[lpn.index()]
     }
 
-    fn units(&self) -> u32 {
-        self.map.len() as u32
+    fn write(&mut self, flash: &mut SimpleCommands<'_, '_>, write: SimpleWrite) {
+        self.waiting.push_back(write);
+        self.go_on(flash);
     }
 
-    fn free_blocks(&self) -> u64 {
-        self.free.len() as u64
+    fn discard(&mut self, lpn: Lpn) {
+        self.point(lpn, None);
     }
 
-    fn latest_version(&self) -> u32 {
-        self.version
-    }
-
-    fn next_version(&mut self) -> u32 {
-        self.version += 1;
-        self.version
-    }
-
-    fn read(
-        &mut self,
-        flash: &mut Flash<'_>,
-        owners: &mut dyn Owners,
-        PageRead { owner, at, mask }: PageRead,
-        lpn: Lpn,
-    ) -> bool {
-        let Some(psn) = self.map[lpn.index()] else { return false };
-        let (block, _) = self.geometry.locate(psn);
-        self.busy[block.index()] += 1;
-        let list = flash.backend.open_list(Class::HostRead, READ);
-        let read = flash.backend.add_read(list, Cause::Host, block);
-        flash.backend.push_slot(read, Slot { lpn, psn, owner, at, mask, expected: true, ..Slot::default() });
-        owners.charge(owner);
-        flash.submit(list);
-        true
-    }
-
-    fn end_read(&mut self, _: &mut Flash<'_>) {}
-
-    fn write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, unit: PageWrite) {
-        assert_eq!(unit.mask, full_mask(self.geometry.sectors), "this FTL takes whole units");
-        assert_eq!(unit.old_place, OldPlace::Unasked);
-        if !self.waiting.is_empty() || !self.program(flash, owners, unit) {
-            self.waiting.push_back(unit);
-        }
-    }
-
-    fn end_write(&mut self, flash: &mut Flash<'_>, _: &mut dyn Owners) {
-        self.collect(flash);
-    }
-
-    fn discard(&mut self, _: Time, _: Owner, lpn: Lpn) -> bool {
-        self.map[lpn.index()] = None;
-        false
-    }
-
-    fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
-        let service = Service::of(flash.backend.list(list));
-        let first = flash.backend.list(list).first().expect("a command");
-        let target = flash.backend.command(first).target;
-        match flash.backend.list(list).tag() {
-            READ => {
-                let (place, slot) = flash.backend.slot(first, 0);
-                self.busy[self.geometry.locate(slot.psn).0.index()] -= 1;
-                owners.read_done(&slot, flash.backend.content_of(place), service);
+    fn done(&mut self, flash: &mut SimpleCommands<'_, '_>, done: Done) {
+        match done {
+            Done::Written { lpn, to } => self.point(lpn, Some(to)),
+            Done::Copied { lpn, from, to } => {
+                self.copying -= 1;
+                // The host may have written it again meanwhile.
+                let is_new = self.map[lpn.index()] == Some(from);
+                is_new.then(|| self.point(lpn, Some(to)));
+                let victim = self.victim.filter(|_| self.copying == 0 && self.to_copy.is_empty());
+                victim.into_iter().for_each(|block| flash.erase(block));
             }
-            WRITE => {
-                let (_, slot) = flash.backend.slot(first, 0);
-                self.busy[target.superblock.index()] -= 1;
-                // The map changes only now: the old copy becomes garbage.
-                self.map[slot.lpn.index()] = Some(self.geometry.slot(target.superblock, target.offset));
-                owners.write_done(slot.owner, service);
+            Done::Failed { superblock, copy } => {
+                let open = self.open.iter_mut().find(|open| open.is_some_and(|(block, _)| block == superblock));
+                self.full.extend(open.and_then(Option::take).map(|(block, _)| block));
+                self.copying -= u32::from(copy.is_some());
+                self.to_copy.extend(copy);
             }
-            COPY => self.copied(flash, list),
-            _ => {
-                let (victim, _) = self.victim.take().expect("a victim");
-                self.free.push_back(victim);
-            }
+            Done::Erased(block) => (self.victim, _) = (None, self.free.push_back(block)),
+            Done::Retired(_) => self.victim = None,
         }
-        flash.backend.release(list);
-        while let Some(unit) = self.waiting.pop_front() {
-            if !self.program(flash, owners, unit) {
-                self.waiting.push_front(unit);
-                break;
-            }
-        }
-        self.collect(flash);
-    }
-
-    fn check(&self, media: &Media, _: Option<&Media>) {
-        for (lpn, psn) in (0..).map(Lpn::new).zip(&self.map) {
-            let Some(psn) = psn else { continue };
-            assert!(matches!(media.spare(*psn), Spare::Data { lpn: found, .. } if found == lpn), "{lpn} is at {psn}");
-        }
+        self.go_on(flash);
     }
 }
 
-/// Runs the example.
-pub fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // The description gives everything but the FTL: one plane, and one page for each mapping unit.
-    let device = Device::parse(
-        "name = 'own'\n\
-         flash = { part = 'K9K8G08U0M', channels = 2, chips = 2, blocks = 24, pages = 32, planes = 1 }\n\
-         ftl = { over-provisioning = '50%' }",
-    )?;
-    let resolved = &device.resolved;
-    let config = LogConfig { geometry: resolved.geometry.clone() };
-    let faults = flashloom::nand::Faults::new(&resolved.spec.flash.faults, 1);
-    let timing = &resolved.backend.timing;
-    let media = Media::new(resolved.geometry.clone(), resolved.part.endurance, timing.one_shot, faults);
-    // ANCHOR: device
-    let mut drive: Ssd<Stamp> = Ssd::with_ftl(resolved, Arc::new(config), 1, media, None);
+/// Makes the FTL known to this program. Change the version with the FTL: it is in the key of each stored result.
+pub fn register() -> Result<(), RegisterError> {
+    register_simple_ftl::<LogFtl>("log", "1")
+}
 
-    // A session runs this FTL like any other, and an oracle checks every read.
-    let unit = Sectors::new(u64::from(resolved.geometry.sectors));
-    let mut oracle = Oracle::blank(unit);
-    let writes = "name = 'mixed'\nrequests = 20_000\narrivals = { kind = 'closed', depth = 8 }\n\
-                  [[stream]]\nreads = '30%'\nalign = '2KiB'\nsizes = [{ size = '2KiB' }]\n\
-                  address = { pattern = 'uniform' }\n";
-    let session = Session::new(&device).stop(Stop::Requests(20_000));
-    let flow: Flow<'_> = session.open(&Workload::parse(writes)?, &TraceOptions::default())?;
-    let outcome = session.flow(flow).run_on(&mut drive, &mut oracle)?;
-    // ANCHOR_END: device
-    let summary = outcome.first().summary();
-    println!("{} requests, write amplification {:.2}", summary.requests, summary.write_amplification.unwrap_or(0.0));
-    println!("{} reads returned the newest data", oracle.verified().reads);
-    drive.check();
-    Ok(())
+/// All commands of `flashloom`.
+pub fn main() -> std::process::ExitCode {
+    register().expect("a new name");
+    flashloom::command(std::env::args_os()).into()
 }

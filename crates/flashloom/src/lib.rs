@@ -64,13 +64,19 @@ pub mod backend {
     pub use flash::backend::{Account, Backend, Cause, Class, Command, List, Observer, Op, Slot, SlotRef, Timing};
 }
 
-/// The interface between an FTL and its device. An FTL of another crate runs in [`Ssd::with_ftl`](crate::Ssd).
+/// The conformance suite that every FTL of the library passes, for one of your own.
+#[cfg(feature = "conformance")]
+pub use testkit::conformance;
+
+/// The interface between an FTL and its device. An FTL of another crate has a name: [`register_ftl`](ftl::register_ftl) and
+/// [`register_simple_ftl`](ftl::register_simple_ftl).
 pub mod ftl {
     pub use base::engine::{EventQueue, Handle, Rng};
+    pub use ftl::simple;
     pub use ftl::{
-        AgeUnit, Array, Background, Candidate, Candidates, Config, Counters, Event, Flash, FlushLog, Ftl, FtlKind,
-        FtlSpec, HostEvent, HostWrite, MapImages, Mount, OldPlace, Origin, Owner, Owners, PageRead, PageWrite, Planted,
-        PowerCycle, Preconditioning, RegisterError, Saved, Service, StreamPolicy, VictimPolicy, WorkingSpace,
-        full_mask, register_stream_policy, register_victim_policy,
+        AgeUnit, Array, Background, Candidate, Candidates, Config, Counters, Event, Family, Flash, FlushLog, Ftl,
+        FtlKind, FtlSpec, HostEvent, HostWrite, MapImages, Mount, OldPlace, Origin, Owner, Owners, PageRead, PageWrite,
+        Planted, PowerCycle, Preconditioning, RegisterError, Saved, Service, StreamPolicy, VictimPolicy, WorkingSpace,
+        full_mask, register_ftl, register_simple_ftl, register_stream_policy, register_victim_policy,
     };
 }

@@ -1,10 +1,15 @@
 //! The examples run and pass their own checks.
 
+use base::units::{Lpn, Psn, Ratio};
+use flashloom::ftl::simple::{Done, SimpleCommands, SimpleDrive, SimpleFtl, SimpleWrite};
+use flashloom::ftl::{FtlKind, FtlSpec};
+use testkit::conformance::{self, Effort};
+
 #[path = "../examples/embed.rs"]
 #[allow(unreachable_pub)] // A program of its own elsewhere.
 mod embed;
 #[path = "../examples/own_ftl.rs"]
-#[allow(unreachable_pub)]
+#[allow(unreachable_pub, dead_code)] // Its `main` reads the arguments of the program.
 mod own_ftl;
 #[path = "../examples/own_study.rs"]
 #[allow(unreachable_pub)]
@@ -18,9 +23,87 @@ fn the_example_embed_runs() {
     embed::main().expect("it runs");
 }
 
+/// The table `[ftl]` of an FTL of the program, with room for failed blocks.
+fn own(name: &str) -> FtlSpec {
+    let kind = FtlKind::try_from(format!("own:{name}")).expect("a name");
+    FtlSpec { kind, over_provisioning: Some(Ratio::new(0.6)), ..FtlSpec::default() }
+}
+
 #[test]
-fn the_example_own_ftl_runs_and_loses_nothing() {
-    own_ftl::main().expect("it runs");
+fn the_ftl_of_the_example_passes_the_conformance_suite() {
+    own_ftl::register().expect("a new name");
+    let settings = conformance::settings_of(&[own("log")]);
+    assert!(settings.len() > 20, "{} settings", settings.len());
+    let work = conformance::run(&settings, Effort::TEST, 1).unwrap_or_else(|failures| panic!("{}", failures[0]));
+    assert!(work.cuts > 1000 && work.failures > 100, "{work:?}");
+}
+
+/// The FTL of the example with a bug: of a copied mapping unit it still knows the old place.
+#[derive(Clone, Debug)]
+struct Forgetful(own_ftl::LogFtl);
+
+impl SimpleFtl for Forgetful {
+    fn mount(drive: &SimpleDrive<'_>) -> Self {
+        Self(SimpleFtl::mount(drive))
+    }
+
+    fn place(&self, lpn: Lpn) -> Option<Psn> {
+        self.0.place(lpn)
+    }
+
+    fn write(&mut self, flash: &mut SimpleCommands<'_, '_>, write: SimpleWrite) {
+        self.0.write(flash, write);
+    }
+
+    fn discard(&mut self, _: Lpn) {}
+
+    fn done(&mut self, flash: &mut SimpleCommands<'_, '_>, done: Done) {
+        self.0.done(flash, done);
+    }
+}
+
+#[test]
+fn the_conformance_suite_finds_the_bug_of_an_own_ftl() {
+    flashloom::ftl::register_simple_ftl::<Forgetful>("forgetful", "1").expect("a new name");
+    let settings = conformance::settings_of(&[own("forgetful")]);
+    let failures = conformance::run(&settings[..1], Effort::TEST, 1).expect_err("it forgets discards");
+    assert!(failures.iter().any(|failure| failure.check == "integrity"), "{failures:?}");
+}
+
+#[test]
+fn an_own_ftl_runs_by_its_name_as_the_others_do() {
+    const OWN: &str = "name = 'own'\n\
+        flash = { part = 'K9K8G08U0M', channels = 2, chips = 2, blocks = 24, pages = 32, planes = 1 }\n\
+        ftl = { kind = 'own:log', over-provisioning = '50%' }";
+    let unknown = flashloom::Device::parse(&OWN.replace("own:log", "own:lag"));
+    let text = unknown.expect_err("nobody has registered it").to_string();
+    assert!(text.contains("ftl.kind") && text.contains("no FTL `lag` is registered in this program"), "{text}");
+    own_ftl::register().expect("the same version");
+    let device = flashloom::Device::parse(OWN).expect("it is known");
+    assert!(device.config().to_string().contains("version = \"1\""), "the version is in the key of each result");
+    let session = flashloom::Session::new(&device)
+        .precondition(vec![flashloom::Precondition::Fill])
+        .verify(true)
+        .stop(flashloom::Stop::Requests(20_000));
+    // Partial writes, too: a page has 2 KiB.
+    let writes = "name = 'mixed'\nrequests = 20_000\narrivals = { kind = 'closed', depth = 8 }\n\
+                  [[stream]]\nreads = '30%'\nsizes = [{ size = '1KiB', share = '50%' }, { size = '6KiB', share = '50%' }]\n\
+                  address = { pattern = 'uniform' }\n";
+    let writes = flashloom::Workload::parse(writes).expect("a workload");
+    let flow = session.open(&writes, &flashloom::TraceOptions::default()).expect("it opens");
+    let summary = session.flow(flow).run().expect("no read is wrong").first().summary();
+    assert!(summary.write_amplification.is_some_and(|waf| waf > 1.0), "{summary:?}");
+}
+
+#[test]
+fn keys_of_other_ftls_are_refused_with_an_own_ftl() {
+    own_ftl::register().expect("the same version");
+    let text = "name = 'own'\nflash = { part = 'K9K8G08U0M', blocks = 24, pages = 32, planes = 1 }\n\
+                ftl = { kind = 'own:log', over-provisioning = '50%', gc = { start = 7 }, version = '2' }";
+    let text = flashloom::Device::parse(text).expect_err("two faults").to_string();
+    assert!(text.contains("ftl.options") && text.contains("registered with version \"1\""), "{text}");
+    let text = flashloom::Device::open_with("demo", ["ftl.options={a=1}"]).expect_err("not its own").to_string();
+    assert!(text.contains("for an FTL of the program only"), "{text}");
 }
 
 #[test]

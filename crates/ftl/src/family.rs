@@ -218,7 +218,7 @@ impl dyn Config {
 }
 
 /// A family of FTLs, which interprets its keys and checks descriptions. It has no state.
-pub trait Family: Sync {
+pub trait Family: Send + Sync {
     /// Tables `[ftl]` that together give each of the family's own keys another value, the plainest first. The
     /// conformance suite, the swarm and the tests of keys and memory apply them to arrays whose mapping units are
     /// pages. Empty if the tests have devices made for the family.

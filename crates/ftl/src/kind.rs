@@ -1,21 +1,14 @@
 //! The families by name.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::block::BlockFamily;
-use crate::family::{Config, Family, Setup, Site};
-use crate::hydra::HydraFamily;
-use crate::log_block::{LogBlockFamily, Policy};
-use crate::page::PageFamily;
-use crate::slc_mlc::SlcMlcFamily;
-use crate::spec::FtlSpec;
+use crate::own::OwnFtl;
 
 /// The families of flash translation layers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(try_from = "String", into = "String")]
+#[schemars(!try_from, !into, rename_all = "kebab-case")]
 pub enum FtlKind {
     /// A page-level map, in RAM or behind a map unit.
     #[default]
@@ -31,14 +24,17 @@ pub enum FtlKind {
     Chang,
     /// A block-level map, with replacement blocks for overwritten pages (Ban, US patent 5,937,425).
     Block,
+    /// An FTL of the program that uses this library, registered under the name behind `own:`.
+    #[schemars(untagged)]
+    Own(OwnFtl),
 }
 
 impl FtlKind {
-    /// All families, for the conformance suite and the swarm.
+    /// All families of this library, for the conformance suite and the swarm.
     pub const EVERY: [Self; 6] = {
         // A new family does not compile here until its author has read the line above.
         match Self::Page {
-            Self::Page | Self::Hydra | Self::Bast | Self::Fast | Self::Chang | Self::Block => {
+            Self::Page | Self::Hydra | Self::Bast | Self::Fast | Self::Chang | Self::Block | Self::Own(_) => {
                 [Self::Page, Self::Hydra, Self::Bast, Self::Fast, Self::Chang, Self::Block]
             }
         }
@@ -54,37 +50,37 @@ impl FtlKind {
             FtlKind::Fast => "fast",
             FtlKind::Chang => "chang",
             FtlKind::Block => "block",
+            FtlKind::Own(own) => own.text(),
         }
     }
 
-    /// The family's checks and resolution of descriptions.
+    /// The name and the registered version of an FTL of the program, if it is one.
     #[must_use]
-    pub fn family(self) -> &'static dyn Family {
-        match self {
-            Self::Page => &PageFamily,
-            Self::Hydra => &HydraFamily,
-            Self::Bast => &LogBlockFamily(Policy::Bast),
-            Self::Fast => &LogBlockFamily(Policy::Fast),
-            Self::Chang => &SlcMlcFamily,
-            Self::Block => &BlockFamily,
-        }
-    }
-
-    /// Tables `[ftl]` for tests that run on every family; empty if the tests have devices made for it.
-    #[must_use]
-    pub fn samples(self) -> Vec<FtlSpec> {
-        self.family().samples()
-    }
-
-    /// The configuration of its FTL, for a description without faults.
-    #[must_use]
-    pub fn config(self, site: &Site<'_>, setup: Setup) -> Arc<dyn Config> {
-        self.family().config(site, setup)
+    pub fn own(self) -> Option<(&'static str, Option<String>)> {
+        if let Self::Own(own) = self { Some((own.name(), own.version())) } else { None }
     }
 
     /// True if it has log blocks instead of a map of all pages.
     #[must_use]
     pub const fn has_log_blocks(self) -> bool {
         matches!(self, Self::Bast | Self::Fast)
+    }
+}
+
+impl From<FtlKind> for String {
+    fn from(kind: FtlKind) -> Self {
+        kind.name().to_owned()
+    }
+}
+
+impl TryFrom<String> for FtlKind {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let known = Self::EVERY.into_iter().find(|kind| kind.name() == text);
+        known.or_else(|| OwnFtl::of(&text).map(Self::Own)).ok_or_else(|| {
+            let names = Self::EVERY.map(|kind| format!("`{}`", kind.name())).join(", ");
+            format!("unknown variant `{text}`, expected one of {names}, `own:NAME`")
+        })
     }
 }

@@ -12,18 +12,22 @@ pub mod map_unit;
 mod block;
 mod counters;
 mod event;
+mod families;
 mod family;
 pub mod formula;
 mod hydra;
 mod idle;
 mod kind;
 mod log_block;
+mod own;
 mod page;
 mod pages;
 mod port;
+mod registry;
 #[cfg(test)]
 mod rig;
 mod sabotage;
+pub mod simple;
 mod slc_mlc;
 mod spec;
 mod toolkit;
@@ -31,21 +35,24 @@ mod toolkit;
 pub use block::{BlockConfig, BlockFtl, BlockSpec};
 pub use counters::Counters;
 pub use event::{Event, HostEvent};
+pub use families::{register_ftl, register_simple_ftl};
 pub use family::{Array, Config, Family, MapImages, Setup, Site, WorkingSpace};
 pub use hydra::{HydraConfig, HydraFtl, HydraSpec, MergeCounters, ProcessorSpec};
 pub use idle::Idle;
 pub use kind::FtlKind;
 pub use log_block::{Allocation, EraseWhen, LogBlockConfig, LogBlockFtl, LogMerges, LogSpec, Striping};
 pub use map_unit::MapSpec;
+pub use own::OwnFtl;
 pub use page::{
     AgeUnit, Candidate, Candidates, CheckpointSpec, CopyStreamsSpec, Digits, DiscardSpec, FirmwareSpec, GcSpec,
-    HostStreamsSpec, HostWrite, PageConfig, PageFtl, ParseDigitsError, PlacementSpec, RegisterError, StreamCounters,
-    StreamPolicy, StreamsSpec, UnmappedReads, VictimPolicy, VictimSpec, register_stream_policy, register_victim_policy,
+    HostStreamsSpec, HostWrite, PageConfig, PageFtl, ParseDigitsError, PlacementSpec, StreamCounters, StreamPolicy,
+    StreamsSpec, UnmappedReads, VictimPolicy, VictimSpec, register_stream_policy, register_victim_policy,
 };
 pub use port::{
     Background, Flash, FlushLog, Ftl, Mount, OldPlace, Origin, Owner, Owners, PageRead, PageWrite, PowerCycle,
     Preconditioning, Saved, Service, full_mask,
 };
+pub use registry::RegisterError;
 pub use sabotage::{Planted, Sabotage};
 pub use slc_mlc::{
     ArrayShape, DensitySpec, MappingSpec, PageTimes, Probing, SlcMlcConfig, SlcMlcCounters, SlcMlcFtl, SlcMlcSpec,

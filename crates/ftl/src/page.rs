@@ -37,7 +37,6 @@ mod pool;
 mod pool_set;
 mod prefetch;
 mod read;
-mod registry;
 mod rescue;
 mod reserve;
 mod sort;
@@ -86,7 +85,6 @@ pub use firmware_spec::FirmwareSpec;
 pub use gc_spec::GcSpec;
 pub(crate) use map_pages::MapPages;
 pub use placement::{Digits, ParseDigitsError, PlacementSpec};
-pub use registry::RegisterError;
 pub use streams::{
     CopyStreamsSpec, HostStreamsSpec, HostWrite, StreamCounters, StreamPolicy, StreamsSpec, register_stream_policy,
 };

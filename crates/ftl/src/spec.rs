@@ -1,5 +1,7 @@
 //! The table `[ftl]` of a description.
 
+use std::collections::BTreeMap;
+
 use base::fault::Faults;
 use base::units::{Bytes, Ratio};
 use schemars::JsonSchema;
@@ -21,6 +23,13 @@ use crate::toolkit::WearSpec;
 pub struct FtlSpec {
     /// Its family.
     pub kind: FtlKind,
+    /// The version under which an FTL of the program is registered. Results have it, so that those of two versions are never
+    /// mixed; in a description it can be left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Numbers for an FTL of the program, which gives them a meaning.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub options: BTreeMap<String, f64>,
     /// The size of a mapping unit, which one map entry points to: a page or an even part of one. A page if missing, but
     /// no more than 32KiB.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,6 +87,8 @@ impl Default for FtlSpec {
     fn default() -> Self {
         Self {
             kind: FtlKind::Page,
+            version: None,
+            options: BTreeMap::new(),
             map_unit: None,
             over_provisioning: None,
             capacity: None,
@@ -109,11 +120,14 @@ impl FtlSpec {
         self.over_provisioning.unwrap_or(Ratio::new(0.07))
     }
 
-    /// Returns the description with its default over-provisioning written out, unless it gives a capacity, and with the version
-    /// of a victim policy of the program.
+    /// Returns the description with its default over-provisioning written out, unless it gives a capacity, and with the versions
+    /// of an FTL and of policies of the program.
     #[must_use]
     pub fn written_out(mut self) -> Self {
         self.over_provisioning = self.capacity.is_none().then(|| self.over_provisioning());
+        if let Some((_, version)) = self.kind.own() {
+            self.version = version;
+        }
         self.gc.victim = self.gc.victim.written_out();
         self.streams = self.streams.written_out();
         self
@@ -127,6 +141,22 @@ impl FtlSpec {
         let (gc, wear) = (&self.gc, &self.wear);
         if gc.parallel > PARALLEL_MAX {
             faults.within("ftl.gc.parallel", gc.parallel, 1..=PARALLEL_MAX);
+        }
+        match self.kind {
+            FtlKind::Own(own) => own.check(self.version.as_deref(), faults),
+            _ => {
+                for (key, is_set) in
+                    [("ftl.version", self.version.is_some()), ("ftl.options", !self.options.is_empty())]
+                {
+                    if is_set {
+                        faults.add(
+                            key,
+                            "is for an FTL of the program only",
+                            "leave it out, or set ftl.kind = \"own:NAME\"",
+                        );
+                    }
+                }
+            }
         }
         gc.victim.check(faults);
         self.streams.check(gc, faults);

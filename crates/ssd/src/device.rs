@@ -1,7 +1,6 @@
 //! The device: assembles the parts and advances the clock.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use base::engine::{EventHash, EventQueue, Handle};
 use base::io::{Io, IoKind};
@@ -28,8 +27,6 @@ pub struct Ssd<S> {
     pub(crate) backend: Backend,
     /// The SLC array, if the device has two kinds of flash.
     pub(crate) slc_array: Option<Box<Backend>>,
-    /// The configuration of the FTL.
-    pub(crate) family: Arc<dyn ftl::Config>,
     pub(crate) ftl: Box<dyn Ftl>,
     pub(crate) link: Link,
     pub(crate) ram: Ram,
@@ -114,24 +111,12 @@ impl<S: Sector> Ssd<S> {
         (media.with_paired_pages(timing.paired).with_content(S::KIND), slc_array)
     }
 
-    /// A device over used flash. Its SLC array, if it has one, is new if none is given.
+    /// A device over new or used flash. Its SLC array, if it has one, is new if none is given.
+    ///
+    /// # Panics
+    /// If the sectors of the flash are of another kind.
     #[must_use]
     pub fn with_media(resolved: &Resolved, seed: u64, media: Media, slc_array: Option<Media>) -> Self {
-        Self::with_ftl(resolved, Arc::clone(&resolved.family), seed, media, slc_array)
-    }
-}
-
-impl<S: Sector> Ssd<S> {
-    /// A device over new or used flash, with an FTL of any crate, built from `family`. The description decides
-    /// everything else; the FTL decides how many mapping units the host sees.
-    #[must_use]
-    pub fn with_ftl(
-        resolved: &Resolved,
-        family: Arc<dyn ftl::Config>,
-        seed: u64,
-        media: Media,
-        slc_array: Option<Media>,
-    ) -> Self {
         let slc_array = resolved.slc_array.as_ref().map(|part| {
             let media = slc_array.unwrap_or_else(|| {
                 let faults = Faults::new(&resolved.spec.flash.faults, slc_seed(seed));
@@ -139,9 +124,12 @@ impl<S: Sector> Ssd<S> {
             });
             Box::new(Backend::new(media, &part.backend))
         });
+        for media in [Some(&media), slc_array.as_ref().map(|slc_array| slc_array.media())].into_iter().flatten() {
+            assert_eq!(media.kind(), S::KIND, "flash with sectors of another kind than those of the drive");
+        }
         let planted = resolved.planted;
         let slc_media = slc_array.as_ref().map(|slc_array| slc_array.media());
-        let mut ftl = family.mount(&Mount { media: &media, slc_array: slc_media, seed, planted });
+        let mut ftl = resolved.family.mount(&Mount { media: &media, slc_array: slc_media, seed, planted });
         #[cfg_attr(not(feature = "sabotage"), allow(unused_mut))] // A test plants its bug.
         let mut backend = Backend::new(media, &resolved.backend);
         #[cfg(feature = "sabotage")]
@@ -158,7 +146,6 @@ impl<S: Sector> Ssd<S> {
         let mut device = Self {
             backend,
             slc_array,
-            family,
             ftl,
             link: Link::new(resolved.host.link.clone()),
             ram: Ram::new(resolved.spec.ram),

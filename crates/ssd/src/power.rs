@@ -98,7 +98,7 @@ impl<S: Sector> Ssd<S> {
         self.now = now;
         let (seed, planted) = (self.seed, self.resolved.planted);
         let from = Mount { media: self.backend.media(), slc_array: self.slc_media(), seed, planted };
-        self.ftl = self.family.mount(&from);
+        self.ftl = self.resolved.family.mount(&from);
         self.powered = true;
         let recovery = self.begin_recovery(now);
         self.restore_saved();
@@ -131,7 +131,7 @@ impl<S: Sector> Ssd<S> {
     /// The time that recovery's reads would take after a power loss now.
     #[must_use]
     pub fn recovery_time(&self) -> Span {
-        self.family.scan_time(self.backend.media(), self.slc_media())
+        self.resolved.family.scan_time(self.backend.media(), self.slc_media())
     }
 
     /// Restores the buffer's units that flushes had logged and no merge has taken since.

@@ -63,7 +63,8 @@ impl<S: Sector> Ssd<S> {
                     Media::load(S::KIND, geometry, endurance, 1, faults, from)?
                 } else {
                     // No block of the one that was saved was bad, whatever these faults say of a new one.
-                    let mut media = Media::new(geometry, endurance, 1, Faults::new(&FaultSpec::default(), seed));
+                    let new = Media::new(geometry, endurance, 1, Faults::new(&FaultSpec::default(), seed));
+                    let mut media = new.with_content(S::KIND);
                     *media.faults_mut() = faults;
                     media
                 })

@@ -3,7 +3,7 @@
 use base::io::{Io, IoKind};
 use base::units::{Lba, Lpn, Sectors, SuperblockId, Time};
 use flash::backend::{Backend, Cause, Class, Slot};
-use flash::nand::{FaultSpec, Faults, Media, Stamp, Stream, Target};
+use flash::nand::{FaultSpec, Faults, Media, SectorKind, Stamp, Stream, Target};
 use ssd::{Completion, Drive, QueueId, Request, Spec, Ssd, Status};
 
 /// The last version with which a drive takes writes.
@@ -18,7 +18,8 @@ fn drive(version: u32, rest: &str) -> Ssd<Stamp> {
     let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
     let resolved = spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}"));
     let faults = Faults::new(&FaultSpec::default(), 1);
-    let media = Media::new(resolved.geometry.clone(), resolved.part.endurance, 1, faults);
+    let media =
+        Media::new(resolved.geometry.clone(), resolved.part.endurance, 1, faults).with_content(SectorKind::Stamp);
     let mut backend: Backend = Backend::new(media, &resolved.backend);
     backend.set_timed(false);
     let list = backend.open_list(Class::Other, 0);

@@ -25,7 +25,7 @@ use ssd::{Precondition, Resolved, Ssd};
 
 use crate::Host;
 
-pub use settings::{Setting, settings};
+pub use settings::{Setting, settings, settings_of};
 pub(crate) use settings::{short, varied};
 
 /// How much each check does.
@@ -260,6 +260,24 @@ pub fn replay(name: &str, setting: &str, seed: u64, effort: &str) -> Option<Resu
     let found = settings().into_iter().find(|known| known.name == setting)?;
     let resolved = found.spec.resolve().expect("every setting is valid");
     Some(check.run(&found.name, &Trial { resolved: &resolved, seed, effort }))
+}
+
+/// Applies every check to settings, with seeds from 0 on: to all of them, or to every `step`-th, each time another.
+///
+/// # Errors
+/// The checks that fail.
+pub fn run(settings: &[Setting], effort: Effort, step: usize) -> Result<Work, Vec<Failure>> {
+    let (mut work, mut failures) = (Work::default(), Vec::new());
+    for (number, check) in CHECKS.iter().enumerate() {
+        for (i, setting) in settings.iter().enumerate().skip(number % step.max(1)).step_by(step.max(1)) {
+            let resolved = setting.spec.resolve().expect("every setting is valid");
+            match check.run(&setting.name, &Trial { resolved: &resolved, seed: i as u64, effort }) {
+                Ok(done) => work += done,
+                Err(failure) => failures.push(failure),
+            }
+        }
+    }
+    if failures.is_empty() { Ok(work) } else { Err(failures) }
 }
 
 /// Runs all checks on one setting with one seed, as the soak does.

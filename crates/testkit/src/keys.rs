@@ -5,10 +5,12 @@
 
 mod alternatives;
 pub mod drives;
+mod own;
 mod walk;
 
 use serde_json::Value;
 
+pub use own::register_oldest;
 pub use walk::{Schema, every_key, keys};
 
 /// A key of a description, with alternative values.

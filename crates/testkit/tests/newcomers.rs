@@ -115,7 +115,7 @@ const KINDS: [Kind; 5] = [
         name: "a family of FTLs",
         own: "its folder and 4",
         promised: &[
-            "crates/ftl/src/any.rs",
+            "crates/ftl/src/families.rs",
             "crates/ftl/src/kind.rs",
             "crates/ftl/src/lib.rs",
             "crates/ftl/src/spec.rs",
@@ -123,7 +123,7 @@ const KINDS: [Kind; 5] = [
         within: SHIPPED,
         members: families,
         uses: &[
-            ("crates/ftl/src/port.rs", "log_block", "the type of its counters, which are among those of all"),
+            ("crates/ftl/src/counters.rs", "log_block", "the type of its counters, which are among those of all"),
             ("crates/testkit/src/conformance/settings.rs", ALL, "settings beside the default: parameters of tests"),
             ("crates/testkit/src/swarm.rs", ALL, "keys that are drawn: parameters of tests"),
         ],

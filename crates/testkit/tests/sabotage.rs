@@ -113,12 +113,13 @@ const PLANES: &[&str; 1] = &["planes that read by themselves, Host"];
 const STREAMS: &[&str; 1] = &["streams, Lru, Same"];
 const BAST: &[&str; 1] = &["Bast, Apart, controllers PerChannel"];
 const CHANG: &[&str; 1] = &["Chang, plain"];
+const OWN: &[&str; 1] = &["own:oldest, sample 0, plain"];
 
 /// The checks that each bug must fail, one for each place where it is planted. It may fail others too.
 fn expected(bug: Sabotage) -> Vec<Wanted> {
     match bug {
         Sabotage::CopyCharged => vec![suite("books")],
-        Sabotage::FailureIgnored => vec![suite("program failures")],
+        Sabotage::FailureIgnored => vec![suite("program failures"), at(OWN, "program failures")],
         Sabotage::NeverLevels => vec![suite("wear")],
         Sabotage::Undetermined => vec![suite("determinism")],
         Sabotage::CopyLooksNewer
@@ -140,9 +141,8 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         | Sabotage::ConditionIgnored
         | Sabotage::ErasedUnanswered
         | Sabotage::PlaceUnmarked => vec![suite("integrity")],
+        Sabotage::PinForgotten | Sabotage::GateForgotten => vec![at(GREEDY, "integrity"), at(OWN, "integrity")],
         Sabotage::RestUnread
-        | Sabotage::PinForgotten
-        | Sabotage::GateForgotten
         | Sabotage::OverlapMissed
         | Sabotage::FirstPartServes
         | Sabotage::PartDiscarded
@@ -153,9 +153,8 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         Sabotage::HeldOvertaken => {
             vec![at(&["map Dftl(DftlSpec, one-shot programs of 2 pages"], "preconditioning")]
         }
-        Sabotage::CopiesGoOn | Sabotage::FailingForgotten | Sabotage::RetiredFreed => {
-            vec![at(GREEDY, "program failures")]
-        }
+        Sabotage::RetiredFreed => vec![at(GREEDY, "program failures"), at(OWN, "program failures")],
+        Sabotage::CopiesGoOn | Sabotage::FailingForgotten => vec![at(GREEDY, "program failures")],
         Sabotage::TornIsFree => vec![at(GREEDY, "power cuts, new")],
         Sabotage::VersionRestarts => vec![at(GREEDY, "power cuts, full")],
         Sabotage::WearForgotten => vec![

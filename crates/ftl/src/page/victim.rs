@@ -176,7 +176,12 @@ impl VictimSpec {
                 }
             }
             Self::OwnPolicy { name, version } => {
-                own_policy::POLICIES.check("ftl.gc.victim", name, version.as_deref(), faults);
+                own_policy::POLICIES.check(
+                    ("ftl.gc.victim.name", "ftl.gc.victim.version"),
+                    name,
+                    version.as_deref(),
+                    faults,
+                );
             }
             _ => {}
         }

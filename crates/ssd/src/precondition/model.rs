@@ -17,7 +17,7 @@ impl<S: Sector> Ssd<S> {
         let (units, planted) = (self.ftl.units(), self.resolved.planted);
         let history = &mut self.history;
         let has_room =
-            self.family.lay_out_steady(self.backend.media_mut(), &mut rng, planted, &mut |batch, version| {
+            self.resolved.family.lay_out_steady(self.backend.media_mut(), &mut rng, planted, &mut |batch, version| {
                 if let Some(history) = history {
                     history.note(units, batch, version);
                 }

@@ -25,6 +25,7 @@ use ssd::{
 };
 
 use crate::leave_out_idle;
+pub use samples::settings_of;
 pub(crate) use suspend::short;
 pub(crate) use variation::varied;
 
@@ -421,6 +422,13 @@ fn for_every_map(mut settings: Vec<Setting>, add: fn(&mut Book)) -> Vec<Setting>
     settings
 }
 
+/// The table `[ftl]` of an FTL of this program.
+fn own() -> FtlSpec {
+    crate::keys::register_oldest().expect("a name of one version");
+    let kind = FtlKind::try_from("own:oldest".to_owned()).expect("a name");
+    FtlSpec { kind, over_provisioning: Some(Ratio::new(0.6)), ..FtlSpec::default() }
+}
+
 /// All settings.
 #[must_use]
 pub fn settings() -> Vec<Setting> {
@@ -428,7 +436,7 @@ pub fn settings() -> Vec<Setting> {
     for kind in FtlKind::EVERY {
         // A family that lists its own samples.
         if !kind.samples().is_empty() {
-            settings.extend(samples::settings(kind));
+            settings.extend(samples::settings_of(&kind.samples()));
             continue;
         }
         if kind == FtlKind::Hydra {
@@ -489,6 +497,7 @@ pub fn settings() -> Vec<Setting> {
     settings.extend(plane_reads::of_families());
     settings.extend(variation::of_families());
     settings = for_every_map(settings, Book::streams);
+    settings.extend(samples::settings_of(&[own()]));
     settings.iter_mut().for_each(|setting| leave_out_idle(&mut setting.spec));
     settings
 }

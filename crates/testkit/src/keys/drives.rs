@@ -243,6 +243,13 @@ pub fn fixtures() -> Vec<Fixture> {
         ));
     }
     fixtures.extend(merging());
+    super::own::register_oldest().expect("a name of one version");
+    fixtures.push(fixture(
+        "own, the oldest block first",
+        FLAT,
+        "channels = 2\nchips = 2\n",
+        "[host]\nqueue-depth = 8\n[ftl]\nkind = \"own:oldest\"\nversion = \"1\"\nover-provisioning = \"50%\"\noptions = { start = 4 }\n",
+    ));
     fixtures.extend(FtlKind::EVERY.into_iter().filter_map(sample));
     fixtures
 }

@@ -53,6 +53,7 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         "flash.custom-part.initial_bad_blocks",
         "what the maker promises; flash.faults.initial-bad-blocks is what happens",
     ),
+    on("ftl.version", &["own, *"], REGISTERED),
     on("ftl.gc.victim(own).name", &["page, planes that*"], REGISTERED),
     on("ftl.gc.victim(own).version", &["page, planes that*"], REGISTERED),
     on("ftl.streams.host(own).name", &["page, streams by a policy*"], REGISTERED),

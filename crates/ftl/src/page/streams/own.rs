@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::{HostWrite, StreamPolicy};
-use crate::page::registry::{RegisterError, Registry};
+use crate::registry::{RegisterError, Registry};
 
 /// The registered policies, as each begins at the mount of a drive.
-pub(super) static POLICIES: Registry<Arc<dyn Cloned>> = Registry::new("stream", "register_stream_policy");
+pub(super) static POLICIES: Registry<Arc<dyn Cloned>> = Registry::new("stream policy", "register_stream_policy");
 
 /// A policy that can be copied, with the drive that has it.
 pub(super) trait Cloned: StreamPolicy + Send + Sync {

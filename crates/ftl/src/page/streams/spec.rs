@@ -238,7 +238,12 @@ impl StreamsSpec {
             }
             HostStreamsSpec::Own { name, streams, version } => {
                 faults.within("ftl.streams.host.streams", *streams, 2..=most);
-                own::POLICIES.check("ftl.streams.host", name, version.as_deref(), faults);
+                own::POLICIES.check(
+                    ("ftl.streams.host.name", "ftl.streams.host.version"),
+                    name,
+                    version.as_deref(),
+                    faults,
+                );
             }
         }
         match self.copies {

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::VictimPolicy;
-use crate::page::registry::{RegisterError, Registry};
+use crate::registry::{RegisterError, Registry};
 
 /// The registered policies.
-pub(super) static POLICIES: Registry<Arc<dyn VictimPolicy>> = Registry::new("victim", "register_victim_policy");
+pub(super) static POLICIES: Registry<Arc<dyn VictimPolicy>> = Registry::new("victim policy", "register_victim_policy");
 
 /// Registers a victim policy, which descriptions of drives then name: `victim = { policy = "own", name = "..." }`.
 ///

@@ -35,16 +35,18 @@ pub(super) fn suspending(kind: FtlKind, rules: SuspendSpec) -> Vec<Setting> {
     [(Controllers::None, StopPoint::AnyTime), (Controllers::Shared(3), StopPoint::Cancel)].map(of).into()
 }
 
-/// Every sample of a family on that device, and the first one on other devices, if the family accepts them.
-pub(super) fn settings(kind: FtlKind) -> Vec<Setting> {
-    let samples = kind.samples();
+/// Settings of an FTL whose mapping units are pages: with each of these tables `[ftl]` on a small device, and with the first
+/// one on other devices, if the FTL accepts them.
+#[must_use]
+pub fn settings_of(samples: &[FtlSpec]) -> Vec<Setting> {
     let mut settings = Vec::new();
     let mut add = |sample: usize, name: &str, change: &dyn Fn(&mut Spec)| {
         let mut spec = device(&samples[sample]);
         change(&mut spec);
         leave_out_idle(&mut spec);
         if spec.resolve().is_ok() {
-            settings.push(Setting { name: format!("{}, sample {sample}, {name}", kind.name()), spec });
+            let kind = spec.ftl.kind.name();
+            settings.push(Setting { name: format!("{kind}, sample {sample}, {name}"), spec });
         }
     };
     for sample in 0..samples.len() {

@@ -1,4 +1,4 @@
-//! Policies of the program that uses this library, by name.
+//! Policies and FTLs of the program that uses this library, by name.
 //!
 //! The names are the process's, as those of its functions are: a description that is read anywhere in it (by a run, a study on
 //! many threads, a comparison, a what-if) finds the same policy, and nothing between the file and the FTL hands it on.
@@ -11,8 +11,8 @@ use base::fault::Faults;
 use base::suggest::nearest;
 
 /// The registered policies of one kind.
-pub(super) struct Registry<T> {
-    /// The kind, such as `victim`.
+pub(crate) struct Registry<T> {
+    /// The kind, such as `victim policy`.
     kind: &'static str,
     /// The function that registers one.
     function: &'static str,
@@ -30,19 +30,19 @@ pub struct RegisterError {
 impl fmt::Display for RegisterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, name } = self;
-        write!(f, "there is a {kind} policy `{name}` of another version already; give this one another name")
+        write!(f, "there is a {kind} `{name}` of another version already; give this one another name")
     }
 }
 
 impl std::error::Error for RegisterError {}
 
 impl<T: Clone> Registry<T> {
-    pub(super) const fn new(kind: &'static str, function: &'static str) -> Self {
+    pub(crate) const fn new(kind: &'static str, function: &'static str) -> Self {
         Self { kind, function, policies: RwLock::new(BTreeMap::new()) }
     }
 
     /// Registers a policy. One of the same name and version stays.
-    pub(super) fn register(&self, name: String, version: String, policy: T) -> Result<(), RegisterError> {
+    pub(crate) fn register(&self, name: String, version: String, policy: T) -> Result<(), RegisterError> {
         let mut policies = self.policies.write().unwrap_or_else(PoisonError::into_inner);
         let (known, _) = policies.entry(name.clone()).or_insert_with(|| (version.clone(), policy));
         if *known == version { Ok(()) } else { Err(RegisterError { kind: self.kind, name }) }
@@ -53,29 +53,35 @@ impl<T: Clone> Registry<T> {
     }
 
     /// The policy of a name.
-    pub(super) fn policy(&self, name: &str) -> Option<T> {
+    pub(crate) fn policy(&self, name: &str) -> Option<T> {
         self.get(name).map(|(_, policy)| policy)
     }
 
     /// The version of the policy of a name.
-    pub(super) fn version(&self, name: &str) -> Option<String> {
+    pub(crate) fn version(&self, name: &str) -> Option<String> {
         self.get(name).map(|(version, _)| version)
     }
 
-    /// Adds the faults of a name and of a version that a table of a description gives.
-    pub(super) fn check(&self, table: &str, name: &str, version: Option<&str>, faults: &mut Faults) {
+    /// Adds the faults of a name and of a version that keys of a description give.
+    pub(crate) fn check(
+        &self,
+        (name_key, version_key): (&str, &str),
+        name: &str,
+        version: Option<&str>,
+        faults: &mut Faults,
+    ) {
         let Self { kind, function, .. } = self;
         let Some(known) = self.version(name) else {
             let policies = self.policies.read().unwrap_or_else(PoisonError::into_inner);
             let names: Vec<&str> = policies.keys().map(String::as_str).collect();
             let meant = nearest(name, &names).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
-            let message = format!("no {kind} policy `{name}` is registered in this program{meant}");
+            let message = format!("no {kind} `{name}` is registered in this program{meant}");
             let remedy = format!("register it before the description is read ({function}), or name one of the library");
-            return faults.add(&format!("{table}.name"), message, remedy);
+            return faults.add(name_key, message, remedy);
         };
         if let Some(version) = version.filter(|version| *version != known) {
             let message = format!("is {version:?}, and `{name}` is registered with version {known:?}");
-            faults.add(&format!("{table}.version"), message, "leave it out");
+            faults.add(version_key, message, "leave it out");
         }
     }
 }

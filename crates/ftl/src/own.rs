@@ -1,0 +1,76 @@
+//! The names of the FTLs of the program that uses this library.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+use base::fault::Faults;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+use crate::registry::Registry;
+
+/// The names and their versions.
+pub(crate) static NAMES: Registry<()> = Registry::new("FTL", "register_ftl or register_simple_ftl");
+
+/// What stands before the name of an FTL of the program in a description.
+const OWN: &str = "own:";
+
+/// An FTL of the program that a description names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnFtl {
+    /// `own:` and the name. Each text exists once, for as long as the program runs.
+    text: &'static str,
+}
+
+impl OwnFtl {
+    /// The FTL that a text such as `own:log` names; `None` if it is another text.
+    #[must_use]
+    pub fn of(text: &str) -> Option<Self> {
+        static TEXTS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+        text.strip_prefix(OWN).filter(|name| !name.is_empty())?;
+        let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = texts.get(text).copied();
+        let text = known.unwrap_or_else(|| {
+            let text: &'static str = text.to_owned().leak();
+            texts.insert(text);
+            text
+        });
+        Some(Self { text })
+    }
+
+    /// The text in a description.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        self.text
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.text.strip_prefix(OWN).unwrap_or(self.text)
+    }
+
+    /// The version that is registered.
+    #[must_use]
+    pub fn version(self) -> Option<String> {
+        NAMES.version(self.name())
+    }
+
+    pub(crate) fn check(self, version: Option<&str>, faults: &mut Faults) {
+        NAMES.check(("ftl.kind", "ftl.version"), self.name(), version, faults);
+    }
+}
+
+impl JsonSchema for OwnFtl {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "OwnFtl".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "^own:.+$" })
+    }
+}

@@ -1,0 +1,169 @@
+//! The descriptions that a simple FTL accepts.
+
+use std::collections::BTreeMap;
+use std::fmt::{Debug, Display};
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use base::fault::Faults;
+use base::units::{Bytes, SECTOR, Span};
+use flash::backend::Timing;
+use flash::nand::{Geometry, Media};
+
+use super::layer::Layer;
+use super::traffic::Traffic;
+use super::{SimpleDrive, SimpleFtl};
+use crate::family::{Array, Config, Family, Setup, Site};
+use crate::idle::Idle;
+use crate::map_unit::MapSpec;
+use crate::page::{GcSpec, PageFtl, PlacementSpec};
+use crate::pages;
+use crate::port::{Ftl, Mount};
+use crate::toolkit::{ENTRY, WearSpec};
+
+/// The family of a simple FTL.
+pub(crate) struct SimpleFamily<F>(PhantomData<fn() -> F>);
+
+impl<F> SimpleFamily<F> {
+    pub(crate) const fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+/// The configuration of a simple FTL.
+#[derive(Debug)]
+struct SimpleConfig<F> {
+    geometry: Geometry,
+    timing: Timing,
+    spare_transfer: Span,
+    units: u32,
+    name: &'static str,
+    version: String,
+    options: BTreeMap<String, f64>,
+    ftl: PhantomData<fn() -> F>,
+}
+
+impl<F: SimpleFtl> SimpleConfig<F> {
+    fn drive<'a>(&'a self, media: &'a Media) -> SimpleDrive<'a> {
+        SimpleDrive { units: self.units, geometry: &self.geometry, options: &self.options, media }
+    }
+}
+
+impl<F: SimpleFtl> Config for SimpleConfig<F> {
+    fn mount(&self, from: &Mount<'_>) -> Box<dyn Ftl> {
+        Box::new(Layer::<F>::mount(&self.drive(from.media), from.planted))
+    }
+
+    fn scan_time(&self, media: &Media, _: Option<&Media>) -> Span {
+        PageFtl::scan_time(&self.timing, self.spare_transfer, media)
+    }
+
+    fn units(&self) -> u32 {
+        self.units
+    }
+
+    /// A map of all mapping units.
+    fn table_ram(&self) -> u64 {
+        u64::from(self.units) * ENTRY
+    }
+
+    /// A map, twice the size of a compact one, and some words for each block.
+    fn memory(&self) -> u64 {
+        let blocks = self.geometry.superblock_count();
+        u64::from(self.units) * 8 + Traffic::memory(blocks) + u64::from(blocks) * 64
+    }
+
+    /// The newest copy of each mapping unit.
+    fn memory_of_mount(&self) -> u64 {
+        u64::from(self.units) * size_of::<Option<(u32, bool, base::units::Psn)>>() as u64
+    }
+
+    fn format(&self, say: &mut dyn FnMut(&'static str, &dyn Display)) {
+        say("ftl.version", &self.version);
+    }
+
+    fn notes(&self) -> Vec<(&'static str, String)> {
+        vec![("FTL", format!("{} of this program, version {}", self.name, self.version))]
+    }
+}
+
+impl<F: SimpleFtl> Family for SimpleFamily<F> {
+    fn idle(&self, site: &Site<'_>) -> Vec<Idle> {
+        let (gc, placement) = (site.ftl.gc != GcSpec::default(), site.ftl.placement != PlacementSpec::default());
+        let wear = site.ftl.wear != WearSpec::default();
+        vec![
+            Idle::new("ftl.gc", gc, "an FTL of the program collects as it likes").remedy(OPTIONS),
+            Idle::new("ftl.placement", placement, "an FTL of the program places data as it likes").remedy(OPTIONS),
+            Idle::new("ftl.wear", wear, "an FTL of the program levels wear as it likes").remedy(OPTIONS),
+        ]
+    }
+
+    fn config(&self, site: &Site<'_>, setup: Setup) -> Arc<dyn Config> {
+        let Array { geometry, backend, spare_transfer, .. } = setup.array;
+        let (name, version) = site.ftl.kind.own().expect("an FTL of the program");
+        Arc::new(SimpleConfig::<F> {
+            geometry,
+            timing: backend.timing,
+            spare_transfer,
+            units: setup.units,
+            name,
+            version: version.unwrap_or_default(),
+            options: site.ftl.options.clone(),
+            ftl: PhantomData,
+        })
+    }
+
+    fn geometry(&self, site: &Site<'_>, faults: &mut Faults) -> Option<Geometry> {
+        pages::geometry(site, faults)
+    }
+
+    fn units(&self, site: &Site<'_>, geometry: &Geometry, faults: &mut Faults) -> Option<u32> {
+        let (path, units) = site.asked_units(geometry, faults)?;
+        let (blocks, spare) = (geometry.superblock_count(), F::spare_blocks(geometry));
+        let most = u64::from(blocks.saturating_sub(spare)) * u64::from(geometry.superblock_slots());
+        if units == 0 || units > most {
+            let unit = u64::from(geometry.sectors) * SECTOR.get();
+            let message = format!(
+                "a capacity of {} does not fit: there are {blocks} blocks, and the FTL keeps {spare} to itself",
+                Bytes::new(units * unit),
+            );
+            let remedy = match most {
+                0 => format!("give the flash at least {} blocks", spare + 1),
+                _ => format!("use a capacity of {} to {}", Bytes::new(unit), Bytes::new(most * unit)),
+            };
+            faults.add(path, message, remedy);
+            return None;
+        }
+        u32::try_from(units).ok()
+    }
+
+    fn check_array(&self, site: &Site<'_>, geometry: &Geometry, timing: &Timing, sets: usize, faults: &mut Faults) {
+        if geometry.slots > 1 {
+            let unit = Bytes::new(u64::from(geometry.sectors) * SECTOR.get());
+            let message =
+                format!("a page holds {} mapping units of {unit}, and a simple FTL places whole pages", geometry.slots);
+            faults.add("ftl.map-unit", message, "leave it out, or use the size of a page");
+        }
+        if geometry.stripe > 1 {
+            let message = format!(
+                "one command works on {} planes or ganged chips, and a simple FTL places single pages",
+                geometry.stripe
+            );
+            faults.add("flash.multi-plane", message, "set it to false, and flash.gang to 1");
+        }
+        if timing.one_shot > 1 {
+            let message = format!("one program writes {} pages, and a simple FTL places single pages", timing.one_shot);
+            faults.add("flash.part", message, "choose a part that programs page by page");
+        }
+        if site.ftl.map != MapSpec::default() {
+            faults.add("ftl.map", "the map of a simple FTL is in RAM", "leave it out");
+        }
+        if sets > 1 {
+            let message = "a simple FTL cannot confine a queue to dies";
+            faults.add("host.queue", message, "leave `dies` and `channels` out of the queues");
+        }
+    }
+}
+
+/// What to do instead of a key that has no effect.
+const OPTIONS: &str = "leave it out; numbers for the FTL belong into [ftl.options]";

@@ -1,0 +1,152 @@
+//! The commands of a simple FTL that have not ended.
+
+use base::engine::Handle;
+use base::units::{Psn, SuperblockId};
+use flash::backend::{Cause, Class, Command, List};
+use flash::nand::Geometry;
+
+use crate::port::Flash;
+use crate::sabotage::{Planted, Sabotage};
+use crate::toolkit::Gates;
+
+/// The kind of a list, in its tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Read,
+    Write,
+    Copy,
+    Erase,
+}
+
+impl Kind {
+    pub(super) fn of(list: &List) -> Self {
+        [Self::Read, Self::Write, Self::Copy, Self::Erase][list.tag() as usize]
+    }
+}
+
+/// The commands of one block that have not ended.
+#[derive(Clone, Copy, Debug, Default)]
+struct Under {
+    reads: u32,
+    programs: u32,
+}
+
+/// The commands that have not ended, by block, and the blocks that wait for the ends of reads.
+#[derive(Clone, Debug)]
+pub(super) struct Traffic {
+    blocks: Vec<Under>,
+    /// Pages of a block are programmed in order: programs that wait for a read hold up those behind them.
+    gates: Gates<SuperblockId>,
+    /// Blocks that are erased when nobody reads them any more.
+    unread: Vec<SuperblockId>,
+    /// Blocks of which an erase would be useless, because a program has failed there.
+    retired: Vec<SuperblockId>,
+    dies: u32,
+    planted: Planted,
+    /// Programs and erases that have not ended.
+    under_way: u32,
+}
+
+impl Traffic {
+    pub(super) fn new(geometry: &Geometry, planted: Planted) -> Self {
+        let blocks = vec![Under::default(); geometry.superblock_count() as usize];
+        let dies = geometry.die_count();
+        Self { blocks, gates: Gates::default(), unread: Vec::new(), retired: Vec::new(), dies, planted, under_way: 0 }
+    }
+
+    pub(super) const fn dies(&self) -> u32 {
+        self.dies
+    }
+
+    /// Bytes of an array of so many blocks.
+    pub(super) const fn memory(blocks: u32) -> u64 {
+        blocks as u64 * size_of::<Under>() as u64
+    }
+
+    pub(super) const fn under_way(&self) -> u32 {
+        self.under_way
+    }
+
+    pub(super) fn programs(&self, block: SuperblockId) -> u32 {
+        self.blocks[block.index()].programs
+    }
+
+    /// A page is read from now on.
+    pub(super) fn begin_read(&mut self, flash: &Flash<'_>, psn: Psn) {
+        let (block, _) = flash.backend.geometry().locate(psn);
+        self.blocks[block.index()].reads += 1;
+    }
+
+    /// Submits the list of a program that may need a page.
+    pub(super) fn begin(
+        &mut self,
+        flash: &mut Flash<'_>,
+        list: Handle<List>,
+        (program, block): (Handle<Command>, SuperblockId),
+        source: Option<Psn>,
+    ) {
+        self.under_way += 1;
+        self.blocks[block.index()].programs += 1;
+        let gate = self.gates.of(block).filter(|_| !self.planted.is(Sabotage::GateForgotten));
+        if let Some(gate) = gate {
+            flash.backend.depend(gate, program);
+        }
+        if source.is_some() || gate.is_some() {
+            self.gates.set(block, program);
+        }
+        if let Some(psn) = source {
+            self.begin_read(flash, psn);
+        }
+        flash.submit(list);
+    }
+
+    /// A program has ended.
+    pub(super) fn end_program(&mut self, program: Handle<Command>, block: SuperblockId) {
+        self.under_way -= 1;
+        self.gates.done(program);
+        self.blocks[block.index()].programs -= 1;
+    }
+
+    /// A page has been read: erases its block if that waited for it.
+    pub(super) fn end_read(&mut self, flash: &mut Flash<'_>, psn: Psn) {
+        let (block, _) = flash.backend.geometry().locate(psn);
+        self.blocks[block.index()].reads -= 1;
+        if self.blocks[block.index()].reads == 0
+            && let Some(place) = self.unread.iter().position(|waits| *waits == block)
+        {
+            self.unread.swap_remove(place);
+            self.erase_unread(flash, block);
+        }
+    }
+
+    /// Erases a block as soon as nobody reads it; one in which a program has failed is retired instead.
+    pub(super) fn erase(&mut self, flash: &mut Flash<'_>, block: SuperblockId) {
+        self.under_way += 1;
+        self.erase_unread(flash, block);
+    }
+
+    fn erase_unread(&mut self, flash: &mut Flash<'_>, block: SuperblockId) {
+        if self.blocks[block.index()].reads > 0 && !self.planted.is(Sabotage::PinForgotten) {
+            return self.unread.push(block);
+        }
+        if flash.backend.media().is_failing(block) && !self.planted.is(Sabotage::RetiredFreed) {
+            flash.backend.media_mut().retire(block);
+            return self.retired.push(block);
+        }
+        let list = flash.backend.open_list(Class::Other, Kind::Erase as u32);
+        flash.backend.add_erase(list, Cause::Gc, block);
+        flash.submit(list);
+    }
+
+    /// An erase has ended.
+    pub(super) const fn end_erase(&mut self) {
+        self.under_way -= 1;
+    }
+
+    /// The next block that has been retired without an erase.
+    pub(super) fn next_retired(&mut self) -> Option<SuperblockId> {
+        let block = self.retired.pop()?;
+        self.end_erase();
+        Some(block)
+    }
+}
