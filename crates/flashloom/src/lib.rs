@@ -55,7 +55,7 @@ pub mod units {
 /// NAND flash: geometry, parts, faults, and the contents of a sector.
 pub mod nand {
     pub use flash::nand::{
-        BlockBirth, Bytes512, FaultSpec, Faults, Geometry, Media, Part, Sector, Spare, Stamp, Stream, Target,
+        BlockBirth, Bytes512, FaultSpec, Faults, Geometry, Image, Media, Part, Sector, Spare, Stamp, Stream, Target,
     };
 }
 
@@ -72,6 +72,7 @@ pub use testkit::conformance;
 /// [`register_simple_ftl`](ftl::register_simple_ftl).
 pub mod ftl {
     pub use base::engine::{EventQueue, Handle, Rng};
+    pub use ftl::map_unit;
     pub use ftl::simple;
     pub use ftl::{
         AgeUnit, Array, Background, Candidate, Candidates, Config, Counters, Event, Family, Flash, FlushLog, Ftl,

@@ -1,6 +1,7 @@
 //! The examples run and pass their own checks.
 
-use base::units::{Lpn, Psn, Ratio};
+use base::units::{Bytes, Lpn, Psn, Ratio};
+use flashloom::ftl::map_unit::{MapSpec, OwnMapSpec};
 use flashloom::ftl::simple::{Done, SimpleCommands, SimpleDrive, SimpleFtl, SimpleWrite};
 use flashloom::ftl::{FtlKind, FtlSpec};
 use testkit::conformance::{self, Effort};
@@ -11,6 +12,9 @@ mod embed;
 #[path = "../examples/own_ftl.rs"]
 #[allow(unreachable_pub, dead_code)] // Its `main` reads the arguments of the program.
 mod own_ftl;
+#[path = "../examples/own_map.rs"]
+#[allow(unreachable_pub, dead_code)]
+mod own_map;
 #[path = "../examples/own_study.rs"]
 #[allow(unreachable_pub)]
 mod own_study;
@@ -26,7 +30,7 @@ fn the_example_embed_runs() {
 /// The table `[ftl]` of an FTL of the program, with room for failed blocks.
 fn own(name: &str) -> FtlSpec {
     let kind = FtlKind::try_from(format!("own:{name}")).expect("a name");
-    FtlSpec { kind, over_provisioning: Some(Ratio::new(0.6)), ..FtlSpec::default() }
+    FtlSpec { kind, over_provisioning: Some(Ratio::new(0.7)), ..FtlSpec::default() }
 }
 
 #[test]
@@ -36,6 +40,56 @@ fn the_ftl_of_the_example_passes_the_conformance_suite() {
     assert!(settings.len() > 20, "{} settings", settings.len());
     let work = conformance::run(&settings, Effort::TEST, 1).unwrap_or_else(|failures| panic!("{}", failures[0]));
     assert!(work.cuts > 1000 && work.failures > 100, "{work:?}");
+}
+
+/// The table `[ftl]` of a page map behind the map unit of the example.
+fn behind_learned(error: f64) -> FtlSpec {
+    let map = OwnMapSpec { name: "learned".into(), version: None, ram: Bytes::new(512) };
+    FtlSpec {
+        map: MapSpec::Own(map),
+        options: [("error".to_owned(), error)].into(),
+        over_provisioning: Some(Ratio::new(0.72)),
+        map_unit: Some(Bytes::new(512)),
+        ..FtlSpec::default()
+    }
+}
+
+#[test]
+fn the_map_unit_of_the_example_passes_the_conformance_suite() {
+    own_map::register().expect("a new name");
+    let settings = conformance::settings_of(&[behind_learned(0.0), behind_learned(2.0)]);
+    assert!(settings.len() > 20, "{} settings", settings.len());
+    let work = conformance::run(&settings, Effort::TEST, 5).unwrap_or_else(|failures| panic!("{}", failures[0]));
+    assert!(work.cuts > 1000 && work.failures > 100, "{work:?}");
+}
+
+#[test]
+fn segments_tell_the_places_of_sequential_data_with_little_ram_and_entries_those_of_random_data() {
+    own_map::register().expect("the same version");
+    let hits = |ram: u64, address: &str| {
+        let device = flashloom::Device::parse(&format!(
+            "name = 'own'\nflash = {{ part = 'K9K8G08U0M', channels = 2, chips = 2, blocks = 64, pages = 64, planes = 1 }}\n\
+             ftl = {{ over-provisioning = '20%', map = {{ kind = 'own', name = 'learned', ram = '{ram}B' }} }}"
+        ));
+        let device = device.expect("a drive");
+        let session = flashloom::Session::new(&device)
+            .precondition(vec![flashloom::Precondition::Fill])
+            .verify(true)
+            .stop(flashloom::Stop::Requests(20_000));
+        let load = format!(
+            "name = 'own'\nrequests = 20_000\narrivals = {{ kind = 'closed', depth = 8 }}\n\
+             [[stream]]\nreads = '90%'\nalign = '2KiB'\nsizes = [{{ size = '2KiB' }}]\naddress = {{ pattern = '{address}' }}\n"
+        );
+        let load = flashloom::Workload::parse(&load).expect("a workload");
+        let flow = session.open(&load, &flashloom::TraceOptions::default()).expect("it opens");
+        let outcome = session.flow(flow).run().expect("no read is wrong");
+        let map = outcome.first().result.counters().map.expect("a map unit");
+        map.cmt_hits as f64 / map.questions as f64
+    };
+    let (sequential, random) = (hits(1024, "sequential"), hits(1024, "uniform"));
+    assert!(sequential > 0.7, "{sequential}: a segment tells what a hundred entries tell");
+    assert!(random < 0.6, "{random}: random writes leave no lines");
+    assert!(hits(256 << 10, "uniform") > random + 0.2, "with more RAM it knows more");
 }
 
 /// The FTL of the example with a bug: of a copied mapping unit it still knows the old place.
@@ -103,7 +157,7 @@ fn keys_of_other_ftls_are_refused_with_an_own_ftl() {
     let text = flashloom::Device::parse(text).expect_err("two faults").to_string();
     assert!(text.contains("ftl.options") && text.contains("registered with version \"1\""), "{text}");
     let text = flashloom::Device::open_with("demo", ["ftl.options={a=1}"]).expect_err("not its own").to_string();
-    assert!(text.contains("for an FTL of the program only"), "{text}");
+    assert!(text.contains("for an FTL or a map unit of the program only"), "{text}");
 }
 
 #[test]

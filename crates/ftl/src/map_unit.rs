@@ -20,6 +20,7 @@ mod fmmu;
 mod layout;
 mod memory;
 mod mshrs;
+mod own;
 mod pages;
 mod software;
 mod spec;
@@ -40,6 +41,7 @@ pub(crate) use entry::ENTRY;
 pub use entry::{decode, encode};
 pub use layout::Layout;
 pub(crate) use memory::{cached_pages, memory};
+pub use own::{MapSetup, OwnMapSpec, OwnMapUnit, register_map_unit};
 pub use spec::{CdftlSpec, DftlSpec, FmmuSpec, MapSpec};
 pub use table::Table;
 
@@ -171,4 +173,10 @@ pub trait MapUnit {
 
     /// The counters since the map unit was built, which is at power-on; busy times end at `now`.
     fn counters(&self, now: Time) -> Counters;
+
+    /// True if no work is in progress and flash has every entry. A full table is never in flash and always clean.
+    fn is_clean(&self) -> bool;
+
+    /// The place of a mapping unit, at no cost and slowly: for checks. `images` are the translation pages in flash.
+    fn peek<'a>(&'a self, lpn: Lpn, images: &dyn Fn(u32) -> Option<&'a [u32]>) -> Option<Psn>;
 }

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use base::fault::Faults;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::registry::Registry;
 
@@ -15,39 +16,80 @@ pub(crate) static NAMES: Registry<()> = Registry::new("FTL", "register_ftl or re
 /// What stands before the name of an FTL of the program in a description.
 const OWN: &str = "own:";
 
-/// An FTL of the program that a description names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OwnFtl {
-    /// `own:` and the name. Each text exists once, for as long as the program runs.
-    text: &'static str,
+/// A text of which there is one for as long as the program runs: it can be copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Name(&'static str);
+
+impl<'de> Deserialize<'de> for Name {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self::from)
+    }
 }
+
+impl Name {
+    /// The text.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        self.0
+    }
+}
+
+impl From<&str> for Name {
+    fn from(text: &str) -> Self {
+        static TEXTS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+        let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = texts.get(text).copied();
+        Self(known.unwrap_or_else(|| {
+            let text: &'static str = text.to_owned().leak();
+            texts.insert(text);
+            text
+        }))
+    }
+}
+
+impl From<String> for Name {
+    fn from(text: String) -> Self {
+        Self::from(&*text)
+    }
+}
+
+impl JsonSchema for Name {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Name".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string" })
+    }
+}
+
+/// An FTL of the program that a description names: `own:` and the name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnFtl(Name);
 
 impl OwnFtl {
     /// The FTL that a text such as `own:log` names; `None` if it is another text.
     #[must_use]
     pub fn of(text: &str) -> Option<Self> {
-        static TEXTS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
         text.strip_prefix(OWN).filter(|name| !name.is_empty())?;
-        let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = texts.get(text).copied();
-        let text = known.unwrap_or_else(|| {
-            let text: &'static str = text.to_owned().leak();
-            texts.insert(text);
-            text
-        });
-        Some(Self { text })
+        Some(Self(Name::from(text)))
     }
 
     /// The text in a description.
     #[must_use]
     pub const fn text(self) -> &'static str {
-        self.text
+        self.0.as_str()
     }
 
     /// The name.
     #[must_use]
     pub fn name(self) -> &'static str {
-        self.text.strip_prefix(OWN).unwrap_or(self.text)
+        self.text().strip_prefix(OWN).unwrap_or_default()
     }
 
     /// The version that is registered.

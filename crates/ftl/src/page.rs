@@ -316,6 +316,14 @@ impl PageFtl {
         }
     }
 
+    /// The time that a mount reads: checkpoints, or all spare areas.
+    pub(crate) fn time_of_mount(config: &PageConfig, media: &Media) -> Span {
+        match config.checkpoint_pages.count() {
+            0 => Self::scan_time(&config.timing, config.spare_transfer, media),
+            _ => checkpoint::mount::time(config, media),
+        }
+    }
+
     /// The time of a scan of all spare areas with all channels in parallel: it reads every programmed row and transfers
     /// the spare bytes of its pages.
     pub(crate) fn scan_time(timing: &Timing, spare_transfer: Span, media: &Media) -> Span {

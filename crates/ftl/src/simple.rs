@@ -44,10 +44,11 @@ pub trait SimpleFtl: Clone + Debug + Send + Sync + 'static {
     /// A command has ended.
     fn done(&mut self, flash: &mut SimpleCommands<'_, '_>, done: Done);
 
-    /// Blocks that the FTL needs beside those that the data of a full drive fill.
+    /// Blocks that the FTL needs beside those that the data of a full drive fill. By default one that is open in each die, one
+    /// for copies and two free ones.
     #[must_use]
-    fn spare_blocks(_geometry: &Geometry) -> u32 {
-        3
+    fn spare_blocks(geometry: &Geometry) -> u32 {
+        geometry.die_count() + 3
     }
 }
 

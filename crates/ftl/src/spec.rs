@@ -27,7 +27,7 @@ pub struct FtlSpec {
     /// mixed; in a description it can be left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Numbers for an FTL of the program, which gives them a meaning.
+    /// Numbers for an FTL or a map unit of the program, which gives them a meaning.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, f64>,
     /// The size of a mapping unit, which one map entry points to: a page or an even part of one. A page if missing, but
@@ -128,6 +128,7 @@ impl FtlSpec {
         if let Some((_, version)) = self.kind.own() {
             self.version = version;
         }
+        self.map = self.map.written_out();
         self.gc.victim = self.gc.victim.written_out();
         self.streams = self.streams.written_out();
         self
@@ -142,21 +143,19 @@ impl FtlSpec {
         if gc.parallel > PARALLEL_MAX {
             faults.within("ftl.gc.parallel", gc.parallel, 1..=PARALLEL_MAX);
         }
-        match self.kind {
-            FtlKind::Own(own) => own.check(self.version.as_deref(), faults),
-            _ => {
-                for (key, is_set) in
-                    [("ftl.version", self.version.is_some()), ("ftl.options", !self.options.is_empty())]
-                {
-                    if is_set {
-                        faults.add(
-                            key,
-                            "is for an FTL of the program only",
-                            "leave it out, or set ftl.kind = \"own:NAME\"",
-                        );
-                    }
-                }
-            }
+        if let FtlKind::Own(own) = self.kind {
+            own.check(self.version.as_deref(), faults);
+        } else if self.version.is_some() {
+            faults.add(
+                "ftl.version",
+                "is for an FTL of the program only",
+                "leave it out, or set ftl.kind = \"own:NAME\"",
+            );
+        }
+        let has_own = matches!(self.kind, FtlKind::Own(_)) || matches!(self.map, MapSpec::Own(_));
+        if !has_own && !self.options.is_empty() {
+            let message = "is for an FTL or a map unit of the program only";
+            faults.add("ftl.options", message, "leave it out, or set ftl.kind = \"own:NAME\"");
         }
         gc.victim.check(faults);
         self.streams.check(gc, faults);

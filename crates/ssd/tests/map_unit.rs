@@ -351,6 +351,14 @@ impl MapUnit for Own {
     fn counters(&self, _: Time) -> Counters {
         self.counters.clone()
     }
+
+    fn is_clean(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    fn peek<'a>(&'a self, lpn: Lpn, _: &dyn Fn(u32) -> Option<&'a [u32]>) -> Option<Psn> {
+        self.places[lpn.index()]
+    }
 }
 
 /// Asks a map unit a question at some time, and waits for the answer.

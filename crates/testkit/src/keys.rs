@@ -10,7 +10,7 @@ mod walk;
 
 use serde_json::Value;
 
-pub use own::register_oldest;
+pub use own::register_fewest;
 pub use walk::{Schema, every_key, keys};
 
 /// A key of a description, with alternative values.

@@ -113,7 +113,7 @@ const PLANES: &[&str; 1] = &["planes that read by themselves, Host"];
 const STREAMS: &[&str; 1] = &["streams, Lru, Same"];
 const BAST: &[&str; 1] = &["Bast, Apart, controllers PerChannel"];
 const CHANG: &[&str; 1] = &["Chang, plain"];
-const OWN: &[&str; 1] = &["own:oldest, sample 0, plain"];
+const OWN: &[&str; 1] = &["own:fewest, sample 0, plain"];
 
 /// The checks that each bug must fail, one for each place where it is planted. It may fail others too.
 fn expected(bug: Sabotage) -> Vec<Wanted> {

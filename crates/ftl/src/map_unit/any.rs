@@ -1,8 +1,10 @@
 //! Any map unit, chosen by its description. A new one is a variant here, its arm in [`AnyMapUnit::new`], and its name
 //! in `each!`.
 
+use std::collections::BTreeMap;
+
 use base::units::{Bytes, Lpn, Psn, Time};
-use flash::nand::Image;
+use flash::nand::{Geometry, Image};
 
 use super::backing::Plan;
 use super::cdftl::SecondLevel;
@@ -14,7 +16,7 @@ use super::layout::Layout;
 use super::software::Software;
 use super::uncached::Uncached;
 use super::write_back::WriteBack;
-use super::{Ask, Asker, Counters, FmmuSpec, MapSpec, MapUnit, Output, Table, Ticket};
+use super::{Ask, Asker, Counters, FmmuSpec, MapSetup, MapSpec, MapUnit, Output, OwnMapUnit, Table, Ticket};
 
 /// Any map unit, by static dispatch. A drive builds a new one after a power cut, because all its state is in RAM.
 #[derive(Clone, Debug)]
@@ -30,6 +32,7 @@ enum Kind {
     Cdftl(Software<SecondLevel>),
     Fmmu(Fmmu),
     WriteBack(WriteBack),
+    Own(Box<dyn OwnMapUnit>),
 }
 
 macro_rules! each {
@@ -41,6 +44,7 @@ macro_rules! each {
             Kind::Cdftl($inner) => $do,
             Kind::Fmmu($inner) => $do,
             Kind::WriteBack($inner) => $do,
+            Kind::Own($inner) => $do,
         }
     };
 }
@@ -51,7 +55,7 @@ fn blocks(size: Bytes, block: u32) -> u32 {
 }
 
 impl AnyMapUnit {
-    /// Builds a map unit for `units` entries in translation pages of size `page`; none if the FTL has the map itself.
+    /// Builds a map unit of the library for `units` entries in translation pages of size `page`; none if the FTL has the map itself.
     /// It starts with no translation page in flash.
     ///
     /// # Panics
@@ -92,6 +96,7 @@ impl AnyMapUnit {
                 blocks(spec.ctp, entries(page)) / spec.cores,
                 spec.write_buffers,
             )),
+            MapSpec::Own(spec) => unreachable!("{spec} is built for a drive"),
             MapSpec::Fmmu(spec) => {
                 let sizes = Self::sizes(spec, layout(entries(spec.block)));
                 Kind::Fmmu(Fmmu::new(&sizes, spec.costs.resolve(Costs::FMMU)))
@@ -100,8 +105,18 @@ impl AnyMapUnit {
     }
 
     /// Builds the map unit of a device at power-on; none if the FTL has the map itself. `found` has the entry of every
-    /// mapping unit, from the scan of the spare areas, and a translation page has `entries` entries.
-    pub(crate) fn start(spec: &MapSpec, found: impl ExactSizeIterator<Item = u32>, entries: u32) -> Option<Self> {
+    /// mapping unit, from the scan of the spare areas, and a translation page has `entries` entries. The rest is for a map unit
+    /// of the program.
+    pub(crate) fn start(
+        spec: &MapSpec,
+        found: impl ExactSizeIterator<Item = u32>,
+        entries: u32,
+        (geometry, options): (&Geometry, &BTreeMap<String, f64>),
+    ) -> Option<Self> {
+        if let MapSpec::Own(own) = spec {
+            let setup = MapSetup { units: found.len() as u32, entries, ram: own.ram, geometry, options };
+            return Some(Self(Kind::Own(own.build(&setup))));
+        }
         // A full table has no translation pages; its questions may be as large as those of any other.
         let page = Bytes::new(u64::from(entries.max(super::SPAN)) * ENTRY);
         let mut unit = Self::new(spec, found.len() as u32, page)?;
@@ -149,32 +164,6 @@ impl AnyMapUnit {
             responses: spec.responses,
             queue: spec.queue,
             set_wait_queue: spec.set_wait_queue,
-        }
-    }
-
-    /// True if no work is in progress and flash has every entry. A full table is never in flash and always clean.
-    #[must_use]
-    pub fn is_clean(&self) -> bool {
-        match &self.0 {
-            Kind::Table(unit) => unit.next_event().is_none(),
-            Kind::Uncached(unit) => unit.is_clean(),
-            Kind::Dftl(unit) => unit.is_clean(),
-            Kind::Cdftl(unit) => unit.is_clean(),
-            Kind::Fmmu(unit) => unit.is_clean(),
-            Kind::WriteBack(unit) => unit.is_clean(),
-        }
-    }
-
-    /// The place of a mapping unit, at no cost and slowly: for tests and checks. `images` are the translation pages in
-    /// flash.
-    pub fn peek<'a>(&'a self, lpn: Lpn, images: impl Fn(u32) -> Option<&'a [u32]>) -> Option<Psn> {
-        match &self.0 {
-            Kind::Table(unit) => unit.peek(lpn),
-            Kind::Uncached(unit) => unit.peek(lpn, images),
-            Kind::Dftl(unit) => unit.peek(lpn, images),
-            Kind::Cdftl(unit) => unit.peek(lpn, images),
-            Kind::Fmmu(unit) => unit.peek(lpn, images),
-            Kind::WriteBack(unit) => unit.peek(lpn),
         }
     }
 
@@ -243,6 +232,14 @@ impl MapUnit for AnyMapUnit {
 
     fn counters(&self, now: Time) -> Counters {
         each!(&self.0, unit => unit.counters(now))
+    }
+
+    fn is_clean(&self) -> bool {
+        each!(&self.0, unit => unit.is_clean())
+    }
+
+    fn peek<'a>(&'a self, lpn: Lpn, images: &dyn Fn(u32) -> Option<&'a [u32]>) -> Option<Psn> {
+        each!(&self.0, unit => unit.peek(lpn, images))
     }
 }
 

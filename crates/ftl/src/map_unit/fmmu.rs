@@ -48,20 +48,6 @@ impl Fmmu {
         self.ctp.drain(false);
     }
 
-    pub(super) fn is_clean(&self) -> bool {
-        self.cmt.is_clean() && self.ctp.is_clean()
-    }
-
-    pub(super) fn peek<'a>(&'a self, lpn: Lpn, images: impl Fn(u32) -> Option<&'a [u32]>) -> Option<Psn> {
-        let block = lpn.get() / self.layout.block;
-        let inside = (lpn.get() % self.layout.block) as usize;
-        let (tvpn, at) = self.layout.page_of(block);
-        let cached = self.cmt.cached(block).map(|entries| entries[inside]);
-        let second = || self.ctp.peek(tvpn, at + inside);
-        let entry = cached.or_else(second).or_else(|| images(tvpn).map(|page| page[at + inside]));
-        entry.and_then(decode)
-    }
-
     /// The state of a block of the CMT: true if it waits for data, true if it is dirty, and its number of registers.
     #[cfg(test)]
     pub(super) fn cmt_of(&self, block: u32) -> (bool, bool, usize) {
@@ -173,5 +159,19 @@ impl MapUnit for Fmmu {
         counters.mshrs_at_most = [self.cmt.mshrs_at_most(), self.ctp.mshrs_at_most()];
         counters.cut_off(now, [self.cmt.until(), self.ctp.until()].into_iter());
         counters
+    }
+
+    fn is_clean(&self) -> bool {
+        self.cmt.is_clean() && self.ctp.is_clean()
+    }
+
+    fn peek<'a>(&'a self, lpn: Lpn, images: &dyn Fn(u32) -> Option<&'a [u32]>) -> Option<Psn> {
+        let block = lpn.get() / self.layout.block;
+        let inside = (lpn.get() % self.layout.block) as usize;
+        let (tvpn, at) = self.layout.page_of(block);
+        let cached = self.cmt.cached(block).map(|entries| entries[inside]);
+        let second = || self.ctp.peek(tvpn, at + inside);
+        let entry = cached.or_else(second).or_else(|| images(tvpn).map(|page| page[at + inside]));
+        entry.and_then(decode)
     }
 }

@@ -40,7 +40,9 @@ pub(crate) fn cached_pages(spec: &MapSpec, pages: u32, entries: u32) -> u32 {
     let size = match spec {
         MapSpec::Cdftl(spec) => spec.ctp,
         MapSpec::Fmmu(spec) => spec.ctp,
-        MapSpec::Ram | MapSpec::Table { .. } | MapSpec::Uncached { .. } | MapSpec::Dftl(_) => return 0,
+        MapSpec::Ram | MapSpec::Table { .. } | MapSpec::Uncached { .. } | MapSpec::Dftl(_) | MapSpec::Own(_) => {
+            return 0;
+        }
     };
     let blocks = size.get() / (u64::from(entries) * ENTRY).max(1);
     u32::try_from(blocks).map_or(pages, |blocks| blocks.min(pages))
@@ -64,6 +66,8 @@ pub(crate) fn memory(spec: &MapSpec, units: u64, pages: u64, entries: u64) -> u6
             let ctp = states(spec.ctp, page, spec.ways, STATE + HANDLE);
             cache(spec.cmt, spec.block.get(), spec.ways, CHAINED) + ctp + tasks + beside
         }
+        // Its tables, and whatever it keeps to know the truth: all entries.
+        MapSpec::Own(spec) => spec.ram.get() + units * ENTRY + beside,
         MapSpec::Fmmu(spec) => {
             let ctp = states(spec.ctp, page, spec.ways, REGISTERS);
             cache(spec.cmt, spec.block.get(), spec.ways, REGISTERS) + ctp + beside

@@ -62,24 +62,6 @@ impl<B: Backing> Software<B> {
         }
         next
     }
-
-    pub(super) fn is_clean(&self) -> bool {
-        self.cores.iter().all(Core::is_clean)
-    }
-
-    pub(super) fn peek<'a>(&'a self, lpn: Lpn, images: impl Fn(u32) -> Option<&'a [u32]>) -> Option<Psn> {
-        let block = lpn.get() / self.layout.block;
-        let (tvpn, at) = self.layout.page_of(block);
-        let inside = (lpn.get() % self.layout.block) as usize;
-        let core = &self.cores[self.core_of(tvpn)];
-        let entry = match core.cached(block) {
-            Some(entries) => Some(entries[inside]),
-            None => {
-                core.backing().page(tvpn).map(|page| &page[..]).or_else(|| images(tvpn)).map(|page| page[at + inside])
-            }
-        };
-        entry.and_then(decode)
-    }
 }
 
 impl<B: Backing> MapUnit for Software<B> {
@@ -138,5 +120,23 @@ impl<B: Backing> MapUnit for Software<B> {
         self.cores.iter().for_each(|core| sum.add(core.counters()));
         sum.cut_off(now, self.due.iter().copied());
         sum
+    }
+
+    fn is_clean(&self) -> bool {
+        self.cores.iter().all(Core::is_clean)
+    }
+
+    fn peek<'a>(&'a self, lpn: Lpn, images: &dyn Fn(u32) -> Option<&'a [u32]>) -> Option<Psn> {
+        let block = lpn.get() / self.layout.block;
+        let (tvpn, at) = self.layout.page_of(block);
+        let inside = (lpn.get() % self.layout.block) as usize;
+        let core = &self.cores[self.core_of(tvpn)];
+        let entry = match core.cached(block) {
+            Some(entries) => Some(entries[inside]),
+            None => {
+                core.backing().page(tvpn).map(|page| &page[..]).or_else(|| images(tvpn)).map(|page| page[at + inside])
+            }
+        };
+        entry.and_then(decode)
     }
 }

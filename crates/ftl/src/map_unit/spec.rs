@@ -1,14 +1,14 @@
 //! Map units as a file describes them, and the check of the description. A new one is a variant here and its line in
 //! [`MapSpec::EVERY`].
 
-use base::fault::Fault;
+use base::fault::{Fault, Faults};
 use base::units::{Bytes, Ratio, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::SPAN;
 use super::costs::CostSpec;
 use super::entry::ENTRY;
+use super::{OwnMapSpec, SPAN};
 
 /// The most ways of a set: every question tests each of them.
 const MOST_WAYS: u32 = 1 << 16;
@@ -39,6 +39,8 @@ pub enum MapSpec {
     Cdftl(CdftlSpec),
     /// Two levels of cache in hardware that never wait for a miss (Woo and Min: FMMU, 2017).
     Fmmu(FmmuSpec),
+    /// A map unit of the program that uses this library, with its map in translation pages.
+    Own(OwnMapSpec),
 }
 
 /// One cache of map entries, in software.
@@ -223,12 +225,18 @@ impl MapSpec {
         Self::Fmmu(FmmuSpec { cmt: SMALL.0, ctp: SMALL.1, ways: 2, queue: 4, ..FmmuSpec::PUBLISHED }),
     ];
 
+    /// The description with the version of a map unit of the program.
+    #[must_use]
+    pub(crate) fn written_out(self) -> Self {
+        if let Self::Own(spec) = self { Self::Own(spec.written_out()) } else { self }
+    }
+
     /// True if flash holds the map, in translation pages.
     #[must_use]
     pub const fn is_paged(&self) -> bool {
         match self {
             Self::Ram | Self::Table { .. } => false,
-            Self::Uncached { .. } | Self::Dftl(_) | Self::Cdftl(_) | Self::Fmmu(_) => true,
+            Self::Uncached { .. } | Self::Dftl(_) | Self::Cdftl(_) | Self::Fmmu(_) | Self::Own(_) => true,
         }
     }
 
@@ -239,6 +247,11 @@ impl MapSpec {
         let mut check = Check { page, faults: Vec::new() };
         match self {
             Self::Ram | Self::Table { .. } | Self::Uncached { .. } => {}
+            Self::Own(spec) => {
+                let mut faults = Faults::default();
+                spec.check(&mut faults);
+                check.faults.extend(faults.0);
+            }
             Self::Dftl(spec) => {
                 check.cores(spec.cores, spec.outstanding, spec.write_buffers);
                 check.block(spec.block);

@@ -46,12 +46,6 @@ impl Table {
         }
     }
 
-    /// The place of a mapping unit, at no cost.
-    #[must_use]
-    pub fn peek(&self, lpn: Lpn) -> Option<Psn> {
-        decode(self.entries[lpn.index()])
-    }
-
     /// Starts the service of the first question in the queue.
     fn begin(&mut self, now: Time) {
         self.until = (!self.waiting.is_empty()).then(|| now + *self.service);
@@ -110,5 +104,13 @@ impl MapUnit for Table {
         let mut counters = self.counters.clone();
         counters.cut_off(now, std::iter::once(self.until));
         counters
+    }
+
+    fn is_clean(&self) -> bool {
+        self.next_event().is_none()
+    }
+
+    fn peek<'a>(&'a self, lpn: Lpn, _: &dyn Fn(u32) -> Option<&'a [u32]>) -> Option<Psn> {
+        decode(self.entries[lpn.index()])
     }
 }

@@ -87,21 +87,6 @@ impl Uncached {
         }
     }
 
-    /// True if no question is in progress: flash has the map.
-    pub(super) fn is_clean(&self) -> bool {
-        let idle = |page: &Page| page.phase == Phase::Idle && page.queues.iter().all(VecDeque::is_empty);
-        self.pages.iter().all(idle) && self.answers.is_empty()
-    }
-
-    /// The place of a mapping unit; `images` are the translation pages in flash.
-    pub(super) fn peek<'a>(&'a self, lpn: Lpn, images: impl Fn(u32) -> Option<&'a [u32]>) -> Option<Psn> {
-        let (tvpn, at) = (lpn.get() / self.layout.page, (lpn.get() % self.layout.page) as usize);
-        let page = &self.pages[tvpn as usize];
-        let stored = matches!(page.phase, Phase::Storing(..));
-        let image = if stored { Some(&page.image[..]) } else { images(tvpn) };
-        image.and_then(|image| decode(image[at]))
-    }
-
     /// The translation page with all mapping units of a question, and the offset of the first.
     fn locate(&self, ask: &Ask) -> (u32, usize) {
         let (tvpn, at) = self.layout.page_of(self.layout.checked_block_of(ask));
@@ -198,6 +183,19 @@ impl MapUnit for Uncached {
         let mut counters = self.counters.clone();
         counters.cut_off(now, std::iter::once(Some(self.free)));
         counters
+    }
+
+    fn is_clean(&self) -> bool {
+        let idle = |page: &Page| page.phase == Phase::Idle && page.queues.iter().all(VecDeque::is_empty);
+        self.pages.iter().all(idle) && self.answers.is_empty()
+    }
+
+    fn peek<'a>(&'a self, lpn: Lpn, images: &dyn Fn(u32) -> Option<&'a [u32]>) -> Option<Psn> {
+        let (tvpn, at) = (lpn.get() / self.layout.page, (lpn.get() % self.layout.page) as usize);
+        let page = &self.pages[tvpn as usize];
+        let stored = matches!(page.phase, Phase::Storing(..));
+        let image = if stored { Some(&page.image[..]) } else { images(tvpn) };
+        image.and_then(|image| decode(image[at]))
     }
 }
 

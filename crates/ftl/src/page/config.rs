@@ -1,5 +1,6 @@
 //! The configuration of the page-mapped FTL.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use base::engine::Rng;
@@ -44,6 +45,8 @@ pub struct PageConfig {
     pub(crate) trim_pages: TrimPages,
     pub(crate) checkpoint_pages: CheckpointPages,
     pub(crate) unmapped_reads: UnmappedReads,
+    /// Numbers for a map unit of the program.
+    pub(crate) options: BTreeMap<String, f64>,
 }
 
 impl Config for PageConfig {
@@ -52,10 +55,7 @@ impl Config for PageConfig {
     }
 
     fn scan_time(&self, media: &Media, _: Option<&Media>) -> Span {
-        match self.checkpoint_pages.count() {
-            0 => PageFtl::scan_time(&self.timing, self.spare_transfer, media),
-            _ => super::checkpoint::mount::time(self, media),
-        }
+        PageFtl::time_of_mount(self, media)
     }
 
     fn units(&self) -> u32 {
@@ -71,6 +71,7 @@ impl Config for PageConfig {
             MapSpec::Dftl(spec) => spec.cmt.get() + pages,
             MapSpec::Cdftl(spec) => spec.cmt.get() + spec.ctp.get() + pages,
             MapSpec::Fmmu(spec) => spec.cmt.get() + spec.ctp.get() + pages,
+            MapSpec::Own(spec) => spec.ram.get() + pages,
         };
         map + self.trim_pages.ram()
     }

@@ -178,6 +178,7 @@ impl PageFamily {
             checkpoint_pages: CheckpointPages::of(site.ftl.checkpoint, &geometry, units + trim_pages.count),
             trim_pages,
             unmapped_reads: site.ftl.unmapped_reads,
+            options: site.ftl.options.clone(),
             geometry,
         }
     }

@@ -332,7 +332,7 @@ impl MapClient {
 impl MapClient {
     /// The place of a mapping unit when the latest answer was given, at no cost.
     pub(super) fn peek(&self, lpn: Lpn, media: &Media) -> Option<Psn> {
-        self.unit.peek(lpn, |page| self.content(media, page))
+        self.unit.peek(lpn, &|page| self.content(media, page))
     }
 }
 

@@ -133,7 +133,12 @@ impl PageFtl {
     /// Builds the map of the device: the recovered table itself, or a map unit that answers the same.
     fn start_map(&self, config: &PageConfig, media: &Media, found: Map) -> Mapping {
         let pages = config.map_pages;
-        let unit = AnyMapUnit::start(&config.map, found.entries(0..self.units as usize), pages.entries);
+        let unit = AnyMapUnit::start(
+            &config.map,
+            found.entries(0..self.units as usize),
+            pages.entries,
+            (&config.geometry, &config.options),
+        );
         let Some(unit) = unit else { return Mapping::Ram(found) };
         let mut directory = Map::new(pages.count);
         for page in 0..pages.count {

@@ -424,9 +424,9 @@ fn for_every_map(mut settings: Vec<Setting>, add: fn(&mut Book)) -> Vec<Setting>
 
 /// The table `[ftl]` of an FTL of this program.
 fn own() -> FtlSpec {
-    crate::keys::register_oldest().expect("a name of one version");
-    let kind = FtlKind::try_from("own:oldest".to_owned()).expect("a name");
-    FtlSpec { kind, over_provisioning: Some(Ratio::new(0.6)), ..FtlSpec::default() }
+    crate::keys::register_fewest().expect("a name of one version");
+    let kind = FtlKind::try_from("own:fewest".to_owned()).expect("a name");
+    FtlSpec { kind, over_provisioning: Some(Ratio::new(0.7)), ..FtlSpec::default() }
 }
 
 /// All settings.

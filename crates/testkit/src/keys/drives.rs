@@ -212,6 +212,7 @@ pub fn fixtures() -> Vec<Fixture> {
             "[host]\nchop = \"8KiB\"\n[ftl]\nover-provisioning = \"45%\"\nmap = { kind = \"table\", service = \"3us\" }\n",
         ),
     ];
+    super::own::register_cached().expect("a name of one version");
     for (name, map) in [
         ("page, map uncached", "map = { kind = \"uncached\", service = \"1us\" }\nmap-gather = 2"),
         (
@@ -226,6 +227,7 @@ pub fn fixtures() -> Vec<Fixture> {
             "page, map fmmu",
             "[ftl.map]\nkind = \"fmmu\"\ncmt = \"512B\"\nctp = \"1KiB\"\nways = 2\nqueue = 3\nwindow = 2\nhigh = \"90%\"\nlow = \"80%\"\nwrite-buffers = 2\nCOSTS",
         ),
+        ("page, map own", "map = { kind = \"own\", name = \"cached\", version = \"1\", ram = \"1KiB\" }"),
     ] {
         let rest = format!(
             "[host]\nqueue-depth = 12\n[ftl]\nmap-unit = \"512B\"\nover-provisioning = \"66%\"\n{}",
@@ -243,12 +245,12 @@ pub fn fixtures() -> Vec<Fixture> {
         ));
     }
     fixtures.extend(merging());
-    super::own::register_oldest().expect("a name of one version");
+    super::own::register_fewest().expect("a name of one version");
     fixtures.push(fixture(
-        "own, the oldest block first",
+        "own, the fewest valid pages first",
         FLAT,
         "channels = 2\nchips = 2\n",
-        "[host]\nqueue-depth = 8\n[ftl]\nkind = \"own:oldest\"\nversion = \"1\"\nover-provisioning = \"50%\"\noptions = { start = 4 }\n",
+        "[host]\nqueue-depth = 8\n[ftl]\nkind = \"own:fewest\"\nversion = \"1\"\nover-provisioning = \"50%\"\noptions = { start = 4 }\n",
     ));
     fixtures.extend(FtlKind::EVERY.into_iter().filter_map(sample));
     fixtures

@@ -1,20 +1,26 @@
-//! An FTL of this program, for the keys of such FTLs: one open block, and the oldest block is collected.
+//! An FTL of this program, for the keys of such FTLs and the settings of the conformance suite: one open block for the host, one
+//! for copies, and the block with the fewest valid pages is collected.
 
 use std::collections::VecDeque;
 
-use base::units::{Lpn, Psn, SuperblockId};
+use base::units::{Bytes, Lpn, Psn, SuperblockId};
+use ftl::map_unit::{AnyMapUnit, DftlSpec, MapSpec, register_map_unit};
 use ftl::simple::{Done, SimpleCommands, SimpleDrive, SimpleFtl, SimpleWrite};
 use ftl::{RegisterError, register_simple_ftl};
 
-/// The oldest block is collected first.
+/// Free blocks that only copies take.
+const KEPT: usize = 2;
+
+/// The FTL.
 #[derive(Clone, Debug, Default)]
-struct Oldest {
+struct Fewest {
     pages: u32,
     /// Free blocks at which collection begins.
     start: usize,
     map: Vec<Option<Psn>>,
     free: VecDeque<SuperblockId>,
-    full: VecDeque<SuperblockId>,
+    full: Vec<SuperblockId>,
+    /// The open block of the host and that of copies, each with its next page.
     open: [Option<(SuperblockId, u32)>; 2],
     waiting: VecDeque<SimpleWrite>,
     victim: Option<SuperblockId>,
@@ -22,17 +28,17 @@ struct Oldest {
     copying: u32,
 }
 
-impl Oldest {
+impl Fewest {
     /// The next page for the host (0), or for copies (1).
     fn next_page(&mut self, of: usize) -> Option<Psn> {
-        if self.open[of].is_none() && self.free.len() > 1 - of {
+        if self.open[of].is_none() && self.free.len() > KEPT * (1 - of) {
             self.open[of] = self.free.pop_front().map(|block| (block, 0));
         }
         let (block, page) = self.open[of].take()?;
         if page + 1 < self.pages {
             self.open[of] = Some((block, page + 1));
         } else {
-            self.full.push_back(block);
+            self.full.push(block);
         }
         Some(Psn::new(block.get() * self.pages + page))
     }
@@ -50,28 +56,38 @@ impl Oldest {
             let old = self.map[write.lpn().index()];
             flash.program(write, to, old);
         }
-        let settled = self.full.iter().position(|block| flash.programs(*block) == 0);
-        if let (None, true, Some(place)) = (self.victim, self.free.len() <= self.start, settled) {
-            self.victim = self.full.remove(place);
-            let victim = self.victim.expect("it is there");
-            self.to_copy = flash.valid_pages(victim, &self.map).collect();
-            if self.to_copy.is_empty() {
-                flash.erase(victim);
-            } else {
-                self.go_on(flash);
-            }
+        if self.victim.is_none() && self.free.len() <= self.start {
+            self.collect(flash);
         }
         if flash.under_way() == 0 {
             self.waiting.drain(..).for_each(|write| flash.refuse(write));
         }
     }
+
+    fn collect(&mut self, flash: &mut SimpleCommands<'_, '_>) {
+        let settled = self.full.iter().copied().filter(|block| flash.programs(*block) == 0);
+        let valid = settled.map(|block| (flash.valid_pages(block, &self.map).count() as u32, block));
+        let Some((_, victim)) = valid.min().filter(|(valid, _)| *valid < self.pages) else { return };
+        self.full.retain(|block| *block != victim);
+        self.victim = Some(victim);
+        self.to_copy = flash.valid_pages(victim, &self.map).collect();
+        if self.to_copy.is_empty() {
+            flash.erase(victim);
+        } else {
+            self.go_on(flash);
+        }
+    }
 }
 
-impl SimpleFtl for Oldest {
+impl SimpleFtl for Fewest {
     fn mount(drive: &SimpleDrive<'_>) -> Self {
-        let (free, full): (Vec<_>, Vec<_>) = drive.blocks().partition(|block| drive.is_erased(*block));
-        let (pages, start) = (drive.geometry.superblock_slots(), drive.option("start", 2.0) as usize);
-        Self { pages, start, map: drive.newest(), free: free.into(), full: full.into(), ..Self::default() }
+        let (pages, start) = (drive.geometry.superblock_slots(), drive.option("start", 4.0) as usize);
+        let (free, mut full): (Vec<_>, Vec<_>) = drive.blocks().partition(|block| drive.is_erased(*block));
+        // Copies go on in the block with the most pages left.
+        let left = |block: &SuperblockId| drive.next_page(*block).map_or(0, |page| pages - page);
+        full.sort_by_key(left);
+        let copies = full.pop_if(|block| left(block) > 0).map(|block| (block, pages - left(&block)));
+        Self { pages, start, map: drive.newest(), free: free.into(), full, open: [None, copies], ..Self::default() }
     }
 
     fn place(&self, lpn: Lpn) -> Option<Psn> {
@@ -116,10 +132,22 @@ impl SimpleFtl for Oldest {
     }
 }
 
-/// Makes the FTL known to this program as `oldest`.
+/// Makes a map unit known to this program as `cached`: DFTL, with as much RAM as the description gives.
 ///
 /// # Errors
 /// If another program part has taken the name.
-pub fn register_oldest() -> Result<(), RegisterError> {
-    register_simple_ftl::<Oldest>("oldest", "1")
+pub(super) fn register_cached() -> Result<(), RegisterError> {
+    register_map_unit("cached", "1", |setup| {
+        let dftl = DftlSpec { cmt: setup.ram, outstanding: 3, ..DftlSpec::PUBLISHED };
+        let page = Bytes::new(u64::from(setup.entries) * 4);
+        AnyMapUnit::new(&MapSpec::Dftl(dftl), setup.units, page).expect("a map unit")
+    })
+}
+
+/// Makes the FTL known to this program as `fewest`.
+///
+/// # Errors
+/// If another program part has taken the name.
+pub fn register_fewest() -> Result<(), RegisterError> {
+    register_simple_ftl::<Fewest>("fewest", "1")
 }

@@ -54,6 +54,8 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         "what the maker promises; flash.faults.initial-bad-blocks is what happens",
     ),
     on("ftl.version", &["own, *"], REGISTERED),
+    on("ftl.map(own).name", &["page, map own*"], REGISTERED),
+    on("ftl.map(own).version", &["page, map own*"], REGISTERED),
     on("ftl.gc.victim(own).name", &["page, planes that*"], REGISTERED),
     on("ftl.gc.victim(own).version", &["page, planes that*"], REGISTERED),
     on("ftl.streams.host(own).name", &["page, streams by a policy*"], REGISTERED),

@@ -64,6 +64,6 @@ fn fmmu_follows_the_worked_example_of_figure_8() {
     assert_eq!(out.answers, [(Ticket(7), Answer::Updated(Some(Psn::new(62))))]);
     assert_eq!(out.jobs, []);
     assert!(answered > asked);
-    let peeked = |lpn| unit.peek(Lpn::new(lpn), |_| None).map(Psn::get);
+    let peeked = |lpn| unit.peek(Lpn::new(lpn), &|_| None).map(Psn::get);
     assert_eq!([8, 9, 10, 11].map(peeked), [60, 61, 1, 63].map(Some));
 }

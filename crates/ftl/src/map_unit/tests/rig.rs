@@ -164,7 +164,7 @@ impl Rig {
         let open = self.asked.iter().filter(|ask| ask.is_some()).count();
         assert_eq!(open, 0, "questions without an answer");
         for (lpn, expected) in self.plain.iter().enumerate() {
-            let place = self.unit.peek(Lpn::new(lpn as u32), |tvpn| self.images[tvpn as usize].as_deref());
+            let place = self.unit.peek(Lpn::new(lpn as u32), &|tvpn| self.images[tvpn as usize].as_deref());
             assert_eq!(place, *expected, "mapping unit {lpn}");
         }
     }

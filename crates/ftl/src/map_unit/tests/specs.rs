@@ -2,7 +2,7 @@
 
 use base::units::{Bytes, Ratio, Span};
 
-use super::super::{AnyMapUnit, CdftlSpec, CostSpec, DftlSpec, FmmuSpec, MapSpec};
+use super::super::{AnyMapUnit, CdftlSpec, CostSpec, DftlSpec, FmmuSpec, MapSpec, MapUnit};
 
 const PAGE: Bytes = Bytes::new(4096);
 
@@ -16,6 +16,7 @@ fn every_kind_is_registered_and_can_be_built() {
         MapSpec::Dftl(_) => 3,
         MapSpec::Cdftl(_) => 4,
         MapSpec::Fmmu(_) => 5,
+        MapSpec::Own(_) => unreachable!("not of the library"),
     };
     assert!(MapSpec::EVERY.iter().map(place).eq(0..6));
     for page in [512, 4096, 16384].map(Bytes::new) {
