@@ -1,5 +1,7 @@
 //! The families by name.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -73,14 +75,26 @@ impl From<FtlKind> for String {
     }
 }
 
-impl TryFrom<String> for FtlKind {
-    type Error = String;
+/// The reason that a text is no kind of FTL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownKind {
+    text: String,
+}
 
-    fn try_from(text: String) -> Result<Self, String> {
+impl fmt::Display for UnknownKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = FtlKind::EVERY.map(|kind| format!("`{}`", kind.name())).join(", ");
+        write!(f, "unknown variant `{}`, expected one of {names}, `own:NAME`", self.text)
+    }
+}
+
+impl std::error::Error for UnknownKind {}
+
+impl TryFrom<String> for FtlKind {
+    type Error = UnknownKind;
+
+    fn try_from(text: String) -> Result<Self, UnknownKind> {
         let known = Self::EVERY.into_iter().find(|kind| kind.name() == text);
-        known.or_else(|| OwnFtl::of(&text).map(Self::Own)).ok_or_else(|| {
-            let names = Self::EVERY.map(|kind| format!("`{}`", kind.name())).join(", ");
-            format!("unknown variant `{text}`, expected one of {names}, `own:NAME`")
-        })
+        known.or_else(|| OwnFtl::of(&text).map(Self::Own)).ok_or(UnknownKind { text })
     }
 }

@@ -39,7 +39,7 @@ pub use families::{register_ftl, register_simple_ftl};
 pub use family::{Array, Config, Family, MapImages, Setup, Site, WorkingSpace};
 pub use hydra::{HydraConfig, HydraFtl, HydraSpec, MergeCounters, ProcessorSpec};
 pub use idle::Idle;
-pub use kind::FtlKind;
+pub use kind::{FtlKind, UnknownKind};
 pub use log_block::{Allocation, EraseWhen, LogBlockConfig, LogBlockFtl, LogMerges, LogSpec, Striping};
 pub use map_unit::MapSpec;
 pub use own::OwnFtl;

@@ -123,7 +123,6 @@ const KINDS: [Kind; 5] = [
         within: SHIPPED,
         members: families,
         uses: &[
-            ("crates/ftl/src/counters.rs", "log_block", "the type of its counters, which are among those of all"),
             ("crates/testkit/src/conformance/settings.rs", ALL, "settings beside the default: parameters of tests"),
             ("crates/testkit/src/swarm.rs", ALL, "keys that are drawn: parameters of tests"),
         ],

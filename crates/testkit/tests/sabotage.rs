@@ -114,6 +114,8 @@ const STREAMS: &[&str; 1] = &["streams, Lru, Same"];
 const BAST: &[&str; 1] = &["Bast, Apart, controllers PerChannel"];
 const CHANG: &[&str; 1] = &["Chang, plain"];
 const OWN: &[&str; 1] = &["own:fewest, sample 0, plain"];
+/// Lists of one die run side by side.
+const OWN_SIDE_BY_SIDE: &[&str; 1] = &["own:fewest, sample 0, controllers None, Fifo"];
 
 /// The checks that each bug must fail, one for each place where it is planted. It may fail others too.
 fn expected(bug: Sabotage) -> Vec<Wanted> {
@@ -141,8 +143,9 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         | Sabotage::ConditionIgnored
         | Sabotage::ErasedUnanswered
         | Sabotage::PlaceUnmarked => vec![suite("integrity")],
-        Sabotage::PinForgotten | Sabotage::GateForgotten => vec![at(GREEDY, "integrity"), at(OWN, "integrity")],
+        Sabotage::GateForgotten => vec![at(GREEDY, "integrity"), at(OWN_SIDE_BY_SIDE, "integrity")],
         Sabotage::RestUnread
+        | Sabotage::PinForgotten
         | Sabotage::OverlapMissed
         | Sabotage::FirstPartServes
         | Sabotage::PartDiscarded
@@ -153,8 +156,9 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         Sabotage::HeldOvertaken => {
             vec![at(&["map Dftl(DftlSpec, one-shot programs of 2 pages"], "preconditioning")]
         }
-        Sabotage::RetiredFreed => vec![at(GREEDY, "program failures"), at(OWN, "program failures")],
-        Sabotage::CopiesGoOn | Sabotage::FailingForgotten => vec![at(GREEDY, "program failures")],
+        Sabotage::CopiesGoOn | Sabotage::FailingForgotten | Sabotage::RetiredFreed => {
+            vec![at(GREEDY, "program failures")]
+        }
         Sabotage::TornIsFree => vec![at(GREEDY, "power cuts, new")],
         Sabotage::VersionRestarts => vec![at(GREEDY, "power cuts, full")],
         Sabotage::WearForgotten => vec![

@@ -69,7 +69,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("study", &["base", "flash", "ftl", "ssd", "workload"]),
     ("report", &["base", "flash", "ftl", "ssd", "workload", "study"]),
     ("serve", &["base", "flash", "ftl", "ssd", "workload", "study"]),
-    ("flashloom", &["base", "flash", "ftl", "ssd", "workload", "study", "report", "serve"]),
+    ("flashloom", &["base", "flash", "ftl", "ssd", "workload", "study", "report", "serve", "testkit"]),
     ("python", &["align", "base", "flash", "ftl", "ssd", "workload", "study", "report", "serve", "flashloom"]),
     ("web", &["base", "flash", "ftl", "ssd", "workload", "study", "report"]),
     ("testkit", &["base", "flash", "ftl", "ssd", "workload", "study"]),

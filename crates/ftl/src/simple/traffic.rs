@@ -126,10 +126,10 @@ impl Traffic {
     }
 
     fn erase_unread(&mut self, flash: &mut Flash<'_>, block: SuperblockId) {
-        if self.blocks[block.index()].reads > 0 && !self.planted.is(Sabotage::PinForgotten) {
+        if self.blocks[block.index()].reads > 0 {
             return self.unread.push(block);
         }
-        if flash.backend.media().is_failing(block) && !self.planted.is(Sabotage::RetiredFreed) {
+        if flash.backend.media().is_failing(block) {
             flash.backend.media_mut().retire(block);
             return self.retired.push(block);
         }

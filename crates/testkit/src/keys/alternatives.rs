@@ -62,6 +62,9 @@ fn plain(schema: Schema<'_>, node: &Value, form: &Value, name: Option<&str>, val
     if is("array") {
         return lists(schema, node, value);
     }
+    if is("object") && form["additionalProperties"].is_object() {
+        return tables(schema, form, value);
+    }
     if is("boolean") {
         return vec![json!(true), json!(false)];
     }
@@ -106,6 +109,22 @@ fn plain(schema: Schema<'_>, node: &Value, form: &Value, name: Option<&str>, val
         others.extend(form["examples"].as_array().into_iter().flatten().cloned());
     }
     others
+}
+
+/// A table of any keys, with other values of those that it has.
+fn tables(schema: Schema<'_>, form: &Value, value: Option<&Value>) -> Vec<Value> {
+    let table = value.and_then(Value::as_object).cloned().unwrap_or_default();
+    let others = |key: &String, value: &Value| {
+        let others = alternatives(schema, &form["additionalProperties"], Some(value));
+        others.into_iter().map(|other| (key.clone(), other)).collect::<Vec<_>>()
+    };
+    let changes = table.iter().flat_map(|(key, value)| others(key, value));
+    let changed = changes.map(|(key, other)| {
+        let mut changed = table.clone();
+        changed.insert(key, other);
+        Value::Object(changed)
+    });
+    changed.collect()
 }
 
 /// Multiples and parts of a quantity.

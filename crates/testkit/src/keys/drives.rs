@@ -4,10 +4,7 @@ use base::engine::Rng;
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Span, Time};
 use flash::nand::FaultSpec;
-use ssd::{
-    Candidate, Completion, Drive, FtlKind, HostWrite, Precondition, QueueId, Request, Resolved, Spec, Ssd,
-    StreamPolicy, register_stream_policy, register_victim_policy,
-};
+use ssd::{Completion, Drive, FtlKind, Precondition, QueueId, Request, Resolved, Spec, Ssd};
 
 use crate::requests;
 
@@ -134,7 +131,7 @@ pub fn fixtures() -> Vec<Fixture> {
              plane-reads = { at-once = 2, reads = \"all\" }\n",
             &format!(
                 "[host]\nqueue-depth = 12\n[ftl]\nover-provisioning = \"45%\"\ngc = {{ victim = {} }}\n",
-                own_victim()
+                super::own::victim()
             ),
         ),
         fixture(
@@ -190,7 +187,7 @@ pub fn fixtures() -> Vec<Fixture> {
             "page, streams by a policy of the program",
             PART,
             "channels = 2\nchips = 2\n",
-            &format!("[ftl]\nover-provisioning = \"68%\"\nstreams = {{ host = {} }}\n", own_streams()),
+            &format!("[ftl]\nover-provisioning = \"68%\"\nstreams = {{ host = {} }}\n", super::own::streams()),
         ),
         fixture(
             "page, streams by lists",
@@ -254,28 +251,6 @@ pub fn fixtures() -> Vec<Fixture> {
     ));
     fixtures.extend(FtlKind::EVERY.into_iter().filter_map(sample));
     fixtures
-}
-
-/// A policy of this program, as a description names it.
-fn own_victim() -> &'static str {
-    let youngest = |block: &Candidate<'_>| -(block.age() as f64);
-    register_victim_policy("youngest", "1", youngest).expect("a name of one version");
-    "{ policy = \"own\", name = \"youngest\", version = \"1\" }"
-}
-
-/// A stream policy of this program: neighbours go to different streams.
-#[derive(Clone, Debug)]
-struct Neighbours;
-
-impl StreamPolicy for Neighbours {
-    fn stream(&mut self, write: &HostWrite) -> u8 {
-        (write.lpn.get() % 16) as u8
-    }
-}
-
-fn own_streams() -> &'static str {
-    register_stream_policy("neighbours", "1", Neighbours).expect("a name of one version");
-    "{ policy = \"own\", name = \"neighbours\", streams = 2, version = \"1\" }"
 }
 
 /// The families that do not map pages.

@@ -1,12 +1,16 @@
-//! An FTL of this program, for the keys of such FTLs and the settings of the conformance suite: one open block for the host, one
-//! for copies, and the block with the fewest valid pages is collected.
+//! What this program adds to the library: policies, a map unit and an FTL, for the keys that name such and for settings of the
+//! conformance suite. The FTL has one open block for the host and one for copies, and collects the block with the fewest valid
+//! pages.
 
 use std::collections::VecDeque;
 
 use base::units::{Bytes, Lpn, Psn, SuperblockId};
 use ftl::map_unit::{AnyMapUnit, DftlSpec, MapSpec, register_map_unit};
 use ftl::simple::{Done, SimpleCommands, SimpleDrive, SimpleFtl, SimpleWrite};
-use ftl::{RegisterError, register_simple_ftl};
+use ftl::{
+    Candidate, HostWrite, RegisterError, StreamPolicy, register_simple_ftl, register_stream_policy,
+    register_victim_policy,
+};
 
 /// Free blocks that only copies take.
 const KEPT: usize = 2;
@@ -150,4 +154,27 @@ pub(super) fn register_cached() -> Result<(), RegisterError> {
 /// If another program part has taken the name.
 pub fn register_fewest() -> Result<(), RegisterError> {
     register_simple_ftl::<Fewest>("fewest", "1")
+}
+
+/// A policy of this program, as a description names it.
+pub(super) fn victim() -> &'static str {
+    let youngest = |block: &Candidate<'_>| -(block.age() as f64);
+    register_victim_policy("youngest", "1", youngest).expect("a name of one version");
+    "{ policy = \"own\", name = \"youngest\", version = \"1\" }"
+}
+
+/// A stream policy of this program: neighbours go to different streams.
+#[derive(Clone, Debug)]
+struct Neighbours;
+
+impl StreamPolicy for Neighbours {
+    fn stream(&mut self, write: &HostWrite) -> u8 {
+        (write.lpn.get() % 16) as u8
+    }
+}
+
+/// A stream policy of this program, as a description names it.
+pub(super) fn streams() -> &'static str {
+    register_stream_policy("neighbours", "1", Neighbours).expect("a name of one version");
+    "{ policy = \"own\", name = \"neighbours\", streams = 2, version = \"1\" }"
 }

@@ -113,6 +113,10 @@ fn keys_of(schema: Schema<'_>, node: &Value, (name, path): (&str, &mut Vec<Step>
     }
     let Some(table) = value.as_object() else { return };
     let forms = schema.forms(node);
+    // A table of any keys is one value.
+    if node["properties"].is_null() && node["additionalProperties"].is_object() {
+        return;
+    }
     let fits = |form: &&&Value| {
         let Some(properties) = properties(form) else { return false };
         let constant =
