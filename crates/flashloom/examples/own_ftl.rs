@@ -40,10 +40,8 @@ impl LogFtl {
             self.open[open] = self.free.pop_front().map(|block| (block, 0));
         }
         let (block, page) = self.open[open].take()?;
-        match page + 1 == self.pages {
-            true => self.full.push(block),
-            false => self.open[open] = Some((block, page + 1)),
-        }
+        self.open[open] = (page + 1 < self.pages).then_some((block, page + 1));
+        self.full.extend(self.open[open].is_none().then_some(block));
         Some(Psn::new(block.get() * self.pages + page))
     }
 
@@ -121,8 +119,7 @@ impl SimpleFtl for LogFtl {
             Done::Copied { lpn, from, to } => {
                 self.copying -= 1;
                 // The host may have written it again meanwhile.
-                let is_new = self.map[lpn.index()] == Some(from);
-                is_new.then(|| self.point(lpn, Some(to)));
+                (self.map[lpn.index()] == Some(from)).then(|| self.point(lpn, Some(to)));
                 let victim = self.victim.filter(|_| self.copying == 0 && self.to_copy.is_empty());
                 victim.into_iter().for_each(|block| flash.erase(block));
             }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use base::suggest::nearest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -83,8 +84,13 @@ pub struct UnknownKind {
 
 impl fmt::Display for UnknownKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = FtlKind::EVERY.map(|kind| format!("`{}`", kind.name())).join(", ");
-        write!(f, "unknown variant `{}`, expected one of {names}, `own:NAME`", self.text)
+        let names = FtlKind::EVERY.map(FtlKind::name);
+        let list = names.map(|name| format!("`{name}`")).join(", ");
+        write!(f, "`{}` is not one of its values: ", self.text)?;
+        match nearest(&self.text, &names) {
+            Some(name) => write!(f, "did you mean `{name}`? Use one of {list}, `own:NAME`"),
+            None => write!(f, "use one of {list}, `own:NAME`"),
+        }
     }
 }
 

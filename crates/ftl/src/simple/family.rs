@@ -91,7 +91,9 @@ impl<F: SimpleFtl> Family for SimpleFamily<F> {
     fn idle(&self, site: &Site<'_>) -> Vec<Idle> {
         let (gc, placement) = (site.ftl.gc != GcSpec::default(), site.ftl.placement != PlacementSpec::default());
         let wear = site.ftl.wear != WearSpec::default();
+        let alone = "each command of an FTL of the program is a list of its own";
         vec![
+            Idle::new("flash.cache-mode", !site.flash.cache_mode && !site.flash.cache_across_lists, alone),
             Idle::new("ftl.gc", gc, "an FTL of the program collects as it likes").remedy(OPTIONS),
             Idle::new("ftl.placement", placement, "an FTL of the program places data as it likes").remedy(OPTIONS),
             Idle::new("ftl.wear", wear, "an FTL of the program levels wear as it likes").remedy(OPTIONS),

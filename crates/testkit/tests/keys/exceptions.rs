@@ -86,6 +86,7 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         &["hydra*"],
         "a read is one list, which ends as a whole, unless host.chop cuts the request",
     ),
+    on("host.chop", &["own, *"], "each mapping unit of a request is a piece of its own"),
     on("ftl.wear.check-every", &["hydra, buffer*"], EVEN),
     on("ftl.wear.threshold", &["hydra, buffer*"], EVEN),
     on("slc.custom-part.endurance", &["chang, chains behind SLC, no throttle"], "printed, as no throttle weighs it"),
@@ -115,6 +116,7 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
             "bast",
             "fast*",
             "sample*",
+            "own, *",
             "chang, plain*",
             "chang, density*",
             "chang, chains behind SLC, no throttle",
@@ -123,7 +125,7 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
     ),
     on(
         "flash.custom-part.features.copy_back",
-        &["page*", "bast", "fast*", "chang*", "sample*"],
+        &["page*", "bast", "fast*", "chang*", "sample*", "own, *"],
         "what the part can do: whoever needs it is refused without it",
     ),
     on("flash.custom-part.features.multi_plane", &["page, planes apart*"], "flash.multi-plane says otherwise"),
@@ -145,7 +147,7 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
     on("flash.arbitration.bus", &["bast", "fast*"], "the list of a channel's only unit has the bus to itself"),
     on(
         "ftl.map-unit",
-        &["bast", "fast*", "chang*", "sample*"],
+        &["bast", "fast*", "chang*", "sample*", "own, *"],
         "a page is the only size there is, and what it is without the key",
     ),
     on("ftl.map(dftl).costs(custom).custom.list", &["page, map dftl"], "all steps are named; DFTL keeps no lists"),
@@ -167,7 +169,7 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
     ),
 ];
 
-const NOT_CACHED: &[&str] = &["hydra*", "chang, plain chains", "chang, density*", "chang, chains*"];
+const NOT_CACHED: &[&str] = &["hydra*", "chang, plain chains", "chang, density*", "chang, chains*", "own, *"];
 const NEIGHBOURS: &str = "what the part can do: no list of this family has pages of a die behind one another";
 const HELD: &str = "what the part can do: a channel that is held takes no second page";
 const ONE_BY_ONE: &str = "what the part can do: the buffer hands over a program at a time, so a list has no second one";
