@@ -27,6 +27,7 @@ fn the_example_embed_runs() {
     embed::main().expect("it runs");
 }
 
+// ANCHOR: conformance
 /// The table `[ftl]` of an FTL of the program, with room for failed blocks.
 fn own(name: &str) -> FtlSpec {
     let kind = FtlKind::try_from(format!("own:{name}")).expect("a name");
@@ -41,6 +42,7 @@ fn the_ftl_of_the_example_passes_the_conformance_suite() {
     let work = conformance::run(&settings, Effort::TEST, 1).unwrap_or_else(|failures| panic!("{}", failures[0]));
     assert!(work.cuts > 1000 && work.failures > 100, "{work:?}");
 }
+// ANCHOR_END: conformance
 
 /// The table `[ftl]` of a page map behind the map unit of the example.
 fn behind_learned(error: f64) -> FtlSpec {
@@ -67,7 +69,7 @@ fn the_map_unit_of_the_example_passes_the_conformance_suite() {
 fn segments_tell_the_places_of_sequential_data_with_little_ram_and_entries_those_of_random_data() {
     own_map::register().expect("the same version");
     let hits = |ram: u64, address: &str| {
-        let device = flashloom::Device::parse(&format!(
+        let device = flashloom::Device::parse(format!(
             "name = 'own'\nflash = {{ part = 'K9K8G08U0M', channels = 2, chips = 2, blocks = 64, pages = 64, planes = 1 }}\n\
              ftl = {{ over-provisioning = '20%', map = {{ kind = 'own', name = 'learned', ram = '{ram}B' }} }}"
         ));
@@ -129,7 +131,7 @@ fn an_own_ftl_runs_by_its_name_as_the_others_do() {
     const OWN: &str = "name = 'own'\n\
         flash = { part = 'K9K8G08U0M', channels = 2, chips = 2, blocks = 24, pages = 32, planes = 1 }\n\
         ftl = { kind = 'own:log', over-provisioning = '50%' }";
-    let unknown = flashloom::Device::parse(&OWN.replace("own:log", "own:lag"));
+    let unknown = flashloom::Device::parse(OWN.replace("own:log", "own:lag"));
     let text = unknown.expect_err("nobody has registered it").to_string();
     assert!(text.contains("ftl.kind") && text.contains("no FTL `lag` is registered in this program"), "{text}");
     own_ftl::register().expect("the same version");

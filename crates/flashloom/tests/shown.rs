@@ -243,13 +243,13 @@ impl Page {
         compared
     }
 
-    /// An included example exists and has the named part.
+    /// An included example or test exists and has the named part.
     fn assert_included(&self, path: &str) {
         let (file, anchor) = path.split_once(':').unwrap_or((path, ""));
         let file = root().join(&self.name).parent().expect("a folder").join(file);
         let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{} includes {path}: {error}", self.name));
-        let is_example = file.parent().is_some_and(|folder| folder.ends_with("examples"));
-        assert!(is_example, "{} includes {path}, which no test compiles", self.name);
+        let is_compiled = file.parent().is_some_and(|folder| folder.ends_with("examples") || folder.ends_with("tests"));
+        assert!(is_compiled, "{} includes {path}, which no test compiles", self.name);
         for mark in ["ANCHOR", "ANCHOR_END"].iter().filter(|_| !anchor.is_empty()) {
             let mark = format!("// {mark}: {anchor}");
             assert!(text.lines().any(|line| line.trim() == mark), "{} has no `{mark}`", file.display());

@@ -79,7 +79,7 @@ impl Family for Unregistered {
 pub fn register_ftl(
     name: impl Into<String>,
     version: impl Into<String>,
-    family: impl Family + Send + 'static,
+    family: impl Family + 'static,
 ) -> Result<(), RegisterError> {
     let name = name.into();
     NAMES.register(name.clone(), version.into(), ())?;

@@ -144,10 +144,13 @@ impl Owners for Host {
     }
 }
 
+/// What makes an FTL from the flash.
+type Mounting<F> = Box<dyn Fn(&Mount<'_>) -> Box<F>>;
+
 /// An FTL, its flash and its host.
 pub(crate) struct Rig<F: Ftl + ?Sized = dyn Ftl> {
     pub(crate) config: Arc<dyn Config>,
-    mount: Box<dyn Fn(&Mount<'_>) -> Box<F>>,
+    mount: Mounting<F>,
     pub(crate) ftl: Box<F>,
     pub(crate) host: Host,
     pub(crate) backend: Backend,
@@ -181,11 +184,7 @@ impl Rig<PageFtl> {
 
 impl<F: Ftl + ?Sized> Rig<F> {
     #[allow(clippy::type_complexity)] // A configuration, and how it mounts.
-    fn of(
-        (config, mount): (Arc<dyn Config>, Box<dyn Fn(&Mount<'_>) -> Box<F>>),
-        array: &Array,
-        slc_array: Option<&Array>,
-    ) -> Self {
+    fn of((config, mount): (Arc<dyn Config>, Mounting<F>), array: &Array, slc_array: Option<&Array>) -> Self {
         let new = |array: &Array| {
             let faults = flash::nand::Faults::new(&flash::nand::FaultSpec::default(), 1);
             let timing = &array.backend.timing;

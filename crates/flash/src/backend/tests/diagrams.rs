@@ -25,7 +25,7 @@ fn hydra(chips: u32, hold: bool, command: Span) -> Hydra {
 
 fn drawn(bench: &mut Bench, dies: &[u32]) -> String {
     bench.run();
-    lanes(&bench.phases(), dies, Time::ZERO, COLUMN)
+    lanes(bench.phases(), dies, Time::ZERO, COLUMN)
 }
 
 fn sequential_read(chips: u32) -> String {

@@ -7,8 +7,7 @@ use flash::nand::{FaultSpec, Faults};
 
 fn config(text: &str) -> PageConfig {
     let (config, ..) = describe(text);
-    let config = config.downcast_ref::<PageConfig>().expect("a page map").clone();
-    config
+    config.downcast_ref::<PageConfig>().expect("a page map").clone()
 }
 
 fn drawn(text: &str, seed: u64) -> (PageConfig, Vec<Laid>) {
