@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 pub enum Event {
     /// An event of the flash.
     Flash(flash::backend::Event),
-    /// The FTL has asked to be woken: [`Ftl::wake`](crate::Ftl::wake).
+    /// The FTL has asked to be woken: [`Background::wake`](crate::Background::wake).
     Ftl,
     /// A serial list has ended.
     SerialEnd,

@@ -303,7 +303,7 @@ impl PageFtl {
         }
     }
 
-    /// Replaces a map unit with translation pages by one that stores them at the end, see [`crate::Ftl::begin_preconditioning`].
+    /// Replaces a map unit with translation pages by one that stores them at the end, see [`crate::Preconditioning::begin`].
     pub(crate) fn begin_preconditioning(&mut self, media: &Media) {
         if let Mapping::MapUnit(map_client) = &mut self.mapping {
             map_client.store_at_the_end(media);

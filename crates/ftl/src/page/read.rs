@@ -8,7 +8,7 @@ use super::{Kind, PageFtl, UnmappedReads};
 use crate::port::{Flash, Owners, PageRead};
 
 impl PageFtl {
-    /// Reads sectors of one mapping unit; [`Owners::read_done`](crate::Owners::read_done) reports the end. Returns
+    /// Reads sectors of one mapping unit; [`Owners::read_done`] reports the end. Returns
     /// false if the mapping unit has no place and reads as zeros, without flash. A map unit reports this later.
     #[inline]
     pub(crate) fn read(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, wanted: PageRead, lpn: Lpn) -> bool {
