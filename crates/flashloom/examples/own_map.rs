@@ -31,13 +31,13 @@ struct Page {
     /// The entries as they are. The simulator keeps them to know whether a prediction is right; a drive would see it in the
     /// spare area of the page that it reads. None until the page has been loaded once.
     truth: Option<Vec<u32>>,
-    /// What RAM knows of it; none if there was no room.
+    /// The segments that RAM holds of the page; none if there was no room.
     segments: Option<Vec<Segment>>,
     /// Entries that flash does not have, and the page and those entries that are on their way there.
     dirty: BTreeSet<u32>,
     storing: Option<(Image, BTreeSet<u32>)>,
     loading: bool,
-    /// It has come, so its first question has an answer.
+    /// The page has come from flash, so its first question has an answer.
     loaded: bool,
     waiting: VecDeque<(Ticket, Ask)>,
     last_used: u64,

@@ -11,7 +11,7 @@ pub struct Counters {
     pub merges: Option<MergeCounters>,
     /// The merges of log blocks, since the power came on.
     pub log_merges: Option<LogMerges>,
-    /// Those of the FTL of a hybrid SLC/MLC disk.
+    /// Counters of the FTL of a hybrid SLC/MLC disk.
     pub slc_mlc: Option<Box<SlcMlcCounters>>,
     /// The streams', since the power came on, if there are several.
     pub streams: Option<Box<StreamCounters>>,

@@ -51,7 +51,7 @@ impl FtlKind {
     }
 }
 
-/// The family of a name that nobody has registered: its fault is found elsewhere.
+/// The family of a name that the program has not registered: the check of `ftl.kind` says so.
 struct Unregistered;
 
 impl Family for Unregistered {

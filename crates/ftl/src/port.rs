@@ -39,7 +39,7 @@ pub struct Mount<'a> {
 /// A flash translation layer.
 ///
 /// The device calls it with mapping units to read, write and discard, and with the lists that have finished. The FTL
-/// learns only from completions: a mapping changes when the program with the data has finished. Seven methods are enough for
+/// learns only from completions: a mapping changes when the program with the data has finished. Eight methods are enough for
 /// an FTL; what only some do is in the traits that the last methods lead to.
 pub trait Ftl: Any + Debug + Send + Sync {
     /// A copy, for a copy of the device.

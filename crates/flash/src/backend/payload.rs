@@ -17,7 +17,7 @@ pub struct Payload {
     /// Sectors of a slot.
     sectors: usize,
     all: Vec<u8>,
-    /// The first sector of each slot of which nobody has needed the others; only of stamps.
+    /// The first sector of each slot whose other sectors have not been asked for; for stamps only.
     runs: Vec<Option<Stamp>>,
     /// One slot more: the target of a read whose sectors merge with those of another.
     pub(super) scratch: Vec<u8>,

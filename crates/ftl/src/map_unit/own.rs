@@ -104,8 +104,8 @@ impl fmt::Display for OwnMapSpec {
 
 /// Registers a map unit under a name, which descriptions of drives then use: `map = { kind = "own", name = "...", ram = "64KiB" }`.
 ///
-/// It is built at each power-on, when flash has every entry in a translation page. The version is a part of the key of each
-/// result, so change it whenever the map unit changes.
+/// The drive builds the map unit at each power-on, when flash has every entry in a translation page. The version is a part of
+/// the key of each result, so change it whenever the map unit changes.
 ///
 /// # Errors
 /// If a map unit of another version has the name.
