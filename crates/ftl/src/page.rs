@@ -9,7 +9,7 @@
 //! units numbered after those of the host, in pools of their own ([`translation`]).
 
 mod answer;
-mod blocks;
+mod block_manager;
 mod check;
 mod checkpoint;
 mod checkpoint_pages;
@@ -33,14 +33,11 @@ mod mount;
 mod moves;
 mod place;
 mod placement;
-mod pool;
 mod pool_set;
 mod prefetch;
 mod read;
 mod rescue;
-mod reserve;
 mod sort;
-mod stale;
 mod steady;
 mod streams;
 mod translation;
@@ -55,26 +52,24 @@ mod write;
 use std::collections::VecDeque;
 
 use base::engine::{Handle, Rng};
-use base::units::{DieId, Divisor, Lpn, Span, SuperblockId, Time};
+use base::units::{Lpn, Span, Time};
 use flash::backend::{Command, List, Timing};
-use flash::nand::{Geometry, Media};
+use flash::nand::Media;
 
 use crate::counters::Counters;
 use crate::port::{Background, Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrite, PowerCycle, Preconditioning};
-use crate::sabotage::{Planted, Sabotage};
+use crate::sabotage::Planted;
 use crate::toolkit::{DieLists, Reads, Versions, WearSpec};
 
-use blocks::Blocks;
+use block_manager::BlockManager;
 use checkpoint::Checkpoints;
 use gather::Gather;
 use mapping::Mapping;
 use moves::Left;
 use placement::Placer;
-use pool::{ByContent, Holds, Pool, Reserve};
 use pool_set::PoolSet;
-use streams::{StreamCount, Streams};
+use streams::Streams;
 use trim::Trims;
-use victim::Victims;
 
 pub(crate) use checkpoint_pages::CheckpointPages;
 pub use checkpoint_spec::CheckpointSpec;
@@ -112,43 +107,22 @@ impl Kind {
 /// A page-mapped FTL.
 #[derive(Clone, Debug)]
 pub struct PageFtl {
-    geometry: Geometry,
-    /// Rows that one program covers.
-    one_shot: u32,
-    /// Rows that are written at once: those of a one-shot program, or of a word line of paired pages, which takes a
-    /// program for each.
-    word_line: u32,
-    /// Divides by the slots of those rows.
-    by_program_slots: Divisor,
-    /// True if a program always covers whole rows, because the chips are ganged, programs are one-shot or pages are
-    /// paired.
-    whole_rows: bool,
+    blocks: BlockManager,
     /// True if no buffer has gathered the writes.
     gathers: bool,
     /// Firmware time; none if missing.
     firmware: Option<FirmwareSpec>,
     /// Firmware time of requests that no list has spent.
     owed: Span,
-    gc: GcSpec,
     wear: WearSpec,
     copy_back: bool,
     unmapped_reads: UnmappedReads,
     /// Mapping units the host can address.
     units: u32,
     mapping: Mapping,
-    blocks: Blocks,
-    /// One pool for each plane group, and a second one if there are translation pages. The second has only as many
-    /// superblocks as they need.
-    pools: Vec<Pool>,
-    /// The number of plane groups.
-    groups: u32,
     placer: Placer,
     /// The streams, if host data or copies have several.
     streams: Option<Box<Streams>>,
-    /// The closed superblocks of the data pools and of the pools of translation pages.
-    victims: ByContent<Victims>,
-    /// The time of the latest completion or answer, for the ages of superblocks.
-    now: Time,
     rng: Rng,
     versions: Versions,
     /// The trim pages, if discards are durable.
@@ -157,9 +131,6 @@ pub struct PageFtl {
     /// True if the program to be begun is one of a checkpoint's pages.
     stores_checkpoint: bool,
     planted: Planted,
-    /// The pools of each NVM set, in ascending order. The first set has all data pools, the last all pools of
-    /// translation pages.
-    sets: Vec<Vec<u32>>,
     /// Mapping units of each set that have no space in any pool of the set until other programs end.
     unplaced: Vec<VecDeque<PageWrite>>,
     /// A pool may have given up.
@@ -192,60 +163,25 @@ pub struct PageFtl {
 
 impl PageFtl {
     pub(crate) fn mount(config: &PageConfig, from: &Mount<'_>) -> Self {
-        let geometry = config.geometry.clone();
-        let sets = &config.sets;
-        let groups = geometry.die_count() * geometry.groups();
-        let quotas = config.map_pages.quotas(&geometry);
-        let pool = |i, quota, holds| {
-            // Translation pages are all of one kind.
-            let streams = if holds == Holds::Data { config.streams.count() } else { StreamCount::ONE };
-            let reserve = Reserve { streams, shared_log: config.gc.shared_log, holds };
-            Pool::new(&geometry, i, config.wear.dynamic, quota, reserve)
-        };
-        let mut pools: Vec<Pool> = (0..groups).map(|i| pool(i, 0, Holds::Data)).collect();
-        pools.extend((0..).zip(quotas).map(|(i, quota)| pool(i, quota, Holds::Pages)));
-        let word_line = match from.planted.is(Sabotage::PairingIgnored) {
-            true => config.timing.one_shot,
-            false => config.timing.one_shot.max(config.timing.paired),
-        };
+        let geometry = &config.geometry;
+        let blocks = BlockManager::new(config, from);
         let mut ftl = Self {
-            one_shot: config.timing.one_shot,
-            word_line,
-            by_program_slots: Divisor::new(geometry.row_slots() * word_line),
-            whole_rows: config.whole_rows,
             gathers: config.gathers,
             firmware: config.firmware,
             owed: Span::ZERO,
-            gc: config.gc.clone(),
             wear: config.wear.clone(),
             copy_back: config.copy_back,
             unmapped_reads: config.unmapped_reads,
             units: config.units,
             // Recovery replaces it.
             mapping: Mapping::new(0),
-            blocks: Blocks::new(&geometry),
-            sets: sets
-                .iter()
-                .map(|set| {
-                    let of_die = |die: &DieId| (die.get() * geometry.groups())..((die.get() + 1) * geometry.groups());
-                    set.iter().flat_map(of_die).collect()
-                })
-                .chain([(groups..pools.len() as u32).collect()])
-                .collect(),
-            unplaced: vec![VecDeque::new(); sets.len() + 1],
+            unplaced: vec![VecDeque::new(); blocks.sets.len()],
             gave_up: false,
-            pools,
-            groups,
-            placer: match Placer::new(&config.placement, &geometry, sets) {
+            placer: match Placer::new(&config.placement, geometry, &config.sets) {
                 placer if config.gathers => placer,
-                placer => placer.behind_buffer(groups),
+                placer => placer.behind_buffer(blocks.groups),
             },
-            streams: Streams::new(&config.streams, &geometry),
-            victims: ByContent {
-                data: Victims::new(&config.gc.victim, &geometry, 0),
-                pages: Victims::new(&config.gc.victim, &geometry, groups),
-            },
-            now: Time::ZERO,
+            streams: Streams::new(&config.streams, geometry),
             rng: Rng::stream(from.seed ^ from.planted.whim(), "ftl.gc"),
             versions: Versions::default(),
             trims: None,
@@ -257,14 +193,14 @@ impl PageFtl {
             moved: Vec::new(),
             expected: None,
             changed_pools: Vec::new(),
-            with_waiting: PoolSet::new(groups),
+            with_waiting: PoolSet::new(blocks.groups),
             waited: 0,
             waited_set: 0,
             stalled: false,
             touched: Vec::new(),
             gather: config.map_gather.map(Gather::new),
             reading: DieLists::new(geometry.die_count()),
-            geometry,
+            blocks,
         };
         ftl.recover(config, from.media);
         ftl
@@ -273,47 +209,19 @@ impl PageFtl {
     fn memory(config: &PageConfig) -> u64 {
         let geometry = &config.geometry;
         let groups = u64::from(geometry.die_count()) * u64::from(geometry.groups());
-        let with_pages = if config.map_pages.count > 0 { groups * Pool::memory(geometry, StreamCount::ONE) } else { 0 };
-        let pools = groups * Pool::memory(geometry, config.streams.count()) + with_pages;
-        // Each set lists its pools twice: for placement and for waiting writes.
-        let members: u64 = config.sets.iter().map(|set| set.len() as u64).sum();
-        let sets = 2 * members * u64::from(geometry.groups()) * size_of::<u32>() as u64;
+        let members: u64 = config.sets.iter().map(|set| set.len() as u64).sum::<u64>() * u64::from(geometry.groups());
         let placer = match config.gathers {
-            true => 0,
-            false => Placer::memory_behind_buffer(groups, members * u64::from(geometry.groups())),
+            true => members * size_of::<u32>() as u64,
+            false => members * size_of::<u32>() as u64 + Placer::memory_behind_buffer(groups, members),
         };
         let reading = DieLists::<(Handle<List>, Handle<Command>)>::memory(u64::from(geometry.die_count()));
-        let trims = config.trim_pages.memory();
         mapping::memory(config)
-            + trims
+            + config.trim_pages.memory()
             + config.checkpoint_pages.memory()
-            + Blocks::memory(geometry)
-            + pools
-            + sets
+            + BlockManager::memory(config)
             + placer
             + Streams::memory(&config.streams)
-            + 2 * Victims::memory(geometry)
             + reading
-    }
-
-    #[inline]
-    fn pool_of(&self, superblock: SuperblockId) -> u32 {
-        let group = self.geometry.group_of(superblock);
-        if self.blocks.is_map(superblock) { self.groups + group } else { group }
-    }
-
-    /// The content of a pool.
-    #[inline]
-    const fn kind_in(&self, pool: u32) -> Holds {
-        if pool < self.groups { Holds::Data } else { Holds::Pages }
-    }
-
-    /// The data pools, or the pools of translation pages.
-    fn pools_for(&self, kind: Holds) -> std::ops::Range<u32> {
-        match kind {
-            Holds::Data => 0..self.groups,
-            Holds::Pages => self.groups..self.pools.len() as u32,
-        }
     }
 
     /// The time that a mount reads: checkpoints, or all spare areas.
@@ -356,11 +264,11 @@ impl Ftl for PageFtl {
     }
 
     fn batch(&self, _: u32) -> u32 {
-        self.program_slots()
+        self.blocks.program_slots()
     }
 
     fn free_blocks(&self) -> u64 {
-        self.pools.iter().map(|pool| pool.free.len() as u64).sum()
+        self.blocks.pools.iter().map(|pool| pool.free.len() as u64).sum()
     }
 
     fn latest_version(&self) -> u32 {
@@ -421,7 +329,7 @@ impl Ftl for PageFtl {
 
     #[inline]
     fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
-        self.now = flash.now;
+        self.blocks.now = flash.now;
         self.finished(flash, owners, list);
     }
 

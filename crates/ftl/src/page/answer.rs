@@ -79,7 +79,7 @@ impl PageFtl {
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
         match (map_client.close(ticket), answer) {
             (Question::Read(look_up), Answer::Places(places)) => {
-                let sectors = self.geometry.sectors as i32;
+                let sectors = self.blocks.geometry.sectors as i32;
                 let masks = map_client.take_masks(&look_up);
                 for (i, place) in (0..look_up.count as i32).zip(places) {
                     let mask = masks.as_ref().map_or(look_up.mask, |masks| masks[i as usize]);
@@ -97,14 +97,14 @@ impl PageFtl {
             }
             (Question::OldPlace(unit), Answer::Places([psn, ..])) => {
                 let old_place = psn.map_or(OldPlace::Nowhere, |psn| {
-                    let erases = flash.backend.media().erases(self.geometry.locate(psn).0);
+                    let erases = flash.backend.media().erases(self.blocks.geometry.locate(psn).0);
                     OldPlace::At { psn, erases }
                 });
                 self.write(flash, owners, PageWrite { old_place, ..unit });
             }
             (Question::Write { owner, service, to }, Answer::Updated(old)) => {
                 if self.planted.is(Sabotage::PlaceUnmarked) {
-                    self.blocks.mark_valid(to);
+                    self.blocks.table.mark_valid(to);
                 }
                 self.give_up_place(old);
                 self.answered_for(to);
@@ -128,29 +128,29 @@ impl PageFtl {
     /// and the copy is garbage. Either way the copy no longer needs its source, whose superblock may be erased only
     /// now.
     fn copy_answered(&mut self, flash: &mut Flash<'_>, (from, to): (Psn, Psn), garbage: Option<Psn>) {
-        let (source, _) = self.geometry.locate(from);
-        let pool = self.pool_of(source);
+        let (source, _) = self.blocks.geometry.locate(from);
+        let pool = self.blocks.pool_of(source);
         let early = self.planted.is(Sabotage::ErasedUnanswered);
-        self.pools[pool as usize].gc.asked -= 1;
+        self.blocks.pools[pool as usize].gc.asked -= 1;
         self.give_up_place(garbage.filter(|psn| !early || *psn == to));
         self.answered_for(to);
         self.note_change(pool);
-        if !early && self.blocks.unpin(source) {
-            self.erase_if_empty(flash, source);
+        if !early && self.blocks.table.unpin(source) {
+            self.blocks.erase_if_empty(flash, source);
         }
     }
 
     fn give_up_place(&mut self, place: Option<Psn>) {
         let Some(psn) = place else { return };
-        self.invalidate(psn);
-        self.note_change(self.pool_at(psn));
+        self.blocks.invalidate(psn);
+        self.note_change(self.blocks.pool_at(psn));
     }
 
     /// The map unit has answered for a programmed mapping unit.
     fn answered_for(&mut self, to: Psn) {
-        let (superblock, _) = self.geometry.locate(to);
-        self.release(superblock);
-        self.note_change(self.pool_of(superblock));
+        let (superblock, _) = self.blocks.geometry.locate(to);
+        self.blocks.release(superblock);
+        self.note_change(self.blocks.pool_of(superblock));
     }
 
     fn note_change(&mut self, pool: u32) {

@@ -27,7 +27,7 @@ use base::units::{Lpn, Psn, SuperblockId};
 use flash::backend::{Cause, Slot};
 use flash::nand::Stream;
 
-use super::blocks::State;
+use super::block_manager::table::State;
 use super::mapping::Mapping;
 use super::trim::Trims;
 use super::{CheckpointPages, PageFtl};
@@ -67,8 +67,8 @@ pub(super) struct Checkpoints {
     writing: Option<Writing>,
     /// The most pages under way at once.
     window: u32,
-    /// Superblocks opened since the latest checkpoint began.
-    opened: u32,
+    /// The count of opened superblocks when the latest checkpoint began.
+    began_at: u32,
     /// True if anything but checkpoints was written since: they must not make each other due.
     used: bool,
     /// True if the power is about to go off.
@@ -97,8 +97,10 @@ impl Checkpoints {
         (next < end && !waits).then_some(next..end)
     }
 
-    const fn begins(&self) -> bool {
-        self.writing.is_none() && (self.wanted || (self.used && self.opened >= self.shape.every))
+    /// True if a checkpoint must be begun now that so many superblocks have been opened.
+    const fn begins(&self, opened: u32) -> bool {
+        let is_due = opened.wrapping_sub(self.began_at) >= self.shape.every;
+        self.writing.is_none() && (self.wanted || (self.used && is_due))
     }
 }
 
@@ -131,14 +133,6 @@ impl PageFtl {
         directory.flat_map(|directory| (0..directory.len()).map(|page| directory.get(Lpn::new(page))))
     }
 
-    /// A superblock has been opened.
-    #[inline]
-    pub(super) fn count_opening(&mut self) {
-        if let Some(checkpoints) = &mut self.checkpoints {
-            checkpoints.opened += 1;
-        }
-    }
-
     /// The program under assembly in a pool ends if a mapping unit does not belong in it: pages of checkpoints have
     /// programs of their own, and so a cause of their own.
     #[inline]
@@ -148,7 +142,7 @@ impl PageFtl {
         checkpoints.used |= !stores;
         self.stores_checkpoint = stores;
         let other = |command| (flash.backend.command(command).cause == Cause::Map) != stores;
-        if self.pools[pool as usize].program.is_some_and(|assembly| other(assembly.command)) {
+        if self.blocks.pools[pool as usize].program.is_some_and(|assembly| other(assembly.command)) {
             self.send(flash, pool);
         }
     }
@@ -156,8 +150,8 @@ impl PageFtl {
     /// True if a checkpoint must be begun, or pages of one must be stored now.
     #[inline]
     pub(super) fn checkpoint_is_due(&self) -> bool {
-        let program = self.program_slots();
-        self.checkpoints.as_ref().is_some_and(|of| of.begins() || of.next_pages(program).is_some())
+        let program = self.blocks.program_slots();
+        self.checkpoints.as_ref().is_some_and(|of| of.begins(self.blocks.opened) || of.next_pages(program).is_some())
     }
 
     /// The power is about to go off: one more checkpoint.
@@ -169,8 +163,8 @@ impl PageFtl {
 
     /// Begins a checkpoint, or stores its next pages.
     pub(super) fn store_checkpoint(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
-        let program = self.program_slots();
-        if self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.begins()) {
+        let program = self.blocks.program_slots();
+        if self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.begins(self.blocks.opened)) {
             self.begin_checkpoint(flash);
         }
         let mut stored = false;
@@ -182,9 +176,9 @@ impl PageFtl {
             // They wait for no data of the host.
             for i in 0..self.touched.len() {
                 let pool = self.touched[i];
-                self.pools[pool as usize].turn_to(Stream::HOST);
+                self.blocks.pools[pool as usize].turn_to(Stream::HOST);
                 let of_map = |command| flash.backend.command(command).cause == Cause::Map;
-                if self.pools[pool as usize].program.is_some_and(|assembly| of_map(assembly.command)) {
+                if self.blocks.pools[pool as usize].program.is_some_and(|assembly| of_map(assembly.command)) {
                     self.send(flash, pool);
                 }
             }
@@ -198,9 +192,9 @@ impl PageFtl {
     /// Notes which superblocks are closed, in the media's image of the record.
     fn begin_checkpoint(&mut self, flash: &mut Flash<'_>) {
         let version = self.versions.next();
-        let (planted, blocks) = (self.planted, &self.blocks);
+        let (planted, blocks) = (self.planted, &self.blocks.table);
         let Some(checkpoints) = &mut self.checkpoints else { return };
-        (checkpoints.opened, checkpoints.used, checkpoints.wanted) = (0, false, false);
+        (checkpoints.began_at, checkpoints.used, checkpoints.wanted) = (self.blocks.opened, false, false);
         let generation = checkpoints.valid.map_or(0, |valid| 1 - valid.generation);
         checkpoints.writing = Some(Writing { generation, version, next: 0, stored: 0 });
         let (superblocks, slots) = (checkpoints.shape.superblocks, checkpoints.shape.slots);
@@ -244,7 +238,7 @@ impl PageFtl {
                 #[cfg(test)]
                 checkpoints.stored.entry(version).or_default().push(crate::map_unit::encode(place));
                 let Some(psn) = place else { continue };
-                if Record::is_vouched(words, self.geometry.locate(psn).0) {
+                if Record::is_vouched(words, self.blocks.geometry.locate(psn).0) {
                     Record::lead(words, shape.superblocks, psn);
                 }
             }
@@ -253,7 +247,7 @@ impl PageFtl {
             flash.backend.media_mut().image_is_filled(checkpoints.image, version);
         }
         let lpn = Lpn::new(checkpoints.first + generation * shape.each + page);
-        let mask = full_mask(self.geometry.sectors);
+        let mask = full_mask(self.blocks.geometry.sectors);
         self.write(
             flash,
             owners,
@@ -263,11 +257,11 @@ impl PageFtl {
 
     /// A page of a checkpoint has been programmed. The last makes it count, and the one before it garbage.
     pub(super) fn checkpoint_stored(&mut self, flash: &mut Flash<'_>, slot: &Slot, psn: Psn) {
-        let pool = self.pool_at(psn);
+        let pool = self.blocks.pool_at(psn);
         let Some(checkpoints) = &mut self.checkpoints else { return };
         let Some(writing) = checkpoints.writing.as_mut().filter(|writing| writing.version == slot.version) else {
             // The checkpoint has been given up.
-            self.pools[pool as usize].live -= 1;
+            self.blocks.pools[pool as usize].live -= 1;
             return;
         };
         writing.stored += 1;
@@ -275,7 +269,7 @@ impl PageFtl {
         let Writing { generation, version, .. } = *writing;
         let before = checkpoints.directory.set(Lpn::new(slot.lpn.get() - checkpoints.first), Some(psn));
         assert!(before.is_none(), "{} was garbage when it was written again", slot.lpn);
-        self.blocks.mark_valid(psn);
+        self.blocks.table.mark_valid(psn);
         if complete {
             flash.backend.media_mut().keep_image(checkpoints.image, version);
             #[cfg(test)]
@@ -300,7 +294,7 @@ impl PageFtl {
         for page in generation * each..(generation + 1) * each {
             let dropped = self.checkpoints.as_mut().and_then(|of| of.directory.set(Lpn::new(page), None));
             if let Some(psn) = dropped {
-                self.invalidate(psn);
+                self.blocks.invalidate(psn);
             }
         }
     }

@@ -12,16 +12,19 @@ impl PageFtl {
     /// True if the gathered mapping units can be copied without the bus: whole pages, each to a page of its own plane.
     #[inline]
     pub(super) fn copies_back(&self, gathered: &[Psn], offset: u32) -> bool {
-        let slots = self.geometry.slots as usize;
+        let slots = self.blocks.geometry.slots as usize;
         self.copy_back
-            && !self.whole_rows
+            && !self.blocks.shape.whole_rows
             && gathered.len().is_multiple_of(slots)
             && gathered.chunks(slots).enumerate().all(|(i, page)| {
-                let (superblock, first) = self.geometry.locate(page[0]);
+                let (superblock, first) = self.blocks.geometry.locate(page[0]);
                 let to = offset + (i * slots) as u32;
-                first.is_multiple_of(self.geometry.slots)
-                    && page.iter().enumerate().all(|(j, psn)| *psn == self.geometry.slot(superblock, first + j as u32))
-                    && self.geometry.page_and_plane(first).1 == self.geometry.page_and_plane(to).1
+                first.is_multiple_of(self.blocks.geometry.slots)
+                    && page
+                        .iter()
+                        .enumerate()
+                        .all(|(j, psn)| *psn == self.blocks.geometry.slot(superblock, first + j as u32))
+                    && self.blocks.geometry.page_and_plane(first).1 == self.blocks.geometry.page_and_plane(to).1
             })
     }
 
@@ -35,8 +38,8 @@ impl PageFtl {
         gathered: &[Psn],
     ) -> u32 {
         let command = flash.backend.add_copy_back(list, cause, target, stream);
-        let pool = self.pool_of(target.superblock);
-        self.pass_gate(flash, pool, stream, command);
+        let pool = self.blocks.pool_of(target.superblock);
+        self.blocks.pass_gate(flash, pool, stream, command);
         for psn in gathered {
             flash.backend.push_slot(command, Slot { psn: *psn, ..Slot::default() });
         }

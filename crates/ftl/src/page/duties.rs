@@ -8,7 +8,7 @@ use crate::port::{Background, Flash, Owners, PowerCycle, Preconditioning};
 
 impl Background for PageFtl {
     fn run_due(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
-        self.now = flash.now;
+        self.blocks.now = flash.now;
         self.advance_map(flash, owners);
         let stores = self.trims_are_due() || self.checkpoint_is_due();
         self.store_trims(flash, owners);

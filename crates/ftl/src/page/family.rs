@@ -7,8 +7,8 @@ use base::units::{Bytes, DieId, SECTOR};
 use flash::backend::Timing;
 use flash::nand::Geometry;
 
+use super::block_manager::reserve::reserved;
 use super::config::PageConfig;
-use super::reserve::reserved;
 use super::streams::{StreamCount, StreamsSpec};
 use super::{CheckpointPages, FirmwareSpec, MapPages, TrimPages, UnmappedReads};
 use crate::family::{Array, Config, Family, Setup, Site};

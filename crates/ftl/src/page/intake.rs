@@ -5,7 +5,7 @@
 //! garbage for long fills up in this way, and the programs go to the others ([`Placer`](super::placement::Placer)).
 
 use super::PageFtl;
-use super::pool::Holds;
+use super::block_manager::pool::Holds;
 use crate::port::Owners;
 
 /// Lists of writes that a die has under way before it is busy.
@@ -27,22 +27,22 @@ impl PageFtl {
 
     /// Begins a write request of an owner in an NVM set, or of the FTL's own.
     pub(super) fn begin_request(&mut self, set: u32) {
-        let (pools, slots) = (&self.pools, self.geometry.superblock_slots());
+        let (pools, slots) = (&self.blocks.pools, self.blocks.geometry.superblock_slots());
         self.placer.begin_request(set, |pool| pools[pool as usize].has_room(slots));
     }
 
     /// Notes a change of the writes that a pool has under way or lets wait.
     #[inline]
     pub(super) fn note_load(&mut self, pool: u32) {
-        if !self.gathers && self.kind_in(pool) == Holds::Data {
+        if !self.gathers && self.blocks.kind_in(pool) == Holds::Data {
             self.note_load_behind_buffer(pool);
         }
     }
 
     fn note_load_behind_buffer(&mut self, pool: u32) {
-        let groups = self.geometry.groups();
+        let groups = self.blocks.geometry.groups();
         let die = pool / groups * groups;
-        let pools = &self.pools[die as usize..][..groups as usize];
+        let pools = &self.blocks.pools[die as usize..][..groups as usize];
         let busy = pools.iter().map(|pool| pool.writes).sum::<u32>() >= AT_ONCE
             || pools.iter().any(|pool| !pool.waiting.is_empty());
         (die..die + groups).for_each(|pool| self.placer.set_busy(pool, busy));

@@ -8,7 +8,7 @@
 use base::units::DieId;
 use flash::nand::Geometry;
 
-use super::reserve::reserved;
+use super::block_manager::reserve::reserved;
 use super::streams::StreamCount;
 use crate::spec::FtlSpec;
 

@@ -26,7 +26,6 @@ use base::units::{Lpn, Psn, SuperblockId, Time};
 use flash::backend::Slot;
 use flash::nand::{Media, Spare};
 
-use super::blocks::State;
 use super::map_client::{MapClient, Question};
 use super::{PageConfig, PageFtl};
 use crate::map_unit::{self, Ask, Asker, Counters, MapUnit};
@@ -102,7 +101,7 @@ impl PageFtl {
         match &mut self.mapping {
             Mapping::Ram(map) => {
                 if let Some(old) = map.set(lpn, None) {
-                    self.invalidate(old);
+                    self.blocks.invalidate(old);
                 }
                 false
             }
@@ -115,7 +114,7 @@ impl PageFtl {
 
     /// Drops a valid mapping unit from the map and the counts, for [`Sabotage::CollectionDrops`].
     pub(super) fn drop_unit(&mut self, flash: &Flash<'_>, psn: Psn) {
-        let Mapping::Ram(_) = self.mapping else { return self.invalidate(psn) };
+        let Mapping::Ram(_) = self.mapping else { return self.blocks.invalidate(psn) };
         if let Spare::Data { lpn, .. } = flash.backend.media().spare(psn) {
             self.discard(flash.now, None, lpn);
         }
@@ -136,18 +135,18 @@ impl PageFtl {
     ) -> bool {
         match &mut self.mapping {
             Mapping::Ram(map) => {
-                self.blocks.mark_valid_in(psn, superblock);
+                self.blocks.table.mark_valid_in(psn, superblock);
                 if let Some(old) = map.set(slot.lpn, Some(psn)) {
-                    self.invalidate(old);
+                    self.blocks.invalidate(old);
                 }
                 return true;
             }
             Mapping::MapUnit(_) if slot.lpn.get() >= self.units => self.page_stored(flash, slot, psn),
             Mapping::MapUnit(map_client) => {
                 if !self.planted.is(Sabotage::PlaceUnmarked) {
-                    self.blocks.mark_valid_in(psn, superblock);
+                    self.blocks.table.mark_valid_in(psn, superblock);
                 }
-                self.blocks.begin_program(superblock);
+                self.blocks.table.begin_program(superblock);
                 let question = Question::Write { owner: slot.owner, service, to: psn };
                 map_client.ask(flash.now, Asker::Host, question, Ask::Update { lpn: slot.lpn, to: Some(psn) });
             }
@@ -173,11 +172,11 @@ impl PageFtl {
                 (&mut map_client.directory, Lpn::new(lpn.get() - units))
             }
             (None, Mapping::MapUnit(_)) => {
-                let source = self.pool_at(from);
-                self.pools[pool as usize].live += 1;
-                self.pools[source as usize].gc.asked += 1;
-                self.blocks.mark_valid_in(to, superblock);
-                self.blocks.begin_program(superblock);
+                let source = self.blocks.pool_at(from);
+                self.blocks.pools[pool as usize].live += 1;
+                self.blocks.pools[source as usize].gc.asked += 1;
+                self.blocks.table.mark_valid_in(to, superblock);
+                self.blocks.table.begin_program(superblock);
                 let ask = match self.planted.is(Sabotage::ConditionIgnored) {
                     true => Ask::Update { lpn, to: Some(to) },
                     false => Ask::CondUpdate { lpn, from, to },
@@ -185,8 +184,8 @@ impl PageFtl {
                 if let Mapping::MapUnit(map_client) = &mut self.mapping {
                     map_client.ask(now, Asker::Collector, Question::Copy { from, to }, ask);
                 }
-                if self.planted.is(Sabotage::ErasedUnanswered) && self.blocks.is_valid(from) {
-                    self.invalidate(from);
+                if self.planted.is(Sabotage::ErasedUnanswered) && self.blocks.table.is_valid(from) {
+                    self.blocks.invalidate(from);
                     return true;
                 }
                 return false;
@@ -201,33 +200,13 @@ impl PageFtl {
             if self.planted.is(Sabotage::StaleMapping) && to.get() % 16 == 5 && !overrules {
                 map.set(lpn, Some(from));
             }
-            self.pools[pool as usize].live += 1;
-            self.blocks.mark_valid_in(to, superblock);
+            self.blocks.pools[pool as usize].live += 1;
+            self.blocks.table.mark_valid_in(to, superblock);
             if let Some(old) = old {
-                self.invalidate(old);
+                self.blocks.invalidate(old);
             }
         }
         true
-    }
-
-    /// The map no longer points to a slot.
-    pub(super) fn invalidate(&mut self, psn: Psn) {
-        let superblock = self.blocks.mark_invalid(psn);
-        let pool = self.pool_of(superblock);
-        self.pools[pool as usize].live -= 1;
-        match self.blocks.state(superblock) {
-            State::Closed if self.planted.is(Sabotage::VictimStale) && psn.get() % 16 == 5 => {}
-            State::Closed => {
-                let kind = self.kind_in(pool);
-                self.victims[kind].invalidated(pool, superblock);
-            }
-            State::Victim => self.pools[pool as usize].gc.is_stale = true,
-            _ => {}
-        }
-    }
-
-    pub(super) fn pool_at(&self, psn: Psn) -> u32 {
-        self.pool_of(self.geometry.locate(psn).0)
     }
 
     /// The place of the other sectors of a partly written mapping unit. The map unit has answered already.
@@ -245,7 +224,7 @@ impl PageFtl {
     #[allow(clippy::inline_always)] // Mostly the map is in RAM, and nothing is asked.
     pub(super) fn asks_place(&mut self, flash: &Flash<'_>, unit: &PageWrite) -> bool {
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return false };
-        if unit.is_whole(self.geometry.sectors) {
+        if unit.is_whole(self.blocks.geometry.sectors) {
             return false;
         }
         let known = match unit.old_place {
@@ -253,7 +232,8 @@ impl PageFtl {
             OldPlace::Nowhere => true,
             // While the write waited, the mapping unit may have moved, and the slot may even hold another.
             OldPlace::At { psn, erases } => {
-                self.blocks.is_valid(psn) && flash.backend.media().erases(self.geometry.locate(psn).0) == erases
+                self.blocks.table.is_valid(psn)
+                    && flash.backend.media().erases(self.blocks.geometry.locate(psn).0) == erases
             }
         };
         if !known {
@@ -270,13 +250,6 @@ impl PageFtl {
     /// True if the map unit still owes an answer that may free or take space.
     pub(super) fn awaits_answers(&self) -> bool {
         matches!(&self.mapping, Mapping::MapUnit(map_client) if map_client.changes > 0)
-    }
-
-    /// A program of a superblock has ended, or the map unit has answered for a mapping unit in it.
-    pub(super) fn release(&mut self, superblock: SuperblockId) {
-        if self.blocks.end_program(superblock) && self.blocks.state(superblock) == State::Full {
-            self.close(superblock);
-        }
     }
 
     /// True if the map unit has work now. With time off it does not wait for its time.

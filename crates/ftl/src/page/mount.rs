@@ -10,10 +10,10 @@
 
 use std::ops::Range;
 
-use base::units::{Lpn, SuperblockId};
-use flash::nand::{BlockBirth, Media, Spare, Stream};
+use base::units::Lpn;
+use flash::nand::{Media, Stream};
 
-use super::blocks::State;
+use super::block_manager::table::State;
 use super::checkpoint::{self, mount::Search};
 use super::map_client::MapClient;
 use super::mapping::Mapping;
@@ -30,9 +30,9 @@ impl PageFtl {
     pub(super) fn recover(&mut self, config: &PageConfig, media: &Media) {
         let mut programmed = Vec::new();
         for (superblock, found) in recovery::survey(media, self.planted) {
-            let pool = &mut self.pools[self.geometry.group_of(superblock) as usize];
+            let pool = &mut self.blocks.pools[self.blocks.geometry.group_of(superblock) as usize];
             match found {
-                Found::Bad => self.blocks.set_state(superblock, State::Bad),
+                Found::Bad => self.blocks.table.set_state(superblock, State::Bad),
                 Found::Erased(erases) => pool.free.push(superblock, erases),
                 Found::Programmed(birth) => programmed.push((birth, superblock)),
             }
@@ -40,7 +40,9 @@ impl PageFtl {
         }
         // Oldest first, so that ages keep their meaning.
         programmed.sort_unstable();
-        self.part_pools(config.map_pages.count, media, &programmed);
+        // Trim pages lie among data.
+        let map_pages = self.units..self.units + config.map_pages.count;
+        self.blocks.part_pools(map_pages, media, &programmed);
         // Copies go to superblocks opened for copies, one after another in each stream. The original is in an earlier one of
         // the same stream, in a stream of copies with a lower number, or in a superblock opened for the host.
         let last = programmed.iter().map(|(birth, _)| birth.stream.number()).max().unwrap_or(0);
@@ -56,7 +58,7 @@ impl PageFtl {
             let search = Search::of(checkpoints, checkpoint::mount::place(config), media, self.planted);
             search.version().into_iter().for_each(|version| self.versions.note(version));
             let slots = recovery::slots(media, originals_first);
-            let believed = slots.filter(|psn| search.counts(self.geometry.locate(*psn).0, *psn));
+            let believed = slots.filter(|psn| search.counts(self.blocks.geometry.locate(*psn).0, *psn));
             let end = recovery::find_newest_of(media, believed, &mut found, &mut self.versions, self.planted);
             self.checkpoints = self.recover_checkpoints(config, &search, media, &mut found);
             end
@@ -64,70 +66,26 @@ impl PageFtl {
         self.trims = self.recover_trims(trims, pages, media, &mut found);
         for (lpn, psn) in found.first(end) {
             if let Some(later) = found.peek(lpn.index() + AHEAD) {
-                self.blocks.fetch(later, self.geometry.locate(later).0);
+                self.blocks.table.fetch(later, self.blocks.geometry.locate(later).0);
             }
             self.found += u32::from(lpn.get() < self.units);
-            self.blocks.mark_valid(psn);
-            let pool = self.pool_at(psn);
-            self.pools[pool as usize].live += 1;
+            self.blocks.table.mark_valid(psn);
+            let pool = self.blocks.pool_at(psn);
+            self.blocks.pools[pool as usize].live += 1;
         }
         for (birth, superblock) in programmed {
-            self.blocks.set_stream(superblock, birth.stream);
+            self.blocks.table.set_stream(superblock, birth.stream);
             let forgets = self.planted.is(Sabotage::StreamForgotten) && birth.stream.number() > 0;
             if forgets && media.unwritten_from(superblock).is_some() {
                 continue;
             }
             if media.is_failing(superblock) {
-                self.blocks.set_failing(superblock);
+                self.blocks.table.set_failing(superblock);
             }
-            self.close(superblock);
+            self.blocks.close(superblock);
         }
         found.truncate(self.units + pages);
         self.mapping = self.start_map(config, media, found);
-    }
-
-    /// Gives the pools of translation pages their superblocks: first those that hold such pages, then those whose
-    /// content is unknown, then free ones. So each pool has at least the superblocks it had before the power cut.
-    fn part_pools(&mut self, pages: u32, media: &Media, programmed: &[(BlockBirth, SuperblockId)]) {
-        if pages == 0 {
-            return;
-        }
-        // Trim pages lie among data.
-        let map_pages = self.units..self.units + pages;
-        let holds = |superblock: SuperblockId, data: bool| {
-            let slots = (0..self.geometry.superblock_slots()).map(|offset| self.geometry.slot(superblock, offset));
-            slots.map(|psn| media.spare(psn)).any(|spare| match spare {
-                Spare::Data { lpn, .. } => map_pages.contains(&lpn.get()) != data,
-                Spare::Empty | Spare::Torn => false,
-            })
-        };
-        let mut chosen = Vec::new();
-        let mut unknown = Vec::new();
-        for (_, superblock) in programmed {
-            match (holds(*superblock, true), holds(*superblock, false)) {
-                (false, true) => chosen.push(*superblock),
-                (false, false) => unknown.push(*superblock),
-                (true, _) => {}
-            }
-        }
-        for superblock in chosen.into_iter().chain(unknown) {
-            let group = self.geometry.group_of(superblock);
-            let pool = (self.groups + group) as usize;
-            if self.pools[pool].usable < self.pools[pool].quota {
-                self.blocks.set_map(superblock, true);
-                self.pools[pool].usable += 1;
-                self.pools[group as usize].usable -= u32::from(!self.planted.is(Sabotage::RoomCountedTwice));
-            }
-        }
-        for group in 0..self.groups {
-            while self.pools[(self.groups + group) as usize].usable < self.pools[(self.groups + group) as usize].quota {
-                let before = self.pools[group as usize].usable;
-                self.hand_over(group);
-                if self.pools[group as usize].usable == before {
-                    break;
-                }
-            }
-        }
     }
 
     /// Builds the map of the device: the recovered table itself, or a map unit that answers the same.
@@ -178,7 +136,8 @@ impl PageFtl {
 
 #[cfg(test)]
 mod tests {
-    use base::units::Psn;
+    use base::units::{Psn, SuperblockId};
+    use flash::nand::Spare;
 
     use super::*;
     use crate::rig::{Rig, describe};
@@ -194,7 +153,7 @@ mod tests {
         rig.backend.media_mut().faults_mut().fail_program(2);
         rig.write(&[0, 1, 2], None);
         let failing = SuperblockId::new(0);
-        while !rig.ftl.blocks.is_failing(failing) {
+        while !rig.ftl.blocks.table.is_failing(failing) {
             assert!(rig.step(), "its third program fails");
         }
         assert_eq!(rig.backend.media().bad_blocks(), 0, "it still holds the pages programmed before");
@@ -203,7 +162,7 @@ mod tests {
         rig.write(&[3], None);
         rig.run_until_idle();
         assert!(rig.backend.media().is_bad(failing));
-        assert_eq!((rig.backend.media().bad_blocks(), rig.ftl.blocks.state(failing)), (1, State::Bad));
+        assert_eq!((rig.backend.media().bad_blocks(), rig.ftl.blocks.table.state(failing)), (1, State::Bad));
     }
 
     #[test]
@@ -223,7 +182,7 @@ mod tests {
         }
         rig.cut_power();
         for pool in 0..2 {
-            let closed: Vec<_> = rig.ftl.victims[rig.ftl.kind_in(pool)].closed(pool).collect();
+            let closed: Vec<_> = rig.ftl.blocks.victims[rig.ftl.blocks.kind_in(pool)].closed(pool).collect();
             assert!(closed.len() > 10 && !closed.is_sorted(), "their numbers say nothing of their ages: {closed:?}");
             assert!(closed.is_sorted_by_key(|superblock| rig.backend.media().birth(*superblock)), "{closed:?}");
         }
@@ -243,10 +202,12 @@ mod tests {
         // A superblock with copies whose originals are all there.
         let copied = |rig: &Rig<PageFtl>| {
             let (ftl, media) = (&rig.ftl, rig.backend.media());
-            let open = ftl.pools[0].open[Stream::COPIES].filter(|open| ftl.blocks.valid(open.superblock) > 0)?;
+            let open =
+                ftl.blocks.pools[0].open[Stream::COPIES].filter(|open| ftl.blocks.table.valid(open.superblock) > 0)?;
             let spare = |psn: u32| media.spare(Psn::new(psn));
-            let twice = |held: Spare| (0..ftl.geometry.slot_count()).filter(|psn| spare(*psn) == held).count() == 2;
-            let written = (0..open.next).map(|offset| media.spare(ftl.geometry.slot(open.superblock, offset)));
+            let twice =
+                |held: Spare| (0..ftl.blocks.geometry.slot_count()).filter(|psn| spare(*psn) == held).count() == 2;
+            let written = (0..open.next).map(|offset| media.spare(ftl.blocks.geometry.slot(open.superblock, offset)));
             let mut data = written.filter(|spare| matches!(spare, Spare::Data { .. }));
             data.all(twice).then_some(open.superblock)
         };
@@ -257,7 +218,7 @@ mod tests {
             while copied(&rig).is_none() && rig.step() {}
             if let Some(target) = copied(&rig) {
                 rig.cut_power();
-                assert_eq!(rig.ftl.blocks.valid(target), 0, "the originals count");
+                assert_eq!(rig.ftl.blocks.table.valid(target), 0, "the originals count");
                 targets += 1;
             }
         }

@@ -8,7 +8,7 @@ use base::units::{Psn, SuperblockId};
 use flash::backend::Command;
 
 use super::PageFtl;
-use super::blocks::State;
+use super::block_manager::table::State;
 use super::mapping::Mapping;
 use crate::port::Flash;
 use crate::sabotage::Sabotage;
@@ -46,13 +46,13 @@ impl PageFtl {
             return false;
         }
         let target = flash.backend.command(program).target;
-        let copies = self.geometry.slot(target.superblock, target.offset).get()..;
+        let copies = self.blocks.geometry.slot(target.superblock, target.offset).get()..;
         // An empty range holds no slot.
         let mut slots = 0..0;
         for (to, (_, slot)) in copies.map(Psn::new).zip(flash.backend.slots(program)) {
             if !slots.contains(&slot.psn.get()) {
-                let (superblock, _) = self.geometry.locate(slot.psn);
-                slots = self.geometry.slots_of(superblock);
+                let (superblock, _) = self.blocks.geometry.locate(slot.psn);
+                slots = self.blocks.geometry.slots_of(superblock);
                 left.push(Left { superblock, slots: 0, valid: 0 });
             }
             let Some(source) = left.last_mut() else { continue };
@@ -60,23 +60,23 @@ impl PageFtl {
             // The host has neither written nor discarded it meanwhile.
             if map.leads(slot.lpn, slot.psn) {
                 map.set(slot.lpn, Some(to));
-                self.blocks.move_valid(slot.psn, to);
+                self.blocks.table.move_valid(slot.psn, to);
                 source.valid += 1;
             }
         }
         let mut entered = 0;
         for Left { superblock, valid, .. } in left.iter().copied() {
-            let of = self.pool_of(superblock);
-            self.blocks.take_valid(superblock, valid);
-            self.pools[of as usize].live -= valid;
-            if self.blocks.state(superblock) == State::Closed {
-                let kind = self.kind_in(of);
-                (0..valid).for_each(|_| self.victims[kind].invalidated(of, superblock));
+            let of = self.blocks.pool_of(superblock);
+            self.blocks.table.take_valid(superblock, valid);
+            self.blocks.pools[of as usize].live -= valid;
+            if self.blocks.table.state(superblock) == State::Closed {
+                let kind = self.blocks.kind_in(of);
+                (0..valid).for_each(|_| self.blocks.victims[kind].invalidated(of, superblock));
             }
             entered += valid;
         }
-        self.blocks.add_valid(target.superblock, entered);
-        self.pools[pool as usize].live += entered;
+        self.blocks.table.add_valid(target.superblock, entered);
+        self.blocks.pools[pool as usize].live += entered;
         true
     }
 }
@@ -104,17 +104,17 @@ mod tests {
         rig.run_until_idle();
         rig.with_ftl(|ftl, flash, _| {
             let closed = |ftl: &PageFtl| {
-                let all = (0..ftl.geometry.superblock_count()).map(SuperblockId::new);
-                let closed = all.filter(|superblock| ftl.blocks.state(*superblock) == State::Closed);
-                closed.filter(|superblock| ftl.blocks.valid(*superblock) > 4).collect::<Vec<_>>()
+                let all = (0..ftl.blocks.geometry.superblock_count()).map(SuperblockId::new);
+                let closed = all.filter(|superblock| ftl.blocks.table.state(*superblock) == State::Closed);
+                closed.filter(|superblock| ftl.blocks.table.valid(*superblock) > 4).collect::<Vec<_>>()
             };
             let [one, other] = closed(ftl)[..2] else { panic!("two superblocks with data") };
             // Of the first superblock, then of the other, then of the first again.
-            let mut sources: Vec<Psn> = ftl.blocks.valid_slots(one, 0).take(4).collect();
-            sources.extend(ftl.blocks.valid_slots(other, 0).take(3));
+            let mut sources: Vec<Psn> = ftl.blocks.table.valid_slots(one, 0).take(4).collect();
+            sources.extend(ftl.blocks.table.valid_slots(other, 0).take(3));
             sources.swap(3, 6);
-            let pool = ftl.pool_of(one);
-            let target = Target { superblock: ftl.open_superblock(pool, Stream::COPIES, false), offset: 0 };
+            let pool = ftl.blocks.pool_of(one);
+            let target = Target { superblock: ftl.blocks.open_superblock(pool, Stream::COPIES, false), offset: 0 };
             let list = flash.backend.open_list(Class::Other, Kind::Copy as u32);
             let program = flash.backend.add_program(list, Cause::Gc, target, Stream::COPIES);
             for psn in &sources {
@@ -128,14 +128,14 @@ mod tests {
             let mut left = Vec::new();
             assert!(ftl.enter_copies(flash, program, pool, &mut left));
             for (i, (_, slot)) in (0..).zip(flash.backend.slots(program)) {
-                let to = ftl.geometry.slot(target.superblock, i);
+                let to = ftl.blocks.geometry.slot(target.superblock, i);
                 let copy = ([slot.psn, to], (target.superblock, pool));
                 assert!(one_by_one.enter_copy(flash.now, slot.lpn, copy.0, copy.1));
             }
             assert_eq!(format!("{ftl:?}"), format!("{one_by_one:?}"));
             let slots: Vec<_> = left.iter().map(|left| (left.superblock, left.slots, left.valid)).collect();
             assert_eq!(slots, [(one, 3, 2), (other, 3, 3), (one, 1, 1)]);
-            assert_eq!(ftl.blocks.valid(target.superblock), 6);
+            assert_eq!(ftl.blocks.table.valid(target.superblock), 6);
             assert_eq!(ftl.mapping.peek(stale.lpn.index()), None, "it stays discarded");
         });
     }

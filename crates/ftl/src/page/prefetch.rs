@@ -13,7 +13,7 @@ use flash::backend::Command;
 use flash::nand::Spare;
 
 use super::PageFtl;
-use super::blocks::ValidSlots;
+use super::block_manager::table::ValidSlots;
 use crate::port::{Flash, Owners};
 
 /// The distances, in ends of programs, at which map entries are prefetched, and the state of the places they lead to.
@@ -85,9 +85,9 @@ impl PageFtl {
     #[inline]
     fn fetch_place(&self, lpn: Lpn) {
         let Some(psn) = self.mapping.peek(lpn.index()) else { return };
-        let (superblock, _) = self.geometry.locate(psn);
-        self.blocks.fetch(psn, superblock);
-        self.victims.data.fetch(superblock);
+        let (superblock, _) = self.blocks.geometry.locate(psn);
+        self.blocks.table.fetch(psn, superblock);
+        self.blocks.victims.data.fetch(superblock);
     }
 
     /// A unit is written: prefetches for the end of its program, if that is near because no time passes.

@@ -51,8 +51,8 @@ impl PageFtl {
             return mapped;
         };
         flash.backend.prefetch_read(lpn, psn);
-        let (superblock, _) = self.geometry.locate(psn);
-        self.blocks.pin(superblock);
+        let (superblock, _) = self.blocks.geometry.locate(psn);
+        self.blocks.table.pin(superblock);
         let list = flash.backend.open_list(owners.read_class(wanted.owner), Kind::Read as u32);
         let read = flash.backend.add_read(list, Cause::Host, superblock);
         flash.backend.push_slot(read, wanted.slot(lpn, psn));
@@ -72,10 +72,10 @@ impl PageFtl {
         lpn: Lpn,
         psn: Psn,
     ) {
-        let (superblock, offset) = self.geometry.locate(psn);
-        let die = self.geometry.die_of(superblock);
-        self.blocks.pin(superblock);
-        let row = |offset: u32| offset / self.geometry.row_slots();
+        let (superblock, offset) = self.blocks.geometry.locate(psn);
+        let die = self.blocks.geometry.die_of(superblock);
+        self.blocks.table.pin(superblock);
+        let row = |offset: u32| offset / self.blocks.geometry.row_slots();
         let open = self.reading.get(die);
         let first = open.map(|(_, command)| flash.backend.slot(command, 0).1.psn);
         flash.backend.prefetch_read_behind(lpn, psn, first);
@@ -83,9 +83,9 @@ impl PageFtl {
             // One array operation reads all mapping units of a row.
             Some((_, command))
                 if first.is_some_and(|first| {
-                    let (first_superblock, first_offset) = self.geometry.locate(first);
+                    let (first_superblock, first_offset) = self.blocks.geometry.locate(first);
                     first_superblock == superblock && row(first_offset) == row(offset)
-                }) && flash.backend.command(command).count() < self.geometry.row_slots()
+                }) && flash.backend.command(command).count() < self.blocks.geometry.row_slots()
                     && !flash.backend.command(command).is_blank() =>
             {
                 command

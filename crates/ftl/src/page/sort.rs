@@ -13,7 +13,7 @@
 use flash::nand::Stream;
 
 use super::PageFtl;
-use super::pool::Collection;
+use super::block_manager::pool::Collection;
 use super::prefetch::fetch_gathered;
 use crate::port::Flash;
 
@@ -34,14 +34,14 @@ impl PageFtl {
             if let Some(stream) = self.filled_stream(pool) {
                 return Some(stream);
             }
-            let end = self.geometry.superblock_slots();
-            let victims = &self.pools[pool as usize].gc.victims;
+            let end = self.blocks.geometry.superblock_slots();
+            let victims = &self.blocks.pools[pool as usize].gc.victims;
             if let Some(i) = victims.iter().position(|victim| victim.cursor < end) {
                 self.gather_from(flash, pool, i);
             } else if self.must_pad(pool) {
-                let last = self.pools[pool as usize].copies;
-                self.pools[pool as usize].gc.join();
-                let room = self.copy_room(pool, last);
+                let last = self.blocks.pools[pool as usize].copies;
+                self.blocks.pools[pool as usize].gc.join();
+                let room = self.blocks.copy_room(pool, last);
                 self.gather(flash, pool, room);
                 return Some(last);
             } else if !self.begin_victim(flash, pool, false) {
@@ -52,35 +52,36 @@ impl PageFtl {
 
     /// The first stream whose copies fill its next program, and that has an open superblock or may open one.
     fn filled_stream(&mut self, pool: u32) -> Option<Stream> {
-        let last = self.pools[pool as usize].copies;
+        let last = self.blocks.pools[pool as usize].copies;
         for stream in (0..last.number()).map(Stream::copies) {
-            let room = self.copy_room(pool, stream);
-            if (self.pools[pool as usize].gathered_for(stream).len() as u32) < room {
+            let room = self.blocks.copy_room(pool, stream);
+            if (self.blocks.pools[pool as usize].gathered_for(stream).len() as u32) < room {
                 continue;
             }
-            let chosen = &self.pools[pool as usize];
+            let chosen = &self.blocks.pools[pool as usize];
             let free = chosen.free.len();
-            if chosen.open[stream].is_some() || (free > 0 && self.copies_fit(pool, free - 1, 0)) {
+            if chosen.open[stream].is_some() || (free > 0 && self.blocks.copies_fit(pool, free - 1, 0)) {
                 return Some(stream);
             }
-            let mut gathered = std::mem::take(self.pools[pool as usize].gathered_for(stream));
-            self.pools[pool as usize].gc.gathered.append(&mut gathered);
-            *self.pools[pool as usize].gathered_for(stream) = gathered;
+            let mut gathered = std::mem::take(self.blocks.pools[pool as usize].gathered_for(stream));
+            self.blocks.pools[pool as usize].gc.gathered.append(&mut gathered);
+            *self.blocks.pools[pool as usize].gathered_for(stream) = gathered;
         }
-        let room = self.copy_room(pool, last);
-        (self.pools[pool as usize].gc.gathered.len() as u32 >= room).then_some(last)
+        let room = self.blocks.copy_room(pool, last);
+        (self.blocks.pools[pool as usize].gc.gathered.len() as u32 >= room).then_some(last)
     }
 
     /// Gathers valid slots of a victim for its stream, until they fill a program or the victim has no more.
     fn gather_from(&mut self, flash: &mut Flash<'_>, pool: u32, victim: usize) {
-        let (end, victim) = (self.geometry.superblock_slots(), &self.pools[pool as usize].gc.victims[victim]);
+        let (end, victim) =
+            (self.blocks.geometry.superblock_slots(), &self.blocks.pools[pool as usize].gc.victims[victim]);
         let (superblock, cursor) = (victim.superblock, victim.cursor);
         let stream = self.stream_of_copies(pool, superblock);
-        let room = self.copy_room(pool, stream) as usize;
+        let room = self.blocks.copy_room(pool, stream) as usize;
         // Taken out while `self` is in use, and put back to keep its memory.
-        let mut gathered = std::mem::take(self.pools[pool as usize].gathered_for(stream));
+        let mut gathered = std::mem::take(self.blocks.pools[pool as usize].gathered_for(stream));
         let before = gathered.len();
-        let mut valid = self.blocks.valid_slots(superblock, cursor);
+        let mut valid = self.blocks.table.valid_slots(superblock, cursor);
         while gathered.len() < room
             && let Some(psn) = valid.next()
         {
@@ -89,17 +90,17 @@ impl PageFtl {
         }
         let last = gathered[before..].last().copied();
         let (count, is_filled) = (gathered.len() - before, gathered.len() >= room);
-        *self.pools[pool as usize].gathered_for(stream) = gathered;
-        self.blocks.pin_times(superblock, count as u32);
-        let victims = &mut self.pools[pool as usize].gc.victims;
+        *self.blocks.pools[pool as usize].gathered_for(stream) = gathered;
+        self.blocks.table.pin_times(superblock, count as u32);
+        let victims = &mut self.blocks.pools[pool as usize].gc.victims;
         if let Some(victim) = victims.iter_mut().find(|victim| victim.superblock == superblock) {
             match last.filter(|_| is_filled) {
-                Some(last) => victim.cursor = self.geometry.locate(last).1 + 1,
+                Some(last) => victim.cursor = self.blocks.geometry.locate(last).1 + 1,
                 None => victim.cursor = end,
             }
         }
         if !is_filled {
-            self.erase_if_empty(flash, superblock);
+            self.blocks.erase_if_empty(flash, superblock);
         }
     }
 }

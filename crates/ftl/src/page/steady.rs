@@ -18,8 +18,8 @@ use base::engine::Rng;
 use base::units::{Lpn, SuperblockId};
 use flash::nand::{Media, Spare, Stream, Target};
 
-use super::pool::{Holds, Reserve};
-use super::reserve::reserved;
+use super::block_manager::pool::{Holds, Reserve};
+use super::block_manager::reserve::reserved;
 use super::victim::Choice;
 use super::{PageConfig, PlacementSpec};
 use crate::family::WorkingSpace;

@@ -14,21 +14,14 @@
 use base::engine::Handle;
 use base::units::{Lpn, Psn};
 use flash::backend::{Cause, Class, Slot};
-use flash::nand::{Image, Stream};
+use flash::nand::Image;
 
 use super::mapping::Mapping;
-use super::reserve::reserved;
-use super::streams::StreamCount;
 use super::{Kind, PageFtl};
 use crate::map_unit::MapUnit;
 use crate::port::{Flash, OldPlace, Owners, PageWrite, full_mask};
 
 impl PageFtl {
-    /// The pool of a translation page.
-    pub(super) const fn home_of(&self, page: u32) -> u32 {
-        self.groups + page % self.groups
-    }
-
     /// Reads a translation page for the map unit.
     pub(super) fn load_page(&mut self, flash: &mut Flash<'_>, page: u32) {
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
@@ -49,8 +42,8 @@ impl PageFtl {
         if let Some(image) = state.durable.and_then(|version| flash.backend.media().image(page, version)) {
             image.fetch();
         }
-        let (superblock, _) = self.geometry.locate(psn);
-        self.blocks.pin(superblock);
+        let (superblock, _) = self.blocks.geometry.locate(psn);
+        self.blocks.table.pin(superblock);
         // The class is that of host reads, because a host may wait for this read.
         let list = flash.backend.open_list(Class::HostRead, Kind::Load as u32);
         let read = flash.backend.add_read(list, Cause::Map, superblock);
@@ -78,7 +71,7 @@ impl PageFtl {
             assert!(image.is_some(), "version {version} of translation page {page} is nowhere");
             map_client.loaded(flash.now, page, image);
         }
-        self.unpin(flash, owners, self.geometry.locate(slot.psn).0);
+        self.unpin(flash, owners, self.blocks.geometry.locate(slot.psn).0);
     }
 
     /// Stores a translation page for the map unit.
@@ -96,7 +89,7 @@ impl PageFtl {
     }
 
     fn write_page(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, page: u32, version: u32) {
-        let (lpn, mask) = (Lpn::new(self.units + page), full_mask(self.geometry.sectors));
+        let (lpn, mask) = (Lpn::new(self.units + page), full_mask(self.blocks.geometry.sectors));
         self.write(
             flash,
             owners,
@@ -107,14 +100,14 @@ impl PageFtl {
     /// A translation page has been programmed: updates the directory and reports to the map unit.
     pub(super) fn page_stored(&mut self, flash: &mut Flash<'_>, slot: &Slot, psn: Psn) {
         let page = slot.lpn.get() - self.units;
-        self.blocks.mark_valid(psn);
+        self.blocks.table.mark_valid(psn);
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
         let old = map_client.directory.set(Lpn::new(page), Some(psn));
         map_client.pages[page as usize].durable = Some(slot.version);
         map_client.kept.remove(&page);
         flash.backend.media_mut().keep_image(page, slot.version);
         if let Some(old) = old {
-            self.invalidate(old);
+            self.blocks.invalidate(old);
         }
         self.end_store(flash, page);
     }
@@ -188,68 +181,9 @@ impl PageFtl {
         self.end_write(flash, owners);
     }
 
-    /// The last resort before a translation page finds no space: its pool, or another, takes a superblock from data,
-    /// even the one that data collection would copy into. Returns true if this made space.
-    pub(super) fn make_room_for_pages(&mut self, lpn: Lpn) -> bool {
-        let home = self.home_of(lpn.get() - self.units) - self.groups;
-        [1, 0].into_iter().any(|keep| (0..self.groups).any(|i| self.lend_block((home + i) % self.groups, keep)))
-            || self.found_pool_of_pages()
-    }
-
-    /// Gives a plane group without translation pages a pool of them, if one has enough free superblocks.
-    fn found_pool_of_pages(&mut self) -> bool {
-        let without = (0..self.groups).filter(|group| self.pools[(self.groups + group) as usize].quota == 0);
-        let richest = without.max_by_key(|group| (self.pools[*group as usize].free.len(), std::cmp::Reverse(*group)));
-        let reserved = reserved(self.gc.shared_log, StreamCount::ONE);
-        let Some(group) = richest.filter(|group| self.pools[*group as usize].free.len() > reserved + 1) else {
-            return false;
-        };
-        self.pools[(self.groups + group) as usize].quota = reserved + 1;
-        (0..=reserved).for_each(|_| self.hand_over(group));
-        true
-    }
-
-    /// A pool whose log has room for a translation page beside the copies that it needs, if any has: the resort when no
-    /// superblock is left for translation pages. It may be a data pool.
-    ///
-    /// Data waits for the page, so the page must not wait for data. Its answers let data collection go on, and when
-    /// the page has gone its old superblock can be erased.
-    pub(super) fn pool_for_last_page(&self) -> Option<u32> {
-        let program = self.program_slots();
-        let room = |pool: &u32| {
-            let chosen = &self.pools[*pool as usize];
-            let free = chosen.free.len();
-            let Some(open) = chosen.open[Stream::HOST] else {
-                return self.gc.shared_log && self.keeps_room(*pool, free);
-            };
-            let next = chosen.program.map_or(open.next, |program| program.end);
-            let full = next + program > self.geometry.superblock_slots();
-            !full && (!self.gc.shared_log || self.keeps_room(*pool, free))
-        };
-        (self.groups..self.pools.len() as u32).chain(0..self.groups).find(room)
-    }
-
-    /// True if the copies of a pool with a shared log still fit behind one more program.
-    fn keeps_room(&self, pool: u32, free: u32) -> bool {
-        let (program, moving) = (self.program_slots(), self.pools[pool as usize].is_moving());
-        let cheapest = self.victims[self.kind_in(pool)].cheapest(pool).filter(|_| !moving);
-        self.copies_fit(pool, free, program + cheapest.map_or(0, |victim| self.blocks.valid(victim)))
-    }
-
-    /// Moves a free superblock from the data pool to the pool of translation pages beside it, if the latter has too few
-    /// and the former more than `keep`. Returns true if it did.
-    pub(super) fn lend_block(&mut self, group: u32, keep: u32) -> bool {
-        let Some(pool) = self.pools.get(self.groups as usize + group as usize) else { return false };
-        let lacks = pool.usable < pool.quota && self.pools[group as usize].free.len() > keep;
-        if lacks {
-            self.hand_over(group);
-        }
-        lacks
-    }
-
     /// True if writes of translation pages wait for the superblock that the pool of a group has lost.
     pub(super) fn wants_block(&self, group: u32) -> bool {
-        let Some(pages) = self.pools.get((self.groups + group) as usize) else { return false };
+        let Some(pages) = self.blocks.pools.get((self.blocks.groups + group) as usize) else { return false };
         let waits = !pages.waiting.is_empty() || self.unplaced.last().is_some_and(|pages| !pages.is_empty());
         waits && pages.usable < pages.quota && pages.free.is_empty()
     }
@@ -261,56 +195,27 @@ impl PageFtl {
         if !self.wants_block(group) {
             return false;
         }
-        self.drop_stale(flash, group);
+        self.blocks.drop_stale(flash, group);
         self.erase_garbage(flash, group);
-        let data = &self.pools[group as usize].gc;
+        let data = &self.blocks.pools[group as usize].gc;
         let mut victims = data.victims.iter().map(|victim| victim.superblock);
         let answered = data.copies == 0 && data.asked == 0;
-        data.erases > 0 || (answered && victims.any(|victim| self.blocks.valid(victim) == 0))
+        data.erases > 0 || (answered && victims.any(|victim| self.blocks.table.valid(victim) == 0))
     }
 
     /// True if a pool of translation pages will soon have a free superblock, because an erase is in progress in it or in
     /// the data pool beside it.
     pub(super) fn will_have_pages(&mut self, flash: &mut Flash<'_>) -> bool {
-        (0..self.groups).any(|group| {
-            self.erase_garbage(flash, self.groups + group);
-            self.pools[(self.groups + group) as usize].gc.erases > 0 || self.will_lend(flash, group)
+        (0..self.blocks.groups).any(|group| {
+            self.erase_garbage(flash, self.blocks.groups + group);
+            self.blocks.pools[(self.blocks.groups + group) as usize].gc.erases > 0 || self.will_lend(flash, group)
         })
-    }
-
-    /// Moves a free superblock from a pool of translation pages to the data pool beside it, which has none, if the rest
-    /// holds the pages and has one to collect into. The next superblock that the data pool can spare goes back.
-    pub(super) fn take_back(&mut self, group: u32) -> bool {
-        let (slots, program) = (self.geometry.superblock_slots(), self.program_slots());
-        let Some(pages) = self.pools.get_mut((self.groups + group) as usize) else { return false };
-        if pages.free.len() < 2 || pages.reserve.limit(pages.usable - 1, slots) < pages.live + program {
-            return false;
-        }
-        let Some((superblock, erases)) = pages.free.pop_with_wear() else { return false };
-        pages.usable -= 1;
-        self.blocks.set_map(superblock, false);
-        let data = &mut self.pools[group as usize];
-        data.usable += 1;
-        data.free.push(superblock, erases);
-        true
-    }
-
-    /// Moves a free superblock from the data pool to the pool of translation pages beside it.
-    pub(super) fn hand_over(&mut self, group: u32) {
-        let Some((superblock, erases)) = self.pools[group as usize].free.pop_with_wear() else { return };
-        self.blocks.set_map(superblock, true);
-        self.pools[group as usize].usable -= 1;
-        let pool = &mut self.pools[(self.groups + group) as usize];
-        pool.usable += 1;
-        pool.stuck = false;
-        pool.free.push(superblock, erases);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use crate::PageFtl;
-    use base::units::Lpn;
 
     use crate::rig::Rig;
 
@@ -353,15 +258,17 @@ mod tests {
         for (lacking, page) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
             let mut rig = Rig::new(text);
             let ftl = rig.ftl.downcast_mut::<PageFtl>().expect("a page map");
-            assert_eq!((ftl.groups, ftl.pools.len()), (2, 4));
-            let page = Lpn::new(ftl.units + page);
-            assert!(!ftl.make_room_for_pages(page), "both pools have their superblocks");
+            assert_eq!((ftl.blocks.groups, ftl.blocks.pools.len()), (2, 4));
+            assert!(!ftl.blocks.make_room_for_pages(page), "both pools have their superblocks");
             let pool = 2 + lacking;
-            ftl.pools[pool].usable -= 1;
-            let free = ftl.pools[lacking].free.len();
-            assert!(ftl.make_room_for_pages(page));
-            assert_eq!((ftl.pools[pool].usable, ftl.pools[lacking].free.len()), (ftl.pools[pool].quota, free - 1));
-            assert!(!ftl.make_room_for_pages(page), "and no more");
+            ftl.blocks.pools[pool].usable -= 1;
+            let free = ftl.blocks.pools[lacking].free.len();
+            assert!(ftl.blocks.make_room_for_pages(page));
+            assert_eq!(
+                (ftl.blocks.pools[pool].usable, ftl.blocks.pools[lacking].free.len()),
+                (ftl.blocks.pools[pool].quota, free - 1)
+            );
+            assert!(!ftl.blocks.make_room_for_pages(page), "and no more");
         }
     }
 }

@@ -17,7 +17,7 @@ use base::units::{Lpn, Psn};
 use flash::backend::Slot;
 use flash::nand::{Geometry, Media};
 
-use super::pool::Holds;
+use super::block_manager::pool::Holds;
 use super::{DiscardSpec, PageFtl};
 use crate::port::{Flash, OldPlace, Owner, Owners, PageWrite, full_mask};
 use crate::sabotage::{Planted, Sabotage};
@@ -316,7 +316,7 @@ impl PageFtl {
             let (durable, image) = (state.durable, trims.image + page);
             let lpn = Lpn::new(trims.first + page);
             flash.backend.media_mut().stage_image(image, durable, version, trims.image_of(page, self.planted));
-            let mask = full_mask(self.geometry.sectors);
+            let mask = full_mask(self.blocks.geometry.sectors);
             let unit = PageWrite { lpn, owner: None, at: 0, mask, version, old_place: OldPlace::Unasked, stream: None };
             self.write(flash, owners, unit);
             stored = true;
@@ -328,7 +328,7 @@ impl PageFtl {
 
     /// A trim page has been programmed: its discards are durable.
     pub(super) fn trim_stored(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, slot: &Slot, psn: Psn) {
-        self.blocks.mark_valid(psn);
+        self.blocks.table.mark_valid(psn);
         let Some(trims) = self.trims.as_mut() else { return };
         let page = slot.lpn.get() - trims.first;
         let state = &mut trims.pages[page as usize];
@@ -337,7 +337,7 @@ impl PageFtl {
         flash.backend.media_mut().keep_image(trims.image + page, slot.version);
         let mut stored_for = std::mem::take(&mut state.stored_for);
         if let Some(old) = trims.directory.set(Lpn::new(page), Some(psn)) {
-            self.invalidate(old);
+            self.blocks.invalidate(old);
         }
         for Discard { owner, lpn, .. } in stored_for.drain(..) {
             let rewritten = self.trims.as_ref().is_some_and(|trims| !trims.is_discarded(lpn));

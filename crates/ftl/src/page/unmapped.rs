@@ -10,13 +10,13 @@ impl PageFtl {
     /// The place that a static placement gives a mapping unit: program-sized stripes of the address space go over the plane
     /// groups in the order of the dimensions, and in each group over its pages.
     fn static_place(&self, lpn: Lpn) -> Psn {
-        let program = self.geometry.row_slots() * self.word_line;
+        let program = self.blocks.geometry.row_slots() * self.blocks.shape.word_line;
         let (stripe, inside) = (lpn.get() / program, lpn.get() % program);
         let (group, row) = self.placer.static_group(stripe);
-        let rows = (self.geometry.superblock_slots() / program).max(1);
-        let block = row / rows % self.geometry.blocks;
-        let superblock = SuperblockId::new(group * self.geometry.blocks + block);
-        self.geometry.slot(superblock, (row % rows * program + inside) % self.geometry.superblock_slots())
+        let rows = (self.blocks.geometry.superblock_slots() / program).max(1);
+        let block = row / rows % self.blocks.geometry.blocks;
+        let superblock = SuperblockId::new(group * self.blocks.geometry.blocks + block);
+        self.blocks.geometry.slot(superblock, (row % rows * program + inside) % self.blocks.geometry.superblock_slots())
     }
 
     /// Reads a mapping unit that has no place from its static place, without an effect on the media.
@@ -24,14 +24,14 @@ impl PageFtl {
     pub(super) fn read_unmapped(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, wanted: PageRead, lpn: Lpn) {
         owners.note_unmapped();
         let psn = self.static_place(lpn);
-        let (superblock, _) = self.geometry.locate(psn);
-        let die = self.geometry.die_of(superblock);
+        let (superblock, _) = self.blocks.geometry.locate(psn);
+        let die = self.blocks.geometry.die_of(superblock);
         let open = self.reading.get(die);
         let joins = open.filter(|(_, command)| {
             let (_, first) = flash.backend.slot(*command, 0);
             let command = flash.backend.command(*command);
-            let same_row = self.geometry.row_of(first.psn) == self.geometry.row_of(psn);
-            command.is_blank() && same_row && command.count() < self.geometry.row_slots()
+            let same_row = self.blocks.geometry.row_of(first.psn) == self.blocks.geometry.row_of(psn);
+            command.is_blank() && same_row && command.count() < self.blocks.geometry.row_slots()
         });
         let command = match joins {
             Some((_, command)) => command,

@@ -9,8 +9,7 @@ use flash::backend::Cause;
 use flash::nand::{Media, Stream};
 
 use super::PageFtl;
-use super::blocks::State;
-use super::pool::Holds;
+use super::block_manager::pool::Holds;
 use crate::port::Flash;
 use crate::sabotage::Sabotage;
 
@@ -19,10 +18,10 @@ impl PageFtl {
     /// worn free one. If so, moves its data there.
     pub(super) fn level_wear(&mut self, flash: &mut Flash<'_>, pool: u32) {
         let Some(threshold) = self.wear.threshold.filter(|_| !self.planted.is(Sabotage::NeverLevels)) else { return };
-        let chosen = &mut self.pools[pool as usize];
+        let chosen = &mut self.blocks.pools[pool as usize];
         chosen.gc.since_check += 1;
         // With several streams of copies, victims wait until their copies fill a program, perhaps for ever.
-        let (end, apart) = (self.geometry.superblock_slots(), !chosen.gc.sorted.is_empty());
+        let (end, apart) = (self.blocks.geometry.superblock_slots(), !chosen.gc.sorted.is_empty());
         let collects = chosen.gc.victims.iter().any(|victim| !apart || victim.cursor < end);
         if chosen.gc.since_check < self.wear.check_every || collects || chosen.free.len() < 2 {
             return;
@@ -40,93 +39,65 @@ impl PageFtl {
             victim.cause = Cause::Wear;
         }
         let coldest = |pool| {
-            let closed = self.victims[self.kind_in(pool)].closed(pool);
+            let closed = self.blocks.victims[self.blocks.kind_in(pool)].closed(pool);
             closed.map(|superblock| (media.erases(superblock), superblock)).min()
         };
-        let with_pages = self.pools_for(Holds::Pages).find(|other| *other == self.groups + pool);
+        let with_pages = self.blocks.pools_for(Holds::Pages).find(|other| *other == self.blocks.groups + pool);
         let pages = with_pages.and_then(coldest);
         let data = coldest(pool);
         // Translation pages that are never stored again cause no wear: their superblocks take part like the others.
-        if with_pages
-            .is_some_and(|pages| self.rotate_idle(pool, pages, |erases| worn - erases.min(worn) > threshold, media))
-        {
-            self.pools[pool as usize].gc.moves += 1;
+        if with_pages.is_some_and(|pages| {
+            self.blocks.rotate_idle(pool, pages, |erases| worn - erases.min(worn) > threshold, media)
+        }) {
+            self.blocks.pools[pool as usize].gc.moves += 1;
             return;
         }
         if let Some(stream) = self.lagging_stream(pool, |erases| worn - erases.min(worn) > threshold, media) {
-            self.pools[pool as usize].gc.moves += 1;
-            self.close_early(pool, stream);
+            self.blocks.pools[pool as usize].gc.moves += 1;
+            self.blocks.close_early(pool, stream);
             return;
         }
         let lags = |least: &(u32, SuperblockId)| worn - least.0.min(worn) > threshold;
         if let (Some(other), Some((_, coldest))) = (with_pages, pages.filter(lags))
             && data.is_none_or(|data| pages.is_some_and(|pages| pages < data))
         {
-            if self.pools[other as usize].gc.victims.is_empty() {
-                self.pools[pool as usize].gc.moves += 1;
+            if self.blocks.pools[other as usize].gc.victims.is_empty() {
+                self.blocks.pools[pool as usize].gc.moves += 1;
                 self.take_victim(other, coldest, Cause::Wear);
             } else {
                 // The pool is collecting: the check is postponed, not given up.
-                self.pools[pool as usize].gc.since_check = self.wear.check_every;
+                self.blocks.pools[pool as usize].gc.since_check = self.wear.check_every;
             }
             return;
         }
         let Some((_, coldest)) = data.filter(lags) else { return };
-        if apart && !self.copies_fit(pool, self.pools[pool as usize].free.len() - 1, self.blocks.valid(coldest)) {
+        if apart
+            && !self.blocks.copies_fit(
+                pool,
+                self.blocks.pools[pool as usize].free.len() - 1,
+                self.blocks.table.valid(coldest),
+            )
+        {
             // The check is postponed until the copies that wait have gone.
-            self.pools[pool as usize].gc.since_check = self.wear.check_every;
+            self.blocks.pools[pool as usize].gc.since_check = self.wear.check_every;
             return;
         }
         // Copies get a superblock of their own, the most worn. The one open for copies is closed early.
         let copies = self.stream_of_copies(pool, coldest);
-        self.close_early(pool, copies);
-        let gc = &mut self.pools[pool as usize].gc;
+        self.blocks.close_early(pool, copies);
+        let gc = &mut self.blocks.pools[pool as usize].gc;
         (gc.want_worn, gc.moves) = (true, gc.moves + 1);
         self.take_victim(pool, coldest, Cause::Wear);
-    }
-
-    /// Rotates an idle superblock of `pages`. If the map unit stores little, the free and open superblocks for
-    /// translation pages see no wear either: a free one that lags changes places with the most worn free one of the
-    /// data pool beside it, and an open one is closed early. Returns true if there was one.
-    fn rotate_idle(&mut self, data: u32, pages: u32, lags: impl Fn(u32) -> bool, media: &Media) -> bool {
-        let open = [Stream::HOST, Stream::COPIES].into_iter().find(|stream| {
-            let open = self.pools[pages as usize].open[*stream];
-            open.is_some_and(|open| open.next > 0 && lags(media.erases(open.superblock)))
-        });
-        if self.pools[pages as usize].free.least_worn().is_some_and(&lags) {
-            let rested = self.pools[pages as usize].free.pop_least_worn().expect("there is a least worn");
-            let worn = self.pools[data as usize].free.pop_most_worn().expect("there is a most worn");
-            for (pool, superblock) in [(data, rested), (pages, worn)] {
-                self.blocks.set_map(superblock, pool == pages);
-                self.pools[pool as usize].free.push(superblock, media.erases(superblock));
-            }
-            return true;
-        }
-        open.is_some_and(|stream| self.close_early(pages, stream))
     }
 
     /// A stream that writes so little that its open superblock lags, and has no program under assembly. Its superblock is
     /// closed early, so that it can be moved like others. With one stream of each kind both are always in use.
     fn lagging_stream(&self, pool: u32, lags: impl Fn(u32) -> bool, media: &Media) -> Option<Stream> {
         self.streams.as_ref()?;
-        let opens = self.pools[pool as usize].open.each().flatten();
+        let opens = self.blocks.pools[pool as usize].open.each().flatten();
         let lagging = opens.filter(|open| lags(media.erases(open.superblock)));
-        let streams = lagging.map(|open| self.blocks.stream(open.superblock));
-        streams.into_iter().find(|stream| !self.pools[pool as usize].assembles(*stream))
-    }
-
-    /// Closes an open superblock before it is full. Returns false if there is none, or a program of it is under
-    /// assembly.
-    fn close_early(&mut self, pool: u32, stream: Stream) -> bool {
-        if self.pools[pool as usize].assembles(stream) {
-            return false;
-        }
-        let Some(open) = self.pools[pool as usize].open(stream).take() else { return false };
-        self.blocks.set_state(open.superblock, State::Full);
-        if !self.blocks.has_programs(open.superblock) {
-            self.close(open.superblock);
-        }
-        true
+        let streams = lagging.map(|open| self.blocks.table.stream(open.superblock));
+        streams.into_iter().find(|stream| !self.blocks.pools[pool as usize].assembles(*stream))
     }
 }
 

@@ -17,7 +17,7 @@ use base::units::Lpn;
 use flash::nand::Stream;
 
 use super::PageFtl;
-use super::pool::Holds;
+use super::block_manager::pool::Holds;
 use crate::port::{Flash, Owners};
 use crate::sabotage::Sabotage;
 use crate::toolkit::Slots;
@@ -28,9 +28,9 @@ impl PageFtl {
         if self.fills_streams(flash) {
             return self.hold_for_stream(pool);
         }
-        let fills = self.word_line > 1 || (self.streams.is_some() && self.program_slots() > 1);
-        let fills = fills && self.kind_in(pool) == Holds::Data;
-        let chosen = &mut self.pools[pool as usize];
+        let fills = self.blocks.shape.word_line > 1 || (self.streams.is_some() && self.blocks.program_slots() > 1);
+        let fills = fills && self.blocks.kind_in(pool) == Holds::Data;
+        let chosen = &mut self.blocks.pools[pool as usize];
         let waits = if flash.backend.is_timed() { self.gathers && chosen.writes > 0 } else { true };
         chosen.held = fills && waits && chosen.program.is_some();
         chosen.held
@@ -41,7 +41,7 @@ impl PageFtl {
         if self.fills_streams(flash) {
             return self.end_hold_of_streams(flash, owners, pool);
         }
-        let chosen = &self.pools[pool as usize];
+        let chosen = &self.blocks.pools[pool as usize];
         let ends = chosen.writes == 0 && flash.backend.is_timed() && chosen.each_list().any(|of| of.held);
         if ends && !self.planted.is(Sabotage::HeldForgotten) {
             self.send_held(flash, pool);
@@ -51,8 +51,9 @@ impl PageFtl {
 
     fn send_held(&mut self, flash: &mut Flash<'_>, pool: u32) {
         self.for_each_stream(pool, |ftl| {
-            let forgets = ftl.planted.is(Sabotage::ParkedForgotten) && ftl.pools[pool as usize].stream != Stream::HOST;
-            if ftl.pools[pool as usize].held && !forgets {
+            let forgets =
+                ftl.planted.is(Sabotage::ParkedForgotten) && ftl.blocks.pools[pool as usize].stream != Stream::HOST;
+            if ftl.blocks.pools[pool as usize].held && !forgets {
                 ftl.send(flash, pool);
             }
         });
@@ -60,8 +61,8 @@ impl PageFtl {
 
     /// Sends all programs that wait for more data.
     pub(crate) fn close_programs(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
-        for pool in 0..self.groups {
-            if self.pools[pool as usize].each_list().any(|of| of.held) {
+        for pool in 0..self.blocks.groups {
+            if self.blocks.pools[pool as usize].each_list().any(|of| of.held) {
                 self.send_held(flash, pool);
                 self.start_gc(flash, owners, pool);
             }
@@ -70,7 +71,7 @@ impl PageFtl {
 
     /// Lists the mapping units of lists that wait for more data.
     pub(crate) fn gathered(&self, flash: &Flash<'_>, into: &mut Vec<Lpn>) {
-        let lists = self.pools.iter().flat_map(|pool| pool.each_list());
+        let lists = self.blocks.pools.iter().flat_map(|pool| pool.each_list());
         for list in lists.filter(|of| of.held).filter_map(|of| of.list) {
             let mut slots = Slots::of(flash.backend, list);
             while let Some((_, slot)) = slots.next(flash.backend) {

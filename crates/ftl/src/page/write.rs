@@ -3,12 +3,10 @@
 use std::collections::VecDeque;
 
 use base::engine::Handle;
-use base::units::SuperblockId;
 use flash::backend::{Cause, Class, Command, SlotRef};
 use flash::nand::{Stream, Target};
 
-use super::blocks::State;
-use super::pool::{Assembly, Holds, Open};
+use super::block_manager::pool::{Assembly, Holds};
 use super::{Kind, PageFtl};
 use crate::port::{Flash, Owners, PageWrite, Service};
 use crate::sabotage::Sabotage;
@@ -68,8 +66,9 @@ impl PageFtl {
     /// True if work in progress may leave garbage in the pools of a set. Translation pages wait neither for data nor
     /// for the map unit, because both may wait for them.
     fn makes_room(&self, set: u32) -> bool {
-        let programming =
-            |set: u32| self.sets[set as usize].iter().any(|pool| self.pools[*pool as usize].in_flight > 0);
+        let programming = |set: u32| {
+            self.blocks.sets[set as usize].iter().any(|pool| self.blocks.pools[*pool as usize].in_flight > 0)
+        };
         let pages = self.set_of_pages();
         programming(set) || (set != pages && (programming(pages) || self.awaits_answers()))
     }
@@ -85,20 +84,20 @@ impl PageFtl {
     #[allow(clippy::inline_always)] // One caller for new writes and a rare one.
     fn accept(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, pool: u32, unit: PageWrite) {
         let set = owners.set(unit.owner);
-        let chosen = &mut self.pools[pool as usize];
+        let chosen = &mut self.blocks.pools[pool as usize];
         chosen.live += 1;
         chosen.in_flight += 1;
         if !chosen.waiting.is_empty() || !self.append(flash, owners, pool, &unit) {
             self.let_wait(pool, unit);
             self.stalled = true;
-            if self.kind_in(pool) == Holds::Pages {
+            if self.blocks.kind_in(pool) == Holds::Pages {
                 self.end_gathering(pool);
                 return self.start_gc(flash, owners, pool);
             }
             // A waiting write counts as programmed: the next write goes where it would then have gone. Otherwise all
             // writes would meet in one queue.
             self.waited += 1;
-            if self.waited == self.program_slots() {
+            if self.waited == self.blocks.program_slots() {
                 self.waited = 0;
                 self.placer.program_filled(set, false);
             }
@@ -109,8 +108,8 @@ impl PageFtl {
 
     /// Lets a write wait for space in its pool.
     pub(super) fn let_wait(&mut self, pool: u32, unit: PageWrite) {
-        self.pools[pool as usize].waiting.push_back(unit);
-        if self.kind_in(pool) == Holds::Data {
+        self.blocks.pools[pool as usize].waiting.push_back(unit);
+        if self.blocks.kind_in(pool) == Holds::Data {
             self.with_waiting.insert(pool);
             self.note_load(pool);
         }
@@ -120,7 +119,7 @@ impl PageFtl {
     pub(super) fn first_with_waiting(&mut self, pool: u32) -> Option<u32> {
         loop {
             let found = self.with_waiting.first_from(pool)?;
-            if !self.pools[found as usize].waiting.is_empty() {
+            if !self.blocks.pools[found as usize].waiting.is_empty() {
                 return Some(found);
             }
             self.with_waiting.remove(found);
@@ -155,7 +154,7 @@ impl PageFtl {
                 }
                 None if self.makes_room(set) => break,
                 None if !pages && self.retry_stuck(flash, owners, Some(set)) => break,
-                None if pages && self.make_room_for_pages(unit.lpn) => {}
+                None if pages && self.blocks.make_room_for_pages(unit.lpn.get() - self.units) => {}
                 None if pages && self.will_have_pages(flash) => break,
                 None if pages && self.store_anywhere(flash, owners, &unit) => {
                     self.unplaced[set as usize].pop_front();
@@ -174,11 +173,11 @@ impl PageFtl {
 
     /// Writes a translation page to any log with room beside the copies that it needs. Returns false if none has.
     fn store_anywhere(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, unit: &PageWrite) -> bool {
-        let Some(pool) = self.pool_for_last_page() else { return false };
+        let Some(pool) = self.blocks.pool_for_last_page() else { return false };
         // A program of its own, which waits for nothing.
-        self.pools[pool as usize].turn_to(Stream::HOST);
+        self.blocks.pools[pool as usize].turn_to(Stream::HOST);
         self.send(flash, pool);
-        let chosen = &mut self.pools[pool as usize];
+        let chosen = &mut self.blocks.pools[pool as usize];
         chosen.live += 1;
         chosen.in_flight += 1;
         self.begin_program(flash, pool, true).expect("it has room");
@@ -214,15 +213,6 @@ impl PageFtl {
         }
     }
 
-    pub(super) fn program_slots(&self) -> u32 {
-        self.geometry.row_slots() * self.word_line
-    }
-
-    /// The end of the rows that are written at once from `offset` on: of its row, or of its word line's rows.
-    pub(super) fn program_end(&self, offset: u32) -> u32 {
-        (self.by_program_slots.quotient(offset) + 1) * self.program_slots()
-    }
-
     /// Adds a write to the program under assembly in a pool. Returns false if the pool has no free superblock for it
     /// now.
     #[inline(always)]
@@ -234,15 +224,15 @@ impl PageFtl {
         pool: u32,
         unit: &PageWrite,
     ) -> bool {
-        self.pools[pool as usize].turn_to(unit.stream.unwrap_or_default());
+        self.blocks.pools[pool as usize].turn_to(unit.stream.unwrap_or_default());
         // Most units are whole, and do not fill their program.
-        if let Some(assembly) = self.pools[pool as usize].program
+        if let Some(assembly) = self.blocks.pools[pool as usize].program
             && takes_more(flash, assembly)
-            && unit.is_whole(self.geometry.sectors)
-            && self.kind_in(pool) == Holds::Data
+            && unit.is_whole(self.blocks.geometry.sectors)
+            && self.blocks.kind_in(pool) == Holds::Data
             && self.checkpoints.is_none()
         {
-            self.pools[pool as usize].set = owners.set(unit.owner);
+            self.blocks.pools[pool as usize].set = owners.set(unit.owner);
             push_unit(flash, owners, assembly.command, unit);
             return true;
         }
@@ -257,7 +247,7 @@ impl PageFtl {
             Some(assembly) if !is_full(flash, assembly) => assembly,
             // The next row of the word line.
             Some(assembly) => {
-                self.advance(pool, self.pools[pool as usize].stream, assembly.end);
+                self.blocks.advance(pool, self.blocks.pools[pool as usize].stream, assembly.end);
                 owners.charge(unit.owner);
                 self.add_program(flash, pool, false)
             }
@@ -267,17 +257,17 @@ impl PageFtl {
                 assembly
             }
         };
-        self.pools[pool as usize].set = owners.set(unit.owner);
+        self.blocks.pools[pool as usize].set = owners.set(unit.owner);
         let to = push_unit(flash, owners, assembly.command, unit);
-        let missed = self.planted.is(Sabotage::RestUnread) && unit.is_whole(self.geometry.sectors - 1);
-        if !unit.is_whole(self.geometry.sectors) && !missed {
+        let missed = self.planted.is(Sabotage::RestUnread) && unit.is_whole(self.blocks.geometry.sectors - 1);
+        if !unit.is_whole(self.blocks.geometry.sectors) && !missed {
             self.read_rest(flash, owners, pool, unit, (assembly.command, to));
         }
         let count = flash.backend.command(assembly.command).count();
-        let last_row = || assembly.end == self.program_end(assembly.start);
+        let last_row = || assembly.end == self.blocks.program_end(assembly.start);
         if (is_full(flash, assembly) && last_row()) || self.is_gathered(pool, count) {
             self.end_program(flash, pool);
-            if self.pools[pool as usize].held {
+            if self.blocks.pools[pool as usize].held {
                 self.send(flash, pool);
             }
         }
@@ -287,12 +277,12 @@ impl PageFtl {
     /// The program under assembly in a pool. A full one ends here if an earlier program has failed in its superblock:
     /// the word line does not go on.
     fn open_program(&mut self, flash: &mut Flash<'_>, pool: u32) -> Option<Assembly> {
-        let chosen = &self.pools[pool as usize];
+        let chosen = &self.blocks.pools[pool as usize];
         let ended = chosen.open[chosen.stream].is_none();
-        if self.pools[pool as usize].program.is_some_and(|assembly| ended && is_full(flash, assembly)) {
+        if self.blocks.pools[pool as usize].program.is_some_and(|assembly| ended && is_full(flash, assembly)) {
             self.end_program(flash, pool);
         }
-        self.pools[pool as usize].program
+        self.blocks.pools[pool as usize].program
     }
 
     /// Reads the other sectors of a partly written mapping unit. Later programs to the superblock wait for this one.
@@ -305,14 +295,14 @@ impl PageFtl {
         program: (Handle<Command>, SlotRef),
     ) {
         let Some(psn) = self.rest_of(unit) else { return };
-        let list = self.pools[pool as usize].list.expect("a program is in a list");
-        let (superblock, _) = self.geometry.locate(psn);
+        let list = self.blocks.pools[pool as usize].list.expect("a program is in a list");
+        let (superblock, _) = self.blocks.geometry.locate(psn);
         if !self.planted.is(Sabotage::PinForgotten) {
-            self.blocks.pin(superblock);
+            self.blocks.table.pin(superblock);
         }
         read_rest(flash, owners, list, (unit, psn), program);
-        let stream = self.pools[pool as usize].stream;
-        if let Some(open) = self.pools[pool as usize].open(stream) {
+        let stream = self.blocks.pools[pool as usize].stream;
+        if let Some(open) = self.blocks.pools[pool as usize].open(stream) {
             open.gate = (!self.planted.is(Sabotage::GateForgotten)).then_some(program.0);
         }
     }
@@ -320,29 +310,29 @@ impl PageFtl {
     /// Begins a program in the log of a pool; or as a `last` resort, without regard to its reserve, one of translation
     /// pages.
     fn begin_program(&mut self, flash: &mut Flash<'_>, pool: u32, last: bool) -> Option<Assembly> {
-        let free = self.pools[pool as usize].free.len();
-        let stream = self.pools[pool as usize].stream;
-        let opens = self.pools[pool as usize].open(stream).is_none();
-        if self.gc.shared_log && !last && !self.shares_room(pool, free, opens) {
+        let free = self.blocks.pools[pool as usize].free.len();
+        let stream = self.blocks.pools[pool as usize].stream;
+        let opens = self.blocks.pools[pool as usize].open(stream).is_none();
+        if self.blocks.gc.shared_log && !last && !self.blocks.shares_room(pool, free, opens) {
             return None;
         }
         if opens {
             // One free superblock is reserved for copies of garbage collection, more during a collection.
-            let least = 1 + self.pools[pool as usize].kept_for_copies();
-            let kept = !self.gc.shared_log && (free <= least || !self.copies_fit(pool, free - 1, 0));
+            let least = 1 + self.blocks.pools[pool as usize].kept_for_copies();
+            let kept = !self.blocks.gc.shared_log && (free <= least || !self.blocks.copies_fit(pool, free - 1, 0));
             if kept && (free == 0 || !self.planted.is(Sabotage::ReserveTaken)) {
                 return None;
             }
             // Copies of wear levelling may be on their way to it.
-            let worn = self.gc.shared_log && std::mem::take(&mut self.pools[pool as usize].gc.want_worn);
-            self.open_superblock(pool, stream, worn);
+            let worn = self.blocks.gc.shared_log && std::mem::take(&mut self.blocks.pools[pool as usize].gc.want_worn);
+            self.blocks.open_superblock(pool, stream, worn);
         }
         Some(self.add_program(flash, pool, last))
     }
 
     /// Adds a program of the next row, or rows, of the open superblock to the list of a pool.
     fn add_program(&mut self, flash: &mut Flash<'_>, pool: u32, last: bool) -> Assembly {
-        let chosen = &mut self.pools[pool as usize];
+        let chosen = &mut self.blocks.pools[pool as usize];
         let list = match chosen.list {
             Some(list) => list,
             None => {
@@ -355,94 +345,47 @@ impl PageFtl {
         let stream = chosen.stream;
         let open = chosen.open[stream].expect("just opened");
         let target = Target { superblock: open.superblock, offset: open.next };
-        let cause = match self.kind_in(pool) {
+        let cause = match self.blocks.kind_in(pool) {
             Holds::Data if self.stores_checkpoint => Cause::Map,
             Holds::Data if !last => Cause::Host,
             _ if self.is_rewriting() => Cause::Recovery,
             _ => Cause::Map,
         };
         let command = flash.backend.add_program(list, cause, target, stream);
-        self.pass_gate(flash, pool, stream, command);
-        self.blocks.begin_program(open.superblock);
-        let rows = self.geometry.row_slots() * self.one_shot;
+        self.blocks.pass_gate(flash, pool, stream, command);
+        self.blocks.table.begin_program(open.superblock);
+        let rows = self.blocks.geometry.row_slots() * self.blocks.shape.one_shot;
         let assembly = Assembly { command, start: open.next, end: (open.next / rows + 1) * rows };
-        self.pools[pool as usize].program = Some(assembly);
+        self.blocks.pools[pool as usize].program = Some(assembly);
         assembly
-    }
-
-    /// True if a write of the host may go to the open superblock that it shares with copies, or to a new one.
-    ///
-    /// While no superblock is free, the open one takes nothing but copies, so that a power cut leaves it empty: the
-    /// originals are all there, and the mount can erase it. Otherwise each power cut would cost a superblock.
-    fn shares_room(&self, pool: u32, free: u32, opens: bool) -> bool {
-        let planted = free >= u32::from(opens) && self.planted.is(Sabotage::ReserveTaken);
-        planted || (free > u32::from(opens) && self.copies_fit(pool, free, self.program_slots()))
-    }
-
-    /// Lets a program wait for the program before it, if that one waits for a read.
-    pub(super) fn pass_gate(&mut self, flash: &mut Flash<'_>, pool: u32, stream: Stream, command: Handle<Command>) {
-        let Some(open) = self.pools[pool as usize].open(stream) else { return };
-        if let Some(gate) = open.gate {
-            flash.backend.depend(gate, command);
-            open.gate = Some(command);
-        }
-    }
-
-    /// Takes a free superblock for a stream.
-    ///
-    /// # Panics
-    /// If there is none: the caller has checked.
-    pub(super) fn open_superblock(&mut self, pool: u32, stream: Stream, worn: bool) -> SuperblockId {
-        let chosen = &mut self.pools[pool as usize];
-        let free = if worn { chosen.free.pop_most_worn() } else { chosen.free.pop() };
-        let superblock = free.expect("a free superblock");
-        *chosen.open(stream) = Some(Open { superblock, next: 0, gate: None });
-        self.blocks.set_state(superblock, State::Open);
-        self.blocks.set_stream(superblock, stream);
-        self.count_opening();
-        superblock
     }
 
     /// Closes the program under assembly.
     fn end_program(&mut self, flash: &mut Flash<'_>, pool: u32) {
-        let Some(assembly) = self.pools[pool as usize].program.take() else { return };
+        let Some(assembly) = self.blocks.pools[pool as usize].program.take() else { return };
         self.end_gathering(pool);
         let count = flash.backend.command(assembly.command).count();
-        let slots = self.geometry.slots;
+        let slots = self.blocks.geometry.slots;
         let covered = assembly.start + count.div_ceil(slots) * slots;
-        let whole_rows = self.whole_rows && !self.planted.is(Sabotage::RowsUnfilled);
+        let whole_rows = self.blocks.shape.whole_rows && !self.planted.is(Sabotage::RowsUnfilled);
         let end = if whole_rows { assembly.end } else { covered };
         flash.backend.set_padding(assembly.command, end - covered);
         // Further rows of a word line stay erased.
-        let next = if whole_rows { self.program_end(assembly.start) } else { covered };
-        let full = self.advance(pool, self.pools[pool as usize].stream, next);
-        if self.kind_in(pool) == Holds::Data {
-            self.placer.program_filled(self.pools[pool as usize].set, full);
+        let next = if whole_rows { self.blocks.program_end(assembly.start) } else { covered };
+        let full = self.blocks.advance(pool, self.blocks.pools[pool as usize].stream, next);
+        if self.blocks.kind_in(pool) == Holds::Data {
+            self.placer.program_filled(self.blocks.pools[pool as usize].set, full);
         }
-    }
-
-    /// Moves the next offset of a stream. Returns true if the superblock is now full.
-    pub(super) fn advance(&mut self, pool: u32, stream: Stream, next: u32) -> bool {
-        let open = self.pools[pool as usize].open(stream);
-        let Some(current) = open else { return false };
-        current.next = next;
-        let full = next == self.geometry.superblock_slots();
-        if full {
-            let superblock = current.superblock;
-            *open = None;
-            self.blocks.set_state(superblock, State::Full);
-        }
-        full
     }
 
     pub(super) fn send(&mut self, flash: &mut Flash<'_>, pool: u32) {
-        self.pools[pool as usize].held = false;
+        self.blocks.pools[pool as usize].held = false;
         self.end_program(flash, pool);
-        if self.kind_in(pool) == Holds::Data {
-            self.placer.take_turns(self.pools[pool as usize].set);
+        if self.blocks.kind_in(pool) == Holds::Data {
+            self.placer.take_turns(self.blocks.pools[pool as usize].set);
         }
-        if let Some(list) = self.pools[pool as usize].list.take() {
-            self.pools[pool as usize].writes += 1;
+        if let Some(list) = self.blocks.pools[pool as usize].list.take() {
+            self.blocks.pools[pool as usize].writes += 1;
             self.count_begun(pool);
             self.note_load(pool);
             self.count_store(pool);
@@ -453,16 +396,16 @@ impl PageFtl {
     /// Continues the waiting writes of a pool while it has space.
     #[inline]
     pub(super) fn resume(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, pool: u32) {
-        if !self.pools[pool as usize].waiting.is_empty() {
+        if !self.blocks.pools[pool as usize].waiting.is_empty() {
             self.write_waiting(flash, owners, pool);
         }
     }
 
     #[inline(never)]
     fn write_waiting(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, pool: u32) {
-        while let Some(unit) = self.pools[pool as usize].waiting.front().copied() {
+        while let Some(unit) = self.blocks.pools[pool as usize].waiting.front().copied() {
             if self.asks_place(flash, &unit) {
-                let chosen = &mut self.pools[pool as usize];
+                let chosen = &mut self.blocks.pools[pool as usize];
                 chosen.waiting.pop_front();
                 chosen.live -= 1;
                 chosen.in_flight -= 1;
@@ -471,7 +414,7 @@ impl PageFtl {
             if !self.append(flash, owners, pool, &unit) {
                 break;
             }
-            self.pools[pool as usize].waiting.pop_front();
+            self.blocks.pools[pool as usize].waiting.pop_front();
         }
         self.touched.retain(|touched| *touched != pool);
         self.note_load(pool);
@@ -520,7 +463,7 @@ mod tests {
         };
         ftl.unplaced[0].push_back(unit);
         assert!(ftl.forgotten());
-        ftl.pools[1].in_flight = 1;
+        ftl.blocks.pools[1].in_flight = 1;
         assert!(!ftl.forgotten(), "a program's end will place it");
     }
 }

@@ -247,8 +247,8 @@ impl PageFtl {
             directory,
             valid,
             writing: None,
-            window: self.geometry.channels * self.program_slots(),
-            opened,
+            window: self.blocks.geometry.channels * self.blocks.program_slots(),
+            began_at: 0_u32.wrapping_sub(opened),
             used: false,
             wanted: false,
             #[cfg(test)]

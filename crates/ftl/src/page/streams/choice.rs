@@ -24,17 +24,17 @@ impl PageFtl {
             return unit;
         };
         let Origin { sectors, queue } = owners.origin(unit.owner);
-        let request = Sectors::new(u64::from(if sectors == 0 { self.geometry.sectors } else { sectors }));
-        let (set, is_partial) = (owners.set(unit.owner), !unit.is_whole(self.geometry.sectors));
+        let request = Sectors::new(u64::from(if sectors == 0 { self.blocks.geometry.sectors } else { sectors }));
+        let (set, is_partial) = (owners.set(unit.owner), !unit.is_whole(self.blocks.geometry.sectors));
         let write = HostWrite { lpn: unit.lpn, request, queue, set, is_partial, written: 0 };
         PageWrite { stream: Some(streams.of_host(write)), ..unit }
     }
 
     /// The stream of the copies of a superblock's mapping units.
     pub(in crate::page) fn stream_of_copies(&self, pool: u32, source: SuperblockId) -> Stream {
-        let last = self.pools[pool as usize].copies;
+        let last = self.blocks.pools[pool as usize].copies;
         match &self.streams {
-            Some(streams) if pool < self.groups => streams.of_copies(self.blocks.stream(source)),
+            Some(streams) if pool < self.blocks.groups => streams.of_copies(self.blocks.table.stream(source)),
             _ => last,
         }
     }
@@ -42,8 +42,8 @@ impl PageFtl {
     /// Counts the mapping units of a program that has ended.
     #[inline]
     pub(in crate::page) fn count_in_stream(&mut self, superblock: SuperblockId, units: u32) {
-        let Some(streams) = self.streams.as_mut().filter(|_| !self.blocks.is_map(superblock)) else { return };
-        let stream = self.blocks.stream(superblock);
+        let Some(streams) = self.streams.as_mut().filter(|_| !self.blocks.table.is_map(superblock)) else { return };
+        let stream = self.blocks.table.stream(superblock);
         let counters = &mut streams.counters;
         let of = if stream.is_host() { &mut counters.host } else { &mut counters.copies };
         of[usize::from(stream.number())] += u64::from(units);
@@ -64,11 +64,11 @@ impl PageFtl {
     /// Makes each stream of host data of a pool the present one, for a moment.
     #[inline]
     pub(in crate::page) fn for_each_stream(&mut self, pool: u32, mut run: impl FnMut(&mut Self)) {
-        for number in 0..self.pools[pool as usize].parked.len() {
-            self.pools[pool as usize].turn_to(Stream::host(number as u8));
+        for number in 0..self.blocks.pools[pool as usize].parked.len() {
+            self.blocks.pools[pool as usize].turn_to(Stream::host(number as u8));
             run(self);
         }
-        if self.pools[pool as usize].parked.is_empty() {
+        if self.blocks.pools[pool as usize].parked.is_empty() {
             run(self);
         }
     }

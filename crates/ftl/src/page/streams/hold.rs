@@ -7,7 +7,7 @@
 use flash::nand::Stream;
 
 use crate::page::PageFtl;
-use crate::page::pool::Holds;
+use crate::page::block_manager::pool::Holds;
 use crate::port::{Flash, Owners};
 use crate::sabotage::Sabotage;
 
@@ -24,7 +24,7 @@ impl PageFtl {
     /// Counts a list of writes as submitted.
     #[inline]
     pub(in crate::page) fn count_begun(&mut self, pool: u32) {
-        if let Some(streams) = self.streams.as_mut().filter(|_| pool < self.groups) {
+        if let Some(streams) = self.streams.as_mut().filter(|_| pool < self.blocks.groups) {
             streams.writing += 1;
         }
     }
@@ -32,17 +32,17 @@ impl PageFtl {
     /// Counts a list of writes as finished.
     #[inline]
     pub(in crate::page) fn count_ended(&mut self, pool: u32) {
-        if let Some(streams) = self.streams.as_mut().filter(|_| pool < self.groups) {
+        if let Some(streams) = self.streams.as_mut().filter(|_| pool < self.blocks.groups) {
             streams.writing -= 1;
-            self.pools[pool as usize].ended = self.pools[pool as usize].ended.wrapping_add(1);
+            self.blocks.pools[pool as usize].ended = self.blocks.pools[pool as usize].ended.wrapping_add(1);
         }
     }
 
     /// Lets the program of a pool's present stream wait for more data. Returns false if it should not wait.
     pub(in crate::page) fn hold_for_stream(&mut self, pool: u32) -> bool {
-        let fills = self.program_slots() > 1 && self.kind_in(pool) == Holds::Data;
+        let fills = self.blocks.program_slots() > 1 && self.blocks.kind_in(pool) == Holds::Data;
         let Some(streams) = &mut self.streams else { return false };
-        let chosen = &mut self.pools[pool as usize];
+        let chosen = &mut self.blocks.pools[pool as usize];
         if !chosen.held {
             chosen.held_at = chosen.ended;
         }
@@ -57,12 +57,12 @@ impl PageFtl {
     /// A list of a pool has ended: sends the programs that have waited long enough, and one program if no other list is in
     /// progress.
     pub(in crate::page) fn end_hold_of_streams(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, pool: u32) {
-        if self.planted.is(Sabotage::ParkedForgotten) || pool >= self.groups {
+        if self.planted.is(Sabotage::ParkedForgotten) || pool >= self.blocks.groups {
             return;
         }
         let mut sent = false;
         self.for_each_stream(pool, |ftl| {
-            let chosen = &ftl.pools[pool as usize];
+            let chosen = &ftl.blocks.pools[pool as usize];
             if chosen.held && chosen.ended.wrapping_sub(chosen.held_at) >= PATIENCE {
                 ftl.send(flash, pool);
                 sent = true;
@@ -84,7 +84,7 @@ impl PageFtl {
             let with_held = &mut streams.with_held;
             let pool = with_held.first_from(streams.turn).or_else(|| with_held.first_from(0))?;
             streams.turn = pool + 1;
-            if self.pools[pool as usize].each_list().any(|of| of.held) {
+            if self.blocks.pools[pool as usize].each_list().any(|of| of.held) {
                 return Some(pool);
             }
             with_held.remove(pool);
@@ -96,14 +96,14 @@ impl PageFtl {
     pub(in crate::page) fn send_fullest(&mut self, flash: &mut Flash<'_>, pool: u32) {
         let mut fullest = None;
         self.for_each_stream(pool, |ftl| {
-            let chosen = &ftl.pools[pool as usize];
+            let chosen = &ftl.blocks.pools[pool as usize];
             let units = chosen.program.map_or(0, |program| flash.backend.command(program.command).count());
             if chosen.list.is_some() && fullest.is_none_or(|(most, _): (u32, Stream)| units > most) {
                 fullest = Some((units, chosen.stream));
             }
         });
         if let Some((_, stream)) = fullest {
-            self.pools[pool as usize].turn_to(stream);
+            self.blocks.pools[pool as usize].turn_to(stream);
             self.send(flash, pool);
         }
     }

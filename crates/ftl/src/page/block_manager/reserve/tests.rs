@@ -4,7 +4,7 @@ use base::engine::Rng;
 use base::units::{DieId, SuperblockId};
 
 use super::*;
-use crate::page::blocks::State;
+use crate::page::block_manager::table::State;
 use crate::page::{MapPages, PageConfig};
 use crate::rig::{Rig, describe};
 
@@ -243,9 +243,9 @@ fn choices(gc: &str) -> Vec<u32> {
     let mut full = Full::new(2, 12, gc, 0);
     let (mut choices, mut before) = (Vec::new(), [0; 2]);
     let state = |full: &Full, pool: u32| {
-        let ftl = &full.rig.ftl;
-        let each = (0..24).map(SuperblockId::new).filter(|superblock| ftl.pool_of(*superblock) == pool);
-        let states: Vec<State> = each.map(|superblock| ftl.blocks.state(superblock)).collect();
+        let blocks = &full.rig.ftl.blocks;
+        let each = (0..24).map(SuperblockId::new).filter(|superblock| blocks.pool_of(*superblock) == pool);
+        let states: Vec<State> = each.map(|superblock| blocks.table.state(superblock)).collect();
         let count = |state| states.iter().filter(|found| **found == state).count() as u32;
         // The last to be filled may still be programmed.
         (count(State::Closed) + count(State::Full), count(State::Victim))

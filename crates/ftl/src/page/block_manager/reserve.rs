@@ -8,8 +8,10 @@
 
 use flash::nand::Stream;
 
-use super::PageFtl;
-use super::streams::StreamCount;
+use super::BlockManager;
+use crate::page::PageFtl;
+use crate::page::streams::StreamCount;
+use crate::sabotage::Sabotage;
 
 /// Superblocks that a pool never promises to the host: the open ones of all streams, and one that garbage collection
 /// can always copy into. With a shared log there is one open superblock.
@@ -17,29 +19,29 @@ pub(crate) fn reserved(shared_log: bool, streams: StreamCount) -> u32 {
     if shared_log { 2 } else { streams.open() + 1 }
 }
 
-impl PageFtl {
+impl BlockManager {
     /// True if collection of a pool starts as late as it can: not before the open superblock is full. A data pool that
     /// owes the pool of translation pages beside it a superblock, because one has failed, collects until it has two free.
-    pub(super) fn starts_late(&self, pool: u32) -> bool {
+    pub(in crate::page) fn starts_late(&self, pool: u32) -> bool {
         let beside = self.pools.get((self.groups + pool) as usize);
         self.gc.start == 0 && beside.is_none_or(|pages| pages.usable >= pages.quota)
     }
 
     /// True if so few superblocks of a pool are free that collection starts.
-    pub(super) fn is_low(&self, pool: u32) -> bool {
+    pub(in crate::page) fn is_low(&self, pool: u32) -> bool {
         let least = if self.starts_late(pool) { 0 } else { self.gc.start.max(1) };
         self.spare_superblocks(pool) <= least
     }
 
     /// True if, with `more` that will come, so many superblocks of a pool are free that collection stops.
-    pub(super) fn has_enough(&self, pool: u32, more: u32) -> bool {
+    pub(in crate::page) fn has_enough(&self, pool: u32, more: u32) -> bool {
         let most = if self.starts_late(pool) { self.gc.stop } else { self.gc.stop.max(2) };
         self.spare_superblocks(pool) + more >= most
     }
 
     /// The free superblocks of a pool, as `start` and `stop` count them. If collection starts late, the one that is the
     /// next to be opened does not count.
-    fn spare_superblocks(&self, pool: u32) -> u32 {
+    pub(in crate::page) fn spare_superblocks(&self, pool: u32) -> u32 {
         let chosen = &self.pools[pool as usize];
         let opens = chosen.open[Stream::HOST].is_none() && self.starts_late(pool);
         chosen.free.len().saturating_sub(u32::from(opens) + chosen.kept_for_copies())
@@ -48,36 +50,55 @@ impl PageFtl {
     /// True if the valid mapping units of all victims, and `more`, fit into the superblock open for copies and `free`
     /// others. Victims free their space late, because readers may still need them. Of several streams of copies only the
     /// last counts, which takes copies of any class ([`super::sort`]).
-    pub(super) fn copies_fit(&self, pool: u32, free: u32, more: u32) -> bool {
+    pub(in crate::page) fn copies_fit(&self, pool: u32, free: u32, more: u32) -> bool {
         let chosen = &self.pools[pool as usize];
         let slots = self.geometry.superblock_slots();
         // A program of the host under assembly has its place.
         let taken = chosen.program.filter(|_| self.gc.shared_log).map(|program| self.program_end(program.start));
         let open = chosen.open[chosen.copies].map_or(0, |open| slots - taken.unwrap_or(open.next));
-        let moving: u32 = chosen.gc.victims.iter().map(|victim| self.blocks.valid(victim.superblock)).sum();
+        let moving: u32 = chosen.gc.victims.iter().map(|victim| self.table.valid(victim.superblock)).sum();
         let program = self.program_slots();
         (moving + more).div_ceil(program) * program <= open + free * slots
-    }
-
-    /// True if a write waits for what collection of a pool will free. Collection that starts at zero, or beside a pool
-    /// that gave up, also works for writes that no pool has taken: another pool, whose reserve has failed, may need help
-    /// from this one's.
-    pub(super) fn is_awaited(&self, pool: u32) -> bool {
-        let unplaced = || self.unplaced.iter().any(|waiting| !waiting.is_empty());
-        !self.pools[pool as usize].waiting.is_empty() || ((self.gc.start == 0 || self.gave_up) && unplaced())
     }
 
     /// True if collection that starts at zero pads the next program of copies rather than take units of a victim that it
     /// does not need yet, and that would have lost more by then. Collection must gain something all the same, or it
     /// could go on for ever: the padding leaves room for a program in the superblock, and each victim fills fewer
     /// programs than a superblock has.
-    pub(super) fn pads_cheaply(&self, pool: u32) -> bool {
+    pub(in crate::page) fn pads_cheaply(&self, pool: u32) -> bool {
         let chosen = &self.pools[pool as usize];
         let (open, slots) = (chosen.open[chosen.copies], self.geometry.superblock_slots());
         let leaves_room = |from: u32| self.program_end(from) < slots;
         self.starts_late(pool)
             && open.is_some_and(|open| leaves_room(open.next))
             && chosen.gc.victims.iter().all(|victim| victim.valid + self.program_slots() <= slots)
+    }
+
+    /// True if a write of the host may go to the open superblock that it shares with copies, or to a new one.
+    ///
+    /// While no superblock is free, the open one takes nothing but copies, so that a power cut leaves it empty: the
+    /// originals are all there, and the mount can erase it. Otherwise each power cut would cost a superblock.
+    pub(in crate::page) fn shares_room(&self, pool: u32, free: u32, opens: bool) -> bool {
+        let planted = free >= u32::from(opens) && self.planted.is(Sabotage::ReserveTaken);
+        planted || (free > u32::from(opens) && self.copies_fit(pool, free, self.program_slots()))
+    }
+
+    /// True if the copies of a pool with a shared log still fit behind one more program.
+    pub(in crate::page) fn keeps_room(&self, pool: u32, free: u32) -> bool {
+        let (program, moving) = (self.program_slots(), self.pools[pool as usize].is_moving());
+        let cheapest = self.victims[self.kind_in(pool)].cheapest(pool).filter(|_| !moving);
+        self.copies_fit(pool, free, program + cheapest.map_or(0, |victim| self.table.valid(victim)))
+    }
+}
+
+impl PageFtl {
+    /// True if a write waits for what collection of a pool will free. Collection that starts at zero, or beside a pool
+    /// that gave up, also works for writes that no pool has taken: another pool, whose reserve has failed, may need help
+    /// from this one's.
+    pub(in crate::page) fn is_awaited(&self, pool: u32) -> bool {
+        let unplaced = || self.unplaced.iter().any(|waiting| !waiting.is_empty());
+        !self.blocks.pools[pool as usize].waiting.is_empty()
+            || ((self.blocks.gc.start == 0 || self.gave_up) && unplaced())
     }
 }
 

@@ -6,7 +6,7 @@ use flash::nand::{Geometry, Stream};
 
 /// The life of a superblock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum State {
+pub(in crate::page) enum State {
     /// Erased, in the free list of its pool.
     #[default]
     Free,
@@ -42,14 +42,14 @@ struct Info {
 
 /// The table of superblocks and a bit for every valid slot.
 #[derive(Clone, Debug)]
-pub(super) struct Blocks {
+pub(in crate::page) struct BlockTable {
     geometry: Geometry,
     info: Vec<Info>,
     valid: Vec<u64>,
 }
 
-impl Blocks {
-    pub(super) fn new(geometry: &Geometry) -> Self {
+impl BlockTable {
+    pub(in crate::page) fn new(geometry: &Geometry) -> Self {
         Self {
             info: vec![Info::default(); geometry.superblock_count() as usize],
             valid: vec![0; geometry.slot_count().div_ceil(64) as usize],
@@ -58,69 +58,69 @@ impl Blocks {
     }
 
     /// Bytes of memory of the table.
-    pub(super) fn memory(geometry: &Geometry) -> u64 {
+    pub(in crate::page) fn memory(geometry: &Geometry) -> u64 {
         u64::from(geometry.superblock_count()) * size_of::<Info>() as u64 + u64::from(geometry.slot_count()) / 8
     }
 
     #[inline]
-    pub(super) fn state(&self, superblock: SuperblockId) -> State {
+    pub(in crate::page) fn state(&self, superblock: SuperblockId) -> State {
         self.info[superblock.index()].state
     }
 
-    pub(super) fn set_state(&mut self, superblock: SuperblockId, state: State) {
+    pub(in crate::page) fn set_state(&mut self, superblock: SuperblockId, state: State) {
         self.info[superblock.index()].state = state;
     }
 
-    pub(super) fn is_failing(&self, superblock: SuperblockId) -> bool {
+    pub(in crate::page) fn is_failing(&self, superblock: SuperblockId) -> bool {
         self.info[superblock.index()].failing
     }
 
-    pub(super) fn set_failing(&mut self, superblock: SuperblockId) {
+    pub(in crate::page) fn set_failing(&mut self, superblock: SuperblockId) {
         self.info[superblock.index()].failing = true;
     }
 
     #[inline]
-    pub(super) fn is_map(&self, superblock: SuperblockId) -> bool {
+    pub(in crate::page) fn is_map(&self, superblock: SuperblockId) -> bool {
         self.info[superblock.index()].map
     }
 
-    pub(super) fn set_map(&mut self, superblock: SuperblockId, map: bool) {
+    pub(in crate::page) fn set_map(&mut self, superblock: SuperblockId, map: bool) {
         self.info[superblock.index()].map = map;
     }
 
-    pub(super) fn stream(&self, superblock: SuperblockId) -> Stream {
+    pub(in crate::page) fn stream(&self, superblock: SuperblockId) -> Stream {
         self.info[superblock.index()].stream
     }
 
-    pub(super) fn set_stream(&mut self, superblock: SuperblockId, stream: Stream) {
+    pub(in crate::page) fn set_stream(&mut self, superblock: SuperblockId, stream: Stream) {
         self.info[superblock.index()].stream = stream;
     }
 
     #[inline]
-    pub(super) fn valid(&self, superblock: SuperblockId) -> u32 {
+    pub(in crate::page) fn valid(&self, superblock: SuperblockId) -> u32 {
         self.info[superblock.index()].valid
     }
 
     #[inline]
-    pub(super) fn is_valid(&self, psn: Psn) -> bool {
+    pub(in crate::page) fn is_valid(&self, psn: Psn) -> bool {
         self.valid[psn.index() / 64] >> (psn.index() % 64) & 1 != 0
     }
 
     /// Prefetches what [`Self::mark_invalid`] needs of a slot.
     #[inline]
-    pub(super) fn fetch(&self, psn: Psn, superblock: SuperblockId) {
+    pub(in crate::page) fn fetch(&self, psn: Psn, superblock: SuperblockId) {
         prefetch(self.valid.get(psn.index() / 64));
         prefetch(self.info.get(superblock.index()));
     }
 
     #[inline]
-    pub(super) fn mark_valid(&mut self, psn: Psn) {
+    pub(in crate::page) fn mark_valid(&mut self, psn: Psn) {
         self.mark_valid_in(psn, self.geometry.locate(psn).0);
     }
 
     /// The same for a slot whose superblock the caller knows, without a division.
     #[inline]
-    pub(super) fn mark_valid_in(&mut self, psn: Psn, superblock: SuperblockId) {
+    pub(in crate::page) fn mark_valid_in(&mut self, psn: Psn, superblock: SuperblockId) {
         debug_assert!(!self.is_valid(psn) && self.geometry.locate(psn).0 == superblock);
         self.valid[psn.index() / 64] |= 1 << (psn.index() % 64);
         self.info[superblock.index()].valid += 1;
@@ -128,7 +128,7 @@ impl Blocks {
 
     /// Returns the slot's superblock.
     #[inline]
-    pub(super) fn mark_invalid(&mut self, psn: Psn) -> SuperblockId {
+    pub(in crate::page) fn mark_invalid(&mut self, psn: Psn) -> SuperblockId {
         assert!(self.is_valid(psn), "{psn} becomes invalid twice");
         self.valid[psn.index() / 64] &= !(1 << (psn.index() % 64));
         let (superblock, _) = self.geometry.locate(psn);
@@ -139,7 +139,7 @@ impl Blocks {
     /// A slot of one superblock takes the place of a slot of another. The caller counts both, with
     /// [`Self::add_valid`] and [`Self::take_valid`].
     #[inline]
-    pub(super) fn move_valid(&mut self, from: Psn, to: Psn) {
+    pub(in crate::page) fn move_valid(&mut self, from: Psn, to: Psn) {
         assert!(self.is_valid(from), "{from} becomes invalid twice");
         debug_assert!(!self.is_valid(to));
         self.valid[from.index() / 64] &= !(1 << (from.index() % 64));
@@ -147,18 +147,18 @@ impl Blocks {
     }
 
     /// Counts slots of a superblock as valid, of which [`Self::move_valid`] has made them.
-    pub(super) fn add_valid(&mut self, superblock: SuperblockId, slots: u32) {
+    pub(in crate::page) fn add_valid(&mut self, superblock: SuperblockId, slots: u32) {
         self.info[superblock.index()].valid += slots;
     }
 
     /// Counts slots of a superblock as invalid, of which [`Self::move_valid`] has made them.
-    pub(super) fn take_valid(&mut self, superblock: SuperblockId, slots: u32) {
+    pub(in crate::page) fn take_valid(&mut self, superblock: SuperblockId, slots: u32) {
         self.info[superblock.index()].valid -= slots;
     }
 
     /// The valid slots of a superblock from `offset` on.
     #[inline]
-    pub(super) fn valid_slots(&self, superblock: SuperblockId, offset: u32) -> ValidSlots<'_> {
+    pub(in crate::page) fn valid_slots(&self, superblock: SuperblockId, offset: u32) -> ValidSlots<'_> {
         let (first, slots) = (self.geometry.slot(superblock, 0).index(), self.geometry.superblock_slots());
         let (at, end) = (first + offset as usize, first + slots as usize);
         let word = if at < end { self.valid[at / 64] & (u64::MAX << (at % 64)) } else { 0 };
@@ -166,56 +166,56 @@ impl Blocks {
     }
 
     /// A program to the superblock starts.
-    pub(super) fn begin_program(&mut self, superblock: SuperblockId) {
+    pub(in crate::page) fn begin_program(&mut self, superblock: SuperblockId) {
         self.info[superblock.index()].programs += 1;
     }
 
     /// A program has ended. Returns true if no other is in progress.
-    pub(super) fn end_program(&mut self, superblock: SuperblockId) -> bool {
+    pub(in crate::page) fn end_program(&mut self, superblock: SuperblockId) -> bool {
         let info = &mut self.info[superblock.index()];
         info.programs -= 1;
         info.programs == 0
     }
 
-    pub(super) fn has_programs(&self, superblock: SuperblockId) -> bool {
+    pub(in crate::page) fn has_programs(&self, superblock: SuperblockId) -> bool {
         self.info[superblock.index()].programs > 0
     }
 
     /// Pins the superblock, whose content a read or a copy needs: it is not erased meanwhile.
     #[inline]
-    pub(super) fn pin(&mut self, superblock: SuperblockId) {
+    pub(in crate::page) fn pin(&mut self, superblock: SuperblockId) {
         self.pin_times(superblock, 1);
     }
 
     /// Pins it for so many copies.
     #[inline]
-    pub(super) fn pin_times(&mut self, superblock: SuperblockId, pins: u32) {
+    pub(in crate::page) fn pin_times(&mut self, superblock: SuperblockId, pins: u32) {
         self.info[superblock.index()].pins += pins;
     }
 
     /// Returns true if that was the last pin.
     #[inline]
-    pub(super) fn unpin(&mut self, superblock: SuperblockId) -> bool {
+    pub(in crate::page) fn unpin(&mut self, superblock: SuperblockId) -> bool {
         self.unpin_times(superblock, 1)
     }
 
     /// Unpins it for so many copies. Returns true if those were the last pins.
     #[inline]
-    pub(super) fn unpin_times(&mut self, superblock: SuperblockId, pins: u32) -> bool {
+    pub(in crate::page) fn unpin_times(&mut self, superblock: SuperblockId, pins: u32) -> bool {
         let info = &mut self.info[superblock.index()];
         info.pins = info.pins.checked_sub(pins).expect("a pin for every unpin");
         info.pins == 0
     }
 
     #[inline]
-    pub(super) fn is_pinned(&self, superblock: SuperblockId) -> bool {
+    pub(in crate::page) fn is_pinned(&self, superblock: SuperblockId) -> bool {
         self.info[superblock.index()].pins > 0
     }
 }
 
 /// The valid slots of a superblock, in order.
 #[derive(Clone, Debug)]
-pub(super) struct ValidSlots<'a> {
+pub(in crate::page) struct ValidSlots<'a> {
     words: &'a [u64],
     /// The bits of the present word that are left, and the slot of its first bit.
     word: u64,
@@ -251,7 +251,7 @@ mod tests {
         #[test]
         fn valid_slots_are_found_in_order(marks in prop::collection::btree_set(0u32..300, 0..80)) {
             let geometry = Geometry::new(1, 1, 1, 1, 1, 3, 100, 1, 1).expect("small");
-            let mut blocks = Blocks::new(&geometry);
+            let mut blocks = BlockTable::new(&geometry);
             marks.iter().for_each(|psn| blocks.mark_valid(Psn::new(*psn)));
             for superblock in 0..3 {
                 let id = SuperblockId::new(superblock);

@@ -9,24 +9,24 @@ use flash::backend::{Command, List};
 use flash::nand::{Geometry, Stream};
 
 use super::reserve::reserved;
-use super::streams::StreamCount;
+use crate::page::streams::StreamCount;
 use crate::port::PageWrite;
 use crate::toolkit::FreeList;
 
 /// The superblock that a stream writes to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Open {
-    pub(super) superblock: SuperblockId,
+pub(in crate::page) struct Open {
+    pub(in crate::page) superblock: SuperblockId,
     /// Offset of the next program.
-    pub(super) next: u32,
+    pub(in crate::page) next: u32,
     /// The latest program that had to wait for a read. Programs of a superblock run in order, so later ones wait for
     /// it.
-    pub(super) gate: Option<Handle<Command>>,
+    pub(in crate::page) gate: Option<Handle<Command>>,
 }
 
 /// The open superblocks of a pool, one for each stream.
 #[derive(Clone, Debug)]
-pub(super) struct OpenSuperblocks {
+pub(in crate::page) struct OpenSuperblocks {
     host: Option<Open>,
     copies: Option<Open>,
     /// Open superblocks of the other streams: of host data, then of copies. Nearly always empty.
@@ -39,12 +39,12 @@ impl OpenSuperblocks {
         Self { host: None, copies: None, others: vec![None; count.open() as usize - 2].into(), count }
     }
 
-    pub(super) fn each(&self) -> impl Iterator<Item = &Option<Open>> {
+    pub(in crate::page) fn each(&self) -> impl Iterator<Item = &Option<Open>> {
         [&self.host, &self.copies].into_iter().chain(&self.others)
     }
 
     #[inline]
-    pub(super) fn each_mut(&mut self) -> impl Iterator<Item = &mut Option<Open>> {
+    pub(in crate::page) fn each_mut(&mut self) -> impl Iterator<Item = &mut Option<Open>> {
         [&mut self.host, &mut self.copies].into_iter().chain(&mut self.others)
     }
 
@@ -84,7 +84,7 @@ impl IndexMut<Stream> for OpenSuperblocks {
 
 /// The content of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Holds {
+pub(in crate::page) enum Holds {
     /// Data of the host.
     Data,
     /// Translation pages.
@@ -93,9 +93,9 @@ pub(super) enum Holds {
 
 /// One value for the data pools and one for the pools of translation pages.
 #[derive(Clone, Debug)]
-pub(super) struct ByContent<T> {
-    pub(super) data: T,
-    pub(super) pages: T,
+pub(in crate::page) struct ByContent<T> {
+    pub(in crate::page) data: T,
+    pub(in crate::page) pages: T,
 }
 
 impl<T> Index<Holds> for ByContent<T> {
@@ -122,111 +122,117 @@ impl<T> IndexMut<Holds> for ByContent<T> {
 
 /// A superblock whose valid mapping units are being moved.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Victim {
-    pub(super) superblock: SuperblockId,
+pub(in crate::page) struct Victim {
+    pub(in crate::page) superblock: SuperblockId,
     /// Its valid mapping units when it was chosen.
-    pub(super) valid: u32,
+    pub(in crate::page) valid: u32,
     /// Slots before this offset have been scanned.
-    pub(super) cursor: u32,
-    pub(super) cause: flash::backend::Cause,
+    pub(in crate::page) cursor: u32,
+    pub(in crate::page) cause: flash::backend::Cause,
 }
 
 /// Garbage collection of one pool.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Collection {
+pub(in crate::page) struct Collection {
     /// True while collection runs, until there are enough free superblocks.
-    pub(super) active: bool,
-    pub(super) victims: Vec<Victim>,
+    pub(in crate::page) active: bool,
+    pub(in crate::page) victims: Vec<Victim>,
     /// Valid slots that have been picked but do not fill a program yet. With several streams of copies, those of the last.
-    pub(super) gathered: Vec<Psn>,
+    pub(in crate::page) gathered: Vec<Psn>,
     /// Valid slots that have been picked for the other streams of copies.
-    pub(super) sorted: Box<[Vec<Psn>]>,
+    pub(in crate::page) sorted: Box<[Vec<Psn>]>,
     /// True if the host may take all free superblocks but one: nothing else can go on.
-    pub(super) waives: bool,
+    pub(in crate::page) waives: bool,
     /// A slot of a victim has become invalid since collection looked last.
-    pub(super) is_stale: bool,
-    pub(super) copies: u32,
+    pub(in crate::page) is_stale: bool,
+    pub(in crate::page) copies: u32,
     /// Copied mapping units that the map unit has not answered for.
-    pub(super) asked: u32,
-    pub(super) erases: u32,
+    pub(in crate::page) asked: u32,
+    pub(in crate::page) erases: u32,
     /// Failing superblocks to be emptied.
-    pub(super) failing: Vec<SuperblockId>,
+    pub(in crate::page) failing: Vec<SuperblockId>,
     /// True if the next superblock for copies is the most worn free one.
-    pub(super) want_worn: bool,
-    pub(super) since_check: u32,
+    pub(in crate::page) want_worn: bool,
+    pub(in crate::page) since_check: u32,
     /// The count of programmed mapping units of the host at the latest check of static wear levelling, and the moves since.
-    pub(super) levelled_at: u32,
-    pub(super) moves: u32,
+    pub(in crate::page) levelled_at: u32,
+    pub(in crate::page) moves: u32,
 }
 
 impl Collection {
     /// True if a slot has been picked that no copy is under way for.
     #[inline]
-    pub(super) fn has_gathered(&self) -> bool {
+    pub(in crate::page) fn has_gathered(&self) -> bool {
         !self.gathered.is_empty() || self.sorted.iter().any(|gathered| !gathered.is_empty())
     }
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Pool {
-    pub(super) die: DieId,
-    pub(super) free: FreeList,
-    pub(super) open: OpenSuperblocks,
+pub(in crate::page) struct Pool {
+    pub(in crate::page) die: DieId,
+    pub(in crate::page) free: FreeList,
+    pub(in crate::page) open: OpenSuperblocks,
     /// Superblocks that are not bad.
-    pub(super) usable: u32,
+    pub(in crate::page) usable: u32,
     /// The usable superblocks that it should have: a pool of translation pages takes them from the data pool beside it.
-    pub(super) quota: u32,
-    pub(super) reserve: Reserve,
+    pub(in crate::page) quota: u32,
+    pub(in crate::page) reserve: Reserve,
     /// Mapping units that are valid here or promised to the pool.
-    pub(super) live: u32,
+    pub(in crate::page) live: u32,
     /// Those of `live` that are promised.
-    pub(super) in_flight: u32,
-    pub(super) gc: Collection,
+    pub(in crate::page) in_flight: u32,
+    pub(in crate::page) gc: Collection,
     /// Writes that wait for a free superblock.
-    pub(super) waiting: VecDeque<PageWrite>,
+    pub(in crate::page) waiting: VecDeque<PageWrite>,
     /// True if garbage collection can free nothing more here.
-    pub(super) stuck: bool,
+    pub(in crate::page) stuck: bool,
     /// The NVM set of the latest write.
-    pub(super) set: u32,
+    pub(in crate::page) set: u32,
     /// The stream of the writes that the pool takes now, of which `list`, `program` and `held` are.
-    pub(super) stream: Stream,
+    pub(in crate::page) stream: Stream,
     /// The open list of the present request in this pool, and its program under assembly.
-    pub(super) list: Option<Handle<List>>,
-    pub(super) program: Option<Assembly>,
+    pub(in crate::page) list: Option<Handle<List>>,
+    pub(in crate::page) program: Option<Assembly>,
     /// True if they wait for the data of later requests.
-    pub(super) held: bool,
+    pub(in crate::page) held: bool,
     /// The count of ended lists when they began to wait.
-    pub(super) held_at: u32,
+    pub(in crate::page) held_at: u32,
     /// Lists and programs of the other streams of host data; empty if there is one stream.
-    pub(super) parked: Box<[Parked]>,
+    pub(in crate::page) parked: Box<[Parked]>,
     /// The stream of copies, or the last of several, which takes copies of any class.
-    pub(super) copies: Stream,
+    pub(in crate::page) copies: Stream,
     /// Lists of writes in progress.
-    pub(super) writes: u32,
+    pub(in crate::page) writes: u32,
     /// Lists of writes that have ended, modulo 2^32; counted with several streams.
-    pub(super) ended: u32,
+    pub(in crate::page) ended: u32,
 }
 
 /// A program under assembly.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Assembly {
-    pub(super) command: Handle<Command>,
+pub(in crate::page) struct Assembly {
+    pub(in crate::page) command: Handle<Command>,
     /// Offset of its first slot, and the end of the slots that it may cover. Further rows of its word line may follow.
-    pub(super) start: u32,
-    pub(super) end: u32,
+    pub(in crate::page) start: u32,
+    pub(in crate::page) end: u32,
 }
 
 /// The list and the program under assembly of a stream that is not the pool's present one.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Parked {
-    pub(super) list: Option<Handle<List>>,
-    pub(super) program: Option<Assembly>,
-    pub(super) held: bool,
+pub(in crate::page) struct Parked {
+    pub(in crate::page) list: Option<Handle<List>>,
+    pub(in crate::page) program: Option<Assembly>,
+    pub(in crate::page) held: bool,
     held_at: u32,
 }
 
 impl Pool {
-    pub(super) fn new(geometry: &Geometry, index: u32, wear_levelled: bool, quota: u32, reserve: Reserve) -> Self {
+    pub(in crate::page) fn new(
+        geometry: &Geometry,
+        index: u32,
+        wear_levelled: bool,
+        quota: u32,
+        reserve: Reserve,
+    ) -> Self {
         let count = reserve.streams;
         let parked = if count.host > 1 { usize::from(count.host) } else { 0 };
         let sorted = vec![Vec::new(); usize::from(count.copies) - 1].into();
@@ -255,7 +261,7 @@ impl Pool {
         }
     }
 
-    pub(super) fn memory(geometry: &Geometry, streams: StreamCount) -> u64 {
+    pub(in crate::page) fn memory(geometry: &Geometry, streams: StreamCount) -> u64 {
         let parked = if streams.host > 1 { u64::from(streams.host) } else { 0 } * size_of::<Parked>() as u64;
         let open = u64::from(streams.open() - 2) * size_of::<Option<Open>>() as u64;
         let sorted = u64::from(streams.copies - 1) * size_of::<Vec<Psn>>() as u64;
@@ -264,7 +270,7 @@ impl Pool {
 
     /// Makes a stream of host data the present one: the pool parks the list and the program of the stream before.
     #[inline]
-    pub(super) fn turn_to(&mut self, stream: Stream) {
+    pub(in crate::page) fn turn_to(&mut self, stream: Stream) {
         if self.stream != stream {
             self.change_stream(stream);
         }
@@ -282,7 +288,7 @@ impl Pool {
     /// Free superblocks that the host leaves to streams of copies without an open one, so that their copies need not join
     /// the last stream. The reserve has one for each.
     #[inline]
-    pub(super) fn kept_for_copies(&self) -> u32 {
+    pub(in crate::page) fn kept_for_copies(&self) -> u32 {
         if self.gc.sorted.is_empty() || self.gc.waives {
             return 0;
         }
@@ -291,7 +297,7 @@ impl Pool {
     }
 
     /// True if a program of a stream of host data is under assembly.
-    pub(super) fn assembles(&self, stream: Stream) -> bool {
+    pub(in crate::page) fn assembles(&self, stream: Stream) -> bool {
         let parked = || self.parked.get(usize::from(stream.number())).is_some_and(|parked| parked.program.is_some());
         let program = if stream == self.stream { self.program.is_some() } else { parked() };
         stream.is_host() && program
@@ -299,7 +305,7 @@ impl Pool {
 
     /// The slots that have been picked for a stream of copies.
     #[inline]
-    pub(super) fn gathered_for(&mut self, stream: Stream) -> &mut Vec<Psn> {
+    pub(in crate::page) fn gathered_for(&mut self, stream: Stream) -> &mut Vec<Psn> {
         if stream == self.copies {
             return &mut self.gc.gathered;
         }
@@ -307,43 +313,43 @@ impl Pool {
     }
 
     /// The lists and programs under assembly of all streams, of the present one first.
-    pub(super) fn each_list(&self) -> impl Iterator<Item = Parked> {
+    pub(in crate::page) fn each_list(&self) -> impl Iterator<Item = Parked> {
         let Self { list, program, held, held_at, .. } = *self;
         [Parked { list, program, held, held_at }].into_iter().chain(self.parked.iter().copied())
     }
 
     /// True if a copy or an erase is in progress or waits for the map unit.
-    pub(super) const fn is_moving(&self) -> bool {
+    pub(in crate::page) const fn is_moving(&self) -> bool {
         self.gc.copies > 0 || self.gc.asked > 0 || self.gc.erases > 0
     }
 
-    pub(super) fn open(&mut self, stream: Stream) -> &mut Option<Open> {
+    pub(in crate::page) fn open(&mut self, stream: Stream) -> &mut Option<Open> {
         &mut self.open[stream]
     }
 
     /// True if another mapping unit may live here.
-    pub(super) fn has_room(&self, superblock_slots: u32) -> bool {
+    pub(in crate::page) fn has_room(&self, superblock_slots: u32) -> bool {
         self.limit(superblock_slots) > self.live
     }
 
     /// The most mapping units that may live here while garbage collection still has room.
-    pub(super) fn limit(&self, superblock_slots: u32) -> u32 {
+    pub(in crate::page) fn limit(&self, superblock_slots: u32) -> u32 {
         if self.stuck { 0 } else { self.reserve.limit(self.usable, superblock_slots) }
     }
 }
 
 /// The superblocks of a pool that hold no live mapping units, so that garbage collection never runs dry.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reserve {
-    pub(super) streams: StreamCount,
-    pub(super) shared_log: bool,
-    pub(super) holds: Holds,
+pub(in crate::page) struct Reserve {
+    pub(in crate::page) streams: StreamCount,
+    pub(in crate::page) shared_log: bool,
+    pub(in crate::page) holds: Holds,
 }
 
 impl Reserve {
     /// With a shared log half a superblock of garbage is enough for translation pages, because collection leaves that
     /// much room in the superblock to which it copies, and stores go there.
-    pub(super) fn limit(self, usable: u32, slots: u32) -> u32 {
+    pub(in crate::page) fn limit(self, usable: u32, slots: u32) -> u32 {
         let half = self.shared_log && self.holds == Holds::Pages && usable > 1;
         usable.saturating_sub(reserved(self.shared_log, self.streams)) * slots + if half { slots / 2 } else { 0 }
     }

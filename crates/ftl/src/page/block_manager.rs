@@ -1,0 +1,259 @@
+//! The superblocks of a drive: which pool each belongs to, what it is used for, and which are free.
+//!
+//! A pool has the superblocks of a die, or of a group of its planes, and writes them as logs, one for each stream
+//! ([`pool`]). Each plane group has a pool of data and, if the map has translation pages, a second one for them, which
+//! takes its superblocks from the first ([`lend`]). A superblock goes from *free* to *open*, *full*, *closed*, *victim*
+//! and *erasing* ([`table::State`]).
+
+pub(super) mod check;
+mod erase;
+mod helper;
+mod lend;
+pub(super) mod pool;
+pub(super) mod reserve;
+pub(super) mod shape;
+pub(super) mod table;
+
+use base::engine::Handle;
+use base::units::{DieId, Psn, SuperblockId, Time};
+use flash::backend::Command;
+use flash::nand::{Geometry, Stream};
+
+use super::streams::StreamCount;
+use super::victim::Victims;
+use super::{GcSpec, PageConfig};
+use crate::port::{Flash, Mount};
+use crate::sabotage::{Planted, Sabotage};
+
+use pool::{ByContent, Holds, Open, Pool, Reserve};
+use shape::ProgramShape;
+use table::{BlockTable, State};
+
+/// The superblocks of a drive.
+#[derive(Clone, Debug)]
+pub(super) struct BlockManager {
+    pub(super) geometry: Geometry,
+    pub(super) shape: ProgramShape,
+    pub(super) gc: GcSpec,
+    pub(super) table: BlockTable,
+    /// One pool for each plane group, and a second one if there are translation pages. The second has only as many
+    /// superblocks as they need.
+    pub(super) pools: Vec<Pool>,
+    /// The number of plane groups.
+    pub(super) groups: u32,
+    /// The pools of each NVM set, in ascending order. The first set has all data pools, the last all pools of
+    /// translation pages.
+    pub(super) sets: Vec<Vec<u32>>,
+    /// The closed superblocks of the data pools and of the pools of translation pages.
+    pub(super) victims: ByContent<Victims>,
+    /// The time of the latest completion or answer, for the ages of superblocks.
+    pub(super) now: Time,
+    /// Superblocks that were opened since the mount, modulo 2^32.
+    pub(super) opened: u32,
+    pub(super) planted: Planted,
+}
+
+impl BlockManager {
+    /// All superblocks are free in no pool until [`recovery`](super::mount) finds them.
+    pub(super) fn new(config: &PageConfig, from: &Mount<'_>) -> Self {
+        let geometry = config.geometry.clone();
+        let groups = geometry.die_count() * geometry.groups();
+        let quotas = config.map_pages.quotas(&geometry);
+        let pool = |i, quota, holds| {
+            // Translation pages are all of one kind.
+            let streams = if holds == Holds::Data { config.streams.count() } else { StreamCount::ONE };
+            let reserve = Reserve { streams, shared_log: config.gc.shared_log, holds };
+            Pool::new(&geometry, i, config.wear.dynamic, quota, reserve)
+        };
+        let mut pools: Vec<Pool> = (0..groups).map(|i| pool(i, 0, Holds::Data)).collect();
+        pools.extend((0..).zip(quotas).map(|(i, quota)| pool(i, quota, Holds::Pages)));
+        let of_die = |die: &DieId| (die.get() * geometry.groups())..((die.get() + 1) * geometry.groups());
+        let sets = config.sets.iter().map(|set| set.iter().flat_map(of_die).collect());
+        Self {
+            shape: ProgramShape::new(config, from.planted),
+            gc: config.gc.clone(),
+            table: BlockTable::new(&geometry),
+            sets: sets.chain([(groups..pools.len() as u32).collect()]).collect(),
+            pools,
+            groups,
+            victims: ByContent {
+                data: Victims::new(&config.gc.victim, &geometry, 0),
+                pages: Victims::new(&config.gc.victim, &geometry, groups),
+            },
+            now: Time::ZERO,
+            opened: 0,
+            planted: from.planted,
+            geometry,
+        }
+    }
+
+    /// Bytes of memory of a description's superblocks.
+    pub(super) fn memory(config: &PageConfig) -> u64 {
+        let geometry = &config.geometry;
+        let groups = u64::from(geometry.die_count()) * u64::from(geometry.groups());
+        let with_pages = if config.map_pages.count > 0 { groups * Pool::memory(geometry, StreamCount::ONE) } else { 0 };
+        let pools = groups * Pool::memory(geometry, config.streams.count()) + with_pages;
+        let members: u64 = config.sets.iter().map(|set| set.len() as u64).sum();
+        let sets = members * u64::from(geometry.groups()) * size_of::<u32>() as u64;
+        BlockTable::memory(geometry) + pools + sets + 2 * Victims::memory(geometry)
+    }
+
+    /// The pool that a superblock belongs to.
+    #[inline]
+    pub(super) fn pool_of(&self, superblock: SuperblockId) -> u32 {
+        let group = self.geometry.group_of(superblock);
+        if self.table.is_map(superblock) { self.groups + group } else { group }
+    }
+
+    /// The content of a pool.
+    #[inline]
+    pub(super) const fn kind_in(&self, pool: u32) -> Holds {
+        if pool < self.groups { Holds::Data } else { Holds::Pages }
+    }
+
+    /// The data pools, or the pools of translation pages.
+    pub(super) fn pools_for(&self, kind: Holds) -> std::ops::Range<u32> {
+        match kind {
+            Holds::Data => 0..self.groups,
+            Holds::Pages => self.groups..self.pools.len() as u32,
+        }
+    }
+
+    /// Slots that are written at once: those of a row, or of a word line's rows.
+    pub(super) fn program_slots(&self) -> u32 {
+        self.geometry.row_slots() * self.shape.word_line
+    }
+
+    /// The end of the rows that are written at once from `offset` on: of its row, or of its word line's rows.
+    pub(super) fn program_end(&self, offset: u32) -> u32 {
+        (self.shape.by_program_slots.quotient(offset) + 1) * self.program_slots()
+    }
+
+    /// The pool that a slot lies in.
+    pub(super) fn pool_at(&self, psn: Psn) -> u32 {
+        self.pool_of(self.geometry.locate(psn).0)
+    }
+
+    /// Takes a free superblock for a stream.
+    ///
+    /// # Panics
+    /// If there is none: the caller has checked.
+    pub(super) fn open_superblock(&mut self, pool: u32, stream: Stream, worn: bool) -> SuperblockId {
+        let chosen = &mut self.pools[pool as usize];
+        let free = if worn { chosen.free.pop_most_worn() } else { chosen.free.pop() };
+        let superblock = free.expect("a free superblock");
+        *chosen.open(stream) = Some(Open { superblock, next: 0, gate: None });
+        self.table.set_state(superblock, State::Open);
+        self.table.set_stream(superblock, stream);
+        self.opened = self.opened.wrapping_add(1);
+        superblock
+    }
+
+    /// Moves the next offset of a stream. Returns true if the superblock is now full.
+    pub(super) fn advance(&mut self, pool: u32, stream: Stream, next: u32) -> bool {
+        let open = self.pools[pool as usize].open(stream);
+        let Some(current) = open else { return false };
+        current.next = next;
+        let full = next == self.geometry.superblock_slots();
+        if full {
+            let superblock = current.superblock;
+            *open = None;
+            self.table.set_state(superblock, State::Full);
+        }
+        full
+    }
+
+    /// Lets a program wait for the program before it, if that one waits for a read.
+    pub(super) fn pass_gate(&mut self, flash: &mut Flash<'_>, pool: u32, stream: Stream, command: Handle<Command>) {
+        let Some(open) = self.pools[pool as usize].open(stream) else { return };
+        if let Some(gate) = open.gate {
+            flash.backend.depend(gate, command);
+            open.gate = Some(command);
+        }
+    }
+
+    /// A program to a superblock has ended.
+    pub(super) fn program_done(&mut self, pool: u32, command: Handle<Command>, superblock: SuperblockId) {
+        for open in self.pools[pool as usize].open.each_mut().flatten() {
+            if open.gate == Some(command) {
+                open.gate = None;
+            }
+        }
+        self.release(superblock);
+    }
+
+    /// A program of a superblock has ended, or the map unit has answered for a mapping unit in it.
+    pub(super) fn release(&mut self, superblock: SuperblockId) {
+        if self.table.end_program(superblock) && self.table.state(superblock) == State::Full {
+            self.close(superblock);
+        }
+    }
+
+    /// A full superblock becomes a candidate for garbage collection.
+    pub(super) fn close(&mut self, superblock: SuperblockId) {
+        let pool = self.pool_of(superblock);
+        self.table.set_state(superblock, State::Closed);
+        let kind = self.kind_in(pool);
+        self.victims[kind].close(self.now, pool, superblock, self.table.valid(superblock));
+        if self.table.is_failing(superblock) && !self.planted.is(Sabotage::FailingForgotten) {
+            self.pools[pool as usize].gc.failing.push(superblock);
+        }
+    }
+
+    /// A program failed: the pool writes nothing more to the superblock, empties it and retires it.
+    pub(super) fn fail(&mut self, pool: u32, superblock: SuperblockId) {
+        self.table.set_failing(superblock);
+        let streams = if self.planted.is(Sabotage::CopiesGoOn) { 1 } else { usize::MAX };
+        for open in self.pools[pool as usize].open.each_mut().take(streams) {
+            if open.take_if(|open| open.superblock == superblock).is_some() {
+                self.table.set_state(superblock, State::Full);
+            }
+        }
+        if self.table.state(superblock) == State::Closed {
+            self.pools[pool as usize].gc.failing.push(superblock);
+        }
+    }
+
+    /// The map no longer points to a slot.
+    pub(super) fn invalidate(&mut self, psn: Psn) {
+        let superblock = self.table.mark_invalid(psn);
+        let pool = self.pool_of(superblock);
+        self.pools[pool as usize].live -= 1;
+        match self.table.state(superblock) {
+            State::Closed if self.planted.is(Sabotage::VictimStale) && psn.get() % 16 == 5 => {}
+            State::Closed => {
+                let kind = self.kind_in(pool);
+                self.victims[kind].invalidated(pool, superblock);
+            }
+            State::Victim => self.pools[pool as usize].gc.is_stale = true,
+            _ => {}
+        }
+    }
+
+    /// Slots in the next program of copies to a stream.
+    pub(super) fn copy_room(&self, pool: u32, stream: Stream) -> u32 {
+        match self.pools[pool as usize].open[stream] {
+            Some(open) => self.program_end(open.next) - open.next,
+            None => self.program_slots(),
+        }
+    }
+
+    /// Closes an open superblock before it is full. Returns false if there is none, or a program of it is under
+    /// assembly.
+    pub(super) fn close_early(&mut self, pool: u32, stream: Stream) -> bool {
+        if self.pools[pool as usize].assembles(stream) {
+            return false;
+        }
+        let Some(open) = self.pools[pool as usize].open(stream).take() else { return false };
+        self.table.set_state(open.superblock, State::Full);
+        if !self.table.has_programs(open.superblock) {
+            self.close(open.superblock);
+        }
+        true
+    }
+
+    /// Free superblocks of all pools.
+    pub(super) fn free_blocks(&self) -> u64 {
+        self.pools.iter().map(|pool| u64::from(pool.free.len())).sum()
+    }
+}

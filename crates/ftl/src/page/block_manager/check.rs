@@ -1,0 +1,47 @@
+//! The invariants of the superblocks.
+
+use base::units::SuperblockId;
+use flash::nand::{Media, Stream};
+
+use super::BlockManager;
+use super::table::State;
+
+impl BlockManager {
+    /// Checks that every superblock has one use, and that a failing one waits only to be emptied.
+    pub(in crate::page) fn check_superblocks(&self, media: &Media) {
+        let mut usable = vec![0; self.pools.len()];
+        let mut free = 0;
+        for superblock in (0..self.geometry.superblock_count()).map(SuperblockId::new) {
+            let (state, pool) = (self.table.state(superblock), self.pool_of(superblock));
+            let known = self.victims[self.kind_in(pool)].valid(superblock);
+            let expected = (state == State::Closed).then(|| self.table.valid(superblock));
+            assert_eq!(known, expected, "valid units of {superblock}, as the choice of victims knows them");
+            usable[pool as usize] += u32::from(state != State::Bad);
+            free += u64::from(state == State::Free);
+            if self.table.is_failing(superblock) {
+                let takes_data = matches!(state, State::Free | State::Open | State::Erasing);
+                assert!(!takes_data, "a program failed in {superblock}, and it is {state:?}");
+                let waits = self.pools[pool as usize].gc.failing.contains(&superblock);
+                assert!(state != State::Closed || waits, "a program failed in {superblock}, which nobody empties");
+            }
+        }
+        for (i, pool) in self.pools.iter().enumerate() {
+            assert_eq!(pool.usable, usable[i], "superblocks of pool {i} that are not bad");
+            for (erases, superblock) in pool.free.entries() {
+                assert_eq!(self.table.state(superblock), State::Free, "state of {superblock}, which is free");
+                assert!(media.is_erased(superblock), "{superblock} is free, and not erased");
+                assert_eq!(erases, media.erases(superblock), "how often {superblock}, which is free, was erased");
+            }
+            for open in pool.open.each().flatten() {
+                let state = self.table.state(open.superblock);
+                assert_eq!(state, State::Open, "state of {}, which pool {i} writes to", open.superblock);
+            }
+            let copies = (0..pool.copies.number() + 1).map(Stream::copies).filter(|_| !pool.copies.is_host());
+            for stream in (0..pool.parked.len() as u8).map(Stream::host).chain(copies) {
+                let open = pool.open[stream].map_or(stream, |open| self.table.stream(open.superblock));
+                assert_eq!(open, stream, "the stream of a superblock that is open for {stream:?} in pool {i}");
+            }
+        }
+        assert_eq!(self.free_blocks(), free, "free superblocks");
+    }
+}

@@ -1,0 +1,90 @@
+//! The places that a pool without a superblock to copy into may use.
+
+use base::units::SuperblockId;
+use flash::nand::{Media, Spare};
+
+use super::BlockManager;
+use crate::sabotage::Sabotage;
+
+impl BlockManager {
+    /// The pool with the most space, if one can take a program of copies. It keeps a superblock for its own collection,
+    /// or one of its victims will free one. It does without both, and exceeds its limit, where little is asked of it: a
+    /// program, or half a superblock that fits beside its own copies. The rescued pool gives back more, and helps in its
+    /// turn. As a `last` resort any helper may exceed its limit: otherwise writes would be refused.
+    pub(in crate::page) fn helper_pool(&self, pool: u32, last: bool) -> Option<u32> {
+        let (units, slots) = (self.program_slots(), self.geometry.superblock_slots());
+        let room = |pool: &u32| {
+            let pool = &self.pools[*pool as usize];
+            pool.limit(slots).saturating_sub(pool.live)
+        };
+        let victims = &self.pools[pool as usize].gc.victims;
+        let cheapest = || self.victims[self.kind_in(pool)].cheapest(pool);
+        let first = victims.first().map(|victim| victim.superblock).or_else(cheapest);
+        let valid = first.map_or(slots, |superblock| self.table.valid(superblock));
+        let fits = |other: &u32| {
+            let free = self.pools[*other as usize].free.len();
+            let open = self.pools[*other as usize].open[self.pools[*other as usize].copies].is_some();
+            // One superblock is for its own collection, and one may have to be opened.
+            let keeps = free > u32::from(!open) && self.copies_fit(*other, free - 1, units);
+            let collects = !self.pools[*other as usize].gc.victims.is_empty();
+            let regains = collects && (open || free > 0) && self.copies_fit(*other, free, units);
+            let little = valid <= units || (2 * valid <= slots && self.copies_fit(*other, free, valid));
+            let lends = little && (open || free > 0);
+            let takes = lends || ((last || room(other) >= units) && (keeps || regains));
+            *other != pool && takes && self.shares_sets(pool, *other)
+        };
+        self.pools_for(self.kind_in(pool)).filter(fits).max_by_key(|pool| (room(pool), std::cmp::Reverse(*pool)))
+    }
+
+    /// True if every owner that may write to a pool may also write to the other: confined data stay confined.
+    pub(in crate::page) fn shares_sets(&self, pool: u32, other: u32) -> bool {
+        let open = self.planted.is(Sabotage::ConfinementForgotten);
+        self.sets.iter().all(|set| !set.contains(&pool) || set.contains(&other) || open)
+    }
+
+    /// The victim to be emptied if there are `room` slots for its copies: `Some(None)` if those that the pool has
+    /// already fit, otherwise the cheapest.
+    #[allow(clippy::option_option)] // Without a new victim there may still be work.
+    pub(in crate::page) fn fitting_victim(
+        &self,
+        pool: u32,
+        except: Option<SuperblockId>,
+        room: u32,
+    ) -> Option<Option<SuperblockId>> {
+        let victims = &self.pools[pool as usize].gc.victims;
+        let moving: u32 = victims.iter().map(|victim| self.table.valid(victim.superblock)).sum();
+        let others = self.victims[self.kind_in(pool)].closed(pool).filter(|superblock| Some(*superblock) != except);
+        let cheapest = others.map(|superblock| (self.table.valid(superblock), superblock)).min();
+        let victim = cheapest.filter(|_| victims.is_empty());
+        let units = moving + victim.map_or(0, |(valid, _)| valid);
+        let fits = units > 0 && units.next_multiple_of(self.program_slots()) <= room;
+        fits.then_some(victim.map(|(_, superblock)| superblock))
+    }
+
+    /// The offset of the first word line from which on a closed superblock is erased, if it can be continued there: not
+    /// behind a torn page.
+    pub(in crate::page) fn unwritten_end(&self, media: &Media, superblock: SuperblockId) -> Option<u32> {
+        let written = media.unwritten_from(superblock)? * self.geometry.row_slots();
+        let next = written.next_multiple_of(self.program_slots());
+        let mut held = (0..written).map(|offset| media.spare(self.geometry.slot(superblock, offset)));
+        (next < self.geometry.superblock_slots() && !held.any(|spare| spare == Spare::Torn)).then_some(next)
+    }
+
+    /// A copy from another pool has ended here. Its reservation ends; entering the copies counts those that are valid.
+    pub(in crate::page) fn end_move_to_helper(&mut self, helper_pool: u32, units: u32) {
+        self.pools[helper_pool as usize].live -= units;
+        self.pools[helper_pool as usize].in_flight -= units;
+    }
+
+    /// The pool of a set with most room, if one has any.
+    #[cold]
+    pub(in crate::page) fn emptiest(&self, set: u32) -> Option<u32> {
+        let slots = self.geometry.superblock_slots();
+        let room = |pool: u32| {
+            let pool = &self.pools[pool as usize];
+            pool.limit(slots).saturating_sub(pool.live)
+        };
+        let others = self.sets[set as usize].iter().copied();
+        others.max_by_key(|pool| (room(*pool), std::cmp::Reverse(*pool))).filter(|pool| room(*pool) > 0)
+    }
+}

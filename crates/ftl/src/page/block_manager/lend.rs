@@ -1,0 +1,171 @@
+//! Superblocks that change between the pool of data of a plane group and its pool of translation pages.
+
+use std::ops::Range;
+
+use base::units::SuperblockId;
+use flash::nand::{BlockBirth, Media, Spare, Stream};
+
+use super::BlockManager;
+use super::reserve::reserved;
+use crate::page::streams::StreamCount;
+use crate::sabotage::Sabotage;
+
+impl BlockManager {
+    /// The pool of a translation page.
+    pub(in crate::page) const fn home_of(&self, page: u32) -> u32 {
+        self.groups + page % self.groups
+    }
+
+    /// Gives the pools of translation pages their superblocks: first those that hold such pages, then those whose
+    /// content is unknown, then free ones. So each pool has at least the superblocks it had before the power cut.
+    pub(in crate::page) fn part_pools(
+        &mut self,
+        map_pages: Range<u32>,
+        media: &Media,
+        programmed: &[(BlockBirth, SuperblockId)],
+    ) {
+        if map_pages.is_empty() {
+            return;
+        }
+        let holds = |superblock: SuperblockId, data: bool| {
+            let slots = (0..self.geometry.superblock_slots()).map(|offset| self.geometry.slot(superblock, offset));
+            slots.map(|psn| media.spare(psn)).any(|spare| match spare {
+                Spare::Data { lpn, .. } => map_pages.contains(&lpn.get()) != data,
+                Spare::Empty | Spare::Torn => false,
+            })
+        };
+        let mut chosen = Vec::new();
+        let mut unknown = Vec::new();
+        for (_, superblock) in programmed {
+            match (holds(*superblock, true), holds(*superblock, false)) {
+                (false, true) => chosen.push(*superblock),
+                (false, false) => unknown.push(*superblock),
+                (true, _) => {}
+            }
+        }
+        for superblock in chosen.into_iter().chain(unknown) {
+            let group = self.geometry.group_of(superblock);
+            let pool = (self.groups + group) as usize;
+            if self.pools[pool].usable < self.pools[pool].quota {
+                self.table.set_map(superblock, true);
+                self.pools[pool].usable += 1;
+                self.pools[group as usize].usable -= u32::from(!self.planted.is(Sabotage::RoomCountedTwice));
+            }
+        }
+        for group in 0..self.groups {
+            while self.pools[(self.groups + group) as usize].usable < self.pools[(self.groups + group) as usize].quota {
+                let before = self.pools[group as usize].usable;
+                self.hand_over(group);
+                if self.pools[group as usize].usable == before {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Moves a free superblock from the data pool to the pool of translation pages beside it.
+    pub(in crate::page) fn hand_over(&mut self, group: u32) {
+        let Some((superblock, erases)) = self.pools[group as usize].free.pop_with_wear() else { return };
+        self.table.set_map(superblock, true);
+        self.pools[group as usize].usable -= 1;
+        let pool = &mut self.pools[(self.groups + group) as usize];
+        pool.usable += 1;
+        pool.stuck = false;
+        pool.free.push(superblock, erases);
+    }
+
+    /// Moves a free superblock from the data pool to the pool of translation pages beside it, if the latter has too few
+    /// and the former more than `keep`. Returns true if it did.
+    pub(in crate::page) fn lend_block(&mut self, group: u32, keep: u32) -> bool {
+        let Some(pool) = self.pools.get(self.groups as usize + group as usize) else { return false };
+        let lacks = pool.usable < pool.quota && self.pools[group as usize].free.len() > keep;
+        if lacks {
+            self.hand_over(group);
+        }
+        lacks
+    }
+
+    /// Moves a free superblock from a pool of translation pages to the data pool beside it, which has none, if the rest
+    /// holds the pages and has one to collect into. The next superblock that the data pool can spare goes back.
+    pub(in crate::page) fn take_back(&mut self, group: u32) -> bool {
+        let (slots, program) = (self.geometry.superblock_slots(), self.program_slots());
+        let Some(pages) = self.pools.get_mut((self.groups + group) as usize) else { return false };
+        if pages.free.len() < 2 || pages.reserve.limit(pages.usable - 1, slots) < pages.live + program {
+            return false;
+        }
+        let Some((superblock, erases)) = pages.free.pop_with_wear() else { return false };
+        pages.usable -= 1;
+        self.table.set_map(superblock, false);
+        let data = &mut self.pools[group as usize];
+        data.usable += 1;
+        data.free.push(superblock, erases);
+        true
+    }
+
+    /// Gives a plane group without translation pages a pool of them, if one has enough free superblocks.
+    pub(in crate::page) fn found_pool_of_pages(&mut self) -> bool {
+        let without = (0..self.groups).filter(|group| self.pools[(self.groups + group) as usize].quota == 0);
+        let richest = without.max_by_key(|group| (self.pools[*group as usize].free.len(), std::cmp::Reverse(*group)));
+        let reserved = reserved(self.gc.shared_log, StreamCount::ONE);
+        let Some(group) = richest.filter(|group| self.pools[*group as usize].free.len() > reserved + 1) else {
+            return false;
+        };
+        self.pools[(self.groups + group) as usize].quota = reserved + 1;
+        (0..=reserved).for_each(|_| self.hand_over(group));
+        true
+    }
+
+    /// The last resort before a translation page finds no space: its pool, or another, takes a superblock from data,
+    /// even the one that data collection would copy into. Returns true if this made space.
+    pub(in crate::page) fn make_room_for_pages(&mut self, page: u32) -> bool {
+        let home = self.home_of(page) - self.groups;
+        [1, 0].into_iter().any(|keep| (0..self.groups).any(|i| self.lend_block((home + i) % self.groups, keep)))
+            || self.found_pool_of_pages()
+    }
+
+    /// A pool whose log has room for a translation page beside the copies that it needs, if any has: the resort when no
+    /// superblock is left for translation pages. It may be a data pool.
+    ///
+    /// Data waits for the page, so the page must not wait for data. Its answers let data collection go on, and when
+    /// the page has gone its old superblock can be erased.
+    pub(in crate::page) fn pool_for_last_page(&self) -> Option<u32> {
+        let program = self.program_slots();
+        let room = |pool: &u32| {
+            let chosen = &self.pools[*pool as usize];
+            let free = chosen.free.len();
+            let Some(open) = chosen.open[Stream::HOST] else {
+                return self.gc.shared_log && self.keeps_room(*pool, free);
+            };
+            let next = chosen.program.map_or(open.next, |program| program.end);
+            let full = next + program > self.geometry.superblock_slots();
+            !full && (!self.gc.shared_log || self.keeps_room(*pool, free))
+        };
+        (self.groups..self.pools.len() as u32).chain(0..self.groups).find(room)
+    }
+
+    /// Rotates an idle superblock of `pages`. If the map unit stores little, the free and open superblocks for
+    /// translation pages see no wear either: a free one that lags changes places with the most worn free one of the
+    /// data pool beside it, and an open one is closed early. Returns true if there was one.
+    pub(in crate::page) fn rotate_idle(
+        &mut self,
+        data: u32,
+        pages: u32,
+        lags: impl Fn(u32) -> bool,
+        media: &Media,
+    ) -> bool {
+        let open = [Stream::HOST, Stream::COPIES].into_iter().find(|stream| {
+            let open = self.pools[pages as usize].open[*stream];
+            open.is_some_and(|open| open.next > 0 && lags(media.erases(open.superblock)))
+        });
+        if self.pools[pages as usize].free.least_worn().is_some_and(&lags) {
+            let rested = self.pools[pages as usize].free.pop_least_worn().expect("there is a least worn");
+            let worn = self.pools[data as usize].free.pop_most_worn().expect("there is a most worn");
+            for (pool, superblock) in [(data, rested), (pages, worn)] {
+                self.table.set_map(superblock, pool == pages);
+                self.pools[pool as usize].free.push(superblock, media.erases(superblock));
+            }
+            return true;
+        }
+        open.is_some_and(|stream| self.close_early(pages, stream))
+    }
+}

@@ -1,0 +1,30 @@
+//! The rows that programs cover.
+
+use base::units::Divisor;
+
+use crate::page::PageConfig;
+use crate::sabotage::{Planted, Sabotage};
+
+/// The rows that programs cover.
+#[derive(Clone, Debug)]
+pub(in crate::page) struct ProgramShape {
+    /// Rows that one program covers.
+    pub(in crate::page) one_shot: u32,
+    /// Rows that are written at once: those of a one-shot program, or of a word line of paired pages, which takes a
+    /// program for each.
+    pub(in crate::page) word_line: u32,
+    /// Divides by the slots of those rows.
+    pub(in crate::page) by_program_slots: Divisor,
+    /// True if a program always covers whole rows, because the chips are ganged, programs are one-shot or pages are
+    /// paired.
+    pub(in crate::page) whole_rows: bool,
+}
+
+impl ProgramShape {
+    pub(in crate::page) fn new(config: &PageConfig, planted: Planted) -> Self {
+        let (one_shot, paired) = (config.timing.one_shot, config.timing.paired);
+        let word_line = if planted.is(Sabotage::PairingIgnored) { one_shot } else { one_shot.max(paired) };
+        let by_program_slots = Divisor::new(config.geometry.row_slots() * word_line);
+        Self { one_shot, word_line, by_program_slots, whole_rows: config.whole_rows }
+    }
+}
