@@ -58,7 +58,7 @@ use flash::nand::Media;
 
 use crate::counters::Counters;
 use crate::port::{Background, Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrite, PowerCycle, Preconditioning};
-use crate::sabotage::Planted;
+
 use crate::toolkit::{DieLists, Reads, Versions, WearSpec};
 
 use block_manager::BlockManager;
@@ -130,7 +130,6 @@ pub struct PageFtl {
     checkpoints: Option<Box<Checkpoints>>,
     /// True if the program to be begun is one of a checkpoint's pages.
     stores_checkpoint: bool,
-    planted: Planted,
     /// Mapping units of each set that have no space in any pool of the set until other programs end.
     unplaced: Vec<VecDeque<PageWrite>>,
     /// A pool may have given up.
@@ -187,7 +186,6 @@ impl PageFtl {
             trims: None,
             checkpoints: None,
             stores_checkpoint: false,
-            planted: from.planted,
             found: 0,
             programmed: 0,
             moved: Vec::new(),

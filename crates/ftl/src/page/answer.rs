@@ -103,7 +103,7 @@ impl PageFtl {
                 self.write(flash, owners, PageWrite { old_place, ..unit });
             }
             (Question::Write { owner, service, to }, Answer::Updated(old)) => {
-                if self.planted.is(Sabotage::PlaceUnmarked) {
+                if self.blocks.planted.is(Sabotage::PlaceUnmarked) {
                     self.blocks.table.mark_valid(to);
                 }
                 self.give_up_place(old);
@@ -130,7 +130,7 @@ impl PageFtl {
     fn copy_answered(&mut self, flash: &mut Flash<'_>, (from, to): (Psn, Psn), garbage: Option<Psn>) {
         let (source, _) = self.blocks.geometry.locate(from);
         let pool = self.blocks.pool_of(source);
-        let early = self.planted.is(Sabotage::ErasedUnanswered);
+        let early = self.blocks.planted.is(Sabotage::ErasedUnanswered);
         self.blocks.pools[pool as usize].gc.asked -= 1;
         self.give_up_place(garbage.filter(|psn| !early || *psn == to));
         self.answered_for(to);

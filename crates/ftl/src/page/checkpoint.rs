@@ -192,7 +192,7 @@ impl PageFtl {
     /// Notes which superblocks are closed, in the media's image of the record.
     fn begin_checkpoint(&mut self, flash: &mut Flash<'_>) {
         let version = self.versions.next();
-        let (planted, blocks) = (self.planted, &self.blocks.table);
+        let (planted, blocks) = (self.blocks.planted, &self.blocks.table);
         let Some(checkpoints) = &mut self.checkpoints else { return };
         (checkpoints.began_at, checkpoints.used, checkpoints.wanted) = (self.blocks.opened, false, false);
         let generation = checkpoints.valid.map_or(0, |valid| 1 - valid.generation);

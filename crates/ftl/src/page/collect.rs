@@ -137,7 +137,7 @@ impl PageFtl {
                 gc.victims[i].cursor = end;
                 self.blocks.erase_if_empty(flash, superblock);
             }
-            if self.planted.is(Sabotage::CollectionDrops) {
+            if self.blocks.planted.is(Sabotage::CollectionDrops) {
                 self.drop_gathered(flash, pool, gathered);
             }
         }
@@ -256,8 +256,8 @@ impl PageFtl {
     pub(super) fn copy_to(&mut self, flash: &mut Flash<'_>, pool: u32, (to, stream): (u32, Stream)) {
         // Taken out while `self` is in use, and put back to keep its memory.
         let mut all = std::mem::take(self.blocks.pools[pool as usize].gathered_for(stream));
-        let joins =
-            self.planted.is(Sabotage::CopyJoinsHost) && self.blocks.pools[to as usize].open[Stream::HOST].is_some();
+        let joins = self.blocks.planted.is(Sabotage::CopyJoinsHost)
+            && self.blocks.pools[to as usize].open[Stream::HOST].is_some();
         let (gathered_for, stream) = (stream, if joins { Stream::HOST } else { stream });
         let room = self.blocks.copy_room(to, stream) as usize;
         let open = self.blocks.pools[to as usize].open[stream].expect("the caller has opened one");
@@ -266,7 +266,7 @@ impl PageFtl {
         let chosen = &mut self.blocks.pools[pool as usize];
         let last = self.blocks.geometry.locate(*gathered.last().expect("something to copy")).0;
         let cause = chosen.gc.victims.iter().find(|v| v.superblock == last).map_or(Cause::Gc, |v| v.cause);
-        let cause = if self.planted.is(Sabotage::CopyCharged) { Cause::Host } else { cause };
+        let cause = if self.blocks.planted.is(Sabotage::CopyCharged) { Cause::Host } else { cause };
         chosen.gc.copies += 1;
         let list = flash.backend.open_list(Class::Other, Kind::Copy as u32);
         let target = Target { superblock: open.superblock, offset: open.next };
@@ -317,7 +317,7 @@ impl PageFtl {
         let program = flash.backend.add_program(list, cause, target, stream);
         let pool = self.blocks.pool_of(target.superblock);
         self.blocks.pass_gate(flash, pool, stream, program);
-        let newer = self.planted.is(Sabotage::CopyLooksNewer).then(|| self.versions.next());
+        let newer = self.blocks.planted.is(Sabotage::CopyLooksNewer).then(|| self.versions.next());
         let mut read = None;
         for psn in gathered {
             let mut copy = Slot { psn: *psn, ..Slot::default() };

@@ -57,7 +57,7 @@ impl PageFtl {
             self.fetch_for_end(flash, owners, handle);
             for i in 0..count {
                 let Programmed { slot, psn, torn } = Programmed::of(flash.backend, handle, (target, failed), i);
-                if torn && !self.planted.is(Sabotage::FailureIgnored) {
+                if torn && !self.blocks.planted.is(Sabotage::FailureIgnored) {
                     // The owner still has the data: the pool writes it again, to another superblock.
                     let stream = self.blocks.table.stream(target.superblock);
                     self.write_again(here, PageWrite { stream: Some(stream), ..PageWrite::again(&slot) });
@@ -79,7 +79,7 @@ impl PageFtl {
                 }
                 self.note_written(slot.lpn, slot.version, true);
                 self.programmed = self.programmed.wrapping_add(u32::from(slot.lpn.get() < self.units));
-                if self.planted.is(Sabotage::LostUpdate) && psn.get() % 16 == 5 {
+                if self.blocks.planted.is(Sabotage::LostUpdate) && psn.get() % 16 == 5 {
                     self.blocks.pools[here as usize].live -= 1;
                     owners.write_done(slot.owner, service);
                 } else if self.enter(flash, &slot, (psn, target.superblock), service) {

@@ -90,7 +90,7 @@ impl PageFtl {
     /// Discards a mapping unit: it reads as zeros until the next write. After a power cut recovery may find an older
     /// copy, unless discards are durable. Returns true if `Owners::discard_done` will report the end later.
     pub(crate) fn discard(&mut self, now: Time, owner: Owner, lpn: Lpn) -> bool {
-        if self.planted.is(Sabotage::DiscardForgotten) {
+        if self.blocks.planted.is(Sabotage::DiscardForgotten) {
             return false;
         }
         self.record_discard(owner, lpn) || self.give_up_unit(now, owner, lpn)
@@ -143,7 +143,7 @@ impl PageFtl {
             }
             Mapping::MapUnit(_) if slot.lpn.get() >= self.units => self.page_stored(flash, slot, psn),
             Mapping::MapUnit(map_client) => {
-                if !self.planted.is(Sabotage::PlaceUnmarked) {
+                if !self.blocks.planted.is(Sabotage::PlaceUnmarked) {
                     self.blocks.table.mark_valid_in(psn, superblock);
                 }
                 self.blocks.table.begin_program(superblock);
@@ -177,14 +177,14 @@ impl PageFtl {
                 self.blocks.pools[source as usize].gc.asked += 1;
                 self.blocks.table.mark_valid_in(to, superblock);
                 self.blocks.table.begin_program(superblock);
-                let ask = match self.planted.is(Sabotage::ConditionIgnored) {
+                let ask = match self.blocks.planted.is(Sabotage::ConditionIgnored) {
                     true => Ask::Update { lpn, to: Some(to) },
                     false => Ask::CondUpdate { lpn, from, to },
                 };
                 if let Mapping::MapUnit(map_client) = &mut self.mapping {
                     map_client.ask(now, Asker::Collector, Question::Copy { from, to }, ask);
                 }
-                if self.planted.is(Sabotage::ErasedUnanswered) && self.blocks.table.is_valid(from) {
+                if self.blocks.planted.is(Sabotage::ErasedUnanswered) && self.blocks.table.is_valid(from) {
                     self.blocks.invalidate(from);
                     return true;
                 }
@@ -194,10 +194,10 @@ impl PageFtl {
         if lpn.get() >= map.len() {
             return true;
         }
-        let overrules = self.planted.is(Sabotage::CopyOverrules) && map.get(lpn).is_some();
+        let overrules = self.blocks.planted.is(Sabotage::CopyOverrules) && map.get(lpn).is_some();
         if overrules || map.get(lpn) == Some(from) {
             let old = map.set(lpn, Some(to));
-            if self.planted.is(Sabotage::StaleMapping) && to.get() % 16 == 5 && !overrules {
+            if self.blocks.planted.is(Sabotage::StaleMapping) && to.get() % 16 == 5 && !overrules {
                 map.set(lpn, Some(from));
             }
             self.blocks.pools[pool as usize].live += 1;

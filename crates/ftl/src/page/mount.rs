@@ -29,7 +29,7 @@ const AHEAD: usize = 8;
 impl PageFtl {
     pub(super) fn recover(&mut self, config: &PageConfig, media: &Media) {
         let mut programmed = Vec::new();
-        for (superblock, found) in recovery::survey(media, self.planted) {
+        for (superblock, found) in recovery::survey(media, self.blocks.planted) {
             let pool = &mut self.blocks.pools[self.blocks.geometry.group_of(superblock) as usize];
             match found {
                 Found::Bad => self.blocks.table.set_state(superblock, State::Bad),
@@ -53,13 +53,13 @@ impl PageFtl {
         let (pages, trims, checkpoints) = (config.map_pages.count, config.trim_pages, config.checkpoint_pages);
         let mut found = Map::new(self.units + pages + trims.count + checkpoints.count());
         let end = if checkpoints.count() == 0 {
-            recovery::find_newest(media, originals_first, &mut found, &mut self.versions, self.planted)
+            recovery::find_newest(media, originals_first, &mut found, &mut self.versions, self.blocks.planted)
         } else {
-            let search = Search::of(checkpoints, checkpoint::mount::place(config), media, self.planted);
+            let search = Search::of(checkpoints, checkpoint::mount::place(config), media, self.blocks.planted);
             search.version().into_iter().for_each(|version| self.versions.note(version));
             let slots = recovery::slots(media, originals_first);
             let believed = slots.filter(|psn| search.counts(self.blocks.geometry.locate(*psn).0, *psn));
-            let end = recovery::find_newest_of(media, believed, &mut found, &mut self.versions, self.planted);
+            let end = recovery::find_newest_of(media, believed, &mut found, &mut self.versions, self.blocks.planted);
             self.checkpoints = self.recover_checkpoints(config, &search, media, &mut found);
             end
         };
@@ -75,7 +75,7 @@ impl PageFtl {
         }
         for (birth, superblock) in programmed {
             self.blocks.table.set_stream(superblock, birth.stream);
-            let forgets = self.planted.is(Sabotage::StreamForgotten) && birth.stream.number() > 0;
+            let forgets = self.blocks.planted.is(Sabotage::StreamForgotten) && birth.stream.number() > 0;
             if forgets && media.unwritten_from(superblock).is_some() {
                 continue;
             }
@@ -123,7 +123,7 @@ impl PageFtl {
                         && truth(&map_client, page).all(|entry| decode(entry).is_none())
                 }
             };
-            if !current && !self.planted.is(Sabotage::StaleTrusted) {
+            if !current && !self.blocks.planted.is(Sabotage::StaleTrusted) {
                 map_client.stale.insert(page);
             }
         }

@@ -40,7 +40,7 @@ impl PageFtl {
         pool: u32,
         left: &mut Vec<Left>,
     ) -> bool {
-        let planted = self.planted.is(Sabotage::CopyOverrules) || self.planted.is(Sabotage::StaleMapping);
+        let planted = self.blocks.planted.is(Sabotage::CopyOverrules) || self.blocks.planted.is(Sabotage::StaleMapping);
         let Mapping::Ram(map) = &mut self.mapping else { return false };
         if planted || self.trims.is_some() || self.checkpoints.is_some() {
             return false;

@@ -37,7 +37,7 @@ impl PageFtl {
         let waiting = std::mem::take(&mut self.blocks.pools[pool as usize].waiting);
         let given_up = &mut self.blocks.pools[pool as usize];
         given_up.live -= waiting.len() as u32;
-        given_up.in_flight -= if self.planted.is(Sabotage::PromiseKept) { 0 } else { waiting.len() as u32 };
+        given_up.in_flight -= if self.blocks.planted.is(Sabotage::PromiseKept) { 0 } else { waiting.len() as u32 };
         self.note_load(pool);
         for unit in waiting {
             self.write(flash, owners, unit);
@@ -152,7 +152,7 @@ impl PageFtl {
         // Reserved, so that nothing else is promised the same space.
         self.blocks.pools[helper_pool as usize].live += units;
         self.blocks.pools[helper_pool as usize].in_flight +=
-            if self.planted.is(Sabotage::HelperUnreserved) { 0 } else { units };
+            if self.blocks.planted.is(Sabotage::HelperUnreserved) { 0 } else { units };
         self.copy_to(flash, pool, (helper_pool, copies));
         true
     }

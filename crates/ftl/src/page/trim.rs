@@ -225,7 +225,7 @@ impl PageFtl {
     /// programmed.
     pub(super) fn record_discard(&mut self, owner: Owner, lpn: Lpn) -> bool {
         let latest = self.versions.latest();
-        let Some(trims) = self.trims.as_mut().filter(|_| !self.planted.is(Sabotage::DiscardUnrecorded)) else {
+        let Some(trims) = self.trims.as_mut().filter(|_| !self.blocks.planted.is(Sabotage::DiscardUnrecorded)) else {
             return false;
         };
         // A write in progress is older than this discard.
@@ -315,7 +315,7 @@ impl PageFtl {
             std::mem::swap(&mut state.stored_for, &mut state.waiting);
             let (durable, image) = (state.durable, trims.image + page);
             let lpn = Lpn::new(trims.first + page);
-            flash.backend.media_mut().stage_image(image, durable, version, trims.image_of(page, self.planted));
+            flash.backend.media_mut().stage_image(image, durable, version, trims.image_of(page, self.blocks.planted));
             let mask = full_mask(self.blocks.geometry.sectors);
             let unit = PageWrite { lpn, owner: None, at: 0, mask, version, old_place: OldPlace::Unasked, stream: None };
             self.write(flash, owners, unit);

@@ -17,7 +17,9 @@ impl PageFtl {
     /// Checks, every `check_every` erases, whether the least worn superblock with data lags too far behind the most
     /// worn free one. If so, moves its data there.
     pub(super) fn level_wear(&mut self, flash: &mut Flash<'_>, pool: u32) {
-        let Some(threshold) = self.wear.threshold.filter(|_| !self.planted.is(Sabotage::NeverLevels)) else { return };
+        let Some(threshold) = self.wear.threshold.filter(|_| !self.blocks.planted.is(Sabotage::NeverLevels)) else {
+            return;
+        };
         let chosen = &mut self.blocks.pools[pool as usize];
         chosen.gc.since_check += 1;
         // With several streams of copies, victims wait until their copies fill a program, perhaps for ever.

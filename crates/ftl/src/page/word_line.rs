@@ -43,7 +43,7 @@ impl PageFtl {
         }
         let chosen = &self.blocks.pools[pool as usize];
         let ends = chosen.writes == 0 && flash.backend.is_timed() && chosen.each_list().any(|of| of.held);
-        if ends && !self.planted.is(Sabotage::HeldForgotten) {
+        if ends && !self.blocks.planted.is(Sabotage::HeldForgotten) {
             self.send_held(flash, pool);
             self.start_gc(flash, owners, pool);
         }
@@ -51,8 +51,8 @@ impl PageFtl {
 
     fn send_held(&mut self, flash: &mut Flash<'_>, pool: u32) {
         self.for_each_stream(pool, |ftl| {
-            let forgets =
-                ftl.planted.is(Sabotage::ParkedForgotten) && ftl.blocks.pools[pool as usize].stream != Stream::HOST;
+            let forgets = ftl.blocks.planted.is(Sabotage::ParkedForgotten)
+                && ftl.blocks.pools[pool as usize].stream != Stream::HOST;
             if ftl.blocks.pools[pool as usize].held && !forgets {
                 ftl.send(flash, pool);
             }

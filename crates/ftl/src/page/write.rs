@@ -27,7 +27,8 @@ impl PageFtl {
         if set != self.set_of_pages() && self.is_out_of_pages() {
             return self.refuse(owners, &unit);
         }
-        let drops = self.planted.is(Sabotage::UntimedDropped) && unit.version % 3 == 2 && unit.lpn.get() < self.units;
+        let drops =
+            self.blocks.planted.is(Sabotage::UntimedDropped) && unit.version % 3 == 2 && unit.lpn.get() < self.units;
         if drops && !flash.backend.is_timed() {
             return owners.write_done(unit.owner, Service::NONE);
         }
@@ -259,7 +260,7 @@ impl PageFtl {
         };
         self.blocks.pools[pool as usize].set = owners.set(unit.owner);
         let to = push_unit(flash, owners, assembly.command, unit);
-        let missed = self.planted.is(Sabotage::RestUnread) && unit.is_whole(self.blocks.geometry.sectors - 1);
+        let missed = self.blocks.planted.is(Sabotage::RestUnread) && unit.is_whole(self.blocks.geometry.sectors - 1);
         if !unit.is_whole(self.blocks.geometry.sectors) && !missed {
             self.read_rest(flash, owners, pool, unit, (assembly.command, to));
         }
@@ -297,13 +298,13 @@ impl PageFtl {
         let Some(psn) = self.rest_of(unit) else { return };
         let list = self.blocks.pools[pool as usize].list.expect("a program is in a list");
         let (superblock, _) = self.blocks.geometry.locate(psn);
-        if !self.planted.is(Sabotage::PinForgotten) {
+        if !self.blocks.planted.is(Sabotage::PinForgotten) {
             self.blocks.table.pin(superblock);
         }
         read_rest(flash, owners, list, (unit, psn), program);
         let stream = self.blocks.pools[pool as usize].stream;
         if let Some(open) = self.blocks.pools[pool as usize].open(stream) {
-            open.gate = (!self.planted.is(Sabotage::GateForgotten)).then_some(program.0);
+            open.gate = (!self.blocks.planted.is(Sabotage::GateForgotten)).then_some(program.0);
         }
     }
 
@@ -320,7 +321,7 @@ impl PageFtl {
             // One free superblock is reserved for copies of garbage collection, more during a collection.
             let least = 1 + self.blocks.pools[pool as usize].kept_for_copies();
             let kept = !self.blocks.gc.shared_log && (free <= least || !self.blocks.copies_fit(pool, free - 1, 0));
-            if kept && (free == 0 || !self.planted.is(Sabotage::ReserveTaken)) {
+            if kept && (free == 0 || !self.blocks.planted.is(Sabotage::ReserveTaken)) {
                 return None;
             }
             // Copies of wear levelling may be on their way to it.
@@ -367,7 +368,7 @@ impl PageFtl {
         let count = flash.backend.command(assembly.command).count();
         let slots = self.blocks.geometry.slots;
         let covered = assembly.start + count.div_ceil(slots) * slots;
-        let whole_rows = self.blocks.shape.whole_rows && !self.planted.is(Sabotage::RowsUnfilled);
+        let whole_rows = self.blocks.shape.whole_rows && !self.blocks.planted.is(Sabotage::RowsUnfilled);
         let end = if whole_rows { assembly.end } else { covered };
         flash.backend.set_padding(assembly.command, end - covered);
         // Further rows of a word line stay erased.

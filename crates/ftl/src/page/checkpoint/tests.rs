@@ -195,11 +195,11 @@ fn a_checkpoint_that_finds_no_space_is_given_up_and_the_one_before_counts() {
 /// whether the checkpoint vouches for a superblock that can be continued.
 fn vouches_for_an_end(planted: Planted) -> bool {
     let (config, mut rig) = small("volatile");
-    rig.ftl.planted = planted;
+    rig.ftl.blocks.planted = planted;
     (0..config.units / 2).for_each(|unit| rig.write(&[unit], None));
     rig.run_until_idle();
     rig.cut_power();
-    rig.ftl.planted = planted;
+    rig.ftl.blocks.planted = planted;
     rig.with_ftl(|ftl, _, _| ftl.want_checkpoint());
     rig.run_until_idle();
     rig.cut_power();

@@ -57,7 +57,7 @@ impl PageFtl {
     /// A list of a pool has ended: sends the programs that have waited long enough, and one program if no other list is in
     /// progress.
     pub(in crate::page) fn end_hold_of_streams(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, pool: u32) {
-        if self.planted.is(Sabotage::ParkedForgotten) || pool >= self.blocks.groups {
+        if self.blocks.planted.is(Sabotage::ParkedForgotten) || pool >= self.blocks.groups {
             return;
         }
         let mut sent = false;
