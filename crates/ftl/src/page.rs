@@ -59,17 +59,15 @@ use flash::nand::Media;
 use crate::counters::Counters;
 use crate::port::{Background, Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrite, PowerCycle, Preconditioning};
 
-use crate::toolkit::{DieLists, Reads, Versions, WearSpec};
+use crate::toolkit::{DieLists, Reads, WearSpec};
 
 use block_manager::BlockManager;
-use checkpoint::Checkpoints;
 use gather::Gather;
 use mapping::Mapping;
 use moves::Left;
 use placement::Placer;
 use pool_set::PoolSet;
 use streams::Streams;
-use trim::Trims;
 
 pub(crate) use checkpoint_pages::CheckpointPages;
 pub use checkpoint_spec::CheckpointSpec;
@@ -117,25 +115,17 @@ pub struct PageFtl {
     wear: WearSpec,
     copy_back: bool,
     unmapped_reads: UnmappedReads,
-    /// Mapping units the host can address.
-    units: u32,
     mapping: Mapping,
     placer: Placer,
     /// The streams, if host data or copies have several.
     streams: Option<Box<Streams>>,
     rng: Rng,
-    versions: Versions,
-    /// The trim pages, if discards are durable.
-    trims: Option<Box<Trims>>,
-    checkpoints: Option<Box<Checkpoints>>,
     /// True if the program to be begun is one of a checkpoint's pages.
     stores_checkpoint: bool,
     /// Mapping units of each set that have no space in any pool of the set until other programs end.
     unplaced: Vec<VecDeque<PageWrite>>,
     /// A pool may have given up.
     gave_up: bool,
-    /// Mapping units that recovery found.
-    found: u32,
     /// Mapping units of the host that have been programmed since the power came on, modulo 2^32.
     programmed: u32,
     /// What the mapping units of the copy that has just ended have left, without those that the map unit still has to
@@ -163,17 +153,15 @@ pub struct PageFtl {
 impl PageFtl {
     pub(crate) fn mount(config: &PageConfig, from: &Mount<'_>) -> Self {
         let geometry = &config.geometry;
-        let blocks = BlockManager::new(config, from);
-        let mut ftl = Self {
+        let mut blocks = BlockManager::new(config, from);
+        let mapping = Mapping::recover(&mut blocks, config, from.media);
+        Self {
             gathers: config.gathers,
             firmware: config.firmware,
             owed: Span::ZERO,
             wear: config.wear.clone(),
             copy_back: config.copy_back,
             unmapped_reads: config.unmapped_reads,
-            units: config.units,
-            // Recovery replaces it.
-            mapping: Mapping::new(0),
             unplaced: vec![VecDeque::new(); blocks.sets.len()],
             gave_up: false,
             placer: match Placer::new(&config.placement, geometry, &config.sets) {
@@ -182,11 +170,7 @@ impl PageFtl {
             },
             streams: Streams::new(&config.streams, geometry),
             rng: Rng::stream(from.seed ^ from.planted.whim(), "ftl.gc"),
-            versions: Versions::default(),
-            trims: None,
-            checkpoints: None,
             stores_checkpoint: false,
-            found: 0,
             programmed: 0,
             moved: Vec::new(),
             expected: None,
@@ -198,10 +182,9 @@ impl PageFtl {
             touched: Vec::new(),
             gather: config.map_gather.map(Gather::new),
             reading: DieLists::new(geometry.die_count()),
+            mapping,
             blocks,
-        };
-        ftl.recover(config, from.media);
-        ftl
+        }
     }
 
     fn memory(config: &PageConfig) -> u64 {
@@ -258,7 +241,7 @@ impl Ftl for PageFtl {
     }
 
     fn units(&self) -> u32 {
-        self.units
+        self.mapping.units
     }
 
     fn batch(&self, _: u32) -> u32 {
@@ -270,11 +253,11 @@ impl Ftl for PageFtl {
     }
 
     fn latest_version(&self) -> u32 {
-        self.versions.latest()
+        self.mapping.versions.latest()
     }
 
     fn next_version(&mut self) -> u32 {
-        self.versions.next()
+        self.mapping.versions.next()
     }
 
     #[inline]
@@ -313,16 +296,16 @@ impl Ftl for PageFtl {
 
     /// A discard that waits for its record must not come after a newer write.
     fn discards_in_order(&self) -> bool {
-        self.trims.is_some()
+        self.mapping.trims.is_some()
     }
 
     /// A discard with a record on flash needs space for it.
     fn may_refuse_discards(&self) -> bool {
-        self.trims.is_some()
+        self.mapping.trims.is_some()
     }
 
     fn discard(&mut self, now: Time, owner: Owner, lpn: Lpn) -> bool {
-        self.discard(now, owner, lpn)
+        self.mapping.discard(&mut self.blocks, now, owner, lpn)
     }
 
     #[inline]
@@ -336,23 +319,23 @@ impl Ftl for PageFtl {
     }
 
     fn may_hold(&self, lpn: Lpn, media: &Media, _: Option<&Media>) -> bool {
-        self.may_hold(lpn, media)
+        self.mapping.may_hold(lpn, media)
     }
 
     #[inline]
     fn prefetch(&self, unit: usize, media: &Media) {
-        self.fetch(unit, media);
+        self.mapping.fetch(unit, media);
     }
 
     #[inline(always)]
     #[allow(clippy::inline_always)] // Three fields that are mostly empty.
     fn is_due(&self, timed: bool) -> bool {
-        self.map_is_due(timed) || self.trims_are_due() || self.checkpoint_is_due()
+        self.mapping.map_is_due(timed) || self.mapping.side_pages_are_due(&self.blocks)
     }
 
     fn counters(&self, now: Time) -> Counters {
         let streams = self.streams.as_ref().map(|streams| Box::new(streams.counters.clone()));
-        Counters { map: self.map_counters(now), streams, ..Counters::default() }
+        Counters { map: self.mapping.map_counters(now), streams, ..Counters::default() }
     }
 
     fn background(&mut self) -> Option<&mut dyn Background> {

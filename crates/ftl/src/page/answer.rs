@@ -3,7 +3,7 @@
 use base::units::{Lpn, Psn, Time};
 
 use super::map_client::Question;
-use super::mapping::Mapping;
+use super::mapping::L2p;
 use super::{PageFtl, UnmappedReads};
 use crate::map_unit::{Answer, Job, Ticket};
 use crate::port::{Flash, OldPlace, Owners, PageRead, PageWrite};
@@ -14,7 +14,7 @@ impl PageFtl {
     pub(crate) fn advance_map(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         let timed = flash.backend.is_timed();
         let nothing_waits = self.nothing_waits();
-        let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
+        let L2p::MapUnit(map_client) = &mut self.mapping.l2p else { return };
         let awaited = map_client.changes > 0;
         let mut out = map_client.advance(flash.now, timed, nothing_waits);
         if out.answers.is_empty() && out.jobs.is_empty() && nothing_waits {
@@ -30,17 +30,22 @@ impl PageFtl {
         }
         for job in out.jobs.drain(..) {
             match job {
-                Job::Load(page) => self.load_page(flash, page),
-                Job::Store(page) => self.store_page(flash, owners, page),
+                Job::Load(page) => self.mapping.load_page(&mut self.blocks, flash, page),
+                Job::Store(page) => {
+                    let sectors = self.blocks.geometry.sectors;
+                    if let Some(unit) = self.mapping.stage_page(flash.backend.media_mut(), page, sectors) {
+                        self.write(flash, owners, unit);
+                    }
+                }
             }
         }
-        if let Mapping::MapUnit(map_client) = &mut self.mapping {
+        if let L2p::MapUnit(map_client) = &mut self.mapping.l2p {
             map_client.out = out;
             if timed {
                 map_client.schedule(flash.now, flash.events);
             }
         }
-        if awaited && !self.awaits_answers() {
+        if awaited && !self.mapping.awaits_answers() {
             // Wakes all pools with waiting writes: the last answer has come, so they must decide without it.
             let mut at = 0;
             while let Some(pool) = self.first_with_waiting(at) {
@@ -49,7 +54,7 @@ impl PageFtl {
             }
         }
         self.collect_changed(flash, owners);
-        if awaited && !self.awaits_answers() {
+        if awaited && !self.mapping.awaits_answers() {
             self.place_unplaced(flash, owners);
         }
         let sends = !self.touched.is_empty();
@@ -63,10 +68,13 @@ impl PageFtl {
     /// Most steps of a map unit concern only the map unit. Lets it do such steps up to `until`, as long as nothing else
     /// happens; see [`crate::Background::work_alone`].
     pub(crate) fn map_works_alone(&mut self, flash: &mut Flash<'_>, until: Time, stepped: impl FnMut(Time)) -> bool {
-        if !self.nothing_waits() || self.trims_are_due() || !flash.backend.is_timed() {
+        if !self.nothing_waits()
+            || self.mapping.trims.as_ref().is_some_and(|trims| trims.is_due())
+            || !flash.backend.is_timed()
+        {
             return false;
         }
-        let Mapping::MapUnit(map_client) = &mut self.mapping else { return false };
+        let L2p::MapUnit(map_client) = &mut self.mapping.l2p else { return false };
         map_client.work_alone(&mut flash.now, until, flash.events, stepped)
     }
 
@@ -76,7 +84,7 @@ impl PageFtl {
     }
 
     fn answered(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, ticket: Ticket, answer: Answer) {
-        let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
+        let L2p::MapUnit(map_client) = &mut self.mapping.l2p else { return };
         match (map_client.close(ticket), answer) {
             (Question::Read(look_up), Answer::Places(places)) => {
                 let sectors = self.blocks.geometry.sectors as i32;

@@ -5,7 +5,7 @@ use flash::nand::{Media, Spare};
 
 use super::PageFtl;
 use super::map_client::SettledMap;
-use super::mapping::Mapping;
+use super::mapping::L2p;
 
 impl PageFtl {
     /// Checks that every mapping unit is where the map points to, and that exactly those slots count as valid that the
@@ -14,17 +14,16 @@ impl PageFtl {
     /// # Panics
     /// If an invariant is broken.
     pub(crate) fn check(&self, media: &Media) {
-        let SettledMap { mut places, passing } = match &self.mapping {
-            Mapping::Ram(map) => {
+        let SettledMap { mut places, passing } = match &self.mapping.l2p {
+            L2p::Ram(map) => {
                 SettledMap { places: (0..map.len()).map(|lpn| map.get(Lpn::new(lpn))).collect(), passing: Vec::new() }
             }
-            Mapping::MapUnit(map_client) => map_client.settled(media),
+            L2p::MapUnit(map_client) => map_client.settled(media),
         };
-        if let Mapping::MapUnit(map_client) = &self.mapping {
+        if let L2p::MapUnit(map_client) = &self.mapping.l2p {
             places.extend((0..map_client.directory.len()).map(|page| map_client.directory.get(Lpn::new(page))));
         }
-        places.extend(self.trim_places());
-        places.extend(self.checkpoint_places());
+        places.extend(self.mapping.side_places());
         let mut valid = vec![0u32; self.blocks.geometry.superblock_count() as usize];
         let mut expected = vec![false; self.blocks.geometry.slot_count() as usize];
         let mut expect = |psn: Psn| {

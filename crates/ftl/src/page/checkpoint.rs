@@ -23,15 +23,18 @@ pub(super) mod record;
 #[cfg(test)]
 mod tests;
 
-use base::units::{Lpn, Psn, SuperblockId};
-use flash::backend::{Cause, Slot};
-use flash::nand::Stream;
+use std::ops::Range;
 
+use base::units::{Lpn, Psn, SuperblockId};
+use flash::backend::Slot;
+use flash::nand::Media;
+
+use super::CheckpointPages;
+use super::block_manager::BlockManager;
 use super::block_manager::table::State;
-use super::mapping::Mapping;
+use super::mapping::{L2p, Mapping};
 use super::trim::Trims;
-use super::{CheckpointPages, PageFtl};
-use crate::port::{Flash, OldPlace, Owners, PageWrite, full_mask};
+use crate::port::PageWrite;
 use crate::sabotage::Sabotage;
 use crate::toolkit::Map;
 use record::Record;
@@ -58,6 +61,8 @@ struct Writing {
 #[derive(Clone, Debug)]
 pub(super) struct Checkpoints {
     shape: CheckpointPages,
+    /// Mapping units of the host.
+    units: u32,
     /// The logical number of the first page.
     first: u32,
     /// The number of the record's image.
@@ -79,12 +84,13 @@ pub(super) struct Checkpoints {
 }
 
 impl Checkpoints {
-    const fn holds(&self, lpn: Lpn) -> bool {
+    /// True if a logical number is that of a page of a checkpoint.
+    pub(super) const fn holds(&self, lpn: Lpn) -> bool {
         lpn.get() >= self.first
     }
 
-    /// The pages that may be handed over now.
-    fn next_pages(&self, program: u32) -> Option<std::ops::Range<u32>> {
+    /// The pages that may be handed over now, in programs of so many slots.
+    fn next_pages(&self, program: u32) -> Option<Range<u32>> {
         let writing = self.writing.as_ref()?;
         let (next, last) = (writing.next, self.shape.each - 1);
         let under_way = next - writing.stored;
@@ -97,205 +103,175 @@ impl Checkpoints {
         (next < end && !waits).then_some(next..end)
     }
 
-    /// True if a checkpoint must be begun now that so many superblocks have been opened.
-    const fn begins(&self, opened: u32) -> bool {
-        let is_due = opened.wrapping_sub(self.began_at) >= self.shape.every;
+    /// True if a checkpoint must be begun now.
+    fn begins(&self, blocks: &BlockManager) -> bool {
+        let is_due = blocks.opened.wrapping_sub(self.began_at) >= self.shape.every;
         self.writing.is_none() && (self.wanted || (self.used && is_due))
+    }
+
+    /// True if a checkpoint must be begun, or pages of one must be stored now.
+    pub(super) fn is_due(&self, blocks: &BlockManager) -> bool {
+        self.begins(blocks) || self.next_pages(blocks.program_slots()).is_some()
+    }
+
+    /// The power is about to go off: one more checkpoint.
+    pub(super) const fn want(&mut self) {
+        self.wanted = true;
+    }
+
+    /// Notes that something is written. Returns true if it is a page of a checkpoint.
+    pub(super) const fn note_write(&mut self, lpn: Lpn) -> bool {
+        let stores = self.holds(lpn);
+        self.used |= !stores;
+        stores
+    }
+
+    /// The places of all pages.
+    pub(super) fn places(&self) -> impl Iterator<Item = Option<Psn>> + '_ {
+        (0..self.directory.len()).map(|page| self.directory.get(Lpn::new(page)))
+    }
+
+    /// The table of the places of the pages, and the number of a page in it, if a logical number is that of one.
+    pub(super) fn entry(&mut self, lpn: Lpn) -> Option<(&mut Map, Lpn)> {
+        self.holds(lpn).then(|| Lpn::new(lpn.get() - self.first)).map(|page| (&mut self.directory, page))
+    }
+
+    /// Notes which superblocks are closed, in the media's image of the record.
+    fn begin(&mut self, blocks: &BlockManager, media: &mut Media, version: u32) {
+        (self.began_at, self.used, self.wanted) = (blocks.opened, false, false);
+        let generation = self.valid.map_or(0, |valid| 1 - valid.generation);
+        self.writing = Some(Writing { generation, version, next: 0, stored: 0 });
+        let (superblocks, slots) = (self.shape.superblocks, self.shape.slots);
+        let (image, words) = (self.image, Record::words(superblocks, slots));
+        let openings = media.openings();
+        media.stage_image(image, self.valid.map(|valid| valid.version), version, &[]);
+        Record::begin(media.image_to_fill(image, version, words), openings);
+        for superblock in (0..superblocks).map(SuperblockId::new) {
+            let state = blocks.table.state(superblock);
+            // No program comes before its erase, and an erase leaves a trace.
+            let closed = matches!(state, State::Closed | State::Victim | State::Erasing);
+            // A rescue may continue one that a power cut has closed early.
+            let ended = blocks.planted.is(Sabotage::EndVouched) || media.unwritten_from(superblock).is_none();
+            let closed = closed && ended && !blocks.table.is_failing(superblock);
+            if closed || (state == State::Open && blocks.planted.is(Sabotage::OpenVouched)) {
+                Record::vouch(media.image_to_fill(image, version, words), superblock);
+            }
+        }
+        #[cfg(test)]
+        self.stored.insert(version, Vec::new());
+    }
+
+    /// Makes the image of the next page, if it is `page`: one before it may have been refused, and the checkpoint given up.
+    /// Returns the write that stores it.
+    fn stage(
+        &mut self,
+        (l2p, trims): (&L2p, Option<&Trims>),
+        blocks: &BlockManager,
+        media: &mut Media,
+        page: u32,
+    ) -> Option<PageWrite> {
+        let writing = self.writing.as_mut().filter(|writing| writing.next == page)?;
+        writing.next += 1;
+        let (version, generation, shape) = (writing.version, writing.generation, self.shape);
+        if page < shape.maps {
+            let words = Record::words(shape.superblocks, shape.slots);
+            let words = media.image_to_fill(self.image, version, words);
+            for unit in page * shape.entries..shape.covered.min((page + 1) * shape.entries) {
+                let place = match l2p {
+                    L2p::Ram(map) if unit < self.units => map.get(Lpn::new(unit)),
+                    _ => trims.and_then(|trims| trims.place(unit - self.units)),
+                };
+                #[cfg(test)]
+                self.stored.entry(version).or_default().push(crate::map_unit::encode(place));
+                let Some(psn) = place else { continue };
+                if Record::is_vouched(words, blocks.geometry.locate(psn).0) {
+                    Record::lead(words, shape.superblocks, psn);
+                }
+            }
+        }
+        if page == shape.each - 1 {
+            media.image_is_filled(self.image, version);
+        }
+        let lpn = Lpn::new(self.first + generation * shape.each + page);
+        Some(PageWrite::of_ftl(lpn, version, blocks.geometry.sectors))
+    }
+
+    /// A page has been programmed. The last makes the checkpoint count, and the one before it garbage.
+    fn page_stored(&mut self, blocks: &mut BlockManager, media: &mut Media, slot: &Slot, psn: Psn) {
+        let Some(writing) = self.writing.as_mut().filter(|writing| writing.version == slot.version) else {
+            // The checkpoint has been given up.
+            let pool = blocks.pool_at(psn);
+            blocks.pools[pool as usize].live -= 1;
+            return;
+        };
+        writing.stored += 1;
+        let complete = writing.stored == self.shape.each;
+        let Writing { generation, version, .. } = *writing;
+        let before = self.directory.set(Lpn::new(slot.lpn.get() - self.first), Some(psn));
+        assert!(before.is_none(), "{} was garbage when it was written again", slot.lpn);
+        blocks.table.mark_valid(psn);
+        if complete {
+            media.keep_image(self.image, version);
+            #[cfg(test)]
+            self.stored.retain(|stored, _| *stored == version);
+            self.writing = None;
+            self.valid = Some(Complete { generation, version });
+            self.drop_generation(blocks, 1 - generation);
+        }
+    }
+
+    /// A page finds no space: the checkpoint is given up, and the one before it still counts.
+    pub(super) fn give_up(&mut self, blocks: &mut BlockManager, unit: &PageWrite) {
+        if let Some(writing) = self.writing.take_if(|writing| writing.version == unit.version) {
+            self.drop_generation(blocks, writing.generation);
+        }
+    }
+
+    /// The pages of a checkpoint become garbage.
+    fn drop_generation(&mut self, blocks: &mut BlockManager, generation: u32) {
+        let each = self.shape.each;
+        for page in generation * each..(generation + 1) * each {
+            if let Some(psn) = self.directory.set(Lpn::new(page), None) {
+                blocks.invalidate(psn);
+            }
+        }
     }
 }
 
-impl PageFtl {
+impl Mapping {
     /// True if a logical number is that of a page of a checkpoint.
     #[inline]
     pub(super) fn is_checkpoint(&self, lpn: Lpn) -> bool {
         self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.holds(lpn))
     }
 
-    /// The table of the places of pages numbered behind the map's, and the number of a page in it, if a logical number
-    /// is that of one.
-    pub(super) fn side_directory<'a>(
-        trims: &'a mut Option<Box<Trims>>,
-        checkpoints: &'a mut Option<Box<Checkpoints>>,
-        lpn: Lpn,
-    ) -> Option<(&'a mut Map, Lpn)> {
-        match checkpoints.as_mut().filter(|checkpoints| checkpoints.holds(lpn)) {
-            Some(checkpoints) => {
-                let page = Lpn::new(lpn.get() - checkpoints.first);
-                Some((&mut checkpoints.directory, page))
-            }
-            None => Self::trim_directory(trims, lpn),
+    /// Begins a checkpoint if one is due.
+    pub(super) fn begin_due_checkpoint(&mut self, blocks: &BlockManager, media: &mut Media) {
+        if let Some(checkpoints) = self.checkpoints.as_mut().filter(|checkpoints| checkpoints.begins(blocks)) {
+            checkpoints.begin(blocks, media, self.versions.next());
         }
     }
 
-    /// The places of all pages of checkpoints.
-    pub(super) fn checkpoint_places(&self) -> impl Iterator<Item = Option<Psn>> + '_ {
-        let directory = self.checkpoints.iter().map(|checkpoints| &checkpoints.directory);
-        directory.flat_map(|directory| (0..directory.len()).map(|page| directory.get(Lpn::new(page))))
+    /// The pages of the checkpoint under way that may be stored now.
+    pub(super) fn next_checkpoint_pages(&self, blocks: &BlockManager) -> Option<Range<u32>> {
+        self.checkpoints.as_ref()?.next_pages(blocks.program_slots())
     }
 
-    /// The program under assembly in a pool ends if a mapping unit does not belong in it: pages of checkpoints have
-    /// programs of their own, and so a cause of their own.
-    #[inline]
-    pub(super) fn part_programs(&mut self, flash: &mut Flash<'_>, pool: u32, unit: &PageWrite) {
-        let Some(checkpoints) = &mut self.checkpoints else { return };
-        let stores = checkpoints.holds(unit.lpn);
-        checkpoints.used |= !stores;
-        self.stores_checkpoint = stores;
-        let other = |command| (flash.backend.command(command).cause == Cause::Map) != stores;
-        if self.blocks.pools[pool as usize].program.is_some_and(|assembly| other(assembly.command)) {
-            self.send(flash, pool);
-        }
+    /// The write that stores a page of the checkpoint under way; none if the checkpoint has been given up.
+    pub(super) fn stage_checkpoint_page(
+        &mut self,
+        blocks: &BlockManager,
+        media: &mut Media,
+        page: u32,
+    ) -> Option<PageWrite> {
+        let Self { l2p, trims, checkpoints, .. } = self;
+        checkpoints.as_mut()?.stage((l2p, trims.as_deref()), blocks, media, page)
     }
 
-    /// True if a checkpoint must be begun, or pages of one must be stored now.
-    #[inline]
-    pub(super) fn checkpoint_is_due(&self) -> bool {
-        let program = self.blocks.program_slots();
-        self.checkpoints.as_ref().is_some_and(|of| of.begins(self.blocks.opened) || of.next_pages(program).is_some())
-    }
-
-    /// The power is about to go off: one more checkpoint.
-    pub(super) fn want_checkpoint(&mut self) {
+    /// A page of a checkpoint has been programmed.
+    pub(super) fn checkpoint_stored(&mut self, blocks: &mut BlockManager, media: &mut Media, slot: &Slot, psn: Psn) {
         if let Some(checkpoints) = &mut self.checkpoints {
-            checkpoints.wanted = true;
-        }
-    }
-
-    /// Begins a checkpoint, or stores its next pages.
-    pub(super) fn store_checkpoint(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
-        let program = self.blocks.program_slots();
-        if self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.begins(self.blocks.opened)) {
-            self.begin_checkpoint(flash);
-        }
-        let mut stored = false;
-        while let Some(pages) = self.checkpoints.as_ref().and_then(|checkpoints| checkpoints.next_pages(program)) {
-            self.begin_request(0);
-            for page in pages {
-                self.store_checkpoint_page(flash, owners, page);
-            }
-            // They wait for no data of the host.
-            for i in 0..self.touched.len() {
-                let pool = self.touched[i];
-                self.blocks.pools[pool as usize].turn_to(Stream::HOST);
-                let of_map = |command| flash.backend.command(command).cause == Cause::Map;
-                if self.blocks.pools[pool as usize].program.is_some_and(|assembly| of_map(assembly.command)) {
-                    self.send(flash, pool);
-                }
-            }
-            stored = true;
-        }
-        if stored {
-            self.end_write(flash, owners);
-        }
-    }
-
-    /// Notes which superblocks are closed, in the media's image of the record.
-    fn begin_checkpoint(&mut self, flash: &mut Flash<'_>) {
-        let version = self.versions.next();
-        let (planted, blocks) = (self.blocks.planted, &self.blocks.table);
-        let Some(checkpoints) = &mut self.checkpoints else { return };
-        (checkpoints.began_at, checkpoints.used, checkpoints.wanted) = (self.blocks.opened, false, false);
-        let generation = checkpoints.valid.map_or(0, |valid| 1 - valid.generation);
-        checkpoints.writing = Some(Writing { generation, version, next: 0, stored: 0 });
-        let (superblocks, slots) = (checkpoints.shape.superblocks, checkpoints.shape.slots);
-        let (image, words) = (checkpoints.image, Record::words(superblocks, slots));
-        let media = flash.backend.media_mut();
-        let openings = media.openings();
-        media.stage_image(image, checkpoints.valid.map(|valid| valid.version), version, &[]);
-        Record::begin(media.image_to_fill(image, version, words), openings);
-        for superblock in (0..superblocks).map(SuperblockId::new) {
-            let state = blocks.state(superblock);
-            // No program comes before its erase, and an erase leaves a trace.
-            let closed = matches!(state, State::Closed | State::Victim | State::Erasing);
-            // A rescue may continue one that a power cut has closed early.
-            let ended = planted.is(Sabotage::EndVouched) || media.unwritten_from(superblock).is_none();
-            let closed = closed && ended && !blocks.is_failing(superblock);
-            if closed || (state == State::Open && planted.is(Sabotage::OpenVouched)) {
-                Record::vouch(media.image_to_fill(image, version, words), superblock);
-            }
-        }
-        #[cfg(test)]
-        checkpoints.stored.insert(version, Vec::new());
-    }
-
-    fn store_checkpoint_page(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, page: u32) {
-        // A page before this one may have been refused, and the checkpoint given up.
-        let Some(checkpoints) = &mut self.checkpoints else { return };
-        let Some(writing) = checkpoints.writing.as_mut().filter(|writing| writing.next == page) else { return };
-        writing.next += 1;
-        let (version, generation, shape) = (writing.version, writing.generation, checkpoints.shape);
-        if page < shape.maps {
-            let words = flash.backend.media_mut().image_to_fill(
-                checkpoints.image,
-                version,
-                Record::words(shape.superblocks, shape.slots),
-            );
-            for unit in page * shape.entries..shape.covered.min((page + 1) * shape.entries) {
-                let place = match (&self.mapping, unit.checked_sub(self.units)) {
-                    (Mapping::Ram(map), None) => map.get(Lpn::new(unit)),
-                    (_, trim) => self.trims.as_ref().zip(trim).and_then(|(trims, page)| trims.place(page)),
-                };
-                #[cfg(test)]
-                checkpoints.stored.entry(version).or_default().push(crate::map_unit::encode(place));
-                let Some(psn) = place else { continue };
-                if Record::is_vouched(words, self.blocks.geometry.locate(psn).0) {
-                    Record::lead(words, shape.superblocks, psn);
-                }
-            }
-        }
-        if page == shape.each - 1 {
-            flash.backend.media_mut().image_is_filled(checkpoints.image, version);
-        }
-        let lpn = Lpn::new(checkpoints.first + generation * shape.each + page);
-        let mask = full_mask(self.blocks.geometry.sectors);
-        self.write(
-            flash,
-            owners,
-            PageWrite { lpn, owner: None, at: 0, mask, version, old_place: OldPlace::Unasked, stream: None },
-        );
-    }
-
-    /// A page of a checkpoint has been programmed. The last makes it count, and the one before it garbage.
-    pub(super) fn checkpoint_stored(&mut self, flash: &mut Flash<'_>, slot: &Slot, psn: Psn) {
-        let pool = self.blocks.pool_at(psn);
-        let Some(checkpoints) = &mut self.checkpoints else { return };
-        let Some(writing) = checkpoints.writing.as_mut().filter(|writing| writing.version == slot.version) else {
-            // The checkpoint has been given up.
-            self.blocks.pools[pool as usize].live -= 1;
-            return;
-        };
-        writing.stored += 1;
-        let complete = writing.stored == checkpoints.shape.each;
-        let Writing { generation, version, .. } = *writing;
-        let before = checkpoints.directory.set(Lpn::new(slot.lpn.get() - checkpoints.first), Some(psn));
-        assert!(before.is_none(), "{} was garbage when it was written again", slot.lpn);
-        self.blocks.table.mark_valid(psn);
-        if complete {
-            flash.backend.media_mut().keep_image(checkpoints.image, version);
-            #[cfg(test)]
-            checkpoints.stored.retain(|stored, _| *stored == version);
-            checkpoints.writing = None;
-            checkpoints.valid = Some(Complete { generation, version });
-            self.drop_generation(1 - generation);
-        }
-    }
-
-    /// A page of a checkpoint finds no space: the checkpoint is given up, and the one before it still counts.
-    pub(super) fn give_up_checkpoint(&mut self, unit: &PageWrite) {
-        let Some(checkpoints) = &mut self.checkpoints else { return };
-        if let Some(writing) = checkpoints.writing.take_if(|writing| writing.version == unit.version) {
-            self.drop_generation(writing.generation);
-        }
-    }
-
-    /// The pages of a checkpoint become garbage.
-    fn drop_generation(&mut self, generation: u32) {
-        let Some(each) = self.checkpoints.as_ref().map(|checkpoints| checkpoints.shape.each) else { return };
-        for page in generation * each..(generation + 1) * each {
-            let dropped = self.checkpoints.as_mut().and_then(|of| of.directory.set(Lpn::new(page), None));
-            if let Some(psn) = dropped {
-                self.blocks.invalidate(psn);
-            }
+            checkpoints.page_stored(blocks, media, slot, psn);
         }
     }
 }

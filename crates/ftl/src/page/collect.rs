@@ -11,7 +11,7 @@ use flash::nand::{Spare, Stream, Target};
 
 use super::block_manager::pool::{Holds, Victim};
 use super::block_manager::table::State;
-use super::mapping::Mapping;
+use super::mapping::L2p;
 use super::moves::Left;
 use super::prefetch::fetch_gathered;
 use super::victim::Moment;
@@ -68,7 +68,7 @@ impl PageFtl {
         let empty_soon = chosen.gc.victims.iter().any(|victim| self.blocks.table.valid(victim.superblock) == 0);
         let last = (no_room || chosen.gc.victims.is_empty()) && !empty_soon;
         // Answers still to come may leave garbage here. Translation pages must not wait for them.
-        let last = last && (self.blocks.kind_in(pool) == Holds::Pages || !self.awaits_answers());
+        let last = last && (self.blocks.kind_in(pool) == Holds::Pages || !self.mapping.awaits_answers());
         if last && self.blocks.kind_in(pool) == Holds::Pages && self.blocks.lend_block(pool - self.blocks.groups, 0) {
             self.resume(flash, owners, pool);
             return self.collect(flash, owners, pool);
@@ -150,7 +150,7 @@ impl PageFtl {
         for psn in dropped {
             if psn.get() % 16 == 5 {
                 self.blocks.table.unpin(self.blocks.geometry.locate(psn).0);
-                self.drop_unit(flash, psn);
+                self.mapping.drop_unit(&mut self.blocks, flash, psn);
             } else {
                 self.blocks.pools[pool as usize].gc.gathered.push(psn);
             }
@@ -161,7 +161,7 @@ impl PageFtl {
     /// gathered already, if that takes copies of any class. Returns false if it took none.
     pub(super) fn begin_victim(&mut self, flash: &Flash<'_>, pool: u32, fills_up: bool) -> bool {
         // The map unit, which must answer for copies of data, has not started.
-        if self.blocks.kind_in(pool) == Holds::Data && self.is_rewriting() {
+        if self.blocks.kind_in(pool) == Holds::Data && self.mapping.is_rewriting() {
             return false;
         }
         let chosen = &mut self.blocks.pools[pool as usize];
@@ -222,7 +222,7 @@ impl PageFtl {
         gc.is_stale |= valid == 0;
         // The more valid mapping units a victim has, the more turns the collector needs (Woo and Min, Sec. 4.6); of
         // several victims the latest sets the weight. Copies of translation pages ask the map unit nothing.
-        if let Mapping::MapUnit(map_client) = &mut self.mapping
+        if let L2p::MapUnit(map_client) = &mut self.mapping.l2p
             && pool < self.blocks.groups
         {
             map_client.unit.set_collector_weight(valid, self.blocks.geometry.superblock_slots());
@@ -317,7 +317,7 @@ impl PageFtl {
         let program = flash.backend.add_program(list, cause, target, stream);
         let pool = self.blocks.pool_of(target.superblock);
         self.blocks.pass_gate(flash, pool, stream, program);
-        let newer = self.blocks.planted.is(Sabotage::CopyLooksNewer).then(|| self.versions.next());
+        let newer = self.blocks.planted.is(Sabotage::CopyLooksNewer).then(|| self.mapping.versions.next());
         let mut read = None;
         for psn in gathered {
             let mut copy = Slot { psn: *psn, ..Slot::default() };
@@ -375,10 +375,18 @@ impl PageFtl {
             self.fetch_for_end(flash, owners, handle);
             // Mapping units that the map unit is asked for stay pinned until its answer.
             let mut moved = std::mem::take(&mut self.moved);
-            if failed || !self.enter_copies(flash, handle, here, &mut moved) {
+            if failed || !self.mapping.enter_copies(&mut self.blocks, flash, handle, here, &mut moved) {
                 for i in 0..count {
                     let Programmed { slot, psn, torn } = Programmed::of(flash.backend, handle, (target, failed), i);
-                    if torn || self.enter_copy(flash.now, slot.lpn, [slot.psn, psn], (target.superblock, here)) {
+                    if torn
+                        || self.mapping.enter_copy(
+                            &mut self.blocks,
+                            flash.now,
+                            slot.lpn,
+                            [slot.psn, psn],
+                            (target.superblock, here),
+                        )
+                    {
                         moved.push(Left::alone(self.blocks.geometry.locate(slot.psn).0));
                     }
                 }
@@ -429,7 +437,7 @@ impl PageFtl {
                 self.blocks.hand_over(group);
             }
             self.blocks.pools[pool as usize].stuck = false;
-            if !self.is_rewriting() {
+            if !self.mapping.is_rewriting() {
                 self.level_wear(flash, group);
             }
         }
@@ -528,12 +536,12 @@ mod tests {
             let (emptiest, fullest) = (closed[0], closed[closed.len() - 1]);
             assert!(ftl.blocks.table.valid(fullest) - ftl.blocks.table.valid(emptiest) >= slots / 4, "two that differ");
             for victim in [fullest, emptiest] {
-                let Mapping::MapUnit(map_client) = &ftl.mapping else { panic!("it has a map unit") };
+                let L2p::MapUnit(map_client) = &ftl.mapping.l2p else { panic!("it has a map unit") };
                 let before = format!("{:?}", map_client.unit);
                 let mut told = map_client.unit.clone();
                 told.set_collector_weight(ftl.blocks.table.valid(victim), slots);
                 ftl.take_victim(ftl.blocks.pool_of(victim), victim, Cause::Gc);
-                let Mapping::MapUnit(map_client) = &ftl.mapping else { panic!("it has a map unit") };
+                let L2p::MapUnit(map_client) = &ftl.mapping.l2p else { panic!("it has a map unit") };
                 let after = format!("{:?}", map_client.unit);
                 assert!(after == format!("{told:?}") && after != before, "{map} was not notified of {victim}");
             }

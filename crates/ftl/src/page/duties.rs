@@ -1,16 +1,18 @@
 //! What the page-mapped FTL does beside requests.
 
 use base::units::{Lpn, Time};
-use flash::nand::Media;
+use flash::backend::Cause;
+use flash::nand::{Media, Stream};
 
 use super::PageFtl;
+use super::mapping::Mapping;
 use crate::port::{Background, Flash, Owners, PowerCycle, Preconditioning};
 
 impl Background for PageFtl {
     fn run_due(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         self.blocks.now = flash.now;
         self.advance_map(flash, owners);
-        let stores = self.trims_are_due() || self.checkpoint_is_due();
+        let stores = self.mapping.side_pages_are_due(&self.blocks);
         self.store_trims(flash, owners);
         self.store_checkpoint(flash, owners);
         if stores {
@@ -20,7 +22,7 @@ impl Background for PageFtl {
     }
 
     fn wake(&mut self, now: Time) {
-        self.wake(now);
+        self.mapping.wake(now);
     }
 
     fn work_alone(&mut self, flash: &mut Flash<'_>, until: Time, stepped: &mut dyn FnMut(Time)) -> bool {
@@ -34,35 +36,41 @@ impl Background for PageFtl {
 
 impl PowerCycle for PageFtl {
     fn found(&self) -> u32 {
-        self.found
+        self.mapping.found
     }
 
     fn is_recovering(&self) -> bool {
-        self.is_rewriting()
+        self.mapping.is_rewriting()
     }
 
     fn stale_pages(&self) -> u32 {
-        self.stale_pages()
+        self.mapping.stale_pages()
     }
 
     fn recover(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
-        self.rewrite(flash, owners);
+        let sectors = self.blocks.geometry.sectors;
+        for unit in self.mapping.stage_stale_pages(flash.backend.media_mut(), sectors) {
+            self.write(flash, owners, unit);
+        }
+        self.end_write(flash, owners);
     }
 
     fn power_off(&mut self, now: Time) {
-        self.flush_map(now);
-        self.want_checkpoint();
+        self.mapping.flush_map(now);
+        if let Some(checkpoints) = &mut self.mapping.checkpoints {
+            checkpoints.want();
+        }
     }
 }
 
 impl Preconditioning for PageFtl {
     fn begin(&mut self, media: &Media) {
-        self.begin_preconditioning(media);
+        self.mapping.begin_preconditioning(media);
     }
 
     fn set_timed(&mut self, timed: bool) {
         self.placer.set_timed(timed);
-        self.set_timed(timed);
+        self.mapping.set_timed(timed);
     }
 
     fn close_programs(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
@@ -71,5 +79,49 @@ impl Preconditioning for PageFtl {
 
     fn gathered(&self, flash: &Flash<'_>, into: &mut Vec<Lpn>) {
         self.gathered(flash, into);
+    }
+}
+
+impl PageFtl {
+    /// Stores the dirty trim pages.
+    fn store_trims(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
+        let (planted, sectors, mut stored) = (self.blocks.planted, self.blocks.geometry.sectors, false);
+        while let Mapping { trims: Some(trims), versions, .. } = &mut self.mapping
+            && let Some(unit) = trims.stage(flash.backend.media_mut(), versions, planted, sectors)
+        {
+            self.write(flash, owners, unit);
+            stored = true;
+        }
+        if stored {
+            self.end_write(flash, owners);
+        }
+    }
+
+    /// Begins a checkpoint, or stores its next pages.
+    fn store_checkpoint(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
+        self.mapping.begin_due_checkpoint(&self.blocks, flash.backend.media_mut());
+        let mut stored = false;
+        while let Some(pages) = self.mapping.next_checkpoint_pages(&self.blocks) {
+            self.begin_request(0);
+            for page in pages {
+                let unit = self.mapping.stage_checkpoint_page(&self.blocks, flash.backend.media_mut(), page);
+                if let Some(unit) = unit {
+                    self.write(flash, owners, unit);
+                }
+            }
+            // They wait for no data of the host.
+            for i in 0..self.touched.len() {
+                let pool = self.touched[i];
+                self.blocks.pools[pool as usize].turn_to(Stream::HOST);
+                let of_map = |command| flash.backend.command(command).cause == Cause::Map;
+                if self.blocks.pools[pool as usize].program.is_some_and(|assembly| of_map(assembly.command)) {
+                    self.send(flash, pool);
+                }
+            }
+            stored = true;
+        }
+        if stored {
+            self.end_write(flash, owners);
+        }
     }
 }

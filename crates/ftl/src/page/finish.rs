@@ -21,6 +21,14 @@ impl PageFtl {
         }
     }
 
+    fn load_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
+        let command = flash.backend.list(list).first().expect("a read");
+        let (_, slot) = flash.backend.slot(command, 0);
+        flash.backend.release(list);
+        self.mapping.page_loaded(flash, slot.lpn);
+        self.unpin(flash, owners, self.blocks.geometry.locate(slot.psn).0);
+    }
+
     #[inline]
     fn read_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         let service = Service::of(flash.backend.list(list));
@@ -64,25 +72,25 @@ impl PageFtl {
                     continue;
                 }
                 self.blocks.pools[here as usize].in_flight -= 1;
-                if self.is_trim(slot.lpn) {
-                    self.trim_stored(flash, owners, &slot, psn);
+                if self.mapping.is_trim(slot.lpn) {
+                    self.mapping.trim_stored(&mut self.blocks, flash, owners, (&slot, psn));
                     continue;
                 }
-                if self.is_checkpoint(slot.lpn) {
-                    self.checkpoint_stored(flash, &slot, psn);
+                if self.mapping.is_checkpoint(slot.lpn) {
+                    self.mapping.checkpoint_stored(&mut self.blocks, flash.backend.media_mut(), &slot, psn);
                     continue;
                 }
-                if self.is_outdated(&slot) {
+                if self.mapping.is_outdated(&slot) {
                     self.blocks.pools[here as usize].live -= 1;
                     owners.write_done(slot.owner, service);
                     continue;
                 }
-                self.note_written(slot.lpn, slot.version, true);
-                self.programmed = self.programmed.wrapping_add(u32::from(slot.lpn.get() < self.units));
+                self.mapping.note_written(slot.lpn, slot.version, true);
+                self.programmed = self.programmed.wrapping_add(u32::from(slot.lpn.get() < self.mapping.units));
                 if self.blocks.planted.is(Sabotage::LostUpdate) && psn.get() % 16 == 5 {
                     self.blocks.pools[here as usize].live -= 1;
                     owners.write_done(slot.owner, service);
-                } else if self.enter(flash, &slot, (psn, target.superblock), service) {
+                } else if self.mapping.enter(&mut self.blocks, flash, &slot, (psn, target.superblock), service) {
                     owners.write_done(slot.owner, service);
                 }
             }
@@ -107,7 +115,7 @@ impl PageFtl {
 
     /// Lets a mapping unit of a failed program wait in its pool. A translation page in a data pool must not wait there.
     fn write_again(&mut self, pool: u32, unit: PageWrite) {
-        let at_home = self.kind_of(unit.lpn) == self.blocks.kind_in(pool);
+        let at_home = self.mapping.kind_of(unit.lpn) == self.blocks.kind_in(pool);
         if at_home {
             return self.let_wait(pool, unit);
         }

@@ -1,6 +1,6 @@
 //! The map of the FTL, as the rest of the FTL sees it.
 //!
-//! [`Mapping::Ram`] answers at once. [`Mapping::MapUnit`] answers later: the question stores the work, and
+//! [`L2p::Ram`] answers at once. [`L2p::MapUnit`] answers later: the question stores the work, and
 //! [`super::answer`] continues it. A table in RAM (the global translation directory) maps the translation pages
 //! themselves.
 //!
@@ -26,20 +26,49 @@ use base::units::{Lpn, Psn, SuperblockId, Time};
 use flash::backend::Slot;
 use flash::nand::{Media, Spare};
 
+use super::PageConfig;
+use super::block_manager::BlockManager;
+use super::block_manager::pool::Holds;
+use super::checkpoint::Checkpoints;
 use super::map_client::{MapClient, Question};
-use super::{PageConfig, PageFtl};
+use super::trim::Trims;
 use crate::map_unit::{self, Ask, Asker, Counters, MapUnit};
-use crate::port::{Flash, OldPlace, Owner, PageWrite, Service};
+use crate::port::{Flash, OldPlace, Owner, Owners, PageWrite, Service};
 use crate::sabotage::Sabotage;
-use crate::toolkit::Map;
+use crate::toolkit::{Map, Versions};
 
-/// The map of a device.
+/// The map of a device, and the pages that keep it and the discards on flash.
 #[derive(Clone, Debug)]
-pub(super) enum Mapping {
+pub(super) struct Mapping {
+    pub(super) l2p: L2p,
+    /// Mapping units that the host can address. The pages of the FTL's own are numbered behind them.
+    pub(super) units: u32,
+    /// Mapping units that recovery found.
+    pub(super) found: u32,
+    pub(super) versions: Versions,
+    /// The trim pages, if discards are durable.
+    pub(super) trims: Option<Box<Trims>>,
+    pub(super) checkpoints: Option<Box<Checkpoints>>,
+}
+
+/// The table from logical to physical places.
+#[derive(Clone, Debug)]
+pub(super) enum L2p {
     /// A table in RAM that answers at once.
     Ram(Map),
     /// A map unit.
     MapUnit(Box<MapClient>),
+}
+
+/// The table of the places of pages numbered behind those of the map, and the number of a page in it, if a logical number
+/// is that of one.
+fn side_entry<'a>(
+    trims: &'a mut Option<Box<Trims>>,
+    checkpoints: &'a mut Option<Box<Checkpoints>>,
+    lpn: Lpn,
+) -> Option<(&'a mut Map, Lpn)> {
+    let of_checkpoint = checkpoints.as_mut().and_then(|checkpoints| checkpoints.entry(lpn));
+    of_checkpoint.or_else(|| trims.as_mut().and_then(|trims| trims.entry(lpn)))
 }
 
 /// Bytes of memory of the map of a device. At the start of a map unit this includes the entries that recovery found,
@@ -52,13 +81,7 @@ pub(super) fn memory(config: &PageConfig) -> u64 {
     Map::memory(units + count) + recovered + unit + Map::memory(count)
 }
 
-impl Mapping {
-    pub(super) fn new(units: u32) -> Self {
-        Self::Ram(Map::new(units))
-    }
-}
-
-impl Mapping {
+impl L2p {
     /// The place of a mapping unit, if it is in RAM.
     #[inline]
     pub(super) fn peek(&self, unit: usize) -> Option<Psn> {
@@ -69,43 +92,45 @@ impl Mapping {
     }
 }
 
-impl PageFtl {
+impl Mapping {
     /// Prefetches the data for the lookup of a mapping unit.
     #[inline]
     pub(crate) fn fetch(&self, unit: usize, media: &Media) {
-        match &self.mapping {
-            Mapping::Ram(map) => map.fetch(unit),
-            Mapping::MapUnit(map_client) => map_client.fetch(unit, media),
+        match &self.l2p {
+            L2p::Ram(map) => map.fetch(unit),
+            L2p::MapUnit(map_client) => map_client.fetch(unit, media),
         }
     }
 
     /// True if the map points to a place of a mapping unit, or will soon.
     pub(crate) fn may_hold(&self, lpn: Lpn, media: &Media) -> bool {
-        match &self.mapping {
-            Mapping::Ram(map) => map.get(lpn).is_some(),
-            Mapping::MapUnit(map_client) => map_client.peek(lpn, media).is_some(),
+        match &self.l2p {
+            L2p::Ram(map) => map.get(lpn).is_some(),
+            L2p::MapUnit(map_client) => map_client.peek(lpn, media).is_some(),
         }
     }
 
     /// Discards a mapping unit: it reads as zeros until the next write. After a power cut recovery may find an older
     /// copy, unless discards are durable. Returns true if `Owners::discard_done` will report the end later.
-    pub(crate) fn discard(&mut self, now: Time, owner: Owner, lpn: Lpn) -> bool {
-        if self.blocks.planted.is(Sabotage::DiscardForgotten) {
+    pub(crate) fn discard(&mut self, blocks: &mut BlockManager, now: Time, owner: Owner, lpn: Lpn) -> bool {
+        if blocks.planted.is(Sabotage::DiscardForgotten) {
             return false;
         }
-        self.record_discard(owner, lpn) || self.give_up_unit(now, owner, lpn)
+        let latest = self.versions.latest();
+        let trims = self.trims.as_mut().filter(|_| !blocks.planted.is(Sabotage::DiscardUnrecorded));
+        trims.is_some_and(|trims| trims.record(owner, lpn, latest)) || self.give_up_unit(blocks, now, owner, lpn)
     }
 
     /// Lets the map no longer point to a mapping unit. Returns true if the map unit will report the end.
-    pub(super) fn give_up_unit(&mut self, now: Time, owner: Owner, lpn: Lpn) -> bool {
-        match &mut self.mapping {
-            Mapping::Ram(map) => {
+    pub(super) fn give_up_unit(&mut self, blocks: &mut BlockManager, now: Time, owner: Owner, lpn: Lpn) -> bool {
+        match &mut self.l2p {
+            L2p::Ram(map) => {
                 if let Some(old) = map.set(lpn, None) {
-                    self.blocks.invalidate(old);
+                    blocks.invalidate(old);
                 }
                 false
             }
-            Mapping::MapUnit(map_client) => {
+            L2p::MapUnit(map_client) => {
                 map_client.ask(now, Asker::Host, Question::Discard { owner }, Ask::Update { lpn, to: None });
                 true
             }
@@ -113,10 +138,10 @@ impl PageFtl {
     }
 
     /// Drops a valid mapping unit from the map and the counts, for [`Sabotage::CollectionDrops`].
-    pub(super) fn drop_unit(&mut self, flash: &Flash<'_>, psn: Psn) {
-        let Mapping::Ram(_) = self.mapping else { return self.blocks.invalidate(psn) };
+    pub(super) fn drop_unit(&mut self, blocks: &mut BlockManager, flash: &Flash<'_>, psn: Psn) {
+        let L2p::Ram(_) = self.l2p else { return blocks.invalidate(psn) };
         if let Spare::Data { lpn, .. } = flash.backend.media().spare(psn) {
-            self.discard(flash.now, None, lpn);
+            self.discard(blocks, flash.now, None, lpn);
         }
     }
 
@@ -128,25 +153,26 @@ impl PageFtl {
     #[inline]
     pub(super) fn enter(
         &mut self,
+        blocks: &mut BlockManager,
         flash: &mut Flash<'_>,
         slot: &Slot,
         (psn, superblock): (Psn, SuperblockId),
         service: Service,
     ) -> bool {
-        match &mut self.mapping {
-            Mapping::Ram(map) => {
-                self.blocks.table.mark_valid_in(psn, superblock);
+        match &mut self.l2p {
+            L2p::Ram(map) => {
+                blocks.table.mark_valid_in(psn, superblock);
                 if let Some(old) = map.set(slot.lpn, Some(psn)) {
-                    self.blocks.invalidate(old);
+                    blocks.invalidate(old);
                 }
                 return true;
             }
-            Mapping::MapUnit(_) if slot.lpn.get() >= self.units => self.page_stored(flash, slot, psn),
-            Mapping::MapUnit(map_client) => {
-                if !self.blocks.planted.is(Sabotage::PlaceUnmarked) {
-                    self.blocks.table.mark_valid_in(psn, superblock);
+            L2p::MapUnit(_) if slot.lpn.get() >= self.units => self.page_stored(blocks, flash, slot, psn),
+            L2p::MapUnit(map_client) => {
+                if !blocks.planted.is(Sabotage::PlaceUnmarked) {
+                    blocks.table.mark_valid_in(psn, superblock);
                 }
-                self.blocks.table.begin_program(superblock);
+                blocks.table.begin_program(superblock);
                 let question = Question::Write { owner: slot.owner, service, to: psn };
                 map_client.ask(flash.now, Asker::Host, question, Ask::Update { lpn: slot.lpn, to: Some(psn) });
             }
@@ -159,33 +185,34 @@ impl PageFtl {
     /// stays pinned. `superblock` is that of the copy, and `pool` that superblock's.
     pub(super) fn enter_copy(
         &mut self,
+        blocks: &mut BlockManager,
         now: Time,
         lpn: Lpn,
         [from, to]: [Psn; 2],
         (superblock, pool): (SuperblockId, u32),
     ) -> bool {
         let units = self.units;
-        let (map, lpn) = match (Self::side_directory(&mut self.trims, &mut self.checkpoints, lpn), &mut self.mapping) {
+        let (map, lpn) = match (side_entry(&mut self.trims, &mut self.checkpoints, lpn), &mut self.l2p) {
             (Some(side), _) => side,
-            (None, Mapping::Ram(map)) => (map, lpn),
-            (None, Mapping::MapUnit(map_client)) if lpn.get() >= units => {
+            (None, L2p::Ram(map)) => (map, lpn),
+            (None, L2p::MapUnit(map_client)) if lpn.get() >= units => {
                 (&mut map_client.directory, Lpn::new(lpn.get() - units))
             }
-            (None, Mapping::MapUnit(_)) => {
-                let source = self.blocks.pool_at(from);
-                self.blocks.pools[pool as usize].live += 1;
-                self.blocks.pools[source as usize].gc.asked += 1;
-                self.blocks.table.mark_valid_in(to, superblock);
-                self.blocks.table.begin_program(superblock);
-                let ask = match self.blocks.planted.is(Sabotage::ConditionIgnored) {
+            (None, L2p::MapUnit(_)) => {
+                let source = blocks.pool_at(from);
+                blocks.pools[pool as usize].live += 1;
+                blocks.pools[source as usize].gc.asked += 1;
+                blocks.table.mark_valid_in(to, superblock);
+                blocks.table.begin_program(superblock);
+                let ask = match blocks.planted.is(Sabotage::ConditionIgnored) {
                     true => Ask::Update { lpn, to: Some(to) },
                     false => Ask::CondUpdate { lpn, from, to },
                 };
-                if let Mapping::MapUnit(map_client) = &mut self.mapping {
+                if let L2p::MapUnit(map_client) = &mut self.l2p {
                     map_client.ask(now, Asker::Collector, Question::Copy { from, to }, ask);
                 }
-                if self.blocks.planted.is(Sabotage::ErasedUnanswered) && self.blocks.table.is_valid(from) {
-                    self.blocks.invalidate(from);
+                if blocks.planted.is(Sabotage::ErasedUnanswered) && blocks.table.is_valid(from) {
+                    blocks.invalidate(from);
                     return true;
                 }
                 return false;
@@ -194,16 +221,16 @@ impl PageFtl {
         if lpn.get() >= map.len() {
             return true;
         }
-        let overrules = self.blocks.planted.is(Sabotage::CopyOverrules) && map.get(lpn).is_some();
+        let overrules = blocks.planted.is(Sabotage::CopyOverrules) && map.get(lpn).is_some();
         if overrules || map.get(lpn) == Some(from) {
             let old = map.set(lpn, Some(to));
-            if self.blocks.planted.is(Sabotage::StaleMapping) && to.get() % 16 == 5 && !overrules {
+            if blocks.planted.is(Sabotage::StaleMapping) && to.get() % 16 == 5 && !overrules {
                 map.set(lpn, Some(from));
             }
-            self.blocks.pools[pool as usize].live += 1;
-            self.blocks.table.mark_valid_in(to, superblock);
+            blocks.pools[pool as usize].live += 1;
+            blocks.table.mark_valid_in(to, superblock);
             if let Some(old) = old {
-                self.blocks.invalidate(old);
+                blocks.invalidate(old);
             }
         }
         true
@@ -211,10 +238,10 @@ impl PageFtl {
 
     /// The place of the other sectors of a partly written mapping unit. The map unit has answered already.
     pub(super) fn rest_of(&self, unit: &PageWrite) -> Option<Psn> {
-        match (&self.mapping, unit.old_place) {
-            (Mapping::Ram(map), _) => map.get(unit.lpn),
-            (Mapping::MapUnit(_), OldPlace::At { psn, .. }) => Some(psn),
-            (Mapping::MapUnit(_), _) => None,
+        match (&self.l2p, unit.old_place) {
+            (L2p::Ram(map), _) => map.get(unit.lpn),
+            (L2p::MapUnit(_), OldPlace::At { psn, .. }) => Some(psn),
+            (L2p::MapUnit(_), _) => None,
         }
     }
 
@@ -222,9 +249,9 @@ impl PageFtl {
     /// Returns true if it asks: the answer brings the write back.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Mostly the map is in RAM, and nothing is asked.
-    pub(super) fn asks_place(&mut self, flash: &Flash<'_>, unit: &PageWrite) -> bool {
-        let Mapping::MapUnit(map_client) = &mut self.mapping else { return false };
-        if unit.is_whole(self.blocks.geometry.sectors) {
+    pub(super) fn asks_place(&mut self, blocks: &BlockManager, flash: &Flash<'_>, unit: &PageWrite) -> bool {
+        let L2p::MapUnit(map_client) = &mut self.l2p else { return false };
+        if unit.is_whole(blocks.geometry.sectors) {
             return false;
         }
         let known = match unit.old_place {
@@ -232,8 +259,7 @@ impl PageFtl {
             OldPlace::Nowhere => true,
             // While the write waited, the mapping unit may have moved, and the slot may even hold another.
             OldPlace::At { psn, erases } => {
-                self.blocks.table.is_valid(psn)
-                    && flash.backend.media().erases(self.blocks.geometry.locate(psn).0) == erases
+                blocks.table.is_valid(psn) && flash.backend.media().erases(blocks.geometry.locate(psn).0) == erases
             }
         };
         if !known {
@@ -249,49 +275,102 @@ impl PageFtl {
 
     /// True if the map unit still owes an answer that may free or take space.
     pub(super) fn awaits_answers(&self) -> bool {
-        matches!(&self.mapping, Mapping::MapUnit(map_client) if map_client.changes > 0)
+        matches!(&self.l2p, L2p::MapUnit(map_client) if map_client.changes > 0)
+    }
+
+    /// True if a trim page or a page of a checkpoint must be stored now.
+    pub(super) fn side_pages_are_due(&self, blocks: &BlockManager) -> bool {
+        self.trims.as_ref().is_some_and(|trims| trims.is_due())
+            || self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.is_due(blocks))
+    }
+
+    /// A write comes to the FTL.
+    #[inline]
+    pub(super) fn note_write(&mut self, unit: &PageWrite) {
+        if let Some(trims) = &mut self.trims {
+            trims.note_write(unit);
+        }
+    }
+
+    /// A mapping unit has been programmed, or, if it is not `written`, refused.
+    #[inline]
+    pub(super) fn note_written(&mut self, lpn: Lpn, version: u32, written: bool) {
+        if let Some(trims) = &mut self.trims {
+            trims.note_written(lpn, version, written);
+        }
+    }
+
+    /// True if a mapping unit that has just been programmed is older than a discard that is durable.
+    #[inline]
+    pub(super) fn is_outdated(&mut self, slot: &Slot) -> bool {
+        self.trims.as_mut().is_some_and(|trims| trims.is_outdated(slot))
+    }
+
+    /// A write finds no space and never will. The discards of a trim page are refused like writes: the drive takes no
+    /// more.
+    pub(super) fn refuse(&mut self, blocks: &mut BlockManager, owners: &mut dyn Owners, unit: &PageWrite) {
+        if let Some(checkpoints) = self.checkpoints.as_mut().filter(|of| of.holds(unit.lpn)) {
+            return checkpoints.give_up(blocks, unit);
+        }
+        self.note_written(unit.lpn, unit.version, false);
+        match self.trims.as_mut().filter(|trims| trims.holds(unit.lpn)) {
+            Some(trims) => trims.refuse(owners, unit.lpn),
+            None => owners.write_refused(unit.owner),
+        }
+    }
+
+    /// The content of the pool that takes a mapping unit.
+    pub(super) fn kind_of(&self, lpn: Lpn) -> Holds {
+        let data = lpn.get() < self.units || self.is_trim(lpn) || self.is_checkpoint(lpn);
+        if data { Holds::Data } else { Holds::Pages }
+    }
+
+    /// The places of all pages numbered behind those of the map.
+    pub(super) fn side_places(&self) -> impl Iterator<Item = Option<Psn>> + '_ {
+        let trims = self.trims.iter().flat_map(|trims| trims.places());
+        trims.chain(self.checkpoints.iter().flat_map(|checkpoints| checkpoints.places()))
     }
 
     /// True if the map unit has work now. With time off it does not wait for its time.
     #[inline]
     pub(crate) fn map_is_due(&self, timed: bool) -> bool {
-        match &self.mapping {
-            Mapping::Ram(_) => false,
-            Mapping::MapUnit(map_client) => map_client.is_due(timed),
+        match &self.l2p {
+            L2p::Ram(_) => false,
+            L2p::MapUnit(map_client) => map_client.is_due(timed),
         }
     }
 
     /// Wakes the map unit at the time that it asked for.
     pub(crate) fn wake(&mut self, now: Time) {
-        if let Mapping::MapUnit(map_client) = &mut self.mapping {
+        if let L2p::MapUnit(map_client) = &mut self.l2p {
             map_client.wake(now);
         }
     }
 
     /// The counters of the map unit since the power came on, if there is one.
     pub(crate) fn map_counters(&self, now: Time) -> Option<Counters> {
-        match &self.mapping {
-            Mapping::Ram(_) => None,
-            Mapping::MapUnit(map_client) => Some(map_client.counters(now)),
+        match &self.l2p {
+            L2p::Ram(_) => None,
+            L2p::MapUnit(map_client) => Some(map_client.counters(now)),
         }
     }
 
     /// Replaces a map unit with translation pages by one that stores them at the end, see [`crate::Preconditioning::begin`].
     pub(crate) fn begin_preconditioning(&mut self, media: &Media) {
-        if let Mapping::MapUnit(map_client) = &mut self.mapping {
+        if let L2p::MapUnit(map_client) = &mut self.l2p {
             map_client.store_at_the_end(media);
         }
     }
 
     pub(crate) fn set_timed(&mut self, timed: bool) {
-        if let Mapping::MapUnit(map_client) = &mut self.mapping {
+        if let L2p::MapUnit(map_client) = &mut self.l2p {
             map_client.unit.set_timed(timed);
         }
     }
 
     /// Starts to store what only the map unit's RAM holds, because the power is about to go off in order.
     pub(crate) fn flush_map(&mut self, now: Time) {
-        if let Mapping::MapUnit(map_client) = &mut self.mapping {
+        if let L2p::MapUnit(map_client) = &mut self.l2p {
             map_client.flush(now);
         }
     }

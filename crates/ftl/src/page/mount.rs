@@ -13,26 +13,31 @@ use std::ops::Range;
 use base::units::Lpn;
 use flash::nand::{Media, Stream};
 
+use super::PageConfig;
+use super::block_manager::BlockManager;
 use super::block_manager::table::State;
+use super::checkpoint::Checkpoints;
 use super::checkpoint::{self, mount::Search};
 use super::map_client::MapClient;
-use super::mapping::Mapping;
-use super::{PageConfig, PageFtl};
+use super::mapping::{L2p, Mapping};
+use super::trim::Trims;
 use crate::map_unit::{AnyMapUnit, decode, encode};
-use crate::sabotage::Sabotage;
-use crate::toolkit::Map;
+use crate::sabotage::{Planted, Sabotage};
 use crate::toolkit::recovery::{self, Found};
+use crate::toolkit::{Map, Versions};
 
 /// The state of the places that recovery finds is prefetched this many mapping units ahead.
 const AHEAD: usize = 8;
 
-impl PageFtl {
-    pub(super) fn recover(&mut self, config: &PageConfig, media: &Media) {
+impl Mapping {
+    /// Finds the state of all superblocks, and the map.
+    pub(super) fn recover(blocks: &mut BlockManager, config: &PageConfig, media: &Media) -> Self {
+        let (planted, units) = (blocks.planted, config.units);
         let mut programmed = Vec::new();
-        for (superblock, found) in recovery::survey(media, self.blocks.planted) {
-            let pool = &mut self.blocks.pools[self.blocks.geometry.group_of(superblock) as usize];
+        for (superblock, found) in recovery::survey(media, planted) {
+            let pool = &mut blocks.pools[blocks.geometry.group_of(superblock) as usize];
             match found {
-                Found::Bad => self.blocks.table.set_state(superblock, State::Bad),
+                Found::Bad => blocks.table.set_state(superblock, State::Bad),
                 Found::Erased(erases) => pool.free.push(superblock, erases),
                 Found::Programmed(birth) => programmed.push((birth, superblock)),
             }
@@ -40,9 +45,9 @@ impl PageFtl {
         }
         // Oldest first, so that ages keep their meaning.
         programmed.sort_unstable();
+        let (pages, trim_pages, shape) = (config.map_pages.count, config.trim_pages, config.checkpoint_pages);
         // Trim pages lie among data.
-        let map_pages = self.units..self.units + config.map_pages.count;
-        self.blocks.part_pools(map_pages, media, &programmed);
+        blocks.part_pools(units..units + pages, media, &programmed);
         // Copies go to superblocks opened for copies, one after another in each stream. The original is in an earlier one of
         // the same stream, in a stream of copies with a lower number, or in a superblock opened for the host.
         let last = programmed.iter().map(|(birth, _)| birth.stream.number()).max().unwrap_or(0);
@@ -50,63 +55,64 @@ impl PageFtl {
         let of_host = programmed.iter().filter(|(birth, _)| birth.stream.is_host());
         let of_copies = copies.flat_map(|stream| programmed.iter().filter(move |(birth, _)| birth.stream == stream));
         let originals_first = of_host.chain(of_copies).map(|(_, superblock)| *superblock);
-        let (pages, trims, checkpoints) = (config.map_pages.count, config.trim_pages, config.checkpoint_pages);
-        let mut found = Map::new(self.units + pages + trims.count + checkpoints.count());
-        let end = if checkpoints.count() == 0 {
-            recovery::find_newest(media, originals_first, &mut found, &mut self.versions, self.blocks.planted)
+        let mut found = Map::new(units + pages + trim_pages.count + shape.count());
+        let (mut versions, mut checkpoints) = (Versions::default(), None);
+        let end = if shape.count() == 0 {
+            recovery::find_newest(media, originals_first, &mut found, &mut versions, planted)
         } else {
-            let search = Search::of(checkpoints, checkpoint::mount::place(config), media, self.blocks.planted);
-            search.version().into_iter().for_each(|version| self.versions.note(version));
+            let search = Search::of(shape, checkpoint::mount::place(config), media, planted);
+            search.version().into_iter().for_each(|version| versions.note(version));
             let slots = recovery::slots(media, originals_first);
-            let believed = slots.filter(|psn| search.counts(self.blocks.geometry.locate(*psn).0, *psn));
-            let end = recovery::find_newest_of(media, believed, &mut found, &mut self.versions, self.blocks.planted);
-            self.checkpoints = self.recover_checkpoints(config, &search, media, &mut found);
+            let believed = slots.filter(|psn| search.counts(blocks.geometry.locate(*psn).0, *psn));
+            let end = recovery::find_newest_of(media, believed, &mut found, &mut versions, planted);
+            let window = blocks.geometry.channels * blocks.program_slots();
+            checkpoints = Some(Checkpoints::recover(config, &search, media, window, &mut found));
             end
         };
-        self.trims = self.recover_trims(trims, pages, media, &mut found);
+        let trims = Trims::recover(trim_pages, (units, pages), versions.latest(), media, &mut found);
+        let mut found_units = 0;
         for (lpn, psn) in found.first(end) {
             if let Some(later) = found.peek(lpn.index() + AHEAD) {
-                self.blocks.table.fetch(later, self.blocks.geometry.locate(later).0);
+                blocks.table.fetch(later, blocks.geometry.locate(later).0);
             }
-            self.found += u32::from(lpn.get() < self.units);
-            self.blocks.table.mark_valid(psn);
-            let pool = self.blocks.pool_at(psn);
-            self.blocks.pools[pool as usize].live += 1;
+            found_units += u32::from(lpn.get() < units);
+            blocks.table.mark_valid(psn);
+            let pool = blocks.pool_at(psn);
+            blocks.pools[pool as usize].live += 1;
         }
         for (birth, superblock) in programmed {
-            self.blocks.table.set_stream(superblock, birth.stream);
-            let forgets = self.blocks.planted.is(Sabotage::StreamForgotten) && birth.stream.number() > 0;
+            blocks.table.set_stream(superblock, birth.stream);
+            let forgets = planted.is(Sabotage::StreamForgotten) && birth.stream.number() > 0;
             if forgets && media.unwritten_from(superblock).is_some() {
                 continue;
             }
             if media.is_failing(superblock) {
-                self.blocks.table.set_failing(superblock);
+                blocks.table.set_failing(superblock);
             }
-            self.blocks.close(superblock);
+            blocks.close(superblock);
         }
-        found.truncate(self.units + pages);
-        self.mapping = self.start_map(config, media, found);
+        found.truncate(units + pages);
+        let l2p = L2p::start(config, media, found, planted);
+        Self { l2p, units, found: found_units, versions, trims, checkpoints }
     }
+}
 
-    /// Builds the map of the device: the recovered table itself, or a map unit that answers the same.
-    fn start_map(&self, config: &PageConfig, media: &Media, found: Map) -> Mapping {
-        let pages = config.map_pages;
-        let unit = AnyMapUnit::start(
-            &config.map,
-            found.entries(0..self.units as usize),
-            pages.entries,
-            (&config.geometry, &config.options),
-        );
-        let Some(unit) = unit else { return Mapping::Ram(found) };
+impl L2p {
+    /// The map of a device: the recovered table itself, or a map unit that answers the same.
+    fn start(config: &PageConfig, media: &Media, found: Map, planted: Planted) -> Self {
+        let (pages, first_page) = (config.map_pages, config.units);
+        let units = first_page as usize;
+        let entries = found.entries(0..units);
+        let unit = AnyMapUnit::start(&config.map, entries, pages.entries, (&config.geometry, &config.options));
+        let Some(unit) = unit else { return Self::Ram(found) };
         let mut directory = Map::new(pages.count);
         for page in 0..pages.count {
-            directory.set(Lpn::new(page), found.peek((self.units + page) as usize));
+            directory.set(Lpn::new(page), found.peek((first_page + page) as usize));
         }
-        let mut map_client = MapClient::new(unit, self.units, directory, pages.entries);
+        let mut map_client = MapClient::new(unit, first_page, directory, pages.entries);
         // A translation page may extend beyond the last mapping unit.
         let truth = |map_client: &MapClient, page: u32| {
             let Range { start, end } = map_client.range(page);
-            let units = self.units as usize;
             found.entries(start..end.min(units)).chain(std::iter::repeat_n(encode(None), end.saturating_sub(units)))
         };
         for page in 0..pages.count {
@@ -123,14 +129,14 @@ impl PageFtl {
                         && truth(&map_client, page).all(|entry| decode(entry).is_none())
                 }
             };
-            if !current && !self.blocks.planted.is(Sabotage::StaleTrusted) {
+            if !current && !planted.is(Sabotage::StaleTrusted) {
                 map_client.stale.insert(page);
             }
         }
         if !map_client.stale.is_empty() {
             map_client.recovered = Some((0..pages.count).flat_map(|page| truth(&map_client, page)).collect());
         }
-        Mapping::MapUnit(Box::new(map_client))
+        Self::MapUnit(Box::new(map_client))
     }
 }
 
@@ -140,6 +146,7 @@ mod tests {
     use flash::nand::Spare;
 
     use super::*;
+    use crate::PageFtl;
     use crate::rig::{Rig, describe};
 
     #[test]

@@ -7,9 +7,9 @@ use base::engine::Handle;
 use base::units::{Psn, SuperblockId};
 use flash::backend::Command;
 
-use super::PageFtl;
+use super::block_manager::BlockManager;
 use super::block_manager::table::State;
-use super::mapping::Mapping;
+use super::mapping::{L2p, Mapping};
 use crate::port::Flash;
 use crate::sabotage::Sabotage;
 
@@ -30,29 +30,30 @@ impl Left {
     }
 }
 
-impl PageFtl {
+impl Mapping {
     /// Enters the mapping units of a program of copies in a pool, of which no page has failed, and adds what they leave
     /// to `left`. False if more than the map in RAM knows them: then it enters none.
     pub(super) fn enter_copies(
         &mut self,
+        blocks: &mut BlockManager,
         flash: &Flash<'_>,
         program: Handle<Command>,
         pool: u32,
         left: &mut Vec<Left>,
     ) -> bool {
-        let planted = self.blocks.planted.is(Sabotage::CopyOverrules) || self.blocks.planted.is(Sabotage::StaleMapping);
-        let Mapping::Ram(map) = &mut self.mapping else { return false };
+        let planted = blocks.planted.is(Sabotage::CopyOverrules) || blocks.planted.is(Sabotage::StaleMapping);
+        let L2p::Ram(map) = &mut self.l2p else { return false };
         if planted || self.trims.is_some() || self.checkpoints.is_some() {
             return false;
         }
         let target = flash.backend.command(program).target;
-        let copies = self.blocks.geometry.slot(target.superblock, target.offset).get()..;
+        let copies = blocks.geometry.slot(target.superblock, target.offset).get()..;
         // An empty range holds no slot.
         let mut slots = 0..0;
         for (to, (_, slot)) in copies.map(Psn::new).zip(flash.backend.slots(program)) {
             if !slots.contains(&slot.psn.get()) {
-                let (superblock, _) = self.blocks.geometry.locate(slot.psn);
-                slots = self.blocks.geometry.slots_of(superblock);
+                let (superblock, _) = blocks.geometry.locate(slot.psn);
+                slots = blocks.geometry.slots_of(superblock);
                 left.push(Left { superblock, slots: 0, valid: 0 });
             }
             let Some(source) = left.last_mut() else { continue };
@@ -60,23 +61,23 @@ impl PageFtl {
             // The host has neither written nor discarded it meanwhile.
             if map.leads(slot.lpn, slot.psn) {
                 map.set(slot.lpn, Some(to));
-                self.blocks.table.move_valid(slot.psn, to);
+                blocks.table.move_valid(slot.psn, to);
                 source.valid += 1;
             }
         }
         let mut entered = 0;
         for Left { superblock, valid, .. } in left.iter().copied() {
-            let of = self.blocks.pool_of(superblock);
-            self.blocks.table.take_valid(superblock, valid);
-            self.blocks.pools[of as usize].live -= valid;
-            if self.blocks.table.state(superblock) == State::Closed {
-                let kind = self.blocks.kind_in(of);
-                (0..valid).for_each(|_| self.blocks.victims[kind].invalidated(of, superblock));
+            let of = blocks.pool_of(superblock);
+            blocks.table.take_valid(superblock, valid);
+            blocks.pools[of as usize].live -= valid;
+            if blocks.table.state(superblock) == State::Closed {
+                let kind = blocks.kind_in(of);
+                (0..valid).for_each(|_| blocks.victims[kind].invalidated(of, superblock));
             }
             entered += valid;
         }
-        self.blocks.table.add_valid(target.superblock, entered);
-        self.blocks.pools[pool as usize].live += entered;
+        blocks.table.add_valid(target.superblock, entered);
+        blocks.pools[pool as usize].live += entered;
         true
     }
 }
@@ -89,6 +90,7 @@ mod tests {
     use super::super::Kind;
     use super::*;
     use crate::PageConfig;
+    use crate::PageFtl;
     use crate::rig::{Rig, describe};
 
     #[test]
@@ -99,7 +101,7 @@ mod tests {
         );
         let config = config.downcast_ref::<PageConfig>().expect("a page-mapped drive").clone();
         let mut rig: Rig<PageFtl> = Rig::with(config, &array);
-        let units = rig.ftl.units;
+        let units = rig.ftl.mapping.units;
         (0..units).chain((0..units).step_by(3)).for_each(|lpn| rig.write(&[lpn], None));
         rig.run_until_idle();
         rig.with_ftl(|ftl, flash, _| {
@@ -123,20 +125,20 @@ mod tests {
             }
             // One of them is discarded while it is copied.
             let (_, stale) = flash.backend.slot(program, 1);
-            ftl.discard(flash.now, None, stale.lpn);
+            ftl.mapping.discard(&mut ftl.blocks, flash.now, None, stale.lpn);
             let mut one_by_one = ftl.clone();
             let mut left = Vec::new();
-            assert!(ftl.enter_copies(flash, program, pool, &mut left));
+            assert!(ftl.mapping.enter_copies(&mut ftl.blocks, flash, program, pool, &mut left));
             for (i, (_, slot)) in (0..).zip(flash.backend.slots(program)) {
                 let to = ftl.blocks.geometry.slot(target.superblock, i);
                 let copy = ([slot.psn, to], (target.superblock, pool));
-                assert!(one_by_one.enter_copy(flash.now, slot.lpn, copy.0, copy.1));
+                assert!(one_by_one.mapping.enter_copy(&mut one_by_one.blocks, flash.now, slot.lpn, copy.0, copy.1));
             }
             assert_eq!(format!("{ftl:?}"), format!("{one_by_one:?}"));
             let slots: Vec<_> = left.iter().map(|left| (left.superblock, left.slots, left.valid)).collect();
             assert_eq!(slots, [(one, 3, 2), (other, 3, 3), (one, 1, 1)]);
             assert_eq!(ftl.blocks.table.valid(target.superblock), 6);
-            assert_eq!(ftl.mapping.peek(stale.lpn.index()), None, "it stays discarded");
+            assert_eq!(ftl.mapping.l2p.peek(stale.lpn.index()), None, "it stays discarded");
         });
     }
 }

@@ -33,7 +33,7 @@ impl PageFtl {
         }
         if let Some(command) = flash.following_program(FAR) {
             let (_, slot) = flash.backend.slot(command, 0);
-            self.fetch(slot.lpn.index(), flash.backend.media());
+            self.mapping.fetch(slot.lpn.index(), flash.backend.media());
             owners.prefetch(slot.owner, slot.lpn);
         }
         if let Some(command) = flash.following_program(NEAR) {
@@ -67,7 +67,7 @@ impl PageFtl {
     /// Prefetches the map entries of all mapping units of a command, and the owners' data.
     fn fetch_entries(&self, flash: &Flash<'_>, owners: &dyn Owners, command: Handle<Command>) {
         for (_, slot) in flash.backend.slots(command) {
-            self.fetch(slot.lpn.index(), flash.backend.media());
+            self.mapping.fetch(slot.lpn.index(), flash.backend.media());
             owners.prefetch(slot.owner, slot.lpn);
         }
     }
@@ -84,7 +84,7 @@ impl PageFtl {
     /// Prefetches the state of the place that a mapping unit will leave.
     #[inline]
     fn fetch_place(&self, lpn: Lpn) {
-        let Some(psn) = self.mapping.peek(lpn.index()) else { return };
+        let Some(psn) = self.mapping.l2p.peek(lpn.index()) else { return };
         let (superblock, _) = self.blocks.geometry.locate(psn);
         self.blocks.table.fetch(psn, superblock);
         self.blocks.victims.data.fetch(superblock);
@@ -106,7 +106,7 @@ impl PageFtl {
         let media = flash.backend.media();
         for psn in gathered {
             if let Spare::Data { lpn, .. } = media.spare(*psn) {
-                self.fetch(lpn.index(), media);
+                self.mapping.fetch(lpn.index(), media);
             }
         }
     }

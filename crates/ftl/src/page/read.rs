@@ -3,7 +3,7 @@
 use base::units::{Lpn, Psn};
 use flash::backend::Cause;
 
-use super::mapping::Mapping;
+use super::mapping::L2p;
 use super::{Kind, PageFtl, UnmappedReads};
 use crate::port::{Flash, Owners, PageRead};
 
@@ -12,9 +12,9 @@ impl PageFtl {
     /// false if the mapping unit has no place and reads as zeros, without flash. A map unit reports this later.
     #[inline]
     pub(crate) fn read(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, wanted: PageRead, lpn: Lpn) -> bool {
-        let psn = match &mut self.mapping {
-            Mapping::Ram(map) => map.get(lpn),
-            Mapping::MapUnit(map_client) => {
+        let psn = match &mut self.mapping.l2p {
+            L2p::Ram(map) => map.get(lpn),
+            L2p::MapUnit(map_client) => {
                 map_client.look_up(flash.now, wanted, lpn);
                 return true;
             }
@@ -40,7 +40,7 @@ impl PageFtl {
         wanted: PageRead,
         lpn: Lpn,
     ) -> bool {
-        let Mapping::Ram(map) = &self.mapping else {
+        let L2p::Ram(map) = &self.mapping.l2p else {
             let mapped = self.read(flash, owners, wanted, lpn);
             self.end_read(flash);
             return mapped;
@@ -107,7 +107,7 @@ impl PageFtl {
     /// Ends a read request: submits its lists, one for each die.
     #[inline]
     pub(crate) fn end_read(&mut self, flash: &mut Flash<'_>) {
-        if let Mapping::MapUnit(map_client) = &mut self.mapping {
+        if let L2p::MapUnit(map_client) = &mut self.mapping.l2p {
             map_client.end_look_up(flash.now);
         }
         let mut list = self.reading.pop_first();

@@ -54,7 +54,7 @@ impl PageFtl {
         let chosen = &self.blocks.pools[pool as usize];
         let (kind, copies) = (self.blocks.kind_in(pool), chosen.copies);
         let assembles = chosen.each_list().any(|of| of.program.is_some());
-        let starting = kind == Holds::Data && self.is_rewriting();
+        let starting = kind == Holds::Data && self.mapping.is_rewriting();
         if starting || !chosen.free.is_empty() || chosen.open[copies].is_some() || assembles {
             return false;
         }
@@ -155,6 +155,37 @@ impl PageFtl {
             if self.blocks.planted.is(Sabotage::HelperUnreserved) { 0 } else { units };
         self.copy_to(flash, pool, (helper_pool, copies));
         true
+    }
+
+    /// True if writes of translation pages wait for the superblock that the pool of a group has lost.
+    pub(super) fn wants_block(&self, group: u32) -> bool {
+        let Some(pages) = self.blocks.pools.get((self.blocks.groups + group) as usize) else { return false };
+        let waits = !pages.waiting.is_empty() || self.unplaced.last().is_some_and(|pages| !pages.is_empty());
+        waits && pages.usable < pages.quota && pages.free.is_empty()
+    }
+
+    /// True if the data pool of a group will soon have a free superblock for the pool of translation pages beside it,
+    /// because an erase is in progress or waits for no more than a reader. It may not wait for copies of data: the map
+    /// unit may need a translation page for its answer.
+    pub(super) fn will_lend(&mut self, flash: &mut Flash<'_>, group: u32) -> bool {
+        if !self.wants_block(group) {
+            return false;
+        }
+        self.blocks.drop_stale(flash, group);
+        self.erase_garbage(flash, group);
+        let data = &self.blocks.pools[group as usize].gc;
+        let mut victims = data.victims.iter().map(|victim| victim.superblock);
+        let answered = data.copies == 0 && data.asked == 0;
+        data.erases > 0 || (answered && victims.any(|victim| self.blocks.table.valid(victim) == 0))
+    }
+
+    /// True if a pool of translation pages will soon have a free superblock, because an erase is in progress in it or in
+    /// the data pool beside it.
+    pub(super) fn will_have_pages(&mut self, flash: &mut Flash<'_>) -> bool {
+        (0..self.blocks.groups).any(|group| {
+            self.erase_garbage(flash, self.blocks.groups + group);
+            self.blocks.pools[(self.blocks.groups + group) as usize].gc.erases > 0 || self.will_lend(flash, group)
+        })
     }
 }
 

@@ -11,20 +11,20 @@
 //! original, and a torn image is not found again. At a mount a page whose image contradicts the spare areas is stale; it is written
 //! again before the map unit begins and before the device takes a request.
 
-use base::engine::Handle;
 use base::units::{Lpn, Psn};
 use flash::backend::{Cause, Class, Slot};
-use flash::nand::Image;
+use flash::nand::{Image, Media};
 
-use super::mapping::Mapping;
-use super::{Kind, PageFtl};
+use super::Kind;
+use super::block_manager::BlockManager;
+use super::mapping::{L2p, Mapping};
 use crate::map_unit::MapUnit;
-use crate::port::{Flash, OldPlace, Owners, PageWrite, full_mask};
+use crate::port::{Flash, PageWrite};
 
-impl PageFtl {
+impl Mapping {
     /// Reads a translation page for the map unit.
-    pub(super) fn load_page(&mut self, flash: &mut Flash<'_>, page: u32) {
-        let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
+    pub(super) fn load_page(&mut self, blocks: &mut BlockManager, flash: &mut Flash<'_>, page: u32) {
+        let L2p::MapUnit(map_client) = &mut self.l2p else { return };
         let state = &mut map_client.pages[page as usize];
         if state.storing.is_some() {
             // The version on flash is older than the content that the map unit has evicted.
@@ -42,8 +42,8 @@ impl PageFtl {
         if let Some(image) = state.durable.and_then(|version| flash.backend.media().image(page, version)) {
             image.fetch();
         }
-        let (superblock, _) = self.blocks.geometry.locate(psn);
-        self.blocks.table.pin(superblock);
+        let (superblock, _) = blocks.geometry.locate(psn);
+        blocks.table.pin(superblock);
         // The class is that of host reads, because a host may wait for this read.
         let list = flash.backend.open_list(Class::HostRead, Kind::Load as u32);
         let read = flash.backend.add_read(list, Cause::Map, superblock);
@@ -53,69 +53,25 @@ impl PageFtl {
         flash.submit(list);
     }
 
-    pub(super) fn load_finished(
-        &mut self,
-        flash: &mut Flash<'_>,
-        owners: &mut dyn Owners,
-        list: Handle<flash::backend::List>,
-    ) {
-        let command = flash.backend.list(list).first().expect("a read");
-        let (_, slot) = flash.backend.slot(command, 0);
-        flash.backend.release(list);
-        let page = slot.lpn.get() - self.units;
-        if let Mapping::MapUnit(map_client) = &mut self.mapping {
-            let state = &mut map_client.pages[page as usize];
-            state.loading -= 1;
-            let version = state.durable.expect("what is loaded is durable");
-            let image = flash.backend.media().image(page, version);
-            assert!(image.is_some(), "version {version} of translation page {page} is nowhere");
-            map_client.loaded(flash.now, page, image);
-        }
-        self.unpin(flash, owners, self.blocks.geometry.locate(slot.psn).0);
-    }
-
-    /// Stores a translation page for the map unit.
-    pub(super) fn store_page(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, page: u32) {
-        let version = self.versions.next();
-        let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
-        let state = &mut map_client.pages[page as usize];
-        assert!(state.storing.is_none(), "translation page {page} is stored twice at once");
-        state.storing = Some(version);
-        let durable = state.durable;
-        let image = map_client.unit.image(page).clone();
-        let replaced = flash.backend.media_mut().stage_shared(page, durable, version, image);
-        map_client.unit.recycle(page, replaced);
-        self.write_page(flash, owners, page, version);
-    }
-
-    fn write_page(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, page: u32, version: u32) {
-        let (lpn, mask) = (Lpn::new(self.units + page), full_mask(self.blocks.geometry.sectors));
-        self.write(
-            flash,
-            owners,
-            PageWrite { lpn, owner: None, at: 0, mask, version, old_place: OldPlace::Unasked, stream: None },
-        );
-    }
-
     /// A translation page has been programmed: updates the directory and reports to the map unit.
-    pub(super) fn page_stored(&mut self, flash: &mut Flash<'_>, slot: &Slot, psn: Psn) {
+    pub(super) fn page_stored(&mut self, blocks: &mut BlockManager, flash: &mut Flash<'_>, slot: &Slot, psn: Psn) {
         let page = slot.lpn.get() - self.units;
-        self.blocks.table.mark_valid(psn);
-        let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
+        blocks.table.mark_valid(psn);
+        let L2p::MapUnit(map_client) = &mut self.l2p else { return };
         let old = map_client.directory.set(Lpn::new(page), Some(psn));
         map_client.pages[page as usize].durable = Some(slot.version);
         map_client.kept.remove(&page);
         flash.backend.media_mut().keep_image(page, slot.version);
         if let Some(old) = old {
-            self.blocks.invalidate(old);
+            blocks.invalidate(old);
         }
-        self.end_store(flash, page);
+        self.end_store(blocks, flash, page);
     }
 
     /// Keeps a translation page in RAM, because flash has no space for it and never will. From now on the drive accepts
     /// no writes, so that it loses nothing that it has acknowledged.
-    pub(super) fn keep_page(&mut self, flash: &mut Flash<'_>, page: u32) {
-        let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
+    pub(super) fn keep_page(&mut self, blocks: &mut BlockManager, flash: &mut Flash<'_>, page: u32) {
+        let L2p::MapUnit(map_client) = &mut self.l2p else { return };
         let image = match &map_client.recovered {
             Some(recovered) if map_client.stale.contains(&page) => {
                 Image::new(recovered[map_client.range(page)].to_vec())
@@ -126,11 +82,11 @@ impl PageFtl {
             }
         };
         map_client.kept.insert(page, image);
-        self.end_store(flash, page);
+        self.end_store(blocks, flash, page);
     }
 
-    fn end_store(&mut self, flash: &mut Flash<'_>, page: u32) {
-        let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
+    fn end_store(&mut self, blocks: &mut BlockManager, flash: &mut Flash<'_>, page: u32) {
+        let L2p::MapUnit(map_client) = &mut self.l2p else { return };
         let state = &mut map_client.pages[page as usize];
         state.storing = None;
         let wanted = std::mem::take(&mut state.wanted);
@@ -142,13 +98,13 @@ impl PageFtl {
             map_client.stored(flash.now, page);
         }
         for _ in 0..wanted {
-            self.load_page(flash, page);
+            self.load_page(blocks, flash, page);
         }
     }
 
     /// True if a translation page no longer has a place on flash.
     pub(super) fn is_out_of_pages(&self) -> bool {
-        matches!(&self.mapping, Mapping::MapUnit(map_client) if !map_client.kept.is_empty())
+        matches!(&self.l2p, L2p::MapUnit(map_client) if !map_client.kept.is_empty())
     }
 
     /// True while translation pages are stale: the map unit starts after they have been written.
@@ -158,58 +114,51 @@ impl PageFtl {
 
     /// Translation pages that recovery found stale.
     pub(crate) fn stale_pages(&self) -> u32 {
-        match &self.mapping {
-            Mapping::Ram(_) => 0,
-            Mapping::MapUnit(map_client) => map_client.stale.len() as u32,
+        match &self.l2p {
+            L2p::Ram(_) => 0,
+            L2p::MapUnit(map_client) => map_client.stale.len() as u32,
         }
     }
 
-    /// Writes the stale translation pages.
-    pub(crate) fn rewrite(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
-        let Mapping::MapUnit(map_client) = &self.mapping else { return };
-        for page in map_client.stale.clone() {
+    /// A translation page has been read for the map unit.
+    pub(super) fn page_loaded(&mut self, flash: &Flash<'_>, lpn: Lpn) {
+        let page = lpn.get() - self.units;
+        let L2p::MapUnit(map_client) = &mut self.l2p else { return };
+        let state = &mut map_client.pages[page as usize];
+        state.loading -= 1;
+        let version = state.durable.expect("what is loaded is durable");
+        let image = flash.backend.media().image(page, version);
+        assert!(image.is_some(), "version {version} of translation page {page} is nowhere");
+        map_client.loaded(flash.now, page, image);
+    }
+
+    /// Makes the image of a translation page that the map unit stores. Returns the write that stores it.
+    pub(super) fn stage_page(&mut self, media: &mut Media, page: u32, sectors: u32) -> Option<PageWrite> {
+        let L2p::MapUnit(map_client) = &mut self.l2p else { return None };
+        let version = self.versions.next();
+        let state = &mut map_client.pages[page as usize];
+        assert!(state.storing.is_none(), "translation page {page} is stored twice at once");
+        state.storing = Some(version);
+        let image = map_client.unit.image(page).clone();
+        let replaced = media.stage_shared(page, state.durable, version, image);
+        map_client.unit.recycle(page, replaced);
+        Some(PageWrite::of_ftl(Lpn::new(self.units + page), version, sectors))
+    }
+
+    /// Makes the images of the stale translation pages. Returns the writes that store them.
+    pub(super) fn stage_stale_pages(&mut self, media: &mut Media, sectors: u32) -> Vec<PageWrite> {
+        let L2p::MapUnit(map_client) = &mut self.l2p else { return Vec::new() };
+        let stale: Vec<u32> = map_client.stale.iter().copied().collect();
+        let mut stage = |page: u32| {
             let version = self.versions.next();
-            let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
             let range = map_client.range(page);
             let state = &mut map_client.pages[page as usize];
             state.storing = Some(version);
-            let durable = state.durable;
             let recovered = map_client.recovered.as_ref().expect("it is kept while pages are out of date");
-            flash.backend.media_mut().stage_image(page, durable, version, &recovered[range]);
-            self.write_page(flash, owners, page, version);
-        }
-        self.end_write(flash, owners);
-    }
-
-    /// True if writes of translation pages wait for the superblock that the pool of a group has lost.
-    pub(super) fn wants_block(&self, group: u32) -> bool {
-        let Some(pages) = self.blocks.pools.get((self.blocks.groups + group) as usize) else { return false };
-        let waits = !pages.waiting.is_empty() || self.unplaced.last().is_some_and(|pages| !pages.is_empty());
-        waits && pages.usable < pages.quota && pages.free.is_empty()
-    }
-
-    /// True if the data pool of a group will soon have a free superblock for the pool of translation pages beside it,
-    /// because an erase is in progress or waits for no more than a reader. It may not wait for copies of data: the map
-    /// unit may need a translation page for its answer.
-    pub(super) fn will_lend(&mut self, flash: &mut Flash<'_>, group: u32) -> bool {
-        if !self.wants_block(group) {
-            return false;
-        }
-        self.blocks.drop_stale(flash, group);
-        self.erase_garbage(flash, group);
-        let data = &self.blocks.pools[group as usize].gc;
-        let mut victims = data.victims.iter().map(|victim| victim.superblock);
-        let answered = data.copies == 0 && data.asked == 0;
-        data.erases > 0 || (answered && victims.any(|victim| self.blocks.table.valid(victim) == 0))
-    }
-
-    /// True if a pool of translation pages will soon have a free superblock, because an erase is in progress in it or in
-    /// the data pool beside it.
-    pub(super) fn will_have_pages(&mut self, flash: &mut Flash<'_>) -> bool {
-        (0..self.blocks.groups).any(|group| {
-            self.erase_garbage(flash, self.blocks.groups + group);
-            self.blocks.pools[(self.blocks.groups + group) as usize].gc.erases > 0 || self.will_lend(flash, group)
-        })
+            media.stage_image(page, state.durable, version, &recovered[range]);
+            PageWrite::of_ftl(Lpn::new(self.units + page), version, sectors)
+        };
+        stale.into_iter().map(|page| stage(page)).collect()
     }
 }
 

@@ -17,12 +17,13 @@ use base::units::{Lpn, Psn};
 use flash::backend::Slot;
 use flash::nand::{Geometry, Media};
 
-use super::block_manager::pool::Holds;
-use super::{DiscardSpec, PageFtl};
-use crate::port::{Flash, OldPlace, Owner, Owners, PageWrite, full_mask};
+use super::DiscardSpec;
+use super::block_manager::BlockManager;
+use super::mapping::Mapping;
+use crate::port::{Flash, Owner, Owners, PageWrite};
 use crate::sabotage::{Planted, Sabotage};
-use crate::toolkit::Map;
 use crate::toolkit::recovery;
+use crate::toolkit::{Map, Versions};
 
 /// The trim pages of a device; none if discards are volatile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,6 +98,8 @@ impl TrimPage {
 #[derive(Clone, Debug)]
 pub(super) struct Trims {
     shape: TrimPages,
+    /// Mapping units of the host.
+    units: u32,
     /// The logical number of the first page.
     first: u32,
     /// The number of its image.
@@ -120,7 +123,7 @@ impl Trims {
     }
 
     /// True if a logical number is that of a trim page.
-    const fn holds(&self, lpn: Lpn) -> bool {
+    pub(super) const fn holds(&self, lpn: Lpn) -> bool {
         lpn.get() >= self.first && lpn.get() - self.first < self.shape.count
     }
 
@@ -201,44 +204,21 @@ impl Trims {
         let set = (0..bits.len() as u32 * 32).filter(|i| bits[*i as usize / 32] >> (i % 32) & 1 != 0);
         set.map(move |i| (Lpn::new(first + i), listed.get(&(first + i)).copied().unwrap_or(version)))
     }
-}
 
-impl PageFtl {
-    /// True if a logical number is that of a trim page.
-    pub(super) fn is_trim(&self, lpn: Lpn) -> bool {
-        self.trims.as_ref().is_some_and(|trims| trims.holds(lpn))
-    }
-
-    /// The table of the places of trim pages and the number of a page in it, if a logical number is that of one.
-    pub(super) fn trim_directory(trims: &mut Option<Box<Trims>>, lpn: Lpn) -> Option<(&mut Map, Lpn)> {
-        let trims = trims.as_mut().filter(|trims| trims.holds(lpn))?;
-        Some((&mut trims.directory, Lpn::new(lpn.get() - trims.first)))
-    }
-
-    /// The places of all trim pages.
-    pub(super) fn trim_places(&self) -> impl Iterator<Item = Option<Psn>> + '_ {
-        let directory = self.trims.iter().map(|trims| &trims.directory);
-        directory.flat_map(|directory| (0..directory.len()).map(|page| directory.get(Lpn::new(page))))
-    }
-
-    /// Notes a discard in its trim page, if discards are durable. Returns true if it takes effect later, when the page is
-    /// programmed.
-    pub(super) fn record_discard(&mut self, owner: Owner, lpn: Lpn) -> bool {
-        let latest = self.versions.latest();
-        let Some(trims) = self.trims.as_mut().filter(|_| !self.blocks.planted.is(Sabotage::DiscardUnrecorded)) else {
-            return false;
-        };
+    /// Notes a discard in its page; `latest` is the latest version that has been given out. Returns true if it takes effect
+    /// later, when the page is programmed.
+    pub(super) fn record(&mut self, owner: Owner, lpn: Lpn, latest: u32) -> bool {
         // A write in progress is older than this discard.
-        let older_write = trims.newer.remove(&lpn);
-        let was_discarded = trims.is_discarded(lpn);
+        let older_write = self.newer.remove(&lpn);
+        let was_discarded = self.is_discarded(lpn);
         let known = was_discarded && older_write.is_none();
         if known && owner.is_none() {
             // The buffer repeats a discard that is durable, because a program was under way.
             return false;
         }
-        trims.set(lpn, true);
+        self.set(lpn, true);
         let discard = Discard { owner, lpn, was_discarded, older_write };
-        let (page, state) = trims.page_of(lpn);
+        let (page, state) = self.page_of(lpn);
         match (known, state.dirty, state.storing) {
             (true, false, None) => return false,
             (true, false, Some(_)) => state.stored_for.push(discard),
@@ -246,7 +226,7 @@ impl PageFtl {
                 state.waiting.push(discard);
                 (state.dirty, state.latest) = (true, latest);
                 if !dirty {
-                    trims.due.push(page);
+                    self.due.push(page);
                 }
             }
         }
@@ -256,141 +236,104 @@ impl PageFtl {
     /// True if a mapping unit that has just been programmed is older than a discard that is durable: the map must not
     /// point to it.
     pub(super) fn is_outdated(&mut self, slot: &Slot) -> bool {
-        let units = self.units;
-        let Some(trims) = self.trims.as_mut().filter(|_| slot.lpn.get() < units) else { return false };
-        let (lpn, newer) = (slot.lpn, trims.newer.contains_key(&slot.lpn));
-        if newer || !trims.is_discarded(lpn) {
+        let lpn = slot.lpn;
+        if lpn.get() >= self.units || self.newer.contains_key(&lpn) || !self.is_discarded(lpn) {
             return false;
         }
-        let (_, state) = trims.page_of(lpn);
+        let (_, state) = self.page_of(lpn);
         state.unrecorded(lpn).all(|discard| discard.was_discarded && discard.older_write != Some(slot.version))
     }
 
     /// A write comes to the FTL. If the mapping unit is discarded, the write is newer, unless it was in progress when the
     /// discard came and is placed again.
-    #[inline(always)]
-    #[allow(clippy::inline_always)] // One caller; mostly nothing is discarded.
     pub(super) fn note_write(&mut self, unit: &PageWrite) {
-        let units = self.units;
-        let Some(trims) = self.trims.as_mut().filter(|_| unit.lpn.get() < units) else { return };
-        if trims.is_discarded(unit.lpn) && unit.version > trims.page_of(unit.lpn).1.latest {
-            trims.newer.insert(unit.lpn, unit.version);
+        let discarded = unit.lpn.get() < self.units && self.is_discarded(unit.lpn);
+        if discarded && unit.version > self.page_of(unit.lpn).1.latest {
+            self.newer.insert(unit.lpn, unit.version);
         }
     }
 
     /// A mapping unit has been programmed, or, if it is not `written`, refused.
     pub(super) fn note_written(&mut self, lpn: Lpn, version: u32, written: bool) {
-        let units = self.units;
-        let Some(trims) = self.trims.as_mut().filter(|_| lpn.get() < units) else { return };
-        if trims.newer.get(&lpn) == Some(&version) {
-            trims.newer.remove(&lpn);
+        if lpn.get() >= self.units {
+            return;
+        }
+        if self.newer.get(&lpn) == Some(&version) {
+            self.newer.remove(&lpn);
             if written {
-                trims.set(lpn, false);
+                self.set(lpn, false);
             }
-        } else if trims.is_discarded(lpn) {
+        } else if self.is_discarded(lpn) {
             // The write is older than the discards that wait for their record.
-            for discard in trims.page_of(lpn).1.unrecorded(lpn) {
+            for discard in self.page_of(lpn).1.unrecorded(lpn) {
                 discard.older_write.take_if(|older| *older == version);
                 discard.was_discarded &= !written;
             }
         }
     }
 
-    /// True if a trim page must be stored now.
+    /// True if a page must be stored now.
     #[inline]
-    pub(super) fn trims_are_due(&self) -> bool {
-        self.trims.as_ref().is_some_and(|trims| trims.next_due().is_some())
+    pub(super) fn is_due(&self) -> bool {
+        self.next_due().is_some()
     }
 
-    /// Stores the dirty trim pages.
-    pub(super) fn store_trims(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
-        let mut stored = false;
-        while let Some(trims) = self.trims.as_mut()
-            && let Some(place) = trims.next_due()
-        {
-            let page = trims.due.remove(place);
-            let version = self.versions.next();
-            let state = &mut trims.pages[page as usize];
-            (state.dirty, state.storing) = (false, Some(version));
-            std::mem::swap(&mut state.stored_for, &mut state.waiting);
-            let (durable, image) = (state.durable, trims.image + page);
-            let lpn = Lpn::new(trims.first + page);
-            flash.backend.media_mut().stage_image(image, durable, version, trims.image_of(page, self.blocks.planted));
-            let mask = full_mask(self.blocks.geometry.sectors);
-            let unit = PageWrite { lpn, owner: None, at: 0, mask, version, old_place: OldPlace::Unasked, stream: None };
-            self.write(flash, owners, unit);
-            stored = true;
-        }
-        if stored {
-            self.end_write(flash, owners);
-        }
+    /// Makes the image of a dirty page that may be stored now. Returns the write that stores it.
+    pub(super) fn stage(
+        &mut self,
+        media: &mut Media,
+        versions: &mut Versions,
+        planted: Planted,
+        sectors: u32,
+    ) -> Option<PageWrite> {
+        let page = self.due.remove(self.next_due()?);
+        let version = versions.next();
+        let state = &mut self.pages[page as usize];
+        (state.dirty, state.storing) = (false, Some(version));
+        std::mem::swap(&mut state.stored_for, &mut state.waiting);
+        let (durable, image, lpn) = (state.durable, self.image + page, Lpn::new(self.first + page));
+        media.stage_image(image, durable, version, self.image_of(page, planted));
+        Some(PageWrite::of_ftl(lpn, version, sectors))
     }
 
-    /// A trim page has been programmed: its discards are durable.
-    pub(super) fn trim_stored(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, slot: &Slot, psn: Psn) {
-        self.blocks.table.mark_valid(psn);
-        let Some(trims) = self.trims.as_mut() else { return };
-        let page = slot.lpn.get() - trims.first;
-        let state = &mut trims.pages[page as usize];
-        assert!(state.storing.take() == Some(slot.version), "trim page {page} was stored as another version");
-        state.durable = Some(slot.version);
-        flash.backend.media_mut().keep_image(trims.image + page, slot.version);
-        let mut stored_for = std::mem::take(&mut state.stored_for);
-        if let Some(old) = trims.directory.set(Lpn::new(page), Some(psn)) {
-            self.blocks.invalidate(old);
-        }
-        for Discard { owner, lpn, .. } in stored_for.drain(..) {
-            let rewritten = self.trims.as_ref().is_some_and(|trims| !trims.is_discarded(lpn));
-            if rewritten || !self.give_up_unit(flash.now, owner, lpn) {
-                owners.discard_done(owner);
-            }
-        }
-        // Put back to keep its memory: no store begins before the device asks.
-        if let Some(trims) = self.trims.as_mut() {
-            trims.pages[page as usize].stored_for = stored_for;
-        }
-    }
-
-    /// A write finds no space and never will. The discards of a trim page are refused like writes: the drive takes no
-    /// more.
-    pub(super) fn refuse(&mut self, owners: &mut dyn Owners, unit: &PageWrite) {
-        if self.is_checkpoint(unit.lpn) {
-            return self.give_up_checkpoint(unit);
-        }
-        self.note_written(unit.lpn, unit.version, false);
-        let Some(trims) = self.trims.as_mut().filter(|trims| trims.holds(unit.lpn)) else {
-            return owners.write_refused(unit.owner);
-        };
-        let page = (unit.lpn.get() - trims.first) as usize;
-        trims.pages[page].storing = None;
-        let refused = std::mem::take(&mut trims.pages[page].stored_for);
-        trims.undo(page, &refused);
+    /// A page finds no space and never will: its discards are refused like writes.
+    pub(super) fn refuse(&mut self, owners: &mut dyn Owners, lpn: Lpn) {
+        let page = (lpn.get() - self.first) as usize;
+        self.pages[page].storing = None;
+        let refused = std::mem::take(&mut self.pages[page].stored_for);
+        self.undo(page, &refused);
         refused.iter().for_each(|discard| owners.discard_refused(discard.owner));
     }
 
-    /// The content of the pool that takes a mapping unit.
-    pub(super) fn kind_of(&self, lpn: Lpn) -> Holds {
-        let data = lpn.get() < self.units || self.is_trim(lpn) || self.is_checkpoint(lpn);
-        if data { Holds::Data } else { Holds::Pages }
+    /// The places of all pages.
+    pub(super) fn places(&self) -> impl Iterator<Item = Option<Psn>> + '_ {
+        (0..self.shape.count).map(|page| self.place(page))
     }
 
-    /// Takes the trim pages out of the map that recovery found, and what they discard with them.
-    pub(super) fn recover_trims(
-        &mut self,
+    /// The table of the places of the pages, and the number of a page in it, if a logical number is that of one.
+    pub(super) fn entry(&mut self, lpn: Lpn) -> Option<(&mut Map, Lpn)> {
+        self.holds(lpn).then(|| Lpn::new(lpn.get() - self.first)).map(|page| (&mut self.directory, page))
+    }
+
+    /// Takes the trim pages out of the map that recovery found, and what they discard with them. The pages are numbered
+    /// behind the mapping units of the host and the translation pages.
+    pub(super) fn recover(
         shape: TrimPages,
-        pages: u32,
+        (units, pages): (u32, u32),
+        latest: u32,
         media: &Media,
         found: &mut Map,
-    ) -> Option<Box<Trims>> {
+    ) -> Option<Box<Self>> {
         if shape.count == 0 {
             return None;
         }
-        let first = self.units + pages;
-        let mut trims = Trims {
+        let first = units + pages;
+        let mut trims = Self {
             shape,
+            units,
             first,
             image: pages,
-            bits: vec![0; self.units.div_ceil(32) as usize],
+            bits: vec![0; units.div_ceil(32) as usize],
             pages: vec![TrimPage::default(); shape.count as usize],
             due: Vec::new(),
             directory: Map::new(shape.count),
@@ -399,7 +342,7 @@ impl PageFtl {
         };
         for page in 0..shape.count {
             let state = &mut trims.pages[page as usize];
-            state.latest = self.versions.latest();
+            state.latest = latest;
             let Some(psn) = found.get(Lpn::new(first + page)) else { continue };
             let version = recovery::version_of(media, psn).expect("it was found by its version");
             state.durable = Some(version);
@@ -415,5 +358,43 @@ impl PageFtl {
             }
         }
         Some(Box::new(trims))
+    }
+}
+
+impl Mapping {
+    /// True if a logical number is that of a trim page.
+    pub(super) fn is_trim(&self, lpn: Lpn) -> bool {
+        self.trims.as_ref().is_some_and(|trims| trims.holds(lpn))
+    }
+
+    /// A trim page has been programmed: its discards are durable.
+    pub(super) fn trim_stored(
+        &mut self,
+        blocks: &mut BlockManager,
+        flash: &mut Flash<'_>,
+        owners: &mut dyn Owners,
+        (slot, psn): (&Slot, Psn),
+    ) {
+        blocks.table.mark_valid(psn);
+        let Some(trims) = self.trims.as_mut() else { return };
+        let page = slot.lpn.get() - trims.first;
+        let state = &mut trims.pages[page as usize];
+        assert!(state.storing.take() == Some(slot.version), "trim page {page} was stored as another version");
+        state.durable = Some(slot.version);
+        flash.backend.media_mut().keep_image(trims.image + page, slot.version);
+        let mut stored_for = std::mem::take(&mut state.stored_for);
+        if let Some(old) = trims.directory.set(Lpn::new(page), Some(psn)) {
+            blocks.invalidate(old);
+        }
+        for Discard { owner, lpn, .. } in stored_for.drain(..) {
+            let rewritten = self.trims.as_ref().is_some_and(|trims| !trims.is_discarded(lpn));
+            if rewritten || !self.give_up_unit(blocks, flash.now, owner, lpn) {
+                owners.discard_done(owner);
+            }
+        }
+        // Put back to keep its memory: no store begins before the device asks.
+        if let Some(trims) = self.trims.as_mut() {
+            trims.pages[page as usize].stored_for = stored_for;
+        }
     }
 }

@@ -21,18 +21,19 @@ impl PageFtl {
 
     /// Accepts one mapping unit of the request.
     pub(crate) fn write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, unit: PageWrite) {
-        self.note_write(&unit);
+        self.mapping.note_write(&unit);
         let unit = self.with_stream(owners, unit);
         let set = self.set_of(owners, &unit);
-        if set != self.set_of_pages() && self.is_out_of_pages() {
-            return self.refuse(owners, &unit);
+        if set != self.set_of_pages() && self.mapping.is_out_of_pages() {
+            return self.mapping.refuse(&mut self.blocks, owners, &unit);
         }
-        let drops =
-            self.blocks.planted.is(Sabotage::UntimedDropped) && unit.version % 3 == 2 && unit.lpn.get() < self.units;
+        let drops = self.blocks.planted.is(Sabotage::UntimedDropped)
+            && unit.version % 3 == 2
+            && unit.lpn.get() < self.mapping.units;
         if drops && !flash.backend.is_timed() {
             return owners.write_done(unit.owner, Service::NONE);
         }
-        if self.asks_place(flash, &unit) {
+        if self.mapping.asks_place(&self.blocks, flash, &unit) {
             return;
         }
         self.fetch_for_write(flash, unit.lpn);
@@ -61,7 +62,7 @@ impl PageFtl {
 
     #[inline]
     fn set_of(&self, owners: &dyn Owners, unit: &PageWrite) -> u32 {
-        if self.kind_of(unit.lpn) == Holds::Data { owners.set(unit.owner) } else { self.set_of_pages() }
+        if self.mapping.kind_of(unit.lpn) == Holds::Data { owners.set(unit.owner) } else { self.set_of_pages() }
     }
 
     /// True if work in progress may leave garbage in the pools of a set. Translation pages wait neither for data nor
@@ -71,7 +72,7 @@ impl PageFtl {
             self.blocks.sets[set as usize].iter().any(|pool| self.blocks.pools[*pool as usize].in_flight > 0)
         };
         let pages = self.set_of_pages();
-        programming(set) || (set != pages && (programming(pages) || self.awaits_answers()))
+        programming(set) || (set != pages && (programming(pages) || self.mapping.awaits_answers()))
     }
 
     /// True if writes of a set wait for space while no work in progress would wake them.
@@ -144,7 +145,7 @@ impl PageFtl {
     fn place_unplaced_of_set(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, set: u32) {
         let pages = set == self.set_of_pages();
         while let Some(unit) = self.unplaced[set as usize].front().copied() {
-            if self.asks_place(flash, &unit) {
+            if self.mapping.asks_place(&self.blocks, flash, &unit) {
                 self.unplaced[set as usize].pop_front();
                 continue;
             }
@@ -155,7 +156,7 @@ impl PageFtl {
                 }
                 None if self.makes_room(set) => break,
                 None if !pages && self.retry_stuck(flash, owners, Some(set)) => break,
-                None if pages && self.blocks.make_room_for_pages(unit.lpn.get() - self.units) => {}
+                None if pages && self.blocks.make_room_for_pages(unit.lpn.get() - self.mapping.units) => {}
                 None if pages && self.will_have_pages(flash) => break,
                 None if pages && self.store_anywhere(flash, owners, &unit) => {
                     self.unplaced[set as usize].pop_front();
@@ -163,9 +164,9 @@ impl PageFtl {
                 None => {
                     self.unplaced[set as usize].pop_front();
                     if pages {
-                        self.keep_page(flash, unit.lpn.get() - self.units);
+                        self.mapping.keep_page(&mut self.blocks, flash, unit.lpn.get() - self.mapping.units);
                     } else {
-                        self.refuse(owners, &unit);
+                        self.mapping.refuse(&mut self.blocks, owners, &unit);
                     }
                 }
             }
@@ -231,7 +232,7 @@ impl PageFtl {
             && takes_more(flash, assembly)
             && unit.is_whole(self.blocks.geometry.sectors)
             && self.blocks.kind_in(pool) == Holds::Data
-            && self.checkpoints.is_none()
+            && self.mapping.checkpoints.is_none()
         {
             self.blocks.pools[pool as usize].set = owners.set(unit.owner);
             push_unit(flash, owners, assembly.command, unit);
@@ -275,6 +276,19 @@ impl PageFtl {
         true
     }
 
+    /// The program under assembly in a pool ends if a mapping unit does not belong in it: pages of checkpoints have
+    /// programs of their own, and so a cause of their own.
+    #[inline]
+    fn part_programs(&mut self, flash: &mut Flash<'_>, pool: u32, unit: &PageWrite) {
+        let Some(checkpoints) = &mut self.mapping.checkpoints else { return };
+        let stores = checkpoints.note_write(unit.lpn);
+        self.stores_checkpoint = stores;
+        let other = |command| (flash.backend.command(command).cause == Cause::Map) != stores;
+        if self.blocks.pools[pool as usize].program.is_some_and(|assembly| other(assembly.command)) {
+            self.send(flash, pool);
+        }
+    }
+
     /// The program under assembly in a pool. A full one ends here if an earlier program has failed in its superblock:
     /// the word line does not go on.
     fn open_program(&mut self, flash: &mut Flash<'_>, pool: u32) -> Option<Assembly> {
@@ -295,7 +309,7 @@ impl PageFtl {
         unit: &PageWrite,
         program: (Handle<Command>, SlotRef),
     ) {
-        let Some(psn) = self.rest_of(unit) else { return };
+        let Some(psn) = self.mapping.rest_of(unit) else { return };
         let list = self.blocks.pools[pool as usize].list.expect("a program is in a list");
         let (superblock, _) = self.blocks.geometry.locate(psn);
         if !self.blocks.planted.is(Sabotage::PinForgotten) {
@@ -349,7 +363,7 @@ impl PageFtl {
         let cause = match self.blocks.kind_in(pool) {
             Holds::Data if self.stores_checkpoint => Cause::Map,
             Holds::Data if !last => Cause::Host,
-            _ if self.is_rewriting() => Cause::Recovery,
+            _ if self.mapping.is_rewriting() => Cause::Recovery,
             _ => Cause::Map,
         };
         let command = flash.backend.add_program(list, cause, target, stream);
@@ -405,7 +419,7 @@ impl PageFtl {
     #[inline(never)]
     fn write_waiting(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, pool: u32) {
         while let Some(unit) = self.blocks.pools[pool as usize].waiting.front().copied() {
-            if self.asks_place(flash, &unit) {
+            if self.mapping.asks_place(&self.blocks, flash, &unit) {
                 let chosen = &mut self.blocks.pools[pool as usize];
                 chosen.waiting.pop_front();
                 chosen.live -= 1;

@@ -30,6 +30,12 @@ pub struct PageWrite {
 }
 
 impl PageWrite {
+    /// A write of a page of the FTL's own, of all `sectors` sectors of a mapping unit.
+    pub(crate) const fn of_ftl(lpn: Lpn, version: u32, sectors: u32) -> Self {
+        let mask = full_mask(sectors);
+        Self { lpn, owner: None, at: 0, mask, version, old_place: OldPlace::Unasked, stream: None }
+    }
+
     /// True if the write covers all `sectors` sectors of the mapping unit.
     #[inline]
     pub(crate) const fn is_whole(&self, sectors: u32) -> bool {

@@ -16,7 +16,7 @@ use flash::nand::{Geometry, Media, Spare};
 
 use super::record::Record;
 use super::{CheckpointPages, Checkpoints, Complete};
-use crate::page::{PageConfig, PageFtl};
+use crate::page::PageConfig;
 use crate::sabotage::{Planted, Sabotage};
 use crate::toolkit::{Map, Reads};
 
@@ -209,20 +209,17 @@ pub(in crate::page) const fn place(config: &PageConfig) -> (u32, u32) {
     (config.units + behind, behind)
 }
 
-impl PageFtl {
+impl Checkpoints {
     /// Takes the pages of the checkpoint that counts from the map that recovery found, and all other pages of
-    /// checkpoints out of it.
-    pub(in crate::page) fn recover_checkpoints(
-        &self,
+    /// checkpoints out of it. At most `window` pages of the next one are under way at once.
+    pub(in crate::page) fn recover(
         config: &PageConfig,
         search: &Search<'_>,
         media: &Media,
+        window: u32,
         found: &mut Map,
-    ) -> Option<Box<Checkpoints>> {
+    ) -> Box<Self> {
         let shape = config.checkpoint_pages;
-        if shape.each == 0 {
-            return None;
-        }
         let (first, image) = place(config);
         let valid = search.newest.as_ref().map(|newest| newest.complete);
         let mut directory = Map::new(shape.count());
@@ -240,19 +237,20 @@ impl PageFtl {
             }
         }
         let opened = search.scanned.iter().filter(|scanned| **scanned).count() as u32;
-        Some(Box::new(Checkpoints {
+        Box::new(Self {
             shape,
+            units: config.units,
             first,
             image,
             directory,
             valid,
             writing: None,
-            window: self.blocks.geometry.channels * self.blocks.program_slots(),
+            window,
             began_at: 0_u32.wrapping_sub(opened),
             used: false,
             wanted: false,
             #[cfg(test)]
             stored: std::collections::BTreeMap::new(),
-        }))
+        })
     }
 }

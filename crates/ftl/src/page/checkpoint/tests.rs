@@ -40,7 +40,7 @@ struct Stored {
 
 impl Stored {
     fn note(&mut self, rig: &Rig<PageFtl>) {
-        let checkpoints = rig.ftl.checkpoints.as_ref().expect("a drive with checkpoints");
+        let checkpoints = rig.ftl.mapping.checkpoints.as_ref().expect("a drive with checkpoints");
         for (version, pages) in &checkpoints.stored {
             // After a power cut the version of a torn checkpoint may be given out again.
             if pages.is_empty() || !self.began.contains_key(version) {
@@ -89,7 +89,7 @@ impl Stored {
         let mut all = Map::new(config.units);
         recovery::find_newest(media, order, &mut all, &mut Versions::default(), Planted::default());
         for unit in (0..config.units).filter(|unit| !discarded.contains(unit)) {
-            let crate::page::Mapping::Ram(map) = &rig.ftl.mapping else { panic!("a map in RAM") };
+            let crate::page::mapping::L2p::Ram(map) = &rig.ftl.mapping.l2p else { panic!("a map in RAM") };
             let of = |map: &Map| map.get(Lpn::new(unit)).and_then(|psn| version_of(media, psn));
             assert_eq!(of(map), of(&all), "LPN{unit}");
         }
@@ -116,7 +116,7 @@ fn live(discard: &str, seed: u64) -> (usize, usize, usize) {
             if rng.chance(0.1) {
                 rig.run_until_idle();
                 discarded.insert(unit);
-                rig.with_ftl(|ftl, flash, _| ftl.discard(flash.now, None, Lpn::new(unit)));
+                rig.with_ftl(|ftl, flash, _| ftl.mapping.discard(&mut ftl.blocks, flash.now, None, Lpn::new(unit)));
                 rig.run_until_idle();
             } else {
                 rig.write(&[unit], Some(Stamp(rng.bits())));
@@ -132,14 +132,15 @@ fn live(discard: &str, seed: u64) -> (usize, usize, usize) {
             }
         }
         if rng.chance(0.6) {
-            rig.with_ftl(|ftl, _, _| ftl.want_checkpoint());
+            rig.with_ftl(|ftl, _, _| ftl.mapping.checkpoints.as_mut().expect("checkpoints").want());
         }
         for _ in 0..rng.below(30) {
             rig.step();
             stored.note(&rig);
         }
         stored.note(&rig);
-        torn += usize::from(rig.ftl.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.writing.is_some()));
+        torn +=
+            usize::from(rig.ftl.mapping.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.writing.is_some()));
         rig.cut_power();
         rig.run_until_idle();
         handed = rig.host.written;
@@ -165,14 +166,17 @@ fn the_derived_content_of_a_checkpoint_is_the_stored_one() {
 #[test]
 fn a_checkpoint_that_finds_no_space_is_given_up_and_the_one_before_counts() {
     let (config, mut rig) = small("volatile");
-    let valid = |rig: &Rig<PageFtl>| rig.ftl.checkpoints.as_ref().and_then(|of| of.valid).expect("a checkpoint");
-    let one_more = |rig: &mut Rig<PageFtl>| rig.with_ftl(|ftl, _, _| ftl.want_checkpoint());
+    let valid =
+        |rig: &Rig<PageFtl>| rig.ftl.mapping.checkpoints.as_ref().and_then(|of| of.valid).expect("a checkpoint");
+    let one_more = |rig: &mut Rig<PageFtl>| {
+        rig.with_ftl(|ftl, _, _| ftl.mapping.checkpoints.as_mut().expect("checkpoints").want())
+    };
     (0..config.units).for_each(|unit| rig.write(&[unit], None));
     one_more(&mut rig);
     rig.run_until_idle();
     let before = valid(&rig);
     one_more(&mut rig);
-    let writing = |rig: &Rig<PageFtl>| rig.ftl.checkpoints.as_ref().and_then(|of| of.writing);
+    let writing = |rig: &Rig<PageFtl>| rig.ftl.mapping.checkpoints.as_ref().and_then(|of| of.writing);
     while writing(&rig).is_some_and(|writing| writing.stored < 2) {
         assert!(rig.step(), "it is being written");
     }
@@ -180,7 +184,7 @@ fn a_checkpoint_that_finds_no_space_is_given_up_and_the_one_before_counts() {
     let lpn = Lpn::new(mount::place(&config).0);
     let mask = full_mask(rig.backend.geometry().sectors);
     let unit = PageWrite { lpn, owner: None, at: 0, mask, version, old_place: OldPlace::Unasked, stream: None };
-    rig.with_ftl(|ftl, _, host| ftl.refuse(host, &unit));
+    rig.with_ftl(|ftl, _, host| ftl.mapping.refuse(&mut ftl.blocks, host, &unit));
     // Pages under way end as garbage: the rig checks every count.
     rig.run_until_idle();
     assert_eq!((valid(&rig), writing(&rig).map(|writing| writing.version)), (before, None));
@@ -200,7 +204,7 @@ fn vouches_for_an_end(planted: Planted) -> bool {
     rig.run_until_idle();
     rig.cut_power();
     rig.ftl.blocks.planted = planted;
-    rig.with_ftl(|ftl, _, _| ftl.want_checkpoint());
+    rig.with_ftl(|ftl, _, _| ftl.mapping.checkpoints.as_mut().expect("checkpoints").want());
     rig.run_until_idle();
     rig.cut_power();
     let media = rig.backend.media();

@@ -19,7 +19,8 @@ impl PageFtl {
 
     #[inline(never)]
     fn choose_stream(&mut self, owners: &dyn Owners, unit: PageWrite) -> PageWrite {
-        let Some(streams) = self.streams.as_mut().filter(|_| unit.stream.is_none() && unit.lpn.get() < self.units)
+        let Some(streams) =
+            self.streams.as_mut().filter(|_| unit.stream.is_none() && unit.lpn.get() < self.mapping.units)
         else {
             return unit;
         };
