@@ -6,6 +6,7 @@
 //! and *erasing* ([`table::State`]).
 
 pub(super) mod check;
+pub(super) mod collection;
 mod erase;
 mod helper;
 mod lend;
@@ -13,6 +14,7 @@ pub(super) mod pool;
 pub(super) mod reserve;
 pub(super) mod shape;
 pub(super) mod table;
+pub(super) mod write_queue;
 
 use base::engine::Handle;
 use base::units::{DieId, Psn, SuperblockId, Time};
@@ -241,7 +243,7 @@ impl BlockManager {
     /// Closes an open superblock before it is full. Returns false if there is none, or a program of it is under
     /// assembly.
     pub(super) fn close_early(&mut self, pool: u32, stream: Stream) -> bool {
-        if self.pools[pool as usize].assembles(stream) {
+        if self.pools[pool as usize].queue.assembles(stream) {
             return false;
         }
         let Some(open) = self.pools[pool as usize].open(stream).take() else { return false };

@@ -9,7 +9,8 @@ use base::units::{Psn, Span, SuperblockId};
 use flash::backend::{Cause, Class, List, Op, Slot};
 use flash::nand::{Spare, Stream, Target};
 
-use super::block_manager::pool::{Holds, Victim};
+use super::block_manager::collection::Victim;
+use super::block_manager::pool::Holds;
 use super::block_manager::table::State;
 use super::mapping::L2p;
 use super::moves::Left;
@@ -57,12 +58,12 @@ impl PageFtl {
             chosen.gc.active = false;
         }
         // Nearly every call ends here.
-        let idle = !chosen.is_moving() && chosen.in_flight == chosen.waiting.len() as u32;
-        if idle && !chosen.waiting.is_empty() && chosen.free.len() > 1 && chosen.kept_for_copies() > 0 {
+        let idle = !chosen.is_moving() && chosen.in_flight == chosen.queue.waiting.len() as u32;
+        if idle && !chosen.queue.waiting.is_empty() && chosen.free.len() > 1 && chosen.kept_for_copies() > 0 {
             chosen.gc.waives = true;
             return self.resume(flash, owners, pool);
         }
-        if !idle || chosen.waiting.is_empty() || chosen.free.len() > 1 {
+        if !idle || chosen.queue.waiting.is_empty() || chosen.free.len() > 1 {
             return;
         }
         let empty_soon = chosen.gc.victims.iter().any(|victim| self.blocks.table.valid(victim.superblock) == 0);
@@ -237,7 +238,7 @@ impl PageFtl {
             if self.blocks.pools[pool as usize].free.is_empty() {
                 return false;
             }
-            let worn = std::mem::take(&mut self.blocks.pools[pool as usize].gc.want_worn);
+            let worn = std::mem::take(&mut self.blocks.pools[pool as usize].gc.levelling.want_worn);
             self.blocks.open_superblock(pool, stream, worn);
         }
         self.copy_to(flash, pool, (pool, stream));
@@ -246,7 +247,7 @@ impl PageFtl {
 
     /// Submits the programs of a shared log that the present request has gathered: copies come behind them.
     pub(super) fn yield_log(&mut self, flash: &mut Flash<'_>, pool: u32) {
-        if self.blocks.gc.shared_log && self.blocks.pools[pool as usize].list.is_some() {
+        if self.blocks.gc.shared_log && self.blocks.pools[pool as usize].queue.open.list.is_some() {
             self.send(flash, pool);
         }
     }
@@ -498,7 +499,7 @@ mod tests {
                 ftl.write(flash, host, unit);
             }
             assert!(
-                ftl.blocks.pools[0].program.is_none() && ftl.blocks.pools[0].list.is_some(),
+                ftl.blocks.pools[0].queue.open.program.is_none() && ftl.blocks.pools[0].queue.open.list.is_some(),
                 "the request has filled a program"
             );
             let closed =

@@ -112,9 +112,10 @@ impl PageFtl {
             // They wait for no data of the host.
             for i in 0..self.touched.len() {
                 let pool = self.touched[i];
-                self.blocks.pools[pool as usize].turn_to(Stream::HOST);
+                self.blocks.pools[pool as usize].queue.turn_to(Stream::HOST);
                 let of_map = |command| flash.backend.command(command).cause == Cause::Map;
-                if self.blocks.pools[pool as usize].program.is_some_and(|assembly| of_map(assembly.command)) {
+                if self.blocks.pools[pool as usize].queue.open.program.is_some_and(|assembly| of_map(assembly.command))
+                {
                     self.send(flash, pool);
                 }
             }

@@ -99,7 +99,7 @@ impl PageFtl {
         }
         flash.backend.release(list);
         if let Some(pool) = pool {
-            self.blocks.pools[pool as usize].writes -= 1;
+            self.blocks.pools[pool as usize].queue.under_way -= 1;
             self.count_ended(pool);
             self.note_load(pool);
             self.resume(flash, owners, pool);

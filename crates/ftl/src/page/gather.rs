@@ -37,7 +37,7 @@ impl PageFtl {
         let turns = (0..self.blocks.groups).map(|i| self.blocks.groups + (gather.next + i) % self.blocks.groups);
         let ready = |pool: &u32| {
             let pool = &pools[*pool as usize];
-            pool.waiting.is_empty() && pool.has_room(slots)
+            pool.queue.waiting.is_empty() && pool.has_room(slots)
         };
         let Some(pool) = turns.into_iter().find(ready) else { return self.blocks.home_of(page) };
         gather.next = (pool - self.blocks.groups + 1) % self.blocks.groups;

@@ -43,8 +43,8 @@ impl PageFtl {
         let groups = self.blocks.geometry.groups();
         let die = pool / groups * groups;
         let pools = &self.blocks.pools[die as usize..][..groups as usize];
-        let busy = pools.iter().map(|pool| pool.writes).sum::<u32>() >= AT_ONCE
-            || pools.iter().any(|pool| !pool.waiting.is_empty());
+        let busy = pools.iter().map(|pool| pool.queue.under_way).sum::<u32>() >= AT_ONCE
+            || pools.iter().any(|pool| !pool.queue.waiting.is_empty());
         (die..die + groups).for_each(|pool| self.placer.set_busy(pool, busy));
     }
 }

@@ -17,7 +17,7 @@ impl PageFtl {
         let pools = &self.blocks.pools;
         let load = |pool: u32| flash.backend.load(pools[pool as usize].die) + pools[pool as usize].in_flight;
         let lines = self.blocks.shape.word_line > 1;
-        let fills = |pool: u32| lines && pools[pool as usize].each_list().any(|of| of.program.is_some());
+        let fills = |pool: u32| lines && pools[pool as usize].queue.each_list().any(|of| of.program.is_some());
         let chosen = match self.mapping.kind_of(unit.lpn) {
             Holds::Data => self.placer.pool(set, stripe, load, fills),
             Holds::Pages => home,

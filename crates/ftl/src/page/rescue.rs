@@ -34,7 +34,7 @@ impl PageFtl {
     pub(super) fn give_up(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, pool: u32) {
         self.blocks.pools[pool as usize].stuck = true;
         self.gave_up = true;
-        let waiting = std::mem::take(&mut self.blocks.pools[pool as usize].waiting);
+        let waiting = std::mem::take(&mut self.blocks.pools[pool as usize].queue.waiting);
         let given_up = &mut self.blocks.pools[pool as usize];
         given_up.live -= waiting.len() as u32;
         given_up.in_flight -= if self.blocks.planted.is(Sabotage::PromiseKept) { 0 } else { waiting.len() as u32 };
@@ -53,7 +53,7 @@ impl PageFtl {
     fn find_place(&mut self, flash: &mut Flash<'_>, pool: u32) -> bool {
         let chosen = &self.blocks.pools[pool as usize];
         let (kind, copies) = (self.blocks.kind_in(pool), chosen.copies);
-        let assembles = chosen.each_list().any(|of| of.program.is_some());
+        let assembles = chosen.queue.each_list().any(|of| of.program.is_some());
         let starting = kind == Holds::Data && self.mapping.is_rewriting();
         if starting || !chosen.free.is_empty() || chosen.open[copies].is_some() || assembles {
             return false;
@@ -160,7 +160,7 @@ impl PageFtl {
     /// True if writes of translation pages wait for the superblock that the pool of a group has lost.
     pub(super) fn wants_block(&self, group: u32) -> bool {
         let Some(pages) = self.blocks.pools.get((self.blocks.groups + group) as usize) else { return false };
-        let waits = !pages.waiting.is_empty() || self.unplaced.last().is_some_and(|pages| !pages.is_empty());
+        let waits = !pages.queue.waiting.is_empty() || self.unplaced.last().is_some_and(|pages| !pages.is_empty());
         waits && pages.usable < pages.quota && pages.free.is_empty()
     }
 

@@ -13,7 +13,7 @@
 use flash::nand::Stream;
 
 use super::PageFtl;
-use super::block_manager::pool::Collection;
+use super::block_manager::collection::Collection;
 use super::prefetch::fetch_gathered;
 use crate::port::Flash;
 

@@ -21,20 +21,20 @@ impl PageFtl {
             return;
         };
         let chosen = &mut self.blocks.pools[pool as usize];
-        chosen.gc.since_check += 1;
+        chosen.gc.levelling.since_check += 1;
         // With several streams of copies, victims wait until their copies fill a program, perhaps for ever.
         let (end, apart) = (self.blocks.geometry.superblock_slots(), !chosen.gc.sorted.is_empty());
         let collects = chosen.gc.victims.iter().any(|victim| !apart || victim.cursor < end);
-        if chosen.gc.since_check < self.wear.check_every || collects || chosen.free.len() < 2 {
+        if chosen.gc.levelling.since_check < self.wear.check_every || collects || chosen.free.len() < 2 {
             return;
         }
-        if chosen.gc.levelled_at != self.programmed {
-            (chosen.gc.levelled_at, chosen.gc.moves) = (self.programmed, 0);
+        if chosen.gc.levelling.checked_at != self.programmed {
+            (chosen.gc.levelling.checked_at, chosen.gc.levelling.moves) = (self.programmed, 0);
         }
-        if chosen.gc.moves >= chosen.usable {
+        if chosen.gc.levelling.moves >= chosen.usable {
             return;
         }
-        chosen.gc.since_check = 0;
+        chosen.gc.levelling.since_check = 0;
         let media = flash.backend.media();
         let Some(worn) = chosen.free.most_worn() else { return };
         for victim in chosen.gc.victims.iter_mut().filter(|victim| worn > media.erases(victim.superblock) + threshold) {
@@ -51,11 +51,11 @@ impl PageFtl {
         if with_pages.is_some_and(|pages| {
             self.blocks.rotate_idle(pool, pages, |erases| worn - erases.min(worn) > threshold, media)
         }) {
-            self.blocks.pools[pool as usize].gc.moves += 1;
+            self.blocks.pools[pool as usize].gc.levelling.moves += 1;
             return;
         }
         if let Some(stream) = self.lagging_stream(pool, |erases| worn - erases.min(worn) > threshold, media) {
-            self.blocks.pools[pool as usize].gc.moves += 1;
+            self.blocks.pools[pool as usize].gc.levelling.moves += 1;
             self.blocks.close_early(pool, stream);
             return;
         }
@@ -64,11 +64,11 @@ impl PageFtl {
             && data.is_none_or(|data| pages.is_some_and(|pages| pages < data))
         {
             if self.blocks.pools[other as usize].gc.victims.is_empty() {
-                self.blocks.pools[pool as usize].gc.moves += 1;
+                self.blocks.pools[pool as usize].gc.levelling.moves += 1;
                 self.take_victim(other, coldest, Cause::Wear);
             } else {
                 // The pool is collecting: the check is postponed, not given up.
-                self.blocks.pools[pool as usize].gc.since_check = self.wear.check_every;
+                self.blocks.pools[pool as usize].gc.levelling.since_check = self.wear.check_every;
             }
             return;
         }
@@ -81,14 +81,14 @@ impl PageFtl {
             )
         {
             // The check is postponed until the copies that wait have gone.
-            self.blocks.pools[pool as usize].gc.since_check = self.wear.check_every;
+            self.blocks.pools[pool as usize].gc.levelling.since_check = self.wear.check_every;
             return;
         }
         // Copies get a superblock of their own, the most worn. The one open for copies is closed early.
         let copies = self.stream_of_copies(pool, coldest);
         self.blocks.close_early(pool, copies);
         let gc = &mut self.blocks.pools[pool as usize].gc;
-        (gc.want_worn, gc.moves) = (true, gc.moves + 1);
+        (gc.levelling.want_worn, gc.levelling.moves) = (true, gc.levelling.moves + 1);
         self.take_victim(pool, coldest, Cause::Wear);
     }
 
@@ -99,7 +99,7 @@ impl PageFtl {
         let opens = self.blocks.pools[pool as usize].open.each().flatten();
         let lagging = opens.filter(|open| lags(media.erases(open.superblock)));
         let streams = lagging.map(|open| self.blocks.table.stream(open.superblock));
-        streams.into_iter().find(|stream| !self.blocks.pools[pool as usize].assembles(*stream))
+        streams.into_iter().find(|stream| !self.blocks.pools[pool as usize].queue.assembles(*stream))
     }
 }
 

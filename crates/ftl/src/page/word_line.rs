@@ -31,9 +31,9 @@ impl PageFtl {
         let fills = self.blocks.shape.word_line > 1 || (self.streams.is_some() && self.blocks.program_slots() > 1);
         let fills = fills && self.blocks.kind_in(pool) == Holds::Data;
         let chosen = &mut self.blocks.pools[pool as usize];
-        let waits = if flash.backend.is_timed() { self.gathers && chosen.writes > 0 } else { true };
-        chosen.held = fills && waits && chosen.program.is_some();
-        chosen.held
+        let waits = if flash.backend.is_timed() { self.gathers && chosen.queue.under_way > 0 } else { true };
+        chosen.queue.open.held = fills && waits && chosen.queue.open.program.is_some();
+        chosen.queue.open.held
     }
 
     /// Sends a pool's program that has waited for the end of the pool's other programs.
@@ -42,7 +42,8 @@ impl PageFtl {
             return self.end_hold_of_streams(flash, owners, pool);
         }
         let chosen = &self.blocks.pools[pool as usize];
-        let ends = chosen.writes == 0 && flash.backend.is_timed() && chosen.each_list().any(|of| of.held);
+        let ends =
+            chosen.queue.under_way == 0 && flash.backend.is_timed() && chosen.queue.each_list().any(|of| of.held);
         if ends && !self.blocks.planted.is(Sabotage::HeldForgotten) {
             self.send_held(flash, pool);
             self.start_gc(flash, owners, pool);
@@ -52,8 +53,8 @@ impl PageFtl {
     fn send_held(&mut self, flash: &mut Flash<'_>, pool: u32) {
         self.for_each_stream(pool, |ftl| {
             let forgets = ftl.blocks.planted.is(Sabotage::ParkedForgotten)
-                && ftl.blocks.pools[pool as usize].stream != Stream::HOST;
-            if ftl.blocks.pools[pool as usize].held && !forgets {
+                && ftl.blocks.pools[pool as usize].queue.stream != Stream::HOST;
+            if ftl.blocks.pools[pool as usize].queue.open.held && !forgets {
                 ftl.send(flash, pool);
             }
         });
@@ -62,7 +63,7 @@ impl PageFtl {
     /// Sends all programs that wait for more data.
     pub(crate) fn close_programs(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         for pool in 0..self.blocks.groups {
-            if self.blocks.pools[pool as usize].each_list().any(|of| of.held) {
+            if self.blocks.pools[pool as usize].queue.each_list().any(|of| of.held) {
                 self.send_held(flash, pool);
                 self.start_gc(flash, owners, pool);
             }
@@ -71,7 +72,7 @@ impl PageFtl {
 
     /// Lists the mapping units of lists that wait for more data.
     pub(crate) fn gathered(&self, flash: &Flash<'_>, into: &mut Vec<Lpn>) {
-        let lists = self.blocks.pools.iter().flat_map(|pool| pool.each_list());
+        let lists = self.blocks.pools.iter().flat_map(|pool| pool.queue.each_list());
         for list in lists.filter(|of| of.held).filter_map(|of| of.list) {
             let mut slots = Slots::of(flash.backend, list);
             while let Some((_, slot)) = slots.next(flash.backend) {

@@ -6,7 +6,8 @@ use base::engine::Handle;
 use flash::backend::{Cause, Class, Command, SlotRef};
 use flash::nand::{Stream, Target};
 
-use super::block_manager::pool::{Assembly, Holds};
+use super::block_manager::pool::Holds;
+use super::block_manager::write_queue::Assembly;
 use super::{Kind, PageFtl};
 use crate::port::{Flash, Owners, PageWrite, Service};
 use crate::sabotage::Sabotage;
@@ -89,7 +90,7 @@ impl PageFtl {
         let chosen = &mut self.blocks.pools[pool as usize];
         chosen.live += 1;
         chosen.in_flight += 1;
-        if !chosen.waiting.is_empty() || !self.append(flash, owners, pool, &unit) {
+        if !chosen.queue.waiting.is_empty() || !self.append(flash, owners, pool, &unit) {
             self.let_wait(pool, unit);
             self.stalled = true;
             if self.blocks.kind_in(pool) == Holds::Pages {
@@ -110,7 +111,7 @@ impl PageFtl {
 
     /// Lets a write wait for space in its pool.
     pub(super) fn let_wait(&mut self, pool: u32, unit: PageWrite) {
-        self.blocks.pools[pool as usize].waiting.push_back(unit);
+        self.blocks.pools[pool as usize].queue.waiting.push_back(unit);
         if self.blocks.kind_in(pool) == Holds::Data {
             self.with_waiting.insert(pool);
             self.note_load(pool);
@@ -121,7 +122,7 @@ impl PageFtl {
     pub(super) fn first_with_waiting(&mut self, pool: u32) -> Option<u32> {
         loop {
             let found = self.with_waiting.first_from(pool)?;
-            if !self.blocks.pools[found as usize].waiting.is_empty() {
+            if !self.blocks.pools[found as usize].queue.waiting.is_empty() {
                 return Some(found);
             }
             self.with_waiting.remove(found);
@@ -177,7 +178,7 @@ impl PageFtl {
     fn store_anywhere(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, unit: &PageWrite) -> bool {
         let Some(pool) = self.blocks.pool_for_last_page() else { return false };
         // A program of its own, which waits for nothing.
-        self.blocks.pools[pool as usize].turn_to(Stream::HOST);
+        self.blocks.pools[pool as usize].queue.turn_to(Stream::HOST);
         self.send(flash, pool);
         let chosen = &mut self.blocks.pools[pool as usize];
         chosen.live += 1;
@@ -226,15 +227,15 @@ impl PageFtl {
         pool: u32,
         unit: &PageWrite,
     ) -> bool {
-        self.blocks.pools[pool as usize].turn_to(unit.stream.unwrap_or_default());
+        self.blocks.pools[pool as usize].queue.turn_to(unit.stream.unwrap_or_default());
         // Most units are whole, and do not fill their program.
-        if let Some(assembly) = self.blocks.pools[pool as usize].program
+        if let Some(assembly) = self.blocks.pools[pool as usize].queue.open.program
             && takes_more(flash, assembly)
             && unit.is_whole(self.blocks.geometry.sectors)
             && self.blocks.kind_in(pool) == Holds::Data
             && self.mapping.checkpoints.is_none()
         {
-            self.blocks.pools[pool as usize].set = owners.set(unit.owner);
+            self.blocks.pools[pool as usize].queue.set = owners.set(unit.owner);
             push_unit(flash, owners, assembly.command, unit);
             return true;
         }
@@ -249,7 +250,7 @@ impl PageFtl {
             Some(assembly) if !is_full(flash, assembly) => assembly,
             // The next row of the word line.
             Some(assembly) => {
-                self.blocks.advance(pool, self.blocks.pools[pool as usize].stream, assembly.end);
+                self.blocks.advance(pool, self.blocks.pools[pool as usize].queue.stream, assembly.end);
                 owners.charge(unit.owner);
                 self.add_program(flash, pool, false)
             }
@@ -259,7 +260,7 @@ impl PageFtl {
                 assembly
             }
         };
-        self.blocks.pools[pool as usize].set = owners.set(unit.owner);
+        self.blocks.pools[pool as usize].queue.set = owners.set(unit.owner);
         let to = push_unit(flash, owners, assembly.command, unit);
         let missed = self.blocks.planted.is(Sabotage::RestUnread) && unit.is_whole(self.blocks.geometry.sectors - 1);
         if !unit.is_whole(self.blocks.geometry.sectors) && !missed {
@@ -269,7 +270,7 @@ impl PageFtl {
         let last_row = || assembly.end == self.blocks.program_end(assembly.start);
         if (is_full(flash, assembly) && last_row()) || self.is_gathered(pool, count) {
             self.end_program(flash, pool);
-            if self.blocks.pools[pool as usize].held {
+            if self.blocks.pools[pool as usize].queue.open.held {
                 self.send(flash, pool);
             }
         }
@@ -284,7 +285,7 @@ impl PageFtl {
         let stores = checkpoints.note_write(unit.lpn);
         self.stores_checkpoint = stores;
         let other = |command| (flash.backend.command(command).cause == Cause::Map) != stores;
-        if self.blocks.pools[pool as usize].program.is_some_and(|assembly| other(assembly.command)) {
+        if self.blocks.pools[pool as usize].queue.open.program.is_some_and(|assembly| other(assembly.command)) {
             self.send(flash, pool);
         }
     }
@@ -293,11 +294,12 @@ impl PageFtl {
     /// the word line does not go on.
     fn open_program(&mut self, flash: &mut Flash<'_>, pool: u32) -> Option<Assembly> {
         let chosen = &self.blocks.pools[pool as usize];
-        let ended = chosen.open[chosen.stream].is_none();
-        if self.blocks.pools[pool as usize].program.is_some_and(|assembly| ended && is_full(flash, assembly)) {
+        let ended = chosen.open[chosen.queue.stream].is_none();
+        if self.blocks.pools[pool as usize].queue.open.program.is_some_and(|assembly| ended && is_full(flash, assembly))
+        {
             self.end_program(flash, pool);
         }
-        self.blocks.pools[pool as usize].program
+        self.blocks.pools[pool as usize].queue.open.program
     }
 
     /// Reads the other sectors of a partly written mapping unit. Later programs to the superblock wait for this one.
@@ -310,13 +312,13 @@ impl PageFtl {
         program: (Handle<Command>, SlotRef),
     ) {
         let Some(psn) = self.mapping.rest_of(unit) else { return };
-        let list = self.blocks.pools[pool as usize].list.expect("a program is in a list");
+        let list = self.blocks.pools[pool as usize].queue.open.list.expect("a program is in a list");
         let (superblock, _) = self.blocks.geometry.locate(psn);
         if !self.blocks.planted.is(Sabotage::PinForgotten) {
             self.blocks.table.pin(superblock);
         }
         read_rest(flash, owners, list, (unit, psn), program);
-        let stream = self.blocks.pools[pool as usize].stream;
+        let stream = self.blocks.pools[pool as usize].queue.stream;
         if let Some(open) = self.blocks.pools[pool as usize].open(stream) {
             open.gate = (!self.blocks.planted.is(Sabotage::GateForgotten)).then_some(program.0);
         }
@@ -326,7 +328,7 @@ impl PageFtl {
     /// pages.
     fn begin_program(&mut self, flash: &mut Flash<'_>, pool: u32, last: bool) -> Option<Assembly> {
         let free = self.blocks.pools[pool as usize].free.len();
-        let stream = self.blocks.pools[pool as usize].stream;
+        let stream = self.blocks.pools[pool as usize].queue.stream;
         let opens = self.blocks.pools[pool as usize].open(stream).is_none();
         if self.blocks.gc.shared_log && !last && !self.blocks.shares_room(pool, free, opens) {
             return None;
@@ -339,7 +341,8 @@ impl PageFtl {
                 return None;
             }
             // Copies of wear levelling may be on their way to it.
-            let worn = self.blocks.gc.shared_log && std::mem::take(&mut self.blocks.pools[pool as usize].gc.want_worn);
+            let worn = self.blocks.gc.shared_log
+                && std::mem::take(&mut self.blocks.pools[pool as usize].gc.levelling.want_worn);
             self.blocks.open_superblock(pool, stream, worn);
         }
         Some(self.add_program(flash, pool, last))
@@ -348,16 +351,16 @@ impl PageFtl {
     /// Adds a program of the next row, or rows, of the open superblock to the list of a pool.
     fn add_program(&mut self, flash: &mut Flash<'_>, pool: u32, last: bool) -> Assembly {
         let chosen = &mut self.blocks.pools[pool as usize];
-        let list = match chosen.list {
+        let list = match chosen.queue.open.list {
             Some(list) => list,
             None => {
                 let list = flash.backend.open_list(Class::Other, Kind::Write as u32);
-                chosen.list = Some(list);
+                chosen.queue.open.list = Some(list);
                 self.touched.push(pool);
                 list
             }
         };
-        let stream = chosen.stream;
+        let stream = chosen.queue.stream;
         let open = chosen.open[stream].expect("just opened");
         let target = Target { superblock: open.superblock, offset: open.next };
         let cause = match self.blocks.kind_in(pool) {
@@ -371,13 +374,13 @@ impl PageFtl {
         self.blocks.table.begin_program(open.superblock);
         let rows = self.blocks.geometry.row_slots() * self.blocks.shape.one_shot;
         let assembly = Assembly { command, start: open.next, end: (open.next / rows + 1) * rows };
-        self.blocks.pools[pool as usize].program = Some(assembly);
+        self.blocks.pools[pool as usize].queue.open.program = Some(assembly);
         assembly
     }
 
     /// Closes the program under assembly.
     fn end_program(&mut self, flash: &mut Flash<'_>, pool: u32) {
-        let Some(assembly) = self.blocks.pools[pool as usize].program.take() else { return };
+        let Some(assembly) = self.blocks.pools[pool as usize].queue.open.program.take() else { return };
         self.end_gathering(pool);
         let count = flash.backend.command(assembly.command).count();
         let slots = self.blocks.geometry.slots;
@@ -387,20 +390,20 @@ impl PageFtl {
         flash.backend.set_padding(assembly.command, end - covered);
         // Further rows of a word line stay erased.
         let next = if whole_rows { self.blocks.program_end(assembly.start) } else { covered };
-        let full = self.blocks.advance(pool, self.blocks.pools[pool as usize].stream, next);
+        let full = self.blocks.advance(pool, self.blocks.pools[pool as usize].queue.stream, next);
         if self.blocks.kind_in(pool) == Holds::Data {
-            self.placer.program_filled(self.blocks.pools[pool as usize].set, full);
+            self.placer.program_filled(self.blocks.pools[pool as usize].queue.set, full);
         }
     }
 
     pub(super) fn send(&mut self, flash: &mut Flash<'_>, pool: u32) {
-        self.blocks.pools[pool as usize].held = false;
+        self.blocks.pools[pool as usize].queue.open.held = false;
         self.end_program(flash, pool);
         if self.blocks.kind_in(pool) == Holds::Data {
-            self.placer.take_turns(self.blocks.pools[pool as usize].set);
+            self.placer.take_turns(self.blocks.pools[pool as usize].queue.set);
         }
-        if let Some(list) = self.blocks.pools[pool as usize].list.take() {
-            self.blocks.pools[pool as usize].writes += 1;
+        if let Some(list) = self.blocks.pools[pool as usize].queue.open.list.take() {
+            self.blocks.pools[pool as usize].queue.under_way += 1;
             self.count_begun(pool);
             self.note_load(pool);
             self.count_store(pool);
@@ -411,17 +414,17 @@ impl PageFtl {
     /// Continues the waiting writes of a pool while it has space.
     #[inline]
     pub(super) fn resume(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, pool: u32) {
-        if !self.blocks.pools[pool as usize].waiting.is_empty() {
+        if !self.blocks.pools[pool as usize].queue.waiting.is_empty() {
             self.write_waiting(flash, owners, pool);
         }
     }
 
     #[inline(never)]
     fn write_waiting(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, pool: u32) {
-        while let Some(unit) = self.blocks.pools[pool as usize].waiting.front().copied() {
+        while let Some(unit) = self.blocks.pools[pool as usize].queue.waiting.front().copied() {
             if self.mapping.asks_place(&self.blocks, flash, &unit) {
                 let chosen = &mut self.blocks.pools[pool as usize];
-                chosen.waiting.pop_front();
+                chosen.queue.waiting.pop_front();
                 chosen.live -= 1;
                 chosen.in_flight -= 1;
                 continue;
@@ -429,7 +432,7 @@ impl PageFtl {
             if !self.append(flash, owners, pool, &unit) {
                 break;
             }
-            self.blocks.pools[pool as usize].waiting.pop_front();
+            self.blocks.pools[pool as usize].queue.waiting.pop_front();
         }
         self.touched.retain(|touched| *touched != pool);
         self.note_load(pool);

@@ -37,7 +37,7 @@ impl BlockManager {
                 assert_eq!(state, State::Open, "state of {}, which pool {i} writes to", open.superblock);
             }
             let copies = (0..pool.copies.number() + 1).map(Stream::copies).filter(|_| !pool.copies.is_host());
-            for stream in (0..pool.parked.len() as u8).map(Stream::host).chain(copies) {
+            for stream in (0..pool.queue.others.len() as u8).map(Stream::host).chain(copies) {
                 let open = pool.open[stream].map_or(stream, |open| self.table.stream(open.superblock));
                 assert_eq!(open, stream, "the stream of a superblock that is open for {stream:?} in pool {i}");
             }

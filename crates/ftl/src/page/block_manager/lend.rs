@@ -136,7 +136,7 @@ impl BlockManager {
             let Some(open) = chosen.open[Stream::HOST] else {
                 return self.gc.shared_log && self.keeps_room(*pool, free);
             };
-            let next = chosen.program.map_or(open.next, |program| program.end);
+            let next = chosen.queue.open.program.map_or(open.next, |program| program.end);
             let full = next + program > self.geometry.superblock_slots();
             !full && (!self.gc.shared_log || self.keeps_room(*pool, free))
         };

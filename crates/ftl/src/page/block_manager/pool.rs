@@ -1,16 +1,16 @@
 //! A pool: the superblocks of one die (or of one group of its planes), written as logs.
 
-use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 
 use base::engine::Handle;
 use base::units::{DieId, Psn, SuperblockId};
-use flash::backend::{Command, List};
+use flash::backend::Command;
 use flash::nand::{Geometry, Stream};
 
+use super::collection::Collection;
 use super::reserve::reserved;
+use super::write_queue::WriteQueue;
 use crate::page::streams::StreamCount;
-use crate::port::PageWrite;
 use crate::toolkit::FreeList;
 
 /// The superblock that a stream writes to.
@@ -120,53 +120,7 @@ impl<T> IndexMut<Holds> for ByContent<T> {
     }
 }
 
-/// A superblock whose valid mapping units are being moved.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::page) struct Victim {
-    pub(in crate::page) superblock: SuperblockId,
-    /// Its valid mapping units when it was chosen.
-    pub(in crate::page) valid: u32,
-    /// Slots before this offset have been scanned.
-    pub(in crate::page) cursor: u32,
-    pub(in crate::page) cause: flash::backend::Cause,
-}
-
-/// Garbage collection of one pool.
-#[derive(Clone, Debug, Default)]
-pub(in crate::page) struct Collection {
-    /// True while collection runs, until there are enough free superblocks.
-    pub(in crate::page) active: bool,
-    pub(in crate::page) victims: Vec<Victim>,
-    /// Valid slots that have been picked but do not fill a program yet. With several streams of copies, those of the last.
-    pub(in crate::page) gathered: Vec<Psn>,
-    /// Valid slots that have been picked for the other streams of copies.
-    pub(in crate::page) sorted: Box<[Vec<Psn>]>,
-    /// True if the host may take all free superblocks but one: nothing else can go on.
-    pub(in crate::page) waives: bool,
-    /// A slot of a victim has become invalid since collection looked last.
-    pub(in crate::page) is_stale: bool,
-    pub(in crate::page) copies: u32,
-    /// Copied mapping units that the map unit has not answered for.
-    pub(in crate::page) asked: u32,
-    pub(in crate::page) erases: u32,
-    /// Failing superblocks to be emptied.
-    pub(in crate::page) failing: Vec<SuperblockId>,
-    /// True if the next superblock for copies is the most worn free one.
-    pub(in crate::page) want_worn: bool,
-    pub(in crate::page) since_check: u32,
-    /// The count of programmed mapping units of the host at the latest check of static wear levelling, and the moves since.
-    pub(in crate::page) levelled_at: u32,
-    pub(in crate::page) moves: u32,
-}
-
-impl Collection {
-    /// True if a slot has been picked that no copy is under way for.
-    #[inline]
-    pub(in crate::page) fn has_gathered(&self) -> bool {
-        !self.gathered.is_empty() || self.sorted.iter().any(|gathered| !gathered.is_empty())
-    }
-}
-
+/// The superblocks of a die, or of a group of its planes.
 #[derive(Clone, Debug)]
 pub(in crate::page) struct Pool {
     pub(in crate::page) die: DieId,
@@ -182,47 +136,11 @@ pub(in crate::page) struct Pool {
     /// Those of `live` that are promised.
     pub(in crate::page) in_flight: u32,
     pub(in crate::page) gc: Collection,
-    /// Writes that wait for a free superblock.
-    pub(in crate::page) waiting: VecDeque<PageWrite>,
+    pub(in crate::page) queue: WriteQueue,
     /// True if garbage collection can free nothing more here.
     pub(in crate::page) stuck: bool,
-    /// The NVM set of the latest write.
-    pub(in crate::page) set: u32,
-    /// The stream of the writes that the pool takes now, of which `list`, `program` and `held` are.
-    pub(in crate::page) stream: Stream,
-    /// The open list of the present request in this pool, and its program under assembly.
-    pub(in crate::page) list: Option<Handle<List>>,
-    pub(in crate::page) program: Option<Assembly>,
-    /// True if they wait for the data of later requests.
-    pub(in crate::page) held: bool,
-    /// The count of ended lists when they began to wait.
-    pub(in crate::page) held_at: u32,
-    /// Lists and programs of the other streams of host data; empty if there is one stream.
-    pub(in crate::page) parked: Box<[Parked]>,
     /// The stream of copies, or the last of several, which takes copies of any class.
     pub(in crate::page) copies: Stream,
-    /// Lists of writes in progress.
-    pub(in crate::page) writes: u32,
-    /// Lists of writes that have ended, modulo 2^32; counted with several streams.
-    pub(in crate::page) ended: u32,
-}
-
-/// A program under assembly.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::page) struct Assembly {
-    pub(in crate::page) command: Handle<Command>,
-    /// Offset of its first slot, and the end of the slots that it may cover. Further rows of its word line may follow.
-    pub(in crate::page) start: u32,
-    pub(in crate::page) end: u32,
-}
-
-/// The list and the program under assembly of a stream that is not the pool's present one.
-#[derive(Clone, Copy, Debug, Default)]
-pub(in crate::page) struct Parked {
-    pub(in crate::page) list: Option<Handle<List>>,
-    pub(in crate::page) program: Option<Assembly>,
-    pub(in crate::page) held: bool,
-    held_at: u32,
 }
 
 impl Pool {
@@ -234,7 +152,6 @@ impl Pool {
         reserve: Reserve,
     ) -> Self {
         let count = reserve.streams;
-        let parked = if count.host > 1 { usize::from(count.host) } else { 0 };
         let sorted = vec![Vec::new(); usize::from(count.copies) - 1].into();
         Self {
             die: DieId::new(index % (geometry.die_count() * geometry.groups()) / geometry.groups()),
@@ -246,43 +163,20 @@ impl Pool {
             live: 0,
             in_flight: 0,
             gc: Collection { sorted, ..Collection::default() },
-            waiting: VecDeque::new(),
+            queue: WriteQueue::new(count),
             stuck: false,
-            set: 0,
-            stream: Stream::HOST,
-            list: None,
-            program: None,
-            held: false,
-            held_at: 0,
-            parked: vec![Parked::default(); parked].into(),
             copies: if reserve.shared_log { Stream::HOST } else { Stream::copies(count.copies - 1) },
-            writes: 0,
-            ended: 0,
         }
     }
 
     pub(in crate::page) fn memory(geometry: &Geometry, streams: StreamCount) -> u64 {
-        let parked = if streams.host > 1 { u64::from(streams.host) } else { 0 } * size_of::<Parked>() as u64;
         let open = u64::from(streams.open() - 2) * size_of::<Option<Open>>() as u64;
         let sorted = u64::from(streams.copies - 1) * size_of::<Vec<Psn>>() as u64;
-        size_of::<Self>() as u64 + FreeList::memory(u64::from(geometry.blocks)) + parked + open + sorted
-    }
-
-    /// Makes a stream of host data the present one: the pool parks the list and the program of the stream before.
-    #[inline]
-    pub(in crate::page) fn turn_to(&mut self, stream: Stream) {
-        if self.stream != stream {
-            self.change_stream(stream);
-        }
-    }
-
-    #[inline(never)]
-    fn change_stream(&mut self, stream: Stream) {
-        let Self { list, program, held, held_at, .. } = *self;
-        self.parked[usize::from(self.stream.number())] = Parked { list, program, held, held_at };
-        let parked = std::mem::take(&mut self.parked[usize::from(stream.number())]);
-        Parked { list: self.list, program: self.program, held: self.held, held_at: self.held_at } = parked;
-        self.stream = stream;
+        size_of::<Self>() as u64
+            + FreeList::memory(u64::from(geometry.blocks))
+            + WriteQueue::memory(streams)
+            + open
+            + sorted
     }
 
     /// Free superblocks that the host leaves to streams of copies without an open one, so that their copies need not join
@@ -296,13 +190,6 @@ impl Pool {
         others.filter(|stream| self.open[*stream].is_none()).count() as u32
     }
 
-    /// True if a program of a stream of host data is under assembly.
-    pub(in crate::page) fn assembles(&self, stream: Stream) -> bool {
-        let parked = || self.parked.get(usize::from(stream.number())).is_some_and(|parked| parked.program.is_some());
-        let program = if stream == self.stream { self.program.is_some() } else { parked() };
-        stream.is_host() && program
-    }
-
     /// The slots that have been picked for a stream of copies.
     #[inline]
     pub(in crate::page) fn gathered_for(&mut self, stream: Stream) -> &mut Vec<Psn> {
@@ -310,12 +197,6 @@ impl Pool {
             return &mut self.gc.gathered;
         }
         &mut self.gc.sorted[usize::from(stream.number())]
-    }
-
-    /// The lists and programs under assembly of all streams, of the present one first.
-    pub(in crate::page) fn each_list(&self) -> impl Iterator<Item = Parked> {
-        let Self { list, program, held, held_at, .. } = *self;
-        [Parked { list, program, held, held_at }].into_iter().chain(self.parked.iter().copied())
     }
 
     /// True if a copy or an erase is in progress or waits for the map unit.
@@ -389,11 +270,11 @@ mod tests {
             assert_eq!(pool.open[stream].map(|open| open.superblock.index()), Some(i));
         }
         assert_eq!(pool.open.each().flatten().count(), 5);
-        pool.held = true;
-        pool.turn_to(Stream::host(2));
-        assert!(!pool.held && pool.each_list().filter(|of| of.held).count() == 1);
-        pool.turn_to(Stream::HOST);
-        assert!(pool.held);
+        pool.queue.open.held = true;
+        pool.queue.turn_to(Stream::host(2));
+        assert!(!pool.queue.open.held && pool.queue.each_list().filter(|of| of.held).count() == 1);
+        pool.queue.turn_to(Stream::HOST);
+        assert!(pool.queue.open.held);
         assert_eq!(pool.copies, Stream::copies(1));
     }
 }

@@ -54,7 +54,8 @@ impl BlockManager {
         let chosen = &self.pools[pool as usize];
         let slots = self.geometry.superblock_slots();
         // A program of the host under assembly has its place.
-        let taken = chosen.program.filter(|_| self.gc.shared_log).map(|program| self.program_end(program.start));
+        let taken =
+            chosen.queue.open.program.filter(|_| self.gc.shared_log).map(|program| self.program_end(program.start));
         let open = chosen.open[chosen.copies].map_or(0, |open| slots - taken.unwrap_or(open.next));
         let moving: u32 = chosen.gc.victims.iter().map(|victim| self.table.valid(victim.superblock)).sum();
         let program = self.program_slots();
@@ -97,7 +98,7 @@ impl PageFtl {
     /// from this one's.
     pub(in crate::page) fn is_awaited(&self, pool: u32) -> bool {
         let unplaced = || self.unplaced.iter().any(|waiting| !waiting.is_empty());
-        !self.blocks.pools[pool as usize].waiting.is_empty()
+        !self.blocks.pools[pool as usize].queue.waiting.is_empty()
             || ((self.blocks.gc.start == 0 || self.gave_up) && unplaced())
     }
 }

@@ -65,11 +65,11 @@ impl PageFtl {
     /// Makes each stream of host data of a pool the present one, for a moment.
     #[inline]
     pub(in crate::page) fn for_each_stream(&mut self, pool: u32, mut run: impl FnMut(&mut Self)) {
-        for number in 0..self.blocks.pools[pool as usize].parked.len() {
-            self.blocks.pools[pool as usize].turn_to(Stream::host(number as u8));
+        for number in 0..self.blocks.pools[pool as usize].queue.others.len() {
+            self.blocks.pools[pool as usize].queue.turn_to(Stream::host(number as u8));
             run(self);
         }
-        if self.blocks.pools[pool as usize].parked.is_empty() {
+        if self.blocks.pools[pool as usize].queue.others.is_empty() {
             run(self);
         }
     }

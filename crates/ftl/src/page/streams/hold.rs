@@ -34,7 +34,7 @@ impl PageFtl {
     pub(in crate::page) fn count_ended(&mut self, pool: u32) {
         if let Some(streams) = self.streams.as_mut().filter(|_| pool < self.blocks.groups) {
             streams.writing -= 1;
-            self.blocks.pools[pool as usize].ended = self.blocks.pools[pool as usize].ended.wrapping_add(1);
+            self.blocks.pools[pool as usize].queue.ended = self.blocks.pools[pool as usize].queue.ended.wrapping_add(1);
         }
     }
 
@@ -43,15 +43,15 @@ impl PageFtl {
         let fills = self.blocks.program_slots() > 1 && self.blocks.kind_in(pool) == Holds::Data;
         let Some(streams) = &mut self.streams else { return false };
         let chosen = &mut self.blocks.pools[pool as usize];
-        if !chosen.held {
-            chosen.held_at = chosen.ended;
+        if !chosen.queue.open.held {
+            chosen.queue.open.held_at = chosen.queue.ended;
         }
-        let is_patient = chosen.ended.wrapping_sub(chosen.held_at) < PATIENCE;
-        chosen.held = fills && chosen.program.is_some() && is_patient && streams.writing > 0;
-        if chosen.held {
+        let is_patient = chosen.queue.ended.wrapping_sub(chosen.queue.open.held_at) < PATIENCE;
+        chosen.queue.open.held = fills && chosen.queue.open.program.is_some() && is_patient && streams.writing > 0;
+        if chosen.queue.open.held {
             streams.with_held.insert(pool);
         }
-        chosen.held
+        chosen.queue.open.held
     }
 
     /// A list of a pool has ended: sends the programs that have waited long enough, and one program if no other list is in
@@ -63,7 +63,7 @@ impl PageFtl {
         let mut sent = false;
         self.for_each_stream(pool, |ftl| {
             let chosen = &ftl.blocks.pools[pool as usize];
-            if chosen.held && chosen.ended.wrapping_sub(chosen.held_at) >= PATIENCE {
+            if chosen.queue.open.held && chosen.queue.ended.wrapping_sub(chosen.queue.open.held_at) >= PATIENCE {
                 ftl.send(flash, pool);
                 sent = true;
             }
@@ -84,7 +84,7 @@ impl PageFtl {
             let with_held = &mut streams.with_held;
             let pool = with_held.first_from(streams.turn).or_else(|| with_held.first_from(0))?;
             streams.turn = pool + 1;
-            if self.blocks.pools[pool as usize].each_list().any(|of| of.held) {
+            if self.blocks.pools[pool as usize].queue.each_list().any(|of| of.held) {
                 return Some(pool);
             }
             with_held.remove(pool);
@@ -97,13 +97,13 @@ impl PageFtl {
         let mut fullest = None;
         self.for_each_stream(pool, |ftl| {
             let chosen = &ftl.blocks.pools[pool as usize];
-            let units = chosen.program.map_or(0, |program| flash.backend.command(program.command).count());
-            if chosen.list.is_some() && fullest.is_none_or(|(most, _): (u32, Stream)| units > most) {
-                fullest = Some((units, chosen.stream));
+            let units = chosen.queue.open.program.map_or(0, |program| flash.backend.command(program.command).count());
+            if chosen.queue.open.list.is_some() && fullest.is_none_or(|(most, _): (u32, Stream)| units > most) {
+                fullest = Some((units, chosen.queue.stream));
             }
         });
         if let Some((_, stream)) = fullest {
-            self.blocks.pools[pool as usize].turn_to(stream);
+            self.blocks.pools[pool as usize].queue.turn_to(stream);
             self.send(flash, pool);
         }
     }
